@@ -1,5 +1,5 @@
-//! What a cluster costs: admission, and the desired state with all patches, for the first cluster of a class and for more. The class is that of the
-//! largest worked example (OpenStack: 28 variables, 23 patches).
+//! Measures the cost of clusters: admission, and the desired state with all patches, for the first cluster of a class and
+//! for further ones. The class is that of the largest worked example (OpenStack: 28 variables, 23 patches).
 #![expect(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -29,7 +29,7 @@ use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, 
 use mimalloc::MiMalloc;
 use serde_json::{Value, json};
 
-/// That of the program.
+/// The program's allocator.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
@@ -40,14 +40,14 @@ fn case() -> (Vec<Value>, Value) {
     (one.documents("input/class.yaml").unwrap(), one.document("input/cluster.yaml").unwrap())
 }
 
-/// The same cluster with another name.
+/// The same cluster with a different name.
 fn renamed(cluster: &Value, number: usize) -> Value {
     let mut cluster = cluster.clone();
     cluster["metadata"]["name"] = json!(format!("cluster-{number}"));
     cluster
 }
 
-/// A cluster with values that no other one has, so that no template of the class comes out as it did before.
+/// A cluster with values that no other cluster has, so that no template of the class has the same result as before.
 fn unlike(cluster: &Value, number: usize) -> Value {
     let mut cluster = renamed(cluster, number);
     let topology = &mut cluster["spec"]["topology"];
@@ -71,7 +71,7 @@ fn unlike(cluster: &Value, number: usize) -> Value {
 
 fn class(criterion: &mut Criterion) {
     let (objects, cluster) = case();
-    // A catalog keeps what it has read, so each has its own.
+    // A catalog caches what it has read, so each run gets its own.
     let fresh = || Catalog::new(objects.iter().cloned());
     let settings = Settings::new("1.14").unwrap();
     let mut group = criterion.benchmark_group("class");
@@ -95,8 +95,8 @@ fn class(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// What was made goes before the next is made, as in a run over a fleet: hundreds of results that are held at once would measure how
-/// fast memory can be had.
+/// Each result is dropped before the next one is created, as in a run over a fleet. Holding hundreds of results at once
+/// would measure memory allocation instead.
 fn one_more(criterion: &mut Criterion) {
     let (objects, cluster) = case();
     let catalog = Catalog::new(objects);
@@ -131,7 +131,7 @@ fn one_more(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// All on one core, the reading of the class included. To make the Clusters is no part of it.
+/// Everything runs on one core, including reading the class. The time to create the Clusters is excluded.
 fn fleet(criterion: &mut Criterion) {
     const SIZE: usize = 10_000;
     const PORTION: usize = 100;
@@ -163,7 +163,7 @@ fn fleet(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// The verdict on an upgrade, which is followed pool by pool: with ten times the pools it takes ten times the passes.
+/// Measures the verdict on an upgrade, which is computed pool by pool: ten times the pools take ten times the passes.
 fn upgrade(criterion: &mut Criterion) {
     let (objects, cluster) = case();
     let settings = Settings::new("1.14").unwrap();

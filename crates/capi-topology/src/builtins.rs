@@ -1,4 +1,4 @@
-//! The `builtin` variable, which tells templates about the objects that are being computed.
+//! The `builtin` variable, which describes the computed objects to templates.
 //!
 //! Source: `core/reconcilers/topology/cluster/patches/variables/variables.go`.
 
@@ -13,7 +13,7 @@ use super::desired::state::{Desired, Worker};
 use super::variables::Definition;
 use k8s_schema::value::{get, list, map, present, set, text};
 
-/// Stands for the uid of a Cluster that is not there yet.
+/// Placeholder for the uid of a Cluster that does not exist yet.
 pub(crate) const UNKNOWN_UID: &str = "11111111-2222-3333-4444-555555555555";
 
 /// The variables of one template: those of the Cluster, overrides, and `builtin`.
@@ -28,7 +28,7 @@ pub(crate) struct Variables<'a> {
 type Named<'a> = BTreeMap<&'a str, &'a Value>;
 
 impl<'a> Variables<'a> {
-    /// The variable of a name.
+    /// Looks up a variable by name.
     pub(crate) fn get(&self, name: &str) -> Option<&Value> {
         match name {
             "builtin" => Some(&self.builtin),
@@ -36,7 +36,7 @@ impl<'a> Variables<'a> {
         }
     }
 
-    /// All of them as the data of a template; put together when it is asked for.
+    /// All variables as the data of a template, built on first use.
     pub(crate) fn whole(&self) -> &Value {
         self.whole.get_or_init(|| {
             let named = self.shared.iter().chain(&self.own);
@@ -47,7 +47,7 @@ impl<'a> Variables<'a> {
         })
     }
 
-    /// Some of them as the data of a template that looks at no others.
+    /// The named variables as the data of a template that reads no others.
     pub(crate) fn part<'n>(&self, names: impl Iterator<Item = &'n str>) -> Value {
         let mut part = Map::new();
         for name in names {
@@ -58,7 +58,7 @@ impl<'a> Variables<'a> {
         Value::Object(part)
     }
 
-    /// The same with the overrides of a topology, and more in `builtin`.
+    /// Adds the overrides of a topology and further `builtin` fields.
     fn with(&self, topology: &'a Value, more: Value, definitions: &[Definition]) -> Self {
         let own = named(list(topology, &["variables", "overrides"]), definitions);
         let mut builtin = self.builtin.clone();
@@ -145,8 +145,7 @@ pub(crate) fn control_plane<'a>(
     global.with(topology, builtin, definitions)
 }
 
-/// Variables of the templates of one machine deployment or machine pool; `kind` is the name
-/// of the builtin.
+/// Variables of the templates of one machine deployment or machine pool; `kind` is the name of its `builtin` field.
 pub(crate) fn worker<'a>(
     global: &Variables<'a>,
     worker: &Worker,
@@ -171,7 +170,7 @@ pub(crate) fn worker<'a>(
     global.with(topology, builtin, definitions)
 }
 
-/// Labels and annotations of an object, without what tools keep in annotations.
+/// Copies labels and annotations of an object, except annotations that tools maintain.
 fn set_metadata(builtin: &mut Value, kind: &str, object: &Value) {
     let hidden = ["kubectl.kubernetes.io/last-applied-configuration", "cluster.x-k8s.io/conversion-data"];
     for field in ["labels", "annotations"] {

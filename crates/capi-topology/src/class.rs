@@ -1,4 +1,4 @@
-//! A `ClusterClass` with everything it refers to, read once and used for every Cluster.
+//! A `ClusterClass` with everything it references, read once and used for every Cluster.
 //!
 //! Upstream calls this the blueprint (`exp/topology/scope/blueprint.go`).
 
@@ -18,28 +18,29 @@ use super::shells::Shells;
 use super::variables::{Definition, definitions};
 use k8s_schema::value::{get, group, list, text, version};
 
-/// What there is, by group, kind, name and namespace; files in git often leave the namespace to who applies them.
+/// The key of an object: group, kind, name and namespace. Files in git often omit the namespace and let the deployment tool
+/// set it.
 type Key = (String, String, String, String);
 
-/// The `ClusterClass`es and templates that exist.
+/// The available `ClusterClass`es and templates.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Catalog {
     objects: Arc<BTreeMap<Key, Value>>,
-    /// Feature gates of the management cluster in which they are.
+    /// Feature gates of the management cluster that holds the objects.
     pub gates: Gates,
-    /// What was read of classes; copies of a catalog share it until one of them changes.
+    /// Cache of parsed classes, shared by copies of a catalog until one of them changes.
     read: Arc<Mutex<Read>>,
 }
 
-/// What was read of classes, by name and namespace: to read one takes far longer than to use it.
+/// Parsed classes, by name and namespace: reading a class takes far longer than using it.
 #[derive(Debug, Default)]
 struct Read {
     definitions: BTreeMap<Key, Arc<Vec<Definition>>>,
     blueprints: BTreeMap<Key, Arc<Blueprint>>,
 }
 
-/// The namespace and name of the class that a Cluster asks for.
+/// The namespace and name of the class that a Cluster references.
 ///
 /// Source: `GetClassKey` of `api/core/v1beta2/cluster_types.go`.
 pub(crate) fn class_key(cluster: &Value) -> (&str, &str) {
@@ -59,14 +60,14 @@ fn key(object: &Value) -> Key {
 }
 
 impl Catalog {
-    /// A catalog of these objects; of two with one name the later wins, as when applied.
+    /// Creates a catalog of these objects. If two share a name, the later one wins, as it does when they are applied.
     pub fn new(objects: impl IntoIterator<Item = Value>) -> Self {
         let mut catalog = Self::default();
         catalog.apply(objects);
         catalog
     }
 
-    /// The same in a management cluster with these feature gates.
+    /// Returns the catalog with these feature gates of the management cluster.
     #[must_use]
     pub fn with_gates(self, gates: Gates) -> Self {
         Self { gates, ..self }
@@ -89,25 +90,25 @@ impl Catalog {
         }
     }
 
-    /// Takes an object out, as `Kind/name`.
+    /// Removes all objects of this kind and name.
     pub fn remove(&mut self, kind: &str, name: &str) {
         self.read = Arc::default();
         Arc::make_mut(&mut self.objects).retain(|(_, k, n, _), _| !(k == kind && n == name));
     }
 
-    /// The `ClusterClass` that a Cluster asks for.
+    /// Finds the `ClusterClass` that a Cluster references.
     pub fn class_of(&self, cluster: &Value) -> Option<&Value> {
         let (namespace, name) = class_key(cluster);
         self.find("cluster.x-k8s.io", "ClusterClass", namespace, name)
     }
 
-    /// All `ClusterClass`es.
+    /// Lists all `ClusterClass`es.
     pub fn classes(&self) -> impl Iterator<Item = &Value> {
         self.objects.values().filter(|object| text(object, &["kind"]) == "ClusterClass")
     }
 
-    /// The object of a group, kind, namespace and name: there, else where its file leaves the namespace open, else the only
-    /// one of that name.
+    /// Finds an object by group, kind, namespace and name. Without an exact match, an object whose file omits the namespace
+    /// matches; failing that, the only object of that name does.
     fn find(&self, group: &str, kind: &str, namespace: &str, name: &str) -> Option<&Value> {
         let named: Vec<_> = self.named(group, kind, name).collect();
         let lies_in =
@@ -116,7 +117,7 @@ impl Catalog {
         lies_in(namespace).or_else(|| lies_in("")).or_else(only)
     }
 
-    /// What an object replaces when it is applied.
+    /// Finds the object that this one replaces when it is applied.
     pub fn same_object(&self, object: &Value) -> Option<&Value> {
         let (group, kind, name, namespace) = key(object);
         let mut named = self.named(&group, &kind, &name);
@@ -133,7 +134,7 @@ impl Catalog {
         all.take_while(move |(key, _)| key.0 == group && key.1 == kind && key.2 == name).map(|(_, one)| one)
     }
 
-    /// The variables of a class that is there, read once.
+    /// The variables of a class in the catalog, read once.
     pub fn definitions(&self, class: &Value) -> Arc<Vec<Definition>> {
         let key = key(class);
         if let Some(known) = self.reads(|read| read.definitions.get(&key).cloned()) {
@@ -144,7 +145,7 @@ impl Catalog {
         made
     }
 
-    /// A class with everything that it refers to, read once; none where there is no class as a Cluster asks for.
+    /// A class with everything it references, read once; none if the class of the Cluster does not exist.
     pub fn blueprint(&self, cluster: &Value) -> Option<Result<Arc<Blueprint>, Refusal>> {
         let class = self.class_of(cluster)?;
         let key = key(class);
@@ -162,7 +163,7 @@ impl Catalog {
         look(&mut self.read.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The template that a reference of a class in a namespace means, at the version that the reference asks for.
+    /// Finds the template that a class in this namespace references, at the version that the reference names.
     fn template(&self, namespace: &str, reference: &Value) -> Option<Template> {
         let api_version = text(reference, &["apiVersion"]);
         let kind = text(reference, &["kind"]);
@@ -188,7 +189,7 @@ impl Catalog {
         Some(Template { object, group_kind, shells, patched: Arc::default(), opaque })
     }
 
-    /// The labels of the `CustomResourceDefinition` of a kind, where it is there.
+    /// The labels of a kind's `CustomResourceDefinition`, if the catalog holds it.
     fn definition_labels(&self, group: &str, kind: &str) -> Option<&Value> {
         let mut definitions = self.objects.values().filter(|object| {
             text(object, &["kind"]) == "CustomResourceDefinition"
@@ -199,7 +200,7 @@ impl Catalog {
     }
 }
 
-/// A template that a class refers to.
+/// A template that a class references.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub(crate) struct Template {
@@ -207,11 +208,11 @@ pub(crate) struct Template {
     pub(crate) object: Value,
     /// `Kind.group`, as annotations spell it.
     pub(crate) group_kind: String,
-    /// What all copies of it have in common.
+    /// The fields that all its copies share.
     pub(crate) shells: Shells,
-    /// What patches made of it.
+    /// Cached results of patching it.
     pub(crate) patched: Arc<Patched>,
-    /// Why it is not known at the version that the class asks for.
+    /// Why it is unknown at the version that the class references.
     pub(crate) opaque: Option<String>,
 }
 
@@ -231,7 +232,7 @@ impl Template {
 #[derive(Debug)]
 #[non_exhaustive]
 pub(crate) struct WorkerClass {
-    /// The entry of the `ClusterClass`.
+    /// Its entry in the `ClusterClass`.
     pub(crate) class: Value,
     /// Template of the bootstrap config.
     pub(crate) bootstrap: Template,
@@ -247,15 +248,15 @@ pub struct Blueprint {
     pub(crate) class: Value,
     /// Its variables, by name.
     pub(crate) variables: Arc<Vec<Definition>>,
-    /// What of it cannot be known offline.
+    /// The parts of the class that cannot be known offline.
     pub(crate) opaque: Vec<String>,
     /// Template of the infrastructure cluster.
     pub(crate) infrastructure: Template,
     /// Template of the control plane.
     pub(crate) control_plane: Template,
-    /// The contract that the control plane follows; none where nothing tells it.
+    /// The contract that the control plane follows; none if it cannot be determined.
     pub(crate) contract: Option<Contract>,
-    /// Template of the control plane's machines, where it has machines.
+    /// Template of the control plane's machines, if it has any.
     pub(crate) machine: Option<Template>,
     /// Classes of machine deployments, by name.
     pub(crate) deployments: BTreeMap<String, WorkerClass>,
@@ -266,7 +267,7 @@ pub struct Blueprint {
 }
 
 impl Blueprint {
-    /// Reads a class and everything that it refers to.
+    /// Reads a class and everything it references.
     pub(crate) fn read(class: &Value, catalog: &Catalog) -> Result<Self, Refusal> {
         let unknown = RefCell::new(Vec::new());
         let namespace = text(class, &["metadata", "namespace"]);
@@ -314,18 +315,18 @@ impl Blueprint {
         })
     }
 
-    /// The class' name.
+    /// The class's name.
     pub fn name(&self) -> &str {
         text(&self.class, &["metadata", "name"])
     }
 
-    /// The class' variables, by name.
+    /// The class's variables, by name.
     pub fn definitions(&self) -> &[Definition] {
         &self.variables
     }
 }
 
-/// The contract of what a template of control planes makes.
+/// The contract of the control planes that a template creates.
 fn contract(template: &Template, catalog: &Catalog) -> Option<Contract> {
     let (group, own) = (group(template.api_version()), version(template.api_version()));
     let kind = template.kind();

@@ -1,6 +1,6 @@
-//! Predicts offline what Cluster API makes of a Cluster and its `ClusterClass`, before and after a change.
+//! Predicts offline how Cluster API handles a Cluster and its `ClusterClass`, before and after a change.
 //!
-//! A pure library: objects are `serde_json::Value`s, and it reads nothing but what it is given.
+//! This is a pure library: objects are `serde_json::Value`s, and the only input is what the caller passes in.
 //!
 //! ```
 //! use capi_topology::{Catalog, Settings, create};
@@ -47,17 +47,17 @@
 //! assert_eq!(refused.faults[0].error.field, "spec.topology.version");
 //! ```
 //!
-//! - [`create`] and [`predict`] answer what becomes of a Cluster: its objects, and a [`Verdict`] on each [`Part`].
-//! - [`import`] reads objects as people have them: files of several documents, lists, exports.
-//! - [`admission`] and [`variables`] are single steps: what the webhooks fill in and refuse.
+//! - [`create`] and [`predict`] predict the outcome for a Cluster: its objects, and a [`Verdict`] on each [`Part`].
+//! - [`import`] reads objects in the forms in which users keep them: multi-document files, lists and exports.
+//! - [`admission`] and [`variables`] expose single steps: the defaulting and validation done by the webhooks.
 //!
-//! Enums that a caller decides by, such as [`Meaning`], are exhaustive on purpose: a new variant should stop the build rather
-//! than be taken for something harmless.
+//! Enums that callers branch on, such as [`Meaning`], are deliberately exhaustive: a new variant should break the build
+//! rather than be mistaken for something harmless.
 //!
-//! Inside, the modules follow Cluster API's topology controller and its webhooks, in the order of the flow: `class` reads a
-//! `ClusterClass` and its templates, `admission` defaults and validates what is written (`variables`, `schemas`), `desired`
-//! computes the objects (`names`, `builtins`, `patches` with [`gotmpl`]), `upgrade` plans versions. `predict` puts them
-//! together.
+//! The internal modules follow Cluster API's topology controller and its webhooks, in order of execution. `class` reads a
+//! `ClusterClass` and its templates. `admission` defaults and validates the manifests, using `variables` and `schemas`.
+//! `desired` computes the objects, using `names`, `builtins`, and `patches` with [`gotmpl`]. `upgrade` plans versions.
+//! `predict` combines them all.
 #![warn(unnameable_types)]
 
 pub mod admission;

@@ -1,6 +1,7 @@
-//! Results that were computed before: in a fleet, most clusters of a class differ in few values.
+//! A cache of computed results: in a fleet, most clusters of a class differ in only a few values.
 //!
-//! A result is kept by all that it was computed from, written as bytes. Where that is hardly ever the same, nothing is kept.
+//! The key of a result is everything it was computed from, encoded as bytes. If results are hardly ever reused, the cache
+//! stops keeping them.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -9,32 +10,33 @@ use std::sync::{PoisonError, RwLock};
 use gotmpl::{Found, Reads};
 use serde_json::Value;
 
-/// Bytes that one memo of small results may take; when there is no more room, it begins anew.
+/// Size limit in bytes of a cache of small results; a full cache is cleared.
 pub(crate) const SMALL: usize = 256 << 10;
-/// Bytes that one memo of large results may take.
+/// Size limit in bytes of a cache of large results.
 pub(crate) const LARGE: usize = 1 << 20;
-/// Longer keys are not worth keeping.
+/// Maximum length of a key: results with longer keys are not cached.
 const MAX_KEY: usize = 16 << 10;
-/// One in so many kept results must have been asked for again by the time when there is no room.
+/// A full cache stays in use only if it had at least one hit per this many cached results.
 const WORTH: usize = 8;
 
-/// What a result is computed from, as bytes.
+/// The input of a computation, encoded as bytes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
-    /// Of the bytes, and compared before them: they begin alike, and lie elsewhere.
+    /// Hash of the bytes, compared first: keys often share a prefix, and their bytes are stored elsewhere in memory.
     hash: u64,
     bytes: Vec<u8>,
 }
 
 impl Default for Key {
     fn default() -> Self {
-        // Most keys need no more.
+        // Enough for most keys.
         Self { hash: 0, bytes: Vec::with_capacity(512) }
     }
 }
 
 impl Key {
-    /// All that a template looks at in its data; none where that is too much. `data` gives the fields of the data.
+    /// Encodes everything that a template reads from its data; none if that is too long. `data` looks up a field of the
+    /// data.
     pub(crate) fn of<'d>(reads: &Reads, data: impl Fn(&str) -> Option<&'d Value>) -> Option<Self> {
         let mut key = Self::default();
         for found in reads.look_up(data) {
@@ -57,17 +59,16 @@ impl Key {
         key.short()
     }
 
-    /// Adds a mark, which tells apart what follows it.
+    /// Adds a mark that tells how to read the following bytes.
     pub(crate) fn mark(&mut self, mark: u8) {
         self.bytes.push(mark);
     }
 
-    /// Adds a number.
     pub(crate) fn number(&mut self, number: usize) {
         self.bytes.extend_from_slice(&(number as u64).to_le_bytes());
     }
 
-    /// Adds a value, in a form that no other one has.
+    /// Adds a value; different values have different encodings.
     pub(crate) fn value(&mut self, value: &Value) {
         if self.bytes.len() > MAX_KEY {
             return;
@@ -111,14 +112,14 @@ impl Key {
         self.bytes.extend_from_slice(text.as_bytes());
     }
 
-    /// The key, unless it is too long to be kept; then not all was written.
+    /// Finishes the key; none if it is too long to be cached and therefore incomplete.
     pub(crate) fn short(mut self) -> Option<Self> {
         self.hash = hash(&self.bytes);
         (self.bytes.len() <= MAX_KEY).then_some(self)
     }
 }
 
-/// A hash that need not withstand anyone: bytes decide where it is the same.
+/// A fast hash that need not resist attacks: if hashes are equal, the bytes decide.
 fn hash(bytes: &[u8]) -> u64 {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let (words, rest) = bytes.as_chunks();
@@ -129,14 +130,14 @@ fn hash(bytes: &[u8]) -> u64 {
     words.iter().chain([&last]).fold(bytes.len() as u64, mix)
 }
 
-/// Results by what they were computed from.
+/// Cached results, by key.
 #[derive(Debug)]
 pub(crate) struct Memo<T> {
     room: usize,
     kept: RwLock<Kept<T>>,
-    /// How often a kept result was asked for.
+    /// Number of hits since the cache was last cleared.
     hits: AtomicUsize,
-    /// Nothing is kept any more, because hardly any result was asked for again.
+    /// Whether caching is off because hardly any result was reused.
     idle: AtomicBool,
 }
 
@@ -147,14 +148,14 @@ struct Kept<T> {
 }
 
 impl<T: Clone> Memo<T> {
-    /// Room for so many bytes.
+    /// Creates a cache with this size limit in bytes.
     pub(crate) fn new(room: usize) -> Self {
         let kept = RwLock::new(Kept { results: BTreeMap::new(), bytes: 0 });
         Self { room, kept, hits: AtomicUsize::default(), idle: AtomicBool::default() }
     }
 
-    /// The result for a key, computed if it is new, together with its size; without a key it is computed each time.
-    /// Failures are not kept.
+    /// Returns the cached result for a key, or computes it together with its size. Without a key, it is computed every
+    /// time. Failures are not cached.
     pub(crate) fn get<E>(
         &self,
         key: Option<Key>,
@@ -169,7 +170,6 @@ impl<T: Clone> Memo<T> {
         Ok(made)
     }
 
-    /// The result that is kept for a key.
     pub(crate) fn known(&self, key: &Key) -> Option<T> {
         let known = self.kept.read().unwrap_or_else(PoisonError::into_inner).results.get(key).cloned();
         if known.is_some() {
@@ -178,12 +178,12 @@ impl<T: Clone> Memo<T> {
         known
     }
 
-    /// Whether it keeps nothing, so that no key needs to be made.
+    /// Reports whether caching is off, so that callers need not build keys.
     pub(crate) fn is_idle(&self) -> bool {
         self.idle.load(Ordering::Relaxed)
     }
 
-    /// Keeps a result of a size.
+    /// Caches a result of this size in bytes.
     pub(crate) fn keep(&self, mut key: Key, made: T, size: usize) {
         let size = size + key.bytes.len() + size_of::<(Key, T)>();
         if self.is_idle() || size > self.room / 4 {

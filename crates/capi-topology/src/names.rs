@@ -1,4 +1,4 @@
-//! Names of generated objects. Upstream draws five random characters; here they are symbols.
+//! Names of generated objects. Upstream draws five random characters; here, symbols stand for them.
 //!
 //! Source: `internal/topology/names/names.go`.
 
@@ -9,8 +9,8 @@ const MAX_NAME: usize = 63;
 const RANDOM: &str = "\u{1}\u{1}\u{1}\u{1}\u{1}";
 const MAX_BASE: usize = MAX_NAME - RANDOM.len();
 
-/// Stands for the random characters of a name: `#1` where they were drawn when the object was
-/// created, `#2` where they are drawn for a change.
+/// Stands for the random characters of a name: `#1` if they were drawn when the object was created, `#2` if they are drawn
+/// for a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Draw(pub u8);
 
@@ -21,27 +21,27 @@ impl Draw {
     }
 }
 
-/// What a naming template may use beside the cluster.
+/// The object to name, with the data that a naming template may use in addition to the cluster.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Named<'a> {
     /// The infrastructure cluster or the control plane.
     Cluster,
-    /// A machine deployment of this topology name.
+    /// A machine deployment with this topology name.
     MachineDeployment(&'a str),
-    /// A machine pool of this topology name.
+    /// A machine pool with this topology name.
     MachinePool(&'a str),
-    /// A machine of the control plane of this name.
+    /// A machine of the control plane with this name.
     KubeadmControlPlane(&'a str),
-    /// A machine of the machine set of this name.
+    /// A machine of the machine set with this name.
     MachineSet(&'a str),
 }
 
-/// A name with a random end after a fixed prefix.
+/// Generates a name: a fixed prefix and a random suffix.
 pub(crate) fn simple(prefix: &str, draw: Draw) -> String {
     format!("{}{}", cut(prefix), draw.symbol())
 }
 
-/// A name from a class' naming template, or from the default one.
+/// Generates a name from a class's naming template, or from the default one.
 pub(crate) fn from_template(
     template: &str,
     cluster: &str,
@@ -55,14 +55,14 @@ pub(crate) fn from_template(
     Ok(with_symbols(&name, draw))
 }
 
-/// A name as the class webhook renders it to see whether it is a valid one.
+/// Renders a sample name, which the class webhook validates.
 pub(crate) fn sample(template: &str, cluster: &str, named: Named<'_>) -> Result<String, String> {
     let name = render(template, cluster, named)?;
     let name = if name.len() > MAX_NAME { format!("{}{RANDOM}", cut(&name)) } else { name };
     Ok(name.replace('\u{1}', "x"))
 }
 
-/// A symbol in the place of random characters, also where some of them are cut off.
+/// Replaces random characters with a symbol, even if some of them were cut off.
 fn with_symbols(name: &str, draw: Draw) -> String {
     let mut all = String::with_capacity(name.len());
     let mut cut = false;
@@ -109,7 +109,7 @@ fn render(template: &str, cluster: &str, named: Named<'_>) -> Result<String, Str
     render_strict(template, &data)
 }
 
-/// Renders with Go's `missingkey=error`: a name that is not there fails.
+/// Renders like Go with `missingkey=error`: a missing name is an error.
 fn render_strict(template: &str, data: &Value) -> Result<String, String> {
     let parsed = Template::parse_plain(template).map_err(|error| error.message)?;
     let name = parsed.render(data).map_err(|error| error.message)?;

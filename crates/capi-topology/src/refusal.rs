@@ -6,7 +6,7 @@ pub use k8s_schema::{ErrorType, FieldError};
 
 use super::role::Role;
 
-/// When something is refused.
+/// The stage at which something is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Stage {
@@ -14,7 +14,7 @@ pub enum Stage {
     Template,
     /// A `ClusterClass` is written.
     Class,
-    /// The class controller looks at it.
+    /// The class controller reconciles the `ClusterClass`.
     ClassReconcile,
     /// A Cluster is written.
     Cluster,
@@ -24,7 +24,7 @@ pub enum Stage {
     Apply,
 }
 
-/// Who refuses.
+/// The component that refuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum By {
     /// The schema of the kind.
@@ -66,22 +66,22 @@ impl By {
     }
 }
 
-/// A refusal: who, when, which object, which field, why.
+/// A refusal: the component, stage, object, field and reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Refusal {
-    /// When.
+    /// The stage at which it was refused.
     pub stage: Stage,
-    /// Who.
+    /// The component that refused it.
     pub by: By,
-    /// `Kind/name` of the object, empty for an error of a controller.
+    /// `Kind/name` of the object; empty for an error of a controller.
     pub object: String,
-    /// What.
+    /// The field and the reason.
     pub error: FieldError,
 }
 
 impl Refusal {
-    /// An error of a controller, which names no object and no field.
+    /// Creates an error of a controller, which names no object and no field.
     pub fn controller(stage: Stage, detail: impl Into<String>) -> Self {
         Self {
             stage,
@@ -91,7 +91,7 @@ impl Refusal {
         }
     }
 
-    /// Field errors of one object, as faults.
+    /// Converts the field errors of one object to refusals.
     pub fn of(stage: Stage, by: By, object: &str, errors: Vec<FieldError>) -> Vec<Self> {
         errors.into_iter().map(|error| Self { stage, by, object: object.to_owned(), error }).collect()
     }
@@ -100,7 +100,7 @@ impl Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { object, error, .. } = self;
-        // What Cluster API draws for a name is not known.
+        // The random characters of generated names are unknown.
         let object = object.replace("#1", "xxxxx").replace("#2", "xxxxx");
         match (object.is_empty(), error.field.is_empty()) {
             (true, _) => write!(f, "{}", error.detail),
@@ -110,18 +110,18 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Something that cannot be known offline, and which objects it reaches.
+/// Something that cannot be known offline, with the object it affects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Opaque {
-    /// The object that it affects; the Cluster where it affects all objects.
+    /// The affected object; the Cluster if all objects are affected.
     pub role: Role,
-    /// What is not known, and why.
+    /// What is unknown, and why.
     pub reason: String,
 }
 
 impl Opaque {
-    /// Something that affects all objects of a cluster.
+    /// Creates one that affects all objects of a cluster.
     pub fn of_all(reason: String) -> Self {
         Self { role: Role::Cluster, reason }
     }

@@ -1,7 +1,7 @@
-//! The parts of a cluster, and what each of its objects is for.
+//! The parts of a cluster, and the roles of its objects.
 //!
-//! These are types, and not text such as `md.<name>.bootstrap`: names of pools may hold dots, so such text has more than one
-//! reading. Text is made at the edge, by [`Part`]'s and [`Role`]'s `Display`, and nothing reads it.
+//! These are types rather than text such as `md.<name>.bootstrap`: pool names may contain dots, so such text is ambiguous.
+//! [`Part`]'s and [`Role`]'s `Display` produce text for output only; nothing parses it.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ pub enum PoolKind {
 }
 
 impl PoolKind {
-    /// Both, in the order in which the controller looks at them.
+    /// Both kinds, in the order in which the controller reconciles them.
     pub const ALL: [Self; 2] = [Self::MachineDeployment, Self::MachinePool];
 
     /// The kind of the objects.
@@ -26,7 +26,7 @@ impl PoolKind {
         }
     }
 
-    /// The list that holds them: below `spec.topology.workers` of a Cluster, and below `spec.workers` of a class.
+    /// The field that lists them, below `spec.topology.workers` of a Cluster and below `spec.workers` of a class.
     pub fn list(self) -> &'static str {
         match self {
             Self::MachineDeployment => "machineDeployments",
@@ -34,7 +34,7 @@ impl PoolKind {
         }
     }
 
-    /// The word that text begins with.
+    /// The prefix in displayed names.
     fn short(self) -> &'static str {
         match self {
             Self::MachineDeployment => "md",
@@ -53,7 +53,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// A pool of a name.
+    /// Creates a pool from its kind and name.
     pub fn new(kind: PoolKind, name: &str) -> Self {
         Self { kind, name: name.to_owned() }
     }
@@ -64,7 +64,7 @@ impl Pool {
     }
 }
 
-/// What an object of a pool is for.
+/// The role of an object within a pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PoolObject {
     /// The machine deployment or machine pool itself.
@@ -77,10 +77,10 @@ pub enum PoolObject {
     Infrastructure,
 }
 
-/// A part of a cluster, which changes for itself and gets a verdict of its own.
+/// A part of a cluster that changes on its own and gets its own verdict.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
-    /// The Cluster; in a verdict, what concerns all of it.
+    /// The Cluster; in a verdict, it stands for the whole cluster.
     Cluster,
     /// The control plane with its machines.
     ControlPlane,
@@ -91,12 +91,12 @@ pub enum Part {
 }
 
 impl Part {
-    /// A pool of a name.
+    /// Creates a part for a pool of this kind and name.
     pub fn pool(kind: PoolKind, name: &str) -> Self {
         Self::Pool(Pool::new(kind, name))
     }
 
-    /// The role of the part's main object; a part has others, too.
+    /// The role of the part's main object. A part also has other objects.
     pub fn own(&self) -> Role {
         match self {
             Self::Cluster => Role::Cluster,
@@ -106,7 +106,7 @@ impl Part {
         }
     }
 
-    /// The pool, where it is one.
+    /// The pool, if the part is one.
     pub fn as_pool(&self) -> Option<&Pool> {
         match self {
             Self::Pool(pool) => Some(pool),
@@ -114,12 +114,12 @@ impl Part {
         }
     }
 
-    /// Whether it is a pool of a kind.
+    /// Reports whether the part is a pool of this kind.
     pub fn is_of(&self, kind: PoolKind) -> bool {
         self.as_pool().is_some_and(|pool| pool.kind == kind)
     }
 
-    /// The part as people call it.
+    /// Describes the part in words.
     pub fn in_words(&self) -> String {
         match self {
             Self::Cluster => "cluster".to_owned(),
@@ -131,7 +131,7 @@ impl Part {
     }
 }
 
-/// What an object of a cluster is for.
+/// The role of an object within a cluster.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
     /// The Cluster.
@@ -161,7 +161,7 @@ impl Role {
         }
     }
 
-    /// Whether the object belongs to a part.
+    /// Reports whether the object belongs to a part.
     pub fn is_of(&self, part: &Part) -> bool {
         match (self, part) {
             (Self::Pool(own, _), Part::Pool(pool)) => own == pool,
@@ -170,13 +170,14 @@ impl Role {
         }
     }
 
-    /// Whether it is a health check.
+    /// Reports whether the object is a health check.
     pub fn is_health_check(&self) -> bool {
         matches!(self, Self::ControlPlaneHealthCheck | Self::Pool(_, PoolObject::HealthCheck))
     }
 }
 
-/// `md.<name>`; a name that holds more than letters, digits and dashes is in brackets, like keys in Kubernetes field paths.
+/// Writes `md.<name>`. Brackets enclose an empty name, and one that contains characters other than letters, digits and
+/// dashes, like keys in Kubernetes field paths.
 impl fmt::Display for Pool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kind, name } = self;

@@ -1,8 +1,7 @@
-//! The API server's own checks of Cluster API's kinds: fields that server-side apply does not
-//! know, and the schemas of the kinds.
+//! The API server's own checks of Cluster API's kinds: the fields that server-side apply accepts, and the schemas.
 //!
-//! The schemas are those of Cluster API v1.14.0 (`config/crd/bases` of its repository,
-//! Apache-2.0), without descriptions and status; those of `v1beta1` for the kinds that people still write so.
+//! The schemas are those of Cluster API v1.14.0 (`config/crd/bases` of its repository, Apache-2.0), without descriptions
+//! and status. `v1beta1` schemas cover the kinds that are still written in that version.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -56,12 +55,12 @@ fn kind_of(object: &Value) -> Option<&'static Kind> {
     kinds.get(text(object, &["kind"])).filter(|kind| kind.group == group(api_version))
 }
 
-/// Whether its kind is one whose schema is known: of others, nothing is refused.
+/// Reports whether the schema of the object's kind is known; other kinds are not validated.
 pub(crate) fn is_known(object: &Value) -> bool {
     kind_of(object).is_some()
 }
 
-/// An object with the defaults that the schema of its kind has.
+/// Fills in the defaults from the schema of the object's kind.
 pub(crate) fn defaulted(object: &Value) -> Value {
     let mut object = object.clone();
     if let Some(kind) = kind_of(&object) {
@@ -70,8 +69,7 @@ pub(crate) fn defaulted(object: &Value) -> Value {
     object
 }
 
-/// What server-side apply refuses: unknown fields, wrong types, keys that are there twice.
-/// It stops at the first kind of fault.
+/// Reports what server-side apply refuses, as one error: unknown fields, wrong types and duplicate keys.
 pub(crate) fn apply_faults(object: &Value, stage: Stage) -> Vec<Refusal> {
     let problems = apply_problems(object);
     if problems.is_empty() {
@@ -83,7 +81,8 @@ pub(crate) fn apply_faults(object: &Value, stage: Stage) -> Vec<Refusal> {
     Refusal::of(stage, By::ServerSideApply, &name, vec![error])
 }
 
-/// What server-side apply refuses, field by field; the API server tells it in one sentence, as [`apply_faults`] does.
+/// Lists what server-side apply refuses, field by field. The API server reports it in one sentence, as [`apply_faults`]
+/// does.
 pub fn apply_problems(object: &Value) -> Vec<FieldError> {
     let Some(kind) = kind_of(object) else { return Vec::new() };
     let mut problems = Vec::new();
@@ -96,7 +95,7 @@ pub fn apply_problems(object: &Value) -> Vec<FieldError> {
     problems
 }
 
-/// What the schema of a kind refuses.
+/// Lists what the schema of the object's kind refuses.
 pub fn schema_faults(object: &Value, stage: Stage) -> Vec<Refusal> {
     let name = format!("{}/{}", text(object, &["kind"]), text(object, &["metadata", "name"]));
     let Some(kind) = kind_of(object) else {
@@ -118,7 +117,7 @@ pub fn schema_faults(object: &Value, stage: Stage) -> Vec<Refusal> {
     Refusal::of(stage, By::Schema, &name, errors)
 }
 
-/// Names of custom resources are DNS subdomains.
+/// Checks that the name of a custom resource is a DNS subdomain.
 ///
 /// Source: `pkg/registry/customresource/validator.go` of apiextensions-apiserver and `pkg/api/validation` of apimachinery.
 fn name_faults(object: &Value) -> Vec<FieldError> {
@@ -134,18 +133,18 @@ fn name_faults(object: &Value) -> Vec<FieldError> {
     }
 }
 
-/// The schema of a kind as the API server publishes it.
+/// The `v1beta2` schema of a kind, as the API server publishes it.
 pub(crate) fn source_schema(kind: &str) -> Option<&'static Value> {
     KINDS.get(kind).map(|kind| &kind.source)
 }
 
-/// The schema of an object's kind, in the version in which the object is written.
+/// The schema of an object's kind, in the object's own version.
 pub(crate) fn source_schema_of(object: &Value) -> Option<&'static Value> {
     kind_of(object).map(|kind| &kind.source)
 }
 
-/// Drops `null` where the schema of the kind knows a field that cannot be `null`, as the API server does with all that is written
-/// otherwise than by server-side apply.
+/// Drops `null` from known fields that are not nullable. The API server does so for every write other than a server-side
+/// apply.
 ///
 /// Source: `k8s.io/apiextensions-apiserver`, `pkg/apiserver/schema/defaulting/prune.go`, `PruneNonNullableNullsWithoutDefaults`.
 pub(crate) fn drop_nulls(object: &mut Value) {

@@ -1,12 +1,12 @@
-//! What all copies of a template have in common.
+//! The content that all copies of a template share.
 
 use k8s_schema::value::{get, map, remove, set, text};
 use serde_json::{Value, json};
 
 use super::desired::contract::{CLONED_FROM_KIND, CLONED_FROM_NAME, CLUSTER_NAME, LAST_APPLIED, OWNED};
 
-/// What all copies of a template have in common, made once: without the spec that the patches put in, and with every label and
-/// annotation of which only the value differs.
+/// The content that all copies of a template share, built once. It lacks the spec, which the patches produce. All labels
+/// and annotations are present, even those whose values differ between copies.
 #[derive(Debug, Clone)]
 pub(crate) struct Shells {
     object: Value,
@@ -14,7 +14,6 @@ pub(crate) struct Shells {
 }
 
 impl Shells {
-    /// The shells of a template.
     pub(crate) fn of(template: &Value, group_kind: &str) -> Self {
         let mut object = match get(template, &["spec", "template"]) {
             Some(inner @ Value::Object(_)) => without(inner, &["spec"]),
@@ -36,12 +35,12 @@ impl Shells {
         Self { object, template: template_shell(template, group_kind) }
     }
 
-    /// What all objects that are copied from it have in common.
+    /// The shared content of all objects copied from the template.
     pub(crate) fn object(&self) -> &Value {
         &self.object
     }
 
-    /// What all templates of one cluster that are copied from it have in common.
+    /// The shared content of all templates of a cluster copied from it.
     pub(crate) fn template(&self) -> &Value {
         &self.template
     }
@@ -60,7 +59,7 @@ fn template_shell(template: &Value, group_kind: &str) -> Value {
     object
 }
 
-/// Puts in the metadata that every copy has.
+/// Adds the metadata that every copy has.
 fn mark(object: &mut Value, template: &Value, group_kind: &str) {
     for field in ["labels", "annotations"] {
         if map(object, &["metadata", field]).is_none() {
@@ -76,7 +75,7 @@ fn mark(object: &mut Value, template: &Value, group_kind: &str) {
     set(object, &["metadata", "namespace"], Value::Null);
 }
 
-/// A copy with null in one place, where there is something.
+/// Copies a value with null at one path, if the path exists.
 fn without(value: &Value, path: &[&str]) -> Value {
     let (Value::Object(fields), Some((first, rest))) = (value, path.split_first()) else {
         return if path.is_empty() { Value::Null } else { value.clone() };

@@ -1,8 +1,8 @@
-//! Single steps of the flow, for the tests, benchmarks and fuzz targets of this crate.
+//! Single steps of the prediction, for the tests, benchmarks and fuzz targets of this crate.
 //!
-//! This is not part of the interface, and may change in any release.
+//! This module is not part of the public API and may change in any release.
 
-/// The webhook of classes, as far as it looks at variables.
+/// The variable checks of the class webhook.
 pub mod class_variables {
     pub use crate::admission::class_variables::validate;
 }
@@ -22,24 +22,24 @@ pub mod json_patch {
     pub use crate::patches::json_patch::{Operation, Path, apply};
 }
 
-/// The objects that a class makes of an admitted Cluster.
+/// The objects generated from a class and an admitted Cluster.
 pub mod desired {
     pub use crate::desired::Generated;
     pub use crate::predict::create::desired as generate;
     pub use crate::predict::running::with_defaults;
 }
 
-/// What the API server stores of an object that is applied.
+/// The object that the API server stores after an apply.
 pub mod apply {
     pub use crate::predict::apply::{read_metadata, server_side_apply};
 }
 
-/// What the API server and the webhooks refuse of the objects that the controller writes.
+/// The checks of the API server and the webhooks on objects that the controller writes.
 pub mod objects {
     pub use crate::predict::objects::{refused, refused_create};
 }
 
-/// A change of what runs, followed pass by pass.
+/// A change of running objects, simulated pass by pass.
 pub mod change {
     pub use crate::predict::change::{After, Before, Writing, change, run};
     pub use crate::predict::rollout::Instants;

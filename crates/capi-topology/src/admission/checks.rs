@@ -21,17 +21,17 @@ static SUBDOMAIN: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a constant pattern compiles")
 });
 
-/// Whether a text is a valid DNS subdomain, as most names of objects must be.
+/// Reports whether a text is a valid DNS subdomain, as most names of objects must be.
 pub(crate) fn is_subdomain(text: &str) -> bool {
     text.len() <= 253 && SUBDOMAIN.is_match(text)
 }
 
-/// Whether a text can be the value of a label.
+/// Reports whether a text is a valid label value.
 pub(crate) fn is_label_value(text: &str) -> bool {
     text.len() <= 63 && (text.is_empty() || NAME_PART.is_match(text))
 }
 
-/// Errors of a key of a label or annotation, one for each rule that it breaks.
+/// Errors in a label or annotation key, one for each rule that it violates.
 fn key_errors(key: &str) -> Vec<&'static str> {
     let mut errors = Vec::new();
     let name = match key.split_once('/') {
@@ -59,7 +59,7 @@ fn key_errors(key: &str) -> Vec<&'static str> {
     errors
 }
 
-/// Errors of the `metadata` of a class or topology entry.
+/// Errors in the `metadata` of a class or topology entry.
 pub(crate) fn metadata(owner: &Value, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let field = format!("{path}.labels");
@@ -88,7 +88,7 @@ pub(crate) fn metadata(owner: &Value, path: &str) -> Vec<FieldError> {
     errors
 }
 
-/// Errors of a health check: too short a start, and thresholds that are no number.
+/// Errors in a health check: a startup timeout that is too short, and thresholds that are not numbers.
 pub(crate) fn health_check(check: &Value, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let seconds = get(check, &["checks", "nodeStartupTimeoutSeconds"]).and_then(Value::as_i64);
@@ -104,7 +104,7 @@ pub(crate) fn health_check(check: &Value, path: &str) -> Vec<FieldError> {
     errors
 }
 
-/// Errors of `remediation.maxInFlight` of a health check.
+/// Errors in `remediation.maxInFlight` of a health check.
 pub(crate) fn max_in_flight(check: &Value, path: &str) -> Vec<FieldError> {
     let wrong =
         present(check, &["remediation", "maxInFlight"]).is_some_and(|value| !is_int_or_percent(value));
@@ -113,7 +113,7 @@ pub(crate) fn max_in_flight(check: &Value, path: &str) -> Vec<FieldError> {
     wrong.then(error).into_iter().collect()
 }
 
-/// Errors of a machine deployment's rollout strategy; `path` ends in `rollout`.
+/// Errors in a machine deployment's rollout strategy; `path` ends in `rollout`.
 pub(crate) fn rollout(owner: &Value, path: &str) -> Vec<FieldError> {
     let update = ["rollout", "strategy", "rollingUpdate"];
     let Some(update) = get(owner, &update) else { return Vec::new() };
@@ -133,11 +133,11 @@ pub(crate) fn rollout(owner: &Value, path: &str) -> Vec<FieldError> {
     errors
 }
 
-/// Said of taints where their feature gate is off.
+/// The message for taints if their feature gate is off.
 pub(crate) const NO_TAINTS: &str =
     "taints are not allowed to be set when the feature gate MachineTaintPropagation is disabled";
 
-/// Errors of the taints of machines; they need a feature gate that is off by default.
+/// Errors in the taints of machines, which need a feature gate that is off by default.
 ///
 /// Source: `internal/util/taints/validation.go`.
 pub(crate) fn taints(owner: &Value, path: &str, gates: Gates) -> Vec<FieldError> {
@@ -154,7 +154,7 @@ pub(crate) fn taints(owner: &Value, path: &str, gates: Gates) -> Vec<FieldError>
     errors
 }
 
-/// Why nobody may set a taint with this key.
+/// Why a taint with this key is not allowed.
 fn reserved_taint(key: &str) -> Option<&'static str> {
     match key {
         "node.cluster.x-k8s.io/uninitialized" | "node.cluster.x-k8s.io/outdated-revision" => {
@@ -172,7 +172,7 @@ fn reserved_taint(key: &str) -> Option<&'static str> {
     }
 }
 
-/// Errors of the version of machines; upstream tells both where it is neither.
+/// Errors in the version of machines; upstream reports both if it violates both rules.
 pub(crate) fn machine_version(version: &str, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if !version.starts_with('v') {
@@ -184,7 +184,7 @@ pub(crate) fn machine_version(version: &str, path: &str) -> Vec<FieldError> {
     errors
 }
 
-/// Errors of a template for the names of machines, which is tried with sample names.
+/// Errors in a naming template for machines, which is rendered with sample values.
 ///
 /// Source: `validateNaming` of `kubeadmcontrolplane.go`, `validateMDMachineNaming` of `machinedeployment.go`.
 pub(crate) fn machine_naming(template: &str, named: Named<'_>, path: &str) -> Vec<FieldError> {
@@ -205,7 +205,7 @@ pub(crate) fn machine_naming(template: &str, named: Named<'_>, path: &str) -> Ve
     errors
 }
 
-/// Whether a value is a number or a percentage.
+/// Reports whether a value is an integer or a percentage.
 pub(crate) fn is_int_or_percent(value: &Value) -> bool {
     match value {
         Value::Number(number) => !number.is_f64(),
@@ -214,7 +214,7 @@ pub(crate) fn is_int_or_percent(value: &Value) -> bool {
     }
 }
 
-/// The key that lists of a topology or class are named by.
+/// The path of a list entry in a topology or class, identified by its key.
 pub(crate) fn entry_path(list_path: &str, entry: &Value, key: &str) -> String {
     format!("{list_path}[{}]", text(entry, &[key]))
 }

@@ -14,7 +14,7 @@ use crate::refusal::FieldError;
 use crate::upgrade::version::{Order, Version};
 use k8s_schema::value::{get, list, text};
 
-/// Validates a class. `old` is the class before an update, `clusters` are all Clusters.
+/// Validates a class. `old` is the class before an update; `clusters` are all Clusters.
 pub(crate) fn validate(
     class: &Value,
     old: Option<&Value>,
@@ -50,7 +50,7 @@ pub(crate) fn validate(
     errors
 }
 
-/// The control plane and all worker classes, with their paths.
+/// The control plane and all worker classes, each with its path.
 fn owners(class: &Value) -> Vec<(String, &Value, bool)> {
     let control_plane = get(class, &["spec", "controlPlane"]).unwrap_or(&Value::Null);
     let mut owners = vec![("spec.controlPlane".to_owned(), control_plane, false)];
@@ -142,7 +142,7 @@ fn health_checks(class: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Naming templates must give names: they are tried with sample names.
+/// Errors in naming templates, which are rendered with sample values.
 fn naming(class: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let mut check = |owner: &Value, named: Named<'_>, path: String| {

@@ -38,7 +38,7 @@ const BUILTINS: &[&str] = &[
     "controlPlane.machineTemplate.infrastructureRef.name",
 ];
 
-/// The fields that machine deployments and machine pools have alike.
+/// The fields that machine deployments and machine pools share.
 const WORKER_BUILTINS: &[&str] = &[
     "",
     ".class",

@@ -1,4 +1,4 @@
-//! What the `ClusterClass` webhook checks when a class changes that clusters use.
+//! Checks of the `ClusterClass` webhook when a class changes that Clusters use.
 //!
 //! Source: `validate` of `core/webhooks/admission/clusterclass.go`.
 
@@ -45,7 +45,7 @@ pub(crate) fn validate(class: &Value, old: &Value, clusters: &[Value]) -> Vec<Fi
     errors
 }
 
-/// Whether a new edition takes away, or may take away, something that a Cluster of the class uses.
+/// Reports whether the new version of a class removes, or may remove, something that a Cluster of the class uses.
 pub(crate) fn asks_clusters(class: &Value, old: &Value) -> bool {
     let versions = |class| list(class, &["spec", "kubernetesVersions"]);
     let dropped = versions(old).iter().any(|one| !versions(class).contains(one));
@@ -86,7 +86,7 @@ fn removed_classes(class: &Value, old: &Value, kind: &str, topologies: &[(&str, 
     errors
 }
 
-/// Health checks that a Cluster turns on without defining its own must stay.
+/// Health checks of a class must stay if a Cluster enables them without defining its own.
 fn dropped_health_checks(class: &Value, old: &Value, topologies: &[(&str, &Value)]) -> Vec<FieldError> {
     let defined = |owner: Option<&Value>| is_defined(owner.and_then(|owner| get(owner, &["healthCheck"])));
     let relies = |owner: Option<&Value>| {

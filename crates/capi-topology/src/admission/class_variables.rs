@@ -15,8 +15,8 @@ use k8s_schema::{MAX_DEPTH, Schema};
 
 const VARIABLES: &str = "spec.variables";
 
-/// Validates the variables of a class. Upstream compiles rules that are new with the functions of
-/// the Kubernetes minor before; all functions that are known here are older.
+/// Validates the variables of a class. Upstream compiles new rules with the functions of the previous Kubernetes minor
+/// version; all functions known here are older.
 pub fn validate(class: &Value) -> Vec<FieldError> {
     let variables = list(class, &["spec", "variables"]);
     let mut errors = Vec::new();
@@ -76,7 +76,7 @@ fn validate_root(schema: &Value, path: &str) -> Vec<FieldError> {
     errors
 }
 
-/// Defaults must fit their own schema, without unknown fields, and pass its rules.
+/// Checks that defaults fit their own schema, have no unknown fields, and pass its rules.
 fn validate_defaults(
     source: &Value,
     schema: &Schema,
@@ -129,7 +129,7 @@ impl Found {
     }
 }
 
-/// A walk over a schema that looks at examples, enums and rules.
+/// A walk over a schema that checks examples, enums and rules.
 struct Walk {
     costs: cel::Total,
 }

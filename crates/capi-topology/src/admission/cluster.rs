@@ -20,15 +20,15 @@ use k8s_schema::value::{get, list, map, present, set, text};
 const OVERRIDES: [&str; 2] = ["variables", "overrides"];
 const TOPOLOGY: &str = "spec.topology";
 
-/// Where variables are set: pointer to the list, path for messages, and what may be added.
+/// A list of variables: its pointer, its path in messages, and whether entries may be added.
 struct Place {
     pointer: String,
     path: String,
     scope: Scope,
 }
 
-/// The defaulting webhook: writes the version as upstream spells it, and defaults and
-/// validates the variables where the class is known.
+/// The defaulting webhook: it normalizes the version like upstream, then defaults and validates the variables if the class
+/// is known.
 pub fn default(
     cluster: &mut Value,
     old: Option<&Value>,
@@ -51,7 +51,7 @@ pub fn default(
     }
 }
 
-/// Cluster API's webhook reads the Cluster into its own types and writes it again: times in UTC and whole seconds.
+/// Normalizes times to UTC and whole seconds: the webhook decodes the Cluster into its own types and writes it again.
 fn instants(cluster: &mut Value) {
     let Some(topology) = cluster.pointer_mut("/spec/topology") else { return };
     let normalize = |rollout: Option<&mut Value>| {
@@ -66,15 +66,15 @@ fn instants(cluster: &mut Value) {
     }
 }
 
-/// Whether runtime extensions define variables of a class, too: nothing here knows them.
+/// Reports whether runtime extensions also define variables of a class, which are unknown here.
 pub(crate) fn discovers(class: Option<&Value>, gates: Gates) -> bool {
     let patches = class.map_or(&[][..], |class| list(class, &["spec", "patches"]));
     let discovers = |patch: &Value| !text(patch, &["external", "discoverVariablesExtension"]).is_empty();
     gates.runtime_sdk && patches.iter().any(discovers)
 }
 
-/// Defaults all variables, then validates them. Where runtime extensions define some (`open`), what is not among the
-/// definitions may be one of theirs: it stays as it is.
+/// Defaults all variables, then validates them. If runtime extensions define some (`open`), a variable that is not among
+/// the definitions may be one of theirs and stays as it is.
 pub(crate) fn variables(
     cluster: &mut Value,
     old: Option<&Value>,
@@ -108,7 +108,7 @@ pub(crate) fn variables(
     all
 }
 
-/// The lists of variables that a Cluster has: its own always, overrides where there are some.
+/// The variable lists of a Cluster: always its own, and overrides if there are any.
 fn places(cluster: &Value) -> Vec<Place> {
     let mut places = vec![Place {
         pointer: "/spec/topology/variables".to_owned(),
@@ -144,7 +144,7 @@ fn values<'a>(cluster: &'a Value, pointer: &str) -> &'a [Value] {
     cluster.pointer(pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// The values before an update: those of the worker with the same name, wherever it stood.
+/// The values before an update; for a worker, those of the worker with the same name, wherever it was in the list.
 fn old_values<'a>(cluster: &'a Value, old: &'a Value, pointer: &str) -> &'a [Value] {
     let Some(rest) = pointer.strip_prefix("/spec/topology/workers/") else {
         return values(old, pointer);
@@ -160,7 +160,7 @@ fn old_values<'a>(cluster: &'a Value, old: &'a Value, pointer: &str) -> &'a [Val
         .map_or(&[], |worker| list(worker, &OVERRIDES))
 }
 
-/// The validating webhook, without what an update adds.
+/// The validating webhook, without the additional checks of an update.
 pub fn validate(
     cluster: &Value,
     blueprint: Option<&Blueprint>,
@@ -212,7 +212,7 @@ fn validate_version(topology: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// The control plane and all workers, each with the path of its entry.
+/// The control plane and all workers, each with its path.
 fn entries(topology: &Value) -> Vec<(String, &Value)> {
     let control_plane = get(topology, &["controlPlane"]).unwrap_or(&Value::Null);
     let mut all = vec![(format!("{TOPOLOGY}.controlPlane"), control_plane)];
@@ -323,7 +323,7 @@ fn validate_health_checks(topology: &Value, class: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Replicas together with the annotations of the autoscaler, on the entry or on its class.
+/// Errors if replicas are set although the entry, or its class, has annotations of the autoscaler.
 pub(crate) fn validate_autoscaler(topology: &Value, class: Option<&Value>) -> Vec<FieldError> {
     let scaled = |owner: &Value| {
         map(owner, &["metadata", "annotations"]).is_some_and(|all| {

@@ -1,4 +1,4 @@
-//! What the Cluster webhook checks when a Cluster changes: its version and its class.
+//! Checks of the Cluster webhook when a Cluster changes: its version and its class.
 //!
 //! Source: `validateTopology` and `validateTopologyVersionUpdate` of
 //! `core/webhooks/admission/cluster.go`.
@@ -22,19 +22,19 @@ use k8s_schema::value::{get, list, map, present, text};
 const VERSION: &str = "spec.topology.version";
 const CLASS: &str = "spec.topology.class";
 const UNSAFE_VERSION: &str = "unsafe.topology.cluster.x-k8s.io/disable-update-version-check";
-/// Names the hooks that have yet to be called, or that have not let go on.
+/// The annotation with the hooks that still have to be called, or that are still blocking.
 pub(crate) const PENDING_HOOKS: &str = "runtime.cluster.x-k8s.io/pending-hooks";
 const AFTER_UPGRADE: &str = "AfterClusterUpgrade";
-/// Lets a Cluster that no class manages get one.
+/// The annotation that allows a Cluster without a class to get one.
 pub(crate) const UNSAFE_CLASS: &str = "unsafe.topology.cluster.x-k8s.io/disable-update-class-name-check";
 
-/// Refused where a class managed a Cluster, and none would any more.
+/// Refuses to remove a Cluster from its class.
 pub(crate) fn released(new: &Value) -> Option<FieldError> {
     let detail = "cannot be removed from an existing Cluster";
     present(new, &["spec", "topology"]).is_none().then(|| FieldError::forbidden("spec.topology", detail))
 }
 
-/// Refused where no class managed a Cluster that is there.
+/// Refuses to give an existing Cluster its first class.
 pub(crate) fn adopted(new: &Value) -> Option<FieldError> {
     let detail = "classRef cannot be set on an existing Cluster";
     (!has_annotation(new, UNSAFE_CLASS)).then(|| FieldError::forbidden(CLASS, detail))
@@ -44,7 +44,8 @@ fn has_annotation(cluster: &Value, name: &str) -> bool {
     map(cluster, &["metadata", "annotations"]).is_some_and(|all| all.contains_key(name))
 }
 
-/// Checks an update of a Cluster against what runs, and against the parts whose machines are still at another version.
+/// Checks an update of a Cluster against the running objects, and against parts that still have machines at another
+/// version.
 pub(crate) fn validate(
     new: &Value,
     old: &Value,
@@ -112,7 +113,7 @@ fn validate_version(
     }
 }
 
-/// What still is on the way to the version before.
+/// Lists the parts that have not reached the previous version yet.
 fn unstable((running, upgrading): (&Desired, &BTreeSet<Part>), version: &Version) -> Vec<String> {
     let at = |text: &str| Version::tolerant(text).is_some_and(|one| one.to_string() == version.to_string());
     let mut reasons = Vec::new();

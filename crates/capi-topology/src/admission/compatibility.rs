@@ -1,4 +1,4 @@
-//! Whether one class can take the place of another.
+//! Compatibility of a class with the one that it replaces.
 //!
 //! Source: `internal/topology/check/compatibility.go`.
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::refusal::FieldError;
 use k8s_schema::value::{get, group, list, text};
 
-/// Everything that speaks against replacing a class by another, or by its next edition.
+/// Lists all reasons against replacing a class with another, or with a new version of itself.
 pub(crate) fn classes(current: &Value, desired: &Value) -> Vec<FieldError> {
     let none = Value::Null;
     let mut errors = Vec::new();

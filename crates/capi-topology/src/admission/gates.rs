@@ -1,29 +1,29 @@
-//! Feature gates of the management cluster's controllers, as far as webhooks refuse something without them.
+//! Feature gates of the management cluster's controllers, limited to those without which webhooks refuse something.
 //!
 //! Source: `feature/feature.go`.
 
-/// Which gates are on, as far as they matter; by default those that Cluster API has on by itself, and `ClusterTopology`,
-/// without which there are no classes.
+/// The state of the relevant feature gates. The default is Cluster API's own, but with `ClusterTopology`, without which
+/// classes do not exist.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Gates {
-    /// `RuntimeSDK`: classes may have patches and variables of runtime extensions.
+    /// `RuntimeSDK`: classes may have patches and variables from runtime extensions.
     pub runtime_sdk: bool,
     /// `MachineTaintPropagation`: topologies and classes may set taints.
     pub taints: bool,
-    /// `KubeadmBootstrapFormatIgnition`: machines may be set up by Ignition.
+    /// `KubeadmBootstrapFormatIgnition`: Ignition may set up machines.
     pub ignition: bool,
-    /// `InPlaceUpdates`: an extension may change machines in place instead of having them replaced.
+    /// `InPlaceUpdates`: an extension may update machines in place instead of replacing them.
     pub in_place: bool,
-    /// `ClusterTopology` is off: there may be no classes.
+    /// `ClusterTopology` is off: classes are not allowed.
     pub no_topology: bool,
-    /// `MachinePool` is off: there may be no machine pools.
+    /// `MachinePool` is off: machine pools are not allowed.
     pub no_machine_pools: bool,
-    /// `MachineSetPreflightChecks` is off: nobody looks at which of them are skipped.
+    /// `MachineSetPreflightChecks` is off: the annotation that skips such checks is not validated.
     pub no_preflight_checks: bool,
 }
 
-/// What is refused without `ClusterTopology`.
+/// The message for what is refused without `ClusterTopology`.
 pub(crate) const NO_TOPOLOGY: &str = "can be set only if the ClusterTopology feature flag is enabled";
 
 const ALPHA: &str = "AllAlpha";
@@ -51,8 +51,8 @@ impl Gates {
         NAMES.into_iter()
     }
 
-    /// Reads gates as Cluster API's managers take them: `RuntimeSDK=true,ClusterTopology=true`. Those that decide nothing
-    /// here are taken, too; an error is the part that a manager would refuse to start with.
+    /// Parses gates in the form that Cluster API's managers accept: `RuntimeSDK=true,ClusterTopology=true`. Gates that have
+    /// no effect here are accepted, too. An error is the part that would keep a manager from starting.
     ///
     /// Source: `Set` of `k8s.io/component-base/featuregate/feature_gate.go`, where values are those of Go's
     /// `strconv.ParseBool`.
@@ -72,7 +72,7 @@ impl Gates {
             }
             all.push((name, on));
         }
-        // What is said of all gates of a kind holds for those that are not named, wherever it stands.
+        // A setting for all gates of a kind applies to those that are not named, wherever it occurs.
         all.sort_by_key(|(name, _)| !name.starts_with("All"));
         let mut gates = Self::default();
         for (name, on) in all {

@@ -1,4 +1,4 @@
-//! What kubeadm's webhooks check of `clusterConfiguration`: images of `CoreDNS` and etcd, and where etcd runs.
+//! The webhook checks of `clusterConfiguration`: images of `CoreDNS` and etcd, and whether etcd is local or external.
 //!
 //! Source: `validateClusterConfiguration` and `validateCoreDNSVersion` of
 //! `controlplane/kubeadm/webhooks/admission/kubeadmcontrolplane.go`, and `github.com/coredns/corefile-migration` v1.0.35,
@@ -16,7 +16,7 @@ use k8s_schema::value::{get, map, text};
 const DNS_TAG: [&str; 2] = ["dns", "imageTag"];
 const SKIP_CORE_DNS: &str = "controlplane.cluster.x-k8s.io/skip-coredns";
 
-/// Versions of `CoreDNS` whose configuration can be migrated: from each to every later one.
+/// Versions of `CoreDNS` whose configuration can be migrated to every later one.
 const CORE_DNS: [&str; 58] = [
     "1.1.3", "1.1.4", "1.2.0", "1.2.1", "1.2.2", "1.2.3", "1.2.4", "1.2.5", "1.2.6", "1.3.0", "1.3.1",
     "1.4.0", "1.5.0", "1.5.1", "1.5.2", "1.6.0", "1.6.1", "1.6.2", "1.6.3", "1.6.4", "1.6.5", "1.6.6",
@@ -26,7 +26,7 @@ const CORE_DNS: [&str; 58] = [
     "1.14.3", "1.14.4", "1.14.6", "1.14.7",
 ];
 
-/// Errors of a cluster configuration; `path` is where it stands, `before` what it was.
+/// Errors in a cluster configuration at this `path`; `before` is its state before.
 pub(crate) fn validate(configuration: &Value, before: Option<&Value>, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let tag = text(configuration, &DNS_TAG);
@@ -34,7 +34,7 @@ pub(crate) fn validate(configuration: &Value, before: Option<&Value>, path: &str
         errors.push(FieldError::forbidden(format!("{path}.dns.imageTag"), format!("tag {tag} is invalid")));
     }
     if !tag.is_empty() && tolerant_tag(tag).is_none() {
-        // Upstream leaves out where the configuration stands.
+        // Upstream omits the path of the configuration.
         errors.push(FieldError::invalid(
             "dns.imageTag",
             format!("the version of CoreDNS cannot be read from {tag:?}"),
@@ -59,7 +59,7 @@ pub(crate) fn validate(configuration: &Value, before: Option<&Value>, path: &str
     errors
 }
 
-/// Errors of a step between versions of `CoreDNS`; both are control planes.
+/// Errors in a change of the `CoreDNS` version; both arguments are control planes.
 pub(crate) fn validate_core_dns(new: &Value, old: &Value) -> Option<FieldError> {
     let path = ["spec", "kubeadmConfigSpec", "clusterConfiguration", "dns", "imageTag"];
     let field = path.join(".");
@@ -92,21 +92,21 @@ fn known(version: &Version) -> Option<usize> {
     CORE_DNS.iter().position(|one| *one == bare)
 }
 
-/// Whether a text holds only what tags of images may hold.
+/// Reports whether a text contains only characters that image tags allow.
 ///
 /// Source: `ImageTagIsValid` of `util/container/image.go`.
 fn is_tag(tag: &str) -> bool {
     tag.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
 }
 
-/// The version in a tag, which has `_` where a version has `+`.
+/// Parses the version in a tag, which has `_` in place of `+`.
 ///
 /// Source: `ParseTolerantImageTag` of `util/version/version.go`.
 fn tolerant_tag(tag: &str) -> Option<Version> {
     Version::tolerant(&tag.replace('_', "+"))
 }
 
-/// The cluster configuration below a path; null where there is none.
+/// The cluster configuration below a path; null if there is none.
 pub(crate) fn of<'a>(object: &'a Value, path: &[&str]) -> &'a Value {
     let owner = get(object, path).unwrap_or(&Value::Null);
     get(owner, &["kubeadmConfigSpec", "clusterConfiguration"]).unwrap_or(&Value::Null)

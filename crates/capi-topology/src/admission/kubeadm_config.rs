@@ -1,4 +1,4 @@
-//! The kubeadm bootstrap provider's webhooks: files, users, formats.
+//! The webhooks of the kubeadm bootstrap provider: files, users and formats.
 //!
 //! Source: `bootstrap/kubeadm/webhooks/admission/kubeadmconfig.go`.
 
@@ -10,7 +10,7 @@ use super::kubeadm_types::is_defined;
 use crate::refusal::FieldError;
 use k8s_schema::value::{get, list, present, text};
 
-/// Where a kind keeps its kubeadm config; none for other kinds.
+/// The path of the kubeadm config in a kind; none for other kinds.
 fn config_path(kind: &str) -> Option<&'static [&'static str]> {
     Some(match kind {
         "KubeadmConfig" => &["spec"],
@@ -21,7 +21,7 @@ fn config_path(kind: &str) -> Option<&'static [&'static str]> {
     })
 }
 
-/// Errors of the kubeadm config in an object, if it has one.
+/// Errors in the kubeadm config of an object, if it has one.
 pub(crate) fn validate(object: &Value, gates: Gates) -> Vec<FieldError> {
     let kind = text(object, &["kind"]);
     let Some(path) = config_path(kind) else { return Vec::new() };
@@ -95,7 +95,7 @@ fn secret(from: Option<&Value>, path: &str) -> Vec<FieldError> {
         .collect()
 }
 
-/// What Ignition cannot do, and that it needs a gate.
+/// Errors in Ignition settings: Ignition needs a feature gate and does not support every field.
 fn ignition(config: &Value, path: &str, gates: Gates) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let (format, set) = (text(config, &["format"]), is_defined(config, &["ignition"]));
@@ -158,7 +158,7 @@ fn disk_setup(config: &Value, path: &str) -> Vec<FieldError> {
     errors
 }
 
-/// The time that a control plane component may take must be the same for both ways to begin.
+/// Requires the same health check timeout of control plane components for init and join.
 fn timeouts(config: &Value, path: &str) -> Vec<FieldError> {
     let field = "controlPlaneComponentHealthCheckSeconds";
     let of = |configuration| present(config, &[configuration, "timeouts", field]);

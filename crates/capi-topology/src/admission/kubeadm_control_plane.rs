@@ -1,4 +1,4 @@
-//! The webhook of `KubeadmControlPlane`, and what its rules share with that of the template.
+//! The webhook of `KubeadmControlPlane`, with the rules that it shares with the template's webhook.
 //!
 //! Source: `controlplane/kubeadm/webhooks/admission/kubeadmcontrolplane.go`.
 
@@ -15,10 +15,10 @@ use crate::refusal::{ErrorType, FieldError};
 use crate::upgrade::version::Version;
 use k8s_schema::value::{get, leaves, merge_patch, path_matches, present, text};
 
-/// Days that a certificate authority of Cluster API is valid (`util/secret/certificates.go`).
+/// The validity of Cluster API's certificate authorities, in days (`util/secret/certificates.go`).
 const CA_DAYS: i64 = 3650;
 
-/// Below `spec`: what an update may change. A star stands for everything below.
+/// Fields below `spec` that an update may change. A star stands for everything below.
 const MUTABLE: &[&str] = &[
     "kubeadmConfigSpec.clusterConfiguration.etcd",
     "kubeadmConfigSpec.clusterConfiguration.etcd.*",
@@ -85,7 +85,7 @@ const MUTABLE: &[&str] = &[
     "rollout.*",
 ];
 
-/// Errors of a control plane, after its defaults, and of its change where it runs already.
+/// Errors in a control plane, after its defaults, and in its change if it is already running.
 pub(crate) fn validate(control_plane: &Value, running: Option<&Value>, gates: Gates) -> Vec<FieldError> {
     let none = Value::Null;
     let of = |object| get(object, &["spec"]).unwrap_or(&none);
@@ -133,7 +133,7 @@ fn spec(spec: &Value, gates: Gates) -> Vec<FieldError> {
     errors
 }
 
-/// What a control plane and a template of control planes are checked for alike; `path` is where the spec stands.
+/// The checks shared by a control plane and its template; `path` is the path of the spec.
 ///
 /// Source: `validateKubeadmControlPlaneTemplateResourceSpec` of `kubeadmcontrolplanetemplate.go`.
 pub(super) fn shared(spec: &Value, replicas: Option<i64>, path: &str, gates: Gates) -> Vec<FieldError> {
@@ -171,7 +171,7 @@ fn strategy(spec: &Value, replicas: Option<i64>, path: &str) -> Vec<FieldError> 
     errors
 }
 
-/// A number, or a text as `IntOrString.IntValue` reads it: what is not a number is 0.
+/// Converts a number or text like `IntOrString.IntValue`: text that is not a number becomes 0.
 fn int_value(value: &Value) -> i64 {
     match value.as_str().map(str::parse::<i64>) {
         None => value.as_i64().unwrap_or_default(),
@@ -210,7 +210,7 @@ fn certificates(spec: &Value, path: &str) -> Vec<FieldError> {
     errors
 }
 
-/// Fields that change and may not.
+/// Errors for changed fields that are immutable.
 ///
 /// Source: `ValidateUpdate`, over a merge patch of both as Go prints them.
 fn changed_fields(new: &Value, old: &Value) -> Vec<FieldError> {

@@ -12,7 +12,7 @@ use k8s_schema::value::{get, same, set};
 
 const SPEC: [&str; 3] = ["spec", "template", "spec"];
 
-/// Errors of a new template.
+/// Errors in a new template.
 pub(crate) fn validate_create(template: &Value, gates: Gates) -> Vec<FieldError> {
     if gates.no_topology {
         return vec![FieldError::forbidden("spec", NO_TOPOLOGY)];
@@ -27,14 +27,14 @@ pub(crate) fn validate_create(template: &Value, gates: Gates) -> Vec<FieldError>
     errors
 }
 
-/// Errors of a change: what is made of the template may not change, and nothing else is looked at.
+/// Errors in a change: `spec.template.spec` is immutable; nothing else is checked.
 pub(crate) fn validate_update(template: &Value, before: &Value) -> Option<FieldError> {
     let (mut new, mut old) = (spec(template), spec(before));
     let strategy = ["rollout", "strategy"];
     let was_default = get(&old, &["rollout", "strategy", "type"]) == Some(&json!("RollingUpdate"))
         && get(&old, &["rollout", "strategy", "rollingUpdate", "maxSurge"]) == Some(&json!(1));
     if was_default && !is_defined(&new, &strategy) {
-        // Cluster API before 1.11 wrote this default into templates.
+        // Versions of Cluster API before 1.11 wrote this default into templates.
         if let Some(default) = get(&old, &strategy).cloned() {
             set(&mut new, &strategy, default);
         }

@@ -1,5 +1,5 @@
-//! Kubeadm's objects as Go has them: what is empty is left out when it is printed (`omitempty`, `omitzero`), save where a
-//! pointer or a map tells it from what is absent.
+//! Kubeadm objects as Go represents them. Empty values are omitted when printed (`omitempty`, `omitzero`), unless a pointer
+//! or a map distinguishes them from absent ones.
 //!
 //! Source: the tags of `api/bootstrap/kubeadm/v1beta2/kubeadm_types.go`, `kubeadmconfig_types.go` and of
 //! `api/controlplane/kubeadm/v1beta2/kubeadm_control_plane_types.go`.
@@ -11,32 +11,32 @@ use k8s_schema::value::{get, set, text};
 /// Which empty values count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Empty {
-    /// As `encoding/json` prints them: lists and maps that are empty are left out, and a struct with one of them is not empty.
+    /// As printed by `encoding/json`: empty lists and maps are omitted, but a struct that contains one is not empty.
     Printed,
-    /// As rollouts compare them: of a struct with nothing but such lists and maps nothing is left.
+    /// As compared for rollouts: a struct that contains nothing but empty lists and maps is dropped.
     Dropped,
-    /// As they are compared in memory: an empty list or map is not the one that is absent.
+    /// As compared in memory: an empty list or map differs from an absent one.
     Decoded,
 }
 
-/// A value as Go prints it; none where nothing of it is left.
+/// A value as Go prints it; none if nothing of it is left.
 pub(crate) fn printed(value: &Value) -> Option<Value> {
     kept("", "", value, Empty::Printed)
 }
 
-/// A value as it is compared for a rollout; none where nothing of it is left.
+/// A value as compared for a rollout; none if nothing of it is left.
 ///
 /// Source: `controlplane/kubeadm/pkg/filters.go`, `dropOmittableFields`.
 pub(crate) fn dropped(value: &Value) -> Option<Value> {
     kept("", "", value, Empty::Dropped)
 }
 
-/// A value as Go compares it in memory; none where nothing of it is left.
+/// A value as Go compares it in memory; none if nothing of it is left.
 pub(crate) fn decoded(value: &Value) -> Option<Value> {
     kept("", "", value, Empty::Decoded)
 }
 
-/// Whether a struct is set: upstream's `IsDefined`.
+/// Reports whether a struct is set, like upstream's `IsDefined`.
 pub(crate) fn is_defined(object: &Value, path: &[&str]) -> bool {
     get(object, path).is_some_and(|value| decoded(value).is_some())
 }
@@ -76,7 +76,7 @@ fn inside(parent: &str, fields: &Map<String, Value>, empty: Empty) -> Map<String
     fields.iter().filter_map(kept).collect()
 }
 
-/// Defaults that earlier versions of Cluster API wrote into a `KubeadmConfigSpec`.
+/// Fills in the defaults that earlier versions of Cluster API wrote into a `KubeadmConfigSpec`.
 ///
 /// Source: `ApplyPreviousKubeadmConfigDefaults` of `bootstrap/kubeadm/webhooks/admission/kubeadmconfigtemplate.go`.
 pub(crate) fn previous_defaults(spec: &mut Value) {

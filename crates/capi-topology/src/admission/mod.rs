@@ -1,5 +1,4 @@
-//! What happens when a Cluster or a `ClusterClass` is written: defaulting and validation by the
-//! API server and by Cluster API's webhooks.
+//! Admission of a Cluster or a `ClusterClass`: defaulting and validation by the API server and by Cluster API's webhooks.
 //!
 //! ```
 //! use capi_topology::{Gates, admission};

@@ -1,5 +1,4 @@
-//! Whether a variable's schema is structural: types say what a value is, and everything else
-//! only narrows it.
+//! Checks whether a variable's schema is structural: types define what a value is, and everything else only restricts it.
 //!
 //! Source: `pkg/apiserver/schema/validation.go` of apiextensions-apiserver.
 
@@ -17,7 +16,7 @@ enum Level {
 
 const COMPOSITION: [&str; 3] = ["anyOf", "allOf", "oneOf"];
 
-/// All violations of a variable's schema, sorted as upstream sorts them.
+/// Lists all violations of a variable's schema, sorted like upstream.
 pub(crate) fn validate(schema: &Value, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     invariants(schema, Level::Field, path, &mut errors);
@@ -64,7 +63,7 @@ fn invariants(schema: &Value, level: Level, path: &str, errors: &mut Vec<FieldEr
     }
 }
 
-/// `anyOf: [{type: integer}, {type: string}]`, which int-or-string schemas may have.
+/// Matches `anyOf: [{type: integer}, {type: string}]`, which int-or-string schemas may contain.
 fn is_int_or_string_pattern(any_of: &[Value]) -> bool {
     let plain = |schema: &Value, kind: &str| {
         schema.as_object().is_some_and(|all| all.len() == 1) && text(schema, &["type"]) == kind
@@ -135,7 +134,7 @@ fn nested(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Every field that `allOf`, `anyOf`, `oneOf` or `not` names must be named outside of it, too.
+/// Checks that every field in `allOf`, `anyOf`, `oneOf` or `not` is also defined outside of it.
 fn completeness(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
     for keyword in COMPOSITION {
         for (at, part) in list(schema, &[keyword]).iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Which validating webhook judges which of Cluster API's kinds.
+//! Selects the validating webhook for each of Cluster API's kinds.
 
 use serde_json::Value;
 
@@ -8,8 +8,9 @@ use crate::convert;
 use crate::refusal::FieldError;
 use k8s_schema::value::text;
 
-/// What a webhook refuses of an object that is written, after its defaults; `running` is the same object before. Kinds
-/// without a webhook of Cluster API pass; classes and Clusters, which need more than themselves, have functions of their own.
+/// Lists what a webhook refuses of an object that is written, after its defaults; `running` is the object before. Kinds
+/// without a webhook of Cluster API pass. Classes and Clusters have their own functions, because they depend on other
+/// objects.
 pub fn validate(object: &Value, running: Option<&Value>, gates: Gates) -> Vec<FieldError> {
     let unread =
         |error| vec![FieldError::invalid("spec", format!("it cannot be converted to v1beta2: {error}"))];

@@ -1,7 +1,7 @@
 //! The webhooks of machine deployments and machine pools.
 //!
-//! Source: `core/webhooks/admission`: `machinedeployment.go`, `machinepool.go`, and for the checks before machines are
-//! made `machineset.go`.
+//! Source: `core/webhooks/admission`: `machinedeployment.go`, `machinepool.go`, and for the preflight checks of machine
+//! sets `machineset.go`.
 
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ const SKIPPED: &str = "machineset.cluster.x-k8s.io/skip-preflight-checks";
 const CHECKS: [&str; 5] =
     ["All", "ControlPlaneIsStable", "ControlPlaneVersionSkew", "KubeadmVersionSkew", "KubernetesVersionSkew"];
 
-/// Why the defaulting webhook refuses an object as it is written: without replicas it reads the autoscaler's range.
+/// Why the defaulting webhook refuses an object as written: without replicas, it reads the autoscaler's range.
 pub fn defaulting(written: &Value) -> Option<String> {
     if present(written, &["spec", "replicas"]).is_some() {
         return None;
@@ -31,7 +31,7 @@ pub fn defaulting(written: &Value) -> Option<String> {
     Some(format!("the replicas cannot be calculated: the value of the annotation {wrong:?} is not a number"))
 }
 
-/// What the validating webhook says of a machine deployment; `running` is what it was.
+/// Errors of the validating webhook for a machine deployment; `running` is its state before.
 pub(crate) fn deployment(object: &Value, running: Option<&Value>, gates: Gates) -> Vec<FieldError> {
     let none = Value::Null;
     let spec = get(object, &["spec"]).unwrap_or(&none);
@@ -67,7 +67,7 @@ pub(crate) fn deployment(object: &Value, running: Option<&Value>, gates: Gates) 
     errors
 }
 
-/// What the validating webhook says of a machine pool; `running` is what it was.
+/// Errors of the validating webhook for a machine pool; `running` is its state before.
 pub(crate) fn pool(object: &Value, running: Option<&Value>, gates: Gates) -> Vec<FieldError> {
     if gates.no_machine_pools {
         let detail = "can be set only if the MachinePool feature flag is enabled";
@@ -86,7 +86,7 @@ pub(crate) fn pool(object: &Value, running: Option<&Value>, gates: Gates) -> Vec
     errors
 }
 
-/// What both are checked for: whose machines they are, how these begin, and their version.
+/// The checks shared by both: the cluster they belong to, the bootstrap of their machines, and the version.
 fn machine(spec: &Value, running: Option<&Value>) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let machine = get(spec, &["template", "spec"]).unwrap_or(&Value::Null);

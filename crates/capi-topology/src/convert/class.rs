@@ -19,7 +19,7 @@ pub(super) fn spec(old: &Value) -> Result<Value, String> {
         .done())
 }
 
-/// A namespace may stand in an old reference, and never meant another one than the class'.
+/// Converts a template reference. An old one may name a namespace, but only that of the class.
 #[expect(clippy::unnecessary_wraps, reason = "one of a list of steps, of which others can fail")]
 fn reference(old: &Value) -> Result<Value, String> {
     Ok(Fields::of(old).keep(&["apiVersion", "kind", "name"]).done())
@@ -69,7 +69,7 @@ fn variable(old: &Value) -> Result<Value, String> {
         .done())
 }
 
-/// Flags of a schema of which nobody can tell whether `false` was written.
+/// Flags of a schema whose explicit `false` cannot be told from a missing value.
 const FLAGS: [&str; 5] = [
     "uniqueItems",
     "exclusiveMaximum",

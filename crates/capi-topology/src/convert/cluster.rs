@@ -19,7 +19,7 @@ pub(super) fn spec(old: &Value) -> Result<Value, String> {
         .done())
 }
 
-/// `rolloutAfter` of the topology did nothing, and is gone.
+/// `rolloutAfter` of the topology had no effect and was removed.
 fn topology(old: &Value) -> Result<Value, String> {
     Ok(Fields::of(old)
         .keep(&["version"])
@@ -59,7 +59,7 @@ fn pool(old: &Value) -> Result<Value, String> {
         .done())
 }
 
-/// A value may be empty, and is one all the same.
+/// Converts a variable; its value is kept even if it is empty.
 #[expect(clippy::unnecessary_wraps, reason = "one of a list of steps, of which others can fail")]
 fn variable(old: &Value) -> Result<Value, String> {
     let mut new = Fields::of(old).keep(&["name"]).done();

@@ -1,31 +1,31 @@
-//! A struct that is made of the fields of another one.
+//! Builds a struct from the fields of another one.
 
 use gotmpl::time::{format_duration, parse_duration};
 use serde_json::{Map, Value, json};
 
 use k8s_schema::value::{get, present, set};
 
-/// The fields of a struct, on their way into the other version.
+/// The fields of a struct during its conversion.
 pub(super) struct Fields<'a> {
     from: &'a Value,
     into: Value,
-    /// Whether `null` is kept in the place of lists and maps without entries.
+    /// Whether `null` marks the place of empty lists and maps.
     marks: bool,
 }
 
-/// Maps of the kubeadm types; every other object is a struct.
+/// Fields of the kubeadm types that are maps; every other object is a struct.
 const MAPS: [&str; 3] = ["featureGates", "labels", "annotations"];
 
 fn is_empty_map(name: &str, value: &Value) -> bool {
     MAPS.contains(&name) && value.as_object().is_some_and(Map::is_empty)
 }
 
-/// Drops lists and maps without entries, and what marks them. What held nothing else stays, as an empty struct: Go leaves a
-/// list out that has no items, but does not leave out a struct in which such a list is set.
+/// Drops empty lists and maps, and their marks. A parent that held nothing else stays as an empty struct: Go omits an empty
+/// list, but not a struct in which such a list is set.
 pub(super) fn without_marks(value: &mut Value) {
     match value {
         Value::Object(fields) => {
-            // No taints are something else than none that are named.
+            // An empty list of taints differs from a missing one.
             fields.retain(|name, value| match value {
                 Value::Null => false,
                 Value::Array(items) => !items.is_empty() || name == "taints",
@@ -38,7 +38,7 @@ pub(super) fn without_marks(value: &mut Value) {
     }
 }
 
-/// What Go leaves out of its JSON where a field says `omitempty` or `omitzero`.
+/// Reports whether Go omits a value from its JSON for a field with `omitempty` or `omitzero`.
 fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -54,12 +54,12 @@ impl<'a> Fields<'a> {
         Self { from, into: Value::Object(Map::new()), marks: false }
     }
 
-    /// The same, with a mark where a list or map without entries was: see [`without_marks`].
+    /// Like [`Self::of`], but marks the place of an empty list or map: see [`without_marks`].
     pub(super) fn marked(from: &'a Value) -> Self {
         Self { marks: true, ..Self::of(from) }
     }
 
-    /// Fields of the same name and meaning.
+    /// Copies fields whose name and meaning stay the same.
     pub(super) fn keep(self, names: &[&str]) -> Self {
         names.iter().fold(self, |fields, name| {
             let value = fields.from.get(*name).cloned();
@@ -67,7 +67,7 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// Booleans of which nobody can tell whether `false` was written: only `true` stays.
+    /// Copies booleans that are `true`: an explicit `false` cannot be told from a missing value.
     pub(super) fn keep_true(self, names: &[&str]) -> Self {
         names.iter().fold(self, |fields, name| {
             let value = fields.from.get(*name).filter(|value| **value == json!(true)).cloned();
@@ -75,13 +75,13 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// A field that has another place.
+    /// Moves a field to another path.
     pub(super) fn moved(self, from: &[&str], to: &[&str]) -> Self {
         let value = get(self.from, from).cloned();
         self.put(to, value)
     }
 
-    /// A value of its own.
+    /// Sets a value at a path.
     pub(super) fn put(mut self, to: &[&str], value: Option<Value>) -> Self {
         let Some(value) = value else { return self };
         if !is_empty(&value) {
@@ -93,7 +93,7 @@ impl<'a> Fields<'a> {
         self
     }
 
-    /// A field that has a part of its own.
+    /// Converts a field that has fields of its own.
     pub(super) fn part(
         self,
         from: &[&str],
@@ -104,7 +104,7 @@ impl<'a> Fields<'a> {
         Ok(self.put(to, value))
     }
 
-    /// A list, item by item.
+    /// Converts a list item by item.
     pub(super) fn each(
         self,
         from: &[&str],
@@ -116,13 +116,13 @@ impl<'a> Fields<'a> {
         Ok(self.put(to, converted.transpose()?.map(Value::Array)))
     }
 
-    /// A duration, which is a number of seconds in the other version.
+    /// Converts a duration to the other version's number of seconds.
     pub(super) fn seconds(self, from: &[&str], to: &[&str]) -> Result<Self, String> {
         let value = present(self.from, from).map(seconds).transpose()?;
         Ok(self.put(to, value))
     }
 
-    /// The timeouts of deleting a node, wherever the other version has them.
+    /// Converts the node deletion timeouts, which the other version has below this path.
     pub(super) fn node_timeouts(mut self, below: &[&str]) -> Result<Self, String> {
         for name in ["nodeDrainTimeout", "nodeVolumeDetachTimeout", "nodeDeletionTimeout"] {
             let to = format!("{name}Seconds");
@@ -137,19 +137,19 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Whole seconds of a Go duration, as many as fit.
+/// The whole seconds of a Go duration, limited to the maximum of an `i32`.
 pub(super) fn seconds(duration: &Value) -> Result<Value, String> {
     let text = duration.as_str().unwrap_or_default();
     let nanos = parse_duration(text).ok_or_else(|| format!("`{text}` is not a duration"))?;
     Ok(json!((nanos / 1_000_000_000).min(i64::from(i32::MAX))))
 }
 
-/// Seconds as Go prints a duration: `1h0m0s`.
+/// Formats seconds as a Go duration, such as `1h0m0s`.
 pub(super) fn duration(seconds: i64) -> Value {
     json!(format_duration(seconds.saturating_mul(1_000_000_000)))
 }
 
-/// A reference to an object, by group instead of by version.
+/// Converts a reference: its version becomes a group.
 pub(super) fn grouped(reference: &Value) -> Value {
     let api_version = k8s_schema::value::text(reference, &["apiVersion"]);
     Fields::of(reference)

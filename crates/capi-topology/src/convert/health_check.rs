@@ -1,4 +1,4 @@
-//! Health checks, which a class and a topology have in the same form, and the rollout settings beside them.
+//! Health checks, which have the same form in a class and in a topology, and the related rollout settings.
 
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ fn condition(old: &Value) -> Result<Value, String> {
     Ok(Fields::of(old).keep(&["type", "status"]).put(&["timeoutSeconds"], Some(timeout)).done())
 }
 
-/// `strategy` of a machine deployment, which has three places in the new version.
+/// Converts `strategy` of a machine deployment, which the new version splits into three places.
 pub(super) fn with_strategy<'a>(fields: Fields<'a>, old: &Value) -> Fields<'a> {
     let at = |path: &[&str]| present(old, path).cloned();
     let kind = text(old, &["strategy", "type"]);

@@ -14,7 +14,7 @@ pub(super) fn config_template(old: &Value) -> Result<Value, String> {
 pub(super) fn control_plane_template(old: &Value) -> Result<Value, String> {
     template(old, |old| {
         let mut new = control_plane(old)?;
-        // A strategy without a type always meant the only one that there is.
+        // A strategy without a type always meant the only existing one.
         let kind = ["rollout", "strategy", "type"];
         if present(old, &["rolloutStrategy"]).is_some() && text(&new, &kind).is_empty() {
             set(&mut new, &kind, json!("RollingUpdate"));
@@ -65,7 +65,7 @@ fn remediation(old: &Value) -> Result<Value, String> {
         .done())
 }
 
-/// A file that is written on a machine; it is the same in both versions.
+/// A file to write on a machine, in the same form in both versions.
 #[expect(clippy::unnecessary_wraps, reason = "one of a list of steps, of which others can fail")]
 pub(super) fn file(either: &Value) -> Result<Value, String> {
     Ok(Fields::of(either)
@@ -74,7 +74,7 @@ pub(super) fn file(either: &Value) -> Result<Value, String> {
         .done())
 }
 
-/// `spec` of a `KubeadmConfig`, which others have inside of them.
+/// `spec` of a `KubeadmConfig`, which other kinds embed.
 pub(super) fn config(old: &Value) -> Result<Value, String> {
     let mut new = Fields::marked(old)
         .keep(&["mounts", "bootCommands", "preKubeadmCommands", "postKubeadmCommands"])
@@ -92,7 +92,7 @@ pub(super) fn config(old: &Value) -> Result<Value, String> {
     Ok(new)
 }
 
-/// What old versions had as timeouts of the API server and of discovery.
+/// Converts the former timeouts of the API server and of discovery.
 fn timeouts(old: &Value, new: &mut Value) -> Result<(), String> {
     let of = |path: &[&str]| present(old, path).map(seconds).transpose();
     if let Some(value) = of(&["clusterConfiguration", "apiServer", "timeoutForControlPlane"])? {
@@ -107,14 +107,14 @@ fn timeouts(old: &Value, new: &mut Value) -> Result<(), String> {
     Ok(())
 }
 
-/// A map of arguments as a list, sorted by name.
+/// Converts a map of arguments to a list, sorted by name.
 #[expect(clippy::unnecessary_wraps, reason = "one of a list of steps, of which others can fail")]
 fn arguments(old: &Value) -> Result<Value, String> {
     let fields = old.as_object().map(sorted).unwrap_or_default();
     Ok(fields.into_iter().map(|(name, value)| json!({ "name": name, "value": value })).collect())
 }
 
-/// `networking`, `kubernetesVersion` and `clusterName` are Cluster API's own business now.
+/// Drops `networking`, `kubernetesVersion` and `clusterName`, which Cluster API now sets itself.
 fn cluster_configuration(old: &Value) -> Result<Value, String> {
     let new = Fields::marked(old)
         .keep(&["controlPlaneEndpoint", "certificatesDir", "imageRepository", "featureGates"])
@@ -161,7 +161,7 @@ fn join_configuration(old: &Value) -> Result<Value, String> {
         .part(&["nodeRegistration"], &["nodeRegistration"], node_registration)?
         .part(&["discovery"], &["discovery"], discovery)?
         .done();
-    // That it is there says that the machine joins as a control plane, empty or not.
+    // Its presence, even if it is empty, makes the machine join as a control plane.
     copy(old, &["controlPlane"], &mut new, &["controlPlane"]);
     Ok(new)
 }
@@ -176,7 +176,7 @@ fn discovery(old: &Value) -> Result<Value, String> {
         .done())
 }
 
-/// No taints at all are something else than an empty list of them: that takes the default ones away.
+/// Keeps an empty list of taints: unlike a missing one, it removes the default taints.
 fn node_registration(old: &Value) -> Result<Value, String> {
     let mut new = Fields::marked(old)
         .keep(&["name", "criSocket", "ignorePreflightErrors", "imagePullPolicy", "imagePullSerial"])

@@ -1,10 +1,11 @@
-//! Cluster API's own kinds in `v1beta1`, as the API server hands them to controllers: in `v1beta2`, which is stored.
+//! Converts Cluster API's own kinds from `v1beta1` to `v1beta2`, the stored version, in which the API server serves them to
+//! controllers.
 //!
 //! Source: `api/core/v1beta1/conversion.go`, `api/bootstrap/kubeadm/v1beta1/conversion.go`,
 //! `api/controlplane/kubeadm/v1beta1/conversion.go` and the `webhooks/conversion` folders beside them.
 //!
-//! Absent on purpose: the way back for other kinds than the kubeadm templates that patches see, and the kinds of
-//! infrastructure providers, whose conversion is their own code.
+//! Intentionally missing: the conversion back to `v1beta1`, except for the kubeadm templates that patches see, and the
+//! kinds of infrastructure providers, which have their own conversion code.
 
 mod class;
 mod cluster;
@@ -21,7 +22,7 @@ use health_check::with_strategy;
 use super::schemas::defaulted;
 use k8s_schema::value::{group, set, text, version};
 
-/// The group of a kind that Cluster API itself converts; none for every other kind.
+/// The group of a kind that Cluster API itself converts; none for any other kind.
 fn own_group(kind: &str) -> Option<&'static str> {
     Some(match kind {
         "Cluster" | "ClusterClass" => "cluster.x-k8s.io",
@@ -31,17 +32,17 @@ fn own_group(kind: &str) -> Option<&'static str> {
     })
 }
 
-/// Whether an object is of a kind whose versions are converted here; only the API server converts those of other kinds.
+/// Reports whether versions of the object's kind are converted here; only the API server converts those of other kinds.
 pub(crate) fn is_own(object: &Value) -> bool {
     own_group(text(object, &["kind"])) == Some(group(text(object, &["apiVersion"])))
 }
 
-/// Whether an object is of Cluster API's own kinds and of the old version.
+/// Reports whether an object is of one of Cluster API's own kinds, in the old version.
 pub(crate) fn is_old(object: &Value) -> bool {
     is_own(object) && version(text(object, &["apiVersion"])) == "v1beta1"
 }
 
-/// An object in the version that is stored; any other than an old one of Cluster API's own kinds as it is.
+/// Converts an object to the stored version. Only old objects of Cluster API's own kinds change.
 pub(crate) fn to_stored(object: &Value) -> Result<Value, String> {
     if !is_old(object) {
         return Ok(object.clone());
@@ -64,13 +65,13 @@ pub(crate) fn to_stored(object: &Value) -> Result<Value, String> {
     Ok(converted)
 }
 
-/// What the specification of a `MachineDeployment` says of its rollouts, where the stored version has it.
+/// Converts the rollout settings in the spec of a `MachineDeployment` to the stored version.
 pub(crate) fn rollout_of_deployment(old: &Value) -> Value {
     let fields = Fields::of(old).moved(&["rolloutAfter"], &["rollout", "after"]);
     with_strategy(fields, old).done()
 }
 
-/// A template as a client gets it that asks for a version; an error where that cannot be known.
+/// The template as served to a client that requests this version; an error if that cannot be known.
 pub(crate) fn template_at(template: &Value, wanted: &str) -> Result<Value, String> {
     let api_version = text(template, &["apiVersion"]);
     let (own, kind) = (version(api_version), text(template, &["kind"]));

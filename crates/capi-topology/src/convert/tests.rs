@@ -1,4 +1,4 @@
-//! Conversions, compared with what the API server makes of the same objects.
+//! Conversions, compared with the API server's results for the same objects.
 
 use super::*;
 

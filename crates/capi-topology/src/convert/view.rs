@@ -1,7 +1,7 @@
-//! What a client gets that asks for a template of the kubeadm providers in `v1beta1`: patches of a class see this.
+//! Kubeadm templates as served to a client that requests `v1beta1`: patches of a class see this form.
 //!
-//! Go prints structs that are no pointers even when they are empty, so `apiServer: {}` is there for a patch to add to,
-//! and what the stored version has no place for is gone.
+//! Go prints structs that are not pointers even if they are empty, so `apiServer: {}` exists for a patch to extend. Fields
+//! without a place in the stored version are lost.
 
 use serde_json::{Value, json};
 
@@ -77,7 +77,7 @@ fn config(stored: &Value) -> Converted {
     Ok(old)
 }
 
-/// Timeouts stood elsewhere, and a configuration that has nothing else is none.
+/// Moves timeouts to their former places, and removes configurations that are then empty.
 fn timeouts(stored: &Value, old: &mut Value) {
     let of = |path: &[&str]| get(stored, path).and_then(Value::as_i64);
     if let Some(seconds) = of(&["initConfiguration", "timeouts", "controlPlaneComponentHealthCheckSeconds"]) {
@@ -109,7 +109,7 @@ fn empty_join_configuration() -> Value {
     json!({ "nodeRegistration": {}, "discovery": {} })
 }
 
-/// An argument may have an empty value.
+/// Converts a list of arguments to a map. An argument may have an empty value.
 fn arguments(from: &Value, name: &str, to: &mut Value) {
     let all = list(from, &[name]).iter();
     let all: serde_json::Map<_, _> =
@@ -196,7 +196,7 @@ fn node_registration(of: &Value) -> Value {
     old
 }
 
-/// Whether a disk is partitioned is always said.
+/// Converts disk settings; `layout` is always present.
 fn disks(stored: &Value) -> Converted {
     Ok(Fields::of(stored)
         .keep(&["filesystems"])

@@ -22,7 +22,7 @@ pub(crate) fn infrastructure(input: &Input<'_>) -> Result<Value, String> {
     Ok(object(&input.blueprint.infrastructure, Copy::new(&input.cluster, name)))
 }
 
-/// The Cluster itself, made of the one that was admitted.
+/// Turns the admitted Cluster into the desired one.
 pub(crate) fn complete(cluster: &mut Value, desired: &Desired, tracker: &Tracker) {
     remove(cluster, &["status"]);
     let name = text(cluster, &["metadata", "name"]).to_owned();

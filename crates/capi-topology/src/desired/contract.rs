@@ -1,4 +1,4 @@
-//! Where a control plane keeps what the topology controller sets: the contract of its kind.
+//! The paths at which the topology controller sets fields of a control plane: the contract of its kind.
 //!
 //! Source: `internal/contract/controlplane.go` and `version.go`.
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::role::PoolKind;
 use k8s_schema::value::{map, present};
 
-/// Of each kind the labels of its `CustomResourceDefinition`.
+/// The labels of the `CustomResourceDefinition` of each known kind.
 static KNOWN: LazyLock<BTreeMap<String, Value>> = LazyLock::new(|| {
     serde_json::from_str(include_str!("../data/contracts.json")).expect("the file is part of the program")
 });
@@ -18,9 +18,9 @@ static KNOWN: LazyLock<BTreeMap<String, Value>> = LazyLock::new(|| {
 /// The version of the contract that a kind follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Contract {
-    /// Machine settings right under `spec.machineTemplate`.
+    /// Machine settings are directly under `spec.machineTemplate`.
     V1Beta1,
-    /// Machine settings under `spec.machineTemplate.spec`.
+    /// Machine settings are under `spec.machineTemplate.spec`.
     V1Beta2,
 }
 
@@ -37,7 +37,7 @@ impl Contract {
     /// `spec.machineTemplate.metadata`.
     pub(crate) const MACHINE_METADATA: Path = &["spec", "machineTemplate", "metadata"];
 
-    /// What patches cannot change on a control plane.
+    /// Fields of a control plane that patches cannot change.
     pub(crate) const PRESERVED: &'static [Path] = &[
         Self::MACHINE_METADATA,
         &["spec", "machineTemplate", "readinessGates"],
@@ -57,12 +57,12 @@ impl Contract {
         Self::ROLLOUT_AFTER,
     ];
 
-    /// The contract of a version of a kind, where it is known.
+    /// The contract of a version of a kind, if known.
     pub(crate) fn of(group: &str, kind: &str, version: &str) -> Option<Self> {
         Self::labelled(KNOWN.get(&format!("{kind}.{group}"))?, version)
     }
 
-    /// The contract of a version, as the labels of a `CustomResourceDefinition` tell it.
+    /// The contract of a version, according to the labels of a `CustomResourceDefinition`.
     pub(crate) fn labelled(labels: &Value, version: &str) -> Option<Self> {
         let contracts =
             [("cluster.x-k8s.io/v1beta2", Self::V1Beta2), ("cluster.x-k8s.io/v1beta1", Self::V1Beta1)];
@@ -74,7 +74,7 @@ impl Contract {
         contracts.into_iter().find(|(label, _)| serves(label)).map(|(_, contract)| contract)
     }
 
-    /// The contract by which a control plane was made.
+    /// The contract by which a control plane was generated.
     pub(crate) fn in_use(control_plane: &Value) -> Self {
         match present(control_plane, Self::V1Beta1.infrastructure_ref()) {
             Some(_) => Self::V1Beta1,
@@ -82,7 +82,7 @@ impl Contract {
         }
     }
 
-    /// Where the machine template is referred to.
+    /// The path of the machine template reference.
     pub(crate) fn infrastructure_ref(self) -> Path {
         match self {
             Self::V1Beta1 => &["spec", "machineTemplate", "infrastructureRef"],
@@ -90,7 +90,7 @@ impl Contract {
         }
     }
 
-    /// Where readiness gates are.
+    /// The path of the readiness gates.
     pub(crate) fn readiness_gates(self) -> Path {
         match self {
             Self::V1Beta1 => &["spec", "machineTemplate", "readinessGates"],
@@ -98,7 +98,7 @@ impl Contract {
         }
     }
 
-    /// Where taints are.
+    /// The path of the taints.
     pub(crate) fn taints(self) -> Path {
         match self {
             Self::V1Beta1 => &["spec", "machineTemplate", "taints"],
@@ -106,7 +106,7 @@ impl Contract {
         }
     }
 
-    /// Where the three timeouts of deleting a node are, and their names in the topology.
+    /// The paths of the three node deletion timeouts, with their names in the topology.
     pub(crate) fn timeouts(self) -> [(&'static str, Path); 3] {
         let names =
             ["nodeDrainTimeoutSeconds", "nodeVolumeDetachTimeoutSeconds", "nodeDeletionTimeoutSeconds"];
@@ -135,7 +135,7 @@ pub(crate) const DEPLOYMENT_NAME: &str = "topology.cluster.x-k8s.io/deployment-n
 /// The label that names the machine pool in the topology.
 pub(crate) const POOL_NAME: &str = "topology.cluster.x-k8s.io/pool-name";
 
-/// The label that names a pool of a kind in the topology.
+/// The label with the topology name of a pool of this kind.
 pub(crate) const fn pool_label(kind: PoolKind) -> &'static str {
     match kind {
         PoolKind::MachineDeployment => DEPLOYMENT_NAME,
@@ -143,17 +143,17 @@ pub(crate) const fn pool_label(kind: PoolKind) -> &'static str {
     }
 }
 
-/// The annotation with the name of the template that was copied.
+/// The annotation with the name of the copied template.
 pub(crate) const CLONED_FROM_NAME: &str = "cluster.x-k8s.io/cloned-from-name";
-/// The annotation with the kind of the template that was copied.
+/// The annotation with the kind of the copied template.
 pub(crate) const CLONED_FROM_KIND: &str = "cluster.x-k8s.io/cloned-from-groupkind";
-/// The annotation that carries the version of the running upgrade step.
+/// The annotation with the version of the current upgrade step.
 pub(crate) const UPGRADE_STEP: &str = "topology.internal.cluster.x-k8s.io/upgrade-step";
-/// The annotation that stops an upgrade at a machine deployment, and at all after it.
+/// The annotation that stops an upgrade at a machine deployment and at all that follow it.
 pub(crate) const HOLD: &str = "topology.cluster.x-k8s.io/hold-upgrade-sequence";
-/// The annotation that leaves a machine deployment out of an upgrade.
+/// The annotation that excludes a machine deployment from an upgrade.
 pub(crate) const DEFER: &str = "topology.cluster.x-k8s.io/defer-upgrade";
-/// What `kubectl apply` keeps in annotations.
+/// The annotation in which `kubectl apply` records the applied manifest.
 pub(crate) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// Labels and annotations that no patch can change.

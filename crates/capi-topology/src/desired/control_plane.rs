@@ -24,7 +24,7 @@ pub(crate) fn machine_template(input: &Input<'_>) -> Option<Value> {
     Some(template(source, copy))
 }
 
-/// The control plane.
+/// Computes the control plane.
 pub(crate) fn compute(
     input: &Input<'_>,
     machine_template: Option<&Value>,
@@ -61,7 +61,7 @@ pub(crate) fn compute(
     Ok(made)
 }
 
-/// Why it is not known where the kind of the control plane keeps what is set.
+/// Why the paths of the control plane's settings are unknown, if they are.
 pub(crate) fn unknown_contract(input: &Input<'_>) -> Option<String> {
     let blueprint = input.blueprint;
     let class = get(&blueprint.class, &["spec", "controlPlane"]).unwrap_or(&Value::Null);
@@ -71,7 +71,7 @@ pub(crate) fn unknown_contract(input: &Input<'_>) -> Option<String> {
         blueprint.machine.is_some() || ["deletion", "readinessGates", "taints"].into_iter().any(set);
     (blueprint.contract.is_none() && matters).then(|| {
         format!(
-            "nothing tells the contract that {} of {} follows: give its CustomResourceDefinition, too",
+            "the contract version of {} of {} is not known: add its CustomResourceDefinition",
             blueprint.control_plane.group_kind.replacen("Template", "", 1),
             k8s_schema::value::version(blueprint.control_plane.api_version()),
         )

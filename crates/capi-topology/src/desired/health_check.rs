@@ -9,7 +9,7 @@ use k8s_schema::value::{get, present, set, text};
 
 const DEFAULT_STARTUP_SECONDS: u64 = 600;
 
-/// Whether a health check says anything beside whether it is on.
+/// Reports whether a health check has settings other than `enabled`.
 pub(crate) fn is_defined(check: Option<&Value>) -> bool {
     let Some(check) = check.and_then(Value::as_object) else { return false };
     check
@@ -17,7 +17,7 @@ pub(crate) fn is_defined(check: Option<&Value>) -> bool {
         .any(|(field, value)| field != "enabled" && !pruned(value).is_none_or(|value| value.is_null()))
 }
 
-/// A value without empty parts, as Go leaves out zero values; none when nothing is left.
+/// Removes empty parts of a value, as Go omits zero values; none if nothing is left.
 fn pruned(value: &Value) -> Option<Value> {
     match value {
         Value::Object(fields) => {
@@ -32,7 +32,7 @@ fn pruned(value: &Value) -> Option<Value> {
     }
 }
 
-/// The health check of the control plane, where it has machines and a check is on.
+/// The health check of the control plane, if it has machines and a check is enabled.
 pub(crate) fn of_control_plane(input: &Input<'_>, control_plane: &Value) -> Option<Value> {
     input.blueprint.machine.as_ref()?;
     let class = get(&input.blueprint.class, &["spec", "controlPlane", "healthCheck"]);
@@ -54,7 +54,7 @@ pub(crate) fn of_deployment(
     Some(compute(input, deployment, &selector, check))
 }
 
-/// That of the topology replaces that of the class as a whole.
+/// The check in effect: that of the topology replaces that of the class as a whole.
 fn effective<'a>(topology: Option<&'a Value>, class: Option<&'a Value>) -> Option<&'a Value> {
     let own = topology.filter(|check| is_defined(Some(check)));
     let check = own.or_else(|| class.filter(|check| is_defined(Some(check))))?;

@@ -22,24 +22,24 @@ use super::role::Role;
 use super::upgrade::tracker::{Running, Tracker};
 use k8s_schema::value::get;
 
-/// What a desired state is computed from; the Cluster becomes part of it.
+/// The input of a desired state; the Cluster becomes part of the result.
 #[derive(Debug)]
 pub(crate) struct Input<'a> {
     /// The class.
     pub blueprint: &'a Blueprint,
     /// The Cluster as admitted.
     pub cluster: Value,
-    /// What runs already; none for a cluster that does not exist yet.
+    /// The running objects; none for a cluster that does not exist yet.
     pub current: Option<&'a Desired>,
-    /// What names of new objects end in.
+    /// The symbol for the random characters in names of new objects.
     pub draw: Draw,
-    /// What the version of Cluster API decides.
+    /// The patch features of the Cluster API version.
     pub version: patches::Version,
-    /// What was computed before with the same class, draw and version; what would be the same again is taken over from it.
+    /// An earlier result for the same class, draw and version; parts that would not change are reused.
     pub earlier: Option<&'a Generated>,
 }
 
-/// A desired state, and what of it cannot be known.
+/// A desired state, with the parts that cannot be known.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Generated {
@@ -47,7 +47,7 @@ pub struct Generated {
     pub desired: Desired,
     /// What cannot be known.
     pub opaque: Vec<Opaque>,
-    /// How far an upgrade is.
+    /// The progress of an upgrade.
     pub(crate) tracker: Tracker,
 }
 
@@ -57,19 +57,19 @@ impl Input<'_> {
         get(&self.cluster, &["spec", "topology"]).unwrap_or(&Value::Null)
     }
 
-    /// What decides versions.
+    /// The input of version decisions.
     pub(super) fn running(&self) -> Running<'_> {
         Running { cluster: &self.cluster, class: &self.blueprint.class, current: self.current }
     }
 
-    /// What was computed before of the same Cluster, where all of it is known.
+    /// The earlier result for the same Cluster, if it is completely known.
     fn known(&self) -> Option<&Desired> {
         let earlier = self.earlier.filter(|earlier| earlier.opaque.is_empty())?;
         (earlier.desired.cluster == self.cluster).then_some(&earlier.desired)
     }
 }
 
-/// An instant as it is written of a topology, which is read as `metav1.Time`.
+/// Normalizes an instant of a topology, which is read as `metav1.Time`.
 pub(crate) fn instant(written: &Value) -> Value {
     written.as_str().and_then(utc_seconds).map_or_else(|| written.clone(), Value::String)
 }
@@ -87,7 +87,7 @@ pub(crate) fn generate(mut input: Input<'_>) -> Result<Generated, Refusal> {
     desired.control_plane =
         control_plane::compute(&input, desired.machine_template.as_ref(), &mut tracker).map_err(failed)?;
     desired.health_check = health_check::of_control_plane(&input, &desired.control_plane);
-    // What comes now looks at nothing of the Cluster that this changes, save for patches, which are to see the change.
+    // The following steps read nothing of the Cluster that this changes, except for patches, which must see the change.
     cluster::complete(&mut input.cluster, &desired, &tracker);
     let known = input.known();
     desired.deployments = workers::deployments(&input, known, &mut tracker).map_err(failed)?;

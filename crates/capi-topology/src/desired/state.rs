@@ -1,4 +1,4 @@
-//! The objects of a cluster, by what they are for: desired ones and running ones alike.
+//! The objects of a cluster by role, both desired and running.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub struct Worker {
     pub name: String,
     /// The machine deployment or machine pool.
     pub object: Value,
-    /// What the controller wrote of it; nothing of what does not run yet.
+    /// The fields that the controller wrote; null if it does not run yet.
     pub applied: Value,
     /// Bootstrap template, or bootstrap config of a pool.
     pub bootstrap: Value,
@@ -76,7 +76,7 @@ impl Desired {
         }
     }
 
-    /// The pools of a kind, to change them.
+    /// The pools of a kind, mutably.
     pub fn workers_mut(&mut self, kind: PoolKind) -> &mut Vec<Arc<Worker>> {
         match kind {
             PoolKind::MachineDeployment => &mut self.deployments,
@@ -114,7 +114,7 @@ impl Desired {
         all
     }
 
-    /// The own object of a part.
+    /// The main object of a part.
     pub fn own(&self, part: &Part) -> Option<&Value> {
         match part {
             Part::Cluster => Some(&self.cluster),
@@ -124,7 +124,7 @@ impl Desired {
         }
     }
 
-    /// The object of a role.
+    /// The object of a role, mutably.
     pub fn object_mut(&mut self, role: &Role) -> Option<&mut Value> {
         match role {
             Role::Cluster => Some(&mut self.cluster),
@@ -141,7 +141,7 @@ impl Desired {
     }
 }
 
-/// Where workers stand, by name; of two with one name it is the first.
+/// Indexes workers by name; if two share a name, the first one counts.
 pub(crate) fn positions(workers: &[Arc<Worker>]) -> BTreeMap<&str, usize> {
     workers.iter().enumerate().rev().map(|(at, worker)| (worker.name.as_str(), at)).collect()
 }

@@ -1,4 +1,4 @@
-//! Copies of a class' templates: as objects, or as templates of one cluster.
+//! Copies of a class's templates, as objects or as templates of one cluster.
 //!
 //! Source: `templateToObject` and `templateToTemplate` of upstream's generator, and
 //! `GenerateTemplate` of `controllers/external`.
@@ -9,28 +9,28 @@ use super::contract::{CLONED_FROM_KIND, CLONED_FROM_NAME, CLUSTER_NAME, LAST_APP
 use crate::class::Template;
 use k8s_schema::value::{get, remove, set, text};
 
-/// What a copy is given beside what the template has.
+/// The fields of a copy that do not come from the template.
 #[derive(Debug)]
 pub(crate) struct Copy<'a> {
-    /// The Cluster that it is for.
+    /// The Cluster it belongs to.
     pub cluster: &'a Value,
     /// Its name.
     pub name: String,
-    /// More labels.
+    /// Additional labels.
     pub labels: Map<String, Value>,
-    /// More annotations.
+    /// Additional annotations.
     pub annotations: Map<String, Value>,
     /// Whether the Cluster owns it from the start.
     pub owned: bool,
 }
 
 impl<'a> Copy<'a> {
-    /// A copy of this name, without more labels.
+    /// Creates a copy with this name, without additional labels.
     pub(crate) fn new(cluster: &'a Value, name: String) -> Self {
         Self { cluster, name, labels: Map::new(), annotations: Map::new(), owned: false }
     }
 
-    /// Owned by the Cluster from the start, with one more label.
+    /// Adds a label, and makes the Cluster own the copy from the start.
     #[must_use]
     pub(crate) fn of_worker(mut self, label: &str, name: &str) -> Self {
         self.labels.insert(label.to_owned(), json!(name));
@@ -39,12 +39,12 @@ impl<'a> Copy<'a> {
     }
 }
 
-/// An object from `spec.template` of a template, but for its spec, which the patches put in.
+/// Creates an object from `spec.template` of a template, without its spec, which the patches fill in.
 pub(crate) fn object(template: &Template, copy: Copy<'_>) -> Value {
     object_with(template, copy, &[])
 }
 
-/// The same with what stands at some paths of its spec, which patches do not put in.
+/// Also copies these paths of the spec, which patches do not fill in.
 pub(crate) fn object_with(template: &Template, copy: Copy<'_>, paths: &[Path]) -> Value {
     let mut object = template.shells.object().clone();
     for path in paths {
@@ -57,7 +57,7 @@ pub(crate) fn object_with(template: &Template, copy: Copy<'_>, paths: &[Path]) -
     object
 }
 
-/// A template of one cluster from a template of the class, but for its inner spec, which the patches put in.
+/// Creates a template of one cluster from a template of the class, without its inner spec, which the patches fill in.
 pub(crate) fn template(template: &Template, copy: Copy<'_>) -> Value {
     let mut object = template.shells.template().clone();
     finish(&mut object, copy);
@@ -72,7 +72,7 @@ fn finish(object: &mut Value, copy: Copy<'_>) {
     set(object, &["metadata", "labels", CLUSTER_NAME], json!(text(copy.cluster, &["metadata", "name"])));
     set(object, &["metadata", "labels", OWNED], json!(""));
     for (name, value) in copy.annotations {
-        // What it was cloned from is not for others to say.
+        // Annotations of the topology or the class cannot override the origin of the copy.
         if name != CLONED_FROM_NAME && name != CLONED_FROM_KIND {
             set(object, &["metadata", "annotations", &name], value);
         }

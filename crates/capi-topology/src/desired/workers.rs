@@ -16,7 +16,7 @@ use crate::role::PoolKind;
 use crate::upgrade::tracker::Tracker;
 use k8s_schema::value::{get, list, map, merged, present, set, text};
 
-/// The machine deployments; `known` is what was computed before of the same Cluster.
+/// Computes the machine deployments; `known` is an earlier result for the same Cluster.
 pub(crate) fn deployments(
     input: &Input<'_>,
     known: Option<&Desired>,
@@ -38,7 +38,7 @@ pub(crate) fn deployments(
     topologies.iter().enumerate().map(compute).collect()
 }
 
-/// The machine pools; `known` is what was computed before of the same Cluster.
+/// Computes the machine pools; `known` is an earlier result for the same Cluster.
 pub(crate) fn pools(
     input: &Input<'_>,
     known: Option<&Desired>,
@@ -59,7 +59,7 @@ pub(crate) fn pools(
     topologies.iter().enumerate().map(compute).collect()
 }
 
-/// Workers that run, to find them by name.
+/// Running workers, indexed by name.
 struct Running<'a> {
     workers: &'a [Arc<Worker>],
     positions: BTreeMap<&'a str, usize>,
@@ -75,7 +75,8 @@ impl<'a> Running<'a> {
     }
 }
 
-/// Whether what was computed before of the same Cluster is what is wanted of a worker now: beside the Cluster, names and version decide.
+/// Reports whether an earlier result for the same Cluster still fits a worker: apart from the Cluster, only names and
+/// version matter.
 fn is_for(known: &Worker, current: Option<&Worker>, version: &str) -> bool {
     fn names(worker: &Worker) -> [&str; 3] {
         [&worker.object, &worker.bootstrap, &worker.infrastructure]
@@ -182,7 +183,7 @@ fn pool(
     })
 }
 
-/// A worker that runs keeps its name.
+/// The name of a worker; a running one keeps its name.
 fn own_name(
     input: &Input<'_>,
     named: Named<'_>,
@@ -196,7 +197,7 @@ fn own_name(
     from_template(naming, text(&input.cluster, &["metadata", "name"]), named, input.draw)
 }
 
-/// What machine deployments and machine pools have in common: names, labels, replicas.
+/// The part that machine deployments and machine pools share: names, labels and replicas.
 fn skeleton(
     input: &Input<'_>,
     kind: &str,
@@ -266,7 +267,7 @@ fn machine_spec(
     spec
 }
 
-/// The rollout of the topology, or else of the class; never parts of both.
+/// The rollout of the topology or, if it has none, of the class; the two are never mixed.
 fn rollout(topology: &Value, class: &Value) -> Option<Value> {
     let of = |owner| filled(owner, &["rollout"]);
     let mut rollout = of(topology).or_else(|| of(class))?.clone();
@@ -281,7 +282,7 @@ fn rollout(topology: &Value, class: &Value) -> Option<Value> {
     Some(rollout)
 }
 
-/// A value that is not Go's zero value.
+/// The value, unless it is Go's zero value.
 fn filled<'a>(object: &'a Value, path: &[&str]) -> Option<&'a Value> {
     get(object, path).filter(|value| match value {
         Value::Null => false,

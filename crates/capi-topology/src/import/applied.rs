@@ -1,4 +1,4 @@
-//! Who wrote a live Cluster: what a later apply takes away depends on it.
+//! Who applied a live Cluster, which decides what a later apply removes.
 
 use std::collections::BTreeSet;
 
@@ -14,35 +14,35 @@ use k8s_schema::value::{get, list, present, text, version};
 /// The field manager of the topology controller.
 pub(super) const TOPOLOGY: &str = "capi-topology";
 
-/// What is known of what was applied before.
+/// What is known about earlier applies.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Applied {
-    /// The object is a file that someone applies, and no live object.
+    /// The object is a file that someone applies, not a live object.
     File,
-    /// The object is live, and this is what was applied, by each that may apply it again; the rest was filled in by others.
+    /// The object is live, and these managers may apply it again, each with what it applied; others filled in the rest.
     Known(Vec<Claim>),
-    /// The object is live, and nothing says who wrote what.
+    /// The object is live, but it is unknown who wrote what.
     Unknown,
 }
 
-/// What one applied that may apply the whole object again.
+/// What one manager applied, if it may apply the whole object again.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Claim {
-    /// Who, and how.
+    /// Who applies it, and how.
     pub by: Applier,
-    /// Whether the user said so; else it is taken from what the object tells.
+    /// Whether the user named the applier; otherwise, it is derived from the object.
     pub by_user: bool,
-    /// Whose fields become its own with its next apply.
+    /// Managers whose fields it takes over with its next apply.
     pub takes_over: Vec<String>,
-    /// What it applied, as far as it still stands.
+    /// The fields it applied, as far as they still exist.
     pub part: Value,
-    /// What others set: that stays, even where this manager applied it, too, and no longer does.
+    /// Fields that others set: they stay even if this manager also applied them and no longer does.
     pub others: Value,
 }
 
 impl Applied {
-    /// Looks at the marks that the API server leaves; `by` is who applies, where that was said.
+    /// Reads the marks that the API server leaves; `by` is the applier, if the user named one.
     pub(super) fn of(object: &Value, by: Option<&Applier>) -> Self {
         let live =
             ["resourceVersion", "uid"].iter().any(|mark| present(object, &["metadata", mark]).is_some());
@@ -55,7 +55,7 @@ impl Applied {
         }
     }
 
-    /// A file counts as what the one applied who was said to apply.
+    /// Treats a file as applied by the applier that the user named.
     #[must_use]
     pub fn or_said(self, by: Option<&Applier>, object: &Value) -> Self {
         match (self, by) {
@@ -64,13 +64,13 @@ impl Applied {
         }
     }
 
-    /// Whether the object came from an API server.
+    /// Reports whether the object came from an API server.
     pub fn is_live(&self) -> bool {
         !matches!(self, Self::File)
     }
 }
 
-/// What `kubectl apply` wrote down of the last file that it applied.
+/// The file that `kubectl apply` recorded as last applied.
 fn last_applied(object: &Value) -> Option<Value> {
     let last = text(object, &["metadata", "annotations", LAST_APPLIED]);
     let applied: Value = serde_json::from_str(last).ok()?;
@@ -80,7 +80,7 @@ fn last_applied(object: &Value) -> Option<Value> {
     convert::to_stored(&applied).ok()
 }
 
-/// What the one applied who was said to apply; it may be the first time. None where it cannot be known.
+/// The claim of the applier that the user named, perhaps for its first apply; none if it cannot be known.
 fn named_by_user(object: &Value, by: &Applier) -> Option<Claim> {
     let has_entries = !list(object, &["metadata", "managedFields"]).is_empty();
     let claim = match by {
@@ -92,7 +92,7 @@ fn named_by_user(object: &Value, by: &Applier) -> Option<Claim> {
     Some(Claim { by_user: true, ..claim })
 }
 
-/// What one applied, where nothing is known of others.
+/// A claim for which nothing is known about others.
 fn alone(by: &Applier, part: Value) -> Claim {
     Claim { by: by.clone(), by_user: false, takes_over: Vec::new(), part, others: Value::Null }
 }
@@ -103,11 +103,11 @@ fn server_side(by: &Applier, object: &Value) -> Option<Claim> {
     let (own, others): (Vec<&Value>, Vec<&Value>) = entries.iter().partition(|one| by.owns(one, object));
     let own = sets(&own);
     let part = applied_by(object, &own)?;
-    // Whoever set something in an item of a list that another made does not take the item away.
+    // A manager that set only fields within another's list item does not remove the item.
     let renamed = in_stored(version(text(object, &["apiVersion"])), &own)?;
     let items = Value::Object(others_items(&renamed.iter().collect::<Vec<_>>()));
     let mut others = sets(&others);
-    // A set without fields would name the whole object.
+    // An empty set would name the whole object.
     if !is_leaf(&items) {
         others.push(("v1beta2", &items));
     }
@@ -115,7 +115,7 @@ fn server_side(by: &Applier, object: &Value) -> Option<Claim> {
     Some(Claim { by: by.clone(), by_user: false, takes_over: by.taken_over(object), part, others })
 }
 
-/// The items of lists in which sets name fields, and that none of them has as a whole.
+/// The list items in which the sets name fields, but that none of the sets owns as a whole.
 fn others_items(sets: &[&Value]) -> Map<String, Value> {
     let keys: BTreeSet<&String> =
         sets.iter().filter_map(|set| set.as_object()).flat_map(|fields| fields.keys()).collect();
@@ -136,7 +136,7 @@ fn others_items(sets: &[&Value]) -> Map<String, Value> {
     items
 }
 
-/// The sets of fields of entries, each with its version.
+/// The field sets of entries, each with its version.
 fn sets<'a>(entries: &[&'a Value]) -> Vec<(&'a str, &'a Value)> {
     entries
         .iter()
@@ -144,8 +144,9 @@ fn sets<'a>(entries: &[&'a Value]) -> Vec<(&'a str, &'a Value)> {
         .collect()
 }
 
-/// What those applied that may apply the whole object again, each for itself; none where it cannot be known. The topology
-/// controller applies, too, but nothing of the topology; and who applied neither class nor version wrote no whole Cluster.
+/// The claims of all managers that may apply the whole object again; none if they cannot be known. The topology controller
+/// also applies, but nothing of the topology. A manager that applied neither class nor version did not write the whole
+/// Cluster.
 fn claims(object: &Value) -> Option<Vec<Claim>> {
     let entries = list(object, &["metadata", "managedFields"]);
     let applies = |one: &&Value| text(one, &["operation"]) == "Apply";
@@ -162,7 +163,7 @@ fn claims(object: &Value) -> Option<Vec<Claim>> {
             claims.push(claim);
         }
     }
-    // Once applied server-side, kubectl keeps the annotation as that leaves it.
+    // If a server-side apply owns the annotation, the annotation is no sign of a client-side apply.
     let annotation = ["fieldsV1", "f:metadata", "f:annotations", &format!("f:{LAST_APPLIED}")];
     let is_kept = entries.iter().filter(applies).any(|one| get(one, &annotation).is_some());
     if let (Some(part), false) = (last_applied(object), is_kept && !claims.is_empty()) {
@@ -171,7 +172,7 @@ fn claims(object: &Value) -> Option<Vec<Claim>> {
     Some(claims)
 }
 
-/// What runs of a Cluster that these managers set, and that they keep when another no longer applies it.
+/// The fields of a running Cluster that these managers set, and that they keep when another no longer applies them.
 fn staying(object: &Value, entries: &[(&str, &Value)]) -> Option<Value> {
     if text(object, &["kind"]) != "Cluster" {
         return Some(Value::Null);
@@ -182,7 +183,8 @@ fn staying(object: &Value, entries: &[(&str, &Value)]) -> Option<Value> {
     Some(kept(&stored, &sets.iter().collect::<Vec<_>>(), source_schema("Cluster"), false))
 }
 
-/// A field of a schema stays with anything in it; an item of a list and an entry of a map only as such.
+/// The part of a value that stays. A schema field stays if anything in it is owned; a list item or map entry only if it is
+/// owned itself.
 pub(super) fn kept(value: &Value, sets: &[&Value], schema: Option<&Value>, free: bool) -> Value {
     if sets.iter().any(|set| is_leaf(set)) {
         return value.clone();
@@ -219,12 +221,12 @@ pub(super) fn is_leaf(set: &Value) -> bool {
     set.as_object().is_some_and(Map::is_empty)
 }
 
-/// Versions whose fields are known; where an entry tells none, it is that of the object.
+/// Reports whether the fields of a version are known. If an entry names no version, it has that of the object.
 fn is_known(version: &str) -> bool {
     matches!(version, "" | "v1beta1" | "v1beta2")
 }
 
-/// What managers applied, each in a version of its own; none where it cannot be known.
+/// The fields that managers applied, each in its own version; none if they cannot be known.
 fn applied_by(object: &Value, entries: &[(&str, &Value)]) -> Option<Value> {
     let own = version(text(object, &["apiVersion"]));
     if entries.iter().all(|(version, _)| version.is_empty() || *version == own) {
@@ -240,7 +242,7 @@ fn applied_by(object: &Value, entries: &[(&str, &Value)]) -> Option<Value> {
     Some(identified(&stored, part_of(&stored, &fields.iter().collect::<Vec<_>>(), true)))
 }
 
-/// Sets of fields of a Cluster in the version that is stored; none where one is of an unknown version.
+/// Converts field sets of a Cluster to the stored version; none if one has an unknown version.
 fn in_stored(own: &str, entries: &[(&str, &Value)]) -> Option<Vec<Value>> {
     let renaming = |(version, fields): &(&str, &Value)| match if version.is_empty() { own } else { version } {
         "v1beta1" => renamed(fields),
@@ -249,7 +251,7 @@ fn in_stored(own: &str, entries: &[(&str, &Value)]) -> Option<Vec<Value>> {
     entries.iter().all(|(version, _)| is_known(version)).then(|| entries.iter().map(renaming).collect())
 }
 
-/// Type and name belong to every apply, and to no manager.
+/// Adds apiVersion and kind, which are part of every apply and belong to no manager.
 pub(super) fn identified(object: &Value, mut fields: Value) -> Value {
     if let Some(fields) = fields.as_object_mut() {
         for name in ["apiVersion", "kind"] {
@@ -259,12 +261,13 @@ pub(super) fn identified(object: &Value, mut fields: Value) -> Value {
     fields
 }
 
-/// The part of a value that sets of fields name.
+/// The part of a value that field sets name.
 pub(super) fn owned(value: &Value, sets: &[&Value]) -> Value {
     part_of(value, sets, false)
 }
 
-/// The same; where no map is `atomic`, a map that a set names without its entries was applied empty, and others filled it.
+/// Like [`owned`]. With `separable`, no map is `atomic`: a map that a set names without entries was applied empty, and
+/// others filled it.
 fn part_of(value: &Value, sets: &[&Value], separable: bool) -> Value {
     let inner = |key: &str| -> Vec<&Value> { sets.iter().filter_map(|set| set.get(key)).collect() };
     let leaf = sets.iter().any(|set| is_leaf(set));
@@ -288,7 +291,7 @@ fn part_of(value: &Value, sets: &[&Value], separable: bool) -> Value {
     }
 }
 
-/// An item of a list is known by its keys, whoever set them.
+/// Adds the keys that identify a list item, whoever set them.
 fn with_keys(item: &Value, mut part: Value, sets: &[&Value]) -> Value {
     let all = sets.iter().filter_map(|set| set.as_object()).flat_map(|fields| fields.keys());
     let keys = all.filter_map(|key| serde_json::from_str::<Map<String, Value>>(key.strip_prefix("k:")?).ok());
@@ -302,7 +305,7 @@ fn with_keys(item: &Value, mut part: Value, sets: &[&Value]) -> Value {
     part
 }
 
-/// The sets inside a set that name an item of a list: by its keys or by its value.
+/// The inner sets that name a list item, by its keys or by its value.
 fn naming<'a>(item: &Value, set: &'a Value) -> Vec<&'a Value> {
     let names = |key: &str| match key.split_once(':') {
         Some(("k", keys)) => serde_json::from_str::<Map<String, Value>>(keys)

@@ -1,23 +1,23 @@
-//! Who applies a Cluster, and how: one file leaves another live object behind with each.
+//! Who applies a Cluster, and how: the same file results in a different live object with each applier.
 
 use serde_json::Value;
 
 use crate::desired::contract::LAST_APPLIED;
 use k8s_schema::value::{get, list, text};
 
-/// Who applies.
+/// An applier of Clusters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Applier {
-    /// Client-side: `kubectl apply`, and Argo CD unless it is told otherwise.
+    /// Client-side apply: `kubectl apply`, and Argo CD by default.
     ClientSide(String),
-    /// Server-side, as this field manager.
+    /// Server-side apply with this field manager.
     ServerSide(String),
 }
 
 /// Source: Kubernetes, `apimachinery/pkg/apis/meta/v1/validation/validation.go`, `FieldManagerMaxLength`.
 const MANAGER_LIMIT: usize = 128;
 
-/// The words for those that are known.
+/// The words for the known appliers.
 pub const WORDS: [&str; 5] = ["flux", "kubectl", "kubectl-server-side", "argocd", "argocd-server-side"];
 
 /// The field manager of Flux.
@@ -25,13 +25,14 @@ pub(super) const FLUX: &str = "kustomize-controller";
 const ARGO: &str = "argocd-controller";
 
 impl Applier {
-    /// The word that people say: `flux`, `kubectl`, `kubectl-server-side`, `argocd`, `argocd-server-side`, or the name of a
-    /// field manager.
+    /// Parses an applier: `flux`, `kubectl`, `kubectl-server-side`, `argocd`, `argocd-server-side`, or the name of a field
+    /// manager.
     ///
     /// Source: `kustomize-controller`, `main.go` (its name); `argo-cd`, `common/common.go`, `ArgoCDSSAManager`, and
-    /// `gitops-engine`, `pkg/utils/kube/resource_ops.go`, `newApplyOptions` (kubectl's own code, client-side or server-side).
+    /// `gitops-engine`, `pkg/utils/kube/resource_ops.go`, `newApplyOptions` (kubectl's own code, client-side or
+    /// server-side).
     ///
-    /// None where it is not a name that a field manager can have.
+    /// None if it is not a valid name of a field manager.
     pub fn named(word: &str) -> Option<Self> {
         let server_side = |manager: &str| Self::ServerSide(manager.to_owned());
         let is_name = !word.is_empty() && word.len() <= MANAGER_LIMIT && !word.contains(char::is_whitespace);
@@ -45,12 +46,12 @@ impl Applier {
         })
     }
 
-    /// `kubectl apply` without more.
+    /// A plain `kubectl apply`.
     pub(super) fn client_side() -> Self {
         Self::ClientSide("kubectl apply".to_owned())
     }
 
-    /// Whether it is Flux.
+    /// Reports whether it is Flux.
     pub fn is_flux(&self) -> bool {
         matches!(self, Self::ServerSide(manager) if manager == FLUX)
     }
@@ -70,18 +71,18 @@ impl Applier {
         }
     }
 
-    /// Whether an entry of managed fields counts as what it applied.
+    /// Reports whether an entry of managed fields counts as applied by it.
     pub(super) fn owns(&self, entry: &Value, object: &Value) -> bool {
         let Self::ServerSide(manager) = self else { return false };
         let own = text(entry, &["manager"]) == manager && text(entry, &["operation"]) == "Apply";
         text(entry, &["subresource"]).is_empty() && (own || self.takes_over(entry, object))
     }
 
-    /// Whether what another set becomes its own before it applies.
+    /// Reports whether it takes over the fields of another manager before it applies.
     ///
     /// Source: Flux: `kustomize-controller`, `internal/controller/kustomization_controller.go`, `apply` (the managers), and
-    /// `fluxcd/pkg/ssa`, `patch.go`, `PatchReplaceFieldsManagers` (by the beginning of the name). kubectl, and Argo CD with
-    /// its code: `kubectl`, `pkg/cmd/apply/apply.go`, `migrateToSSAIfNecessary`: whoever updates the annotation.
+    /// `fluxcd/pkg/ssa`, `patch.go`, `PatchReplaceFieldsManagers` (by the prefix of the name). kubectl, and Argo CD with
+    /// its code: `kubectl`, `pkg/cmd/apply/apply.go`, `migrateToSSAIfNecessary` (managers that update the annotation).
     fn takes_over(&self, entry: &Value, object: &Value) -> bool {
         let (name, operation) = (text(entry, &["manager"]), text(entry, &["operation"]));
         if self.is_flux() {
@@ -95,7 +96,7 @@ impl Applier {
         operation == "Update" && get(entry, &annotation).is_some()
     }
 
-    /// Of those whose fields an entry of managed fields names, the ones that it took over.
+    /// The managers in managed fields whose fields it takes over.
     pub(super) fn taken_over(&self, object: &Value) -> Vec<String> {
         let entries = list(object, &["metadata", "managedFields"]).iter();
         let taken = entries.filter(|one| self.owns(one, object)).map(|one| text(one, &["manager"]));
@@ -106,7 +107,7 @@ impl Applier {
     }
 }
 
-/// Whether an object asks Flux to leave others' fields alone.
+/// Reports whether an object asks Flux to keep the fields of others.
 ///
 /// Source: `kustomize-controller`, `internal/controller/kustomization_controller.go`, `apply` (`Exclusions`).
 fn merges(object: &Value) -> bool {

@@ -1,13 +1,13 @@
-//! A file of several documents.
+//! Files with several documents.
 
-/// The documents of a file as kubectl tells them apart, each with the line it begins at.
+/// Splits a file into documents like kubectl, each with its first line number.
 pub(super) fn documents(source: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     let (mut start, mut first, mut at) = (0, 1, 0);
     for (number, line) in source.split_inclusive('\n').enumerate() {
         if line.starts_with("---") {
             found.push((first, &source[start..at]));
-            // What follows the marker on its line belongs to the document.
+            // Text after the marker on the same line belongs to the document.
             let rest = line.trim_start_matches('-');
             start = at + line.len() - rest.len();
             first = number + 1;

@@ -1,4 +1,4 @@
-//! Objects that stand in the files of one side more than once.
+//! Objects that occur more than once in the files of one side.
 
 use std::collections::BTreeMap;
 
@@ -9,9 +9,10 @@ use crate::desired::contract::CLUSTER_NAME;
 use k8s_schema::value::{name_of, text};
 
 impl Objects {
-    /// Objects that are there twice and are not the same: of an apply, only the last would stay, and of what runs, one is older.
+    /// Pairs of different objects with the same name: an apply would keep only the last one; of two running objects, one is
+    /// outdated.
     ///
-    /// A Cluster, and what runs for it, is one of its namespace; a class or template that leaves its namespace open is found in any.
+    /// A Cluster and its running objects belong to one namespace. A class or template without a namespace may be in any.
     pub fn doubled(&self) -> Vec<(&Imported, &Imported)> {
         let mut known: BTreeMap<(&str, &str, &str), Vec<&Imported>> = BTreeMap::new();
         let mut found = Vec::new();
@@ -31,7 +32,8 @@ impl Objects {
         found
     }
 
-    /// What the topology controller made for a Cluster, each once: of two exports, what is in the one with managed fields.
+    /// The objects that the topology controller made for a Cluster, each once. Of two exports, the one with managed fields
+    /// counts.
     pub fn made_for<'a>(&'a self, cluster: &'a Value) -> impl Iterator<Item = &'a Imported> {
         let (namespace, name) = identity(cluster);
         let mut found: Vec<&Imported> = Vec::new();
@@ -52,7 +54,7 @@ impl Objects {
     }
 }
 
-/// Of what runs, the status counts where it is looked at; managed fields may stand in one of two exports alone.
+/// For a running object, the status counts if it is used; managed fields may be present in only one of two exports.
 fn differs(one: &Imported, other: &Imported) -> bool {
     if !is_made(&one.object) {
         return one.object != other.object || one.applied != other.applied;

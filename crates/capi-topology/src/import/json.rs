@@ -1,4 +1,4 @@
-//! JSON that YAML cannot read as it stands: kubectl reads what begins with a brace as JSON.
+//! JSON that a YAML parser cannot read as it is: kubectl reads a document that begins with a brace as JSON.
 //!
 //! Source: `pkg/util/yaml/decoder.go` of k8s.io/apimachinery, `YAMLOrJSONDecoder`.
 
@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-/// The same document, with escapes that both JSON and YAML know. Unchanged if it is not JSON or needs no escapes.
+/// Rewrites a JSON document with escapes that both JSON and YAML know. Unchanged if it is not JSON or needs no escapes.
 pub(super) fn readable(document: &str) -> Cow<'_, str> {
     let begins = document.trim_start().starts_with(['{', '[']);
     let odd = document.contains("\\u") || document.chars().any(is_odd);
@@ -26,7 +26,7 @@ pub(super) fn readable(document: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// What JSON takes in a text and YAML does not, or takes for the end of a line.
+/// Reports whether a character is valid in JSON text, but in YAML is invalid or a line break.
 fn is_odd(found: char) -> bool {
     matches!(found, '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }
@@ -36,7 +36,7 @@ fn put(out: &mut String, code: u32) {
     let _ = if code > 0xffff { write!(out, "\\U{code:08x}") } else { write!(out, "\\u{code:04x}") };
 }
 
-/// Writes what a backslash begins; a pair of surrogates is one character.
+/// Writes an escape sequence; a pair of surrogates is one character.
 fn escape(out: &mut String, rest: &mut std::str::Chars<'_>) {
     let Some(kind) = rest.next() else { return };
     if kind != 'u' {
@@ -48,7 +48,7 @@ fn escape(out: &mut String, rest: &mut std::str::Chars<'_>) {
         put(out, code);
         return;
     }
-    // The document was read as JSON, so the other half follows.
+    // The document is valid JSON, so the other half follows.
     rest.nth(1);
     let low = digits(rest);
     put(out, 0x1_0000 + ((code - 0xd800) << 10) + (low.wrapping_sub(0xdc00) & 0x3ff));

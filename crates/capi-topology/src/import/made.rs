@@ -1,4 +1,4 @@
-//! What the topology controller made: who set what of an object that runs.
+//! Objects made by the topology controller, and who set which of their fields.
 
 use serde_json::{Map, Value};
 
@@ -11,16 +11,16 @@ use k8s_schema::value::{get, list, present, set, text, version};
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Made {
-    /// What the controller applied of it: the desired object as it was when it was last written.
+    /// The fields that the controller applied: the desired object when it was last written.
     pub own: Value,
-    /// The same with what others set of its specification, labels and annotations.
+    /// The same, with what others set in its spec, labels and annotations.
     pub whole: Value,
-    /// What others set: it stays where the controller applied it, too, and no longer does.
+    /// Fields that others set: they stay even if the controller also applied them and no longer does.
     pub others: Value,
 }
 
 impl Made {
-    /// None where managed fields do not tell it in the version that the object has, or where the object is being deleted.
+    /// Reads an object; none if it is being deleted, or if managed fields in its version do not show who set what.
     ///
     /// Source: `core/reconcilers/topology/cluster/structuredmerge` (the manager's name; it applies, and never updates).
     pub(super) fn of(object: &Value) -> Option<Self> {
@@ -53,18 +53,18 @@ impl Made {
         Some(Self { own: made, whole, others })
     }
 
-    /// The same with each of the three changed.
+    /// Applies a function to each of the three values.
     pub(super) fn map(self, change: impl Fn(Value) -> Value) -> Self {
         Self { own: change(self.own), whole: change(self.whole), others: change(self.others) }
     }
 }
 
-/// The version of which the schemas are known with their lists.
+/// Reports whether an object's version is the one whose schemas, including their lists, are known.
 fn is_current(object: &Value) -> bool {
     version(text(object, &["apiVersion"])) == "v1beta2"
 }
 
-/// Of a set of fields those that the topology controller compares. Items of lists count only where a schema tells how the list is
+/// The fields of a set that the topology controller compares. List items count only if a schema tells how the list is
 /// merged.
 ///
 /// Source: `defaultAllowedPaths` of `core/reconcilers/topology/cluster/structuredmerge/options.go`.
@@ -81,7 +81,7 @@ fn comparable(fields: &Value, has_schema: bool) -> Value {
     kept
 }
 
-/// A set of fields without those that name items of lists; none where nothing is left.
+/// A field set without list items; none if nothing is left.
 fn without_items(fields: &Value) -> Option<Value> {
     let Some(all) = fields.as_object().filter(|all| !all.is_empty()) else { return Some(fields.clone()) };
     let is_item = |name: &str| name.starts_with("k:") || name.starts_with("v:");
@@ -97,7 +97,8 @@ fn has_fields(set: &Value) -> bool {
     set.as_object().is_some_and(|fields| !fields.is_empty())
 }
 
-/// An object that was applied empty is owned as a whole, as one that is one value is; in the first alone others can have fields.
+/// Empties maps that were applied empty. Managed fields show them like maps that are a single value, but only in a map that
+/// was applied empty can others own fields.
 fn without_others(value: &mut Value, own: &[&Value], others: &[&Value]) {
     for (name, inner) in value.as_object_mut().into_iter().flatten() {
         let key = format!("f:{name}");
@@ -113,7 +114,7 @@ fn without_others(value: &mut Value, own: &[&Value], others: &[&Value]) {
     }
 }
 
-/// The part of a value that one of two names.
+/// The part of a value that either of two groups of sets names.
 fn together(value: &Value, own: &[&Value], others: &[&Value]) -> Value {
     let (Value::Object(fields), true) = (value, others.iter().any(|set| has_fields(set))) else {
         let all: Vec<&Value> = own.iter().chain(others).copied().collect();

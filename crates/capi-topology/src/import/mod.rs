@@ -1,8 +1,8 @@
-//! Objects as people have them: files of several documents, lists, exports of `kubectl get -o yaml`.
+//! Reads objects in the forms in which users keep them: multi-document files, lists, and exports of `kubectl get -o yaml`.
 //!
-//! Only what a prediction needs is kept: Clusters with a topology, `ClusterClass`es, and the templates that those name.
-//! Clusters and classes of `v1beta1` become what the API server stores of them (`convert`); templates stay as they
-//! are written, since a class refers to them by version.
+//! A prediction uses Clusters with a topology, `ClusterClass`es with the templates that they reference, and the running
+//! objects of those Clusters. `v1beta1` Clusters and classes are converted to their stored form (`convert`). Templates stay
+//! as written, because a class references them by version.
 //!
 //! ```
 //! use capi_topology::import::Objects;
@@ -50,41 +50,41 @@ pub use made::Made;
 pub use open::Open;
 pub use spared::Spared;
 
-/// An object, and which file it came from.
+/// An object, with the file it came from.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Imported {
     /// The file, as the user named it.
     pub file: String,
-    /// The object, without what the API server keeps for itself.
+    /// The object, without the fields that the API server maintains.
     pub object: Value,
     /// The line at which its document begins, counted from 1.
     pub line: usize,
-    /// What is known of who wrote it.
+    /// What is known about who applied it.
     pub applied: Applied,
-    /// Who set what of it, where the topology controller made it and managed fields tell that.
+    /// Who set which fields, if the topology controller made the object and managed fields show this.
     pub made: Option<Made>,
-    /// The field managers that wrote it; none in a file, or where it was exported without them.
+    /// The field managers that wrote it; empty for a file, or for an export without managed fields.
     pub managers: Vec<String>,
-    /// Its status; empty where it has none.
+    /// Its status; null if it has none.
     pub status: Value,
     /// Its generation; none in a file.
     pub generation: Option<i64>,
-    /// When it was made; empty in a file.
+    /// When it was created; empty in a file.
     pub created: String,
-    /// Why the API server refuses it in the version in which it is written; the object is then as it was written.
+    /// Why the API server refuses it in its written version; the object then stays as it was written.
     pub refused: Vec<Refusal>,
 }
 
-/// What is wrong with a file.
+/// An error in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unread {
-    /// The line, counted from 1; 0 where there is none.
+    /// The line, counted from 1; 0 if there is none.
     pub line: usize,
-    /// What is wrong.
+    /// The error message.
     pub message: String,
-    /// What to do.
+    /// How to fix it.
     pub hint: &'static str,
 }
 
@@ -95,28 +95,28 @@ pub struct Objects {
     applier: Option<Applier>,
 }
 
-/// The class of a Cluster: itself, and the templates that it names.
+/// The class of a Cluster, with the templates that it references.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct ClassFiles {
     /// The `ClusterClass` first, then its templates.
     pub objects: Vec<Value>,
-    /// Templates that it names and that are not there, as `Kind/name`.
+    /// Templates that it references and that were not found, as `Kind/name`.
     pub missing: Vec<String>,
 }
 
 impl ClassFiles {
-    /// A class with all its templates: the `ClusterClass` comes first.
+    /// Creates a class with all its templates; the `ClusterClass` comes first.
     pub fn new(objects: Vec<Value>) -> Self {
         Self { objects, missing: Vec::new() }
     }
 
-    /// A class that is not there: `missing` names it as `Kind/name`. What it makes is not known.
+    /// Creates a class that was not found: `missing` names it as `Kind/name`. The objects it generates are unknown.
     pub fn absent(missing: String) -> Self {
         Self { objects: Vec::new(), missing: vec![missing] }
     }
 
-    /// The object that a message calls `Kind/name`.
+    /// Finds the object that messages call `Kind/name`.
     pub fn labelled(&self, label: &str) -> Option<&Value> {
         let (kind, name) = label.split_once('/')?;
         let is_it = |one: &&Value| text(one, &["kind"]) == kind && text(one, &["metadata", "name"]) == name;
@@ -128,7 +128,7 @@ const CORE: &str = "cluster.x-k8s.io";
 const DEFINITION: &str = "CustomResourceDefinition";
 
 impl Objects {
-    /// Objects of files that are yet to be read; `applier` is who applies what comes after them, where that was said.
+    /// Creates an empty set of objects. `applier`, if the user named one, will apply the objects that replace them.
     pub fn applied_by(applier: Option<Applier>) -> Self {
         Self { applier, ..Self::default() }
     }
@@ -146,7 +146,7 @@ impl Objects {
         Ok(())
     }
 
-    /// These, and of others what these do not have.
+    /// Combines these objects with those of `base`; these take precedence.
     #[must_use]
     pub fn over(&self, base: &Self) -> Self {
         let mut all = self.all.clone();
@@ -154,8 +154,8 @@ impl Objects {
         Self { all, applier: None }
     }
 
-    /// The same, with the `CustomResourceDefinition`s of others for kinds that it has none of: they are the management
-    /// cluster's, and no change of a Cluster or class changes them.
+    /// Adds the `CustomResourceDefinition`s of others for kinds that have none here. They belong to the management cluster,
+    /// and no change of a Cluster or class changes them.
     #[must_use]
     pub fn defined_by(&self, others: &Self) -> Self {
         let kind = |one: &Imported| {
@@ -226,7 +226,7 @@ impl Objects {
         Ok(())
     }
 
-    /// Clusters with a topology, by namespace and name.
+    /// Lists the Clusters with a topology, sorted by namespace and name.
     pub fn clusters(&self) -> Vec<&Imported> {
         let managed = |one: &&Imported| {
             is(&one.object, "Cluster") && present(&one.object, &["spec", "topology"]).is_some()
@@ -236,45 +236,45 @@ impl Objects {
         found
     }
 
-    /// Clusters that no class manages.
+    /// Lists the Clusters that no class manages.
     pub fn unmanaged(&self) -> impl Iterator<Item = &Imported> {
         self.all
             .iter()
             .filter(|one| is(&one.object, "Cluster") && present(&one.object, &["spec", "topology"]).is_none())
     }
 
-    /// The file of an object that came from here.
+    /// Finds the import of an object, which names its file.
     pub fn source(&self, object: &Value) -> Option<&Imported> {
         self.all.iter().find(|one| one.object == *object)
     }
 
-    /// Whether anything of it is looked at.
+    /// Reports whether any of the objects is used.
     pub fn counts(&self) -> bool {
         self.all.iter().any(|one| counts(&one.object))
     }
 
-    /// Those that the API server refuses in the version in which they are written.
+    /// Lists the objects that the API server refuses in their written version.
     pub fn refused(&self) -> impl Iterator<Item = &Imported> {
         self.all.iter().filter(|one| !one.refused.is_empty())
     }
 
-    /// All classes.
+    /// Lists all classes.
     pub fn classes(&self) -> impl Iterator<Item = &Imported> {
         self.all.iter().filter(|one| is(&one.object, "ClusterClass"))
     }
 
-    /// The Cluster of a namespace and name.
+    /// Finds a Cluster with a topology by namespace and name.
     pub fn cluster(&self, namespace: &str, name: &str) -> Option<&Imported> {
         self.clusters().into_iter().find(|one| identity(&one.object) == (namespace, name))
     }
 
-    /// The same, where no class may manage it.
+    /// Finds a Cluster by namespace and name, with or without a topology.
     pub fn any_cluster(&self, namespace: &str, name: &str) -> Option<&Imported> {
         let mut all = self.clusters().into_iter().chain(self.unmanaged());
         all.find(|one| identity(&one.object) == (namespace, name))
     }
 
-    /// The class that a Cluster asks for, with its templates; none where the class is not among the files.
+    /// Finds the class that a Cluster references, with its templates; none if the class is not among the files.
     pub fn class_of(&self, cluster: &Value) -> Option<ClassFiles> {
         let (namespace, name) = asked_class(cluster);
         let named = |one: &&Imported| text(&one.object, &["metadata", "name"]) == name;
@@ -282,7 +282,7 @@ impl Objects {
         Some(self.files_of(&class.object))
     }
 
-    /// A class with the templates that it names.
+    /// Collects a class with the templates that it references.
     pub fn files_of(&self, class: &Value) -> ClassFiles {
         let namespace = text(class, &["metadata", "namespace"]);
         let mut files = ClassFiles { objects: vec![class.clone()], missing: Vec::new() };
@@ -308,22 +308,23 @@ impl Objects {
         files
     }
 
-    /// What runs for a Cluster and has a version: control planes, machine deployments and machine pools, with their status.
+    /// The running objects of a Cluster that have a version: control planes, machine deployments and machine pools, with
+    /// their status.
     pub fn running_for(&self, cluster: &Value) -> Vec<Value> {
         self.made_for(cluster).filter(|one| has_version(&one.object)).map(with_status).collect()
     }
 
-    /// Machines that run for a Cluster, with their status.
+    /// The running Machines of a Cluster, with their status.
     pub fn machines_for(&self, cluster: &Value) -> Vec<Value> {
         self.made_for(cluster).filter(|one| is(&one.object, "Machine")).map(with_status).collect()
     }
 
-    /// Kinds of what the topology controller made, with how many there are.
+    /// Counts the objects that the topology controller made, by kind.
     pub fn made(&self) -> BTreeMap<String, usize> {
         kinds(self.all.iter().filter(|one| is_made(&one.object) && !is(&one.object, "Cluster")))
     }
 
-    /// The same of those that are not looked at.
+    /// Counts those of them that are ignored, by kind.
     pub fn ignored(&self) -> BTreeMap<String, usize> {
         let is_used = |one: &&Imported| {
             let kind = text(&one.object, &["kind"]);
@@ -351,18 +352,18 @@ fn with_status(one: &Imported) -> Value {
     object
 }
 
-/// Whether the topology controller made an object.
+/// Reports whether the topology controller made an object.
 fn is_made(object: &Value) -> bool {
     get(object, &["metadata", "labels", OWNED]).is_some()
 }
 
-/// Whether an object that runs tells a version by which upgrades go.
+/// Reports whether a running object has a version that matters for upgrades.
 fn has_version(object: &Value) -> bool {
     let kind = text(object, &["kind"]);
     matches!(kind, "MachineDeployment" | "MachinePool") || kind.ends_with("ControlPlane")
 }
 
-/// The namespace and name of the class that a Cluster asks for; a file may leave the namespace open.
+/// The namespace and name of the class that a Cluster references; a file may leave the namespace empty.
 pub fn asked_class(cluster: &Value) -> (&str, &str) {
     let reference = get(cluster, &["spec", "topology", "classRef"]).unwrap_or(&Value::Null);
     let namespace = match text(reference, &["namespace"]) {
@@ -372,7 +373,7 @@ pub fn asked_class(cluster: &Value) -> (&str, &str) {
     (namespace, text(reference, &["name"]))
 }
 
-/// Namespace and name, as what they are without one.
+/// Namespace and name of an object; without a namespace, it is `default`.
 pub fn identity(object: &Value) -> (&str, &str) {
     let namespace = match text(object, &["metadata", "namespace"]) {
         "" => "default",
@@ -385,20 +386,21 @@ fn is(object: &Value, kind: &str) -> bool {
     text(object, &["kind"]) == kind && group(text(object, &["apiVersion"])) == CORE
 }
 
-/// Whether an object is looked at: a Cluster, a class, a template that no controller made, or a definition.
+/// Reports whether an object is used: a Cluster, a class, a template that no controller made, or a definition.
 fn counts(object: &Value) -> bool {
     let template = text(object, &["kind"]).ends_with("Template") && !is_made(object);
     let definition = text(object, &["kind"]) == DEFINITION;
     definition || is(object, "Cluster") || is(object, "ClusterClass") || template
 }
 
-/// Files in git often leave the namespace to whoever applies them.
+/// Reports whether an object may be in a namespace: files in git often omit it and let the deployment tool set it.
 fn lies_in(object: &Value, namespace: &str) -> bool {
     let own = text(object, &["metadata", "namespace"]);
     own.is_empty() || namespace.is_empty() || own == namespace
 }
 
-/// Whether an object is the `CustomResourceDefinition` of what a template makes: its labels tell the contract.
+/// Reports whether an object is the `CustomResourceDefinition` of the kind that a template creates: its labels name the
+/// contract.
 fn defines(object: &Value, template: &Value) -> bool {
     let kind = text(template, &["kind"]);
     text(object, &["kind"]) == DEFINITION
@@ -406,7 +408,7 @@ fn defines(object: &Value, template: &Value) -> bool {
         && text(object, &["spec", "names", "kind"]) == kind.strip_suffix("Template").unwrap_or(kind)
 }
 
-/// Every reference to a template in a class.
+/// Lists every template reference in a class.
 fn references(class: &Value) -> Vec<&Value> {
     let spec = get(class, &["spec"]).unwrap_or(&Value::Null);
     let mut all = vec![

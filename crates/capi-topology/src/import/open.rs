@@ -1,21 +1,22 @@
-//! Clusters whose files leave the namespace to who applies them.
+//! Clusters whose files leave the namespace to the deployment tool.
 
 use serde_json::json;
 
 use super::{Imported, Objects, identity, is};
 use k8s_schema::value::{set, text};
 
-/// A Cluster without a namespace of which the other side has one, or several, of the name.
+/// A Cluster without a namespace, if the other side has one or more Clusters of its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Open {
     /// Its file, as the user named it.
     pub file: String,
-    /// The line at which its document begins.
+    /// The line at which its document begins, counted from 1.
     pub line: usize,
     /// Its name.
     pub name: String,
-    /// The namespaces in which the other side has a Cluster of the name, in order; with only one it is taken to lie there.
+    /// The namespaces in which the other side has a Cluster of this name, sorted. If there is only one, the Cluster belongs
+    /// to it.
     pub namespaces: Vec<String>,
 }
 
@@ -25,8 +26,8 @@ fn named(one: &Imported) -> (String, String) {
 }
 
 impl Objects {
-    /// Gives Clusters without a namespace that of the only Cluster of their name on the other side: `kubectl apply -n` and
-    /// `targetNamespace` of an engine do so. Says which they were, and which could be of several.
+    /// Gives each Cluster without a namespace that of the only Cluster of its name on the other side, as `kubectl -n` and
+    /// an engine's `targetNamespace` do. Returns those Clusters, and those with several candidates.
     pub fn placed_as(&mut self, other: &Self) -> Vec<Open> {
         let mut open = Vec::new();
         let here: Vec<(String, String)> =
@@ -45,7 +46,7 @@ impl Objects {
                 same.map(|there| identity(&there.object).0.to_owned()).collect();
             namespaces.sort_unstable();
             namespaces.dedup();
-            // Beside one that stands there already, it is another.
+            // A namespace that already has a Cluster of this name here is not a candidate.
             namespaces.retain(|one| one == "default" || !here.contains(&(one.clone(), name.clone())));
             if let [only] = namespaces.as_slice() {
                 set(&mut one.object, &["metadata", "namespace"], json!(only));

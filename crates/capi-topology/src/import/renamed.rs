@@ -1,16 +1,16 @@
-//! The fields of a `v1beta1` Cluster in the places that `v1beta2` gives them: entries of managed fields keep the version in
-//! which a manager writes, whatever version an export has.
+//! Moves the fields of a `v1beta1` Cluster to their places in `v1beta2`. Entries of managed fields keep the version in
+//! which a manager writes, regardless of the version of an export.
 //!
 //! Source: `api/core/v1beta1/conversion.go`.
 
 use serde_json::{Map, Value};
 
-/// A set of fields of `v1beta1` as one of `v1beta2`.
+/// Converts a set of `v1beta1` fields to `v1beta2`.
 pub(super) fn renamed(set: &Value) -> Value {
     inside(set, &["f:spec", "f:topology"], &topology)
 }
 
-/// Alters what lies at a path.
+/// Changes the value at a path.
 fn inside(set: &Value, path: &[&str], alter: &dyn Fn(&Value) -> Value) -> Value {
     let Some((first, rest)) = path.split_first() else { return alter(set) };
     let mut set = set.clone();
@@ -35,8 +35,8 @@ fn topology(old: &Value) -> Value {
     new
 }
 
-/// Control plane, machine deployment or machine pool. A health check, and what strategies have, changed their form inside,
-/// too: they count as a whole.
+/// Converts a control plane, machine deployment or machine pool. Health checks and strategies also changed their inner
+/// form, so each of them counts as a whole.
 fn part(old: &Value) -> Value {
     let in_flight = old.pointer("/f:strategy/f:remediation").is_some();
     let order = old.pointer("/f:strategy/f:rollingUpdate/f:deletePolicy").is_some();
@@ -69,7 +69,7 @@ fn moved(old: &Value, names: &[(&str, &[&str])]) -> Value {
     new
 }
 
-/// Names a field as a whole.
+/// Adds a field as a whole.
 fn insert(set: &mut Value, path: &[&str]) {
     let Some((first, rest)) = path.split_first() else { return };
     let Some(fields) = set.as_object_mut() else { return };

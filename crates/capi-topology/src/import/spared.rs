@@ -1,4 +1,4 @@
-//! What Flux leaves alone because an object asks it to: the rest of a commit is applied without it.
+//! Objects that Flux skips because they ask for it; the rest of a commit is applied without them.
 
 use serde_json::Value;
 
@@ -6,37 +6,37 @@ use super::applier::FLUX;
 use super::{Applier, Imported, Objects, lies_in};
 use k8s_schema::value::{get, name_of, set, text};
 
-/// An object of the new files that Flux would not write.
+/// An object in the new files that Flux does not write normally.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Spared {
     /// Its file, as the user named it.
     pub file: String,
-    /// The line at which its document begins.
+    /// The line at which its document begins, counted from 1.
     pub line: usize,
     /// `Kind name`.
     pub name: String,
-    /// The label or annotation that asks for it, as `key: value`.
+    /// The label or annotation that requests it, as `key: value`.
     pub asks: &'static str,
 }
 
-/// What keeps Flux from writing an object at all, on either side.
+/// Marks on either side that keep Flux from writing an object at all.
 const NEVER: [(&str, &str, &str); 2] = [
     (SSA, "ignore", "kustomize.toolkit.fluxcd.io/ssa: Ignore"),
     ("kustomize.toolkit.fluxcd.io/reconcile", "disabled", "kustomize.toolkit.fluxcd.io/reconcile: disabled"),
 ];
-/// What keeps it from writing an object that is there.
+/// The mark that keeps Flux from writing an object that already exists.
 const ONCE: (&str, &str, &str) = (SSA, "ifnotpresent", "kustomize.toolkit.fluxcd.io/ssa: IfNotPresent");
-/// With this it deletes an object whose change is refused because a field is immutable, and makes it anew.
+/// With this mark, Flux deletes and recreates an object if its change is refused because a field is immutable.
 const FORCE: (&str, &str, &str) =
     ("kustomize.toolkit.fluxcd.io/force", "enabled", "kustomize.toolkit.fluxcd.io/force: enabled");
-/// Its own labels.
+/// Flux's own labels.
 const OWNER: [&str; 2] = ["kustomize.toolkit.fluxcd.io/name", "kustomize.toolkit.fluxcd.io/namespace"];
 const SSA: &str = "kustomize.toolkit.fluxcd.io/ssa";
 
 impl Objects {
-    /// Takes out what Flux would not write over what is there, and says what it was. `by` is who applies, where that was
-    /// said; else Flux is taken to, unless managed fields show only others.
+    /// Removes the objects that Flux would not write over the existing ones, and returns them. `by` is the applier, if the
+    /// user named one. Otherwise Flux is assumed, unless managed fields show only others.
     ///
     /// Source: `fluxcd/pkg/ssa`, `manager_apply.go`, `shouldSkipApply`, and `kustomize-controller`,
     /// `internal/controller/kustomization_controller.go`, `apply` (the selectors).
@@ -51,7 +51,8 @@ impl Objects {
         spared
     }
 
-    /// Gives each object the labels by which Flux knows what it applied, where what is there has them: no file does.
+    /// Adds the labels by which Flux recognizes the objects it applied, if the existing object has them: no file contains
+    /// them.
     ///
     /// Source: `fluxcd/pkg/ssa`, `manager.go`, `SetOwnerLabels`.
     pub fn label(&mut self, there: &Self, by: Option<&Applier>) {
@@ -67,9 +68,10 @@ impl Objects {
         }
     }
 
-    /// What Flux would delete and make anew, where the API server refuses a change of it as one of an immutable field.
+    /// Lists the objects that Flux would delete and recreate if the API server refused their change because of an immutable
+    /// field.
     ///
-    /// Source: as of [`Objects::spare`], `shouldForceApply`.
+    /// Source: as for [`Objects::spare`], `shouldForceApply`.
     pub fn forced(&self, there: &Self, by: Option<&Applier>) -> Vec<Spared> {
         let changed = self.all.iter().filter_map(|one| {
             let old = there.all.iter().find(|old| is_same(&one.object, &old.object))?;
@@ -105,7 +107,7 @@ fn asks(new: &Imported, old: Option<&Imported>) -> Option<&'static str> {
     never.or_else(|| old.and_then(|_| has(&new.object, ONCE)))
 }
 
-/// Source: `fluxcd/pkg/ssa`, `utils/meta.go`, `AnyInMetadata`: labels and annotations, in any case.
+/// Source: `fluxcd/pkg/ssa`, `utils/meta.go`, `AnyInMetadata`: labels and annotations, regardless of case.
 fn has(object: &Value, (key, value, words): (&str, &str, &'static str)) -> Option<&'static str> {
     let asked = |field| text(object, &["metadata", field, key]);
     ["labels", "annotations"]

@@ -1,4 +1,4 @@
-//! What the API server stores of an object that is written.
+//! The stored form of an object that is written.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::refusal::{By, FieldError, Refusal, Stage};
 use crate::schemas::{apply_faults, schema_faults};
 use k8s_schema::value::{keep_numbers, remove, text};
 
-/// Without what the API server and controllers write for themselves.
+/// Removes the fields that the API server and controllers maintain.
 pub(super) fn cleaned(mut object: Value) -> Value {
     keep_numbers(&mut object);
     for path in [
@@ -24,14 +24,14 @@ pub(super) fn cleaned(mut object: Value) -> Value {
     ] {
         remove(&mut object, path);
     }
-    // Of a template of a class they tell that the class has taken it over.
+    // On a template of a class, they show that the class has adopted it.
     if is_made(&object) || !text(&object, &["kind"]).ends_with("Template") {
         remove(&mut object, &["metadata", "ownerReferences"]);
     }
     object
 }
 
-/// What the API server stores of an object of an old version, once its schema has taken it.
+/// Converts an object of an old version to its stored form, if its schema accepts it.
 pub(super) fn stored(object: Value, applied: Applied) -> (Value, Applied, Vec<Refusal>) {
     let stage = if text(&object, &["kind"]) == "Cluster" { Stage::Cluster } else { Stage::Class };
     let mut refused = apply_faults(&object, stage);
@@ -42,7 +42,7 @@ pub(super) fn stored(object: Value, applied: Applied) -> (Value, Applied, Vec<Re
         return (object, applied, refused);
     }
     let applied = match applied {
-        // What was applied is a part of a Cluster, and may be of either version.
+        // The applied fields are part of a Cluster, and may be of either version.
         Applied::Known(claims) => {
             let converted = claims.into_iter().map(|one| {
                 let part = convert::to_stored(&one.part)?;

@@ -1,5 +1,4 @@
-//! Runs the patches of a class over copies of its templates, and takes the results over into
-//! the desired objects.
+//! Runs the patches of a class on copies of its templates, and transfers the results to the desired objects.
 //!
 //! Source: `core/reconcilers/topology/cluster/patches/engine.go`.
 
@@ -19,8 +18,8 @@ use crate::refusal::Opaque;
 use crate::role::PoolKind;
 use k8s_schema::value::{get, list, text};
 
-/// Applies all patches to a desired state; gives what they leave unknown. Workers that were taken over from `known` have
-/// been patched already.
+/// Applies all patches to a desired state, and returns what they leave unknown. Workers reused from `known` are already
+/// patched.
 pub(crate) fn apply(
     (cluster, blueprint): (&Value, &Blueprint),
     version: Version,
@@ -42,7 +41,7 @@ pub(crate) fn apply(
     Ok(unknown)
 }
 
-/// `number`: the position of the patch in its class.
+/// `number` is the position of the patch in its class.
 fn run(patch: &Patch, number: usize, items: &mut [Item<'_>], version: Version) -> Result<(), String> {
     if patch.external {
         for item in items.iter_mut() {
@@ -72,7 +71,7 @@ fn run(patch: &Patch, number: usize, items: &mut [Item<'_>], version: Version) -
     Ok(())
 }
 
-/// What `enabledIf` gave for variables that several templates share.
+/// Results of `enabledIf`, for variables that several templates share.
 type Conditions<'a> = Vec<(Rc<Variables<'a>>, bool)>;
 
 fn is_enabled<'v>(
@@ -89,7 +88,7 @@ fn is_enabled<'v>(
     Ok(enabled)
 }
 
-/// The JSON patches that a patch means for one template, one for each definition.
+/// Computes the JSON patches for one template, one for each definition of a patch.
 fn documents<'a, 'v>(
     patch: &'a Patch,
     selected: &[usize],
@@ -111,7 +110,7 @@ fn documents<'a, 'v>(
     selected.iter().map(document).collect()
 }
 
-/// The templates of which it is not known what the patches make; what is known is in its place then.
+/// The templates whose patched specs are not cached; cached specs are put in place right away.
 fn items<'a>(
     cluster: &'a Value,
     blueprint: &'a Blueprint,

@@ -1,4 +1,4 @@
-//! A template on its way through the patches, and back into the object that is made from it.
+//! A template on its way through the patches and into the object made from it.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -18,14 +18,14 @@ use k8s_schema::value::{get, set};
 
 const METADATA: [&str; 2] = ["labels", "annotations"];
 
-/// Whether a template comes to an object or to a template of one cluster.
+/// Whether a template becomes an object or a template of one cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Becomes {
     Object,
     Template,
 }
 
-/// The object of a desired state that a template comes to.
+/// The object of a desired state that a template becomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Slot {
     Infrastructure,
@@ -35,7 +35,7 @@ pub(super) enum Slot {
     Worker(PoolKind, usize, WorkerTemplate),
 }
 
-/// One of the two templates of workers.
+/// One of the two templates of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WorkerTemplate {
     Bootstrap,
@@ -61,7 +61,6 @@ impl Slot {
         }
     }
 
-    /// The object itself.
     pub(super) fn of(self, desired: &mut Desired) -> Option<&mut Value> {
         match self {
             Self::Infrastructure => Some(&mut desired.infrastructure),
@@ -73,7 +72,6 @@ impl Slot {
         }
     }
 
-    /// The role of the object.
     pub(super) fn role(self, desired: &Desired) -> Role {
         match self {
             Self::Infrastructure => Role::Infrastructure,
@@ -93,16 +91,16 @@ impl Slot {
 /// A template on its way through the patches.
 pub(super) struct Item<'a> {
     pub(super) slot: Slot,
-    /// Of the template what patches look at and change.
+    /// The part of the template that patches read and change.
     pub(super) object: Value,
     pub(super) variables: Rc<Variables<'a>>,
     pub(super) opaque: Vec<String>,
-    /// Which definitions of each patch are for it.
+    /// The definitions of each patch that select it.
     pub(super) selected: &'a [Vec<usize>],
     source: &'a Template,
-    /// Under what the result is kept.
+    /// The cache key of the result.
     key: Option<Key>,
-    /// Whether a patch reached for more than the spec.
+    /// Whether a patch accessed more than the spec.
     beyond: bool,
 }
 
@@ -110,7 +108,7 @@ pub(super) struct Item<'a> {
 pub(super) type Operation<'a> = (&'a str, &'a Path, Option<Value>);
 
 impl<'a> Item<'a> {
-    /// A template that goes through the patches; none where it is known what comes out, and then that is in its place.
+    /// Prepares a template for the patches. If the result is cached, it is put in place, and there is nothing to patch.
     pub(super) fn new(
         slot: Slot,
         holder: Holder<'a>,
@@ -138,13 +136,13 @@ impl<'a> Item<'a> {
         Some(Self { slot, object, variables, opaque, selected, source, key, beyond: false })
     }
 
-    /// Applies one document and takes over what patches may change.
+    /// Applies one JSON patch, and keeps the changes that patches may make.
     pub(super) fn patch(&mut self, document: Vec<Operation<'_>>, version: Version) -> Result<(), String> {
         if document.is_empty() {
             return Ok(());
         }
         self.beyond |= !document.iter().all(|(_, path, _)| path.is_within(&SPEC));
-        // Where only the spec can be reached there is nothing that could not be taken over.
+        // If only the spec can be reached, every change is allowed.
         if document.iter().all(|(_, path, _)| path.is_within(&SPEC[..1])) {
             return document
                 .into_iter()
@@ -160,11 +158,11 @@ impl<'a> Item<'a> {
         Ok(())
     }
 
-    /// Takes the patched template over into the object or template that is made from it; gives what is not known of it.
+    /// Transfers the patched template to the object or template made from it, and returns what is unknown about it.
     pub(super) fn finish(mut self, target: &mut Value, version: Version) -> Vec<String> {
         let always = if self.beyond { preserved(target, ALWAYS_PRESERVED) } else { Vec::new() };
         let patched = at(&mut self.object, &SPEC).map(std::mem::take);
-        // Without a spec in the end there is nothing to take over, and it stays what it was.
+        // If the patches removed the spec, the original one is used.
         let spec = patched.or_else(|| get(&self.source.object, &SPEC).cloned());
         if let Some(spec) = spec {
             if let (Some(key), true) = (self.key.take(), self.opaque.is_empty() && !self.beyond) {
@@ -172,7 +170,7 @@ impl<'a> Item<'a> {
             }
             replace(target, self.slot, spec);
         }
-        // The metadata came from the target, so without a patch there is nothing to take over.
+        // The metadata came from the target, so without a patch there is nothing to transfer.
         if self.beyond && version.metadata_patches {
             self.metadata(target);
         }
@@ -201,7 +199,7 @@ impl<'a> Item<'a> {
     }
 }
 
-/// The template with the metadata of what is made from it.
+/// The template with the metadata of the object made from it.
 fn whole(source: &Template, slot: Slot, target: &Value) -> Value {
     let mut object = source.object.clone();
     for field in METADATA {
@@ -213,9 +211,9 @@ fn whole(source: &Template, slot: Slot, target: &Value) -> Value {
     object
 }
 
-/// Puts a patched spec into the object, save for what no patch changes.
+/// Puts a patched spec into the object, except for fields that no patch may change.
 fn replace(target: &mut Value, slot: Slot, spec: Value) {
-    // The controller has written into the control plane.
+    // The controller has set fields of the control plane.
     let own = if slot == Slot::ControlPlane { preserved(target, Contract::PRESERVED) } else { Vec::new() };
     set(target, slot.becomes().spec(), spec);
     put(target, own);
@@ -234,7 +232,7 @@ fn put(target: &mut Value, preserved: Preserved) {
 }
 
 impl Becomes {
-    /// Where the patched spec goes.
+    /// The path of the patched spec.
     fn spec(self) -> &'static [&'static str] {
         match self {
             Self::Object => &["spec"],
@@ -247,7 +245,7 @@ fn at<'v>(object: &'v mut Value, path: &[&str]) -> Option<&'v mut Value> {
     path.iter().try_fold(object, |value, key| value.get_mut(*key))
 }
 
-/// Copies what is there, null included, from one object to another.
+/// Copies existing values, including null, from one object to another.
 fn copy_fields<'p>(
     from: &Value,
     to: &mut Value,

@@ -1,7 +1,7 @@
 //! JSON patch (RFC 6902), as far as patches of a class may use it.
 //!
-//! Held against `github.com/evanphx/json-patch/v5`, whose answers count: parents are never
-//! made, negative indices count from the end, and a missing key is an error.
+//! The reference is `github.com/evanphx/json-patch/v5`: missing parents are not created, negative indices count from the
+//! end, and a missing key is an error.
 
 use serde_json::Value;
 
@@ -13,44 +13,44 @@ use k8s_schema::value::{field_mut, keep_numbers, present, text};
 pub struct Operation {
     /// `add`, `replace` or `remove`.
     pub op: String,
-    /// Where it is done.
+    /// The target of the operation.
     pub path: Path,
-    /// Where the value comes from.
+    /// The source of the value.
     pub(crate) value: Source,
 }
 
-/// A JSON pointer, taken apart once.
+/// A parsed JSON pointer.
 #[derive(Debug)]
 pub struct Path {
-    /// As written.
+    /// The pointer as written.
     pub source: String,
     keys: Vec<String>,
 }
 
 impl Path {
-    /// Takes a pointer apart.
+    /// Parses a pointer.
     pub fn new(source: &str) -> Self {
         let unescaped = |key: &str| key.replace("~1", "/").replace("~0", "~");
         Self { source: source.to_owned(), keys: source.split('/').skip(1).map(unescaped).collect() }
     }
 
-    /// Whether it leads into what stands at these keys.
+    /// Reports whether it points inside the value at these keys.
     pub fn is_within(&self, keys: &[&str]) -> bool {
         let same = self.keys.iter().zip(keys).all(|(own, key)| own == key);
         self.source.starts_with('/') && self.keys.len() > keys.len() && same
     }
 }
 
-/// Where the value of an operation comes from.
+/// The source of an operation's value.
 #[derive(Debug)]
 pub(crate) enum Source {
-    /// It is written out.
+    /// A literal value.
     Literal(Value),
-    /// It is a variable, or something in it.
+    /// A variable, or a path into one.
     Variable(String),
-    /// It is rendered.
+    /// A template to render.
     Template(Parsed),
-    /// The class says nothing, or too much; with the reason.
+    /// The class gives no source, or more than one; with the reason.
     Wrong(&'static str),
 }
 
@@ -157,7 +157,7 @@ fn remove(parent: &mut Value, key: &str) -> Option<()> {
     }
 }
 
-/// An index as the library reads it; `room` is one where the end is a place, too.
+/// Parses an index like the library; `room` is one if the end is a valid position, too.
 fn index(key: &str, length: usize, room: usize) -> Option<usize> {
     let at: i64 = key.parse().ok()?;
     let size = i64::try_from(length + room).ok()?;

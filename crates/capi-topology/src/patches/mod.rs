@@ -1,4 +1,4 @@
-//! The patch engine: a class' patches, applied to copies of its templates.
+//! The patch engine, which applies a class's patches to copies of its templates.
 //!
 //! Source: `core/reconcilers/topology/cluster/patches/engine.go` and `…/inline`.
 
@@ -17,10 +17,10 @@ use self::selector::Selector;
 use super::memo::{Memo, SMALL};
 use k8s_schema::value::{get, list, present, text};
 
-/// What patches are for, and all that most of them change.
+/// The path that patches are meant for; most of them change nothing else.
 const SPEC: [&str; 3] = ["spec", "template", "spec"];
 
-/// What decides how patches behave beside the class.
+/// The behavior of patches that depends on the Cluster API version.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Version {
     /// Whether patches may set labels and annotations (Cluster API 1.14 and later).
@@ -32,20 +32,20 @@ pub(crate) struct Version {
 pub(crate) struct Patch {
     /// The patch's name.
     pub name: String,
-    /// Decides whether the patch runs; none: always.
+    /// The condition under which the patch runs; without one, it always runs.
     pub enabled_if: Option<Parsed>,
-    /// What it does, in order.
+    /// Its definitions, in order.
     pub definitions: Vec<PatchDefinition>,
-    /// Whether a runtime extension makes it, which cannot run offline.
+    /// Whether a runtime extension generates it; extensions cannot run offline.
     pub external: bool,
 }
 
-/// What a patch does to the templates of one selector.
+/// The operations of a patch on the templates of one selector.
 #[derive(Debug)]
 pub(crate) struct PatchDefinition {
-    /// Which templates.
+    /// The templates it applies to.
     pub selector: Selector,
-    /// What is done, as one JSON patch.
+    /// The operations, as one JSON patch.
     pub operations: Vec<Operation>,
 }
 
@@ -54,11 +54,11 @@ pub(crate) struct PatchDefinition {
 pub(crate) struct Parsed {
     /// The source.
     pub source: String,
-    /// The template, or why it does not parse.
+    /// The template, or its parse error.
     pub template: Result<Template, Error>,
-    /// Whether it looks into names that end in random characters.
+    /// Whether it computes something from names that end in random characters.
     pub looks_into_names: bool,
-    /// What it gave before.
+    /// Its cached results.
     pub results: Memo<Value>,
 }
 
@@ -74,8 +74,8 @@ impl Parsed {
     }
 }
 
-/// Whether a template computes something from a name that upstream draws at random: then the
-/// result cannot be known, where a name that is only printed stays a symbol.
+/// Reports whether a template computes something from a name with random characters. The result then cannot be known,
+/// whereas a name that is only printed stays a symbol.
 fn looks_into_names(source: &str) -> bool {
     const NAMES: [&str; 5] = [
         "controlPlane.name",
@@ -93,7 +93,7 @@ fn looks_into_names(source: &str) -> bool {
 }
 
 impl Patch {
-    /// What one of its definitions does, in order.
+    /// The operations of one of its definitions, in order.
     pub(crate) fn operations(&self, definition: usize) -> &[Operation] {
         self.definitions.get(definition).map_or(&[], |one| &one.operations)
     }

@@ -1,10 +1,10 @@
-//! Which templates a patch definition is for.
+//! Selects the templates of a patch definition.
 
 use serde_json::Value;
 
 use k8s_schema::value::{get, list, present, text};
 
-/// What a template is for: who will hold the object made from it.
+/// The purpose of a template: the holder of the object made from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Holder<'a> {
     /// The Cluster, as its infrastructure.
@@ -54,7 +54,7 @@ impl Selector {
         }
     }
 
-    /// Whether a template is selected.
+    /// Reports whether a template is selected.
     pub(crate) fn matches(&self, api_version: &str, kind: &str, holder: Holder<'_>) -> bool {
         if self.api_version != api_version || self.kind != kind {
             return false;
@@ -71,7 +71,7 @@ impl Selector {
     }
 }
 
-/// Whether a class is meant by a name, which may begin or end with a star.
+/// Reports whether a name, which may begin or end with a star, matches a class.
 pub(crate) fn class_matches(name: &str, class: &str) -> bool {
     name == "*"
         || name == class

@@ -10,21 +10,21 @@ use crate::memo::Key;
 use crate::variables::lookup;
 use k8s_schema::value::keep_numbers;
 
-/// Why there is no value.
+/// Why a value cannot be computed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Failure {
     /// Cluster API fails, too.
     Error(String),
-    /// It cannot be known here what Cluster API does.
+    /// The result of Cluster API cannot be known here.
     Unknown(String),
 }
 
-/// Whether a patch runs: always without `enabledIf`, else where it renders to exactly `true`.
+/// Reports whether a patch runs: always without `enabledIf`, otherwise only if that renders to exactly `true`.
 pub(crate) fn enabled(patch: &Patch, data: &Variables<'_>) -> Result<bool, Failure> {
     let Some(condition) = &patch.enabled_if else { return Ok(true) };
-    // The only white space that YAML ignores around a word, wherever it stands.
+    // The only white space that YAML always ignores around a word.
     let value = remembered(condition, data, |text| match text.trim_matches([' ', '\n']) {
-        // What most conditions render to needs no reader.
+        // Most conditions render to these, which need no parser.
         "true" => Ok(Value::Bool(true)),
         "" | "false" => Ok(Value::Bool(false)),
         _ => read(condition, text),
@@ -48,7 +48,7 @@ pub(crate) fn value(operation: &Operation, data: &Variables<'_>) -> Result<Optio
     Ok(Some(value))
 }
 
-/// Renders a template and reads the result, unless that was done before for the same data.
+/// Renders a template and parses the result, unless the result for the same data is cached.
 fn remembered(
     template: &Parsed,
     data: &Variables<'_>,
@@ -62,12 +62,12 @@ fn remembered(
             Some(reads) => rendered(template, &data.part(reads.fields()))?,
             None => rendered(template, data.whole())?,
         };
-        // A value takes some times the space of its text.
+        // A value takes several times the space of its text.
         Ok((read(&text)?, 8 * text.len()))
     })
 }
 
-/// Reads a rendered text as YAML.
+/// Parses rendered text as YAML.
 fn read(template: &Parsed, text: &str) -> Result<Value, Failure> {
     let mut value = gotmpl::yaml::parse(text).map_err(|error| failure(template, &error))?;
     keep_numbers(&mut value);

@@ -1,4 +1,4 @@
-//! What all patches together make of one template, kept by all that they look at.
+//! The combined result of all patches on one template, cached by the values that they read.
 
 use std::sync::{Arc, OnceLock};
 
@@ -12,19 +12,19 @@ use crate::builtins::Variables;
 use crate::memo::{Key, LARGE, Memo};
 use k8s_schema::value::text;
 
-/// Patched specs of one template of a class.
+/// Cached patched specs of one template of a class.
 #[derive(Debug)]
 pub(crate) struct Patched {
     aim: OnceLock<Aim>,
     specs: Memo<Arc<Value>>,
 }
 
-/// What the patches of a class have to do with a template.
+/// How the patches of a class relate to a template.
 #[derive(Debug)]
 struct Aim {
-    /// Which definitions of each patch are for it.
+    /// The definitions of each patch that select it.
     selected: Vec<Vec<usize>>,
-    /// All that they look at; none where they do more than to compute a spec from variables.
+    /// Everything that they read; none if they do more than compute a spec from variables.
     reads: Option<Reads>,
 }
 
@@ -35,7 +35,7 @@ impl Default for Patched {
 }
 
 impl Patched {
-    /// For each patch, which of its definitions are for the template.
+    /// For each patch, the definitions that select the template.
     pub(super) fn selected(&self, patches: &[Patch], template: &Value, holder: Holder<'_>) -> &[Vec<usize>] {
         &self.aim(patches, template, holder).selected
     }
@@ -53,12 +53,12 @@ impl Patched {
         })
     }
 
-    /// Whether all that the patches do is to compute a spec from variables, so that they need nothing else of the template.
+    /// Reports whether the patches only compute a spec from variables, so that they need nothing else of the template.
     pub(super) fn is_spec(&self, patches: &[Patch], template: &Value, holder: Holder<'_>) -> bool {
         self.aim(patches, template, holder).reads.is_some()
     }
 
-    /// What decides the patched spec; none where there is too much of it, or nothing is kept.
+    /// The cache key of the patched spec; none if it would be too long, or the spec is not cached.
     pub(super) fn key(
         &self,
         patches: &[Patch],
@@ -73,18 +73,16 @@ impl Patched {
         Key::of(aim.reads.as_ref()?, |name| variables.get(name))
     }
 
-    /// The spec that was made before.
     pub(super) fn known(&self, key: &Key) -> Option<Value> {
         self.specs.known(key).map(|spec| Value::clone(&spec))
     }
 
-    /// Keeps a spec.
     pub(super) fn keep(&self, key: Key, spec: &Value) {
         self.specs.keep(key, Arc::new(spec.clone()), weight(spec));
     }
 }
 
-/// All that the patches of a template look at.
+/// Everything that the patches of a template read.
 fn reads(patches: &[Patch], selected: &[Vec<usize>]) -> Option<Reads> {
     let mut all = Reads::default();
     for (patch, selected) in patches.iter().zip(selected) {
@@ -108,7 +106,7 @@ fn add(operation: &Operation, all: &mut Reads) -> Option<()> {
     match &operation.value {
         Source::Literal(_) => {}
         Source::Variable(path) => {
-            // An index leads into a list, which is taken as a whole.
+            // An index leads into a list, and lists are read as a whole.
             let plain = path.split('[').next().unwrap_or_default();
             all.path(plain.split('.'));
         }
@@ -118,7 +116,7 @@ fn add(operation: &Operation, all: &mut Reads) -> Option<()> {
     Some(())
 }
 
-/// About how many bytes a value takes.
+/// Estimates the size of a value in bytes.
 fn weight(value: &Value) -> usize {
     let own = size_of::<Value>();
     own + match value {

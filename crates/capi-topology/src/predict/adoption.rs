@@ -1,4 +1,4 @@
-//! Cluster API makes a class the owner of its templates, and stops at one that it cannot write.
+//! Cluster API makes a class the owner of its templates, and gets stuck on a template that it cannot write.
 
 use serde_json::Value;
 
@@ -6,19 +6,21 @@ use crate::class::Catalog;
 use crate::refusal::{By, ErrorType, FieldError, Refusal, Stage};
 use k8s_schema::value::{get, group, list, present, text, version};
 
-/// The file of Cluster API in which the rule stands.
+/// The Cluster API file that contains the rule.
 pub(super) const SOURCE: &str = "core/reconcilers/clusterclass/clusterclass_controller.go";
 
 const GROUP: &str = "controlplane.cluster.x-k8s.io";
 const KIND: &str = "KubeadmControlPlaneTemplate";
 const STRATEGY: &str = "spec.template.spec.rollout.strategy";
 
-/// Templates at which the class controller stops for ever, so that no Cluster of their class is reconciled; `there` are
-/// the classes and templates that were there.
+/// Lists the templates on which the class controller gets stuck forever, so that no Cluster of their class is reconciled.
+/// `there` holds the classes and templates that existed before.
 ///
-/// It writes the owner at the version that the class refers to. On the way through `v1beta1` a control plane without a
-/// rollout strategy gets the default that this version has, and the webhook takes that for a change of the template.
-/// Source, and seen with 1.14.2: `core/reconcilers/clusterclass/clusterclass_controller.go`, `reconcileExternal`;
+/// The controller writes the owner in the version that the class references. When converted through `v1beta1`, a control
+/// plane without a rollout strategy gets the default of that version, and the webhook treats it as a change of the
+/// template.
+///
+/// Source, confirmed with 1.14.2: `core/reconcilers/clusterclass/clusterclass_controller.go`, `reconcileExternal`;
 /// `controlplane/kubeadm/config/crd/bases`; `controlplane/kubeadm/webhooks/admission/kubeadmcontrolplanetemplate.go`,
 /// `ValidateUpdate`.
 pub fn refused(objects: &[Value], there: &[Value]) -> Vec<Refusal> {
@@ -40,7 +42,7 @@ pub fn refused(objects: &[Value], there: &[Value]) -> Vec<Refusal> {
     faults.collect()
 }
 
-/// The reference to the control plane, where it is one to kubeadm's at `v1beta1`.
+/// The control plane reference, if it names a kubeadm template at `v1beta1`.
 fn asked(class: &Value) -> Option<&Value> {
     let reference = get(class, &["spec", "controlPlane", "templateRef"])?;
     let api_version = text(reference, &["apiVersion"]);

@@ -1,4 +1,5 @@
-//! What runs before a change: what the Cluster before asks for, or what was given of it where that asks for nothing that works.
+//! The running objects before a change: computed from the earlier Cluster or, if that is impossible, taken from the live
+//! objects.
 
 use super::Settings;
 use super::create;
@@ -9,19 +10,19 @@ use crate::desired::state::Desired;
 use crate::refusal::{Opaque, Refusal};
 use k8s_schema::value::text;
 
-/// What runs before a change.
+/// The running objects before a change.
 pub(super) enum Baseline {
-    /// What the Cluster before asks for, and what of that cannot be known.
+    /// Computed from the earlier Cluster, with the parts that cannot be known.
     Computed(Desired, Vec<Opaque>),
-    /// What was given of it, and why it was not computed.
+    /// Taken from live objects, with the reason why they were not computed.
     Given(Desired, String),
-    /// It is not known, for these reasons.
+    /// Unknown, for these reasons.
     Unknown(Vec<Opaque>),
-    /// The Cluster before, which is no live one, is at fault: nothing runs.
+    /// The earlier Cluster is not live and has errors: nothing runs.
     Refusal(Vec<Refusal>),
 }
 
-/// Finds what runs before a change.
+/// Determines the running objects before a change.
 pub(super) fn baseline(before: &Side, catalog: &Catalog, settings: &Settings) -> Baseline {
     let missing = missing(before, "which was not given for the state before");
     let mut faults = Vec::new();
@@ -47,7 +48,7 @@ pub(super) fn baseline(before: &Side, catalog: &Catalog, settings: &Settings) ->
         None if !missing.is_empty() => Baseline::Unknown(missing),
         None if before.applied.is_live() => {
             let reason = format!(
-                "{reason}; so what runs is what there was before that, which is not known; the running objects would tell it"
+                "{reason}; so an earlier state still runs, which is not known; the running objects would show it"
             );
             Baseline::Unknown(vec![Opaque::of_all(reason)])
         }
@@ -55,7 +56,7 @@ pub(super) fn baseline(before: &Side, catalog: &Catalog, settings: &Settings) ->
     }
 }
 
-/// What a side lacks of its class.
+/// Lists the objects that a side lacks of its class; `how` completes the message.
 pub(super) fn missing(side: &Side, how: &str) -> Vec<Opaque> {
     let who = match side.class.objects.first() {
         Some(class) => format!("the class {}", text(class, &["metadata", "name"])),

@@ -1,5 +1,5 @@
-//! Machines that a pool or control plane was let keep although they are outdated: its strategy was `OnDelete`, or it was paused.
-//! When that ends, they are replaced without any change of what they are made from.
+//! Outdated machines that a pool or control plane was allowed to keep because its strategy was `OnDelete` or it was paused.
+//! When that ends, they are replaced, even if their templates do not change.
 //!
 //! Source: `core/reconcilers/machinedeployment/machinedeployment_controller.go` (`reconcile` by strategy; `EnsurePausedCondition`
 //! comes before the status is written) and `machinedeployment_status.go` (`upToDateReplicas`, the condition `RollingOut`);
@@ -16,7 +16,7 @@ use crate::role::{Part, Pool, PoolKind};
 use crate::upgrade::version::Version;
 use k8s_schema::value::{get, list, text};
 
-/// Counts what is outdated already to what is replaced, where nothing keeps it any more.
+/// Adds machines that were already outdated to the replaced ones, if nothing keeps them any more.
 pub(super) fn released(
     rollouts: &mut [Rollout],
     before: &Desired,
@@ -55,8 +55,9 @@ pub(super) fn released(
     }
 }
 
-/// A failure domain changes in the pool alone: where machines are still being replaced for it, those that are left fit what it is
-/// taken back to. A template that is made anew always has another name.
+/// Handles a change that may revert a rollout in progress. A failure domain is stored in the pool alone: if it is set back,
+/// the machines that have not been replaced yet are up to date again. A regenerated template, in contrast, always has a new
+/// name.
 ///
 /// Source: `core/reconcilers/machinedeployment/mdutil/util.go`, `FindNewAndOldMachineSets`.
 fn taken_back(rollout: &mut Rollout, (old, new): (&Value, &Value), live: Option<&Value>) {
@@ -65,12 +66,13 @@ fn taken_back(rollout: &mut Rollout, (old, new): (&Value, &Value), live: Option<
     if only && left > 0 {
         rollout.some = Some((0, replicas(old).min(replicas(new))));
         rollout.reasons.push(format!(
-            "machines are being replaced already: where the change takes that back, those that are left ({left}) stay"
+            "machines are already being replaced: if the change reverts that, the remaining ones ({left}) stay"
         ));
     }
 }
 
-/// A control plane that was paused by itself; machines of another version than its own are outdated, whenever that was written.
+/// Handles a control plane that was itself paused. Machines older than its own version are outdated, even if its status is
+/// stale.
 fn of_control_plane(rollout: &mut Rollout, old: &Value, new: &Value, observed: &Observed) {
     let is_whole = rollout.replaced != Replaced::No && rollout.some.is_none();
     if !is_paused(old) || is_paused(new) || is_whole {
@@ -79,7 +81,7 @@ fn of_control_plane(rollout: &mut Rollout, old: &Value, new: &Value, observed: &
     let kind = text(old, &["kind"]);
     if kind != "KubeadmControlPlane" {
         rollout.replaced = Replaced::Unknown;
-        rollout.reasons.push(format!("{NOT_PAUSED}: what its {kind} was asked for meanwhile is done now"));
+        rollout.reasons.push(format!("{NOT_PAUSED}: changes to its {kind} in the meantime take effect now"));
         return;
     }
     let live = observed.objects.iter().find(|one| text(one, &["kind"]) == kind);
@@ -106,7 +108,7 @@ fn of_control_plane(rollout: &mut Rollout, old: &Value, new: &Value, observed: &
     }
 }
 
-/// How many machines of a control plane are of an older version than its own, and of which.
+/// Counts the machines of a control plane that are older than its own version, and names the first such version.
 fn lag(control_plane: &Value) -> Option<(i64, String)> {
     let wanted = Version::tolerant(text(control_plane, Contract::VERSION))?;
     let is_late = |one: &&Value| {
@@ -124,7 +126,7 @@ fn replicas(object: &Value) -> i64 {
 
 fn replace(rollout: &mut Rollout, (old, new): (&Value, &Value), count: i64, how: &str) {
     let (was, now) = (replicas(old), replicas(new));
-    // What is scaled down may be what is outdated.
+    // Scaling down may remove outdated machines.
     let least = count.saturating_sub(was.saturating_sub(now).max(0)).max(0);
     let most = count.min(now);
     rollout.some = Some((least.min(most), most));
@@ -136,17 +138,17 @@ fn replace(rollout: &mut Rollout, (old, new): (&Value, &Value), count: i64, how:
 
 fn not_known(how: &str, kind: &str, live: Option<&Value>) -> String {
     let why = match live {
-        Some(_) => ": its status is older than what it was asked for last".to_owned(),
-        None => format!("; the status of its running {kind} would tell it"),
+        Some(_) => ": its status is older than its last change".to_owned(),
+        None => format!("; the status of its running {kind} would show that"),
     };
     format!(
         "{how}: machines that an earlier change made outdated are replaced now; whether there are any is not known{why}"
     )
 }
 
-const NOT_PAUSED: &str = "it is not paused any more";
+const NOT_PAUSED: &str = "it is no longer paused";
 
-/// What kept outdated machines, and does so no more.
+/// The reason why outdated machines are no longer kept, if they were kept before.
 fn ends(old: &Value, new: &Value) -> Option<&'static str> {
     if is_paused(new) || is_on_delete(new) {
         return None;
@@ -157,11 +159,11 @@ fn ends(old: &Value, new: &Value) -> Option<&'static str> {
     is_paused(old).then_some(NOT_PAUSED)
 }
 
-/// How many machines of a pool are outdated, where that is known.
+/// The number of outdated machines of a pool, if known.
 fn outdated(name: &str, old: &Value, cluster: &str, observed: &Observed) -> Option<i64> {
     match observed::deployment(observed, name) {
         Some(object) => of_status(object),
-        // What a paused pool says is older than what it was asked for since.
+        // A paused pool does not update its status, so the conditions are older than its current spec.
         None if is_paused(old) => None,
         None => of_cluster(&format!("{cluster}-{name}-"), observed),
     }
@@ -177,7 +179,8 @@ fn of_status(object: &Value) -> Option<i64> {
     Some(all.saturating_sub(current).max(0))
 }
 
-/// What the conditions of the live Cluster say of a pool, by the name of its `MachineDeployment` without the random part.
+/// Reads a pool's outdated machines from the conditions of the live Cluster. `prefix` is the name of its
+/// `MachineDeployment` without the random suffix.
 fn of_cluster(prefix: &str, observed: &Observed) -> Option<i64> {
     let status = &observed.status;
     let mut conditions = list(status, &["conditions"]).iter().chain(list(status, &["v1beta2", "conditions"]));

@@ -1,5 +1,4 @@
-//! A change of classes, of the Cluster, or of both: is it accepted, and what becomes of what
-//! runs?
+//! A change of classes, of the Cluster, or of both: is it accepted, and how do the running objects change?
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,8 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::Settings;
-use super::apply::{read_metadata, server_side_apply};
-use super::client_side::client_side_apply;
+use super::admit::admit;
 use super::create::{Written, blueprint, write_classes};
 use super::reconcile::{Settled, created, reconcile};
 use super::rollout::{Basis, Instants, Rollout, rollouts};
@@ -19,67 +17,66 @@ pub use super::writing::Writing;
 use crate::admission;
 use crate::class::{Blueprint, Catalog};
 use crate::convert::is_own;
-use crate::desired::contract::{CLUSTER_NAME, Contract, OWNED};
+use crate::desired::contract::Contract;
 use crate::desired::state::Desired;
 use crate::desired::{Generated, Input, generate};
 use crate::names::Draw;
 use crate::refusal::{By, FieldError, Opaque, Refusal, Stage};
 use crate::role::{Part, PoolObject, Role};
-use crate::schemas::{apply_faults, drop_nulls, schema_faults};
 use crate::upgrade::plan::Plan;
 use k8s_schema::value::{get, list, merge_patch, remove, set, text};
 
-/// Passes for a Cluster without workers; upstream would go on for ever.
+/// Maximum passes for a Cluster without workers; upstream has no limit.
 const MAX_PASSES: usize = 200;
-/// Passes however many workers there are: each costs time for every worker.
+/// Maximum passes for any number of workers, because each pass takes time for every worker.
 const MOST_PASSES: usize = 2000;
 
-/// What there is before a change.
+/// The state before a change.
 #[derive(Debug, Clone)]
 pub struct Before {
     /// Classes and templates.
     pub catalog: Catalog,
-    /// The Cluster as it was written.
+    /// The manifest of the Cluster as it was written.
     pub written: Value,
-    /// What others set of the Cluster: an apply does not take it away.
+    /// Fields of the Cluster that other managers set: an apply does not remove them.
     pub others: Value,
-    /// All Clusters that run, this one among them; none where only this one is known.
+    /// All running Clusters, including this one; empty if only this one is known.
     pub all: Arc<[Value]>,
-    /// What runs; `status` of the control plane counts.
+    /// The running objects, including the `status` of the control plane.
     pub running: Desired,
-    /// What others set of objects that run: the controller does not take it away.
+    /// Fields of running objects that other managers set: the controller does not remove them.
     pub set_by_others: BTreeMap<Role, Value>,
-    /// Parts whose machines are known to be at another version than they are to have.
+    /// Parts that are known to have machines at a version other than the desired one.
     pub upgrading: BTreeSet<Part>,
-    /// Whether a control plane that is at work when the change is written is looked at when it is done.
+    /// Whether a control plane that is still rolling out is assumed to finish before the change is reconciled.
     pub settles: bool,
 }
 
-/// What is written.
+/// The objects that a change writes.
 #[derive(Debug, Clone, Copy)]
 pub struct After<'a> {
     /// Classes and templates.
     pub classes: &'a [Value],
-    /// The Cluster; none when only classes change.
+    /// The Cluster; none if only classes change.
     pub cluster: Option<&'a Value>,
-    /// How.
+    /// How they are written.
     pub writing: Writing,
 }
 
-/// What happens to an object.
+/// The effect of a change on an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// Nothing.
+    /// Nothing changes.
     Same,
-    /// Labels and annotations change.
+    /// Only labels and annotations change.
     Metadata,
-    /// It changes in place.
+    /// The object changes in place.
     Spec,
-    /// A template is replaced by one of a new name.
+    /// A template is replaced by one with a new name.
     Rotated,
-    /// It is new.
+    /// The object is created.
     Created,
-    /// It goes.
+    /// The object is deleted.
     Deleted,
 }
 
@@ -105,47 +102,47 @@ pub struct ObjectChange {
     pub role: Role,
     /// Its kind.
     pub kind: String,
-    /// What happens to it.
+    /// The effect on the object.
     pub effect: Effect,
     /// The merge patch from before to after.
     pub patch: Option<Value>,
-    /// Where this is known from.
+    /// How this is known.
     pub basis: Basis,
 }
 
-/// What becomes of a change.
+/// The outcome of a change.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Change {
-    /// Whether it is accepted; what is rejected does nothing.
+    /// Whether it is accepted; a rejected change has no effect.
     pub accepted: bool,
     /// What was refused.
     pub faults: Vec<Refusal>,
-    /// What runs in the end; as far as the controller comes.
+    /// The running objects at the end, or as far as the controller gets.
     pub running: Option<Desired>,
-    /// The desired state in the end.
+    /// The desired state at the end.
     pub desired: Option<Desired>,
     /// The change of each object.
     pub objects: Vec<ObjectChange>,
-    /// Whose machines are replaced.
+    /// The parts whose machines are replaced.
     pub rollouts: Vec<Rollout>,
-    /// The versions of an upgrade.
+    /// The version plan of an upgrade.
     pub plan: Option<Plan>,
     /// The steps of an upgrade.
     pub steps: Vec<UpgradeStep>,
-    /// What an upgrade does not get through.
+    /// The parts that keep an upgrade from finishing.
     pub waits: Waits,
-    /// The Cluster as it is stored when it is admitted, before the controller acts on it; none where it was not written.
+    /// The Cluster as stored after admission, before the controller acts on it; none if it was not written.
     pub admitted: Option<Value>,
-    /// The reason of the condition `TopologyReconciled`, where it is not True in the end.
+    /// The reason of the condition `TopologyReconciled`, if it is not True at the end.
     pub held: Option<&'static str>,
     /// What cannot be known.
     pub opaque: Vec<Opaque>,
-    /// Replicas before.
+    /// The number of replicas of each part before the change.
     pub replicas_before: BTreeMap<Part, i64>,
 }
 
-/// What runs once a desired state is created and all machines are there.
+/// The running objects once a desired state has been created and all its machines exist.
 pub fn run(desired: &Desired) -> Desired {
     let mut running = desired.clone();
     running.control_plane = with_defaults(&desired.control_plane, None);
@@ -156,14 +153,14 @@ pub fn run(desired: &Desired) -> Desired {
     running
 }
 
-/// The control plane reports the version that it was given.
+/// Lets the control plane report its desired version.
 fn finish_rollouts(running: &mut Desired) {
     let version = text(&running.control_plane, Contract::VERSION).to_owned();
     set(&mut running.control_plane, &["status"], json!({ "version": version }));
 }
 
 impl Before {
-    /// All Clusters that are known to run.
+    /// All running Clusters that are known.
     pub fn clusters(&self) -> &[Value] {
         if self.all.is_empty() { std::slice::from_ref(&self.running.cluster) } else { &self.all }
     }
@@ -175,7 +172,7 @@ pub fn change(before: &Before, after: After<'_>, settings: &Settings, instants: 
     of_written(before, after, &written, settings, instants)
 }
 
-/// Predicts a change whose classes are written already.
+/// Predicts a change whose classes have already been written.
 pub(super) fn of_written(
     before: &Before,
     after: After<'_>,
@@ -191,7 +188,7 @@ pub(super) fn of_written(
     let mut running = before.running.clone();
     let mut opaque = Vec::new();
     if let Some(cluster) = after.cluster {
-        match admit(before, cluster, after.writing, catalog) {
+        match admit(before, &before.running.cluster, cluster, after.writing, catalog) {
             Ok((admitted, unknown)) => {
                 running.cluster = admitted;
                 opaque.extend(unknown);
@@ -221,92 +218,13 @@ pub(super) fn of_written(
 }
 
 impl Change {
-    fn all_rotated(&self) -> BTreeSet<Role> {
+    pub(super) fn all_rotated(&self) -> BTreeSet<Role> {
         self.steps.iter().flat_map(|step| step.rotated.iter().cloned()).collect()
     }
 }
 
-/// Admission of a changed Cluster.
-fn admit(
-    before: &Before,
-    cluster: &Value,
-    writing: Writing,
-    catalog: &Catalog,
-) -> Result<(Value, Vec<Opaque>), Vec<Refusal>> {
-    let live = &before.running.cluster;
-    let faults = apply_faults(cluster, Stage::Cluster);
-    if !faults.is_empty() {
-        return Err(faults);
-    }
-    let mut new = stored(live, (&before.written, &before.others), cluster, writing);
-    let object = format!("Cluster/{}", text(&new, &["metadata", "name"]));
-    let class = catalog.class_of(&new);
-    let known = class.map(|class| catalog.definitions(class));
-    let known = known.as_deref().map(Vec::as_slice);
-    let open = admission::cluster::discovers(class, catalog.gates);
-    let judged = admission::cluster::default(&mut new, Some(live), known, open);
-    if !judged.errors.is_empty() {
-        return Err(Refusal::of(Stage::Cluster, By::WebhookDefault, &object, judged.errors));
-    }
-    let faults = schema_faults(&with_real_references(&new), Stage::Cluster);
-    if !faults.is_empty() {
-        return Err(faults);
-    }
-    let mut errors = admission::cluster::validate(&new, None, class, catalog.gates);
-    errors.extend(admission::cluster_update::validate(
-        &new,
-        live,
-        (&before.running, &before.upgrading),
-        catalog,
-    ));
-    if !errors.is_empty() {
-        return Err(Refusal::of(Stage::Cluster, By::WebhookValidate, &object, errors));
-    }
-    Ok((new, judged.opaque.into_iter().map(Opaque::of_all).collect()))
-}
-
-/// What is stored of a Cluster that is written over a live one; `parts` are what was applied before and what others set.
-pub(super) fn stored(live: &Value, parts: (&Value, &Value), cluster: &Value, writing: Writing) -> Value {
-    let mut stored = match writing {
-        Writing::Apply => server_side_apply(live, parts.0, parts.1, cluster),
-        Writing::Merge => client_side_apply(live, parts.0, cluster),
-        Writing::Replace => replaced(live, cluster),
-    };
-    read_metadata(&mut stored);
-    stored
-}
-
-/// References carry symbolic names, which no schema takes.
-fn with_real_references(cluster: &Value) -> Value {
-    let mut copy = cluster.clone();
-    for reference in ["infrastructureRef", "controlPlaneRef"] {
-        if get(&copy, &["spec", reference, "name"]).is_some() {
-            set(&mut copy, &["spec", reference, "name"], json!("name"));
-        }
-    }
-    copy
-}
-
-/// A Cluster that is written as a whole keeps what the controller needs in it.
-fn replaced(live: &Value, cluster: &Value) -> Value {
-    let mut new = cluster.clone();
-    drop_nulls(&mut new);
-    for path in [&["metadata", "namespace"][..], &["spec", "infrastructureRef"], &["spec", "controlPlaneRef"]]
-    {
-        if let Some(value) = get(live, path) {
-            set(&mut new, path, value.clone());
-        }
-    }
-    for label in [CLUSTER_NAME, OWNED] {
-        if let Some(value) = get(live, &["metadata", "labels", label]) {
-            set(&mut new, &["metadata", "labels", label], value.clone());
-        }
-    }
-    new
-}
-
-/// Reconciles until nothing changes any more, every rollout being finished at once.
-fn converge(
+/// Reconciles until nothing changes any more; every rollout finishes immediately.
+pub(super) fn converge(
     mut running: Desired,
     mut others: BTreeMap<Role, Value>,
     catalog: &Catalog,
@@ -372,7 +290,8 @@ fn converge(
     result
 }
 
-/// More passes than an upgrade needs in which each worker gets each version that the class lists, one after another.
+/// Computes the maximum number of passes. It allows an upgrade in which each worker takes every version of the class in
+/// turn.
 fn passes(running: &Desired, class: &Value) -> usize {
     let lists = ["machineDeployments", "machinePools"];
     let topology = lists.map(|name| list(&running.cluster, &["spec", "topology", "workers", name]).len());
@@ -385,8 +304,7 @@ fn versions_moved(start: &Desired, end: &Desired) -> bool {
     text(&start.control_plane, Contract::VERSION) != text(&end.control_plane, Contract::VERSION)
 }
 
-/// The desired state as the controller computes it: with variables defaulted and validated
-/// against the class as it is now.
+/// Computes the desired state like the controller, which first defaults and validates variables against the current class.
 fn compute(
     running: &Desired,
     blueprint: &Blueprint,
@@ -418,8 +336,8 @@ fn compute(
     Ok(generated)
 }
 
-/// The change of every object that was there or is there.
-fn objects(before: &Desired, after: &Desired, rotated: &BTreeSet<Role>) -> Vec<ObjectChange> {
+/// Describes the change of every object that existed before or exists afterwards.
+pub(super) fn objects(before: &Desired, after: &Desired, rotated: &BTreeSet<Role>) -> Vec<ObjectChange> {
     let (old, new) = (before.objects(), after.objects());
     let roles: BTreeSet<&Role> = old.keys().chain(new.keys()).collect();
     let mut changes = Vec::new();
@@ -456,7 +374,7 @@ fn compare(role: &Role, old: &Value, new: &Value, rotated: bool) -> ObjectChange
         for path in [&["status"][..], &["apiVersion"], &["metadata", "ownerReferences"]] {
             remove(&mut object, path);
         }
-        // As `v1beta1` prints a struct that is empty.
+        // `v1beta1` writes an empty struct like this.
         if is_own(&object) && get(&object, &["spec", "template", "metadata"]) == Some(&json!({})) {
             remove(&mut object, &["spec", "template", "metadata"]);
         }

@@ -1,12 +1,13 @@
-//! Client-side apply, as `kubectl apply` and Argo CD write Clusters: a merge patch from what was applied last, the file, and
-//! what is live. Lists that differ are replaced as a whole: what Cluster API filled into them, and what others added, is lost.
+//! Client-side apply, as `kubectl apply` and Argo CD write Clusters: a merge patch computed from the last applied file, the
+//! new file and the live object. Lists that differ are replaced as a whole, so values that Cluster API or others added to
+//! them are lost.
 //!
-//! Source: `k8s.io/kubectl`, `pkg/cmd/apply/patcher.go`, `buildMergePatch` (kinds of which kubectl has no Go type), and
+//! Source: `k8s.io/kubectl`, `pkg/cmd/apply/patcher.go`, `buildMergePatch` (for kinds without a Go type in kubectl), and
 //! `k8s.io/apimachinery`, `pkg/util/jsonmergepatch`, `CreateThreeWayJSONMergePatch`.
 
 use serde_json::{Map, Value};
 
-/// The live object after an apply. `previous` is the file that was applied before, as the annotation has it.
+/// Computes the live object after an apply. `previous` is the file that was applied before, as recorded in the annotation.
 pub(super) fn client_side_apply(live: &Value, previous: &Value, applied: &Value) -> Value {
     let applied = without_nulls(applied);
     let mut merged = live.clone();
@@ -19,7 +20,7 @@ pub(super) fn client_side_apply(live: &Value, previous: &Value, applied: &Value)
     merged
 }
 
-/// A merge patch can say of `null` only that a field goes; of a field that was never there it says nothing.
+/// Removes nulls: in a merge patch, `null` can only delete a field, and has no effect on one that never existed.
 fn without_nulls(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
@@ -30,7 +31,7 @@ fn without_nulls(value: &Value) -> Value {
     }
 }
 
-/// What was applied before and is not applied any more.
+/// Removes fields that were applied before and are not applied any more.
 fn take_away(live: &mut Map<String, Value>, previous: &Map<String, Value>, applied: &Map<String, Value>) {
     for (name, before) in previous {
         match (before, applied.get(name), live.get_mut(name)) {

@@ -1,4 +1,4 @@
-//! A class and a Cluster that do not exist yet: are they accepted, and what is made of them?
+//! A class and a Cluster that do not exist yet: are they accepted, and which objects result?
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use k8s_schema::value::{present, set, text};
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Admitted {
-    /// The Cluster: version spelled out, variables defaulted.
+    /// The Cluster, with its version spelled out and its variables defaulted.
     pub cluster: Value,
     /// What was refused.
     pub faults: Vec<Refusal>,
@@ -30,19 +30,19 @@ pub struct Admitted {
     pub opaque: Vec<Opaque>,
 }
 
-/// What becomes of a Cluster that does not exist yet.
+/// The outcome for a Cluster that does not exist yet.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Created {
-    /// The desired objects; none where they cannot be computed.
+    /// The desired objects; none if they cannot be computed.
     pub desired: Option<Desired>,
-    /// What was refused, in the order of the flow.
+    /// What was refused, in processing order.
     pub faults: Vec<Refusal>,
     /// What cannot be known.
     pub opaque: Vec<Opaque>,
 }
 
-/// Writes classes and their templates; `before` is what was there.
+/// Validates classes and their templates, which are written over those in `before`, and lists what is refused.
 pub fn apply_classes(objects: &[Value], before: &Catalog, clusters: &[Value]) -> Vec<Refusal> {
     let mut faults = Vec::new();
     let is_class = |object: &&Value| text(object, &["kind"]) == "ClusterClass";
@@ -71,8 +71,8 @@ pub fn apply_classes(objects: &[Value], before: &Catalog, clusters: &[Value]) ->
     if faults.is_empty() { missing } else { faults }
 }
 
-/// Classes and templates as they are stored when they are written over what is there: what comes from an API server is what is
-/// stored. One field manager set all that is there, so only what is empty is merged.
+/// Computes the stored form of classes and templates that are written over existing ones. An object from an API server
+/// already has its stored form. All existing fields are assumed to belong to one manager, so only empty values need merging.
 fn stored_classes(objects: &[Value], before: &Catalog, writing: Writing) -> Vec<Value> {
     let stored = |object: &Value| {
         let is_live =
@@ -92,16 +92,16 @@ fn stored_classes(objects: &[Value], before: &Catalog, writing: Writing) -> Vec<
     objects.iter().map(stored).collect()
 }
 
-/// What comes of writing classes and templates, whatever Cluster is written with them.
+/// The outcome of writing classes and templates, independent of the Cluster written with them.
 #[derive(Debug)]
 pub(crate) struct Written {
-    /// What was refused; then nothing is written.
+    /// What was refused; if anything was, nothing is written.
     pub faults: Vec<Refusal>,
-    /// What there is then.
+    /// The resulting classes and templates.
     pub catalog: Catalog,
 }
 
-/// Writes classes and templates over what is there; `clusters` are all that run.
+/// Writes classes and templates over existing ones; `clusters` are all running Clusters.
 pub(crate) fn write_classes(
     objects: &[Value],
     before: &Catalog,
@@ -117,10 +117,10 @@ pub(crate) fn write_classes(
     Written { faults, catalog }
 }
 
-/// Values nest no deeper in any real object; walking over them recurses.
+/// Maximum nesting, deeper than in any real object: walking over values recurses.
 const MAX_DEPTH: usize = 300;
 
-/// Whether a value nests too deep to be followed; found without recursion.
+/// Reports whether a value nests too deep to be followed, without recursion.
 fn nests_too_deep(object: &Value) -> bool {
     let mut level: Vec<&Value> = vec![object];
     for _ in 0..MAX_DEPTH {
@@ -138,7 +138,7 @@ fn nests_too_deep(object: &Value) -> bool {
     true
 }
 
-/// What the API server and the kubeadm webhooks refuse when an object is written.
+/// Lists what the API server and the kubeadm webhooks refuse when an object is written.
 fn written(object: &Value, running: Option<&Value>, stage: Stage, gates: Gates) -> Vec<Refusal> {
     if nests_too_deep(object) {
         let detail =
@@ -160,7 +160,7 @@ fn written(object: &Value, running: Option<&Value>, stage: Stage, gates: Gates) 
     faults
 }
 
-/// Admission of a new Cluster.
+/// Admits a new Cluster: defaults and validates it.
 pub fn admit(mut cluster: Value, catalog: &Catalog) -> Admitted {
     if text(&cluster, &["metadata", "namespace"]).is_empty() {
         set(&mut cluster, &["metadata", "namespace"], json!("default"));
@@ -188,7 +188,7 @@ pub fn admit(mut cluster: Value, catalog: &Catalog) -> Admitted {
     Admitted { cluster, faults, opaque: opaque.into_iter().map(Opaque::of_all).collect() }
 }
 
-/// Admits a Cluster and computes what is made of it.
+/// Admits a Cluster and computes its objects.
 pub fn create(cluster: Value, catalog: &Catalog, settings: &Settings) -> Created {
     let Admitted { cluster, mut faults, mut opaque } = admit(cluster, catalog);
     if !faults.is_empty() {
@@ -206,15 +206,15 @@ pub fn create(cluster: Value, catalog: &Catalog, settings: &Settings) -> Created
     }
 }
 
-/// The desired state of an admitted Cluster.
+/// Computes the desired state of an admitted Cluster.
 pub fn desired(cluster: Value, catalog: &Catalog, settings: &Settings) -> Result<Generated, Refusal> {
     let blueprint = blueprint(&cluster, catalog)?;
     let (draw, version) = (Draw(1), settings.patches());
     generate(Input { blueprint: &blueprint, cluster, current: None, draw, version, earlier: None })
 }
 
-/// The class of a Cluster with everything that it refers to. Reading it takes far longer than using it, and the catalog
-/// keeps it: use one catalog for all Clusters.
+/// The class of a Cluster with everything it references. Reading it takes far longer than using it. The catalog caches it,
+/// so use one catalog for all Clusters.
 pub(crate) fn blueprint(cluster: &Value, catalog: &Catalog) -> Result<Arc<Blueprint>, Refusal> {
     catalog.blueprint(cluster).unwrap_or_else(|| {
         let (namespace, name) = class_key(cluster);

@@ -1,4 +1,4 @@
-//! What a live Cluster has and a new one does not: whether it goes depends on who set it.
+//! Values that a live Cluster has and a new one lacks: who set them decides whether they are removed.
 
 use std::collections::BTreeSet;
 
@@ -8,9 +8,11 @@ use super::running::is_paused;
 use crate::role::{Part, PoolKind};
 use k8s_schema::value::{get, list, text};
 
-/// The parts of a cluster of which the live one has values that the new one does not have; the Cluster where it may be any.
+/// The parts of a cluster with values that the live Cluster has and the new one lacks; the Cluster if any part may be
+/// affected.
 ///
-/// Lists are read by the names of their items, as server-side apply does; others, and plain values, count as one.
+/// Lists are compared by the names of their items, as in server-side apply. Other lists and plain values count as single
+/// values.
 pub(super) fn dropped(live: &Value, new: &Value) -> BTreeSet<Part> {
     let mut parts = BTreeSet::new();
     let of = |side| get(side, &["spec", "topology"]).unwrap_or(&Value::Null);
@@ -40,7 +42,7 @@ pub(super) fn dropped(live: &Value, new: &Value) -> BTreeSet<Part> {
     parts
 }
 
-/// Whether one lacks something that another has.
+/// Reports whether one value lacks something that the other has.
 fn is_less(one: &Value, than: &Value) -> bool {
     match (one, than) {
         (_, Value::Null) => false,

@@ -1,14 +1,14 @@
-//! What the rules find of a part, and the one rule by which that becomes a verdict.
+//! The findings of the rules about each part, and how they become a verdict.
 //!
-//! A rule of the prediction never changes a verdict. It adds [`Evidence`] to the [`Ledger`]: of which part, with what outcome, for
-//! which fields, with which reasons, and where the rule is written. [`decide`] makes the verdict of all evidence of a part:
+//! A rule of the prediction never changes a verdict. Instead, it adds [`Evidence`] to the [`Ledger`]: the part, the
+//! outcome, the fields, the reasons, and the source of the rule. [`decide`] turns all evidence of a part into its verdict:
 //!
-//! 1. The strongest outcome decides ([`Weight`]): refused, then not known, then never reached, then the findings in the order
-//!    of [`Kind`]. So what is not known is never shown as safe, whatever else is found.
-//! 2. A part that is held keeps its machines: scaling, a rollout or an upgrade of it is a change in place.
-//! 3. Reasons are those of the outcomes that decide, and remarks on what they found. Fields are those of every finding.
+//! 1. The strongest outcome decides ([`Weight`]): refused, then unknown, then not reached, then the findings in the order
+//!    of [`Kind`]. So something unknown is never shown as safe, whatever else is found.
+//! 2. A part that is held keeps its machines: its scaling, rollout or upgrade becomes a change in place.
+//! 3. The reasons are those of the deciding outcomes, with the remarks on them. The fields are those of every finding.
 //!
-//! The order in which evidence is added means nothing.
+//! The order in which evidence is added does not matter.
 
 use std::collections::BTreeMap;
 
@@ -21,35 +21,35 @@ use crate::role::Part;
 pub(super) enum Rule {
     /// The API server, a webhook or the controller refuses.
     Refusal,
-    /// What the change does to the objects of the part.
+    /// The effect of the change on the objects of the part.
     Change,
-    /// Something that the change depends on is not known.
+    /// Something that the change depends on is unknown.
     Unknown,
-    /// The number of machines is not known.
+    /// The number of machines is unknown.
     Count,
-    /// Somebody has to act before it happens.
+    /// Someone has to act first.
     ByHand,
     /// An upgrade holds the part back.
     Waiting,
-    /// Objects come or go beside one that stays.
+    /// Objects are created or deleted within a part that stays.
     Objects,
     /// The Cluster is paused.
     PausedCluster,
     /// Another pool is refused.
     Retries,
-    /// Whether the part goes depends on who applies the Cluster.
+    /// Whether the part is removed depends on who applies the Cluster.
     Applier,
-    /// An annotation held the pool back before.
+    /// An annotation held the pool back before the change.
     HeldBack,
     /// Templates were edited earlier.
     EditedTemplates,
-    /// Somebody else set values of what runs.
+    /// Someone else set values of running objects.
     ForeignValues,
     /// The part is paused.
     PausedPart,
-    /// What rolls at the same time.
+    /// Whether other parts roll at the same time.
     Together,
-    /// The provider may refuse, or refuses, the infrastructure.
+    /// The provider refuses, or may refuse, the change of the infrastructure.
     Infrastructure,
     /// Machines may be updated in place.
     InPlaceUpdates,
@@ -59,36 +59,35 @@ pub(super) enum Rule {
     FluxOrder,
 }
 
-/// What a rule finds.
+/// The finding of a rule.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Outcome {
-    /// The change means this.
+    /// The meaning of the change.
     Means(Meaning),
-    /// What is found may not be what happens: it is not known, and the reasons of the finding stay.
+    /// The finding may not come true: the outcome is unknown, but the reasons of the finding are kept.
     Unsure,
-    /// Cluster API stops before it gets to the part: nothing happens to it.
+    /// Cluster API stops before it gets to the part, so nothing happens to it.
     NotReached,
     /// Its machines stay as they are for now.
     Held,
-    /// A rollout does not go by the numbers of the Cluster.
+    /// A rollout does not follow the numbers of the Cluster.
     SurgeUnknown,
-    /// It is not known whether these roll at the same time.
+    /// It is unknown whether these parts roll at the same time.
     NotTogether(Vec<Part>),
-    /// Words to add where such a thing was found.
+    /// Reasons to add if a finding is of such a kind.
     Remark(On),
 }
 
-/// The kinds of findings that a remark is for.
+/// The kinds of findings to which a remark applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum On {
-    /// These.
+    /// Only these kinds.
     Only(&'static [Kind]),
-    /// All others.
+    /// All kinds except these.
     AllBut(&'static [Kind]),
 }
 
 impl On {
-    /// All kinds.
     pub(super) const ALL: Self = Self::AllBut(&[]);
 
     fn has(self, kind: Kind) -> bool {
@@ -99,60 +98,59 @@ impl On {
     }
 }
 
-/// How much an outcome counts: the greatest decides.
+/// The weight of an outcome: the greatest one decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Weight {
-    /// Something was found that is known.
+    /// A known finding.
     Found(Kind),
-    /// Whatever was found does not happen.
+    /// Cluster API does not get to the part, so its findings have no effect.
     NotReached,
-    /// It is not known.
+    /// The outcome is unknown.
     Unknown,
     /// The whole change is refused.
     Rejected,
 }
 
-/// What one rule finds of one part.
+/// The finding of one rule about one part.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Evidence {
-    /// The part.
+    /// The affected part.
     pub part: Part,
-    /// The rule.
     pub rule: Rule,
-    /// What it finds.
+    /// The finding.
     pub outcome: Outcome,
-    /// The fields by which it finds that.
+    /// The fields that lead to the finding.
     pub fields: Vec<Field>,
-    /// Why, in words.
+    /// The reasons, in words.
     pub reasons: Vec<String>,
-    /// Where the rule is written; none where that is shown for what it adds to.
+    /// The source of the rule; none if the source of another finding is shown instead.
     pub source: Option<&'static str>,
 }
 
 impl Evidence {
-    /// Evidence without a word.
+    /// Creates evidence without fields, reasons or source.
     pub(super) fn new(part: Part, rule: Rule, outcome: Outcome) -> Self {
         Self { part, rule, outcome, fields: Vec::new(), reasons: Vec::new(), source: None }
     }
 
-    /// That something is not known, and what was found of it does not count.
+    /// Creates evidence that the outcome is unknown, whatever else was found.
     pub(super) fn unknown(part: Part, rule: Rule, source: &'static str) -> Self {
         Self { source: Some(source), ..Self::new(part, rule, Outcome::Means(Meaning::Opaque)) }
     }
 
-    /// Words to add where something of such a kind was found.
+    /// Creates a remark on findings of such kinds.
     pub(super) fn remark(part: Part, rule: Rule, on: On) -> Self {
         Self::new(part, rule, Outcome::Remark(on))
     }
 
-    /// The same with one reason more.
+    /// Adds a reason.
     #[must_use]
     pub(super) fn because(mut self, reason: impl Into<String>) -> Self {
         self.reasons.push(reason.into());
         self
     }
 
-    /// How much it counts; none for what decides nothing by itself.
+    /// The weight; none if the outcome decides nothing by itself.
     pub(super) fn weight(&self) -> Option<Weight> {
         match &self.outcome {
             Outcome::Means(Meaning::Rejected) => Some(Weight::Rejected),
@@ -163,7 +161,7 @@ impl Evidence {
         }
     }
 
-    /// Whether its reasons are shown where this decides and that was found.
+    /// Reports whether the reasons are shown, given the deciding weight and the kind of the finding.
     fn counts(&self, decisive: Weight, found: Kind) -> bool {
         if decisive == Weight::NotReached {
             return self.outcome == Outcome::NotReached;
@@ -179,17 +177,17 @@ impl Evidence {
     }
 }
 
-/// Whether a part that is held does nothing of this.
+/// Reports whether a part that is held postpones a finding of this kind.
 fn is_held(found: Kind) -> bool {
     matches!(found, Kind::Scale | Kind::Rollout | Kind::Upgrade)
 }
 
-/// What decides among evidence of one part; none where nothing does.
+/// The deciding weight among the evidence of one part, if any.
 pub(super) fn weight(all: &[Evidence]) -> Option<Weight> {
     all.iter().filter_map(Evidence::weight).max()
 }
 
-/// The verdict that evidence of one part comes to; none where nothing decides.
+/// Turns the evidence of one part into a verdict; none if nothing decides.
 pub(super) fn decide(part: &Part, all: &[Evidence]) -> Option<Verdict> {
     let decisive = weight(all)?;
     let mut all: Vec<&Evidence> = all.iter().collect();
@@ -243,12 +241,11 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// Adds evidence.
     pub(super) fn add(&mut self, evidence: Evidence) {
         self.parts.entry(evidence.part.clone()).or_default().push(evidence);
     }
 
-    /// The verdicts, in the order of the parts.
+    /// The verdicts, ordered by part.
     pub(super) fn verdicts(&self) -> Vec<Verdict> {
         self.parts.iter().filter_map(|(part, all)| decide(part, all)).collect()
     }
@@ -343,7 +340,7 @@ mod tests {
         decide(&PART, all)
     }
 
-    /// Whether a verdict says that all machines stay as they are.
+    /// Reports whether a verdict says that all machines stay as they are.
     fn is_safe(verdict: &Verdict) -> bool {
         matches!(verdict.meaning, Meaning::NoChange | Meaning::MetadataOnly | Meaning::InPlace)
     }

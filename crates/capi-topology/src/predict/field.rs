@@ -7,19 +7,19 @@ use crate::role::Role;
 /// A field that causes a verdict.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Field {
-    /// A field of an object; the object as a whole where the path is empty.
+    /// A field of an object; the whole object if the path is empty.
     Changed {
         /// The object.
         role: Role,
-        /// Where the field is.
+        /// The path of the field.
         path: Vec<String>,
     },
-    /// A field that is refused, as the API names it.
+    /// A refused field, as the API names it.
     Refused(String),
 }
 
 impl Field {
-    /// The object, where it is one of the cluster's.
+    /// The object, unless the field was refused.
     pub fn role(&self) -> Option<&Role> {
         match self {
             Self::Changed { role, .. } => Some(role),
@@ -27,7 +27,7 @@ impl Field {
         }
     }
 
-    /// Whether it is this field of this object.
+    /// Reports whether this is the given field of the given object.
     pub fn is(&self, of: &Role, at: &[&str]) -> bool {
         matches!(self, Self::Changed { role, path } if role == of && path == at)
     }

@@ -1,10 +1,11 @@
-//! A whole answer: what is made of a Cluster, or what becomes of it when it and its class change.
+//! A complete prediction: the objects of a new Cluster, or the outcome when a Cluster and its class change.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::admit;
 use super::before::{Baseline, baseline, missing};
 use super::behind;
 use super::change::{self, After, Before, Change};
@@ -33,40 +34,39 @@ use crate::refusal::{By, Opaque, Refusal, Stage};
 use crate::role::{Part, Role};
 use k8s_schema::value::{get, present, text};
 
-/// What is predicted.
+/// The result of a prediction.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Forecast {
-    /// What was refused; nothing happens then.
+    /// What the API server, the webhooks or the controller refuse.
     pub faults: Vec<Refusal>,
-    /// The objects in the end; none where they cannot be computed.
+    /// The objects at the end; none if they cannot be computed.
     pub desired: Option<Desired>,
-    /// One for each part of the cluster; none where nothing is compared.
+    /// One verdict for each part of the cluster; empty if nothing is compared.
     pub verdicts: Vec<Verdict>,
-    /// What the verdicts are made of.
+    /// The evidence behind the verdicts.
     evidence: Ledger,
-    /// The change, where one was computed.
+    /// The change, if one was computed.
     pub change: Option<Change>,
     /// What cannot be known.
     pub opaque: Vec<Opaque>,
-    /// What else is to know of the whole.
+    /// Remarks on the prediction as a whole.
     pub notes: Vec<String>,
 }
 
-const PAUSED: &str =
-    "the Cluster is paused: Cluster API makes and changes nothing of it until it is unpaused";
-const WAS_PAUSED: &str = "the Cluster was paused: what was changed meanwhile happens once it is unpaused, too, and is \
+const PAUSED: &str = "the Cluster is paused: Cluster API creates and changes nothing until it is unpaused";
+const WAS_PAUSED: &str = "the Cluster was paused: changes in the meantime take effect once it is unpaused, too, and are \
                           not seen here";
 
-const TOGETHER: &str = "what is still to be done for it is reported together with the change, machines that are being replaced \
-                        already are not";
+const TOGETHER: &str = "pending work is reported together with the change; machines that are already being replaced \
+                        are not";
 
-/// What is made of a Cluster that does not exist yet.
+/// Predicts the creation of a Cluster.
 pub fn of_new(side: &Side, settings: &Settings) -> Forecast {
     let mut forecast = Forecast { notes: paused(None, &side.cluster), ..Forecast::default() };
     let partial = !side.class.missing.is_empty();
     let mut faults = side.class.refused(settings.gates).to_vec();
-    // A class whose templates are elsewhere is not at fault for that.
+    // A class is not at fault if its templates are stored elsewhere.
     faults.retain(|one| !(partial && one.stage == Stage::ClassReconcile));
     if faults.is_empty() {
         faults = adoption::refused(&side.class.objects, &[]);
@@ -82,7 +82,7 @@ pub fn of_new(side: &Side, settings: &Settings) -> Forecast {
         return forecast;
     }
     let created = create::create(side.cluster.clone(), &catalog, settings);
-    // What a refused class would make is at fault for nothing else.
+    // If the class is refused, only errors of the Cluster itself are added: later ones follow from the class.
     let own = |one: &Refusal| !is_refused || one.stage == Stage::Cluster;
     forecast.faults.extend(created.faults.into_iter().filter(own));
     forecast.opaque = created.opaque;
@@ -93,21 +93,21 @@ pub fn of_new(side: &Side, settings: &Settings) -> Forecast {
     forecast
 }
 
-/// The objects that Cluster API makes for a Cluster, none where they cannot be computed, and what cannot be known of them.
-/// Nothing else is judged: neither the class nor whether the API server takes the objects.
+/// Computes the objects of a Cluster, none if that is impossible, and what cannot be known about them. Validates neither
+/// the class nor the objects.
 pub fn desired(side: &Side, settings: &Settings) -> (Option<Desired>, Vec<Opaque>) {
     let catalog = side.class.catalog(settings.gates);
     let created = create::create(side.cluster.clone(), &catalog, settings);
     (created.desired, created.opaque)
 }
 
-/// What becomes of a Cluster that runs, that no class manages, and that gets one.
+/// Predicts the change of a running Cluster that has no class yet and gets one.
 pub fn of_unmanaged(before: &Value, after: &Side, settings: &Settings) -> Forecast {
     let created = of_new(after, settings);
     let is_admission = |one: &Refusal| matches!(one.stage, Stage::Template | Stage::Class | Stage::Cluster);
     let mut faults: Vec<Refusal> = created.faults.into_iter().filter(is_admission).collect();
     let by_webhook = |one: &Refusal| one.stage == Stage::Cluster && one.by == By::WebhookValidate;
-    // An apply leaves the annotation where someone else set it.
+    // An apply keeps the annotation if someone else set it.
     let errors = cluster_update::adopted(&after.cluster).and(cluster_update::adopted(before));
     if faults.iter().all(by_webhook) {
         let name = format!("Cluster/{}", text(&after.cluster, &["metadata", "name"]));
@@ -117,8 +117,8 @@ pub fn of_unmanaged(before: &Value, after: &Side, settings: &Settings) -> Foreca
         return rejected(faults, created.notes);
     }
     let mut opaque = created.opaque;
-    let reason = "no class manages the Cluster yet: the annotation lets it have one, and how what runs differs from what the class \
-                  makes is not known here";
+    let reason = "no class manages the Cluster yet: the annotation lets a class adopt it, and how the running objects differ from those of the \
+                  class is not known here";
     opaque.push(Opaque::of_all(reason.to_owned()));
     Forecast {
         opaque: opaque.clone(),
@@ -127,7 +127,7 @@ pub fn of_unmanaged(before: &Value, after: &Side, settings: &Settings) -> Foreca
     }
 }
 
-/// Refused where what is written takes the Cluster from its class: what is stored then has no topology.
+/// Handles a manifest that detaches the Cluster from its class: it is refused if the stored Cluster then has no topology.
 fn released(before: &Side, after: &Side) -> Option<Forecast> {
     if !after.written || get(&after.cluster, &["spec", "topology"]).is_some() {
         return None;
@@ -135,7 +135,7 @@ fn released(before: &Side, after: &Side) -> Option<Forecast> {
     let Overwrite { written, others, writing, note, .. } = overwrite(before, after);
     let cluster = as_applied(&after.cluster, &before.cluster);
     let error =
-        cluster_update::released(&change::stored(&before.cluster, (&written, &others), &cluster, writing))?;
+        cluster_update::released(&admit::stored(&before.cluster, (&written, &others), &cluster, writing))?;
     let name = format!("Cluster/{}", text(&cluster, &["metadata", "name"]));
     let faults = Refusal::of(Stage::Cluster, By::WebhookValidate, &name, vec![error]);
     Some(rejected(faults, note.into_iter().collect()))
@@ -146,15 +146,15 @@ fn rejected(faults: Vec<Refusal>, notes: Vec<String>) -> Forecast {
     Forecast { faults, notes, ..Forecast::of([evidence]) }
 }
 
-/// Class and Cluster are written, and Cluster API never gets to the Cluster.
+/// The class and the Cluster are written, but Cluster API never gets to the Cluster.
 fn unreconciled(faults: Vec<Refusal>, notes: Vec<String>) -> Forecast {
     let evidence = meaning::refused(&faults, Meaning::Wedged, adoption::SOURCE);
     Forecast { faults, notes, ..Forecast::of([evidence]) }
 }
 
-/// What becomes of a Cluster that runs.
+/// Predicts the change of a running Cluster.
 ///
-/// Faults of the state before are an error: nothing runs then that could be compared with.
+/// Errors in the earlier state are returned as `Err`: then nothing runs to compare with.
 pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<Forecast, Vec<Refusal>> {
     if let Some(forecast) = outright(before, after, settings) {
         return forecast;
@@ -165,7 +165,7 @@ pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<For
     Ok(if is_accepted && !unowned.is_empty() { unreconciled(unowned, forecast.notes) } else { forecast })
 }
 
-/// What Cluster API makes of what is written, where it gets to it.
+/// Predicts how Cluster API handles the written objects, provided that it gets to the Cluster.
 fn of_written(before: &Side, after: &Side, settings: &Settings) -> Result<Forecast, Vec<Refusal>> {
     let mut unknown = missing(after, "which was not given");
     let catalog = before.class.catalog(settings.gates);
@@ -207,6 +207,7 @@ fn of_written(before: &Side, after: &Side, settings: &Settings) -> Result<Foreca
     let clusters = state.clusters();
     let written = before.class.written(&after.class, writing, settings.gates, clusters);
     let mut change = change::of_written(&state, question, &written, settings, Instants::UNKNOWN);
+    opaque.extend(admit::applied_again(&state, question, &change, &written.catalog, settings));
     behind::released(&mut change.rollouts, &state.running, change.running.as_ref(), &before.observed);
     let facts = Facts { before: &state.running, counted: &counted, unknown: &opaque, change: &change };
     let mut evidence = meaning::evidence(facts);
@@ -234,7 +235,7 @@ fn of_written(before: &Side, after: &Side, settings: &Settings) -> Result<Foreca
     })
 }
 
-/// Adds what becomes of one part because of another; gives the verdicts on which that rests.
+/// Adds evidence about the effects of one part on another, and returns the verdicts it is based on.
 fn across(evidence: &mut Ledger, settings: &Settings) -> Vec<Verdict> {
     let verdicts = evidence.verdicts();
     evidence.extend(rollout::not_together(&verdicts));
@@ -246,21 +247,21 @@ fn across(evidence: &mut Ledger, settings: &Settings) -> Vec<Verdict> {
 }
 
 impl Forecast {
-    /// What evidence comes to.
+    /// Creates a forecast from evidence.
     fn of(all: impl IntoIterator<Item = Evidence>) -> Self {
         let mut forecast = Self::default();
         forecast.weigh(all);
         forecast
     }
 
-    /// Adds evidence, and makes the verdicts anew.
+    /// Adds evidence, and computes the verdicts again.
     pub(super) fn weigh(&mut self, all: impl IntoIterator<Item = Evidence>) {
         self.evidence.extend(all);
         self.verdicts = self.evidence.verdicts();
     }
 }
 
-/// What is reported without following the controller from what runs.
+/// Handles cases that are decided without simulating the controller from the running objects.
 fn outright(before: &Side, after: &Side, settings: &Settings) -> Option<Result<Forecast, Vec<Refusal>>> {
     if present(&before.cluster, &["metadata", "deletionTimestamp"]).is_some() {
         return Some(Ok(of_deleted()));
@@ -268,16 +269,15 @@ fn outright(before: &Side, after: &Side, settings: &Settings) -> Option<Result<F
     by_applier(before, after, settings).or_else(|| released(before, after).map(Ok))
 }
 
-/// What becomes of a live Cluster that is being deleted, whatever is written.
+/// The forecast for a live Cluster that is being deleted, whatever is written.
 ///
 /// Source: `core/reconcilers/topology/cluster/cluster_controller.go`, `Reconcile`.
 fn of_deleted() -> Forecast {
-    let reason =
-        "the live Cluster is being deleted: all its machines go, and nothing of what is written changes that";
+    let reason = "the live Cluster is being deleted: all its machines are deleted, whatever is written";
     Forecast::of([whole(Meaning::Delete, &[]).because(reason)])
 }
 
-/// Where it is not known what runs: only the class and the Cluster are judged.
+/// The forecast if the running objects are unknown: only the class and the Cluster are validated.
 fn of_unknown(before: &Side, after: &Side, unknown: Vec<Opaque>, settings: &Settings) -> Forecast {
     let is_whole = before.class.missing.is_empty() && after.class.missing.is_empty();
     let cluster = match &before.applied {
@@ -295,12 +295,13 @@ fn of_unknown(before: &Side, after: &Side, unknown: Vec<Opaque>, settings: &Sett
     forecast
 }
 
-/// Whether all that the topology asks for is known as it runs.
+/// Reports whether the running objects of the whole topology are known.
 fn all_known(running: &Desired, content: &BTreeSet<Part>) -> bool {
     content.contains(&Part::Infrastructure) && observed::all_known(running, content)
 }
 
-/// What a live Cluster that Cluster API is not done with makes unknown: nothing where all that runs was given, which is noted.
+/// Handles a live Cluster that Cluster API has not finished reconciling. The result is a note if the running objects were
+/// given, otherwise an uncertainty about the whole Cluster. In the first case, the infrastructure may still be uncertain.
 fn unsettled(
     running: &Desired,
     observed: &Observed,
@@ -325,7 +326,7 @@ fn paused(before: Option<&Value>, after: &Value) -> Vec<String> {
     }
 }
 
-/// The verdicts on a cluster that comes or goes as a whole.
+/// The verdicts on a cluster that is created or deleted as a whole.
 pub fn of_all_parts(desired: &Desired, meaning: &Meaning) -> Vec<Verdict> {
     let pools = desired.all_workers().map(|(pool, _)| Part::Pool(pool));
     let parts: BTreeSet<Part> = pools.chain([Part::ControlPlane, Part::Infrastructure]).collect();
@@ -341,21 +342,21 @@ fn whole(meaning: Meaning, unknown: &[Opaque]) -> Evidence {
     }
 }
 
-/// Said where a class changes in what Clusters of it rely on: the webhook asks all of them, and only those given are seen.
+/// The note on a class change that the webhook checks against all Clusters of the class: only the given ones are seen.
 fn unseen_clusters(before: &Catalog, after: &Side) -> Option<String> {
     let class = after.class.objects.first()?;
     let old = before.same_object(class)?;
     class_update::asks_clusters(class, old).then(|| {
         format!(
-            "the webhook judges the new edition of {} by all Clusters of the class: what those use that are not among the files \
-             is not seen",
+            "the webhook checks the new version of {} against all Clusters of the class: those that are not among the files \
+             are not seen",
             text(class, &["metadata", "name"])
         )
     })
 }
 
-/// Where several applied the whole Cluster before, and what it becomes depends on which of them does: what all of it means
-/// where it comes to the same, else that it is not known.
+/// Handles a Cluster that several managers applied as a whole, if the result depends on which of them applies it next. If
+/// their results agree, that is the forecast; otherwise, the outcome is unknown.
 fn by_applier(before: &Side, after: &Side, settings: &Settings) -> Option<Result<Forecast, Vec<Refusal>>> {
     if !after.written {
         return None;
@@ -381,7 +382,7 @@ fn by_applier(before: &Side, after: &Side, settings: &Settings) -> Option<Result
     let names: Vec<String> =
         claims.iter().map(|one| format!("{} ({})", one.by.name(), one.by.manner())).collect();
     let reason = format!(
-        "{} each applied the Cluster: what of it stays depends on which of them applies the new one",
+        "{} each applied the Cluster: which fields stay depends on which of them applies the new one",
         names.join(" and ")
     );
     let opaque = vec![Opaque::of_all(reason)];

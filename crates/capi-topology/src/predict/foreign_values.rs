@@ -1,8 +1,8 @@
-//! Fields of running objects that are not as the Cluster asks for: someone else set them, and what a change does there may be
-//! another thing than it would be without them.
+//! Fields of running objects that differ from what the Cluster asks for, because someone else set them. They may alter the
+//! effect of a change.
 //!
-//! Source: `core/reconcilers/topology/cluster/structuredmerge` (server-side apply leaves alone what others set) and
-//! `core/reconcilers/machinedeployment/machinedeployment_controller.go` (what pauses a pool, what its strategy does).
+//! Source: `core/reconcilers/topology/cluster/structuredmerge` (server-side apply does not touch fields of other managers)
+//! and `core/reconcilers/machinedeployment/machinedeployment_controller.go` (the effects of a pause and of the strategy).
 
 use serde_json::Value;
 
@@ -19,29 +19,29 @@ use crate::desired::state::Desired;
 use crate::role::{Part, PoolKind};
 use k8s_schema::value::{get, leaves, merge_patch, same, set, text};
 
-/// What is not as it was asked for.
+/// The fields of a part that differ from what the Cluster asks for.
 pub(super) struct Foreign {
     part: Part,
     kind: String,
     fields: Vec<Differing>,
-    /// Whether machines are kept that would be replaced otherwise.
+    /// Whether they keep machines that would otherwise be replaced.
     holds: bool,
 }
 
-/// A field, and what is different in it.
+/// A differing field, with its description.
 struct Differing {
     path: Vec<String>,
     words: String,
 }
 
 impl Differing {
-    /// A field whose value is named.
+    /// A field that is shown with its value.
     fn with_value(path: &[&str], live: &Value) -> Self {
         let words = format!("{} is {}", path.join("."), get(live, path).unwrap_or(&Value::Null));
         Self { path: owned(path), words }
     }
 
-    /// A field that is named alone.
+    /// A field that is shown without its value.
     fn named(path: Vec<String>) -> Self {
         Self { words: path.join("."), path }
     }
@@ -55,7 +55,7 @@ const PAUSED: [&str; 3] = ["metadata", "annotations", "cluster.x-k8s.io/paused"]
 const UPDATE: [&str; 4] = ["spec", "rollout", "strategy", "rollingUpdate"];
 const CONFIG: [&str; 2] = ["spec", "kubeadmConfigSpec"];
 
-/// The fields of a `MachineDeployment` that decide whether its machines are replaced, and how.
+/// The fields of a `MachineDeployment` that control whether and how its machines are replaced.
 const OF_DEPLOYMENT: [&[&str]; 5] = [
     &["spec", "template", "spec", "failureDomain"],
     &["spec", "rollout", "after"],
@@ -64,7 +64,7 @@ const OF_DEPLOYMENT: [&[&str]; 5] = [
     &["spec", "rollout", "strategy", "rollingUpdate", "maxUnavailable"],
 ];
 
-/// Compares the fields by which machines are replaced, where running objects were given.
+/// Compares the fields that control the replacement of machines, for each part whose running object was given.
 pub(super) fn found(running: &Desired, observed: &Observed) -> Vec<Foreign> {
     let mut all = Vec::new();
     let kind = text(&running.control_plane, &["kind"]);
@@ -93,7 +93,7 @@ fn at(object: &Value, path: &[&str]) -> Value {
     get(object, path).cloned().unwrap_or_default()
 }
 
-/// Numbers of another strategy do nothing.
+/// Numbers for a rolling update have no effect with `OnDelete`.
 fn unused(live: &Value, path: &[&str]) -> bool {
     path.starts_with(&UPDATE) && is_on_delete(live)
 }
@@ -102,7 +102,7 @@ fn control_plane(model: &Value, live: &Value) -> Option<Foreign> {
     if text(model, &["kind"]) != "KubeadmControlPlane" {
         return None;
     }
-    // Its version is taken as it runs, where it is known.
+    // Versions are not compared: the model already has the running version, if known.
     let mut aligned = live.clone();
     set(&mut aligned, Contract::VERSION, get(model, Contract::VERSION).cloned().unwrap_or_default());
     let outdated = kubeadm::outdated(model, &aligned);
@@ -120,11 +120,11 @@ fn control_plane(model: &Value, live: &Value) -> Option<Foreign> {
     Some(Foreign { part: Part::ControlPlane, kind, fields, holds })
 }
 
-/// The kinds of findings that depend on such fields.
+/// The kinds of findings that depend on differing fields.
 const DEPENDS: &[Kind] = &[Kind::InPlace, Kind::Scale, Kind::Rollout, Kind::Upgrade];
 
-/// What a change does to such fields is not known; they are named where the change does something else. `found` is what the change
-/// alone means.
+/// Marks a part as unknown if the change touches differing fields, or if they keep machines. Otherwise, the fields appear
+/// in a remark. `found` holds the verdicts on the change alone.
 pub(super) fn evidence(found: &[Verdict], foreign: &[Foreign]) -> Vec<Evidence> {
     let mut all = Vec::new();
     for one in foreign {
@@ -139,7 +139,7 @@ pub(super) fn evidence(found: &[Verdict], foreign: &[Foreign]) -> Vec<Evidence> 
         };
         let words: Vec<&str> = one.fields.iter().map(|field| field.words.as_str()).collect();
         let reason = format!(
-            "the {} that runs has values that the Cluster does not ask for: {}",
+            "the running {} has values that the Cluster does not ask for: {}",
             one.kind,
             words.join(", ")
         );
@@ -156,9 +156,10 @@ pub(super) fn evidence(found: &[Verdict], foreign: &[Foreign]) -> Vec<Evidence> 
     all
 }
 
-/// What is paused in the end, whoever paused it, keeps its machines as they are.
+/// A part that is paused after the change, whoever paused it, keeps its machines as they are.
 ///
-/// Instances of a machine pool are the provider's, whose controller looks at its own object: that is not paused with the pool.
+/// The provider manages the instances of a machine pool. Its controller checks its own object, which is not paused with the
+/// pool.
 ///
 /// Source: `util/paused/paused.go`, `EnsurePausedCondition` (the controllers return before anything else);
 /// `test/infrastructure/docker/internal/controllers/dockermachinepool_controller.go`, `Reconcile`.
@@ -169,12 +170,12 @@ pub(super) fn of_paused(found: &[Verdict], after: &Desired) -> Vec<Evidence> {
         if part.is_of(PoolKind::MachinePool) {
             let on = On::Only(&[Kind::InPlace, Kind::Scale, Kind::ProviderDependent]);
             return Evidence::remark(part.clone(), Rule::PausedPart, on).because(
-                "its MachinePool is paused, but the provider's object is not: whether its instances stay as they are is \
-                 the provider's",
+                "its MachinePool is paused, but the provider's object is not: the provider decides whether its instances stay as they \
+                 are",
             );
         }
         let reason = format!(
-            "its {} is paused: of its machines, nothing changes before that ends",
+            "its {} is paused: its machines stay as they are until it is unpaused",
             text(own, &["kind"])
         );
         Evidence::new(part.clone(), Rule::PausedPart, Outcome::Held).because(reason)

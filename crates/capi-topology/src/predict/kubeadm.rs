@@ -1,4 +1,4 @@
-//! What Cluster API's kubeadm providers find different.
+//! The differences that Cluster API's kubeadm providers detect.
 //!
 //! Source: `controlplane/kubeadm/pkg/filters.go`, `…/pkg/desiredstate/desired_state.go` and
 //! `bootstrap/kubeadm/webhooks/admission/kubeadmconfigtemplate.go`.
@@ -10,8 +10,8 @@ use crate::admission::kubeadm_types::{dropped, previous_defaults};
 use crate::upgrade::version::Version;
 use k8s_schema::value::{get, present, remove, same, set, text};
 
-/// The spec of a template as it is compared: `KubeadmConfigTemplate`s with the defaults that
-/// earlier versions wrote into them.
+/// The spec of a template as it is compared: a `KubeadmConfigTemplate` gets the defaults that earlier versions wrote into
+/// it.
 pub(super) fn comparable_spec(template: &Value) -> Value {
     let mut spec = get(&stored(template), &["spec"]).cloned().unwrap_or_default();
     if text(template, &["kind"]) == "KubeadmConfigTemplate"
@@ -22,16 +22,16 @@ pub(super) fn comparable_spec(template: &Value) -> Value {
     spec
 }
 
-/// Whose `KubeadmConfig` is outdated after a change of a control plane.
+/// The machines whose `KubeadmConfig` is outdated after a change of a control plane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Outdated {
-    /// That of the machine made by kubeadm init.
+    /// The machine created by kubeadm init.
     pub init: bool,
-    /// Those of the machines that joined.
+    /// The machines that joined.
     pub joined: bool,
 }
 
-/// Compares the `KubeadmConfig`s of running machines with those that would be made now.
+/// Compares the `KubeadmConfig`s of running machines with those that would be generated now.
 pub(super) fn outdated(before: &Value, after: &Value) -> Outdated {
     let joined = !same(&for_diff(&config(before, true), after), &for_diff(&config(after, true), after));
     let init_as_join = {
@@ -63,7 +63,7 @@ fn config(control_plane: &Value, join: bool) -> Value {
     spec
 }
 
-/// The first machine's config as if it had joined.
+/// The first machine's config, converted as if the machine had joined.
 fn as_join(init: &Value, desired: &Value) -> Value {
     let mut spec = init.clone();
     let from = get(init, &["initConfiguration"]).cloned().unwrap_or_default();
@@ -85,7 +85,7 @@ fn as_join(init: &Value, desired: &Value) -> Value {
     spec
 }
 
-/// A config without what never replaces a machine.
+/// A config without the settings that never cause a machine to be replaced.
 fn for_diff(config: &Value, desired: &Value) -> Value {
     let mut spec = config.clone();
     for field in ["controlPlaneEndpoint", "dns"] {

@@ -1,9 +1,10 @@
-//! What runs as the topology controller wrote it: where running objects and their managed fields were given, the state
-//! before is what they tell, and not what would be computed from the Cluster.
+//! Running objects as the topology controller wrote them. If running objects and their managed fields were given, they
+//! define the state before a change, instead of what would be computed from the Cluster.
 //!
-//! Source: `core/reconcilers/topology/cluster/current_state.go` (what belongs to what), and `structuredmerge/dryrun.go` there: a
-//! desired object is compared with what its server-side apply makes of what runs. So what the controller applied is kept, and what
-//! others set; what nobody set is what webhooks fill in.
+//! Source: `core/reconcilers/topology/cluster/current_state.go` (which object belongs to which), and
+//! `structuredmerge/dryrun.go` there: a desired object is compared with the result of its server-side apply to the running
+//! one. So the fields of the controller and of other managers are kept; fields that no manager owns were filled in by
+//! webhooks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,17 +19,17 @@ use crate::import::Made;
 use crate::role::{Part, Pool, PoolKind, PoolObject, Role};
 use k8s_schema::value::{get, group, list, remove, set, text};
 
-/// What was put in the place of what was computed.
+/// The running objects that replaced computed ones.
 #[derive(Debug, Default)]
 pub(super) struct Adopted {
-    /// Parts of which all is known.
+    /// Parts that are completely known.
     pub known: BTreeSet<Part>,
-    /// What others set of objects: no apply of the controller takes it away.
+    /// Fields of objects that other managers set: no apply of the controller removes them.
     pub others: BTreeMap<Role, Value>,
 }
 
 impl Adopted {
-    /// An object as it was written, and what others set of it.
+    /// Returns an object as it was written, and records the fields that others set.
     fn take(&mut self, role: Role, model: &Value, made: &Made) -> Value {
         if made.others.is_object() {
             self.others.insert(role, made.others.clone());
@@ -37,7 +38,7 @@ impl Adopted {
     }
 }
 
-/// What runs of a Cluster whose topology cannot be computed; none where not all of it was given.
+/// The running objects of a Cluster whose topology cannot be computed; none unless all of them were given.
 pub(super) fn given(cluster: &Value, observed: &Observed) -> Option<Desired> {
     let infrastructure = referred(get(cluster, &["spec", "infrastructureRef"])?, observed)?.own.clone();
     let control_plane = referred(get(cluster, &["spec", "controlPlaneRef"])?, observed)?.own.clone();
@@ -63,7 +64,7 @@ pub(super) fn given(cluster: &Value, observed: &Observed) -> Option<Desired> {
     (is_whole && is_known).then_some(running)
 }
 
-/// Puts what is known of running objects in the place of what was computed, pools that the topology does not have among them.
+/// Replaces computed objects with the known running ones, and adds running pools that the topology lacks.
 pub(super) fn adopt(running: &mut Desired, observed: &Observed) -> Adopted {
     let mut adopted = Adopted::default();
     beside(running, observed);
@@ -86,7 +87,7 @@ pub(super) fn adopt(running: &mut Desired, observed: &Observed) -> Adopted {
     adopted
 }
 
-/// A control plane counts together with the template of its machines, and with its status.
+/// Adopts the control plane with its status and its machine template; none if the template or the live object is missing.
 fn control_plane(running: &mut Desired, observed: &Observed, adopted: &mut Adopted) -> Option<()> {
     let made = only(&running.control_plane, observed)?;
     let template = match &running.machine_template {
@@ -107,12 +108,13 @@ fn control_plane(running: &mut Desired, observed: &Observed, adopted: &mut Adopt
     Some(())
 }
 
-/// Where a control plane names the template of its machines.
+/// The path to the name of a control plane's machine template.
 fn machine_template(control_plane: &Value) -> Vec<&'static str> {
     [Contract::in_use(control_plane).infrastructure_ref(), &["name"]].concat()
 }
 
-/// A pool counts together with what it refers to. What webhooks filled in of it stays.
+/// Adopts a pool together with the objects it references; none if one of them is missing. Fields that webhooks filled in
+/// are kept.
 fn worker(
     worker: &mut Worker,
     kind: PoolKind,
@@ -140,13 +142,13 @@ fn worker(
     Some(())
 }
 
-/// The names of what a pool refers to: its bootstrap and its infrastructure.
+/// The names of the objects that a pool references: its bootstrap and its infrastructure.
 fn references(pool: &Value) -> [&str; 2] {
     [&["bootstrap", "configRef"][..], &["infrastructureRef"]]
         .map(|path| text(pool, &[&["spec", "template", "spec"], path, &["name"]].concat()))
 }
 
-/// Pools that run and that the topology does not have: the controller deletes them.
+/// Adds running pools that the topology lacks: the controller deletes them.
 fn beside(running: &mut Desired, observed: &Observed) {
     for kind in PoolKind::ALL {
         let workers = running.workers_mut(kind);
@@ -176,8 +178,9 @@ fn beside(running: &mut Desired, observed: &Observed) {
     }
 }
 
-/// The health check of a control plane or pool has its name. One that the class asks for and that was not given runs, too: not
-/// where the controller has yet to look at the Cluster and all that runs was given, which Machines among it tell.
+/// The health check of a control plane or pool, which has the same name. A health check that the class asks for is assumed
+/// to run even if it was not given. The exception is a Cluster that the controller has yet to reconcile and whose running
+/// objects were all given, as the presence of Machines shows.
 fn health_check(asked: Option<Value>, of: &Value, cluster: &Value, observed: &Observed) -> Option<Value> {
     let is_check = |one: &&Made| text(&one.own, &["kind"]) == "MachineHealthCheck";
     let name = text(of, &["metadata", "name"]);
@@ -192,7 +195,7 @@ fn health_check(asked: Option<Value>, of: &Value, cluster: &Value, observed: &Ob
     Some(asked)
 }
 
-/// What a reference names, in whatever version it runs.
+/// The object that a reference names, in whichever version it runs.
 fn referred<'a>(reference: &Value, observed: &'a Observed) -> Option<&'a Made> {
     let api_group = match text(reference, &["apiGroup"]) {
         "" => group(text(reference, &["apiVersion"])),
@@ -206,17 +209,17 @@ fn referred<'a>(reference: &Value, observed: &'a Observed) -> Option<&'a Made> {
     alone(observed.made.iter().filter(is_it))
 }
 
-/// An object of the same kind and version: only those can be compared.
+/// Reports whether two objects have the same kind and version: only those can be compared.
 fn is_same_kind(object: &Value, model: &Value) -> bool {
     ["apiVersion", "kind"].iter().all(|field| text(object, &[field]) == text(model, &[field]))
 }
 
-/// The one object of its kind that a Cluster has.
+/// The running object of the model's kind, if there is exactly one.
 fn only<'a>(model: &Value, observed: &'a Observed) -> Option<&'a Made> {
     alone(observed.made.iter().filter(|one| is_same_kind(&one.own, model)))
 }
 
-/// What the topology controller made, by its name.
+/// Finds an object made by the topology controller by its name.
 pub(super) fn named<'a>(model: &Value, name: &str, observed: &'a Observed) -> Option<&'a Made> {
     let is_it = |one: &&Made| is_same_kind(&one.own, model) && text(&one.own, &["metadata", "name"]) == name;
     alone(observed.made.iter().filter(is_it))
@@ -227,7 +230,7 @@ fn alone<'a>(mut found: impl Iterator<Item = &'a Made>) -> Option<&'a Made> {
     found.next().is_none().then_some(first)
 }
 
-/// The whole object of which this was applied.
+/// The complete live object to which an applied one belongs.
 fn live<'a>(own: &Value, observed: &'a Observed) -> Option<&'a Value> {
     let is_it = |one: &&Value| {
         text(one, &["kind"]) == text(own, &["kind"])
@@ -236,7 +239,7 @@ fn live<'a>(own: &Value, observed: &'a Observed) -> Option<&'a Value> {
     observed.objects.iter().find(is_it)
 }
 
-/// What was computed, with the name, labels, annotations and specification that were written.
+/// The computed object, with the name, labels, annotations and spec of the written one.
 pub(super) fn as_written(model: &Value, own: &Value) -> Value {
     let mut object = model.clone();
     for path in [&["spec"][..], &["metadata", "name"], &["metadata", "labels"], &["metadata", "annotations"]]
@@ -249,7 +252,7 @@ pub(super) fn as_written(model: &Value, own: &Value) -> Value {
     object
 }
 
-/// A Cluster from a file does not name its objects yet.
+/// Sets the name in a reference of the Cluster, because a Cluster from a file does not name its objects yet.
 fn refer(cluster: &mut Value, reference: &str, own: &Value) {
     set(cluster, &["spec", reference, "name"], own["metadata"]["name"].clone());
 }

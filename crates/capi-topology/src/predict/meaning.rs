@@ -1,4 +1,4 @@
-//! What a change alone means for each part: the cluster's infrastructure, its control plane and each pool.
+//! What a change alone means for each part: the infrastructure cluster, the control plane and each pool.
 
 use std::collections::BTreeSet;
 
@@ -27,20 +27,20 @@ const DEPLOYMENT: &str = "core/reconcilers/machinedeployment/mdutil/util.go";
 const PLAN: &str = "exp/topology/desiredstate/upgrade_plan.go";
 const PROVIDER: &str = "the infrastructure provider";
 
-/// What the rules look at.
+/// The input of the rules.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Facts<'a> {
-    /// What runs.
+    /// The running objects before the change.
     pub before: &'a Desired,
-    /// The parts whose number of machines was given.
+    /// Parts whose number of machines was given.
     pub counted: &'a BTreeSet<Part>,
-    /// What is not known of what runs.
+    /// What is unknown about the running objects.
     pub unknown: &'a [Opaque],
-    /// What becomes of it.
+    /// The predicted change.
     pub change: &'a Change,
 }
 
-/// The evidence of a change.
+/// Collects the evidence of a change.
 pub(super) fn evidence(facts: Facts<'_>) -> Ledger {
     let Facts { before, change, .. } = facts;
     if !change.accepted {
@@ -69,11 +69,11 @@ pub(super) fn evidence(facts: Facts<'_>) -> Ledger {
     ledger
 }
 
-/// Said of every change of a paused Cluster.
+/// Reason added to every change of a paused Cluster.
 const PAUSED: &str = "the Cluster is paused: nothing happens until it is unpaused";
 
-/// Objects of providers that are written in another API version than before: the API server converts what is there before
-/// the two are compared, and how it does so is the provider's.
+/// Provider objects that are written in another API version than before. The API server converts the existing object before
+/// it compares the two, and the provider defines the conversion.
 fn converted(before: &Desired, change: &Change) -> Vec<Opaque> {
     let Some(running) = &change.running else { return Vec::new() };
     let after = running.objects();
@@ -92,7 +92,8 @@ fn converted(before: &Desired, change: &Change) -> Vec<Opaque> {
     found
 }
 
-/// That the whole change is refused, or the controller stops. Upstream reports some refusals twice; here each is shown once.
+/// Creates evidence that the whole change is refused, or that the controller stops. Upstream reports some refusals twice;
+/// here each appears once.
 pub(super) fn refused(faults: &[Refusal], meaning: Meaning, source: &'static str) -> Evidence {
     let mut evidence = Evidence::new(Part::Cluster, Rule::Refusal, Outcome::Means(meaning));
     evidence.source = Some(source);
@@ -116,7 +117,7 @@ fn of_part(facts: Facts<'_>, part: &Part, unknown: BTreeSet<String>) -> Vec<Evid
     let is_known = unknown.is_empty();
     let mut all = Vec::new();
     if !is_known {
-        // A part is said to come or go, and why that is not sure.
+        // A part that is created or deleted keeps that meaning; the unknown facts become remarks.
         let evidence = if comes_or_goes {
             Evidence::remark(part.clone(), Rule::Unknown, On::ALL)
         } else {
@@ -134,7 +135,7 @@ fn of_part(facts: Facts<'_>, part: &Part, unknown: BTreeSet<String>) -> Vec<Evid
     all
 }
 
-/// What a change means for a part, as far as its objects and machines tell.
+/// What a change means for a part, judged by its objects and machines alone.
 struct Finding {
     part: Part,
     meaning: Meaning,
@@ -180,15 +181,15 @@ fn found(before: &Desired, change: &Change, part: &Part, objects: &[&ObjectChang
     finding
 }
 
-/// Said of a part that gets another number of machines beside another version.
+/// The reason for a part that scales in addition to its version change.
 fn scaled(change: &Change, subject: &Part) -> Option<String> {
     let now = get(change.running.as_ref()?.own(subject)?, &["spec", "replicas"])?.as_i64()?;
     let was = change.replicas_before.get(subject).copied()?;
     (was != now).then(|| format!("it scales from {was} to {now}, too"))
 }
 
-/// If nothing sets a pool's number of machines, it is unknown unless it was given: the number here is the initial one,
-/// and an autoscaler or a person may have set another one since, which belongs to no field manager.
+/// If nothing sets a pool's number of machines, it is unknown unless it was given. The number here is the initial one; an
+/// autoscaler or a person may have changed it since, and no field manager owns that value.
 ///
 /// Source: `core/webhooks/admission/machinedeployment.go`, `calculateMachineDeploymentReplicas`.
 fn uncounted(finding: &Finding, before: &Desired, change: &Change) -> Option<Evidence> {
@@ -218,7 +219,7 @@ fn uncounted(finding: &Finding, before: &Desired, change: &Change) -> Option<Evi
     }
 }
 
-/// What people have to do before a part gets to its version, or to what is wanted of it.
+/// The manual steps before a part reaches its version or its desired state.
 fn by_hand(finding: &Finding, before: &Desired, change: &Change) -> Option<Evidence> {
     const ON: &[Kind] = &[Kind::Create, Kind::Upgrade, Kind::ProviderDependent];
     if !ON.contains(&finding.meaning.kind()) {
@@ -229,7 +230,7 @@ fn by_hand(finding: &Finding, before: &Desired, change: &Change) -> Option<Evide
     (!reasons.is_empty()).then_some(Evidence { reasons, ..remark })
 }
 
-/// What is held back, and what never ends.
+/// Parts that are held back, and waits that never end.
 fn waiting(part: &Part, change: &Change) -> Option<Evidence> {
     let source = Some(stuck::SOURCE);
     if let Some(reason) = part.as_pool().and_then(|pool| change.waits.pools.get(pool)) {
@@ -244,7 +245,7 @@ fn waiting(part: &Part, change: &Change) -> Option<Evidence> {
     Some(Evidence { source, ..stuck.because(reason) })
 }
 
-/// Objects that come or go beside one that stays.
+/// Objects that are created or deleted within a part that stays.
 fn beside(part: &Part, objects: &[&ObjectChange]) -> Option<Evidence> {
     let on = On::AllBut(&[Kind::Create, Kind::Delete, Kind::Opaque]);
     let mut evidence = Evidence::remark(part.clone(), Rule::Objects, on);
@@ -267,7 +268,7 @@ fn beside(part: &Part, objects: &[&ObjectChange]) -> Option<Evidence> {
     (!evidence.reasons.is_empty()).then_some(evidence)
 }
 
-/// The fields that change, and the strongest effect.
+/// The changed fields, and the strongest effect.
 fn fields(objects: &[&ObjectChange]) -> (Vec<Field>, Effect) {
     let mut fields = Vec::new();
     let mut effect = Effect::Same;
@@ -316,7 +317,7 @@ fn machines(finding: &mut Finding, before: &Desired, change: &Change, rollout: O
     finding.source = if finding.part == Part::ControlPlane { CONTROL_PLANE } else { DEPLOYMENT };
     let now = rollout.and_then(|one| one.replicas).unwrap_or(1);
     let was = change.replicas_before.get(&finding.part).copied().unwrap_or(now);
-    // What is scaled down goes, and what is scaled up is new: neither takes the place of another.
+    // Scaling down removes machines and scaling up adds new ones; neither replaces a machine.
     let all = now.min(was);
     let (least, machines) = rollout.and_then(|one| one.some).unwrap_or((all, all));
     finding.meaning = Meaning::Rollout {
@@ -358,7 +359,7 @@ fn in_place(finding: &mut Finding, change: &Change, objects: &[&ObjectChange], e
     }
     let changed = matches!(finding.meaning, Meaning::InPlace | Meaning::Scale { .. });
     if changed && has(finding, &["spec", "failureDomains"]) {
-        // Of a machine pool, that is: machine deployments have one, and replace their machines for it.
+        // This is a machine pool: a machine deployment has a single failure domain, and a change of it replaces machines.
         finding.reasons = match finding.meaning {
             Meaning::Scale { from, to } => vec![format!("it scales from {from} to {to}")],
             _ => Vec::new(),
@@ -371,7 +372,7 @@ fn in_place(finding: &mut Finding, change: &Change, objects: &[&ObjectChange], e
     }
 }
 
-/// A provider may refuse a change of the infrastructure cluster.
+/// Judges a change of the infrastructure cluster, which the provider may refuse.
 fn infrastructure(finding: &mut Finding, change: &Change) {
     let Some(object) = change.running.as_ref().map(|state| &state.infrastructure) else {
         return;

@@ -1,6 +1,6 @@
-//! The whole flow: what happens when classes and a Cluster are written, and when they change.
+//! The complete prediction: what happens when classes and a Cluster are created, and when they change.
 //!
-//! [`create`] answers for a Cluster that is new, [`forecast`] for one that runs, with a verdict on each part:
+//! [`create`] handles a new Cluster and [`forecast`] a running one, with a verdict on each part:
 //!
 //! ```
 //! use capi_topology::{Meaning, Part, Settings, Side, import::ClassFiles, predict::forecast};
@@ -55,6 +55,7 @@
 pub mod adoption;
 pub mod one_by_one;
 pub(crate) mod apply;
+mod admit;
 mod before;
 mod behind;
 pub(crate) mod change;
@@ -97,7 +98,7 @@ use super::admission::gates::Gates;
 use super::patches::Version as PatchVersion;
 use super::upgrade::version::Version;
 
-/// What is known of the management cluster.
+/// The known facts about the management cluster.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Settings {
@@ -113,13 +114,13 @@ impl Settings {
         Version::tolerant(cluster_api).map(|cluster_api| Self { cluster_api, gates: Gates::default() })
     }
 
-    /// The same with these feature gates.
+    /// Returns the settings with these feature gates.
     #[must_use]
     pub fn with_gates(self, gates: Gates) -> Self {
         Self { gates, ..self }
     }
 
-    /// What the version decides about patches.
+    /// The patch features of this version.
     pub(crate) fn patches(&self) -> PatchVersion {
         let at_least = (self.cluster_api.major, self.cluster_api.minor) >= (1, 14);
         PatchVersion { metadata_patches: at_least }

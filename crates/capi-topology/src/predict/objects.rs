@@ -1,4 +1,4 @@
-//! What the API server and the webhooks refuse of the objects that the controller writes.
+//! Refusals by the API server and the webhooks of objects that the controller writes.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use crate::role::Role;
 use crate::schemas::{apply_faults, schema_faults};
 use k8s_schema::value::text;
 
-/// Why the controller cannot create a desired state; it stops at the first refusal.
+/// Lists why the controller cannot create a desired state; it stops at the first refused object.
 pub fn refused(desired: &Desired, gates: Gates) -> Vec<Refusal> {
     for (role, object) in desired.objects() {
         let faults = refusals(object, &with_defaults(object, None), None, gates);
@@ -24,7 +24,7 @@ pub fn refused(desired: &Desired, gates: Gates) -> Vec<Refusal> {
     Vec::new()
 }
 
-/// The controller passes on what the API server says of an object that it creates; a webhook names no field there.
+/// The refusal as the controller passes it on when it creates an object; that of a webhook names no field there.
 fn of_creation(role: &Role, fault: &Refusal) -> Refusal {
     let detail = format!("error reconciling the Cluster topology: {role}: {fault}");
     if fault.by != By::Schema {
@@ -34,17 +34,17 @@ fn of_creation(role: &Role, fault: &Refusal) -> Refusal {
     Refusal { stage: Stage::Apply, by: By::Topology, object: String::new(), error }
 }
 
-/// Why an object cannot be added to a Cluster that runs.
+/// Lists why an object cannot be added to a running Cluster.
 pub fn refused_create(written: &Value, gates: Gates) -> Vec<Refusal> {
     refusals(written, &with_defaults(written, None), None, gates)
 }
 
-/// Why an object that runs cannot be changed; `written` is what the controller writes, `object` what is stored of it.
+/// Lists why a running object cannot be changed. `written` is what the controller writes, `object` is its stored form.
 pub(crate) fn refused_update(written: &Value, object: &Value, running: &Value, gates: Gates) -> Vec<Refusal> {
     refusals(written, object, Some(running), gates)
 }
 
-/// The API server looks at an object in the version in which it is written, webhooks look at what is stored.
+/// Lists refusals. The API server validates an object in its written version; webhooks validate the stored form.
 fn refusals(written: &Value, object: &Value, running: Option<&Value>, gates: Gates) -> Vec<Refusal> {
     let real = with_real_names(if convert::is_old(written) { written } else { object });
     let name = format!("{}/{}", text(object, &["kind"]), text(object, &["metadata", "name"]));
@@ -72,7 +72,7 @@ fn refusals(written: &Value, object: &Value, running: Option<&Value>, gates: Gat
     faults
 }
 
-/// A copy whose symbolic names look like real ones.
+/// Copies an object with realistic names instead of symbolic ones.
 fn with_real_names(object: &Value) -> Value {
     match object {
         Value::Object(fields) => fields

@@ -1,4 +1,4 @@
-//! What is known of the objects that run: their versions, where they were given, and what the live Cluster says of itself.
+//! What is known about the running objects: their versions, if given, and the status of the live Cluster.
 //!
 //! Source: `isMachineDeploymentDeferred` of `exp/topology/desiredstate/desired_state.go` (a pool that is held back may lag) and
 //! `reconcileTopologyReconciledCondition` of `core/reconcilers/topology/cluster/status.go`.
@@ -18,29 +18,29 @@ use crate::role::{Part, PoolKind, Role};
 use crate::upgrade::tracker::{deferred_by, is_upgrading};
 use k8s_schema::value::{get, list, set, text};
 
-/// What runs, as far as it was given.
+/// The observed state, as far as it was given.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Observed {
-    /// Control planes, machine deployments and machine pools that run for the Cluster.
+    /// Running control planes, machine deployments and machine pools of the Cluster.
     pub objects: Vec<Value>,
-    /// Of all that runs, what the topology controller wrote and what others did; nothing of objects without managed fields.
+    /// The fields that the topology controller wrote and those that others wrote, for running objects with managed fields.
     pub made: Vec<Made>,
-    /// Machines that run for the Cluster.
+    /// Running Machines of the Cluster.
     pub machines: Vec<Value>,
-    /// Templates that the topology controller made, the newest first.
+    /// Templates that the topology controller made, newest first.
     pub templates: Vec<Value>,
     /// The status of the live Cluster.
     pub status: Value,
     /// The generation of the live Cluster.
     pub generation: Option<i64>,
-    /// All Clusters that run beside it, itself among them, as far as they were given: one class is written for all of them.
+    /// All running Clusters that were given, including this one: a class is written for all of them.
     pub all: Arc<[Value]>,
 }
 
 impl Observed {
-    /// What the objects of files or of an export say of a Cluster among them. What runs beside it is left open:
-    /// [`Self::beside`].
+    /// Collects what the objects in files or an export reveal about a Cluster among them. The other running Clusters are
+    /// left unset: see [`Self::beside`].
     pub fn of(cluster: &Imported, objects: &Objects) -> Self {
         let is_template = |one: &&Imported| text(&one.object, &["kind"]).ends_with("Template");
         let mut templates: Vec<_> = objects.made_for(&cluster.object).filter(is_template).collect();
@@ -56,14 +56,14 @@ impl Observed {
         }
     }
 
-    /// The same, with all Clusters that run, itself among them.
+    /// Sets all running Clusters, including this one.
     #[must_use]
     pub fn beside(self, all: Arc<[Value]>) -> Self {
         Self { all, ..self }
     }
 }
 
-/// Gives what runs the versions that it was given with; says of which parts they are known.
+/// Sets the versions of running objects to the observed ones. Returns the parts whose version is known.
 pub(super) fn versions(running: &mut Desired, observed: &Observed) -> BTreeSet<Part> {
     let mut known = BTreeSet::new();
     let kind = text(&running.control_plane, &["kind"]).to_owned();
@@ -86,7 +86,7 @@ pub(super) fn versions(running: &mut Desired, observed: &Observed) -> BTreeSet<P
     known
 }
 
-/// Gives pools whose number of machines nobody sets the one that they run with, where it was given; says of which pools.
+/// Sets the observed number of machines for pools that leave it open. Returns those pools.
 pub(super) fn counts(running: &mut Desired, observed: &Observed) -> BTreeSet<Part> {
     let path = ["spec", "replicas"];
     let mut known = BTreeSet::new();
@@ -103,32 +103,32 @@ pub(super) fn counts(running: &mut Desired, observed: &Observed) -> BTreeSet<Par
     known
 }
 
-/// The `MachineDeployment` that runs for a pool.
+/// The running `MachineDeployment` of a pool.
 pub(super) fn deployment<'a>(observed: &'a Observed, pool: &str) -> Option<&'a Value> {
     worker(observed, PoolKind::MachineDeployment, pool)
 }
 
-/// The `MachineDeployment` or `MachinePool` that runs for a pool.
+/// The running `MachineDeployment` or `MachinePool` of a pool.
 pub(super) fn worker<'a>(observed: &'a Observed, kind: PoolKind, pool: &str) -> Option<&'a Value> {
     let path = ["metadata", "labels", pool_label(kind)];
     let is_it = |one: &&Value| text(one, &["kind"]) == kind.as_str() && text(one, &path) == pool;
     observed.objects.iter().find(is_it)
 }
 
-/// Whether a name is what the topology controller makes of a prefix: five random characters stand after it.
+/// Reports whether the topology controller may have generated a name from a prefix, by adding five random characters.
 pub(super) fn is_named(name: &str, prefix: &str) -> bool {
     let is_random = |rest: &str| rest.len() == 5 && rest.bytes().all(|one| one.is_ascii_alphanumeric());
     name.strip_prefix(prefix).is_some_and(is_random)
 }
 
-/// A pool that an annotation held back before and whose version is not known.
+/// A pool that an annotation held back before the change and whose version is unknown.
 pub(super) struct Held {
     part: Part,
-    /// Why its version is not known.
+    /// Why its version is unknown.
     reason: String,
 }
 
-/// Pools that an annotation held back before and whose version is not known.
+/// Finds the pools that an annotation held back before the change and whose version is unknown.
 pub(super) fn held(cluster: &Value, known: &BTreeSet<Part>) -> Vec<Held> {
     let topology = get(cluster, &["spec", "topology"]).unwrap_or(&Value::Null);
     let mut held = Vec::new();
@@ -137,8 +137,8 @@ pub(super) fn held(cluster: &Value, known: &BTreeSet<Part>) -> Vec<Held> {
             let part = Part::pool(kind, text(worker, &["name"]));
             if let (Some(by), false) = (deferred_by(kind, topology, worker), known.contains(&part)) {
                 let reason = format!(
-                    "it was held back by {by}: where it runs an older version than the Cluster, it is upgraded, and its \
-                     machines are replaced, once nothing holds it back; its running object would tell its version"
+                    "{by} held it back: if it runs an older version than the Cluster, it is upgraded, and its \
+                     machines are replaced, once nothing holds it back; its running object would show its version"
                 );
                 held.push(Held { part, reason });
             }
@@ -147,8 +147,8 @@ pub(super) fn held(cluster: &Value, known: &BTreeSet<Part>) -> Vec<Held> {
     held
 }
 
-/// What depends on the version of a pool that was held back is not known; what stays held back does not depend on it, and neither
-/// does a health check. `found` is what the change alone means.
+/// Marks pools that were held back as unknown. Exceptions are pools that are created or deleted, and those that stay held
+/// back with no change but that of a health check. `found` holds the verdicts on the change alone.
 pub(super) fn evidence(found: &[Verdict], held: &[Held], after: &Value) -> Vec<Evidence> {
     let still = self::held(after, &BTreeSet::new());
     let judge = |one: &Held| {
@@ -169,7 +169,7 @@ fn only_health_check(verdict: &Verdict) -> bool {
     verdict.fields.iter().filter_map(Field::role).all(Role::is_health_check)
 }
 
-/// Said where the version changes, and pools may lag.
+/// The note on a version change while pools may lag.
 pub(super) fn lagging(held: &[Held], before: &Value, after: &Value) -> Option<String> {
     let version = |cluster| text(cluster, &["spec", "topology", "version"]);
     if held.is_empty() || version(before) == version(after) {
@@ -177,7 +177,7 @@ pub(super) fn lagging(held: &[Held], before: &Value, after: &Value) -> Option<St
     }
     let pools: Vec<String> = held.iter().map(|one| one.part.in_words()).collect();
     Some(format!(
-        "where {} runs an older version than the Cluster, because it was held back, the webhook refuses another version until \
+        "if {} was held back and runs an older version than the Cluster, the webhook refuses another version until \
          it has caught up",
         pools.join(" or ")
     ))
@@ -187,44 +187,44 @@ fn is_control_plane(object: &Value) -> bool {
     text(object, &["kind"]).ends_with("ControlPlane")
 }
 
-/// What the live Cluster says where it is not what its topology asks for.
+/// Why the running objects may differ from what the topology asks for.
 pub(super) struct Unsettled {
-    /// In words.
+    /// The reason, in words.
     pub reason: String,
-    /// Only an upgrade goes on: what waits for it is what lags in its version.
+    /// Whether only an upgrade is in progress: then the waiting parts are those that lag in their version.
     pub upgrading: bool,
 }
 
-/// Whether what runs may be another thing than what its topology asks for.
+/// Checks whether the running objects may differ from what the topology asks for.
 pub(super) fn unsettled(observed: &Observed) -> Option<Unsettled> {
     condition(observed).or_else(|| {
         let late = observed.objects.iter().find(|one| is_control_plane(one) && is_upgrading(one))?;
         let kind = text(late, &["kind"]);
-        let reason = format!("the {kind} that runs is not at its version yet: an upgrade is in progress");
+        let reason = format!("the running {kind} has not reached its version yet: an upgrade is in progress");
         Some(Unsettled { reason, upgrading: true })
     })
 }
 
-/// The live Cluster's condition where it says that something is still to be done for the Cluster as it is now.
+/// The live Cluster's condition, if it reports unfinished work for the current generation.
 pub(super) fn unreconciled(observed: &Observed) -> Option<&Value> {
     let mut found = topology_reconciled(observed);
     found.find(|one| text(one, &["status"]) == "False" && !is_late(one, observed))
 }
 
-/// The condition, wherever the version of the live Cluster has it.
+/// The conditions of this type, from the places where the API versions store them.
 fn topology_reconciled(observed: &Observed) -> impl Iterator<Item = &Value> {
     let status = &observed.status;
     let conditions = list(status, &["conditions"]).iter().chain(list(status, &["v1beta2", "conditions"]));
     conditions.filter(|one| text(one, &["type"]) == "TopologyReconciled")
 }
 
-/// Whether a condition is of an older generation than the live Cluster.
+/// Reports whether a condition belongs to an older generation than the live Cluster.
 fn is_late(condition: &Value, observed: &Observed) -> bool {
     let seen = get(condition, &["observedGeneration"]).and_then(Value::as_i64);
     seen.zip(observed.generation).is_some_and(|(seen, now)| seen < now)
 }
 
-/// What the live Cluster's condition says.
+/// Evaluates the live Cluster's condition.
 fn condition(observed: &Observed) -> Option<Unsettled> {
     let is_unsettled = |one: &&Value| {
         let is_done = text(one, &["status"]) == "True" || only_deferred(one);
@@ -233,18 +233,18 @@ fn condition(observed: &Observed) -> Option<Unsettled> {
     let found = topology_reconciled(observed).find(is_unsettled)?;
     if is_late(found, observed) {
         let reason = "the live Cluster's condition TopologyReconciled is of an older generation: Cluster API has not yet \
-                      looked at the Cluster as it is now";
+                      reconciled the current Cluster";
         return Some(Unsettled { reason: reason.to_owned(), upgrading: false });
     }
     let (word, why) = (text(found, &["status"]), text(found, &["reason"]));
     let reason = format!(
-        "the live Cluster's condition TopologyReconciled is {word} ({why}): what runs is not yet what its topology asks for"
+        "the live Cluster's condition TopologyReconciled is {word} ({why}): the running objects do not match its topology yet"
     );
     Some(Unsettled { reason, upgrading: UPGRADES.iter().any(|one| why.contains(one)) })
 }
 
-/// Whether nothing lags but pools that annotations hold back, which are looked at for themselves: the message lists all else
-/// that an upgrade still has to do.
+/// Reports whether only pools held back by annotations lag; those are handled separately. The message lists everything that
+/// an upgrade still has to do.
 ///
 /// Source: `reconcileTopologyReconciledCondition` of `core/reconcilers/topology/cluster/status.go`.
 fn only_deferred(condition: &Value) -> bool {
@@ -254,12 +254,12 @@ fn only_deferred(condition: &Value) -> bool {
         && lines.all(|line| line.contains(" deferred using "))
 }
 
-/// Parts of the reasons that the condition has while an upgrade goes on.
+/// Parts of the condition's reasons during an upgrade.
 ///
 /// Source: `api/core/v1beta2/cluster_types.go`, `ClusterTopologyReconciled…Reason`.
 const UPGRADES: [&str; 4] = ["ClusterUpgrading", "UpgradePending", "CreatePending", "UpgradeDeferred"];
 
-/// Whether the version of every part that runs is known.
+/// Reports whether the control plane and all running pools are known.
 pub(super) fn all_known(running: &Desired, known: &BTreeSet<Part>) -> bool {
     let pools = running.all_workers().map(|(pool, _)| Part::Pool(pool));
     pools.chain([Part::ControlPlane]).all(|part| known.contains(&part))

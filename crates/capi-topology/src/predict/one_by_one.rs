@@ -1,4 +1,5 @@
-//! Objects of files are written one by one: where some are refused, others are taken, and a class is there before its Cluster.
+//! Objects in files are written one by one: if some are refused, others are still accepted, and a class exists before its
+//! Cluster.
 
 use std::collections::BTreeMap;
 
@@ -15,19 +16,19 @@ use crate::refusal::{Refusal, Stage};
 use crate::role::Part;
 use k8s_schema::value::{get, list, name_of, text};
 
-const CLUSTER_STAYS: &str = "the Cluster is refused and stays as it is; its class is written all the same, and this is what that makes of it: \
-                             objects are written one by one";
+const CLUSTER_STAYS: &str = "the Cluster is refused and stays as it is. Objects are written one by one, so its class is written all the same; this is \
+                             the effect of the class alone";
 const OTHERS_ARE_TAKEN: &str =
-    "objects are written one by one: what else there is among the new files is taken, and not reported here";
+    "objects are written one by one: the other new files are written, and their effect is not reported here";
 const CLASS_IS_TAKEN: &str =
-    "Flux writes classes before all else: the class is taken, and what comes of that is not reported here";
-const CLASS_LACKS_TEMPLATES: &str = "Flux writes classes before all else: the class is taken, and templates of the same files, which it \
-                                     names, are not, so that Cluster API gets stuck at them";
+    "Flux writes classes first: the class is written, and its effect is not reported here";
+const CLASS_LACKS_TEMPLATES: &str = "Flux writes classes first: the class is written, and the templates that it names, from the same files, are not. \
+                                     Cluster API gets stuck at them";
 
-/// What becomes of a Cluster that runs when each object of the files is written for itself; `left` is the class that the
+/// Predicts the change of a running Cluster if each object in the files is written separately. `left` is the class that the
 /// Cluster moves away from, as the files leave it.
 ///
-/// Source: `kubectl apply` and Argo CD go on with the next object; Flux writes classes in a stage of their own, waits until
+/// Source: `kubectl apply` and Argo CD continue with the next object. Flux writes classes in a separate stage, waits until
 /// they are reconciled, and writes nothing of a stage in which one object is refused (`fluxcd/pkg/ssa`, `manager_apply.go`,
 /// `ApplyAllStaged` and `ApplyAll`).
 pub fn of_files(
@@ -63,7 +64,7 @@ pub fn of_files(
     beside_refused_cluster(forecast, before, alone, settings)
 }
 
-/// What a class makes of the Cluster as it is, where what the files make of the Cluster is refused.
+/// Predicts the effect of a class on the unchanged Cluster, if the new Cluster is refused.
 fn beside_refused_cluster(
     mut forecast: Forecast,
     before: &Side,
@@ -88,7 +89,7 @@ fn beside_refused_cluster(
     Ok(of_class)
 }
 
-/// What is said of other objects, where a class or a template is refused.
+/// The note about other objects if a class or a template is refused.
 fn beside_refused(faults: &[Refusal], others: bool, by_flux: bool) -> Option<String> {
     let has_class = faults.iter().any(|fault| matches!(fault.stage, Stage::Class | Stage::ClassReconcile));
     match (others, by_flux) {
@@ -98,8 +99,8 @@ fn beside_refused(faults: &[Refusal], others: bool, by_flux: bool) -> Option<Str
     }
 }
 
-/// Between its class and the Cluster, Cluster API may begin what the class alone asks for. Then no part is reported as
-/// unchanged, and the others get that as a further reason.
+/// Between writing the class and the Cluster, Cluster API may start to apply the class alone. Parts affected by that are
+/// not reported as unchanged; if they change anyway, they get it as an additional reason.
 ///
 /// Source: `core/reconcilers/topology/cluster/cluster_controller.go`, `SetupWithManager` (it watches classes).
 fn between(forecast: &mut Forecast, alone: &Forecast) {
@@ -117,8 +118,8 @@ fn between(forecast: &mut Forecast, alone: &Forecast) {
     for verdict in &forecast.verdicts {
         let Some(first) = first.get(&verdict.subject) else { continue };
         let reason = format!(
-            "its class is written before the Cluster, and means by itself: {}; Cluster API may begin with that in between (with Flux, \
-             which waits for the class, it does), so that machines are replaced more than once",
+            "its class is written before the Cluster, and alone has this effect: {}; Cluster API may begin with that in between (with Flux, \
+             which waits for the class, it does), so machines may be replaced more than once",
             first.meaning.words()
         );
         let rests = matches!(verdict.meaning, Meaning::NoChange | Meaning::MetadataOnly | Meaning::InPlace);
@@ -128,10 +129,11 @@ fn between(forecast: &mut Forecast, alone: &Forecast) {
     forecast.weigh(found);
 }
 
-/// Values that the Cluster sets for new variables of its class: Cluster API, which fills in their defaults at the same time,
-/// writes all variables as one list, and whoever writes last wins.
+/// The note about values that may be lost because the Cluster sets them for new variables of its class. At the same time,
+/// Cluster API fills in the defaults of these variables. It writes all variables as one list, so the last writer wins.
 ///
-/// Source, and seen with 1.14.2: `core/reconcilers/topology/cluster/cluster_controller.go`, `Reconcile` (the patch at its end).
+/// Source, confirmed with 1.14.2: `core/reconcilers/topology/cluster/cluster_controller.go`, `Reconcile` (the patch at its
+/// end).
 fn lost_values(before: &Side, after: &Side, class: &ClassFiles) -> Option<String> {
     let set = |side: &Side, name: &str| {
         list(&side.cluster, &["spec", "topology", "variables"]).iter().any(|one| text(one, &["name"]) == name)
@@ -149,17 +151,17 @@ fn lost_values(before: &Side, after: &Side, class: &ClassFiles) -> Option<String
         names.filter(|name| set(after, name) && !set(before, name)).map(|name| format!("`{name}`")).collect();
     (!names.is_empty()).then(|| {
         format!(
-            "the default of {} may be written over the value that is applied at the same time: Cluster API fills it in as soon as the \
-             class is there; apply the class first, and the Cluster once that is done",
+            "the default of {} may overwrite the value that is applied at the same time: Cluster API fills it in as soon as the \
+             class is written; apply the class first, and the Cluster after that",
             names.join(" and ")
         )
     })
 }
 
-/// A class that was there and names a template of the same files: Flux writes it first, waits until it is reconciled, and never
-/// comes to the template, unless another Kustomization brings that before.
+/// Handles an existing class that references a new template in the same files. Flux writes the class first, waits until it
+/// is reconciled, and never gets to the template, unless another Kustomization writes that earlier.
 ///
-/// Source, and seen with kustomize-controller 1.9.4: `fluxcd/pkg/ssa`, `manager_apply.go`, `ApplyAllStaged`.
+/// Source, confirmed with kustomize-controller 1.9.4: `fluxcd/pkg/ssa`, `manager_apply.go`, `ApplyAllStaged`.
 fn waits_for_templates(forecast: &mut Forecast, before: &Side, class: &ClassFiles) {
     let is_there = |one: &Value| before.class.objects.iter().any(|old| name_of(old) == name_of(one));
     if class.objects.first().is_none_or(|class| !is_there(class)) {
@@ -174,8 +176,8 @@ fn waits_for_templates(forecast: &mut Forecast, before: &Side, class: &ClassFile
     let acts = |one: &&Verdict| !matches!(one.meaning, Meaning::NoChange | Meaning::Opaque);
     let unsure = |verdict: &Verdict| {
         let reason = format!(
-            "Flux writes the class first, waits until Cluster API has reconciled it, and so never comes to {}, which it names: \
-             unless another Kustomization brings that before, Cluster API gets stuck and nothing happens; else: {}",
+            "Flux writes the class first and waits until Cluster API has reconciled it, so it never writes {}, which the class names: \
+             unless another Kustomization has written that before, Cluster API gets stuck and nothing happens; otherwise: {}",
             new.join(" and "),
             verdict.meaning.words()
         );
@@ -201,7 +203,7 @@ fn is_by_flux(before: &Side) -> bool {
     !claims.is_empty() && claims.iter().all(|claim| claim.by.is_flux())
 }
 
-/// The class as it is written, with the templates that were there.
+/// Keeps the class as written, and resets the templates to their earlier state.
 fn without_templates(side: Side, before: &Side) -> Side {
     let there = |one: Value| {
         let old = before.class.objects.iter().find(|old| name_of(old) == name_of(&one)).cloned();

@@ -1,4 +1,4 @@
-//! How a Cluster is written over what is there, and by whom.
+//! How and by whom a Cluster is written over the live one.
 
 use serde_json::{Value, json};
 
@@ -17,14 +17,14 @@ use k8s_schema::value::{get, list, remove, set, text};
 
 const ANNOTATIONS: [&str; 2] = ["metadata", "annotations"];
 
-/// How a Cluster is written over what is there.
+/// How a Cluster is written over the live one.
 pub(super) struct Overwrite {
-    /// What was applied before.
+    /// The manifest applied before.
     pub written: Value,
-    /// What others set of it.
+    /// Fields of the Cluster that others set.
     pub others: Value,
     pub writing: Writing,
-    /// What is not known of that.
+    /// What is unknown about this.
     pub doubts: Vec<Opaque>,
     pub note: Option<String>,
 }
@@ -34,7 +34,7 @@ pub(super) fn overwrite(before: &Side, after: &Side) -> Overwrite {
     let whole = Overwrite { written, others, writing, doubts: Vec::new(), note: None };
     match (&before.applied, &after.applied) {
         (Applied::File, _) => whole,
-        // Who edits an export writes it as a whole.
+        // Whoever edits an export writes it as a whole.
         (_, Applied::Known(_) | Applied::Unknown) => Overwrite { writing: Writing::Replace, ..whole },
         (Applied::Known(claims), Applied::File) => match claims.first() {
             Some(claim) => Overwrite {
@@ -54,13 +54,13 @@ pub(super) fn overwrite(before: &Side, after: &Side) -> Overwrite {
                 .into_iter()
                 .map(|part| Opaque { role: part.own(), reason: reason.to_owned() })
                 .collect();
-            // References and hooks are the controller's, whoever wrote the rest.
+            // References and hooks belong to the controller, whoever wrote the rest.
             let mut written = before.cluster.clone();
             for reference in ["controlPlaneRef", "infrastructureRef", "controlPlaneEndpoint"] {
                 remove(&mut written, &["spec", reference]);
             }
             remove(&mut written, &["metadata", "annotations", cluster_update::PENDING_HOOKS]);
-            // An empty map would count as one that was applied, and take away the controller's annotations.
+            // An empty map would count as applied, so the apply would remove the controller's annotations.
             if get(&written, &ANNOTATIONS).and_then(Value::as_object).is_some_and(serde_json::Map::is_empty) {
                 remove(&mut written, &ANNOTATIONS);
             }
@@ -76,7 +76,7 @@ fn writing_of(by: &Applier) -> Writing {
     }
 }
 
-/// The Cluster as one that applied it before leaves it.
+/// The Cluster after one of its earlier appliers applies the new one.
 pub(super) fn outcome(claim: &Claim, before: &Side, after: &Side) -> Value {
     let cluster = as_applied(&after.cluster, &before.cluster);
     match claim.by {
@@ -85,7 +85,7 @@ pub(super) fn outcome(claim: &Claim, before: &Side, after: &Side) -> Value {
     }
 }
 
-/// Said of who is taken to apply the Cluster, where the user did not say it; and of what that means for what others set.
+/// The note on the assumed applier and the effects of its apply; none if the user named it and there are no effects.
 fn taken(claim: &Claim, before: &Side, after: &Side) -> Option<String> {
     let by = &claim.by;
     let mut words = format!("applied by {}, {}", by.name(), by.manner());
@@ -102,7 +102,7 @@ fn taken(claim: &Claim, before: &Side, after: &Side) -> Option<String> {
         effects.push(format!("fields set by {} count as its own", claim.takes_over.join(" and ")));
     }
     if keeps_others(claim, before, after) {
-        let stays = "fields that others set (see `metadata.managedFields`) stay, although the new Cluster does not have them";
+        let stays = "fields that others set (see `metadata.managedFields`) stay, even if the new Cluster does not have them";
         effects.push(stays.to_owned());
     }
     let is_plain = effects.is_empty() && claim.by_user;
@@ -110,7 +110,8 @@ fn taken(claim: &Claim, before: &Side, after: &Side) -> Option<String> {
     (!is_plain).then(|| effects.join("; "))
 }
 
-/// Says of what is deleted because the new Cluster lacks it that only its applier takes it away.
+/// Adds a remark to deleted parts: they are deleted because their applier no longer has them, and stay if another applies
+/// the Cluster.
 pub(super) fn rests_on_applier(found: &[Verdict], before: &Side, after: &Side) -> Vec<Evidence> {
     let (Applied::Known(claims), Applied::File, true) = (&before.applied, &after.applied, after.written)
     else {
@@ -126,7 +127,7 @@ pub(super) fn rests_on_applier(found: &[Verdict], before: &Side, after: &Side) -
         pools.iter().any(|one| text(one, &["name"]) == pool.name)
     };
     let reason = format!(
-        "it belongs to {}, which is taken to apply the new Cluster, and that does not have it; if another applies \
+        "{} applied it, and is assumed to apply the new Cluster, which does not have it; if another manager applies \
          the Cluster, it stays",
         claim.by.name()
     );
@@ -135,7 +136,7 @@ pub(super) fn rests_on_applier(found: &[Verdict], before: &Side, after: &Side) -
     parts.map(|part| Evidence::remark(part.clone(), Rule::Applier, on).because(&reason)).collect()
 }
 
-/// Whether the topology keeps what others set and the new Cluster does not have.
+/// Reports whether the topology keeps fields that others set and the new Cluster lacks.
 fn keeps_others(claim: &Claim, before: &Side, after: &Side) -> bool {
     let mut alone = claim.clone();
     alone.others = Value::Null;
@@ -146,7 +147,7 @@ fn keeps_others(claim: &Claim, before: &Side, after: &Side) -> bool {
     gone != outcome(claim, before, after)
 }
 
-/// A file in git may leave the namespace to who applies it.
+/// Fills in the live namespace, which a file in git may leave to the deployment tool.
 pub(super) fn as_applied(cluster: &Value, live: &Value) -> Value {
     let mut cluster = cluster.clone();
     let namespace = text(live, &["metadata", "namespace"]);

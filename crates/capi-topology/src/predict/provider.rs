@@ -1,6 +1,6 @@
-//! What the webhooks of infrastructure providers let change in place.
+//! The fields that the webhooks of infrastructure providers allow to change in place.
 //!
-//! One file for each kind under `data/mutable/`; adding one is adding a file. `build.rs` lists them.
+//! Each kind has one file under `data/mutable/`; to add a kind, add a file. `build.rs` lists them.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -16,14 +16,14 @@ use k8s_schema::value::{group, list, path_matches, text};
 
 const FILES: &[&str] = include!(concat!(env!("OUT_DIR"), "/mutable.rs"));
 
-/// Whether a provider takes a change in place.
+/// Whether a provider accepts a change in place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Taken {
-    /// Its webhook lets the field change.
+    /// Its webhook allows the field to change.
     Yes,
-    /// Its webhook refuses.
+    /// Its webhook refuses the change.
     No,
-    /// It depends on more than the field, or the webhook is not known.
+    /// It depends on more than the field, or the webhook is unknown.
     Unknown,
 }
 
@@ -53,7 +53,7 @@ static KINDS: LazyLock<BTreeMap<(String, String), Rules>> = LazyLock::new(|| {
     FILES.iter().map(read).collect()
 });
 
-/// Whether a field below `spec` may change, and the source of the rule.
+/// Reports whether a field below `spec` may change, with the source of the rule.
 pub(super) fn takes(api_version: &str, kind: &str, path: &[String]) -> (Taken, Option<&'static str>) {
     let rules = KINDS.get(&(group(api_version).to_owned(), kind.to_owned()));
     let Some(rules) = rules else { return (Taken::Unknown, None) };
@@ -70,7 +70,8 @@ pub(super) fn takes(api_version: &str, kind: &str, path: &[String]) -> (Taken, O
     (taken, Some(&rules.source))
 }
 
-/// What a refusal of the infrastructure means for all else: Cluster API goes no further. Where the provider may refuse it, that is said.
+/// The effect on all other parts if the provider refuses the infrastructure: Cluster API stops there. If it only may
+/// refuse, a remark says so.
 ///
 /// Source: `core/reconcilers/topology/cluster/reconcile_state.go`, `reconcileState`.
 pub(super) fn evidence(verdicts: &[Verdict]) -> Vec<Evidence> {
@@ -91,7 +92,7 @@ pub(super) fn evidence(verdicts: &[Verdict]) -> Vec<Evidence> {
     others.map(|one| evidence(&one.subject)).collect()
 }
 
-/// Takes out of a change what Cluster API never comes to, because the provider refuses the infrastructure.
+/// Removes from a change what Cluster API never gets to because the provider refuses the infrastructure.
 pub(super) fn stop(change: &mut Change, verdicts: &[Verdict]) {
     if !refuses(verdicts) {
         return;
@@ -109,14 +110,14 @@ fn refuses(verdicts: &[Verdict]) -> bool {
     meaning(verdicts) == Some(&Meaning::Wedged)
 }
 
-/// What becomes of the infrastructure.
+/// The meaning for the infrastructure.
 fn meaning(verdicts: &[Verdict]) -> Option<&Meaning> {
     verdicts.iter().find(|one| one.subject == Part::Infrastructure).map(|one| &one.meaning)
 }
 
-const STOPS: &str = "Cluster API stops at the infrastructure, which it writes first: nothing of this happens";
+const STOPS: &str = "Cluster API writes the infrastructure first, and stops there: none of this happens";
 const PERHAPS_STOPS: &str =
-    "only if the provider takes the change of the infrastructure: else Cluster API stops there, before this";
+    "only if the provider accepts the change of the infrastructure: otherwise Cluster API stops there first";
 
 #[cfg(test)]
 mod tests {

@@ -1,8 +1,8 @@
-//! One pass of the topology controller over what runs: templates that change are rotated,
-//! objects are changed in place, what is gone from the topology is deleted.
+//! One pass of the topology controller over the running objects: it rotates changed templates, updates objects in place,
+//! and deletes what the topology no longer has.
 //!
-//! Source: `core/reconcilers/topology/cluster/reconcile_state.go`, and `structuredmerge` there: what is written is applied
-//! server-side, and a template is rotated where such an apply would change its specification.
+//! Source: `core/reconcilers/topology/cluster/reconcile_state.go`, and `structuredmerge` there: objects are written with
+//! server-side apply, and a template is rotated if such an apply would change its spec.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::take;
@@ -25,31 +25,31 @@ use crate::schemas::is_known;
 use crate::upgrade::tracker::Workers;
 use k8s_schema::value::{get, group, same, set, text};
 
-/// Where the controller brings what runs to what is desired.
+/// The Cluster API file that brings the running objects to the desired state.
 pub(super) const RECONCILE: &str = "core/reconcilers/topology/cluster/reconcile_state.go";
 
-/// What a pass did.
+/// The outcome of a pass.
 #[derive(Debug, Default)]
 pub(super) struct Pass {
-    /// Templates that were replaced by one of a new name.
+    /// Templates that were replaced by one with a new name.
     pub rotated: BTreeSet<Role>,
-    /// Why it stopped half-way.
+    /// Why the pass stopped early.
     pub faults: Vec<Refusal>,
     /// What cannot be known.
     pub opaque: Vec<Opaque>,
     /// Feature gates of the management cluster.
     gates: Gates,
-    /// What others set of objects that run.
+    /// Fields of running objects that others set.
     others: BTreeMap<Role, Value>,
 }
 
-/// What earlier passes found, and need not be looked at again.
+/// Results of earlier passes that need not be computed again.
 #[derive(Debug, Default)]
 pub(super) struct Settled {
-    /// Pools that a pass left as they were: what runs of each, and what is desired. Where both are the same again, nothing is to
-    /// be done again.
+    /// Pools that a pass left unchanged, with the running and the desired state of each. If both are the same again,
+    /// nothing is left to do.
     workers: BTreeMap<Pool, (Arc<Worker>, Arc<Worker>)>,
-    /// The template that was taken last: pools of one class mostly have the same.
+    /// The template that was accepted last: pools of one class mostly share it.
     taken: Value,
 }
 
@@ -64,7 +64,8 @@ impl Settled {
     }
 }
 
-/// Brings what runs to what is desired, in the controller's order; stops at a refusal. What others set of it stays.
+/// Brings the running objects to the desired state, in the controller's order; stops at a refusal. Fields that others set
+/// stay.
 pub(super) fn reconcile(
     running: &mut Desired,
     generated: &Generated,
@@ -87,8 +88,8 @@ fn infrastructure(running: &mut Desired, desired: &Desired, pass: &mut Pass) -> 
     write(&Role::Infrastructure, &mut running.infrastructure, &desired.infrastructure, pass)
 }
 
-/// What becomes of an object where its controller applies another; `previous` is what it applied before. Where that set all that
-/// there is, only what is empty is merged.
+/// The result of a controller applying `desired` to an object; `previous` is what it applied before. If it set all existing
+/// fields, only empty values need merging.
 pub(super) fn applied(running: &Value, previous: &Value, desired: &Value, others: Option<&Value>) -> Value {
     match others.filter(|others| others.is_object()) {
         Some(others) => server_side_apply(running, previous, others, desired),
@@ -124,7 +125,8 @@ fn take_filled(previous: &mut Value, filled: &Value, desired: &Value) {
     });
 }
 
-/// An object in the old version in which something loses all its entries: in that version nothing is known of what runs.
+/// The uncertainty about an object that changes its version while a field loses all its entries: the running object is
+/// unknown in the other version.
 fn emptied_in_old(role: &Role, running: &Value, desired: &Value) -> Option<Opaque> {
     let api_version = text(desired, &["apiVersion"]);
     if api_version == text(running, &["apiVersion"]) {
@@ -139,7 +141,7 @@ fn emptied_in_old(role: &Role, running: &Value, desired: &Value) -> Option<Opaqu
     Some(Opaque { role: role.clone(), reason })
 }
 
-/// Where something has entries and is to have none.
+/// Finds a field that has entries and loses all of them.
 fn emptied(running: &Value, desired: &Value) -> Option<String> {
     let has_entries = match running {
         Value::Object(fields) => !fields.is_empty(),
@@ -161,7 +163,7 @@ fn emptied(running: &Value, desired: &Value) -> Option<String> {
         .find_map(|(name, value)| Some(format!(".{name}{}", emptied(running.get(name)?, value)?)))
 }
 
-/// Writes one object in place.
+/// Updates one object in place.
 fn write(role: &Role, running: &mut Value, desired: &Value, pass: &mut Pass) -> bool {
     pass.opaque.extend(emptied_in_old(role, running, desired));
     let previous = set_before(running, desired);
@@ -190,7 +192,7 @@ fn control_plane(
 ) -> bool {
     let Generated { desired, tracker, .. } = generated;
     running.health_check.clone_from(&desired.health_check);
-    // What waits for its next version changes together with it.
+    // While the control plane waits for its next version, its other changes wait, too.
     if tracker.control_plane.pending {
         return true;
     }
@@ -216,8 +218,8 @@ fn control_plane(
     done
 }
 
-/// The controller writes labels, annotations and references of the Cluster; its topology stays
-/// as it was written, without what the controller defaults for itself.
+/// Updates labels, annotations and references of the Cluster. Its topology stays as written, without the defaults that the
+/// controller fills in for itself.
 fn cluster(running: &mut Desired, desired: &Desired) -> bool {
     let topology = get(&running.cluster, &["spec", "topology"]).cloned();
     running.cluster.clone_from(&desired.cluster);
@@ -227,9 +229,8 @@ fn cluster(running: &mut Desired, desired: &Desired) -> bool {
     true
 }
 
-/// Brings a template to what is desired; says whether it was rotated, or nothing where it is refused: it is written as a dry run
-/// before the two are compared. A change of metadata is made in place, and takes along a spec that differs only in what
-/// webhooks default.
+/// Brings a template to the desired state. Returns whether it was rotated; none if it is refused, because a dry run
+/// precedes the comparison. A metadata change is made in place, along with a spec that differs only in webhook defaults.
 ///
 /// Source: `reconcileReferencedTemplate`, and `dryRunSSAPatch` of `structuredmerge/dryrun.go`.
 fn template(
@@ -255,7 +256,7 @@ fn template(
         set(desired, &["metadata", "name"], json!(name));
         *current = desired.clone();
         pass.rotated.insert(role.clone());
-        // Nobody else set anything of the new one.
+        // No one else has set fields of the new template.
         pass.others.remove(role);
         return Some(true);
     }
@@ -291,8 +292,8 @@ struct Side<'a> {
 }
 
 impl Side<'_> {
-    /// Upstream stops at the first that is refused, and tries again with the workers in another order, as Go iterates over
-    /// maps: what is not refused is done sooner or later, creations before updates, and nothing is deleted.
+    /// Upstream stops at the first refused worker and retries in another order, because Go iterates over maps in random
+    /// order. So every worker that is not refused is handled eventually, creations before updates. Nothing is deleted.
     ///
     /// Source: `reconcileMachineDeployments` and `calculateMachineDeploymentDiff`; the same of machine pools.
     fn reconcile(
@@ -365,7 +366,7 @@ impl Side<'_> {
         let role = |object| Pool::new(self.kind, &next.name).role(object);
         let [own, bootstrap, infrastructure] =
             [PoolObject::Own, PoolObject::Bootstrap, PoolObject::Infrastructure].map(role);
-        // What a machine pool refers to is changed in place.
+        // Objects that a machine pool references are updated in place.
         if self.kind == PoolKind::MachinePool {
             return reference(&infrastructure, &mut current.infrastructure, &next.infrastructure, pass)
                 && reference(&bootstrap, &mut current.bootstrap, &next.bootstrap, pass)
@@ -404,10 +405,10 @@ impl Side<'_> {
     }
 }
 
-/// The refusal of a template of another kind.
+/// Creates the refusal of a template of another kind.
 type Mismatch = fn(&Value, &Value) -> Refusal;
 
-/// New templates of a worker that is not changed in the end are deleted.
+/// Deletes the new templates of a worker whose update failed.
 fn clean_up(updated: &mut Worker, before: &Worker, pool: &Pool, pass: &mut Pass) {
     let templates = [
         (PoolObject::Infrastructure, &mut updated.infrastructure, &before.infrastructure),
@@ -420,7 +421,7 @@ fn clean_up(updated: &mut Worker, before: &Worker, pool: &Pool, pass: &mut Pass)
     }
 }
 
-/// A worker as it is created.
+/// A worker right after its creation.
 pub(super) fn created(worker: &Worker) -> Worker {
     let applied = worker.object.clone();
     Worker { object: with_defaults(&applied, None), applied, ..worker.clone() }
@@ -435,7 +436,7 @@ fn write_worker(role: &Role, current: &mut Worker, next: &Worker, pass: &mut Pas
     true
 }
 
-/// Writes an object that a machine pool refers to: one of another kind cannot take its place.
+/// Updates an object that a machine pool references. An object of another kind cannot replace it.
 ///
 /// Source: `core/reconcilers/topology/cluster/reconcile_state.go`, `updateMachinePool` and `reconcileReferencedObject`.
 fn reference(role: &Role, running: &mut Value, desired: &Value, pass: &mut Pass) -> bool {
@@ -446,12 +447,12 @@ fn reference(role: &Role, running: &mut Value, desired: &Value, pass: &mut Pass)
     false
 }
 
-/// What an object is, whatever its version; the same kind of another API group is another kind.
+/// The group and kind of an object, without its version: the same kind in another API group is another kind.
 fn group_kind(object: &Value) -> (&str, &str) {
     (group(text(object, &["apiVersion"])), text(object, &["kind"]))
 }
 
-/// The refusal of infrastructure, or of a part of a machine pool, of another kind.
+/// Refuses to replace an infrastructure object, or an object of a machine pool, with one of another kind.
 ///
 /// Source: `internal/topology/check/compatibility.go`, `ObjectsAreCompatible`.
 fn incompatible(owner: PoolKind, running: &Value, desired: &Value) -> Refusal {
@@ -468,10 +469,11 @@ fn incompatible(owner: PoolKind, running: &Value, desired: &Value) -> Refusal {
     Refusal::controller(Stage::Apply, detail)
 }
 
-/// The refusal of a bootstrap template of another kind: the API server finds no object of that kind and this uid.
+/// Refuses to replace a bootstrap template with one of another kind: the API server finds no object of that kind with this
+/// uid.
 ///
-/// Source: `core/reconcilers/topology/cluster/reconcile_state.go`, `updateMachineDeployment` (which asks of bootstrap templates
-/// for the namespace alone), and `structuredmerge/serversidepatchhelper.go`, `NewServerSidePatchHelper`.
+/// Source: `core/reconcilers/topology/cluster/reconcile_state.go`, `updateMachineDeployment` (which checks only the
+/// namespace of bootstrap templates), and `structuredmerge/serversidepatchhelper.go`, `NewServerSidePatchHelper`.
 fn uid_mismatch(template: &Value) -> Refusal {
     let detail = format!(
         "error reconciling the Cluster topology: server side apply dry-run failed for {}: uid \

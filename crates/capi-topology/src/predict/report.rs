@@ -1,4 +1,4 @@
-//! Predictions as data that machines read, and in words.
+//! Predictions as machine-readable data, and in words.
 
 use serde_json::{Map, Value, json};
 
@@ -30,7 +30,7 @@ impl Meaning {
         }
     }
 
-    /// What it means, in words.
+    /// Describes the meaning in words.
     pub fn words(&self) -> String {
         match self {
             Self::NoChange => "no change".to_owned(),
@@ -54,22 +54,22 @@ impl Meaning {
     }
 }
 
-/// Fields that are named of one part; a rebase may touch hundreds.
+/// Maximum number of fields listed for one part; a rebase may touch hundreds.
 const FIELDS: usize = 8;
 
-/// Parts that are named as rolling at the same time; each of hundreds would name all others.
+/// Maximum number of parts listed as rolling at the same time; otherwise, each of hundreds would list all others.
 const TOGETHER: usize = 12;
 
-/// Which fields of a part are named.
+/// The fields that are listed for a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fields<'a> {
     /// Every field.
     All,
-    /// The first ones. Where there are more, these words say how to see them.
+    /// Only the first ones. If there are more, this text says how to see them.
     First(&'a str),
 }
 
-/// The verdicts line by line.
+/// Formats the verdicts, upgrade steps and notes line by line.
 pub fn lines(forecast: &Forecast, fields: Fields<'_>) -> Vec<String> {
     let width = forecast.verdicts.iter().map(|one| one.subject.in_words().chars().count()).max().unwrap_or(0);
     let mut lines = Vec::new();
@@ -151,11 +151,11 @@ fn rollout(machines: (i64, i64), surge: Option<(i64, i64)>, together: &[Part]) -
     words
 }
 
-/// A step of an upgrade in one line.
+/// Formats a step of an upgrade in one line.
 pub fn step_in_words(step: &UpgradeStep) -> String {
     let mut words = format!("control plane {}", step.control_plane);
     for (pool, version) in &step.pools {
-        // The kind is named where there is a pool of the other kind with this name.
+        // The kind is shown if a pool of the other kind has the same name.
         let is_alone = |other: &Pool| other.name != pool.name || other.kind == pool.kind;
         let is_told_apart = step.pools.keys().all(is_alone);
         let name = if is_told_apart { pool.name.clone() } else { Part::Pool(pool.clone()).in_words() };
@@ -164,7 +164,7 @@ pub fn step_in_words(step: &UpgradeStep) -> String {
     words
 }
 
-/// A forecast as one document.
+/// Converts a forecast to one document.
 pub fn document(forecast: &Forecast) -> Map<String, Value> {
     let mut out = Map::new();
     out.insert("faults".to_owned(), forecast.faults.iter().map(fault).collect());

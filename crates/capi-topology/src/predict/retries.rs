@@ -1,4 +1,4 @@
-//! What becomes of pools beside one that is refused.
+//! The effect of a refused pool on the other pools.
 
 use std::collections::BTreeSet;
 
@@ -7,13 +7,13 @@ use super::evidence::{Evidence, On, Rule};
 use super::verdict::Kind;
 use crate::role::Part;
 
-const RETRIED: &str = "Cluster API stops at a pool that is refused, and takes them in another order with each try: it comes to this \
-                                   one sooner or later, which may be seconds or hours";
+const RETRIED: &str = "Cluster API stops at a refused pool and tries the pools in another order each time: it reaches this \
+                                   one eventually, after seconds or hours";
 
-/// Says of pools that change, though another is refused, that this may take its time.
+/// Adds a remark to pools that change although another one is refused: their change may take a while.
 ///
-/// Source: `core/reconcilers/topology/cluster/reconcile_state.go`, `calculateMachineDeploymentDiff` (Go iterates over maps from
-/// another place each time, and failed reconciles wait longer and longer).
+/// Source: `core/reconcilers/topology/cluster/reconcile_state.go`, `calculateMachineDeploymentDiff` (Go starts map
+/// iteration at a random place each time, and failed reconciles are retried at growing intervals).
 pub(super) fn evidence(parts: &BTreeSet<Part>, change: &Change) -> Vec<Evidence> {
     if change.faults.is_empty() {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Whose machines are replaced by a change.
+//! The parts whose machines a change replaces.
 //!
 //! Source: `controlplane/kubeadm/pkg/filters.go` and `core/reconcilers/machinedeployment/mdutil`.
 
@@ -14,52 +14,52 @@ use crate::desired::state::{Desired, Worker};
 use crate::role::{Part, Pool, PoolKind};
 use k8s_schema::value::{get, group, present, same, text};
 
-/// Where a verdict comes from.
+/// The basis of a prediction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Basis {
-    /// Cluster API's own code decides so.
+    /// Cluster API's own code decides it.
     Upstream,
-    /// No code of Cluster API decides it ahead of time.
+    /// No code of Cluster API decides it in advance.
     Derived,
 }
 
 /// Whether machines are replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Replaced {
-    /// They stay.
+    /// The machines stay.
     No,
-    /// They are replaced.
+    /// The machines are replaced.
     Yes,
-    /// The provider decides, or a date that only the cluster knows.
+    /// It depends on the provider, or on a date that only the cluster knows.
     Unknown,
 }
 
-/// What happens to the machines of a control plane, machine deployment or machine pool.
+/// The effect on the machines of a control plane, machine deployment or machine pool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rollout {
-    /// The part whose machines they are.
+    /// The part that owns the machines.
     pub part: Part,
-    /// Where the verdict comes from.
+    /// The basis of the prediction.
     pub basis: Basis,
     /// Whether machines are replaced.
     pub replaced: Replaced,
-    /// The version of machines that are older than what was asked for before.
+    /// The version of machines that are older than the version desired before the change.
     pub from: Option<String>,
-    /// The number of machines there are.
+    /// The desired number of machines after the change.
     pub replicas: Option<i64>,
-    /// How many of them are replaced, at least and at most, where it is not all of them.
+    /// The minimum and maximum number of replaced machines, if not all are replaced.
     pub some: Option<(i64, i64)>,
     /// Cluster API's reasons.
     pub reasons: Vec<String>,
-    /// The number of machines more there may be, and how many less, while they are replaced.
+    /// How many extra machines may exist during the replacement, and how many may be unavailable.
     pub surge: Option<(i64, i64)>,
-    /// What else is to know.
+    /// An additional remark.
     pub note: Option<&'static str>,
 }
 
-/// The instants by which `rollout.after` is judged: now, and when the machines were made. Machines of which that is known
-/// report no date at which their certificates expire.
+/// The instants used to evaluate `rollout.after`: the current time, and the creation of the machines. If they are known,
+/// the machines are assumed to report no expiry date of their certificates.
 #[derive(Debug, Clone, Copy)]
 pub struct Instants<'a> {
     /// Now, as RFC 3339 in UTC.
@@ -69,7 +69,7 @@ pub struct Instants<'a> {
 }
 
 impl Instants<'_> {
-    /// Neither is known: a `rollout.after` that is new counts, whenever it is, and one that stands already does not.
+    /// Neither is known: a new `rollout.after` counts, whatever its date, and an unchanged one does not.
     pub const UNKNOWN: Self = Self { now: "", machines: "" };
 }
 
@@ -119,7 +119,7 @@ fn machine_kind(kind: &str) -> String {
     format!("{} is not up-to-date", kind.strip_suffix("Template").unwrap_or(kind))
 }
 
-/// Group, kind and name of the template of a control plane's machines, wherever its contract keeps them.
+/// Group, kind and name of a control plane's machine template, wherever the contract stores the reference.
 fn machine_reference(control_plane: &Value) -> (&str, &str, &str) {
     let path = Contract::in_use(control_plane).infrastructure_ref();
     let reference = get(control_plane, path).unwrap_or(&Value::Null);
@@ -130,7 +130,7 @@ fn machine_reference(control_plane: &Value) -> (&str, &str, &str) {
     (group_of, text(reference, &["kind"]), text(reference, &["name"]))
 }
 
-/// Whether `rollout.after` lies between the making of the machines and now.
+/// Reports whether `rollout.after` lies between the creation of the machines and now.
 fn is_due(old: &Value, new: &Value, instants: Instants<'_>) -> bool {
     let [before, after] = [old, new].map(|object| text(object, &["spec", "rollout", "after"]));
     if instants.now.is_empty() {
@@ -139,7 +139,7 @@ fn is_due(old: &Value, new: &Value, instants: Instants<'_>) -> bool {
     !after.is_empty() && after < instants.now && instants.machines < after
 }
 
-/// The reason in upstream's words, or with the instant where it is not known whether it has passed.
+/// The reason in upstream's words, or with the date if the current time is unknown.
 fn due_reason(kind: &str, new: &Value, instants: Instants<'_>) -> String {
     match instants.now {
         "" => format!("{kind} spec.rollout.after is {}", text(new, &["spec", "rollout", "after"])),
@@ -147,8 +147,8 @@ fn due_reason(kind: &str, new: &Value, instants: Instants<'_>) -> String {
     }
 }
 
-/// That machines may be replaced because their certificates expire: when they do is only known of the machines
-/// themselves. A window that does not grow finds nothing that it had not found already.
+/// The reason why machines may be replaced for expiring certificates. Only the machines themselves know the expiry dates. A
+/// window that does not grow matches no additional machines.
 ///
 /// Source: `util/collections/machine_filters.go`, `ShouldRolloutBefore`.
 fn expiring(old: &Value, new: &Value, instants: Instants<'_>) -> Option<String> {
@@ -177,8 +177,8 @@ fn control_plane(before: &Desired, after: &Desired, instants: Instants<'_>) -> R
     let mut outdated = Outdated { init: false, joined: false };
     if is_kubeadm {
         outdated = kubeadm::outdated(old, new);
-        // A single machine never joined, unless it took the place of another; and where one stays of several, those that
-        // joined go first.
+        // A single machine never joined, unless it replaced another. When several are scaled down to one, the machines that
+        // joined are removed first.
         let one = |object| get(object, Contract::REPLICAS).and_then(Value::as_i64) == Some(1);
         outdated.joined &= instants.now.is_empty() || !one(old) && !one(new);
         if outdated.init || outdated.joined {
@@ -217,7 +217,7 @@ fn control_plane(before: &Desired, after: &Desired, instants: Instants<'_>) -> R
     rollout
 }
 
-/// Only machines that were made before `rollout.after` are replaced, and not before it has come.
+/// Limits a rollout to machines created before `rollout.after`; it starts once that date has passed.
 ///
 /// Source: `util/collections/machine_filters.go`, `ShouldRolloutAfter`, and `core/reconcilers/machinedeployment/mdutil/util.go`,
 /// `MachineTemplateUpToDate` and `FindNewMachineSet`.
@@ -228,13 +228,13 @@ fn by_instant(rollout: &mut Rollout, there: i64, instants: Instants<'_>) {
     }
 }
 
-const OLDER: &str = "only what was made before that instant, and once it has come";
+const OLDER: &str = "only machines created before that time, and not before it has come";
 
-/// Only the machines that joined are replaced, or only the one that kubeadm init made. Whether that one still runs is not
-/// known: any rollout before, and any repair, put one that joined into its place.
+/// Limits a rollout to the machines that joined, or to the one that kubeadm init created. Whether the latter still runs is
+/// unknown: any earlier rollout or repair replaces it with one that joined.
 fn by_origin(rollout: &mut Rollout, there: i64, outdated: Outdated, instants: Instants<'_>) {
     let is_fresh = !instants.now.is_empty();
-    // What runs may say any number.
+    // A running object may state any number.
     let others = there.saturating_sub(1);
     let (some, note) = match (outdated.joined, is_fresh) {
         (true, true) => ((others, others), "only the joined machine"),
@@ -246,8 +246,8 @@ fn by_origin(rollout: &mut Rollout, there: i64, outdated: Outdated, instants: In
     rollout.note = Some(note);
 }
 
-const JOINED: &str = "only machines that joined: the one that kubeadm init made stays, where it still runs";
-const INIT: &str = "only the machine that kubeadm init made, where it still runs";
+const JOINED: &str = "only machines that joined: the one that kubeadm init created stays, if it still runs";
+const INIT: &str = "only the machine that kubeadm init created, if it still runs";
 
 fn deployment(part: Part, old: &Worker, new: &Worker, instants: Instants<'_>) -> Rollout {
     let mut rollout = Rollout::new(part, Basis::Upstream);
@@ -294,12 +294,13 @@ fn deployment(part: Part, old: &Worker, new: &Worker, instants: Instants<'_>) ->
 /// The note on a strategy that replaces nothing by itself.
 pub(super) const ON_DELETE: &str = "machines are replaced when they are deleted";
 
-/// Whether the machines of a deployment are replaced only when someone deletes them.
+/// Reports whether the machines of a deployment are replaced only once someone deletes them.
 pub(super) fn is_on_delete(deployment: &Value) -> bool {
     text(deployment, &["spec", "rollout", "strategy", "type"]) == "OnDelete"
 }
 
-/// Surge is rounded up, unavailable down; both zero means one unavailable, but never more than there are.
+/// Resolves surge (rounded up) and unavailable (rounded down). If both are zero, one machine may be unavailable.
+/// Unavailable never exceeds the replicas.
 ///
 /// Source: `core/reconcilers/machinedeployment/mdutil/util.go`, `ResolveFenceposts` and `MaxUnavailable`.
 pub(super) fn surge(deployment: &Value, replicas: i64) -> Option<(i64, i64)> {
@@ -341,7 +342,7 @@ fn pool(part: Part, old: &Worker, new: &Worker) -> Rollout {
     }
     rollout
 }
-/// With the gate `InPlaceUpdates` an extension is asked before machines are replaced.
+/// With the gate `InPlaceUpdates`, Cluster API asks an extension before it replaces machines.
 ///
 /// Source: `canUpdateMachine` of `controlplane/kubeadm/reconcilers/kubeadmcontrolplane/inplace_canupdatemachine.go`, and
 /// `core/reconcilers/machinedeployment/machinedeployment_rollout_rollingupdate.go`.
@@ -354,7 +355,7 @@ pub(super) fn in_place_updates(verdicts: &[Verdict]) -> Vec<Evidence> {
     replaced.map(|one| remark(one.subject.clone())).collect()
 }
 
-/// Of what rolls at the same time, that of which it is not known whether it does.
+/// Marks parts whose rollout is unknown among those that roll together.
 pub(super) fn not_together(verdicts: &[Verdict]) -> Vec<Evidence> {
     let unknown: BTreeSet<&Part> =
         verdicts.iter().filter(|one| one.meaning == Meaning::Opaque).map(|one| &one.subject).collect();

@@ -1,4 +1,4 @@
-//! Objects as they run: what the webhooks of Cluster API's own kinds fill in.
+//! Running objects, with the fields that the webhooks of Cluster API's own kinds fill in.
 //!
 //! Source: the `Default` functions of `core/webhooks/admission` and
 //! `controlplane/kubeadm/webhooks/admission`.
@@ -10,7 +10,7 @@ use crate::desired::contract::Contract;
 use crate::desired::instant;
 use k8s_schema::value::{get, present, set, text, version};
 
-/// The state that is judged: an object as it is stored, after its kind's defaulting webhook.
+/// The object in its stored form, after its kind's defaulting webhook. Comparisons and validation use this form.
 pub fn with_defaults(object: &Value, running: Option<&Value>) -> Value {
     let mut object = stored(object);
     match text(&object, &["kind"]) {
@@ -27,7 +27,7 @@ pub fn with_defaults(object: &Value, running: Option<&Value>) -> Value {
     object
 }
 
-/// An object as it is stored; what cannot be converted is refused where it is written.
+/// The object in its stored version. One that cannot be converted is refused when it is written.
 pub(super) fn stored(object: &Value) -> Value {
     let mut stored = convert::to_stored(object).unwrap_or_else(|_| object.clone());
     if text(object, &["kind"]) == "MachineDeployment" && version(text(object, &["apiVersion"])) == "v1beta1" {
@@ -51,7 +51,7 @@ fn control_plane(object: &mut Value) {
     set(object, &["spec", "rollout", "strategy", "type"], json!("RollingUpdate"));
     let surge = ["spec", "rollout", "strategy", "rollingUpdate", "maxSurge"];
     default(object, &surge, json!(1));
-    // The webhook reads the object into its type and writes all of it: also what the class' template says.
+    // The webhook decodes the object and writes all of it, including values from the class's template.
     if let Some(after) = present(object, Contract::ROLLOUT_AFTER).map(instant) {
         set(object, Contract::ROLLOUT_AFTER, after);
     }
@@ -64,7 +64,7 @@ fn machine_version(object: &mut Value) {
     }
 }
 
-/// A version with its `v`.
+/// Adds the `v` to a version that lacks it.
 fn prefixed(object: &mut Value, path: &[&str]) {
     let version = text(object, path);
     if !version.starts_with('v') {
@@ -88,7 +88,7 @@ fn deployment(object: &mut Value, running: Option<&Value>) {
     }
 }
 
-/// Whether controllers leave a Cluster, or an object of it, alone.
+/// Reports whether a Cluster or one of its objects is paused, so that controllers ignore it.
 ///
 /// Source: `util/annotations/helpers.go`, `IsPaused`.
 pub(crate) fn is_paused(object: &Value) -> bool {
@@ -96,7 +96,7 @@ pub(crate) fn is_paused(object: &Value) -> bool {
         || get(object, &["metadata", "annotations", "cluster.x-k8s.io/paused"]).is_some()
 }
 
-/// Whether a pool has a range that an autoscaler works in.
+/// Reports whether a pool has a size range for an autoscaler.
 pub(super) fn is_autoscaled(object: &Value) -> bool {
     bound(object, "min").is_some() && bound(object, "max").is_some()
 }
@@ -106,11 +106,11 @@ fn bound(object: &Value, end: &str) -> Option<i64> {
     text(object, &["metadata", "annotations", &key]).parse().ok()
 }
 
-/// What is written, with what webhooks filled in earlier: that belongs to no field manager, so no apply takes it away.
+/// Adds the values that webhooks filled in earlier: no field manager owns them, so no apply removes them.
 ///
 /// Source: `core/webhooks/admission/machinedeployment.go`, `Default` and `calculateMachineDeploymentReplicas`;
 /// `machinepool.go`, `calculateMachinePoolReplicas`. Other fields that they fill in have only one default, so keeping them
-/// and filling them in again is the same.
+/// and filling them in again have the same result.
 pub(super) fn with_filled(desired: &Value, running: &Value, applied: &Value) -> Value {
     let mut merged = desired.clone();
     let update = ["spec", "rollout", "strategy", "rollingUpdate"];
@@ -124,7 +124,7 @@ pub(super) fn with_filled(desired: &Value, running: &Value, applied: &Value) -> 
     merged
 }
 
-/// Replicas that nobody sets: within the autoscaler's range, or one.
+/// Sets replicas that were left open: within the autoscaler's range, or one.
 fn replicas(object: &mut Value, running: Option<&Value>) {
     if present(object, &["spec", "replicas"]).is_some() {
         return;

@@ -1,4 +1,4 @@
-//! A class that many Clusters share: it is read once, and judged once for all of them.
+//! A class that many Clusters share: it is read and validated once for all of them.
 
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
@@ -13,7 +13,7 @@ use crate::class::Catalog;
 use crate::import::ClassFiles;
 use crate::refusal::Refusal;
 
-/// A class with its templates. Copies share what was read of it, so use one for all Clusters of the class.
+/// A class with its templates. Copies share a cache, so use one for all Clusters of the class.
 #[derive(Debug, Clone, Default)]
 pub struct SharedClass(Arc<Shared>);
 
@@ -21,16 +21,16 @@ pub struct SharedClass(Arc<Shared>);
 struct Shared {
     files: ClassFiles,
     catalog: OnceLock<Catalog>,
-    /// What is refused where the class is written for the first time.
+    /// Cached refusals when the class is created.
     refused: Mutex<Vec<(Gates, Arc<[Refusal]>)>>,
-    /// The classes that were written over this one.
+    /// Cached results of writing other classes over this one.
     successors: Mutex<Vec<Successor>>,
 }
 
 /// A class that was written over another one.
 #[derive(Debug)]
 struct Successor {
-    /// The class. The memory stays reserved, so no other class can have its address.
+    /// The class. The weak pointer keeps its memory reserved, so no other class can have its address.
     class: Weak<Shared>,
     writing: Writing,
     gates: Gates,
@@ -52,18 +52,18 @@ impl Deref for SharedClass {
 }
 
 impl SharedClass {
-    /// What tells this class from all others that are there at the same time.
+    /// Identifies this class among all that exist at the same time.
     pub fn address(&self) -> usize {
         Arc::as_ptr(&self.0).addr()
     }
 
-    /// A catalog of the class and its templates alone.
+    /// A catalog that holds only the class and its templates.
     pub(super) fn catalog(&self, gates: Gates) -> Catalog {
         let read = || Catalog::new(self.objects.iter().cloned());
         self.0.catalog.get_or_init(read).clone().with_gates(gates)
     }
 
-    /// What is refused where the class is written and none of its name was there.
+    /// Lists what is refused when the class is created.
     pub(super) fn refused(&self, gates: Gates) -> Arc<[Refusal]> {
         let mut known = self.0.refused.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, refused)) = known.iter().find(|(of, _)| *of == gates) {
@@ -75,7 +75,7 @@ impl SharedClass {
         refused
     }
 
-    /// What comes of writing a class over this one; `clusters` are all that run.
+    /// Writes a class over this one; `clusters` are all running Clusters.
     pub(super) fn written(
         &self,
         after: &Self,
@@ -85,7 +85,7 @@ impl SharedClass {
     ) -> Arc<Written> {
         let catalog = self.catalog(gates);
         let write = |clusters: &[Value]| Arc::new(write_classes(&after.objects, &catalog, writing, clusters));
-        // The webhook asks the Clusters of a class: what depends on them is judged for each.
+        // The webhook checks the Clusters of a class. A result that depends on them is not cached.
         let objects = after.objects.iter();
         let mut replaced = objects.filter_map(|one| {
             let is_class = one.get("kind").and_then(Value::as_str) == Some("ClusterClass");

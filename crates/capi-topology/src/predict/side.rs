@@ -1,4 +1,4 @@
-//! What is compared: a Cluster with its class, before and after a change.
+//! The two sides of a comparison: a Cluster with its class, before and after a change.
 
 use serde_json::Value;
 
@@ -6,25 +6,25 @@ use super::observed::Observed;
 use super::shared::SharedClass;
 use crate::import::{Applied, Imported, Objects};
 
-/// A Cluster with its class, before or after a change: [`Side::new`] is one that is written as a file, and of which nothing
-/// is known to run.
+/// A Cluster with its class, before or after a change. [`Side::new`] creates one that is written as a file, with no known
+/// running objects.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Side {
     /// The Cluster.
     pub cluster: Value,
-    /// Its class, and the templates that the class names.
+    /// Its class, and the templates that the class references.
     pub class: SharedClass,
-    /// What is known of who wrote the Cluster.
+    /// What is known about who applied the Cluster.
     pub applied: Applied,
-    /// Whether the Cluster is written; else only its class is, and it stays as it is.
+    /// Whether the Cluster is written. If not, only its class is written, and the Cluster stays as it is.
     pub written: bool,
-    /// What is known of what runs.
+    /// What is known about the running objects.
     pub observed: Observed,
 }
 
 impl Side {
-    /// A Cluster that is written as a file.
+    /// Creates a side from a Cluster that is written as a file.
     pub fn new(cluster: Value, class: impl Into<SharedClass>) -> Self {
         Self {
             cluster,
@@ -35,7 +35,7 @@ impl Side {
         }
     }
 
-    /// A Cluster of files or of an export, with what the objects beside it say of it.
+    /// Creates a side from a Cluster in files or an export, with what the other objects there reveal about it.
     pub fn imported(cluster: &Imported, class: impl Into<SharedClass>, objects: &Objects) -> Self {
         Self {
             applied: cluster.applied.clone(),
@@ -44,19 +44,19 @@ impl Side {
         }
     }
 
-    /// The same Cluster, written by somebody else.
+    /// Returns the same Cluster, applied by someone else.
     #[must_use]
     pub fn with_applied(self, applied: Applied) -> Self {
         Self { applied, ..self }
     }
 
-    /// The same Cluster, with what is known of what runs.
+    /// Returns the same Cluster with these observations of running objects.
     #[must_use]
     pub fn with_observed(self, observed: Observed) -> Self {
         Self { observed, ..self }
     }
 
-    /// The same Cluster, which is written only if `written` is true.
+    /// Returns the same Cluster, which is written only if `written` is true.
     #[must_use]
     pub fn with_written(self, written: bool) -> Self {
         Self { written, ..self }

@@ -1,4 +1,4 @@
-//! The states that an upgrade goes through.
+//! The states of an upgrade.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use crate::desired::state::{Desired, Worker};
 use crate::role::{Part, Pool, PoolKind, Role};
 use k8s_schema::value::text;
 
-/// One state that an upgrade goes through.
+/// One state of an upgrade.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UpgradeStep {
@@ -27,7 +27,7 @@ impl UpgradeStep {
     }
 }
 
-/// The versions of a state, and what a pass rotated on the way to it.
+/// The versions of a state, with the templates rotated by the pass that led to it.
 pub(super) fn step(state: &Desired, rotated: &BTreeSet<Role>) -> UpgradeStep {
     let version = |worker: &Worker| text(&worker.object, &["spec", "template", "spec", "version"]).to_owned();
     UpgradeStep {

@@ -1,4 +1,4 @@
-//! Where an upgrade waits for what people do: annotations that hold pools back, machines that are replaced when they are deleted.
+//! Upgrades that wait for a person: annotations hold pools back, or machines are replaced only once someone deletes them.
 //!
 //! Source: `computeControlPlaneVersion`, `computeMachineDeploymentVersion` and `isMachineDeploymentDeferred` of
 //! `exp/topology/desiredstate/desired_state.go`; `IsMachineDeploymentUpgrading` of `internal/topology/check/upgrade.go`.
@@ -17,17 +17,17 @@ use crate::role::{Part, PoolKind};
 use crate::upgrade::tracker::concurrency;
 use k8s_schema::value::text;
 
-/// Where the rules stand.
+/// The Cluster API file that contains the rules.
 pub(super) const SOURCE: &str = "exp/topology/desiredstate/desired_state.go";
 
-/// How many times an upgrade gives a part another version: each time its machines are replaced.
+/// Counts how often an upgrade changes the version of a part: each time, its machines are replaced.
 pub(super) fn versions(before: &Desired, change: &Change, subject: &Part) -> usize {
     let first = step(before, &BTreeSet::new());
     let steps: Vec<&UpgradeStep> = std::iter::once(&first).chain(&change.steps).collect();
     steps.windows(2).filter(|pair| of_part(pair[0], subject) != of_part(pair[1], subject)).count()
 }
 
-/// What has to be done by hand before a part gets to its version, in words: old machines of pools deleted, or what is paused let go on.
+/// Describes the manual steps before a part reaches its version: deleting old machines of pools, or ending a pause.
 pub(super) fn by_hand(before: &Desired, change: &Change, subject: &Part) -> Vec<String> {
     let Some(running) = &change.running else { return Vec::new() };
     let mut found = Vec::new();
@@ -47,14 +47,15 @@ pub(super) fn by_hand(before: &Desired, change: &Change, subject: &Part) -> Vec<
     found
 }
 
-/// The pools whose old machines stay, for what is said of them, and before which a part does not get to its version; none where it
-/// does not wait.
+/// Names the pools that keep their old machines and thereby delay a part; none if it does not wait. `holds` selects such
+/// pools.
 ///
-/// Those hold up the control plane's next version, and with it all that comes after that version; and other pools where no more
-/// may be upgraded at a time (`computeControlPlaneVersion`, `UpgradeConcurrencyReached` of `exp/topology/scope/upgradetracker.go`).
+/// They block the control plane's next version and everything that follows it. Once the limit on concurrent upgrades is
+/// reached, they also block other pools (`computeControlPlaneVersion`, `UpgradeConcurrencyReached` of
+/// `exp/topology/scope/upgradetracker.go`).
 fn holding(before: &Desired, change: &Change, subject: &Part, holds: fn(&Value) -> bool) -> Option<String> {
     let running = change.running.as_ref()?;
-    // A pool that lags moves in the first step.
+    // A pool that lags changes its version in the first step.
     let first = step(before, &BTreeSet::new());
     let steps: Vec<&UpgradeStep> = std::iter::once(&first).chain(&change.steps).collect();
     let moves = |pair: &[&UpgradeStep]| of_part(pair[0], subject) != of_part(pair[1], subject);

@@ -1,8 +1,8 @@
-//! Templates that are edited in place: what Cluster API made of them stays as it is until the Cluster is reconciled again, so
-//! what runs may be older than what its class asks for.
+//! Templates that are edited in place. Cluster API does not regenerate their copies until it reconciles the Cluster again,
+//! so the running templates may be older than their class.
 //!
 //! Source: `core/reconcilers/topology/cluster/cluster_controller.go` (it watches Clusters, classes, machine deployments and
-//! machine pools, and no templates) and `structuredmerge/dryrun.go` there (fields that others set are not compared).
+//! machine pools, but no templates) and `structuredmerge/dryrun.go` there (fields of other managers are not compared).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,15 +23,15 @@ use crate::refusal::Opaque;
 use crate::role::{Part, Pool, PoolKind, PoolObject, Role};
 use k8s_schema::value::{get, name_of, present, same, set, text};
 
-/// A template that runs and is not what its class makes now.
+/// A running template that differs from what its class generates now.
 pub(super) struct Edited {
     role: Role,
     reason: String,
-    /// Whether the next reconcile replaces it, or only may do so.
+    /// Whether the next reconcile certainly replaces it; otherwise it may.
     sure: bool,
 }
 
-/// Puts templates that run in the place of computed ones that differ from them, where not all of a part is known anyway.
+/// Replaces computed templates with the running ones that differ from them. Skips parts that are completely known anyway.
 pub(super) fn adopt(running: &mut Desired, adopted: &mut Adopted, observed: &Observed) -> Vec<Edited> {
     let Adopted { known, others } = adopted;
     let mut edited = Vec::new();
@@ -71,7 +71,7 @@ fn compared(
     observed: &Observed,
     others: &mut BTreeMap<Role, Value>,
 ) -> Option<Edited> {
-    // The newest comes first: it is the one that is referred to, where that is not given.
+    // The newest comes first: if the referenced name is unknown, the newest one is in use.
     let there = observed.templates.iter().find(|one| {
         ["apiVersion", "kind"].iter().all(|field| text(one, &[field]) == text(model, &[field]))
             && text(one, &["metadata", "labels", DEPLOYMENT_NAME]) == pool
@@ -85,8 +85,8 @@ fn compared(
     let edited = |spec: Value, model: &mut Value| {
         set(model, &["spec"], spec);
         let reason = format!(
-            "{which} is not what the class and its templates make now: they were changed since, and the next reconcile of the Cluster, \
-             whatever causes it, follows that"
+            "{which} differs from what the class and its templates make now: they have changed since, and the next reconcile of the Cluster, \
+             whatever triggers it, applies that"
         );
         Some(Edited { role: role.clone(), reason, sure: true })
     };
@@ -113,13 +113,13 @@ fn compared(
     let who =
         if is_own(model) { "someone else added them" } else { "the provider or someone else added them" };
     let reason = format!(
-        "{which} has fields that the class and its templates do not make: where they were taken out there since, the next reconcile of \
-         the Cluster replaces machines, and where {who}, they stay; its managed fields would tell which"
+        "{which} has fields that the class and its templates do not set: if they were removed there since, the next reconcile of \
+         the Cluster replaces machines; if {who}, they stay; its managed fields would show which"
     );
     Some(Edited { role, reason, sure: false })
 }
 
-/// What runs, with the symbols for random characters that stand in what is wanted.
+/// The running value, with the wanted value's symbols for random characters.
 fn with_symbols(there: &Value, wanted: &Value) -> Value {
     match (there, wanted) {
         (Value::Object(there), Value::Object(wanted)) => {
@@ -142,7 +142,7 @@ fn is_symbolic(name: &str) -> bool {
     name.contains("#1") || name.contains("#2")
 }
 
-/// What is not known because of templates that run: nothing of a pool that the next reconcile rolls anyway.
+/// What is unknown because of running templates, except for parts that the next reconcile rolls anyway.
 pub(super) fn doubts(edited: &[Edited]) -> impl Iterator<Item = Opaque> {
     let rolls =
         move |one: &&Edited| edited.iter().any(|other| other.sure && other.role.part() == one.role.part());
@@ -150,7 +150,7 @@ pub(super) fn doubts(edited: &[Edited]) -> impl Iterator<Item = Opaque> {
     unsure.map(|one| Opaque { role: one.role.clone(), reason: one.reason.clone() })
 }
 
-/// What the class and its templates changed earlier.
+/// Remarks on templates that are outdated because of earlier edits.
 pub(super) fn evidence(edited: &[Edited]) -> Vec<Evidence> {
     let on = On::AllBut(&[Kind::Opaque, Kind::Create, Kind::Delete]);
     let mut parts: BTreeMap<Part, Evidence> = BTreeMap::new();
@@ -162,7 +162,7 @@ pub(super) fn evidence(edited: &[Edited]) -> Vec<Evidence> {
     parts.into_values().collect()
 }
 
-/// What is to know of templates that the change edits in place.
+/// Notes on templates that the change edits in place.
 pub(super) fn notes(before: &[Value], after: &[Value], change: &Change, verdicts: &[Verdict]) -> Vec<String> {
     let edited: Vec<&Value> = after.iter().filter(|one| is_edited(one, before)).collect();
     let is_template = |one: &&&Value| text(one, &["kind"]).ends_with("Template");
@@ -174,7 +174,7 @@ pub(super) fn notes(before: &[Value], after: &[Value], change: &Change, verdicts
         let (kind, name) = (text(one, &["kind"]), text(one, &["metadata", "name"]));
         if kind.ends_with("MachineTemplate") && !is_own(one) {
             notes.push(format!(
-                "{kind} {name} is edited in place: nearly all providers refuse that in a webhook, and nothing of it happens then (give the \
+                "{kind} {name} is edited in place: the webhooks of nearly all providers refuse that, and then nothing happens (give the \
                  template another name)"
             ));
         }
@@ -185,14 +185,15 @@ pub(super) fn notes(before: &[Value], after: &[Value], change: &Change, verdicts
     if only_templates && acts && change.objects.iter().all(is_same) {
         notes.push(
             "only templates change, and Cluster API does not watch them: all of this happens at the next reconcile of the Cluster, \
-             whatever causes it"
+             whatever triggers it"
                 .to_owned(),
         );
     }
     notes
 }
 
-/// Whether a class or template is changed that was there before. Of a live object, fields that a file leaves out may be filled in.
+/// Reports whether an existing class or template changes. For a live object, defaults of fields that the file omits do not
+/// count.
 pub(super) fn is_edited(object: &Value, before: &[Value]) -> bool {
     let Some(old) = before.iter().find(|one| name_of(one) == name_of(object)) else { return false };
     let [was, is] = [old, object].map(|one| without_empty(get(one, &["spec"]).unwrap_or(&Value::Null)));
@@ -202,7 +203,7 @@ pub(super) fn is_edited(object: &Value, before: &[Value]) -> bool {
     }
 }
 
-/// Of what is there, the part that is wanted, too. A name with symbols for random characters is taken for any.
+/// The part of the existing value that is also wanted. A name with symbols for random characters matches any name.
 fn part_of(wanted: &Value, there: &Value) -> Value {
     match (wanted, there) {
         (Value::Object(wanted), Value::Object(there)) => {
@@ -217,7 +218,7 @@ fn part_of(wanted: &Value, there: &Value) -> Value {
     }
 }
 
-/// Without empty maps and lists: the API server does not keep all of them.
+/// Removes nulls and empty maps and lists, because the API server does not keep all of them.
 fn without_empty(value: &Value) -> Value {
     let is_empty = |value: &Value| match value {
         Value::Null => true,

@@ -1,4 +1,4 @@
-//! Parts of which machines are not at their version yet: while there are any, the webhook refuses another version.
+//! Parts with machines that have not reached their version yet. While there are any, the webhook refuses another version.
 //!
 //! Source: `internal/topology/check/upgrade.go`, and `reconcileTopologyReconciledCondition` of
 //! `core/reconcilers/topology/cluster/status.go`, which names such parts in the message of the condition.
@@ -14,7 +14,8 @@ use crate::desired::state::{Desired, Worker};
 use crate::role::{Part, Pool, PoolKind};
 use k8s_schema::value::{list, text};
 
-/// Such parts, as far as something shows it: Machines, which the webhook asks, else what runs, else the live Cluster.
+/// Finds such parts in the best source available: the Machines, which the webhook checks, then the running objects, then
+/// the live Cluster's condition.
 pub(super) fn parts(running: &Desired, observed: &Observed) -> BTreeSet<Part> {
     let mut parts = BTreeSet::new();
     let upgrading = Upgrading::by(observed);
@@ -58,19 +59,19 @@ fn is_late(
     }
 }
 
-/// Whether a Machine is of another version than its deployment asks for, or its kubelet is.
+/// Reports whether a Machine or its kubelet has another version than its deployment asks for.
 fn lags(machine: &Value, wanted: &str) -> bool {
     let kubelet = text(machine, &["status", "nodeInfo", "kubeletVersion"]);
     text(machine, &["spec", "version"]) != wanted || !kubelet.is_empty() && kubelet != wanted
 }
 
-/// What the live Cluster says of parts that are on the way to another version.
+/// Parts that the live Cluster reports as changing their version.
 struct Upgrading<'a> {
-    /// Kinds, and the names that stand after them.
+    /// Kinds, with the names that follow them.
     parts: Vec<(&'a str, Vec<&'a str>)>,
 }
 
-/// What stands after the names of such parts in the message.
+/// The texts that follow the names of such parts in the message.
 const MARKS: [&str; 3] = [" upgrading to version ", " pending upgrade to version ", " upgrade to version "];
 
 impl<'a> Upgrading<'a> {
@@ -89,7 +90,8 @@ impl<'a> Upgrading<'a> {
         self.parts.iter().any(|one| one.0 == kind)
     }
 
-    /// Whether a pool is named: by the name of its object, or by the part of that which is not random.
+    /// Reports whether a pool is named, by the name of its object or, if that is unknown, by the name without its random
+    /// suffix.
     fn names(&self, kind: PoolKind, name: Option<&str>, prefix: &str) -> bool {
         let is_it = |one: &&str| name.map_or_else(|| observed::is_named(one, prefix), |name| name == *one);
         let of_kind =

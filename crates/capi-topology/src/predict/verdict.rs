@@ -1,9 +1,9 @@
-//! What a change means for a part of a cluster, in one word, with the fields that cause it and the rule behind it.
+//! The meaning of a change for a part of a cluster, with the fields that cause it and the source of the rule.
 
 use super::field::Field;
 use crate::role::Part;
 
-/// What a change means.
+/// The meaning of a change.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Meaning {
     /// Nothing changes.
@@ -14,50 +14,50 @@ pub enum Meaning {
     InPlace,
     /// The number of machines changes.
     Scale {
-        /// Before.
+        /// Replicas before the change.
         from: i64,
-        /// After.
+        /// Replicas after the change.
         to: i64,
     },
     /// Machines are replaced.
     Rollout {
-        /// How many at most.
+        /// The maximum number of replaced machines.
         machines: i64,
-        /// How many at least.
+        /// The minimum number of replaced machines.
         least: i64,
-        /// How many more there may be meanwhile, and how many less.
+        /// How many extra machines may exist meanwhile, and how many may be unavailable.
         surge: Option<(i64, i64)>,
-        /// What rolls at the same time.
+        /// Other parts that roll at the same time.
         together_with: Vec<Part>,
-        /// Only when they are deleted.
+        /// Whether machines are replaced only once someone deletes them.
         on_delete: bool,
     },
     /// Machines are replaced by ones of another Kubernetes version.
     Upgrade {
-        /// Before.
+        /// Version before the change.
         from: String,
-        /// After.
+        /// Version after the change.
         to: String,
-        /// How many times: once for each version on the way that it gets.
+        /// How often they are replaced: once for each version that the part takes on the way.
         times: usize,
-        /// Only when they are deleted.
+        /// Whether machines are replaced only once someone deletes them.
         on_delete: bool,
     },
-    /// It is created.
+    /// The part is created.
     Create,
-    /// It is deleted with its machines.
+    /// The part is deleted with its machines.
     Delete,
     /// The API server or a webhook refuses the change; nothing happens.
     Rejected,
-    /// The change is accepted, and the controller is stuck half-way.
+    /// The change is accepted, but the controller gets stuck halfway.
     Wedged,
-    /// The provider decides.
+    /// The provider decides what happens.
     ProviderDependent,
-    /// It cannot be known offline.
+    /// The outcome cannot be known offline.
     Opaque,
 }
 
-/// What a change means, without numbers. A later kind counts for more than an earlier one where several are found of one part.
+/// The meaning of a change, without numbers. If a part has several findings, the kind listed last wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "those of `Meaning`")]
 pub enum Kind {
@@ -76,7 +76,7 @@ pub enum Kind {
 }
 
 impl Meaning {
-    /// The same without numbers.
+    /// Returns the meaning without numbers.
     pub fn kind(&self) -> Kind {
         match self {
             Self::NoChange => Kind::NoChange,
@@ -99,20 +99,20 @@ impl Meaning {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Verdict {
-    /// The part; the Cluster for what concerns all of it.
+    /// The part; the Cluster for findings about the whole cluster.
     pub subject: Part,
     /// What the change means for it.
     pub meaning: Meaning,
     /// The fields that cause it.
     pub fields: Vec<Field>,
-    /// Reasons in words: Cluster API's own, refusals, or what is not known.
+    /// Reasons in words: Cluster API's own, refusals, or unknown facts.
     pub reasons: Vec<String>,
-    /// Where the rule is written.
+    /// The source of the rule.
     pub source: &'static str,
 }
 
 impl Verdict {
-    /// A verdict without fields, reasons and source.
+    /// Creates a verdict without fields, reasons or source.
     pub fn new(subject: Part, meaning: Meaning) -> Self {
         Self { subject, meaning, fields: Vec::new(), reasons: Vec::new(), source: "" }
     }

@@ -1,4 +1,4 @@
-//! Pools that an annotation holds back, and the control plane that never gets to its version because of them.
+//! Pools that an annotation holds back, and a control plane that never reaches its version because of them.
 //!
 //! Source: `computeControlPlaneVersion`, `computeMachineDeploymentVersion` and `isMachineDeploymentDeferred` of
 //! `exp/topology/desiredstate/desired_state.go`.
@@ -11,17 +11,17 @@ use crate::role::{Part, Pool, PoolKind};
 use crate::upgrade::tracker::{Tracker, Workers};
 use k8s_schema::value::text;
 
-/// What an upgrade does not get through.
+/// The parts that keep an upgrade from finishing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Waits {
-    /// Why pools are not brought to what is wanted.
+    /// Why pools do not reach the desired state.
     pub pools: BTreeMap<Pool, String>,
-    /// Why the control plane never gets to its version.
+    /// Why the control plane never reaches its version.
     pub control_plane: Option<String>,
 }
 
-/// What still waits where nothing changes any more.
+/// Finds the parts that still wait once nothing changes any more.
 pub(super) fn waits(running: &Desired, tracker: &Tracker) -> Waits {
     let wanted = text(&running.cluster, &["spec", "topology", "version"]);
     let reached = text(&running.control_plane, Contract::VERSION);
@@ -34,8 +34,8 @@ pub(super) fn waits(running: &Desired, tracker: &Tracker) -> Waits {
             let pool = Pool::new(kind, name);
             let version = version_of(running, &pool);
             let detail = format!(
-                "it is held back by {by}: it stays at {version}, and nothing else of it changes, its health \
-                 check apart; without the annotation it is upgraded, and its machines are replaced"
+                "{by} holds it back: it stays at {version}, and nothing else changes except its health \
+                 check; without the annotation it is upgraded, and its machines are replaced"
             );
             held.push(format!("{}, which is held back by {by}", Part::Pool(pool.clone()).in_words()));
             waits.pools.insert(pool, detail);
@@ -54,9 +54,9 @@ pub(super) fn waits(running: &Desired, tracker: &Tracker) -> Waits {
     waits
 }
 
-/// Why the condition `TopologyReconciled` is not True during an upgrade, or while one is held back.
+/// The reason why the condition `TopologyReconciled` is not True during an upgrade, or while one is held back.
 ///
-/// Machines that are still replaced count as replaced: that comes to an end by itself.
+/// Machines that are still being replaced count as replaced, because that finishes by itself.
 ///
 /// Source: `core/reconcilers/topology/cluster/status.go`.
 pub(super) fn held(tracker: &Tracker) -> Option<&'static str> {
@@ -83,7 +83,7 @@ pub(super) fn held(tracker: &Tracker) -> Option<&'static str> {
     })
 }
 
-/// Pools that wait because the control plane is stuck.
+/// Pools that wait because the control plane is stuck, with the reasons.
 fn behind(
     kind: PoolKind,
     tracker: &Workers,

@@ -3,10 +3,10 @@
 /// How a Cluster is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Writing {
-    /// Server-side apply with one field manager, as `GitOps` engines do: defaulted values stay.
+    /// Server-side apply with one field manager, as `GitOps` engines do: defaulted fields stay.
     Apply,
-    /// Client-side apply: a merge patch, in which lists are one value.
+    /// Client-side apply: a merge patch, which treats a list as a single value.
     Merge,
-    /// As a whole: what is not written is gone.
+    /// Replacement of the whole object: fields that the manifest omits are removed.
     Replace,
 }

@@ -1,4 +1,4 @@
-//! Upgrades of Kubernetes: which versions, in which steps.
+//! Kubernetes upgrades: their versions and steps.
 
 pub(crate) mod plan;
 pub(crate) mod tracker;

@@ -1,4 +1,4 @@
-//! The upgrade plan: the versions that control plane and workers go through.
+//! The upgrade plan: the versions that the control plane and the workers go through.
 //!
 //! Source: `exp/topology/desiredstate/upgrade_plan.go`.
 
@@ -7,20 +7,20 @@ use std::collections::BTreeMap;
 
 use super::version::{Order, Version};
 
-/// How many minors workers may lag behind before they have to follow.
+/// Maximum number of minor versions that workers may lag behind.
 const SKEW: u64 = 3;
 
 /// The versions of an upgrade, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Plan {
-    /// Of the control plane.
+    /// Versions of the control plane.
     pub control_plane: Vec<String>,
-    /// Of the workers.
+    /// Versions of the workers.
     pub workers: Vec<String>,
 }
 
-/// Where an upgrade begins and ends.
+/// The start and the end of an upgrade.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Span<'a> {
     /// The version that the topology asks for.
@@ -31,7 +31,7 @@ pub(crate) struct Span<'a> {
     pub workers: Option<&'a str>,
 }
 
-/// Plans an upgrade; `versions` are those of the class, if it lists any.
+/// Plans an upgrade; `versions` are those that the class lists, if any.
 pub(crate) fn plan(span: Span<'_>, versions: &[String]) -> Result<Plan, String> {
     let desired = read(span.desired)?;
     let control_plane = read(span.control_plane)?;
@@ -71,7 +71,7 @@ fn one_minor(span: Span<'_>, desired: &Version, control_plane: &Version) -> Resu
     Ok(vec![span.desired.to_owned()])
 }
 
-/// The last version of every minor on the way.
+/// Selects the last version of every minor version on the way.
 fn from_class(
     versions: &[String],
     desired: &Version,
@@ -112,7 +112,7 @@ fn from_class(
     Ok(steps)
 }
 
-/// Checks the control plane's steps; gives the version of each minor.
+/// Checks the control plane's steps, and returns the version of each minor.
 fn check_control_plane(
     span: Span<'_>,
     steps: &[String],

@@ -1,4 +1,4 @@
-//! How far an upgrade is: which version each part gets in one pass of the controller.
+//! The progress of an upgrade: the version that each part gets in one pass of the controller.
 //!
 //! Source: `exp/topology/scope/upgradetracker.go` and the version functions of
 //! `exp/topology/desiredstate/desired_state.go`.
@@ -14,14 +14,14 @@ use crate::desired::state::{Desired, Worker};
 use crate::role::PoolKind;
 use k8s_schema::value::{get, list, map, present, text};
 
-/// What decides the versions of a pass.
+/// The input of the version decisions in a pass.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Running<'a> {
     /// The Cluster as admitted.
     pub cluster: &'a Value,
     /// Its class.
     pub class: &'a Value,
-    /// What runs already; none for a cluster that does not exist yet.
+    /// The running objects; none for a cluster that does not exist yet.
     pub current: Option<&'a Desired>,
 }
 
@@ -36,51 +36,48 @@ impl<'a> Running<'a> {
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub(crate) struct Tracker {
-    /// What is still to do, as planned at the start of the pass.
+    /// The remaining plan at the start of the pass.
     pub plan: Plan,
-    /// The control plane.
     pub control_plane: ControlPlane,
-    /// Machine deployments.
     pub deployments: Workers,
-    /// Machine pools.
     pub pools: Workers,
 }
 
-/// The control plane's part.
+/// The upgrade state of the control plane.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub(crate) struct ControlPlane {
-    /// It is not at the desired version, and does not start towards it.
+    /// It is not at the desired version, and does not move towards it in this pass.
     pub pending: bool,
-    /// Workers have to follow first.
+    /// Workers have to catch up first.
     pub waiting_for_workers: bool,
     /// It is being created.
     pub provisioning: bool,
-    /// Its machines are not at its version yet.
+    /// Its machines have not reached its version yet.
     pub upgrading: bool,
     /// It gets its next version in this pass.
     pub starting: bool,
 }
 
-/// The part of machine deployments or machine pools, by topology name.
+/// The upgrade state of machine deployments or machine pools, by topology name.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub(crate) struct Workers {
     /// Those that get their next version in this pass.
     pub upgrading: BTreeSet<String>,
-    /// Those that wait; nothing of them is touched.
+    /// Those that wait and stay unchanged.
     pub pending: BTreeSet<String>,
-    /// Those that are held back by an annotation, and by which, in words.
+    /// Those that an annotation holds back, with a description of it.
     pub deferred: BTreeMap<String, String>,
     /// Those that are not created yet.
     pub pending_create: BTreeSet<String>,
     planned: bool,
-    /// The first so far with the annotation that holds back all after it.
+    /// The first one so far with the annotation that holds back all that follow.
     holder: Option<String>,
 }
 
 impl ControlPlane {
-    /// Nothing goes on, and nothing is about to.
+    /// Reports whether no change is in progress or about to start.
     pub(crate) fn is_stable(&self) -> bool {
         !(self.provisioning || self.upgrading || self.starting || self.pending)
     }
@@ -92,7 +89,7 @@ impl ControlPlane {
 }
 
 impl Tracker {
-    /// Plans what is to do from what runs.
+    /// Plans the upgrade from the running objects.
     pub(crate) fn plan(running: Running<'_>) -> Result<Self, String> {
         let Some(current) = running.current else { return Ok(Self::default()) };
         let control_plane = text(&current.control_plane, Contract::VERSION);
@@ -126,7 +123,7 @@ impl Tracker {
         }
     }
 
-    /// Whether an upgrade is planned or goes on.
+    /// Reports whether an upgrade is planned or in progress.
     pub(crate) fn is_upgrading(&self) -> bool {
         !self.plan.control_plane.is_empty() || self.deployments.planned || self.pools.planned
     }
@@ -162,7 +159,8 @@ impl Tracker {
         Ok(next.clone())
     }
 
-    /// The version that a machine deployment or machine pool gets in this pass; they are asked for in the order of the topology.
+    /// The version that a machine deployment or machine pool gets in this pass. Callers must ask in the order of the
+    /// topology.
     pub(crate) fn worker_version(
         &mut self,
         kind: PoolKind,
@@ -238,13 +236,13 @@ fn lowest_worker(current: &Desired, control_plane: &str) -> Result<Option<String
     Ok(lowest.map(|version| format!("v{version}")))
 }
 
-/// Whether a control plane is being created: it reports no version yet.
+/// Reports whether a control plane is being created: it has no version in its status yet.
 pub(crate) fn is_provisioning(control_plane: &Value) -> bool {
     list(control_plane, &["status", "versions"]).is_empty()
         && text(control_plane, &["status", "version"]).is_empty()
 }
 
-/// Whether machines of a control plane are not at its version yet.
+/// Reports whether machines of a control plane have not reached its version yet.
 pub(crate) fn is_upgrading(control_plane: &Value) -> bool {
     let Some(wanted) = Version::tolerant(text(control_plane, Contract::VERSION)) else {
         return false;
@@ -257,7 +255,7 @@ pub(crate) fn is_upgrading(control_plane: &Value) -> bool {
     versions.iter().any(|one| lags(text(one, &["version"])))
 }
 
-/// The annotation that holds a worker back, in words.
+/// Describes the annotation that holds a worker back, if any.
 pub(crate) fn deferred_by(kind: PoolKind, topology: &Value, worker: &Value) -> Option<String> {
     let own = text(worker, &["name"]);
     let mut before =
@@ -266,7 +264,7 @@ pub(crate) fn deferred_by(kind: PoolKind, topology: &Value, worker: &Value) -> O
     held_by(worker, holder.map(|one| text(one, &["name"])))
 }
 
-/// The same where it is known who holds back all after it.
+/// Like [`deferred_by`], for a known holder, which holds back all workers that follow it.
 fn held_by(worker: &Value, holder: Option<&str>) -> Option<String> {
     match [DEFER, HOLD].into_iter().find(|one| is_annotated(worker, one)) {
         Some(own) => Some(format!("its annotation {own}")),
@@ -278,7 +276,7 @@ fn is_annotated(worker: &Value, annotation: &str) -> bool {
     map(worker, &["metadata", "annotations"]).is_some_and(|all| all.contains_key(annotation))
 }
 
-/// How many machine deployments, and how many machine pools, upgrade at a time.
+/// The maximum number of machine deployments, and of machine pools, that upgrade at a time.
 pub(crate) fn concurrency(cluster: &Value) -> usize {
     let annotation = "topology.cluster.x-k8s.io/upgrade-concurrency";
     present(cluster, &["metadata", "annotations"])

@@ -8,11 +8,8 @@ use std::fmt;
 /// A version: three numbers, a pre-release and build identifiers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Version {
-    /// Major.
     pub major: u64,
-    /// Minor.
     pub minor: u64,
-    /// Patch.
     pub patch: u64,
     pre: Vec<Identifier>,
     build: Vec<String>,
@@ -24,17 +21,17 @@ enum Identifier {
     Text(String),
 }
 
-/// How two versions stand to each other.
+/// The result of comparing two versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// As usual.
+    /// Their order is known.
     Known(Ordering),
-    /// Their builds differ, and nobody can say which is newer.
+    /// Their builds differ, so it is unknown which is newer.
     Unknown,
 }
 
 impl Version {
-    /// Reads a strict semantic version, without a `v`.
+    /// Parses a strict semantic version, without a `v`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (rest, build) = match text.split_once('+') {
             Some((rest, build)) => (rest, identifiers(build)?),
@@ -50,7 +47,7 @@ impl Version {
         parts.next().is_none().then_some(version)
     }
 
-    /// Reads a version as generously as upstream: with a `v`, or without a patch number.
+    /// Parses a version as leniently as upstream: with a `v`, or without a patch number.
     pub(crate) fn tolerant(text: &str) -> Option<Self> {
         let text = text.trim();
         let text = text.strip_prefix('v').unwrap_or(text);
@@ -104,13 +101,13 @@ impl Version {
         Order::Known(self.build.len().cmp(&other.build.len()))
     }
 
-    /// The same version without its pre-release.
+    /// The version without its pre-release.
     #[must_use]
     pub(crate) fn without_pre_release(&self) -> Self {
         Self { pre: Vec::new(), ..self.clone() }
     }
 
-    /// The first version that is two minors on.
+    /// The first version that is two minor versions ahead.
     #[must_use]
     pub(crate) fn ceiling(&self) -> Self {
         Self {
@@ -122,7 +119,7 @@ impl Version {
         }
     }
 
-    /// Whether this is newer, or may be: upstream's comparison gives 1 or 2.
+    /// Reports whether this version is newer, or may be: upstream's comparison returns 1 or 2.
     pub(crate) fn exceeds(&self, other: &Self) -> bool {
         matches!(self.compare_builds(other), Order::Unknown | Order::Known(Ordering::Greater))
     }

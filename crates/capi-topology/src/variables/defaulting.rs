@@ -1,5 +1,4 @@
-//! Variable defaulting: first the defaults of the class, so that everything after sees the
-//! values that the live Cluster would carry.
+//! Variable defaulting. It comes first, so that all later steps see the values that the live Cluster would have.
 //!
 //! Source: `internal/topology/variables/cluster_variable_defaulting.go` and the structural
 //! defaulting of apiextensions-apiserver.
@@ -13,7 +12,7 @@ use crate::refusal::FieldError;
 use k8s_schema::value::compact;
 use k8s_schema::{fill, replace_null};
 
-/// What is said of a variable that the class does not have.
+/// The message for a variable that the class does not define.
 pub(crate) const NOT_DEFINED: &str = "variable is not defined";
 
 /// Whether a list of variables may gain entries.
@@ -21,11 +20,11 @@ pub(crate) const NOT_DEFINED: &str = "variable is not defined";
 pub enum Scope {
     /// `spec.topology.variables`: missing variables with a default are added.
     Cluster,
-    /// Overrides of a control plane or of workers: only what is given is completed.
+    /// Overrides of a control plane or of workers: only given values are completed.
     Override,
 }
 
-/// Defaults a list of variables: given ones keep their order, added ones follow by name.
+/// Fills in the defaults of a list of variables. Given variables keep their order; added ones follow, sorted by name.
 pub fn default_variables(
     values: &[Value],
     definitions: &[Definition],
@@ -37,8 +36,8 @@ pub fn default_variables(
     if errors.is_empty() { Ok(values) } else { Err(errors) }
 }
 
-/// The same in the list itself, which stays as it is where there are errors; with `open`, somebody else may define what
-/// is not among the definitions.
+/// Like [`default_variables`], but in place; leaves the list unchanged if there are errors. With `open`, variables missing from
+/// `definitions` may be defined elsewhere.
 pub(crate) fn default_in_place(
     values: &mut Vec<Value>,
     definitions: &[Definition],
@@ -71,7 +70,7 @@ pub(crate) fn default_in_place(
     for (variable, place) in values.iter_mut().zip(places) {
         let Some(definition) = place.and_then(|place| definitions.get(place)) else { continue };
         match variable.as_object_mut().map(|fields| (fields.len(), fields.get_mut("value"))) {
-            // It has a name and a value, and nothing else.
+            // It has a name and a value, but nothing else.
             Some((2, Some(value))) => complete(value, definition),
             Some((_, Some(value))) => *variable = completed(value.take(), definition),
             _ => *variable = completed(Value::Null, definition),
@@ -81,7 +80,7 @@ pub(crate) fn default_in_place(
     errors
 }
 
-/// A variable with its whole value.
+/// A variable with its completed value.
 fn completed(mut value: Value, definition: &Definition) -> Value {
     complete(&mut value, definition);
     let fields = [("name", Value::String(definition.name.clone())), ("value", value)];
@@ -94,8 +93,8 @@ fn complete(value: &mut Value, definition: &Definition) {
     as_go_floats(value);
 }
 
-/// Upstream reads values as Go's `float64`s and writes them again: whole numbers lose what a
-/// float cannot hold, and `2.0` becomes `2`.
+/// Rewrites numbers like upstream, which reads them as Go's `float64`: whole numbers lose the precision that a float cannot
+/// hold, and `2.0` becomes `2`.
 fn as_go_floats(value: &mut Value) {
     match value {
         Value::Number(number) => {
@@ -104,7 +103,7 @@ fn as_go_floats(value: &mut Value) {
             }
             let Some(float) = number.as_f64() else { return };
             let negative_zero = float == 0.0 && float.is_sign_negative();
-            // The least digits that tell the float apart, as they are read again.
+            // The shortest digits that identify the float, parsed again.
             let whole = (float.fract() == 0.0 && float.abs() < 1e21 && !negative_zero)
                 .then(|| float.to_string().parse::<i64>());
             *value = match whole {
@@ -127,7 +126,7 @@ pub(super) fn not_defined(variable: &Value, path: &str) -> FieldError {
     )
 }
 
-/// Errors for names that are there twice.
+/// Reports duplicate names.
 pub(super) fn unique(values: &[Value], path: &str) -> Vec<FieldError> {
     let mut sorted: Vec<&str> = values.iter().map(super::name).collect();
     sorted.sort_unstable();

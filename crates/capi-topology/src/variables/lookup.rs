@@ -1,13 +1,13 @@
-//! Paths into variables, as `valueFrom.variable` of a patch has them.
+//! Paths into variables, as used in `valueFrom.variable` of a patch.
 
 use serde_json::Value;
 
 use k8s_schema::value::get;
 
-/// The value at a path into variables: `name`, `name.field`, `name[0].field`.
+/// Looks up a path into variables: `name`, `name.field`, `name[0].field`.
 ///
 /// # Errors
-/// Cluster API's message where the path leads nowhere.
+/// Cluster API's message if the path does not exist.
 ///
 /// Source: `core/reconcilers/topology/cluster/patches/variables/value.go`.
 pub fn lookup<'v>(variables: impl Fn(&str) -> Option<&'v Value>, path: &str) -> Result<Value, String> {
@@ -19,7 +19,7 @@ pub fn lookup<'v>(variables: impl Fn(&str) -> Option<&'v Value>, path: &str) -> 
     value = item(value, first, path)?;
     for text in segments {
         let (key, at) = segment(text)?;
-        // The JSON library upstream finds items of lists by number, too.
+        // Upstream's JSON library also finds list items by number.
         let next = match value {
             Value::Array(items) => key.parse::<usize>().ok().and_then(|at| items.get(at)),
             other => get(other, &[key]),

@@ -1,4 +1,4 @@
-//! Variables of a Cluster: defaulted and validated as the Cluster's webhooks do.
+//! Defaulting and validation of a Cluster's variables, as in the Cluster's webhooks.
 //!
 //! ```
 //! use capi_topology::variables::{Scope, default_variables, definitions, validate_variables};
@@ -41,17 +41,17 @@ pub struct Definition {
     pub name: String,
     /// Whether every Cluster must have it.
     pub required: bool,
-    /// What its value must look like.
+    /// The schema of its value.
     pub schema: Schema,
     /// The CEL rules of the schema.
     pub rules: Rules,
-    /// Values that are valid.
+    /// Cache of values that are valid.
     pub(crate) kept: Memo<()>,
-    /// Why nothing is known of the values that it takes, where its schema is not followed.
+    /// Why its valid values are unknown, if its schema is not supported.
     pub opaque: Option<String>,
 }
 
-/// The variables of a class by name, as its status lists them.
+/// Reads the variables of a class, sorted by name, as its status lists them.
 pub fn definitions(class: &Value) -> Vec<Definition> {
     let mut read = Vec::new();
     for variable in k8s_schema::value::list(class, &["spec", "variables"]) {
@@ -74,12 +74,12 @@ pub fn definitions(class: &Value) -> Vec<Definition> {
     read
 }
 
-/// The name of a variable, as value or as definition.
+/// The name of a variable value or of a definition.
 pub fn name(variable: &Value) -> &str {
     k8s_schema::value::text(variable, &["name"])
 }
 
-/// The definition of a name.
+/// Finds a definition by name.
 pub fn find<'a>(definitions: &'a [Definition], name: &str) -> Option<&'a Definition> {
     definitions.get(position(definitions, name)?)
 }

@@ -1,5 +1,4 @@
-//! Variable validation, after defaulting: required variables, then each value by schema, by
-//! unknown fields and by rules.
+//! Variable validation, after defaulting: required variables, then the schema, unknown fields and rules of each value.
 //!
 //! Source: `internal/topology/variables/cluster_variable_validation.go`.
 
@@ -55,7 +54,7 @@ pub fn validate_variables(
     all
 }
 
-/// Validates one value, unless the same one was found to be valid before.
+/// Validates one value, unless it is cached as valid.
 fn validate_variable(
     value: &Value,
     old: Option<&Value>,
@@ -75,7 +74,7 @@ fn validate_variable(
     definition.kept.get(key.short(), judge).err().unwrap_or_default()
 }
 
-/// What is to be said of a value. Later steps run only when the earlier ones found nothing.
+/// Judges a value. Later steps run only if earlier ones found nothing.
 fn judge(value: &Value, old: Option<&Value>, definition: &Definition, field: &dyn fmt::Display) -> Judgement {
     if let Some(reason) = &definition.opaque {
         return Judgement::unknown(reason.clone());

@@ -1,5 +1,5 @@
-//! Random objects that one manager applies over one another, merged by the API server's own code: `tests/conformance/cmd/applies`
-//! writes them, and `STACKLOOM_TOPOLOGY_APPLIES` names its file. Without that, nothing is compared, and the test says so.
+//! Random objects that one manager applies repeatedly, merged by the API server's own code. `tests/conformance/cmd/applies`
+//! writes them, and `STACKLOOM_TOPOLOGY_APPLIES` names its file. Without the file, the test compares nothing and says so.
 
 use std::io::BufRead;
 
@@ -18,7 +18,7 @@ fn random_applies_conformance() {
     for line in std::io::BufReader::new(file).lines() {
         let case: Value = serde_json::from_str(&line.unwrap()).unwrap();
         all += 1;
-        // The API server reads metadata into its own type only after the merge.
+        // The API server converts metadata to its own type only after the merge.
         let mut expected = case["after"].clone();
         read_metadata(&mut expected);
         let after = server_side_apply(&case["live"], &case["previous"], &Value::Null, &case["applied"]);

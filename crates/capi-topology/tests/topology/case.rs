@@ -1,7 +1,7 @@
-//! Worked examples of Cluster API: reading them, from folders or archives.
+//! Reads worked examples of Cluster API from folders or archives.
 //!
-//! An archive is one text file that holds the files of a case: each begins with a line
-//! `-- path --` and ends where the next begins.
+//! An archive is a text file with all files of a case. Each file starts with a line `-- path --` and ends where the next one
+//! starts.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,7 +19,7 @@ pub(crate) struct Case {
     pub(crate) files: Files,
 }
 
-/// All cases under a folder, whether they lie there as folders or as archives.
+/// All cases under a folder, whether stored as folders or as archives.
 pub(crate) fn cases(root: &Path) -> Vec<Case> {
     let mut cases = Vec::new();
     for group in entries(root).into_iter().filter(|path| path.is_dir()) {
@@ -77,7 +77,7 @@ pub(crate) fn unpack(text: &str) -> Files {
     files
 }
 
-/// One archive of the files of a case: what it is, what goes in, what comes out.
+/// Packs the files of a case into an archive: its description first, then the input, then the expected output.
 pub(crate) fn pack(files: &Files) -> String {
     let mut text = String::new();
     let order = |path: &str| (path.starts_with("expected"), path.starts_with("input"));
@@ -93,7 +93,7 @@ pub(crate) fn pack(files: &Files) -> String {
 }
 
 impl Case {
-    /// The documents of a file; none where it is missing.
+    /// The documents of a file; none if the file is missing.
     pub(crate) fn documents(&self, path: &str) -> Option<Vec<Value>> {
         let text = self.files.get(path)?;
         let read = serde_yaml::Deserializer::from_str(text)

@@ -1,4 +1,4 @@
-//! What differs between an expected file and what came out.
+//! Compares an expected file with the actual output.
 
 use std::collections::BTreeSet;
 
@@ -34,7 +34,7 @@ pub(crate) fn compare(path: &str, expected: &Value, actual: &Value, differences:
     }
 }
 
-/// Removes what Cluster API says in its own words: nothing else has to say the same.
+/// Removes Cluster API's own wording, which need not match.
 fn drop_words(change: &mut Value) {
     for rollout in change["rollouts"].as_array_mut().into_iter().flatten() {
         if let Some(fields) = rollout.as_object_mut() {
@@ -46,7 +46,7 @@ fn drop_words(change: &mut Value) {
     }
 }
 
-/// The errors as what counts of them, in a fixed order.
+/// The relevant fields of errors, sorted.
 fn kinds(errors: &Value) -> Vec<String> {
     let word = |error: &Value, name: &str| error[name].as_str().unwrap_or("-").to_owned();
     let mut all: Vec<String> = errors

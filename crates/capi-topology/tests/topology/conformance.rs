@@ -1,7 +1,7 @@
-//! Classes and Clusters, computed by Cluster API's own code: `tests/conformance/cmd/topology` writes them, one JSON
-//! document per line. `STACKLOOM_TOPOLOGY_CONFORMANCE` names the file of random ones, `STACKLOOM_TOPOLOGY_CLASSES` that of
-//! files; `cmd/webhooks` beside it writes pairs of objects, which `STACKLOOM_TOPOLOGY_WEBHOOKS` names. Without them
-//! nothing is compared, and that is said.
+//! Compares classes and Clusters with the results of Cluster API's own code. `tests/conformance/cmd/topology` writes them as
+//! one JSON document per line. `STACKLOOM_TOPOLOGY_CONFORMANCE` names the file with random ones, and
+//! `STACKLOOM_TOPOLOGY_CLASSES` the one with classes from files. `cmd/webhooks` writes pairs of objects, whose file
+//! `STACKLOOM_TOPOLOGY_WEBHOOKS` names. Without these files, the tests compare nothing and say so.
 
 use std::io::BufRead;
 
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::compare::walk;
 use super::environment;
 
-/// An honest answer; too many of them would be none.
+/// Marks an unknown result. It is an honest answer, but too many of them would be useless.
 const UNKNOWN: &str = "  not known:";
 
 #[test]
@@ -96,7 +96,7 @@ fn random_objects_are_refused_as_cluster_apis_webhooks_refuse_them() {
     assert!(wrong.is_empty(), "{} of {all} pairs differ; the first:\n{shown}", wrong.len());
 }
 
-/// What the webhooks say here of an object that is written, each as who refuses, the field and the kind of error.
+/// The errors of our webhooks for an object. Each consists of the webhook, the field and the kind of error.
 fn refusals(pair: &Value) -> Vec<String> {
     let gates = Gates::parse(pair["gates"].as_str().unwrap()).unwrap();
     if let ("MachineDeployment" | "MachinePool", Some(_)) =
@@ -109,7 +109,7 @@ fn refusals(pair: &Value) -> Vec<String> {
     errors.iter().map(|one| format!("webhook-validate {} {}", one.field, one.kind.as_str())).collect()
 }
 
-/// What the program makes of the text of a file, from its YAML on.
+/// The differences for the text of a file, starting with its YAML.
 fn differences_of_file(case: &Value) -> Vec<String> {
     let mut objects = Objects::default();
     if let Err(unread) = objects.read("case", case["text"].as_str().unwrap()) {
@@ -138,10 +138,10 @@ fn differences(case: &Value) -> Vec<String> {
     compare(case, case["objects"].as_array().unwrap(), &case["cluster"], Vec::new())
 }
 
-/// Where it is not the same that is refused of desired objects when they are created. The API server looks at objects of Cluster
-/// API's own kinds, each for itself, and its own code has told what it refuses of them.
+/// The differences in the errors when desired objects are created. The API server checks each object of Cluster API's own
+/// kinds separately, and the case contains the errors of its own code.
 fn uncreated(case: &Value, desired: &Desired, gates: Gates) -> Vec<String> {
-    // Go prints a path that is none so.
+    // Go prints `<nil>` for an empty path.
     let word = |error: &Value, key: &str| error[key].as_str().unwrap_or_default().replace("<nil>", "");
     let told = case["created"].as_array().into_iter().flatten();
     let mut expected: Vec<String> =
@@ -172,7 +172,7 @@ fn compare(case: &Value, classes: &[Value], cluster: &Value, refused: Vec<Refusa
     }
     let mut outcome = json!({});
     let (mut opaque, mut differences) = (Vec::new(), Vec::new());
-    // Where runtime extensions have the last word, upstream judged the class alone.
+    // If runtime extensions decide the result, upstream has only judged the class.
     if faults.is_empty() && case["outcome"]["external"] != json!(true) {
         let catalog = Catalog::new(classes.iter().cloned()).with_gates(gates);
         let admitted = create::admit(cluster.clone(), &catalog);

@@ -1,5 +1,5 @@
-//! Hostile input ends, with an error or with "not known": limits are on steps and sizes, so no clock is asked. A case that
-//! does not end hangs the test; one that recurses too deep ends the process.
+//! Hostile input must end in an error or in "not known". The limits apply to steps and sizes, so no clock is involved. A
+//! case that does not end hangs the test; one that recurses too deeply crashes the process.
 
 use capi_topology::import::Objects;
 use capi_topology::predict::create;
@@ -126,7 +126,7 @@ fn judged(schema: &Value, value: Option<Value>) -> Vec<String> {
     faults.iter().map(ToString::to_string).chain(unknown).collect()
 }
 
-/// Values made here nest deeper than any file that is read; to copy and drop them takes more stack than a test has.
+/// These values nest more deeply than any file that can be read. Copying and dropping them takes more stack than a test has.
 #[test]
 fn schemas_a_thousand_levels_deep_are_refused() {
     let judge = || {
@@ -137,7 +137,7 @@ fn schemas_a_thousand_levels_deep_are_refused() {
     std::thread::Builder::new().stack_size(64 << 20).spawn(judge).unwrap().join().unwrap();
 }
 
-/// The class is refused with the limit; of the Cluster it is not said that its variable is not defined.
+/// The class is refused with the limit. The Cluster gets no error about an undefined variable.
 #[test]
 fn a_schema_deeper_than_is_followed_is_refused_with_the_limit_and_makes_values_unknown() {
     let limit = |one: &&String| one.contains("nests more than 64 levels deep");

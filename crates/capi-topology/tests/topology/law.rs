@@ -1,4 +1,4 @@
-//! The law of verdicts: a change of the inputs that alters what is desired is never "no change".
+//! The law of verdicts: a change of the inputs that alters the desired state is never "no change".
 
 use std::sync::LazyLock;
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::case::cases;
 
-/// Classes and Clusters of worked examples of which something is made.
+/// The classes and Clusters of worked examples that yield a desired state.
 static INPUTS: LazyLock<Vec<(String, Vec<Value>, Value)>> = LazyLock::new(|| {
     let input = |case: &super::case::Case| {
         let objects = case.documents("input/class.yaml")?;
@@ -26,7 +26,7 @@ fn settings() -> Settings {
     Settings::new("1.14").unwrap()
 }
 
-/// What is made of a new Cluster; none where anything refuses it.
+/// The desired state of a new Cluster; none if anything is refused.
 fn fresh(objects: &[Value], cluster: &Value) -> Option<Desired> {
     if !create::apply_classes(objects, &Catalog::default(), &[]).is_empty() {
         return None;
@@ -39,7 +39,7 @@ fn side(objects: &[Value], cluster: &Value) -> Side {
     Side::new(cluster.clone(), ClassFiles::new(objects.to_vec()))
 }
 
-/// Every place in a value that holds no list and no map, as a pointer.
+/// Collects JSON pointers to all scalars in a value.
 pub(super) fn leaves(value: &Value, at: &str, found: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {
@@ -58,7 +58,7 @@ pub(super) fn leaves(value: &Value, at: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Another value of the same kind, or none at all.
+/// Replaces a value with a different one, of the same type if possible.
 pub(super) fn altered(value: &mut Value, how: usize) {
     *value = match (&value, how % 3) {
         (Value::Bool(flag), _) => json!(!flag),
@@ -71,7 +71,7 @@ pub(super) fn altered(value: &mut Value, how: usize) {
     };
 }
 
-/// What is compared of an object: not its name, and not whose copy it is.
+/// The compared parts of an object: neither its name nor the template it was cloned from.
 fn shown(object: &Value) -> Value {
     let mut shown = json!({ "spec": object["spec"], "metadata": {} });
     for field in ["labels", "annotations"] {
@@ -81,7 +81,7 @@ fn shown(object: &Value) -> Value {
         }
         shown["metadata"][field] = entries;
     }
-    // References carry names with characters that are drawn.
+    // References contain names with random characters.
     for path in
         ["/spec/infrastructureRef", "/spec/controlPlaneRef", "/spec/machineTemplate/spec/infrastructureRef"]
             .into_iter()
@@ -94,7 +94,7 @@ fn shown(object: &Value) -> Value {
     shown
 }
 
-/// Parts of the cluster whose objects differ.
+/// The parts of the cluster whose objects differ.
 fn different(before: &Desired, after: &Desired) -> Vec<Role> {
     let (old, new) = (before.objects(), after.objects());
     let roles = old.keys().chain(new.keys().filter(|role| !old.contains_key(*role)));
@@ -105,7 +105,7 @@ fn different(before: &Desired, after: &Desired) -> Vec<Role> {
     roles.filter(|role| **role != Role::Cluster).filter(differ).cloned().collect()
 }
 
-/// What is wrong with the verdict on a change, if anything is.
+/// Reports what is wrong with the verdict on a change, if anything.
 fn judge(
     objects: &[Value],
     cluster: &Value,
@@ -135,19 +135,19 @@ fn judge(
     Ok(())
 }
 
-/// Defaults of the class stay in the live Cluster as they were (the worked examples hold that), so what a new Cluster
-/// would get says nothing of them.
+/// Defaults of the class stay in the live Cluster unchanged (the worked examples verify this). The values of a new Cluster
+/// therefore say nothing about them.
 fn sticks(object: &Value, leaf: &str) -> bool {
     object["kind"] == "ClusterClass" && leaf.starts_with("/spec/variables/") && leaf.contains("/default")
 }
 
-/// Inputs whose Cluster has machine pools.
+/// The inputs whose Cluster has machine pools.
 static WITH_POOLS: LazyLock<Vec<&(String, Vec<Value>, Value)>> = LazyLock::new(|| {
     let pools = |cluster: &Value| cluster.pointer("/spec/topology/workers/machinePools/0").is_some();
     INPUTS.iter().filter(|(_, _, cluster)| pools(cluster)).collect()
 });
 
-/// Fields that the entry of a machine pool in a Cluster or in a class may have, each with a value.
+/// The fields that a machine pool may have in a Cluster or a class, each with a value.
 fn pool_fields(number: u8) -> Vec<(&'static str, Value)> {
     vec![
         ("replicas", json!(number)),
@@ -165,7 +165,7 @@ fn pool_fields(number: u8) -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// Fields that templates of machine pools may get.
+/// The fields that templates of machine pools may get.
 fn template_fields(number: u8) -> Vec<(&'static str, Value)> {
     vec![
         ("/spec/template/spec", json!({ "postKubeadmCommands": [format!("echo {number}")] })),
@@ -174,7 +174,7 @@ fn template_fields(number: u8) -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// A change of what machine pools are made from: an entry of the Cluster or of the class, a pool more or less, or a template.
+/// Changes the sources of machine pools: an entry in the Cluster or class, the number of pools, or a template.
 fn with_other_pools(
     all: &mut [Value],
     what: usize,
@@ -218,7 +218,7 @@ fn with_other_pools(
     }
 }
 
-/// An upgrade goes on pool by pool, and what a pass does not change is not computed again in it.
+/// An upgrade proceeds pool by pool. Parts that a pass does not change are not computed again in that pass.
 #[test]
 fn each_of_many_pools_is_upgraded_as_it_would_be_alone() {
     let named = |(name, ..): &&(String, Vec<Value>, Value)| name == "stack-openstack/rebase-gpu-template";
@@ -271,7 +271,7 @@ proptest! {
         let mut places = Vec::new();
         leaves(one, "", &mut places);
         let place = leaf.get(&places).clone();
-        // Another name or kind is another object.
+        // A different name or kind means a different object.
         let identity = ["/apiVersion", "/kind", "/metadata/name", "/metadata/namespace"];
         prop_assume!(!identity.contains(&place.as_str()) && !sticks(one, &place));
         altered(one.pointer_mut(&place).unwrap(), how);
@@ -284,7 +284,7 @@ proptest! {
     #[test]
     fn what_alters_a_machine_pool_is_never_no_change(case: prop::sample::Index, what in 0_usize..5,
                                                      which: prop::sample::Index, field: prop::sample::Index, number in 2_u8..9) {
-        // One replica is what a pool without a number gets.
+        // One replica is the default of a pool without a number.
         let (name, objects, cluster) = case.get(&WITH_POOLS);
         let mut all: Vec<Value> = objects.iter().chain([cluster]).cloned().collect();
         with_other_pools(&mut all, what, which, field, number);

@@ -1,8 +1,7 @@
-//! Worked examples computed with Cluster API's own code, compared with the topology library.
+//! Compares the topology library with worked examples that Cluster API's own code computed.
 //!
-//! `STACKLOOM_TOPOLOGY_CASES` names another folder of cases, in folders or archives; with `UPDATE=1` they are also
-//! written as archives into the project's own folder, to take them over. `ONLY` runs, and takes over, those whose name
-//! contains it.
+//! `STACKLOOM_TOPOLOGY_CASES` names another folder with cases, as folders or archives. With `UPDATE=1`, they are also
+//! written as archives into the project's own folder. `ONLY` restricts both to cases whose name contains its value.
 #![expect(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -10,6 +9,7 @@
     reason = "tests own their sandbox and may panic"
 )]
 
+mod applied_again;
 mod applies;
 mod case;
 mod compare;
@@ -41,7 +41,7 @@ fn root() -> PathBuf {
     std::env::var("STACKLOOM_TOPOLOGY_CASES").map_or_else(|_| own_cases(), PathBuf::from)
 }
 
-/// What comes out of a case, file by file as the expectations are laid out.
+/// The output of a case by file, in the layout of the expectations.
 type Outcome = BTreeMap<String, Value>;
 
 #[test]
@@ -145,7 +145,7 @@ fn outcome(case: &Case) -> Outcome {
     out
 }
 
-/// Definitions of control planes that are not Cluster API's: their version is that of their contract.
+/// The definitions of control planes that do not belong to Cluster API. Their version is that of their contract.
 fn contracts(class: &[Value]) -> Vec<Value> {
     let definition = |template: &Value| {
         let kind = template["kind"].as_str()?.strip_suffix("Template")?;
@@ -171,7 +171,7 @@ fn put_desired(out: &mut Outcome, folder: &str, desired: &Desired) {
     }
 }
 
-/// The cases leave out what schemas fill in: a template of v1beta1 gets a rollout strategy.
+/// Removes a field that the cases omit because schemas fill it in: a v1beta1 template gets a rollout strategy.
 fn leave_out_filled(out: &mut Outcome, catalog: &Catalog, cluster: &Value) {
     let class = catalog.class_of(cluster).unwrap();
     let name = &class["spec"]["controlPlane"]["templateRef"]["name"];
@@ -189,7 +189,8 @@ fn leave_out_filled(out: &mut Outcome, catalog: &Catalog, cluster: &Value) {
     }
 }
 
-/// A role as the cases write it. They quote no names of pools, so none of them may have two objects of one name.
+/// Formats a role the way the cases do. They do not quote names of pools, so no two objects of a case may have the same
+/// name.
 fn written(role: &Role) -> String {
     let Role::Pool(Pool { kind, name }, object) = role else { return role.to_string() };
     let short = match kind {
@@ -265,7 +266,7 @@ fn changed(
     }
 }
 
-/// Nothing in a case may stay unknown.
+/// Records unknown parts as output, so that the case fails.
 fn unknown(out: &mut Outcome, opaque: &[Opaque]) {
     for one in opaque {
         out.insert(format!("unknown: {}: {}", written(&one.role), one.reason), Value::Null);

@@ -1,4 +1,4 @@
-//! The law of what is kept: a Cluster that is computed after many others comes out as if it were the only one.
+//! The law of caching: a Cluster that is computed after many others has the same result as if it were the only one.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::case::cases;
 use super::law::{altered, leaves};
 
-/// Everything that was made, word for word and in the order of its fields.
+/// The complete result, including the order of fields.
 fn summary(Created { desired, faults, opaque, .. }: &Created) -> String {
     let objects = desired.as_ref().map(|desired| {
         let objects = desired.objects().into_iter();
@@ -19,7 +19,8 @@ fn summary(Created { desired, faults, opaque, .. }: &Created) -> String {
     format!("{objects:?} {faults:?} {opaque:?}")
 }
 
-/// Computes Clusters one after another, each again after the last, and each alone.
+/// Computes Clusters one after another, then all of them a second time, and compares each result with that of the Cluster
+/// alone.
 fn judge(objects: &[Value], clusters: &[Value]) -> Result<(), String> {
     let settings = Settings::new("1.14").unwrap();
     let catalog = || Catalog::new(objects.iter().cloned());
@@ -37,15 +38,15 @@ fn judge(objects: &[Value], clusters: &[Value]) -> Result<(), String> {
     Ok(())
 }
 
-/// A class with its templates, and Clusters of it.
+/// A class with its templates, and its Clusters.
 struct Fleet {
-    /// The first worked example that has the class.
+    /// The first worked example with this class.
     name: String,
     objects: Vec<Value>,
     clusters: Vec<Value>,
 }
 
-/// The classes of the worked examples, each with the Clusters of all examples that have it.
+/// The classes of the worked examples, each with the Clusters of all examples that use it.
 static FLEETS: LazyLock<Vec<Fleet>> = LazyLock::new(|| {
     let mut fleets: BTreeMap<String, Fleet> = BTreeMap::new();
     for case in cases(&super::own_cases()) {
@@ -75,7 +76,7 @@ fn clusters_of_worked_examples_come_out_together_as_alone() {
     }
 }
 
-/// The Cluster, and for each value of its topology one that differs in it alone.
+/// The Cluster itself, and for each value of its topology a copy in which only that value differs.
 fn each_in_one(cluster: &Value) -> Vec<Value> {
     let mut places = Vec::new();
     leaves(cluster, "", &mut places);
@@ -110,7 +111,7 @@ proptest! {
         let Fleet { name, objects, clusters } = fleet.get(&FLEETS);
         let mut all = clusters.clone();
         for (leaf, how) in changes {
-            // Alterations add up, so that clusters share more or less with those before.
+            // Alterations accumulate, so that each Cluster shares more or less with the previous ones.
             let mut next = all.last().unwrap().clone();
             let mut places = Vec::new();
             leaves(&next, "", &mut places);

@@ -1,6 +1,6 @@
-//! Steps of the paths of fields.
+//! Steps of field paths.
 
-/// One step of a path; keys and items as JSON with sorted names.
+/// One step of a path. Keys and items are JSON with sorted names.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Element {
     Field(String),

@@ -1,4 +1,4 @@
-//! Sets of fields: what a manager owns.
+//! Sets of fields, which describe what a manager owns.
 //!
 //! Source: `sigs.k8s.io/structured-merge-diff`, `fieldpath/set.go` and `typed/tofieldset.go`.
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::element::Element;
 use super::types::{Fields, Identity, List, Type};
 
-/// Paths that are in the set, as a tree: a path below another may be in it without that.
+/// A set of paths, stored as a tree. A path may be in the set although its parent is not.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Set {
     members: BTreeSet<Element>,
@@ -30,7 +30,7 @@ impl Set {
         self.members.contains(element)
     }
 
-    /// What is in the set below an element, where there is anything.
+    /// The part of the set below an element, if there is any.
     pub(super) fn below(&self, element: &Element) -> Option<&Self> {
         self.children.get(element).filter(|below| !below.is_empty())
     }
@@ -70,7 +70,7 @@ impl Set {
         }
     }
 
-    /// With the named fields that hold members, which are else in no set.
+    /// Adds the named fields that contain members; other sets do not list them.
     pub(super) fn with_named(&self, kind: Type<'_>) -> Self {
         let mut members = self.members.clone();
         for element in self.children.keys() {
@@ -93,7 +93,7 @@ impl Set {
     }
 }
 
-/// The fields inside of a value, and whether the value is a field itself.
+/// The fields within a value, and whether the value is itself a field.
 fn visit(value: &Value, kind: Type<'_>) -> (Set, bool) {
     let atom = kind.of(Some(value));
     if let Some(map) = &atom.map {
@@ -123,7 +123,7 @@ fn fields_of(fields: &Map<String, Value>, map: &Fields<'_>) -> Set {
     set
 }
 
-/// Of items that are there twice, only that they are there is known.
+/// Builds the set of list items. For duplicate items, only their presence is recorded.
 fn items_of(items: &[Value], list: &List<'_>) -> Set {
     let mut counts: BTreeMap<Element, usize> = BTreeMap::new();
     for element in items.iter().filter_map(|item| list.element_of(item)) {

@@ -1,4 +1,4 @@
-//! A live value and an applied one as one.
+//! Merges a live value and an applied one.
 //!
 //! Source: `sigs.k8s.io/structured-merge-diff`, `typed/merge.go`.
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::element::Element;
 use super::types::{Fields, Identity, List, Type};
 
-/// The merged value; none where nothing is left of it. What is applied decides what the value is.
+/// The merged value; none if nothing is left. The applied value determines the type.
 pub(super) fn merge(live: Option<&Value>, applied: Option<&Value>, kind: Type<'_>) -> Option<Value> {
     let atom = kind.of(applied.or(live));
     match (&atom.map, &atom.list) {
@@ -19,12 +19,12 @@ pub(super) fn merge(live: Option<&Value>, applied: Option<&Value>, kind: Type<'_
     }
 }
 
-/// Of what is one value, the applied one counts.
+/// For an atomic value, the applied one wins.
 fn one_of(live: Option<&Value>, applied: Option<&Value>) -> Option<Value> {
     applied.or(live).cloned()
 }
 
-/// Where neither has entries, `null` and `{}` stay what they are; beside entries, both are nothing.
+/// If neither has entries, `null` and `{}` stay as they are. If one has entries, they count as absent.
 fn merge_maps(live: Option<&Value>, applied: Option<&Value>, map: &Fields<'_>) -> Option<Value> {
     let none = Map::new();
     let fields = |value: Option<&Value>| value.and_then(Value::as_object).cloned();
@@ -54,8 +54,8 @@ fn merge_lists(live: Option<&Value>, applied: Option<&Value>, list: &List<'_>) -
     (!merged.is_empty()).then_some(Value::Array(merged))
 }
 
-/// Merges two lists whose items have keys. Shared items take their order from the applied list; the others keep their place
-/// before the next shared one.
+/// Merges two lists whose items have keys. Shared items take their order from the applied list; the others stay in front of
+/// the next shared item.
 ///
 /// Source: `typed/merge.go`, `visitListItems`.
 struct Zip<'a> {
@@ -64,14 +64,14 @@ struct Zip<'a> {
     right: &'a [Element],
     in_old: BTreeMap<&'a Element, &'a Value>,
     in_new: BTreeMap<&'a Element, &'a Value>,
-    /// Items of both, in the order of the applied list, that are still to come.
+    /// Items of both lists that are still to come, in the order of the applied list.
     shared: Vec<&'a Element>,
     taken: BTreeSet<&'a Element>,
     list: &'a List<'a>,
     merged: Vec<Value>,
 }
 
-/// An item that is there twice is merged with nothing.
+/// Indexes items by their element. Duplicates become null, so they merge with nothing.
 fn by_element<'a>(items: &'a [Value], elements: &'a [Element]) -> BTreeMap<&'a Element, &'a Value> {
     let mut all = BTreeMap::new();
     for (element, item) in elements.iter().zip(items) {

@@ -1,9 +1,9 @@
-//! Server-side apply of one field manager, as a `GitOps` engine writes Clusters and the topology controller writes their objects:
-//! what the manager set before and no longer sets is taken away, and what others set stays. That is why a value that Cluster API
-//! defaulted into a Cluster outlives the default.
+//! Server-side apply by one field manager, as a `GitOps` engine writes Clusters and the topology controller writes their
+//! objects. Fields that the manager set before and no longer sets are removed; fields that others set stay. For this
+//! reason, a value that Cluster API defaulted into a Cluster outlives the default.
 //!
-//! Values and sets of fields go through the same steps as in the API server, because nothing simpler gives the same answer for
-//! maps and lists that become empty: a map that loses its last key is left as `null`, and a keyed list goes.
+//! Values and field sets go through the same steps as in the API server, because nothing simpler gives the same result for
+//! maps and lists that become empty: a map that loses its last key becomes `null`, and a keyed list is removed.
 //!
 //! Source: `sigs.k8s.io/structured-merge-diff`, `merge/update.go`, `Apply` and `prune`.
 
@@ -21,7 +21,8 @@ use merge::merge;
 use remove::without;
 use types::Type;
 
-/// The live object after an apply. `previous` is what the same manager applied before, `others` what belongs to others, too.
+/// Computes the live object after an apply. `previous` is what the same manager applied before; `others` holds the fields
+/// that others own, too.
 pub fn server_side_apply(live: &Value, previous: &Value, others: &Value, applied: &Value) -> Value {
     let kind = Type::Root(source_schema_of(applied));
     let mut result = merge(Some(live), Some(applied), kind).unwrap_or_else(|| applied.clone());
@@ -34,7 +35,7 @@ pub fn server_side_apply(live: &Value, previous: &Value, others: &Value, applied
     result
 }
 
-/// Without what every apply names, and no manager owns.
+/// The fields applied before, without those that every apply names and no manager owns.
 ///
 /// Source: `k8s.io/apimachinery`, `pkg/util/managedfields/internal/stripmeta.go`.
 fn last_applied(previous: &Value, kind: Type<'_>) -> Set {
@@ -59,7 +60,8 @@ fn pruned(merged: &Value, last: &Set, managed: &Set, kind: Type<'_>) -> Value {
     without(merged, &all.difference(&rest.with_named(kind)).intersection(&last), kind)
 }
 
-/// The API server reads metadata into a type of its own: what is `null` there is not there.
+/// Normalizes metadata, which the API server decodes into its own type: null fields are dropped, and null labels and
+/// annotations become empty.
 pub fn read_metadata(object: &mut Value) {
     let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else { return };
     metadata.retain(|_, value| !value.is_null());
@@ -74,8 +76,8 @@ pub fn read_metadata(object: &mut Value) {
     }
 }
 
-/// Whether the result of an apply may differ from what is applied, even if only this manager set fields: maps and
-/// lists without entries, and `null`, are merged with what is there.
+/// Reports whether the result of an apply may differ from the applied object even if only this manager set fields: `null`
+/// and empty maps and lists are merged with the existing values.
 pub(crate) fn has_empty(applied: &Value) -> bool {
     match applied {
         Value::Null => true,

@@ -1,4 +1,4 @@
-//! A value without some of its fields.
+//! Removes fields from a value.
 //!
 //! Source: `sigs.k8s.io/structured-merge-diff`, `typed/remove.go`.
 
@@ -8,7 +8,7 @@ use super::element::Element;
 use super::fields::Set;
 use super::types::{Fields, Identity, List, Type};
 
-/// The value without the fields of a set. Where the last field or item goes, `null` is left.
+/// The value without the fields in a set; `null` if no field or item is left.
 pub(super) fn without(value: &Value, gone: &Set, kind: Type<'_>) -> Value {
     let atom = kind.of(Some(value));
     match (&atom.map, &atom.list) {

@@ -1,4 +1,4 @@
-//! What structured merge knows of the type of a value.
+//! Types of values as structured merge knows them.
 //!
 //! Source: `k8s.io/kube-openapi`, `pkg/schemaconv`, and `sigs.k8s.io/structured-merge-diff`, `typed/helpers.go`.
 
@@ -30,19 +30,19 @@ static METADATA: LazyLock<Value> = LazyLock::new(|| {
 /// A reference to a type.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Type<'a> {
-    /// Nothing is known: no fields, no entries.
+    /// No fields and no entries are known.
     Nothing,
-    /// Maps are merged key by key, lists are one value.
+    /// Maps are merged key by key; lists are atomic.
     Deduced,
-    /// Maps and lists are one value.
+    /// Maps and lists are atomic.
     Untyped,
-    /// An object by the schema of its kind, where that is known.
+    /// An object described by the schema of its kind, if known.
     Root(Option<&'a Value>),
-    /// A value by its schema; `open` where that, or one above it, lets unknown fields stay.
+    /// A value described by its schema; `open` if this schema, or one above it, preserves unknown fields.
     Schema { schema: &'a Value, open: bool },
 }
 
-/// What a value of a type may be.
+/// The forms that a value of a type may have.
 #[derive(Debug, Clone)]
 pub(super) struct Atom<'a> {
     pub scalar: bool,
@@ -50,7 +50,7 @@ pub(super) struct Atom<'a> {
     pub map: Option<Fields<'a>>,
 }
 
-/// How the items of a list are identified.
+/// The type of a list: its items, and how they are identified.
 #[derive(Debug, Clone)]
 pub(super) struct List<'a> {
     pub element: Type<'a>,
@@ -59,15 +59,15 @@ pub(super) struct List<'a> {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Identity<'a> {
-    /// The list is one value.
+    /// The list is a single value.
     Atomic,
-    /// Items are what they are.
+    /// Items are identified by their values.
     Set,
-    /// Items have keys.
+    /// Items are identified by their keys.
     Keys(Vec<&'a str>),
 }
 
-/// A map: named fields, and entries of any other name.
+/// A map, with named fields and entries of any other name.
 #[derive(Debug, Clone)]
 pub(super) struct Fields<'a> {
     named: Option<&'a Map<String, Value>>,
@@ -106,7 +106,7 @@ impl<'a> Type<'a> {
         }
     }
 
-    /// What a value of this type is; all that it may be where the value does not tell.
+    /// The form of a value of this type; all possible forms if the value does not determine it.
     ///
     /// Source: `typed/helpers.go`, `deduceAtom`.
     pub(super) fn of(self, value: Option<&Value>) -> Atom<'a> {
@@ -128,7 +128,7 @@ impl<'a> Type<'a> {
         }
     }
 
-    /// The type of what an element of a path names inside of this type.
+    /// The type of the element that a path step names within this type.
     pub(super) fn inner(self, element: &Element) -> Self {
         let atom = self.atom();
         match element {
@@ -138,7 +138,7 @@ impl<'a> Type<'a> {
         }
     }
 
-    /// Whether a name is that of a field, and not of an entry.
+    /// Reports whether a name belongs to a field rather than an entry.
     pub(super) fn names(self, name: &str) -> bool {
         self.atom().map.is_some_and(|map| map.field(name).is_some())
     }
@@ -192,7 +192,7 @@ impl<'a> Fields<'a> {
         Some(Type::Schema { schema: self.named?.get(name)?, open: self.open })
     }
 
-    /// Whether the name is that of a field.
+    /// Reports whether the name belongs to a field.
     pub(super) fn names(&self, name: &str) -> bool {
         self.field(name).is_some()
     }
@@ -204,7 +204,7 @@ impl<'a> Fields<'a> {
 }
 
 impl List<'_> {
-    /// What tells an item apart; none where nothing does.
+    /// The path step that identifies an item; none if it cannot be identified.
     ///
     /// Source: `typed/helpers.go`, `listItemToPathElement`.
     pub(super) fn element_of(&self, item: &Value) -> Option<Element> {

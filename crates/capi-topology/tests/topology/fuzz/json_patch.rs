@@ -1,11 +1,11 @@
-//! JSON patch: a document, and operations, each as JSON; and paths of variables.
+//! Fuzz target for JSON patches and variable paths. The input is a document and operations, each as JSON.
 
 use capi_topology::testing::json_patch::{Operation, apply};
 use capi_topology::variables::lookup;
 
 use super::input;
 
-/// One input.
+/// Runs one input.
 pub(crate) fn run(bytes: &[u8]) {
     let Some([document, operations]) = input::parts(bytes) else { return };
     let Some(mut document) = input::json(document) else { return };

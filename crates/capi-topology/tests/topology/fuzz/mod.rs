@@ -1,6 +1,6 @@
-//! What the targets of `fuzz/` do with an input: each with inputs that once went wrong, and with a few that did not.
+//! Runs the targets of `fuzz/` with inputs that once failed, and with a few that did not.
 //!
-//! `fuzz/inputs/<target>/` holds them as text. The bodies of the targets stand here, where every test run compiles them.
+//! `fuzz/inputs/<target>/` contains them as text. The bodies of the targets are here so that every test run compiles them.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,4 +1,5 @@
-//! Schemas of variables: a schema and a value, each as JSON. The value is defaulted, checked and judged.
+//! Fuzz target for schemas of variables. The input is a schema and a value, each as JSON. The value is defaulted, checked
+//! and judged.
 
 use capi_topology::testing::class_variables;
 use capi_topology::variables::{Scope, default_variables, definitions, validate_variables};
@@ -6,7 +7,7 @@ use serde_json::json;
 
 use super::input;
 
-/// One input.
+/// Runs one input.
 pub(crate) fn run(bytes: &[u8]) {
     let Some([schema, value]) = input::parts(bytes) else { return };
     let (Some(schema), Some(value)) = (input::json(schema), input::json(value)) else { return };
