@@ -1,4 +1,4 @@
-//! What every command costs in a large fleet: time on the cores, time on the clock, and peak memory, for the whole process.
+//! Measures every command in a large fleet: CPU time, elapsed time and peak memory of the whole process.
 //!
 //! ```sh
 //! cargo bench --bench commands                              # all commands, with 10,000 clusters
@@ -7,7 +7,7 @@
 //! cargo bench --bench commands -- --write /tmp/fleet        # make the fleet, with its repository, and measure nothing
 //! ```
 //!
-//! It ends with 1 if a command takes more than its limits. On a busy machine, read the time on the cores.
+//! It exits with 1 if a command exceeds its limits. On a busy machine, look at the CPU time.
 #![expect(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -29,23 +29,23 @@ use std::{
     process::{self, Command, Stdio},
 };
 
-/// What a command may take, unless its row says otherwise.
+/// The default limit of a command.
 const LIMIT: Limit = Limit { seconds: 5.0, megabytes: 500.0 };
-/// What a command may take that writes, or explains, a large part of the tree of 125,000 files.
+/// The limit of a command that writes or explains a large part of the tree of 125,000 files.
 const WHOLE_TREE: Limit = Limit { seconds: 15.0, megabytes: 700.0 };
 
-/// What a command may take: seconds on the cores or on the clock, whichever is less, and memory.
+/// The limits of a command: CPU or elapsed time in seconds, whichever is less, and memory.
 #[derive(Clone, Copy)]
 struct Limit {
     seconds: f64,
     megabytes: f64,
 }
 
-/// One command.
+/// A command to measure.
 struct Row {
     name: &'static str,
     arguments: &'static [&'static str],
-    /// A file to change before, with what to look for and what to put there.
+    /// A file to change beforehand, the text to replace, and its replacement.
     edit: Option<(&'static str, &'static str, &'static str)>,
     limit: Limit,
 }
@@ -140,14 +140,14 @@ fn main() {
     process::exit(i32::from(over > 0));
 }
 
-/// The value of an option, taken from the arguments.
+/// Removes an option from the arguments and returns its value.
 fn take(arguments: &mut Vec<String>, name: &str) -> Option<String> {
     let at = arguments.iter().position(|one| one == name)?;
     arguments.remove(at);
     Some(arguments.remove(at))
 }
 
-/// Makes the fleet in its repository: development follows the stacks, everything else numbered releases.
+/// Creates the fleet in a git repository. Development clusters follow the stacks; all others use numbered releases.
 fn write(root: &Path, clusters: usize) {
     for (path, text) in support::large::large(clusters).0 {
         let path = root.join(path);
@@ -184,9 +184,9 @@ fn stackloom(root: &Path, arguments: &[&str]) {
     assert!(done.success(), "stackloom {arguments:?} failed");
 }
 
-/// Seconds on the cores and on the clock, and megabytes; the fleet is as before afterwards.
+/// Returns CPU seconds, elapsed seconds and megabytes. Restores the fleet afterwards.
 fn run(root: &Path, row: &Row) -> [f64; 3] {
-    // Looks at every file, so that no row pays for what the one before changed.
+    // Makes git look at every file, so that no row pays for the changes of the previous one.
     git(root, &["status", "--short", "--untracked-files=all"]);
     if let Some((file, from, to)) = row.edit {
         let text = fs::read_to_string(root.join(file)).unwrap();

@@ -1,11 +1,11 @@
-//! What it costs to compare two states of a large fleet: time on the cores, and on the clock.
+//! Measures the comparison of two states of a large fleet: CPU time and elapsed time.
 //!
 //! ```sh
 //! cargo bench --bench compare                       # 10,000 clusters
 //! cargo bench --bench compare -- --clusters 1000
 //! ```
 //!
-//! On a busy machine, read the time on the cores.
+//! On a busy machine, look at the CPU time.
 #![expect(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -32,11 +32,11 @@ use stackloom::{
     world::Files,
 };
 
-/// That of the program.
+/// The program's allocator.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
-/// A line of the class, which decides how machines are made.
+/// Edits to the classes that affect how machines are created: folder, old text and new text.
 const CLASS: [(&str, &str, &str); 2] = [
     ("stacks/docker/scs/cluster-class/", "kubeadmConfigSpec:", "kubeadmConfigSpec:\n        verbosity: 3"),
     ("stacks/openstack/scs/cluster-class/", "kubeadmConfigSpec:", "kubeadmConfigSpec:\n        verbosity: 3"),

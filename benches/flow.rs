@@ -1,4 +1,4 @@
-//! What each stage of the flow costs, for a hundred and for a thousand clusters.
+//! Measures each stage of the flow for 100 and for 1000 clusters.
 #![expect(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -22,7 +22,7 @@ use stackloom::{
     world::{Files, Input, World},
 };
 
-/// That of the program.
+/// The program's allocator.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
@@ -52,7 +52,7 @@ fn checked(input: &Input, drawn: &[Drawn]) -> Notes {
     notes
 }
 
-/// Each stage on one core, so that the numbers add up; `whole` uses all of them.
+/// Each stage runs on one core, so that the numbers add up; `whole` uses all cores.
 fn stages(criterion: &mut Criterion) {
     for size in SIZES {
         let files = support::many(size);

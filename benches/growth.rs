@@ -1,12 +1,12 @@
-//! Whether the time for long input grows with its length, and no faster: each row is checked at one length and at twice
-//! that.
+//! Checks that the time for long input grows no faster than its length. Each row is checked at one length and at twice that
+//! length.
 //!
 //! ```sh
 //! cargo bench --bench growth                # all
 //! cargo bench --bench growth -- pools       # those whose names hold a word
 //! ```
 //!
-//! It ends with 1 if a row takes more than three times as long at twice the length, or more than its limits.
+//! It exits with 1 if a row takes more than three times as long at twice the length, or exceeds its limits.
 #![expect(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -25,11 +25,11 @@ use std::{
     process,
 };
 
-/// What one file may take, on the cores.
+/// The limit of CPU time for one file, in seconds.
 const SECONDS: f64 = 2.0;
-/// How much longer twice as much may take: noise counted.
+/// The largest ratio of the times for twice the input, including noise.
 const GROWTH: f64 = 3.0;
-/// A time too short for a ratio to say something.
+/// The shortest time in seconds for which the ratio is meaningful.
 const NOISE: f64 = 0.3;
 
 const STACK: &str = "stacks/dev/inmemory";
@@ -37,7 +37,7 @@ const VALUES: &str = "stacks/dev/inmemory/addons/demo/values.yaml";
 const CLUSTER: &str = "clusters/blue/one.yaml";
 const CLASS: &str = "stacks/dev/inmemory/cluster-class/cluster-class.yaml";
 
-/// Something that a file holds many of.
+/// A kind of content that a file repeats.
 struct Row {
     name: &'static str,
     count: usize,
@@ -171,7 +171,7 @@ fn addon(i: usize, more: &str) -> String {
     )
 }
 
-/// A fleet of a few clusters, in a folder of its own.
+/// A fleet with a few clusters in its own folder.
 struct Fleet(PathBuf);
 
 impl Fleet {
@@ -185,14 +185,14 @@ impl Fleet {
         fs::write(path, text).unwrap();
     }
 
-    /// Puts a text behind the first place where another one stands.
+    /// Inserts a text after the first occurrence of another one.
     fn insert(&self, path: &str, behind: &str, text: &str) {
         let before = self.read(path);
         assert!(before.contains(behind), "{path} has no `{behind}`");
         self.put(path, &before.replacen(behind, &format!("{behind}{text}"), 1));
     }
 
-    /// The same in front of it.
+    /// Inserts a text before the first occurrence of another one.
     fn prepend(&self, path: &str, front: &str, text: &str) {
         let before = self.read(path);
         assert!(before.contains(front), "{path} has no `{front}`");
@@ -216,7 +216,7 @@ fn cost_of(row: &Row, count: usize) -> cost::Cost {
     let scratch = tempfile::tempdir().unwrap();
     copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fleets/inmemory"), scratch.path());
     (row.write)(&Fleet(scratch.path().to_owned()), count);
-    // Some rows are faulty on purpose.
+    // Some rows are invalid on purpose.
     cost::of(scratch.path(), row.command, &[0, 1])
 }
 

@@ -6,17 +6,17 @@
 //!       ─draw→ objects ─check→ parts ─Sink→ tree
 //! ```
 //!
-//! [`generate::generate`] is that line as a function. The modules below stand in reading order, and it is an order: a
-//! module uses only those above it.
+//! [`generate::generate`] implements this flow. The modules below are listed in reading order: each uses only those above
+//! it.
 //!
 //! | a user sees | read by | written by |
 //! |---|---|---|
 //! | `stackloom.yaml`, `stacks/`, `clusters/` | [`io::disk::Workspace`], then [`definition::parse`] | [`cli`] (`init`, `new`) |
-//! | `generated/releases/<release>/` | [`release::read`] | [`release::write`], through a [`tree::Sink`]; numbered ones [`release::cut()`] with [`io::git::ReleaseRun`] |
-//! | `generated/management/` | nobody: the tree is a function of the sources alone | [`render::draw`], through a [`tree::Sink`] |
+//! | `generated/releases/` | [`release::read`] | [`release::write`]; numbered: [`release::cut()`], [`io::git::ReleaseRun`] |
+//! | `generated/management/` | nothing: it depends on the sources alone | [`render::draw`], through a [`tree::Sink`] |
 //! | a commit of `generated/` | the engine | [`io::git::CommitSink`] with [`publish::message`] |
-//! | answers of `explain` and `affects` | [`explain`], which makes a part again and looks up origins | |
-//! | messages on classes and variables | [`check`], through [`topology`], which knows what Cluster API does | |
+//! | answers of `explain` and `affects` | [`explain`], which renders a part again and looks up origins | |
+//! | messages on classes and variables | [`check`], through [`topology`], which models Cluster API's behavior | |
 //! | `stackloom.lock` | [`definition::read_lock`] | [`lock::write()`], by [`cli`] (`update`) with [`io::net`] |
 //! | `schemas/` | editors | [`cli`] (`schema`), from [`definition::Kind`] |
 

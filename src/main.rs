@@ -1,4 +1,4 @@
-//! The program: parse, run, exit code. Everything else is in the library.
+//! The program's entry point: parse, run, exit code. Everything else is in the library.
 
 use std::process::ExitCode;
 

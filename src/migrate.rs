@@ -1,8 +1,8 @@
-//! What `migrations` of a release change in definitions: variables get the names and types that the release knows.
+//! Applies the `migrations` of a release to definitions: renames variables and converts their values to the new types.
 //!
-//! A value is looked at where it is written, in a definition or in the defaults of a folder. Defaults change only if all clusters
-//! below the folder need the same change: others would lose the value. What cannot be converted without a doubt is refused.
-//! Absent on purpose: the disk, which `cli` changes.
+//! A value is changed where it is written, in a definition or in the defaults of a folder. Defaults change only if all
+//! clusters below the folder need the same change, because the others would lose the value. Ambiguous conversions are
+//! refused. Deliberately absent: the disk, which `cli` changes.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,21 +20,21 @@ use crate::{
     yaml::{Mapping, Node, Value},
 };
 
-/// A file that is to be changed.
+/// A migrated file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Migrated {
-    /// The file.
+    /// Its path.
     pub file: String,
-    /// Its text now.
+    /// Its current text.
     pub before: String,
-    /// Its text after the change.
+    /// Its new text.
     pub after: String,
-    /// The clusters that it concerns.
+    /// The affected clusters.
     pub clusters: BTreeSet<ClusterId>,
 }
 
-/// The changes to the files that define the selected clusters; obstacles go to `notes`. `all` is everything that was read,
-/// including definitions that were left out because of errors.
+/// Computes the changes to the files that define the selected clusters; obstacles go to `notes`. `all` holds every file that
+/// was read, including definitions that were left out because of errors.
 pub fn migrate(
     fleet: &Understood,
     all: &Input,
@@ -59,7 +59,7 @@ pub fn migrate(
     needed.filter_map(|file| file.migrate(&by_file, &fleet.input, all, notes)).collect()
 }
 
-/// A file with what is made from it.
+/// A file, with the clusters that are made from it.
 struct File<'a> {
     layer: &'a Layer,
     users: Vec<User<'a>>,
@@ -74,9 +74,9 @@ struct User<'a> {
 /// One edit.
 #[derive(Clone, Debug, PartialEq)]
 struct Change {
-    /// The map of variables.
+    /// The path of the map of variables.
     variables: Vec<Part>,
-    /// The key in it.
+    /// The key within the map.
     name: String,
     what: What,
 }
@@ -87,7 +87,7 @@ enum What {
     Convert(Node),
 }
 
-/// A step on the way to a map of variables, which is kept.
+/// A step of the path to a map of variables, as owned data.
 #[derive(Clone, Debug, PartialEq)]
 enum Part {
     Key(&'static str),
@@ -115,11 +115,11 @@ impl File<'_> {
         let mut clusters = BTreeSet::new();
         let mut without = Vec::new();
         for user in &self.users {
-            // Errors of clusters that were not asked for are not reported.
+            // Errors of clusters that were not selected are not reported.
             let mut quiet = Notes::new();
-            let reported = if user.is_meant { &mut *notes } else { &mut quiet };
+            let target = if user.is_meant { &mut *notes } else { &mut quiet };
             let changes = user.release.as_deref().map_or_else(Vec::new, |release| {
-                Found { release, input, changes: Vec::new() }.all(&self.layer.node, reported)
+                Found { release, input, changes: Vec::new() }.all(&self.layer.node, target)
             });
             if changes.is_empty() {
                 without.push(user);
@@ -158,7 +158,7 @@ impl File<'_> {
         Some(Migrated { file: source.path.to_string(), before, after: source.text.to_string(), clusters })
     }
 
-    /// Definitions below a folder of defaults that have errors, so that their needs are unknown.
+    /// Definitions with errors below a folder of defaults, whose requirements are unknown.
     fn unknown<'b>(&self, known: &BTreeMap<&str, &Layer>, all: &'b Input) -> Vec<&'b str> {
         let path = &self.layer.source.path;
         let Some((folder, "_defaults.yaml" | "_defaults.yml")) = path.rsplit_once('/') else {
@@ -187,10 +187,10 @@ fn is_named(pool: &Node, name: &str) -> bool {
     pool.get("name").and_then(Node::as_str) == Some(name)
 }
 
-/// So many clusters are named.
+/// The maximum number of clusters that are named.
 const NAMED: usize = 3;
 
-/// Why defaults cannot change.
+/// The reason why defaults cannot change, if any.
 fn obstacle(without: &[&User<'_>], unknown: &[&str]) -> Option<String> {
     let listed = |names: Vec<String>| {
         let more = names.len().saturating_sub(NAMED);
@@ -212,7 +212,7 @@ fn obstacle(without: &[&User<'_>], unknown: &[&str]) -> Option<String> {
     Some(format!("definitions below the folder have errors: {names}"))
 }
 
-/// Looks for what a release asks of a layer.
+/// Collects the changes that a release requires in a layer.
 struct Found<'a> {
     release: &'a Release,
     input: &'a Input,
@@ -249,7 +249,7 @@ impl Found<'_> {
             let mut name = one.variable.to_string();
             if let Some(to) = &one.rename_to {
                 if self.kind(&name).is_some() {
-                    // The release has a variable of this name: another one, or it came back.
+                    // The release has a variable with this name: a different one, or the old one was restored.
                     continue;
                 }
                 if values.contains_key(&**to) {
@@ -286,7 +286,7 @@ impl Found<'_> {
         Some(variable.schema.get("type").and_then(Node::as_str).unwrap_or_default())
     }
 
-    /// A value as the release wants it; none if it needs no change, or cannot be changed.
+    /// The converted value; none if no conversion is needed or possible.
     fn converted(&self, one: &Migration, name: &str, value: &Node, notes: &mut Notes) -> Option<Node> {
         let wanted = one.value_type?;
         let is_current = self.kind(name).is_none_or(|kind| kind == wanted.as_str());
@@ -304,7 +304,7 @@ impl Found<'_> {
                 value,
                 notes,
                 &message,
-                "write the value by hand: there is more than one way to read it",
+                "write the value by hand: it can be read in more than one way",
             );
         }
         converted
@@ -324,7 +324,7 @@ fn is_of(value: &Node, wanted: ValueType) -> bool {
     }
 }
 
-/// A value in another type, where there is only one way to read it.
+/// Converts a value to another type if there is only one way to read it.
 fn convert(value: &Node, wanted: ValueType) -> Option<Node> {
     let whole = |text: &str| text.parse::<i64>().ok().filter(|number| number.to_string() == text);
     match wanted {

@@ -1,7 +1,7 @@
-//! Rebases: what Cluster API makes of clusters that move to another release.
+//! Rebases: how Cluster API acts on clusters that move to another release.
 //!
-//! [`compare()`] says what differs between each cluster as the one release makes it and as the other does. Here that is put
-//! into words, and clusters to which the same happens are put into groups.
+//! [`compare()`] finds the differences between each cluster with one release and with the other. This module describes them
+//! in words and groups clusters with the same effects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,10 +13,10 @@ use crate::{
     topology::{Field, Meaning, Part, Verdict},
 };
 
-/// Longer reasons are cut to this many characters.
+/// The maximum length of a reason, in characters.
 const REASON: usize = 240;
 
-/// What becomes of the clusters that use a release, when they move to another one.
+/// Forecasts what happens to the clusters that use a release when they move to another.
 pub fn rebases(model: &Model, releases: &Releases, from: &Release, to: &Release) -> Rebases {
     let uses = |cluster: &&Cluster| match &cluster.release {
         ReleaseRef::Named(name) => name.as_str() == from.name,
@@ -54,14 +54,14 @@ pub fn rebases(model: &Model, releases: &Releases, from: &Release, to: &Release)
     Rebases { groups }
 }
 
-/// What happens to a cluster.
+/// The effects on a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
-    /// As releases record it.
+    /// The effects, as recorded in releases.
     pub effects: BTreeSet<Effect>,
-    /// In words.
+    /// The effects, in words.
     pub means: String,
-    /// The fields that make machines go, without the names of pools.
+    /// The fields that cause machines to be replaced, without the names of pools.
     pub why: BTreeSet<String>,
 }
 
@@ -69,7 +69,7 @@ fn unknown(means: String) -> Judgement {
     Judgement { effects: BTreeSet::from([Effect::Unknown]), means, why: BTreeSet::new() }
 }
 
-/// What happens to a cluster, by what was found of it; none where nothing differs.
+/// Judges a cluster, given its outcome; none means that nothing differs.
 pub fn judge(outcome: Option<&Outcome>) -> Judgement {
     match outcome {
         None | Some(Outcome::Untouched) => summary(&[]),
@@ -98,7 +98,7 @@ fn short(reason: &str) -> String {
     line.chars().take(REASON).chain(std::iter::once('…')).collect()
 }
 
-/// The verdicts on the parts of a cluster in one line; pools are not listed by name.
+/// Summarizes the verdicts on the parts of a cluster in one line, without the names of pools.
 fn summary(verdicts: &[Verdict]) -> Judgement {
     let mut effects = BTreeSet::new();
     let mut parts: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
@@ -131,7 +131,8 @@ fn summary(verdicts: &[Verdict]) -> Judgement {
     Judgement { effects, means, why }
 }
 
-/// The path of a field that somebody changed; none of names, and of annotations that hold them: every class has its own.
+/// The path of a field that somebody changed. Excludes names, and annotations that contain them, because every class has its
+/// own.
 fn own_path(field: &Field) -> Option<String> {
     match field {
         Field::Refused(path) => Some(path.clone()),
@@ -144,7 +145,7 @@ fn own_path(field: &Field) -> Option<String> {
     }
 }
 
-/// What a release records of a verdict; nothing where only names and labels change.
+/// The effect that a release records for a verdict; none if only names and labels change.
 pub fn effect(verdict: &Verdict) -> Option<Effect> {
     let machines = match verdict.subject {
         Part::ControlPlane => Effect::ControlPlaneReplaced,
@@ -166,7 +167,9 @@ fn words(meaning: &Meaning) -> Option<&'static str> {
         Meaning::NoChange | Meaning::MetadataOnly => None,
         Meaning::InPlace => Some("changed in place"),
         Meaning::Scale { .. } => Some("scaled"),
+        Meaning::Rollout { on_delete: true, .. } => Some("replaced only as you delete machines (OnDelete)"),
         Meaning::Rollout { .. } => Some("replaced machine by machine"),
+        Meaning::Upgrade { on_delete: true, .. } => Some("upgraded only as you delete machines (OnDelete)"),
         Meaning::Upgrade { .. } => Some("upgraded, all machines replaced"),
         Meaning::Create => Some("created"),
         Meaning::Delete => Some("deleted"),

@@ -1,8 +1,8 @@
-//! Definitions that move to other files: the fleet after the move, and what the move changes in the tree.
+//! Moves definitions to other files: computes the fleet after the move, and the effects on the tree.
 //!
-//! A cluster's name stands in its definition, so a definition can move without changing its cluster. It changes all the same
-//! if other defaults apply in the new folder. This module does not reason about that: it generates both sides and compares
-//! them. Absent on purpose: the disk, which `cli` changes.
+//! A definition contains the name of its cluster, so it can move without changing the cluster. The cluster still changes if
+//! other defaults apply in the new folder. This module does not predict that: it generates both sides and compares them.
+//! Deliberately absent: the disk, which `cli` changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,17 +15,17 @@ use crate::{
     yaml::Sources,
 };
 
-/// A file or a folder that moves; both paths are relative to the root of the fleet, and have no `/` at their end.
+/// The move of a file or folder. Both paths are relative to the root of the fleet, without a trailing `/`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Move {
-    /// Where it is.
+    /// The old path.
     pub from: String,
-    /// Where it goes.
+    /// The new path.
     pub to: String,
 }
 
 impl Move {
-    /// Where a file is after the move.
+    /// The path of a file after the move, if it moves.
     fn target(&self, path: &str) -> Option<String> {
         let rest = path.strip_prefix(&self.from)?;
         (rest.is_empty() || rest.starts_with('/')).then(|| format!("{}{rest}", self.to))
@@ -35,17 +35,17 @@ impl Move {
 /// A generated file that a move changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changed {
-    /// The file.
+    /// Its path.
     pub path: String,
-    /// What it holds before; none if it is new.
+    /// Its text before; none if it is new.
     pub before: Option<String>,
-    /// What it holds after; none if it goes.
+    /// Its text after; none if it is deleted.
     pub after: Option<String>,
-    /// Whether only the path of a `.d` folder that moves, too, differs.
+    /// Whether the only difference is the path of a `.d` folder that moves as well.
     pub only_follows: bool,
 }
 
-/// Whether a path is that of a `.d` folder.
+/// Whether a path is a `.d` folder.
 fn is_companion(path: &str) -> bool {
     companion_folder(&format!("{path}/")).is_some()
 }
@@ -54,7 +54,7 @@ fn target(moves: &[Move], path: &str) -> Option<String> {
     moves.iter().find_map(|one| one.target(path))
 }
 
-/// What is read after a move.
+/// The input after a move.
 #[must_use]
 pub fn moved(input: &Input, moves: &[Move]) -> Input {
     let files = |sources: &Sources, mend: bool| {
@@ -77,7 +77,7 @@ pub fn moved(input: &Input, moves: &[Move]) -> Input {
     }
 }
 
-/// The text of a file that moves, if it has to change: the comment that tells editors its schema leads up to the root.
+/// The new text of a file that moves, if needed: the path to the schema in its editor comment is relative.
 fn mended(from: &str, to: &str, text: &str) -> Option<String> {
     const MARK: &str = "$schema=";
     let line = text.lines().take_while(|line| line.starts_with('#')).find(|line| line.contains(MARK))?;
@@ -88,7 +88,7 @@ fn mended(from: &str, to: &str, text: &str) -> Option<String> {
     is_ours.then(|| text.replacen(&format!("{MARK}{old}"), &format!("{MARK}{new}"), 1))
 }
 
-/// The new texts of files that change with their path, by their new path.
+/// The new texts of files that change along with their path, by new path.
 pub fn rewritten(input: &Input, moves: &[Move]) -> Vec<(String, String)> {
     let new = |path: &str, text: &str| {
         let to = target(moves, path)?;
@@ -97,7 +97,7 @@ pub fn rewritten(input: &Input, moves: &[Move]) -> Vec<(String, String)> {
     input.sources.iter().filter_map(|source| new(&source.path, &source.text)).collect()
 }
 
-/// The files of the moving clusters that a move changes in the tree.
+/// The generated files of the moving clusters that a move changes.
 pub fn changes(world: &Held, moves: &[Move], notes: &mut Notes) -> Result<Vec<Changed>, Failure> {
     let [from, to] = [|one: &Move| one.from.clone(), |one: &Move| one.to.clone()];
     let definitions = |end: fn(&Move) -> String| -> Vec<String> {
@@ -107,7 +107,7 @@ pub fn changes(world: &Held, moves: &[Move], notes: &mut Notes) -> Result<Vec<Ch
     let after = Held { input: moved(&world.input, moves), notes: world.notes.clone() };
     let mut found = Notes::new();
     let after = made(&after, definitions(to), &mut found);
-    // What is said of both sides is said once.
+    // Messages about both sides are reported only once.
     notes.append_if(found, |_| after.is_err());
     let after = after?;
     let companions: Vec<(&String, String)> =
@@ -123,7 +123,7 @@ pub fn changes(world: &Held, moves: &[Move], notes: &mut Notes) -> Result<Vec<Ch
     Ok(changed.collect())
 }
 
-/// The files of some clusters, by path.
+/// The generated files of some clusters, by path.
 fn made(world: &Held, only: Vec<String>, notes: &mut Notes) -> Result<BTreeMap<String, String>, Failure> {
     let mut made = Memory::default();
     let scope = Scope { only, keep_going: false };

@@ -1,9 +1,10 @@
-//! Regenerating when definitions change: the loop of `watch`, without what tells it of changes.
+//! Regenerates when definitions change: the loop of `watch`, without the mechanism that detects changes.
 //!
-//! [`Listener`] says that something may have changed, never what. So the loop reads the sources, and what it has read is
-//! what it runs on: a run is started by other content than the last run had, and by nothing else. After each run it
-//! reads again before it waits, so a save during a run is not lost, and output can start no run. Absent on purpose: a
-//! clock (waiting is [`Listener`]' business), and any memory of files beyond their names.
+//! [`Listener`] reports that something may have changed, never what. The loop therefore reads the sources, and runs on
+//! exactly what it read. A run starts only if the content differs from that of the last run.
+//!
+//! After each run the loop reads again before it waits. A save during a run is therefore not lost, and output never starts a
+//! run. Deliberately absent: a clock (a [`Listener`] does the waiting), and any memory of files beyond their names.
 
 use std::{
     cell::Cell,
@@ -24,68 +25,68 @@ use crate::{
     world::{AlreadyRead, Input, World},
 };
 
-/// How long a definition that went, or is empty, must stay so before a run believes it: saving by deleting and
-/// writing anew looks like that for a moment, and a commit that drops a cluster for a moment is a bad commit.
+/// How long a definition must stay missing or empty before a run believes it. Some editors save by deleting and rewriting a
+/// file, and a commit that briefly drops a cluster is a bad commit.
 const DOUBT: Duration = Duration::from_millis(700);
 
-/// So often in a row something may be doubted; where changes never end, a run must come all the same.
+/// The maximum number of doubts in a row. If changes never end, a run must happen anyway.
 const MOST_DOUBTS: u32 = 8;
 
-/// How often to look where changes cannot be heard of.
+/// The polling interval while changes cannot be detected.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// The first wait before what the world refused is tried again; each further one is twice as long, up to [`LONGEST`].
+/// The delay before the first retry after a failure of the world. Each further delay is doubled, up to [`LONGEST`].
 const FIRST: Duration = Duration::from_millis(100);
 
-/// The longest wait before another try.
+/// The maximum delay before a retry.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// So many tries may fail before it is said: someone else's lock is gone long before.
+/// The number of failed tries before a failure is reported. A lock held by another process is released long before.
 const SILENT_TRIES: u32 = 5;
 
-/// So many runs in a row may be dropped because the sources changed meanwhile; then one is let through.
+/// The number of consecutive runs that may be dropped because the sources changed. The next one is let through.
 const STALE_RUNS: u32 = 5;
 
-/// What stands for the content of all that was read.
+/// Identifies the content of everything that was read.
 type Fingerprint = [u8; 32];
 
-/// What was heard while waiting.
+/// The result of waiting for changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
-    /// Something may have changed, and it has been quiet since.
+    /// Something may have changed, and there was no further change since.
     Change,
-    /// Nothing in the time given.
+    /// Nothing happened within the given time.
     Nothing,
-    /// It is time to end.
+    /// The loop must stop.
     Stop,
 }
 
-/// What tells of changes.
+/// Detects changes.
 pub trait Listener {
-    /// From its return on, every change of what is read is heard of. It is called before each reading.
+    /// Starts listening. From its return on, no change of the sources is missed. It is called before each read.
     fn listen(&mut self) -> Result<(), Fault>;
 
-    /// Waits until something may have changed, for this long at most. What was heard before counts.
+    /// Waits until something may have changed, for at most this long. Earlier changes count.
     fn wait(&mut self, at_most: Option<Duration>) -> Signal;
 
-    /// Set once it is time to end, so that a run can stop before anything of it is visible.
+    /// A flag that is set once the loop must stop, so that a run can stop before any of its output is visible.
     fn stop(&self) -> Arc<AtomicBool>;
 }
 
-/// What there is to tell.
+/// A report of the loop.
 #[derive(Debug)]
 pub enum Report {
-    /// Changes cannot be heard of; until they can, it looks every [`LOOK`].
+    /// Changes cannot be detected. Until they can, the loop polls every [`LOOK`].
     Deaf(Fault),
-    /// A run ended well.
+    /// A run succeeded.
     Done(Box<Generation>, Notes),
-    /// A run found the input at fault; nothing was written.
+    /// A run found errors in the input; nothing was written.
     Faulty(Notes),
-    /// The world refuses, and has refused for a while; it is tried again and again.
+    /// The world has been failing for a while; the loop keeps retrying.
     Refused(Fault),
 }
 
-/// Watches until it is told to stop. `open` makes the sink of each run.
+/// Watches until stopped. `open` creates the sink of each run.
 pub fn watch(
     world: &dyn World,
     listener: &mut dyn Listener,
@@ -112,38 +113,38 @@ pub fn watch(
     }
 }
 
-/// What to do after a look.
+/// The next action after a look.
 enum Next {
-    /// Look again at once.
+    /// Look again immediately.
     Look,
     /// Wait until something changes.
     Wait,
-    /// Wait for this long at most.
+    /// Wait for at most this long.
     WaitFor(Duration),
 }
 
-/// What is remembered from one look to the next.
+/// The state kept between looks.
 #[derive(Default)]
 struct Run {
-    /// What the last run read.
+    /// The fingerprint of what the last run read.
     done: Option<Fingerprint>,
-    /// The names of what it read, but for empty files.
+    /// The names of its files, except empty ones.
     names: BTreeSet<String>,
     /// The names of the empty files.
     empty: BTreeSet<String>,
-    /// Names that were gone, or files that had become empty, at the last look.
+    /// The names that were missing, or whose files had become empty, at the last look.
     doubted: BTreeSet<String>,
-    /// How often in a row there was something to doubt.
+    /// The number of doubts in a row.
     doubts: u32,
-    /// Faults of the last run, until it is known that they are those of what is there now.
+    /// Errors of the last run, until it is certain that they apply to the current sources.
     unreported: Option<Notes>,
-    /// How many runs in a row were dropped because the sources changed meanwhile.
+    /// The number of consecutive runs dropped because the sources changed.
     stale: u32,
-    /// How often in a row the world has refused.
+    /// The number of consecutive failures of the world.
     refused: u32,
-    /// What was said of that.
+    /// The failure that was reported.
     said: Option<String>,
-    /// Whether it was said that changes cannot be heard of.
+    /// Whether it was reported that changes cannot be detected.
     deaf: bool,
 }
 
@@ -163,7 +164,7 @@ impl Watch<'_> {
         }
     }
 
-    /// Reads the sources, and runs if they are others than those of the last run.
+    /// Reads the sources, and starts a run if they differ from those of the last run.
     fn look(&mut self, stop: &AtomicBool) -> Next {
         let mut notes = Notes::new();
         let input = match self.world.read(&mut notes) {
@@ -200,7 +201,7 @@ impl Watch<'_> {
         Next::Look
     }
 
-    /// Runs on what was read. Faults of the input are handed back: they are reported once it is known that they still hold.
+    /// Runs on what was read. Returns errors of the input, which are reported once they are known to be current.
     fn generate(
         &mut self,
         read: &AlreadyRead,
@@ -227,7 +228,7 @@ impl Watch<'_> {
         }
     }
 
-    /// A change begins doubts anew, and is a reason to try soon what was refused.
+    /// Resets doubts after a change, and retries soon after a failure.
     fn heard_change(&mut self) {
         self.run.doubted.clear();
         if self.run.said.is_none() {
@@ -247,7 +248,7 @@ impl Watch<'_> {
     }
 }
 
-/// Takes the fingerprint, of faults of single files too.
+/// Computes the fingerprint, which includes errors about single files.
 fn fingerprint(input: &Input, notes: &Notes) -> Fingerprint {
     let mut hash = Sha256::new();
     let mut add = |text: &str| {
@@ -267,7 +268,7 @@ fn fingerprint(input: &Input, notes: &Notes) -> Fingerprint {
     hash.finalize().into()
 }
 
-/// The names of what was read, and of the files among it that are empty.
+/// The names of what was read, and those of the empty files.
 fn names(input: &Input) -> (BTreeSet<String>, BTreeSet<String>) {
     let (mut names, mut empty) = (input.companions.clone(), BTreeSet::new());
     for source in input.sources.iter() {
@@ -277,9 +278,9 @@ fn names(input: &Input) -> (BTreeSet<String>, BTreeSet<String>) {
     (names, empty)
 }
 
-/// A sink that makes nothing visible once it is time to end, or once the sources are no longer those that were read. The
-/// second look is taken when the sink has its locks, so that a checkout under way is not mistaken for a state. What has
-/// begun to be visible is finished.
+/// A sink that commits nothing if the loop must stop or the sources have changed since they were read. The second look
+/// happens while the sink holds its locks, so that a checkout in progress is not mistaken for a state. Output that has
+/// started to become visible is completed.
 struct Guarded<'a> {
     inner: Box<dyn Sink>,
     stop: &'a AtomicBool,

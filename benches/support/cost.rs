@@ -1,4 +1,4 @@
-//! What a run of the program costs, as a whole process. Only for benchmarks that call [`measure_if_asked`] first.
+//! Measures the cost of running the program as a separate process. Only for benchmarks that call [`measure_if_asked`] first.
 
 use std::{
     path::Path,
@@ -11,24 +11,24 @@ use nix::sys::{
     time::TimeValLike,
 };
 
-/// The first argument of a run that measures another one.
+/// The first argument of a process that measures another one.
 const MEASURE: &str = "--measure";
 
-/// What a run costs.
+/// The cost of a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cost {
-    /// Seconds on the cores.
+    /// CPU time in seconds.
     pub(crate) cores: f64,
-    /// Seconds on the clock.
+    /// Elapsed time in seconds.
     pub(crate) clock: f64,
     /// Peak memory in megabytes.
     pub(crate) memory: f64,
 }
 
-/// Runs the program in a folder; panics where it ends with none of these exit codes.
+/// Runs the program in a folder. Panics if it ends with any other exit code than these.
 ///
-/// The peak of a process can be asked for once it has ended, and of children only all together: so each gets a parent of
-/// its own, which is this benchmark again.
+/// The peak memory of a process is only available after it has ended, and for children only for all of them together. So
+/// each run gets its own parent process, which is this benchmark again.
 pub(crate) fn of(folder: &Path, arguments: &[&str], exits: &[i32]) -> Cost {
     let mut command = Command::new(std::env::current_exe().unwrap());
     let measured = command.current_dir(folder).arg(MEASURE).args(arguments).output().unwrap();
@@ -43,7 +43,7 @@ pub(crate) fn of(folder: &Path, arguments: &[&str], exits: &[i32]) -> Cost {
     }
 }
 
-/// Runs the program instead of the benchmark where that was asked for: [`of`] starts the benchmark so.
+/// Runs the program instead of the benchmark if requested. [`of`] starts the benchmark this way.
 pub(crate) fn measure_if_asked() {
     let mut arguments = std::env::args().skip(1);
     if arguments.next().as_deref() != Some(MEASURE) {

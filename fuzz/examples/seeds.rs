@@ -1,5 +1,6 @@
-//! The corpora that fuzzing begins with: what the tests and the releases of this repository hold of templates, rules, patches
-//! and schemas, cut to the inputs of the targets; and dictionaries of the words of their languages.
+//! Writes the initial fuzzing corpora and dictionaries. The corpora contain the templates, rules, patches and schemas of
+//! this repository's tests and releases, split into inputs for the targets. The dictionaries contain the words of their
+//! languages.
 //!
 //! `cargo run --manifest-path fuzz/Cargo.toml --example seeds` writes them to `fuzz/corpus/<target>/` and
 //! `fuzz/corpus/<target>.dict`.
@@ -11,7 +12,7 @@ use std::{fs, io};
 use serde_json::{Map, Value, json};
 use gotmpl::yaml;
 
-/// Words of the rule language beside its operators: macros, and functions that Kubernetes adds.
+/// The words of the rule language: macros, functions that Kubernetes adds, and operators.
 const CEL: &[&str] = &[
     "self",
     "oldSelf",
@@ -91,7 +92,7 @@ const CEL: &[&str] = &[
     "1e9",
 ];
 
-/// Words of JSON patches.
+/// The words of JSON patches.
 const PATCH: &[&str] = &[
     "\"op\"",
     "\"add\"",
@@ -110,7 +111,7 @@ const PATCH: &[&str] = &[
     "builtin.",
 ];
 
-/// Words of schemas.
+/// The words of schemas.
 const SCHEMA: &[&str] = &[
     "\"type\"",
     "\"object\"",
@@ -163,7 +164,7 @@ const SCHEMA: &[&str] = &[
     "\"uri\"",
 ];
 
-/// Inputs by target.
+/// The inputs of each target.
 type Corpora = BTreeMap<&'static str, BTreeSet<String>>;
 
 fn main() -> io::Result<()> {
@@ -212,7 +213,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// The objects of every worked example, and of every numbered release.
+/// The objects of every worked example, every class of the conformance tests, and every numbered release.
 fn classes(root: &Path) -> io::Result<Vec<Vec<Value>>> {
     let mut found = Vec::new();
     for group in entries(&root.join("crates/capi-topology/tests/topology/cases"))? {
@@ -237,7 +238,7 @@ fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// The documents of a file, or of the files of an archive.
+/// The documents of a file, or of all files in an archive.
 fn objects(text: &str) -> Vec<Value> {
     let divides = |line: &&str| *line == "---" || (line.starts_with("-- ") && line.ends_with(" --"));
     let lines: Vec<&str> = text.lines().collect();
@@ -280,7 +281,7 @@ fn put(corpora: &mut Corpora, target: &'static str, parts: &[&str]) {
     corpora.entry(target).or_default().insert(parts.join("\n===\n"));
 }
 
-/// A value for a schema, not always one that it takes.
+/// A sample value for a schema, which the schema may not accept.
 fn sample(schema: &Value) -> Value {
     if let Some(told) = ["default", "example"].iter().find_map(|key| schema.get(key)) {
         return told.clone();
@@ -297,7 +298,7 @@ fn sample(schema: &Value) -> Value {
     }
 }
 
-/// Every rule in a schema, with what it speaks of.
+/// Adds every rule in a schema, with its own schema and value.
 fn rules(schema: &Value, value: &Value, corpora: &mut Corpora) {
     for rule in list(&schema["x-kubernetes-validations"]) {
         for text in ["rule", "messageExpression"].iter().filter_map(|key| rule[key].as_str()) {
@@ -313,7 +314,7 @@ fn rules(schema: &Value, value: &Value, corpora: &mut Corpora) {
     }
 }
 
-/// A template with those of its data that it may look at.
+/// Adds a template with the part of the data that it may read.
 fn template(source: &str, data: &Map<String, Value>, corpora: &mut Corpora) {
     let mut seen: Map<String, Value> = data.clone();
     seen.retain(|name, _| source.contains(&format!(".{name}")));
@@ -351,7 +352,7 @@ fn patches(definition: &Value, document: Option<&Value>, data: &Map<String, Valu
     }
 }
 
-/// Go's templates and YAML, as the tests of the engine have them.
+/// Adds the Go templates and YAML texts of the engine's tests.
 fn templates_of_the_tests(root: &Path, corpora: &mut Corpora) -> io::Result<()> {
     let folder = root.join("crates/gotmpl/tests/corpus");
     let read =

@@ -1,4 +1,4 @@
-//! CEL rules: a rule, the schema where it stands as JSON, and a value as JSON.
+//! CEL rules. The input is a rule, the schema that contains it as JSON, and a value as JSON.
 #![no_main]
 
 #[path = "../../crates/gotmpl/tests/fuzz/input.rs"]

@@ -1,4 +1,4 @@
-//! JSON patch: a document, and operations, each as JSON; and paths of variables.
+//! JSON patches and variable paths. The input is a document and operations, each as JSON.
 #![no_main]
 
 #[path = "../../crates/gotmpl/tests/fuzz/input.rs"]

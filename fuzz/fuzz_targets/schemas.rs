@@ -1,4 +1,4 @@
-//! Schemas of variables: a schema and a value, each as JSON. The value is defaulted, checked and judged.
+//! Schemas of variables. The input is a schema and a value, each as JSON. The value is defaulted, checked and judged.
 #![no_main]
 
 #[path = "../../crates/gotmpl/tests/fuzz/input.rs"]

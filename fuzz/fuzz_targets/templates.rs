@@ -1,4 +1,4 @@
-//! Go templates: a template, and its data as JSON. The output is read as YAML, as the value of a patch is.
+//! Go templates. The input is a template and its data as JSON. The output is read as YAML, like the value of a patch.
 #![no_main]
 
 #[path = "../../crates/gotmpl/tests/fuzz/input.rs"]

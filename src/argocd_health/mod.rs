@@ -1,18 +1,18 @@
-//! Health scripts for Argo CD, for the kinds that it does not know or judges by outdated fields.
+//! Health scripts for Argo CD, for kinds that it does not know or judges by outdated fields.
 //!
-//! Argo CD opens the next sync wave when the objects of the last one are Healthy, and fails the sync when one is Degraded. So what
-//! is not known is Progressing. The scripts are Lua, in `lua/`; each is `common.lua` and one more file, since Argo CD runs each
-//! one alone. `tests/conformance` runs them. They are not part of the tree: users install them.
+//! Argo CD starts the next sync wave once the objects of the previous one are Healthy, and fails the sync if one is
+//! Degraded. Unknown states are therefore Progressing. The scripts are Lua files in `lua/`. Argo CD runs each one alone, so
+//! each is prefixed with `common.lua`. `tests/conformance` runs them. They are not part of the tree: users install them.
 
 use serde_json::{Map, json};
 
 use crate::yaml::{self, Origin};
 
-/// The versions that the scripts were tested with.
+/// The versions with which the scripts were tested.
 pub const TESTED_WITH: [(&str, &str); 4] =
     [("Argo CD", "3.5.1"), ("Cluster API", "1.14.2"), ("Flux", "2.9"), ("ORC", "2.6.0")];
 
-/// A script for one kind.
+/// A health script for one kind.
 #[derive(Debug)]
 pub struct Script {
     /// The API group.
@@ -28,10 +28,10 @@ macro_rules! scripts {
     };
 }
 
-/// What every script begins with.
+/// The prefix of every script.
 const COMMON: &str = include_str!("lua/common.lua");
 
-/// All scripts, in the order of their keys.
+/// All scripts, ordered by key.
 pub static SCRIPTS: [Script; 13] = scripts![
     "addons.cluster.x-k8s.io" "ClusterResourceSet" "cluster-resource-set.lua",
     "argoproj.io" "Application" "application.lua",
@@ -49,18 +49,18 @@ pub static SCRIPTS: [Script; 13] = scripts![
 ];
 
 impl Script {
-    /// The key of Argo CD's configuration.
+    /// The key in Argo CD's configuration.
     pub fn key(&self) -> String {
         format!("resource.customizations.health.{}_{}", self.group, self.kind)
     }
 
-    /// The Lua.
+    /// The Lua source.
     pub fn text(&self) -> String {
         format!("{COMMON}\n{}", self.body)
     }
 }
 
-/// The part of the ConfigMap `argocd-cm` that holds the scripts.
+/// The ConfigMap `argocd-cm`, with only the scripts in it.
 pub fn config_map(namespace: &str) -> String {
     let metadata = json!({ "name": "argocd-cm", "namespace": namespace });
     document(&json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data() }))

@@ -1,4 +1,4 @@
-//! Which kinds a folder may bring.
+//! Restricts the kinds of objects in each folder.
 
 use super::{
     Check, Finder, Rule, beside,
@@ -26,7 +26,7 @@ pub(super) static OF_STACK: Rule = Rule { check: Check::Release(check_stack), ..
 /// The same rule for a `.d` folder.
 pub(super) static OF_CLUSTER: Rule = Rule { check: Check::Cluster(check_beside), ..RULE };
 
-/// Kinds of the core and of Kubernetes' own groups that only configure, and only in their namespace.
+/// Kinds of Kubernetes' own groups that only configure things within their namespace, and kinds that become Secrets.
 const NAMESPACED: [(&str, &str); 10] = [
     ("", "ConfigMap"),
     ("", "LimitRange"),
@@ -39,9 +39,9 @@ const NAMESPACED: [(&str, &str); 10] = [
     ("external-secrets.io", "PushSecret"),
     ("external-secrets.io", "SecretStore"),
 ];
-/// Groups all of whose kinds configure clusters and their machines.
+/// API groups in which every kind configures clusters and their machines.
 const GROUPS: [&str; 3] = ["cluster.x-k8s.io", "openstack.k-orc.cloud", "metal3.io"];
-/// Cluster-wide kinds: they affect the whole management cluster.
+/// Cluster-scoped kinds, which affect the whole management cluster.
 const CLUSTER_WIDE: [(&str, &str); 36] = [
     ("", "Namespace"),
     ("", "Node"),
@@ -81,12 +81,12 @@ const CLUSTER_WIDE: [(&str, &str); 36] = [
     ("storage.k8s.io", "VolumeAttachment"),
 ];
 
-/// Whether a kind is cluster-wide.
+/// Whether a kind is cluster-scoped.
 pub(super) fn is_cluster_wide(group: &str, kind: &str) -> bool {
     CLUSTER_WIDE.contains(&(group, kind))
 }
 
-/// Whether a folder may bring a kind, as docs/checks.md has it.
+/// Whether a folder may contain a kind, according to docs/checks.md.
 pub(super) fn is_allowed(place: Where, group: &str, kind: &str) -> bool {
     let of_groups = GROUPS.iter().any(|one| group == *one || group.ends_with(&format!(".{one}")));
     match place {
@@ -94,7 +94,7 @@ pub(super) fn is_allowed(place: Where, group: &str, kind: &str) -> bool {
             let class = (group, kind) == ("cluster.x-k8s.io", "ClusterClass");
             class || group.ends_with(".cluster.x-k8s.io") && kind.ends_with("Template")
         }
-        // A Cluster or a class that a stack brings beside those of the program would escape all that holds for them.
+        // Clusters and classes from a stack would bypass all checks of those that the program draws.
         Where::Namespace | Where::Cluster => {
             let own = matches!((group, kind), ("cluster.x-k8s.io", "Cluster" | "ClusterClass"));
             NAMESPACED.contains(&(group, kind)) || of_groups && !own
@@ -103,7 +103,7 @@ pub(super) fn is_allowed(place: Where, group: &str, kind: &str) -> bool {
     }
 }
 
-/// Where a file of a source says what it brings; none of the program's own objects.
+/// The folder that a source belongs to; none for the program's own objects.
 fn place_of(source: &str) -> Option<Where> {
     let folder = |name: &str| source.starts_with(name);
     match () {
@@ -129,7 +129,7 @@ fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
         let Some(place) = place else { continue };
         let text = |key| object.get(key).and_then(Node::as_str).unwrap_or_default();
         let (group, kind) = (group_of(text("apiVersion")), text("kind"));
-        // Another rule reports values that are not objects.
+        // Values that are not objects are reported by another rule.
         if is_kind(kind) && metadata::is_no_object(object).is_none() && !is_allowed(place, group, kind) {
             let node = object.get("kind").unwrap_or(object);
             let made = || Place::file(format!("generated ({})", words(place)));
@@ -139,7 +139,7 @@ fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
     }
 }
 
-/// Checks templates as well, because one that renders nothing today may render an object tomorrow.
+/// Checks templates as well: one that renders nothing today may render an object tomorrow.
 fn check_stack(release: &Release, finder: &mut Finder<'_>) {
     for one in
         brought(release).into_iter().filter(|one| matches!(one.place, Where::Namespace | Where::Cluster))
@@ -179,7 +179,7 @@ fn tell(folder: &str, kind: &str, place: Place, finder: &mut Finder<'_>) {
         return;
     }
     let message = format!("{folder} may not bring {kind} into the management cluster");
-    // A numbered release cannot be changed, and was cut as it is.
+    // A numbered release is already cut and cannot be changed.
     let note = if place.file.starts_with("generated/releases/") {
         finder.notes.warning(RULE.name, place, message)
     } else {
@@ -191,7 +191,7 @@ fn tell(folder: &str, kind: &str, place: Place, finder: &mut Finder<'_>) {
     }
 }
 
-/// The objects of a `.d` folder belong to one cluster and to one namespace.
+/// The objects in a `.d` folder must belong to one cluster and one namespace.
 fn check_beside(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
     let texts = finder.texts;
     for source in texts.beside.below(&beside::folder(&plan.cluster.file)) {

@@ -1,4 +1,4 @@
-//! The files of a cluster's `.d` folder, as kustomize reads them.
+//! Reads the files in a cluster's `.d` folder the way kustomize does.
 
 use super::{
     Texts,
@@ -16,13 +16,13 @@ pub(super) fn folder(definition: &str) -> String {
     format!("{}.d", stem.unwrap_or(definition))
 }
 
-/// Whether kustomize treats a file as its own configuration.
+/// Whether kustomize reads a file as its configuration.
 pub(super) fn is_kustomization(path: &str) -> bool {
     path.rsplit('/').next().is_some_and(|name| KUSTOMIZATIONS.contains(&name))
 }
 
-/// The unencrypted literals and files that kustomize would turn into Secrets, and files outside the folder, which the
-/// checks do not read.
+/// Finds unencrypted literals and files that kustomize would turn into Secrets, and references to files outside the folder,
+/// which the checks do not read.
 pub(super) fn generated(folder: &str, texts: Texts<'_>) -> Vec<Spot> {
     let mut spots = Vec::new();
     for source in texts.beside.below(folder).filter(|source| is_kustomization(&source.path)) {
@@ -39,7 +39,7 @@ pub(super) fn generated(folder: &str, texts: Texts<'_>) -> Vec<Spot> {
     spots
 }
 
-/// Where a file of kustomize names something outside of the folder: another folder, or an address.
+/// Finds places where a kustomize file refers to something outside the folder: another folder, or a URL.
 pub(super) fn outside(folder: &str, texts: Texts<'_>) -> Vec<Place> {
     const LISTS: [&str; 9] = [
         "bases",
@@ -59,7 +59,7 @@ pub(super) fn outside(folder: &str, texts: Texts<'_>) -> Vec<Place> {
                 .into_iter()
                 .flat_map(|key| document.root.child(key).map(Tree::items).unwrap_or_default());
             for item in items {
-                // A chart, or an object written in place, is named by no text.
+                // A chart or an inline object is not a reference.
                 let text = item.text().unwrap_or_default();
                 let inline = text.contains('\n');
                 let path = joined(&source.path, &text);
@@ -118,7 +118,7 @@ fn of_generator(
     }
 }
 
-/// A path as seen from a file; none where it leads out of the fleet.
+/// Resolves a path relative to a file; none if it leads out of the fleet.
 fn joined(from: &str, to: &str) -> Option<String> {
     let mut parts: Vec<&str> = from.split('/').collect();
     parts.pop();
@@ -135,7 +135,7 @@ fn joined(from: &str, to: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// An object of a file, out of the lists that hold it.
+/// An object in a file, unpacked from any lists.
 pub(super) struct Beside {
     pub(super) group: String,
     pub(super) kind: String,
@@ -143,7 +143,7 @@ pub(super) struct Beside {
     pub(super) node: RawNode,
 }
 
-/// The objects of a file that Flux would apply.
+/// The objects in a file that Flux would apply.
 pub(super) fn objects(source: &Source) -> Vec<Beside> {
     let mut found = Vec::new();
     if crate::world::is_yaml(&source.path) || is_kustomization(&source.path) || source.path.ends_with(".json")

@@ -1,4 +1,4 @@
-//! Values that a chart does not take, as far as the lock knows what it takes.
+//! Finds values that a chart does not accept, if the lock describes the values of the chart.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,29 +19,29 @@ use crate::{
 
 pub(super) static RULE: Rule = Rule {
     name: "chart-values",
-    docs: "An addon's values have a key that its chart does not know, or a value that the chart's schema does not take. Helm \
-           ignores the one without a word, and refuses to install the chart for the other.",
+    docs: "An addon's values have a key that its chart does not know, or a value that the chart's schema rejects. Helm \
+           silently ignores an unknown key, and refuses to install the chart if the schema rejects a value.",
     check: Check::Charts(check),
 };
 
-/// What was found in the values of charts: most clusters have the same ones.
+/// A cache of findings, because most clusters use the same values.
 #[derive(Debug, Default)]
 pub(super) struct Charts {
     judges: Mutex<BTreeMap<Digest, Option<Arc<Judge>>>>,
     found: Mutex<BTreeMap<Asked, Arc<Vec<Finding>>>>,
 }
 
-/// The file that says what the chart takes, whether other objects add values, and the digest of the values.
+/// The digest of the chart's description, whether other objects add values, and the digest of the values.
 type Asked = (Digest, bool, String);
 
 impl Charts {
-    /// What the chart says of itself; none if the file that holds it is missing, or is another.
+    /// The description of the chart's values; none if its file is missing or has another digest.
     pub(super) fn known(&self, digest: &Digest, texts: Texts<'_>) -> Option<Arc<Judge>> {
         let mut judges = self.judges.lock().unwrap_or_else(PoisonError::into_inner);
         judges.entry(digest.clone()).or_insert_with(|| read(digest, texts).map(Arc::new)).clone()
     }
 
-    /// What is wrong with values; none if the file that says what the chart takes is missing, or is another.
+    /// Judges values; none if the description of the chart's values is missing or has another digest.
     fn judge(&self, given: &ChartValues, texts: Texts<'_>) -> Option<Arc<Vec<Finding>>> {
         let digest = &given.described.0;
         let judge = self.known(digest, texts)?;
@@ -77,7 +77,7 @@ fn tell_missing(given: &ChartValues, finder: &mut Finder<'_>) {
     let what = if finder.texts.sources.at(&file).is_some() { "was changed" } else { "is missing" };
     let place = At::word_or(*origin, || Place::file(LOCK));
     let reported = format!(
-        "`{file}`, which says which values the chart `{}` {} takes, {what}",
+        "`{file}`, which lists the values that the chart `{}` {} accepts, {what}",
         given.chart, given.version
     );
     finder
@@ -91,10 +91,10 @@ fn tell(given: &ChartValues, finding: &Finding, finder: &mut Finder<'_>) {
     let is_frozen =
         |origin: Origin| sources.get(origin.file).is_some_and(|one| release_of(&one.path).is_some());
     let origin = origin_of(&given.values, &finding.path);
-    // What is missing is missing in the stack, and in each of its clusters: that is one message.
+    // A missing value is missing in the stack and in all its clusters, but should be reported only once.
     let listed = given.listed.written().filter(|listed| finding.is_missing && !is_frozen(*listed));
     let place = listed.or(origin.written()).unwrap_or(given.described.1);
-    // A release does not change any more.
+    // A release can no longer be changed.
     let is_frozen = is_frozen(place);
     let place = At::word_or(place, || Place::file(LOCK));
     let chart = format!("the chart `{}` {}", given.chart, given.version);
@@ -118,14 +118,17 @@ fn tell(given: &ChartValues, finding: &Finding, finder: &mut Finder<'_>) {
             "set it in `values.yaml` of the addon `{}`, or in the definitions of its clusters",
             given.addon
         )),
-        None => note.hint("the chart's `values.yaml` and `values.schema.json` say what it takes"),
+        None => {
+            note.hint("see the chart's `values.yaml` and `values.schema.json` for the values that it accepts")
+        }
     };
     if is_frozen {
-        note.hint("it is in a numbered release: fix it in the stack, and cut the next release");
+        note.hint("the addon is part of a numbered release: fix it in the stack, and cut the next release");
     }
 }
 
-/// Looks at what no part of a tree shows: the values of addons that no cluster has, and charts that say nothing of theirs.
+/// Checks what the parts of a tree do not show: the values of addons that no cluster uses, and charts without a description
+/// of their values.
 pub fn check_rest(plan: &Plan, lock: &Lock, classes: &Classes, texts: Texts<'_>, notes: &mut Notes) {
     let mut used = BTreeSet::new();
     let mut unknown = BTreeMap::new();
@@ -141,8 +144,8 @@ pub fn check_rest(plan: &Plan, lock: &Lock, classes: &Classes, texts: Texts<'_>,
     for (origin, (addon, version)) in unknown {
         let chart = addon.chart.as_ref().map_or("", |chart| &chart.name);
         notes
-            .warning(RULE.name, origin, format!("the values of the chart `{chart}` {version} are not checked: the lock does not say which values it takes"))
-            .hint("`stackloom update` adds that, or says why it cannot");
+            .warning(RULE.name, origin, format!("cannot check the values of the chart `{chart}` {version}: the lock does not list the values that it accepts"))
+            .hint("run `stackloom update` to add them to the lock, or to see why it cannot");
     }
     let finder = &mut Finder::new(texts, classes, notes);
     for release in plan.heads.iter().chain(&plan.spare) {
@@ -159,8 +162,8 @@ pub fn check_rest(plan: &Plan, lock: &Lock, classes: &Classes, texts: Texts<'_>,
     }
 }
 
-/// The values that a stack gives an addon, as written; none where they are put together for each cluster. A cluster that turns
-/// the addon on may add others.
+/// The values that a stack sets for an addon, as written; none if each cluster's values are built by statements. A cluster
+/// that turns the addon on may add others.
 fn written_values(addon: &ReleaseAddon, lock: &Lock) -> Option<ChartValues> {
     let version = addon.version.as_ref()?;
     let source = addon.values.as_ref()?.template.source();
@@ -177,7 +180,7 @@ fn written_values(addon: &ReleaseAddon, lock: &Lock) -> Option<ChartValues> {
     })
 }
 
-/// Whether a value is an expression, or holds one.
+/// Whether a value is or contains an expression.
 fn is_made(values: &Node, path: &[String]) -> bool {
     fn holds(node: &Node) -> bool {
         match &node.value {
@@ -198,7 +201,7 @@ fn is_made(values: &Node, path: &[String]) -> bool {
     holds(at)
 }
 
-/// Where a value stands, or the deepest map around it that does.
+/// The origin of a value, or of the deepest map around it that exists.
 fn origin_of(values: &Node, path: &[String]) -> Origin {
     let (mut at, mut origin) = (values, values.origin);
     for part in path {

@@ -1,4 +1,4 @@
-//! Annotations that decide what an engine does to the objects of a class.
+//! Annotations that control how an engine treats the objects of a class.
 
 use super::{Check, Finder, Rule};
 use crate::{

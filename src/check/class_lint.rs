@@ -1,12 +1,13 @@
-//! Lints of a class, and what a stack allows of them.
+//! Reports the lints of a class, except those that the stack allows.
 
 use super::{Check, Finder, Rule};
 use crate::release::Release;
 
 pub(super) static RULE: Rule = Rule {
     name: "class-lint",
-    docs: "Cluster API takes the class, and some cluster gets what nobody meant. Each lint has a name of its own, which is \
-           the code of its messages, and by which `spec.allow` of `stack.yaml` allows it with a reason.",
+    docs: "Cluster API accepts the class, but some cluster gets something that nobody intended. Each lint has its own \
+           name, which is also the code of its messages. `spec.allow` of `stack.yaml` allows a lint by this name, with \
+           a reason.",
     check: Check::Release(check),
 };
 

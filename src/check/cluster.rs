@@ -1,4 +1,4 @@
-//! What the API server and Cluster API's webhooks say of a Cluster.
+//! Validates a Cluster like the API server and Cluster API's webhooks.
 
 use super::{Check, Finder, Rule};
 use crate::{
@@ -11,9 +11,9 @@ use crate::{
 
 pub(super) static RULE: Rule = Rule {
     name: "cluster",
-    docs: "The API server or a webhook of Cluster API would refuse the Cluster: an unknown field, a value that the schema of \
-           the kind does not take, a health check that the class cannot have. Nothing of the cluster would be changed until \
-           it is mended.",
+    docs: "The API server or a webhook of Cluster API would refuse the Cluster: an unknown field, a value that the \
+           schema of the kind rejects, or a health check that the class cannot have. No change to the cluster would \
+           take effect until this is fixed.",
     check: Check::Cluster(check),
 };
 
@@ -26,7 +26,7 @@ fn check(plan: &ClusterPlan, cluster: &Node, finder: &mut Finder<'_>) {
     let class = finder.classes.object(&plan.release.name);
     let management = &plan.cluster.management;
     for error in admission::cluster::validate(&json, None, class, gates(management)) {
-        // Where nobody says whether the feature gate of taints is on, the rule `cluster-api` warns.
+        // If the feature gate of taints is not specified, the rule `cluster-api` warns about it.
         let is_unknown = management.gate("MachineTaintPropagation").is_none();
         let gate = is_unknown && error.kind == ErrorType::Forbidden && error.field.ends_with(".taints");
         if !gate && errors.iter().all(|other| other.field != error.field) {
@@ -45,9 +45,9 @@ fn report(plan: &ClusterPlan, cluster: &Node, error: &FieldError, finder: &mut F
     let detail = error.detail.strip_prefix(&format!("{field} in body ")).unwrap_or(&error.detail);
     let message = format!("the Cluster's `{field}` is refused: {detail}");
     let hint = if error.detail.contains("not declared") {
-        "remove it, or compare its name with Cluster API's reference: server-side apply takes no field that it does not know"
+        "remove it, or check its name in Cluster API's reference: server-side apply rejects unknown fields"
     } else {
-        "write what Cluster API's reference says of this field: the API server or its webhook refuses the whole Cluster"
+        "see Cluster API's reference for this field: the API server or its webhook refuses the whole Cluster"
     };
     finder.notes.error("cluster", place, message).hint(hint);
 }

@@ -1,16 +1,16 @@
-//! What the management cluster's Cluster API supports.
+//! Checks whether the management cluster's Cluster API supports what a cluster asks for.
 
 use super::{Check, Finder, Rule};
 use crate::{model::ManagementCluster, plan::ClusterPlan, yaml::Node};
 
 pub(super) static RULE: Rule = Rule {
     name: "cluster-api",
-    docs: "A cluster asks for a Kubernetes version or a field that the management cluster's Cluster API does not have. \
-           Supported versions are those of Cluster API's own table, or what the fleet says in their place.",
+    docs: "A cluster uses a Kubernetes version or a field that the management cluster's Cluster API does not support. \
+           The supported versions are those of Cluster API's own table, unless the fleet overrides them.",
     check: Check::Cluster(check),
 };
 
-/// Fields of the topology, and the minor of Cluster API that they came with.
+/// Fields of the topology, each with the Cluster API minor that introduced it.
 const FIELDS: [(&[&str], u64); 3] = [
     (&["taints"], 13),
     (&["rollout", "after"], 13),
@@ -28,14 +28,14 @@ fn check(plan: &ClusterPlan, drawn: &Node, finder: &mut Finder<'_>) {
     }
 }
 
-/// Whether Cluster API can build clusters of the Kubernetes version.
+/// Checks whether Cluster API supports the Kubernetes version.
 fn check_kubernetes(plan: &ClusterPlan, finder: &mut Finder<'_>) {
     let Some(unsupported) = plan.release.unsupported(&plan.cluster.management) else { return };
     finder
         .notes
         .error("cluster-api", plan.cluster.release_origin, unsupported.message)
         .hint(unsupported.why)
-        .hint("`clusterApi` of the management cluster says which one runs there: upgrade it first, or choose a release with a Kubernetes version that it supports");
+        .hint("upgrade Cluster API and change `clusterApi` of the management cluster, or choose a release with a Kubernetes version that it supports");
 }
 
 fn check_fields(settings: &Node, management: &ManagementCluster, finder: &mut Finder<'_>) {
@@ -50,11 +50,11 @@ fn check_fields(settings: &Node, management: &ManagementCluster, finder: &mut Fi
                     "cluster-api",
                     place,
                     format!(
-                        "`{}` came with Cluster API 1.{since}, and {cluster_api} runs there",
+                        "`{}` requires Cluster API 1.{since}, but the management cluster has {cluster_api}",
                         path.join(".")
                     ),
                 )
-                .hint("upgrade Cluster API and say so in `clusterApi`, or remove the field");
+                .hint("upgrade Cluster API and change `clusterApi`, or remove the field");
         } else if path == ["taints"] && management.gate("MachineTaintPropagation").is_none() {
             finder
                 .notes
@@ -63,7 +63,7 @@ fn check_fields(settings: &Node, management: &ManagementCluster, finder: &mut Fi
                     place,
                     "Cluster API refuses `taints` unless its feature gate `MachineTaintPropagation` is on",
                 )
-                .hint("it is alpha and off by default: turn it on in the management cluster, and write `featureGates: { MachineTaintPropagation: true }` there in stackloom.yaml");
+                .hint("it is alpha and off by default: turn it on in the management cluster, and add `featureGates: { MachineTaintPropagation: true }` to it in stackloom.yaml");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the API server and Cluster API's webhooks say of a class and its templates.
+//! Validates a class and its templates like the API server and Cluster API's webhooks.
 
 use super::{Check, Finder, Rule};
 use crate::{
@@ -12,8 +12,8 @@ use crate::{
 
 pub(super) static RULE: Rule = Rule {
     name: "cluster-class",
-    docs: "The API server or a webhook of Cluster API would refuse the ClusterClass or one of its templates, or the class \
-           controller would never get ready: no cluster of the release could be built.",
+    docs: "The API server or a webhook of Cluster API would refuse the ClusterClass or one of its templates, or the \
+           ClusterClass would never become ready. No cluster of the release could be built.",
     check: Check::Release(check),
 };
 
@@ -30,15 +30,16 @@ fn check(release: &Release, finder: &mut Finder<'_>) {
         let place =
             object.map_or(Origin::NOWHERE, |object| finder.origin_on(&trail(object, fault.error.path())));
         let hint = match fault.by {
-            By::Schema | By::ServerSideApply => "the API server refuses it by the schema of the kind",
+            By::Schema | By::ServerSideApply => "the API server refuses it because of the schema of its kind",
             By::WebhookDefault | By::WebhookValidate => "Cluster API's webhook refuses it when it is applied",
-            By::Topology => "Cluster API's controller takes the class, and never gets it ready",
+            By::Topology => "Cluster API accepts the class, but its controller never makes it ready",
         };
         finder.notes.error("cluster-class", place, message(&fault)).hint(hint);
     }
 }
 
-/// Without the object's name, which carries the release: a fault that several minors share is reported once.
+/// The message, without the object's name: the name contains the release, so a fault shared by several minors is reported
+/// once.
 fn message(fault: &Refusal) -> String {
     let (kind, FieldError { field, detail, .. }) =
         (fault.object.split('/').next().unwrap_or_default(), &fault.error);

@@ -1,4 +1,4 @@
-//! Addons with a Kubernetes version that their documentation does not name, or that their chart does not take.
+//! Finds addons on a Kubernetes version that their documentation does not list, or that their chart does not support.
 
 use super::{Check, Finder, Rule};
 use crate::{
@@ -10,10 +10,10 @@ use crate::{
 
 pub(super) static RULE: Rule = Rule {
     name: "compatibility",
-    docs: "An addon runs with a Kubernetes version that its own documentation does not name for this version of it. It may \
-           work, but nobody tests it, so it is a warning. If the chart's own `kubeVersion` rules it out, Helm refuses to install \
-           it, so it is an error. What is built in has a public source for each row; a fleet that \
-           knows better says so in stackloom.yaml.",
+    docs: "An addon runs with a Kubernetes version that its own documentation does not list for this version of the \
+           addon. It may work, but nobody tests it, so this is a warning. If the chart's own `kubeVersion` rules it \
+           out, Helm refuses to install it, so that is an error. Every built-in row has a public source. A fleet can \
+           override the rows in stackloom.yaml.",
     check: Check::Cluster(check),
 };
 
@@ -28,7 +28,7 @@ fn check(plan: &ClusterPlan, _drawn: &Node, finder: &mut Finder<'_>) {
     }
 }
 
-/// What the chart itself says of Kubernetes versions, if the lock knows the chart.
+/// Checks the chart's own `kubeVersion`, if the lock contains the chart.
 fn check_chart(plan: &ClusterPlan, addon: &AddonPlan, finder: &mut Finder<'_>) {
     let (Some(helm), Some(version)) = (&addon.helm, &addon.version) else { return };
     let Some((digest, _)) = &helm.described else { return };
@@ -85,7 +85,7 @@ fn judge(
                 assumption.kubernetes, assumption.reason
             );
             let note = finder.notes.warning("compatibility", place, message);
-            note.hint(format!("move {name} to a version that is, or change the entry"));
+            note.hint(format!("move {name} to a version that is, or change the entry in `compatibility`"));
         }
         Fit::Unlisted(row) => warn(
             finder,
@@ -101,7 +101,7 @@ fn judge(
     }
 }
 
-/// Where the version is chosen: by the cluster, else by the stack, else by the release.
+/// The place that selects the version: the cluster, otherwise the stack, otherwise the release.
 fn origin(plan: &ClusterPlan, addon: &AddonPlan, version: &AddonVersion) -> Origin {
     let choice = plan.cluster.addons.get(addon.frozen.addon.name.as_str());
     if let Some((_, origin)) = choice.and_then(|choice| choice.version.as_ref()) {

@@ -1,12 +1,12 @@
-//! How many machines a control plane has.
+//! Checks the number of control plane machines.
 
 use super::{Check, Finder, Rule};
 use crate::{plan::ClusterPlan, release::Release, yaml::Node};
 
 pub(super) static RULE: Rule = Rule {
     name: "control-plane-replicas",
-    docs: "A kubeadm control plane with stacked etcd has an odd number of machines. Cluster API takes an even number \
-           without a word, and then the cluster's topology is stuck.",
+    docs: "A kubeadm control plane with stacked etcd needs an odd number of machines. Cluster API silently accepts an \
+           even number, and the cluster's topology then gets stuck.",
     check: Check::Cluster(check),
 };
 
@@ -24,7 +24,7 @@ fn check(plan: &ClusterPlan, cluster: &Node, finder: &mut Finder<'_>) {
             finder.place(node, &plan.cluster.file),
             format!("a control plane of {replicas} machines"),
         )
-        .hint("with stacked etcd it has 1, 3 or 5: an even number tolerates no more failures than one less");
+        .hint("use 1, 3 or 5 machines with stacked etcd: an even number tolerates no more failures than one machine less");
 }
 
 fn has_stacked_etcd(release: &Release) -> bool {

@@ -1,12 +1,13 @@
-//! What the delivery of addons cannot do for a cluster.
+//! Reports the limitations of a cluster's addon delivery.
 
 use super::{Check, Finder, Rule};
 use crate::{note::Severity, plan::ClusterPlan, render, yaml::Node};
 
 pub(super) static RULE: Rule = Rule {
     name: "delivery",
-    docs: "What installs the addons of a cluster (`addonDelivery`) cannot do what an addon asks for, or does less: only Flux takes \
-           values from Secrets, and an Application of Argo CD waits until another addon is applied, not until it is ready.",
+    docs: "The delivery of a cluster's addons (`addonDelivery`) cannot do what an addon asks for, or does less: only \
+           Flux takes values from Secrets, and an Application of Argo CD waits until another addon is applied, not \
+           until it is ready.",
     check: Check::Cluster(check),
 };
 

@@ -1,6 +1,6 @@
-//! What the API server requires of every object: its version, labels, annotations and owners.
+//! The API server's requirements for every object: its version, labels, annotations and owners.
 //!
-//! The rules are those of apimachinery's `ValidateObjectMeta`, and of the types of `ObjectMeta` and `TypeMeta`.
+//! The rules come from apimachinery's `ValidateObjectMeta` and from the types `ObjectMeta` and `TypeMeta`.
 
 use super::allowed_kind::is_cluster_wide;
 use crate::{
@@ -9,18 +9,18 @@ use crate::{
     yaml::{Entry, Mapping, Node, Origin},
 };
 
-/// The most bytes that the annotations of an object may have in total, keys and values.
+/// The maximum total size of an object's annotations in bytes, keys and values.
 const ANNOTATIONS: usize = 256 * 1024;
-/// The most characters in a label's value and in the name part of a key.
+/// The maximum number of characters in a label's value and in the name part of a key.
 const WORD: usize = 63;
-/// Kinds that make other objects from a template with metadata of its own.
+/// Kinds that create other objects from a template with its own metadata.
 const WITH_TEMPLATE: [&str; 7] =
     ["DaemonSet", "Deployment", "Job", "PodTemplate", "ReplicaSet", "ReplicationController", "StatefulSet"];
 
 /// The API group of kustomize's own objects.
 pub(super) const KUSTOMIZE: &str = "kustomize.config.k8s.io";
 
-/// Something that the API server refuses.
+/// A violation of the API server's requirements.
 #[derive(Debug)]
 pub(super) struct Violation {
     pub(super) origin: Origin,
@@ -28,7 +28,7 @@ pub(super) struct Violation {
     pub(super) hint: &'static str,
 }
 
-/// Reports everything in an object that the API server refuses or that would escape the checks.
+/// Reports everything in an object that the API server refuses or that would bypass the checks.
 pub(super) fn faults(object: &Node, kind: &str, name: &str) -> Vec<Violation> {
     let mut faults = Vec::new();
     let version = object.get("apiVersion").unwrap_or(object);
@@ -59,7 +59,7 @@ pub(super) fn faults(object: &Node, kind: &str, name: &str) -> Vec<Violation> {
     faults
 }
 
-/// Recognizes lists of objects, and objects that are meant for kustomize instead of an API server.
+/// Recognizes lists of objects, and objects intended for kustomize rather than an API server.
 pub(super) fn is_no_object(object: &Node) -> Option<(&'static str, &'static str)> {
     let text = |key| object.get(key).and_then(Node::as_str).unwrap_or_default();
     let (kind, group) = (text("kind"), group_of(text("apiVersion")));
@@ -200,7 +200,7 @@ fn size(mapping: &Mapping) -> usize {
     mapping.iter().map(|entry| entry.key.name.len() + entry.value.as_str().map_or(0, str::len)).sum()
 }
 
-/// A key of labels, annotations and finalizers.
+/// Whether a key is valid for labels, annotations and finalizers.
 fn is_qualified(key: &str) -> bool {
     match key.split_once('/') {
         Some((domain, name)) => Subdomain::new(domain).is_ok() && is_word(name),

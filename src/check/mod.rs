@@ -1,7 +1,7 @@
-//! Rules over what is planned and drawn: one file per rule, one table.
+//! Rules that check plans and drawn objects. Each rule is a file; one table lists them all.
 //!
-//! A rule looks at a release, at one cluster or at one part's objects; what concerns several parts goes through [`Index`]. To
-//! add a rule, write a file with a `RULE` and add one line to [`RULES`].
+//! A rule checks a release, a cluster or the objects of a part. Checks across parts use [`Index`]. To add a rule, write a
+//! file with a `RULE` and add a line to [`RULES`].
 
 mod allowed_kind;
 mod beside;
@@ -46,20 +46,20 @@ pub use variable_value::{Classes, check_values};
 /// A rule.
 #[derive(Debug)]
 pub struct Rule {
-    /// Its name: the code of its messages.
+    /// Its name, which is also the code of its messages.
     pub name: &'static str,
     /// What it forbids, and why.
     pub docs: &'static str,
-    /// What it looks at.
+    /// The function that checks it, by subject.
     pub check: Check,
 }
 
-/// What a rule looks at.
+/// The check of a rule, by subject.
 #[derive(Debug)]
 pub enum Check {
-    /// A head release: once for all its clusters.
+    /// A head release, once for all its clusters.
     Release(fn(&Release, &mut Finder<'_>)),
-    /// A cluster: what was planned, and the Cluster object that was drawn, with all that `raw` says.
+    /// A cluster: its plan, and the drawn Cluster object including everything from `raw`.
     Cluster(fn(&ClusterPlan, &Node, &mut Finder<'_>)),
     /// The objects of a part.
     Objects(fn(&Drawn, &mut Finder<'_>)),
@@ -69,7 +69,7 @@ pub enum Check {
     Management(fn(&Plan, &ManagementPlan, &mut Finder<'_>)),
 }
 
-/// All rules, by name.
+/// All rules, ordered by name.
 pub static RULES: [&Rule; 25] = [
     &allowed_kind::RULE,
     &allowed_kind::OF_CLUSTER,
@@ -98,8 +98,8 @@ pub static RULES: [&Rule; 25] = [
     &variable_value::RULE,
 ];
 
-/// The files as they are written, for rules that read texts: those that look for secrets, at the user's own objects, and at what
-/// charts say of their values. Messages need them only for places in these texts.
+/// The files as written, for rules that read text: those about secrets, the users' own objects, and the values of charts.
+/// Messages use them only for places in these texts.
 #[derive(Clone, Copy, Debug)]
 pub struct Texts<'a> {
     /// The sources of the fleet.
@@ -114,14 +114,14 @@ impl<'a> From<&'a Input> for Texts<'a> {
     }
 }
 
-/// Where a rule puts what it finds.
+/// The context of a rule, with the messages that it reports.
 #[derive(Debug)]
 pub struct Finder<'a> {
-    /// The files as they are written.
+    /// The files as written.
     pub texts: Texts<'a>,
     /// The classes that clusters use.
     pub classes: &'a Classes,
-    /// What was found.
+    /// The messages.
     pub notes: &'a mut Notes,
     allowances: secrets::Known,
 }
@@ -130,18 +130,18 @@ impl<'a> Finder<'a> {
     fn new(texts: Texts<'a>, classes: &'a Classes, notes: &'a mut Notes) -> Self {
         Self { texts, classes, notes, allowances: secrets::Known::default() }
     }
-    /// The place of a node, else of the file that an object was made from.
+    /// The place of a node, or of the file that its object was made from.
     pub fn place(&self, node: &Node, source: &str) -> At {
         At::word_or(node.origin, || Place::file(source))
     }
 
-    /// The origin of the deepest node on a trail that was written by someone.
+    /// The origin of the deepest node on a trail that comes from a file.
     pub fn origin_on(&self, trail: &[(Reached<'_>, &Node)]) -> Origin {
         trail.iter().rev().find_map(|(_, node)| node.origin.written()).unwrap_or(Origin::NOWHERE)
     }
 }
 
-/// Runs the rules that look at a release.
+/// Runs the rules for a release.
 pub fn release(release: &Release, classes: &Classes, texts: Texts<'_>, notes: &mut Notes) {
     for rule in RULES {
         if let Check::Release(check) = rule.check {
@@ -150,7 +150,7 @@ pub fn release(release: &Release, classes: &Classes, texts: Texts<'_>, notes: &m
     }
 }
 
-/// Runs the rules that look at a management cluster.
+/// Runs the rules for a management cluster.
 pub fn management(plan: &Plan, management: &ManagementPlan, texts: Texts<'_>, notes: &mut Notes) {
     for rule in RULES {
         if let Check::Management(check) = rule.check {
@@ -159,12 +159,12 @@ pub fn management(plan: &Plan, management: &ManagementPlan, texts: Texts<'_>, no
     }
 }
 
-/// Looks at the sources that belong to no stack and to no single cluster.
+/// Checks the sources that belong neither to a stack nor to a single cluster.
 pub fn shared(texts: Texts<'_>, notes: &mut Notes) {
     plaintext_secret::check_shared(&mut Finder::new(texts, &Classes::default(), notes));
 }
 
-/// Runs the rules that look at a cluster.
+/// Runs the rules for a cluster.
 pub fn cluster(plan: &ClusterPlan, drawn: &Drawn, classes: &Classes, texts: Texts<'_>, notes: &mut Notes) {
     for rule in RULES {
         if let Check::Charts(check) = rule.check {
@@ -179,7 +179,7 @@ pub fn cluster(plan: &ClusterPlan, drawn: &Drawn, classes: &Classes, texts: Text
     }
 }
 
-/// Runs the rules that look at a part's objects.
+/// Runs the rules for the objects of a part.
 pub fn objects(drawn: &Drawn, texts: Texts<'_>, notes: &mut Notes) {
     let classes = &Classes::default();
     for rule in RULES {
@@ -189,17 +189,17 @@ pub fn objects(drawn: &Drawn, texts: Texts<'_>, notes: &mut Notes) {
     }
 }
 
-/// Which part each object is in: every object is in exactly one.
+/// Ensures that every object is in exactly one part.
 #[derive(Debug, Default)]
 pub struct Index {
     seen: BTreeMap<Identity, String>,
-    /// The kinds of the objects that were seen, by their files.
+    /// The kinds of all objects, by file.
     files: BTreeMap<TreePath, String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Identity {
-    // What tells most objects apart stands first, so that a comparison ends soon.
+    // The most distinctive field comes first, so that comparisons end early.
     name: String,
     workload: Option<String>,
     kind: String,
@@ -209,7 +209,7 @@ struct Identity {
 }
 
 impl Index {
-    /// Adds a part's objects; one that another part or the same one has already is reported.
+    /// Adds the objects of a part. Reports each object that this part or another already contains.
     pub fn add(&mut self, drawn: &Drawn, notes: &mut Notes) {
         let Some((management, cluster)) = home(&drawn.id) else { return };
         let own = drawn.objects.iter().map(|object| (object, false));
@@ -230,7 +230,7 @@ impl Index {
             let collision = if let Some(other) = self.seen.get(&identity) {
                 Some((
                     format!("{kind} `{name}` would be written twice: as {path} and as {other}"),
-                    "every object is in one file: give it a name of its own, for example with the cluster's or the namespace's name in it",
+                    "give it a unique name, for example one that contains the name of the cluster or the namespace",
                 ))
             } else if embedded {
                 None
@@ -238,7 +238,7 @@ impl Index {
                 let before = self.files.insert(path.clone(), kind.clone());
                 before.map(|other| (
                     format!("{kind} and {other} `{name}` would be the same file: {path}"),
-                    "files are called by kind and name in lower case: spell the kind as its API does, or give it another name",
+                    "file names are the kind and the name in lower case: spell the kind as its API does, or choose another name",
                 ))
             };
             match collision {
@@ -295,8 +295,8 @@ spec:
   variables:
 ";
 
-    /// What the rules over releases and clusters find, as `code place message hints`, when the class is edited and the only
-    /// cluster says these variables (indented by four).
+    /// Runs the rules for releases and clusters on an edited class. The only cluster sets `variables` (indented by four).
+    /// Lists the messages as `code place message hints`.
     pub(super) fn found(edits: &[(&str, &str)], variables: &str) -> Vec<String> {
         let mut class = CLASS.to_owned();
         for (from, to) in edits {

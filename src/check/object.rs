@@ -1,4 +1,4 @@
-//! What every object must have before an engine sees it.
+//! Requirements for every object before an engine applies it.
 
 use super::{
     Check, Finder, Rule,
@@ -40,7 +40,7 @@ fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
     }
 }
 
-/// Checks an object on its own, and returns its kind and name if it has them.
+/// Checks an object by itself, and returns its kind and name if it has them.
 fn check_object<'a>(
     node: &'a Node,
     (path, source): (&str, &str),
@@ -86,7 +86,7 @@ fn check_object<'a>(
 fn check_namespace(drawn: &Drawn, object: &Object, kind: &str, name: &str, finder: &mut Finder<'_>) {
     let text = |path: &[&str]| object.node.at(path).and_then(Node::as_str);
     let group = text(&["apiVersion"]).map(group_of).unwrap_or_default();
-    // Another rule allows or refuses cluster-wide kinds; they need no namespace.
+    // Cluster-scoped kinds need no namespace. Another rule allows or refuses them.
     if is_cluster_wide(group, kind) {
         return;
     }
@@ -104,7 +104,7 @@ fn check_namespace(drawn: &Drawn, object: &Object, kind: &str, name: &str, finde
         .hint("write `namespace: ${{ namespace.name }}` into the template's metadata; cluster-wide kinds do not belong here");
 }
 
-/// A `.d` folder is applied as it is: one object that the API server refuses blocks the whole folder.
+/// Checks a `.d` folder. It is applied as a whole, so one object that the API server refuses blocks all of it.
 fn check_beside(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
     let texts = finder.texts;
     let folder = beside::folder(&plan.cluster.file);
@@ -120,7 +120,7 @@ fn check_beside(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
                 }
                 continue;
             }
-            // What this program's reader refuses, others may take: it is looked at for secrets alone.
+            // Other readers may accept what this program's reader refuses. Such objects are only searched for secrets.
             let Some(node) = Node::from_raw(&object.node, source, &mut Notes::new()) else { continue };
             let name = node.at(&["metadata", "name"]).and_then(Node::as_str).unwrap_or_default();
             for fault in metadata::faults(&node, &object.kind, name) {
@@ -141,7 +141,7 @@ fn check_beside(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
     }
 }
 
-/// Roles and bindings may hold colons and capitals; everything else is a DNS subdomain.
+/// Roles and bindings may contain colons and capitals; all other names are DNS subdomains.
 fn is_name(kind: &str, name: &str) -> bool {
     let lenient = kind.ends_with("Role")
         || kind.ends_with("RoleBinding")
@@ -153,7 +153,7 @@ fn is_name(kind: &str, name: &str) -> bool {
     Subdomain::new(name).is_ok()
 }
 
-/// What a stack puts beside clusters and namespaces lies in the namespace of its part.
+/// The namespace that an object of a stack must have: that of its part.
 fn expected_namespace<'a>(drawn: &'a Drawn, object: &Object) -> Option<&'a str> {
     if object.target == Target::Workload || object.engines {
         return None;

@@ -1,4 +1,4 @@
-//! Annotations of a Cluster that the program alone writes.
+//! Annotations of a Cluster that only the program may write.
 
 use super::{Check, Finder, Rule};
 use crate::{plan::ClusterPlan, render, yaml::Node};

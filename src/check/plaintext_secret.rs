@@ -1,4 +1,4 @@
-//! Plaintext secrets in generated files and in their sources. `unencrypted-secret` checks the `.d` folders.
+//! Finds plaintext secrets in generated files and their sources. `unencrypted-secret` checks the `.d` folders.
 
 use super::{Check, Finder, Rule, secrets};
 use crate::{
@@ -19,9 +19,9 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Objects(check),
 };
 
-/// The same of the files of a stack.
+/// The same rule for the files of a stack.
 pub(super) static OF_STACK: Rule = Rule { check: Check::Release(check_stack), ..RULE };
-/// The same of a cluster's definition.
+/// The same rule for a cluster's definition.
 pub(super) static OF_CLUSTER: Rule = Rule { check: Check::Cluster(check_cluster), ..RULE };
 
 fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
@@ -42,7 +42,7 @@ fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
     }
 }
 
-/// What a stack holds is frozen into its releases, whether a cluster's files show it or not.
+/// Checks all files of a stack: they are frozen into its releases even if no cluster renders them.
 fn check_stack(release: &Release, finder: &mut Finder<'_>) {
     let texts = finder.texts;
     let folder = format!("stacks/{}", release.stack);
@@ -58,7 +58,7 @@ fn check_cluster(plan: &ClusterPlan, drawn: &Node, finder: &mut Finder<'_>) {
     }
 }
 
-/// Looks at the sources that belong to no stack and to no single cluster.
+/// Checks the sources that belong neither to a stack nor to a single cluster.
 pub(super) fn check_shared(finder: &mut Finder<'_>) {
     let texts = finder.texts;
     for source in texts.sources.iter() {
@@ -73,7 +73,7 @@ pub(super) fn check_shared(finder: &mut Finder<'_>) {
 }
 
 fn look_at(source: &Source, finder: &mut Finder<'_>) {
-    // The reader has already reported files that it could not parse.
+    // Parse errors were already reported.
     for spot in secrets::in_file(source, &mut Notes::new()) {
         secrets::tell(RULE.name, spot.place, &spot.found, finder);
     }

@@ -1,4 +1,4 @@
-//! Clusters without a network of pods.
+//! Finds clusters without a pod network.
 
 use super::{Check, Finder, Rule};
 use crate::{
@@ -32,7 +32,7 @@ fn check(plan: &ClusterPlan, cluster: &Node, finder: &mut Finder<'_>) {
         .hint("an existing cluster keeps the network it was created with");
 }
 
-/// Whether the class has a say in it: in a template, or in a patch that may set it.
+/// Whether the class affects the pod network: in a template, or in a patch that may set it.
 fn sets_pod_network(release: &Release) -> bool {
     release.objects.iter().any(mentions)
 }

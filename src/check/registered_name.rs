@@ -1,4 +1,4 @@
-//! Names under which workload clusters are registered.
+//! Checks the registered names of workload clusters.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ fn check(plan: &Plan, management: &ManagementPlan, finder: &mut Finder<'_>) {
             known.insert(registration, cluster);
             continue;
         };
-        // Of two management clusters, the later one reports it.
+        // The later of two management clusters reports it.
         if !own(cluster) {
             continue;
         }

@@ -1,4 +1,4 @@
-//! What a release needs of the management cluster, and what is there.
+//! Checks the requirements of a release on the management cluster.
 
 use super::{Check, Finder, Rule};
 use crate::{plan::ClusterPlan, yaml::Node};
@@ -6,8 +6,8 @@ use crate::{plan::ClusterPlan, yaml::Node};
 pub(super) static RULE: Rule = Rule {
     name: "requirements",
     docs: "A release needs a version of Cluster API or of a provider, a feature gate or a version of an API that the \
-           management cluster does not have. Its clusters could not be built or changed. Where `stackloom.yaml` does not say \
-           what is there, that is a warning.",
+           management cluster does not have. Its clusters could not be built or changed. If `stackloom.yaml` does not \
+           say what the management cluster has, this is a warning.",
     check: Check::Cluster(check),
 };
 
@@ -16,7 +16,7 @@ fn check(plan: &ClusterPlan, _drawn: &Node, finder: &mut Finder<'_>) {
         return;
     }
     for one in plan.release.unmet(&plan.cluster.management) {
-        let message = format!("the release `{}` {}, and {}", plan.release.name, one.need, one.found);
+        let message = format!("the release `{}` {}, but {}", plan.release.name, one.need, one.found);
         if one.is_doubtful {
             finder.notes.warning("requirements", one.origin, message).hint(one.way);
         } else {
@@ -24,7 +24,7 @@ fn check(plan: &ClusterPlan, _drawn: &Node, finder: &mut Finder<'_>) {
                 .notes
                 .error("requirements", one.origin, message)
                 .hint(one.way)
-                .hint("or move these clusters to a release that works with what is there; do so before the management cluster changes");
+                .hint("or move these clusters to a release that the management cluster supports; do so before you change the management cluster");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Encrypted files beside a cluster that nothing would decrypt.
+//! Finds encrypted files next to a cluster that nothing would decrypt.
 
 use super::{Check, Finder, Rule, beside, secrets};
 use crate::{note::Place, plan::ClusterPlan, render, yaml::Node};

@@ -1,4 +1,4 @@
-//! Secrets in plain sight beside a cluster, in its `.d` folder.
+//! Finds plaintext secrets in a cluster's `.d` folder.
 
 use super::{Check, Finder, Rule, beside, secrets};
 use crate::{
@@ -17,7 +17,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
-    // Whether Flux has anything to apply there or not: git keeps every file, and the next one may name it.
+    // All files are checked, even if Flux does not apply them: git stores every file, and a later change may use it.
     let folder = beside::folder(&plan.cluster.file);
     let (texts, mut reported) = (finder.texts, Vec::new());
     for source in texts.beside.below(&folder) {
@@ -35,8 +35,8 @@ fn check(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
     }
 }
 
-/// What no reader takes stops everything that is applied with it. With the rest that our own reader refuses, the folder
-/// is not ours to be strict.
+/// Reports syntax errors. A file that no reader accepts blocks everything that is applied with it. Other complaints of our
+/// own reader are dropped, because this folder belongs to the user.
 fn report_syntax(source: &Source, found: &Notes, finder: &mut Finder<'_>) {
     let is_yaml = source.path.ends_with(".yaml") || source.path.ends_with(".yml");
     for note in found.iter().filter(|note| is_yaml && note.code == SYNTAX) {

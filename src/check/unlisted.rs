@@ -1,12 +1,13 @@
-//! Addon versions that no matrix lists.
+//! Finds addon versions that are in no matrix.
 
 use super::{Check, Finder, Rule};
 use crate::{plan::ClusterPlan, resolve::Versions, yaml::Node};
 
 pub(super) static RULE: Rule = Rule {
     name: "unlisted-version",
-    docs: "A cluster takes an addon version that its release does not list, with a reason. That is a way out for an \
-           emergency: the warning stays until the version is listed or the cluster goes back, and then until the reason goes.",
+    docs: "A cluster uses an addon version that its release does not list, with a reason. This is for emergencies. The \
+           warning stays until the release lists the version or the cluster goes back to a listed one, and then until \
+           the reason is removed.",
     check: Check::Cluster(check),
 };
 
@@ -20,10 +21,10 @@ fn check(plan: &ClusterPlan, _drawn: &Node, finder: &mut Finder<'_>) {
         let release = &plan.release;
         let versions = Versions::new(&addon.frozen.addon, &release.kubernetes, &release.compatibility);
         let (place, message, hint) = if versions.lists(version) {
-            let message = format!("the release lists {name} {version}, so `unlisted` says nothing");
+            let message = format!("the release lists {name} {version}, so `unlisted` has no effect");
             (*said, message, "remove `unlisted`")
         } else {
-            let message = format!("{name} {version} is taken without being listed: {reason}");
+            let message = format!("{name} {version} is used although the release does not list it: {reason}");
             (*origin, message, "add it to the stack's matrix once it is tested")
         };
         finder.notes.warning("unlisted-version", place, message).hint(hint);

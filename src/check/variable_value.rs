@@ -1,4 +1,4 @@
-//! What Cluster API's webhook says of the values of a cluster's variables.
+//! Validates the values of a cluster's variables like Cluster API's webhook.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,20 +22,20 @@ use crate::{
 
 pub(super) static RULE: Rule = Rule {
     name: "variable-value",
-    docs: "The value of a variable is not what the class' schema or one of its rules wants: Cluster API's webhook would \
+    docs: "The class' schema, or one of its rules, does not allow the value of a variable: Cluster API's webhook would \
            refuse the Cluster.",
     check: Check::Cluster(check),
 };
 
-/// The classes that a plan uses, read once for all clusters.
+/// The classes of a plan, read once for all clusters.
 #[derive(Debug, Default)]
 pub struct Classes {
     by_release: BTreeMap<String, Class>,
-    /// What lints say of those of head releases.
+    /// The lint findings for the classes of head releases.
     pub(super) lints: Findings,
-    /// Charts whose values were judged.
+    /// A cache of charts and the findings about their values.
     pub(super) charts: Charts,
-    /// The feature gates with which classes are taken in some management cluster.
+    /// The feature gates with which at least one management cluster accepts the classes.
     pub(super) gates: Gates,
 }
 
@@ -61,7 +61,7 @@ impl Classes {
         classes
     }
 
-    /// Reads the class of a release, unless it is known.
+    /// Reads the class of a release, unless it is already known.
     pub fn add(&mut self, release: &Release) {
         if !self.by_release.contains_key(&release.name)
             && let Some(class) = of_release(release)
@@ -70,7 +70,7 @@ impl Classes {
         }
     }
 
-    /// Reads the classes of releases that no cluster uses; `others` are of the same stacks, and are reported elsewhere.
+    /// Reads the classes of releases that no cluster uses. `others` belong to the same stacks and are reported elsewhere.
     pub fn unused<'a>(
         releases: impl Iterator<Item = &'a Release>,
         others: impl Iterator<Item = &'a Release>,
@@ -95,7 +95,7 @@ fn of_release(release: &Release) -> Option<Class> {
     Some(Class { object, variables })
 }
 
-/// Looks at the values of a cluster that cannot be planned. A variable that is missing is reported elsewhere.
+/// Checks the values of a cluster that cannot be planned. Missing variables are reported elsewhere.
 pub fn check_values(
     cluster: &Cluster,
     release: &Release,
@@ -131,12 +131,12 @@ fn judge(given: &Given<'_>, scope: Scope, origin: Origin, release: &Release, fin
     };
     let values: Vec<Json> =
         given.iter().map(|(name, value)| json!({ "name": name, "value": to_json(value) })).collect();
-    // What a rule cannot say offline is no error.
+    // A rule that cannot be evaluated offline is not an error.
     let errors = match default_variables(&values, definitions, scope, "") {
         Ok(values) => validate_variables(&values, &[], definitions, scope, "").errors,
         Err(errors) => errors,
     };
-    // Cluster API looks for unknown keys only in a value whose other keys are right.
+    // Cluster API looks for unknown keys only if the other keys of a value are valid.
     let mut unknown = BTreeMap::new();
     for error in &errors {
         let path = error.field.replace(".[", "[");
@@ -150,7 +150,7 @@ fn judge(given: &Given<'_>, scope: Scope, origin: Origin, release: &Release, fin
     }
 }
 
-/// Reports an error of a value; that it has unknown keys was reported with the places of these.
+/// Reports an error of a value, unless its unknown keys were already reported.
 fn report(
     error: &FieldError,
     given: &Given<'_>,
@@ -159,7 +159,7 @@ fn report(
     release: &Release,
     finder: &mut Finder<'_>,
 ) {
-    // Kubernetes writes an item of a value as `value.[1]`.
+    // Kubernetes writes list items as `value.[1]`.
     let path = error.field.replace(".[", "[");
     let (name, field) = split(&path);
     let value = given.iter().find(|(one, _)| *one == name).map(|(_, value)| *value);
@@ -170,14 +170,14 @@ fn report(
     let place = finder.origin_on(&trail).written().unwrap_or(origin);
     let schema = release.class.variables.iter().find(|variable| variable.name == name);
     let wanted = schema.and_then(|variable| wants(schema_at(&variable.schema, &trail)));
-    let message = format!("the variable `{name}{field}` is not what the class takes: {}", error.detail);
+    let message = format!("the class does not accept the variable `{name}{field}`: {}", error.detail);
     let note = finder.notes.error("variable-value", place, message);
     if let Some(wanted) = wanted {
-        note.hint(format!("the class of `{}` wants {wanted}", release.name));
+        note.hint(format!("the class of `{}` expects {wanted}", release.name));
     }
 }
 
-/// Reports each key of a value that its schema does not have, at its own place. Returns whether there were any.
+/// Reports each key of a value that its schema does not define, at its own place. Returns whether there were any.
 fn report_unknown(name: &str, value: &Node, release: &Release, finder: &mut Finder<'_>) -> bool {
     let class = finder.classes.by_release.get(&release.name);
     let definition = class.and_then(|class| class.variables.iter().find(|one| one.name == name));
@@ -195,7 +195,7 @@ fn report_unknown(name: &str, value: &Node, release: &Release, finder: &mut Find
         let place = origin.written().unwrap_or_else(|| finder.origin_on(above));
         let message = format!("the variable `{name}` has no key `{}`", field.replace(".[", "["));
         let note = finder.notes.error("variable-value", place, message);
-        // Only counted: to look for a similar name is for messages that are shown.
+        // The rest is only counted, so skip the expensive search for similar names.
         let Some(schema) = schema.filter(|_| at < MOST_ALIKE) else { continue };
         let properties = schema_at(&schema.schema, above).get("properties").and_then(Node::as_mapping);
         let known: Vec<_> =
@@ -209,7 +209,7 @@ fn report_unknown(name: &str, value: &Node, release: &Release, finder: &mut Find
     !unknown.is_empty()
 }
 
-/// `[name].value.rest` as the name and the rest.
+/// Splits `[name].value.rest` into the name and the rest.
 fn split(field: &str) -> (&str, &str) {
     let inner = field.strip_prefix('[').and_then(|inner| inner.split_once(']'));
     let (name, rest) = inner.unwrap_or((field, ""));
@@ -230,7 +230,7 @@ fn schema_at<'a>(schema: &'a Node, trail: &[(Reached<'_>, &Node)]) -> &'a Node {
     })
 }
 
-/// What a schema takes, in words.
+/// Describes in words what a schema accepts.
 fn wants(schema: &Node) -> Option<String> {
     let mut words = Vec::new();
     match schema.get("type").and_then(Node::as_str) {
@@ -297,10 +297,12 @@ mod tests {
         let found = of_values("    quota: { cpu: 2 }\n    certSANs: [one, 2]\n");
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(
-            found[0].starts_with("variable-value one.yaml:10:21 the variable `certSANs[1]`"),
+            found[0].starts_with(
+                "variable-value one.yaml:10:21 the class does not accept the variable `certSANs[1]`"
+            ),
             "{found:?}"
         );
-        assert!(found[0].ends_with("wants a string"), "{found:?}");
+        assert!(found[0].ends_with("expects a string"), "{found:?}");
     }
 
     #[test]
@@ -308,7 +310,7 @@ mod tests {
         let found = of_values("    quota: { memory: 2 }\n");
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].starts_with("variable-value one.yaml:9:12 "), "{found:?}");
-        assert!(found[0].ends_with("wants a map, with \"cpu\""), "{found:?}");
+        assert!(found[0].ends_with("expects a map, with \"cpu\""), "{found:?}");
     }
 
     #[test]

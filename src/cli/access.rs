@@ -1,4 +1,4 @@
-//! How a command that may write has the repository.
+//! Access to the repository for commands with a dry run.
 
 use crate::{
     io::{
@@ -8,9 +8,9 @@ use crate::{
     note::Fault,
 };
 
-/// The repository, locked for a run, or to look at alone.
+/// The repository, either locked for a run or opened for reading.
 pub(super) enum Access {
-    /// Other writers wait.
+    /// Locked: other writers must wait.
     Run(Box<ReleaseRun>),
     /// A dry run takes no lock.
     Look(Box<Repository>),
@@ -26,7 +26,6 @@ impl Access {
         })
     }
 
-    /// The repository.
     pub(super) fn repository(&self) -> &Repository {
         match self {
             Self::Run(run) => run.repository(),
@@ -34,7 +33,7 @@ impl Access {
         }
     }
 
-    /// The run; a dry one has none.
+    /// The run; None for a dry run.
     pub(super) fn into_run(self) -> Option<ReleaseRun> {
         match self {
             Self::Run(run) => Some(*run),

@@ -11,12 +11,13 @@ use crate::{
     world::companion_folder,
 };
 
-/// Show which clusters and generated files a source reaches
+/// Show which clusters and generated files a source affects
 ///
-/// A source is a file of `clusters/`, `stacks/` or a numbered release, or `stackloom.yaml`; with a line, only what that
-/// line has a say in. A line that every cluster overrides reaches nothing. Files that a change would add are not
-/// listed, because there is nothing yet to compare them with. Skips and lists definitions with errors; the exit code is 1
-/// if the source itself has errors.
+/// A source is `stackloom.yaml`, or a file in `clusters/`, `stacks/` or a numbered release. With a line,
+/// shows only what that line affects; a line that every cluster overrides affects nothing. Does not list
+/// files that a change would add, because there is nothing to compare them with yet.
+///
+/// Skips definitions with errors, and lists them. The exit code is 1 if the source itself has errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   stackloom affects clusters/prod/_defaults.yaml
@@ -29,7 +30,7 @@ pub(super) struct Args {
     source: String,
 }
 
-/// A file and a line of it.
+/// Splits `file:line` into its parts.
 pub(super) fn place(text: &str) -> (String, Option<usize>) {
     let text = text.strip_prefix("./").unwrap_or(text);
     let split = text.rsplit_once(':').and_then(|(file, line)| Some((file, line.parse().ok()?)));
@@ -80,7 +81,7 @@ fn document(source: &str, line: Option<usize>, reaches: &Reaches) -> Json {
     })
 }
 
-/// Whether there is such a line of such a source.
+/// Whether the file is a source with this line; reports an error otherwise.
 fn check(fleet: &Fleet, file: &str, line: Option<usize>, notes: &mut Notes) -> bool {
     let Some(source) = fleet.input().sources.at(file) else {
         let companion = companion_folder(file).filter(|folder| fleet.input().companions.contains(*folder));
@@ -93,11 +94,11 @@ fn check(fleet: &Fleet, file: &str, line: Option<usize>, notes: &mut Notes) -> b
                         "the files in `{folder}` are applied as they are; nothing is generated from them"
                     ),
                 )
-                .hint("the engine applies it for the cluster, apart from what is generated"),
+                .hint("the engine applies it for the cluster, alongside the generated files"),
             None => notes.error("no-source", Place::file(file), "this is not a source of the fleet"),
         };
         if file.starts_with("generated/") {
-            note.hint("for where a generated file comes from: `stackloom explain`");
+            note.hint("to see where a generated file comes from, run `stackloom explain`");
         } else if companion.is_none() {
             note.hint("paths are relative to the current folder; from the fleet's root, write for example clusters/_defaults.yaml");
         }
@@ -114,11 +115,11 @@ fn check(fleet: &Fleet, file: &str, line: Option<usize>, notes: &mut Notes) -> b
 
 fn report(reaches: &Reaches, printer: &Printer) {
     if reaches.files.is_empty() {
-        printer.result("nothing that is generated was made from it");
+        printer.result("no generated file was made from it");
         return;
     }
     for (path, reached) in &reaches.files {
-        let moved = if reached.moves { "  (whether and where it is)" } else { "" };
+        let moved = if reached.moves { "  (decides whether and where it is generated)" } else { "" };
         let lines = if printer.is_verbose() { format!(":{}", ranges(&reached.lines)) } else { String::new() };
         printer.result(&format!("{path}{lines}{moved}"));
     }
@@ -126,7 +127,7 @@ fn report(reaches: &Reaches, printer: &Printer) {
     printer.result(&format!("\n{}, {}", counted(clusters, "cluster"), counted(files, "file")));
 }
 
-/// `1-3,7`.
+/// Formats line numbers as ranges, such as `1-3,7`.
 fn ranges(lines: &[usize]) -> String {
     let mut ranges: Vec<(usize, usize)> = Vec::new();
     for line in lines {

@@ -1,6 +1,6 @@
-//! Messages as GitHub's workflow commands, which the runner turns into annotations of a run and of a pull request.
+//! Messages as GitHub workflow commands, which the runner turns into annotations of a run and a pull request.
 //!
-//! The escapes are those of the `@actions/core` package: `%` and line ends everywhere, `:` and `,` in properties, too.
+//! Escaping follows the `@actions/core` package: `%` and line ends everywhere, `:` and `,` also in properties.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use crate::{
     report::Finding,
 };
 
-/// The command for a message. Paths are those of the repository, in which the fleet lies in `folder`.
+/// The workflow command for a message. Paths are relative to the repository, in which `folder` contains the fleet.
 pub(super) fn command(cause: &Cause, all: bool, folder: &str) -> String {
     let note = &cause.note;
     let level = match note.severity {
@@ -31,13 +31,13 @@ pub(super) fn command(cause: &Cause, all: bool, folder: &str) -> String {
     written(level, note.place.as_ref(), folder, note.code, &text)
 }
 
-/// The command for a change that `diff` finds.
+/// The workflow command for a change that `diff` finds.
 pub(super) fn finding(finding: &Finding, folder: &str) -> String {
     let level = if finding.is_error { "error" } else { "warning" };
     written(level, Some(&finding.place), folder, finding.risk.title(), &sarif::whole(finding))
 }
 
-/// The command for what went wrong outside of the input.
+/// The workflow command for a fault of an operation.
 pub(super) fn fault(text: &str) -> String {
     written("error", None, "", "stackloom", text)
 }
@@ -57,7 +57,7 @@ fn written(level: &str, place: Option<&Place>, folder: &str, title: &str, text: 
     format!("::{level} {properties}title={}::{}", property(title), data(text))
 }
 
-/// A path of the fleet as a path of the repository.
+/// Converts a path in the fleet to a path in the repository.
 pub(super) fn in_repository(folder: &str, file: &str) -> String {
     if folder.is_empty() { file.to_owned() } else { format!("{folder}/{file}") }
 }
@@ -87,10 +87,10 @@ mod tests {
             .hint("mend\nit");
         notes.warning("odd", Place::file("x.yaml"), "look");
         notes.warning("nowhere", None, "all of it");
-        let reported: Vec<_> =
+        let commands: Vec<_> =
             notes.causes().iter().map(|cause| command(cause, false, "fleets/eu")).collect();
         assert_eq!(
-            reported,
+            commands,
             [
                 "::warning title=nowhere::all of it",
                 "::error file=fleets/eu/clusters/a%2Cb%3Ac%25.yaml,line=3,col=2,endColumn=6,title=unknown-key::100%25 wrong: \

@@ -8,7 +8,7 @@ use crate::{
     note::Notes,
 };
 
-/// Print what an Argo CD needs to apply a fleet
+/// Print the configuration that Argo CD needs to apply a fleet
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
@@ -22,18 +22,19 @@ enum Command {
 
 /// Print health scripts for the objects of a fleet, to add to the ConfigMap `argocd-cm`
 ///
-/// Argo CD starts a sync wave when the objects of the wave before are Healthy, and fails a sync when an object is Degraded. It has no
-/// health check for cluster classes, control planes, Applications or images of OpenStack, and its own checks of Clusters and of Flux'
-/// objects miss changes that are still under way.
+/// Argo CD starts a sync wave once the objects of the previous wave are Healthy, and fails a sync if an
+/// object is Degraded. It has no health checks for cluster classes, control planes, Applications or OpenStack
+/// images. Its own checks of Clusters and of Flux objects miss changes that are still in progress.
 ///
-/// The command reads no fleet. Install the scripts once for each Argo CD, and again after an upgrade of stackloom. A patch leaves all
-/// other keys of the ConfigMap alone. `kubectl apply` may not: it can remove what an earlier apply put there.
+/// Reads no fleet. Install the scripts once in each Argo CD instance, and again after you upgrade stackloom.
+/// A patch leaves all other keys of the ConfigMap alone; `kubectl apply` can remove keys that an earlier
+/// apply added.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  stackloom argocd health | kubectl patch configmap argocd-cm --namespace argocd --type merge --patch-file /dev/stdin\n  stackloom argocd health --as helm-values > health.yaml && helm upgrade argocd argo/argo-cd -n argocd --reuse-values -f health.yaml"
 )]
 struct HealthArgs {
-    /// The form
+    /// The output form
     #[arg(long = "as", value_enum, value_name = "FORM", default_value = "config-map")]
     form: Form,
     /// The namespace of the ConfigMap

@@ -1,4 +1,4 @@
-//! `stackloom release --assets`: the files that the cluster stack operator takes a release from.
+//! `stackloom release --assets`: writes the files from which the cluster stack operator installs a release.
 
 use std::{
     collections::BTreeMap,
@@ -12,10 +12,10 @@ use crate::{
     release::{self, Considered, Release},
 };
 
-/// The assets of releases, in memory: a folder name and its files.
+/// The assets of releases, in memory: for each folder name, its files.
 pub(super) type Prepared = Vec<(String, BTreeMap<String, Vec<u8>>)>;
 
-/// The releases that assets are asked for: the next ones, and the last ones of what did not change.
+/// The releases to write assets for: the new ones, and the latest ones of unchanged stacks.
 fn releases(considered: &[Considered]) -> impl Iterator<Item = &Release> {
     considered.iter().filter_map(|one| match &one.cut {
         Some(cut) => Some(&cut.release),
@@ -23,12 +23,12 @@ fn releases(considered: &[Considered]) -> impl Iterator<Item = &Release> {
     })
 }
 
-/// Checks offline whether the operator can express what the releases say.
+/// Checks offline whether the operator supports everything that the releases contain.
 pub(super) fn check(considered: &[Considered], notes: &mut Notes) {
     releases(considered).for_each(|release| release::check_assets(release, notes));
 }
 
-/// Gets the charts, and makes the assets. Nothing is written.
+/// Downloads the charts and builds the assets. Nothing is written.
 pub(super) fn prepare(considered: &[Considered], notes: &mut Notes) -> Result<Prepared, Fault> {
     let mut prepared = Vec::new();
     for release in releases(considered) {
@@ -38,7 +38,7 @@ pub(super) fn prepare(considered: &[Considered], notes: &mut Notes) -> Result<Pr
             let archive = net::chart_archive(&key, recorded.map(|locked| &locked.digest))?;
             let files = release::unpack_chart(&archive).map_err(|why| {
                 Fault::new(format!("the archive of {key} is not a chart: {why}"))
-                    .hint("look at what is published there")
+                    .hint("check what is published there")
             })?;
             charts.insert(addon, files);
         }
@@ -49,15 +49,15 @@ pub(super) fn prepare(considered: &[Considered], notes: &mut Notes) -> Result<Pr
     Ok(prepared)
 }
 
-/// Writes assets below a folder, one folder for each release. What is written, in words.
+/// Writes the assets, one folder per release. Returns a message for each.
 pub(super) fn write(root: &Path, prepared: &Prepared) -> Result<Vec<String>, Fault> {
-    let mut reported = Vec::new();
+    let mut lines = Vec::new();
     for (name, files) in prepared {
         let folder: PathBuf = root.join(name);
         for (file, bytes) in files {
             disk::write_bytes(&folder.join(file), bytes)?;
         }
-        reported.push(format!("{} in {}", counted(files.len(), "asset"), folder.display()));
+        lines.push(format!("{} in {}", counted(files.len(), "asset"), folder.display()));
     }
-    Ok(reported)
+    Ok(lines)
 }

@@ -1,8 +1,8 @@
-//! Which lines of a file an edit changes, as commands that edit show them.
+//! The lines of a file that an edit changes, as the editing commands show them.
 
 use similar::{ChangeTag, TextDiff};
 
-/// The lines that an edit takes away (`- `) and brings (`+ `), in their order.
+/// The lines that an edit removes (`- `) and adds (`+ `), in order.
 pub(super) fn lines(before: &str, after: &str) -> Vec<String> {
     let diff = TextDiff::from_lines(before, after);
     let marked = diff.iter_all_changes().filter_map(|change| {

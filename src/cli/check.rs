@@ -21,29 +21,33 @@ use crate::{
     world::{Held, companion_folder, is_input},
 };
 
-/// Look for faults in all definitions, stacks and what would be made of them; write nothing
+/// Check all definitions and stacks, and what they would generate; write nothing
 ///
-/// Does everything that `generate` does, except writing: it also finds what `generate` would refuse to replace or remove in
-/// generated/. Reports all faults at once, each with its place and the next step. An edited numbered release is a fault
-/// even if no cluster uses it.
+/// Does everything that `generate` does except writing, so it also finds what `generate` would refuse to
+/// replace or remove in generated/. Reports all errors at once, each with its place and the next step. An
+/// edited numbered release is an error even if no cluster uses it.
 ///
-/// With FILE, only the messages about these files are shown and decide the exit code: those whose place, or a related
-/// place, lies in one of them. The whole fleet is read all the same. A file that is no source of the fleet has no messages,
-/// so an editor or a hook may pass every file that it has.
+/// With FILE, shows only messages about these files, and only these messages decide the exit code. A message
+/// is about a file if its place, or a related place, is in that file. The whole fleet is still read. Files
+/// that are not sources of the fleet have no messages, so an editor or a hook can pass every file that it
+/// has.
 ///
-/// With --against, changes that `generate` would refuse are errors, judged against `generated/` of BASE instead of the
-/// tree on disk: a cluster or pool that is removed without its steps, another provider or network, a downgrade or a skipped minor
-/// of Kubernetes, an addon that moves too many minors at once, an edited release. In CI the tree on disk is often generated already, and hides them. Each commit since BASE
-/// is judged, too: a removal with all its steps in one change passes with a warning. Risks that a definition accepts
-/// (`accept`) are warnings, and so are acceptances that nothing needs.
+/// With --against, compares with `generated/` of BASE instead of the tree on disk. Changes that `generate`
+/// would refuse are errors: a cluster or pool removed without its steps, another provider or network, a
+/// Kubernetes downgrade or a skipped minor, an addon that moves too many minors at once, an edited release.
+/// Use it in CI, where the tree on disk is often generated already and hides such changes.
 ///
-/// Kubernetes versions that the stack calls deprecated or expired, and those that reach their end of life within 90 days, are
-/// warnings. They alone depend on the day.
+/// --against also checks each commit since BASE: a removal with all its steps in one change passes with a
+/// warning. Risks that a definition accepts (`accept`) are warnings, and so are acceptances that nothing
+/// needs.
+///
+/// Warns about Kubernetes versions that the stack calls deprecated or expired or that reach their end of life
+/// within 90 days, and about holds that have ended. Only these warnings depend on the day.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   stackloom check
-  stackloom check clusters/dev-1.yaml stacks/docker/scs   # what an editor or a pre-commit hook asks
-  stackloom check --against origin/main   # in CI, what a pull request must not do
+  stackloom check clusters/dev-1.yaml stacks/docker/scs   # in an editor or a pre-commit hook
+  stackloom check --against origin/main   # in CI, for pull requests
   stackloom check --format json | jq '.diagnostics[].message'
   stackloom check --format github   # annotations in GitHub Actions
   stackloom check --format sarif > stackloom.sarif")]
@@ -51,7 +55,7 @@ pub(super) struct Args {
     /// Show only messages about these files, or the files in these folders
     #[arg(value_name = "FILE")]
     files: Vec<String>,
-    /// Refuse what `generate` would refuse to do to `generated/` of this commit, rather than to the tree on disk
+    /// Compare with `generated/` of this commit instead of the tree on disk
     #[arg(long, value_name = "BASE")]
     against: Option<String>,
     #[command(flatten)]
@@ -105,7 +109,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     Ok(report_some(&asked, &notes, printer))
 }
 
-/// Warns about Kubernetes versions that should no longer be used, or not for long, once for all clusters that have one.
+/// Warns about Kubernetes versions that are no longer fit for use, or soon won't be, once for all clusters with a version.
 fn warn_of_ends(plan: &Plan, today: Date, notes: &mut Notes) {
     for (key, lifecycle) in &plan.lifecycles {
         let mut own = Notes::new();
@@ -122,7 +126,7 @@ fn warn_of_ends(plan: &Plan, today: Date, notes: &mut Notes) {
     }
 }
 
-/// Warns about holds that are over: they say something that is no longer so.
+/// Warns about expired holds.
 fn warn_of_holds(plan: &Plan, today: Date, notes: &mut Notes) {
     for one in &plan.clusters {
         let Some(hold) = one.cluster.upgrades.hold.as_ref().filter(|hold| !hold.holds(today)) else {
@@ -135,7 +139,7 @@ fn warn_of_holds(plan: &Plan, today: Date, notes: &mut Notes) {
                 Place::file(&*one.cluster.file),
                 format!("the hold of {} ended on {until}: {}", one.cluster.id(), hold.reason),
             )
-            .hint("take `upgrades.hold` out, or set a later day");
+            .hint("remove `upgrades.hold`, or set a later day");
     }
 }
 
@@ -149,7 +153,7 @@ fn tell_all(plan: Option<Plan>, notes: &Notes, printer: &Printer) -> Exit {
     if !untagged.is_empty() {
         let names: Vec<_> = untagged.iter().map(String::as_str).collect();
         printer.talk(&format!(
-            "{} verified from files alone, there being no tag here: {}",
+            "{} verified from files only, because there is no tag here: {}",
             counted(names.len(), "release"),
             names.join(", ")
         ));
@@ -159,7 +163,7 @@ fn tell_all(plan: Option<Plan>, notes: &Notes, printer: &Printer) -> Exit {
     exit
 }
 
-/// Tells what concerns the files that were asked for.
+/// Reports only what concerns the requested files.
 fn report_some(asked: &Asked, notes: &Notes, printer: &Printer) -> Exit {
     let mut own = Notes::new();
     own.append_if(notes.clone(), |note| asked.concerns(note));
@@ -179,7 +183,7 @@ fn report_some(asked: &Asked, notes: &Notes, printer: &Printer) -> Exit {
     exit
 }
 
-/// What a path that was given is.
+/// The kind of a given path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum What {
     Missing,
@@ -188,12 +192,12 @@ enum What {
     Source,
 }
 
-/// The files that were asked for.
+/// The requested files.
 #[derive(Debug, Default)]
 struct Asked {
-    /// Sources, and folders that hold some, as paths of the fleet.
+    /// Sources and folders of sources, as paths in the fleet.
     sources: BTreeSet<String>,
-    /// All others, as they were given.
+    /// All other paths, as given.
     others: BTreeMap<String, What>,
 }
 
@@ -210,7 +214,7 @@ impl Asked {
         asked
     }
 
-    /// Whether everything is asked for.
+    /// Whether the whole fleet is requested.
     fn is_all(&self) -> bool {
         self.sources.is_empty() && self.others.is_empty()
     }
@@ -220,7 +224,7 @@ impl Asked {
         found.map(|(name, _)| name.as_str()).collect()
     }
 
-    /// What is said of paths at which nothing is.
+    /// The fault for paths that do not exist.
     fn missing(&self) -> Option<Fault> {
         let missing = self.names(What::Missing);
         let first = missing.first()?;
@@ -234,7 +238,7 @@ impl Asked {
         )
     }
 
-    /// Says which files have no messages, and why.
+    /// Explains which files have no messages, and why.
     fn explain(&self, printer: &Printer) {
         let say = |what, why: &str| {
             let names = self.names(what);
@@ -259,7 +263,7 @@ impl Asked {
         folders.chain([file]).any(|path| self.sources.contains(path)) || self.sources.contains("")
     }
 
-    /// What was asked for, and how much was found elsewhere, if anybody looked.
+    /// The requested files, and the number of messages elsewhere, if the fleet was checked.
     fn document(&self, notes: Option<&Notes>) -> Json {
         let elsewhere = |notes: &Notes| {
             let sorted = notes.sorted();

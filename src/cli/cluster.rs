@@ -1,9 +1,9 @@
-//! How a cluster is named in documents for machines: one shape in every command, described in docs/output.md.
+//! The name of a cluster in documents for machines. It has the same shape in every command; docs/output.md describes it.
 //!
-//! What a command says about a cluster stands beside the name, never inside it, so that a script can look up the same
-//! cluster in the output of another command by comparing whole objects.
+//! Other data about a cluster is placed beside the name, never inside it. So a script can find the same cluster in another
+//! command's output by comparing whole objects.
 //!
-//! Every command that takes the name of a cluster uses the messages below for a name that no cluster has, or several have.
+//! Every command that accepts a cluster's name uses the messages below if no cluster, or more than one, has the name.
 
 use std::fmt;
 
@@ -26,19 +26,19 @@ pub(super) struct ClusterName {
 }
 
 impl ClusterName {
-    /// A Cluster of no fleet.
+    /// The name of a Cluster outside any fleet.
     pub(super) fn outside(namespace: &str, name: &str) -> Self {
         Self { management_cluster: None, namespace: namespace.to_owned(), name: name.to_owned() }
     }
 
-    /// The names of several clusters, in their order.
+    /// The names of several clusters, in the same order.
     pub(super) fn all<'a>(clusters: impl IntoIterator<Item = &'a ClusterId>) -> Vec<Self> {
         clusters.into_iter().map(Self::from).collect()
     }
 }
 
 impl fmt::Display for ClusterName {
-    /// As people name it: `<namespace>/<name>`.
+    /// The form for people: `<namespace>/<name>`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.namespace, self.name)
     }
@@ -60,7 +60,7 @@ impl From<&Cluster> for ClusterName {
     }
 }
 
-/// Says that no cluster has the name; `known` are names to suggest.
+/// Reports that no cluster has the name; `known` are names to suggest.
 pub(super) fn note_unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>, notes: &mut Notes) {
     let note = notes.error("unknown-cluster", None, format!("there is no cluster `{name}`"));
     match closest(name, known) {
@@ -69,7 +69,7 @@ pub(super) fn note_unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>,
     };
 }
 
-/// Says that several clusters have the name, and lists names that tell them apart.
+/// Reports that several clusters have the name, and lists unambiguous names.
 pub(super) fn note_several<'a>(name: &str, known: impl Iterator<Item = &'a Cluster>, notes: &mut Notes) {
     let known: Vec<_> = known.map(|cluster| format!("`{}`", cluster.id().whole())).collect();
     notes

@@ -17,9 +17,9 @@ use crate::{
 
 /// List the clusters of the fleet
 ///
-/// Prints one line per cluster: its stack, release and Kubernetes version, when that version reaches its end of life, and
-/// the newest release that it could use. Options narrow the list; a cluster must match all of them. The end of life of a
-/// Kubernetes version comes from stack.yaml.
+/// Prints one line per cluster: its stack, release and Kubernetes version, when that version reaches its end
+/// of life, and the newest release that the cluster could use. Options narrow the list; a cluster must match
+/// all of them. The end of life comes from stack.yaml, or else from a built-in date.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  stackloom clusters\n  stackloom clusters --selector env=prod --behind         what to upgrade in production\n  stackloom clusters --eol-within 90d                    clusters whose Kubernetes version needs attention\n  stackloom clusters -o name,release,newest-release,newer-minors,addons\n  stackloom clusters --stack openstack/scs --format json | jq -r '.clusters[].cluster.name'"
@@ -34,35 +34,37 @@ pub(super) struct Args {
     /// Only clusters of this stack
     #[arg(long, value_name = "PROVIDER/STACK")]
     stack: Option<String>,
-    /// Only clusters that use this release; `head` for those that follow a stack
+    /// Only clusters that use this release, or `head` for those that follow a stack
     #[arg(long, value_name = "RELEASE")]
     release: Option<String>,
     /// Only clusters with these labels, as kubectl writes them: `env=prod,region in (eu,us),!legacy`
     #[arg(long, value_name = "SELECTOR", value_parser = Selector::parse)]
     selector: Option<Selector>,
-    /// Only clusters for which a newer release of their Kubernetes minor and channel is here
+    /// Only clusters for which a newer release of their Kubernetes minor and channel exists in this
+    /// repository
     #[arg(long)]
     behind: bool,
-    /// Only clusters whose Kubernetes version reaches its end of life within so many days, or has reached it: `90d`
+    /// Only clusters whose Kubernetes version reaches its end of life within this many days, or has reached
+    /// it, as in `90d`
     #[arg(long, value_name = "DAYS", value_parser = days)]
     eol_within: Option<u32>,
     #[command(flatten)]
     today: Today,
-    /// The columns of the table, in this order; JSON and YAML always have all of them
+    /// The columns of the table, in this order; JSON and YAML always contain all of them
     #[arg(short = 'o', long, value_name = "COLUMN,…", value_delimiter = ',', value_parser = PossibleValuesParser::new(COLUMNS.map(|column| column.word)))]
     columns: Vec<String>,
 }
 
-/// A cluster, its release, and where it stands; no release if that has errors.
+/// A cluster with its release and that release's standing; without a release if it has errors.
 struct Row<'a> {
     cluster: &'a Cluster,
-    /// What keeps it from upgrades today.
+    /// The hold that keeps it from upgrades today.
     hold: Option<&'a Hold>,
     release: Option<(Arc<Release>, Arc<Standing>)>,
     addons: Vec<AddonDifference>,
 }
 
-/// A column of the table: its word in `--columns`, its title, whether it is shown unless columns are chosen, and its text.
+/// A column of the table: its name in `--columns`, its title, whether it is shown by default, and its text.
 struct Column {
     word: &'static str,
     title: &'static str,
@@ -98,10 +100,10 @@ const fn column(
     Column { word, title, is_default, text }
 }
 
-/// Shown where there is nothing to show.
+/// The text of an empty cell.
 pub(super) const NOTHING: &str = "–";
 
-/// Shown for what is not known, because the release has errors.
+/// The text of an unknown value: the release has errors.
 fn unknown() -> String {
     "unknown".to_owned()
 }
@@ -145,7 +147,7 @@ impl Row<'_> {
         }
     }
 
-    /// Why it is removed, suspended or held.
+    /// The reason for its removal, suspension or hold.
     fn reason(&self) -> Option<&str> {
         let removal = self.cluster.removal.as_ref().map(|removal| &removal.reason);
         let held = self.hold.map(|hold| &hold.reason);
@@ -157,7 +159,7 @@ impl Row<'_> {
         newest.is_some_and(|newest| *newest != release_name(self))
     }
 
-    /// Whether it fits what was asked for; `end` is the last day of `--eol-within`.
+    /// Whether it matches the filters; `end` is the last day of `--eol-within`.
     fn fits(&self, args: &Args, end: Option<Date>) -> bool {
         let is = |wanted: &Option<String>, own: &str| wanted.as_deref().is_none_or(|wanted| wanted == own);
         let label = |key: &str| self.cluster.labels.get(key).and_then(|value| value.as_str());
@@ -186,7 +188,7 @@ fn addons(row: &Row<'_>) -> String {
     joined(row.addons.iter().map(difference)).unwrap_or_else(|| NOTHING.to_owned())
 }
 
-/// An addon that differs from the release, in a few words.
+/// Describes an addon that differs from the release.
 fn difference(one: &AddonDifference) -> String {
     let version = |version: &Option<AddonVersion>| version.as_ref().map(|version| format!(" {version}"));
     if !one.is_enabled {
@@ -250,7 +252,7 @@ fn last_day(args: &Args, today: Date) -> Result<Option<Date>, Fault> {
     }
 }
 
-/// Says how many of the clusters need another Kubernetes version soon.
+/// Warns about the number of clusters that soon need another Kubernetes version.
 fn warn_of_ends(rows: &[Row<'_>], understood: &Understood, today: Date, notes: &mut Notes) {
     let releases = || rows.iter().filter_map(|row| Some(&row.release.as_ref()?.0));
     let known = lifecycles(&understood.definitions, releases());
@@ -273,12 +275,12 @@ fn warn_of_ends(rows: &[Row<'_>], understood: &Understood, today: Date, notes: &
     }
 }
 
-/// All clusters; where those of one release stand is found once.
+/// The rows of all clusters. The standing of each release is computed once.
 fn rows<'a>(understood: &'a Understood, today: Date) -> Vec<Row<'a>> {
     let Understood { definitions, model, releases, .. } = understood;
     let mut standings: BTreeMap<String, Arc<Standing>> = BTreeMap::new();
     let mut row = |cluster: &'a Cluster| {
-        // What is wrong with a release is reported by `check`; here it is not known.
+        // `check` reports errors in a release; here it is unknown.
         let release = releases.of(cluster, &mut Notes::new());
         let addons = release.as_ref().map(|release| addon_differences(cluster, release, releases));
         let release = release.map(|release| {

@@ -1,8 +1,8 @@
-//! What shells complete: commands and options by themselves, values by the names in the fleet.
+//! Shell completion: commands and options by clap, values by the names in the fleet.
 //!
-//! A shell asks the program, by an environment variable in place of a command. What an argument completes to follows
-//! from its value's name, so a new command has nothing to do for it. Faults of the fleet are silent here: whoever
-//! completes is in the middle of writing.
+//! The shell calls the program with an environment variable set instead of a command. The candidates for an argument follow
+//! from the name of its value, so a new command needs no code here. Faults of the fleet are ignored: the user is still
+//! typing.
 
 use std::{
     collections::BTreeSet,
@@ -23,14 +23,14 @@ use crate::{
     yaml::{self, Node, Source},
 };
 
-/// The variable with which a shell asks.
+/// The environment variable that requests completion.
 pub(super) const VARIABLE: &str = "STACKLOOM_COMPLETE";
 
-/// The names in a fleet that a value can be.
+/// Collects the names in a fleet that can complete a value.
 type Names = fn(&Input) -> BTreeSet<String>;
 
-/// What the value of an argument completes to, by the name that it has in the help; of several with `|` between them, by
-/// the first that stands here.
+/// The candidates for an argument, by the name of its value in the help. Of alternatives separated by `|`, the first one in
+/// this list counts.
 const VALUES: [(&str, Names); 10] = [
     ("ADDON", addons),
     ("CLUSTER", clusters),
@@ -44,13 +44,13 @@ const VALUES: [(&str, Names); 10] = [
     ("STACK", stacks),
 ];
 
-/// Answers a shell that asks; whether one did.
+/// Answers a request for completion. Returns whether there was one.
 pub(super) fn answer() -> clap::error::Result<bool> {
     let here = std::env::current_dir().ok();
     CompleteEnv::with_factory(command).var(VARIABLE).try_complete(std::env::args_os(), here.as_deref())
 }
 
-/// The command line, with what values complete to.
+/// The command line, with candidates for values.
 pub(super) fn command() -> Command {
     with_values(Args::command())
 }
@@ -75,7 +75,7 @@ fn with_values(command: Command) -> Command {
     command.mut_args(value).mut_subcommands(with_values)
 }
 
-/// Files below the fleet's root.
+/// Completes files below the folder of `-C`.
 fn sources() -> PathCompleter {
     PathCompleter::file().current_dir(directory(std::env::args_os()))
 }
@@ -86,7 +86,7 @@ fn candidates(names: Names) -> Vec<CompletionCandidate> {
     let Ok(input) = world.read(&mut Notes::new()) else { return Vec::new() };
     let mut found = names(&input);
     if std::ptr::fn_addr_eq(names, folders as Names) {
-        // Paths are those of where the user stands.
+        // Paths are relative to the current folder.
         let inside = |path: String| match world.here() {
             "" => Some(path),
             here => path.strip_prefix(here)?.strip_prefix('/').map(str::to_owned),
@@ -96,7 +96,7 @@ fn candidates(names: Names) -> Vec<CompletionCandidate> {
     found.into_iter().map(CompletionCandidate::new).collect()
 }
 
-/// The values of the cluster that the line names before.
+/// The values of the cluster named earlier on the line.
 fn values() -> Vec<CompletionCandidate> {
     let folder = directory(std::env::args_os());
     let fleet = || Fleet::read(&Workspace::find(&folder).ok()?, &mut Notes::new()).ok();
@@ -110,7 +110,7 @@ fn values() -> Vec<CompletionCandidate> {
     said.into_iter().map(|said| CompletionCandidate::new(said.path)).collect()
 }
 
-/// The folder that `-C` names on the line that is being written.
+/// The folder that `-C` names on the line being completed.
 fn directory(line: impl Iterator<Item = OsString>) -> PathBuf {
     let mut folder = PathBuf::from(".");
     let mut words = line.skip(1).peekable();
@@ -125,7 +125,7 @@ fn directory(line: impl Iterator<Item = OsString>) -> PathBuf {
     folder
 }
 
-/// The texts at some path of every file that is chosen.
+/// The texts at a path in each of the selected files.
 fn texts<'a>(input: &Input, chosen: impl Fn(&str) -> bool, at: &'a [&'a str]) -> BTreeSet<String> {
     documents(input, chosen).iter().filter_map(|root| root.at(at)?.as_str().map(str::to_owned)).collect()
 }
@@ -135,7 +135,7 @@ fn documents(input: &Input, chosen: impl Fn(&str) -> bool) -> Vec<Node> {
     chosen.filter_map(|source| yaml::read(source, &mut Notes::new())).collect()
 }
 
-/// Branches, remote ones too, and tags.
+/// Branches, including remote ones, and tags.
 fn revisions() -> Vec<CompletionCandidate> {
     let folder = directory(std::env::args_os());
     let names = || match Repository::find(&Workspace::open(&folder)?)? {
@@ -145,7 +145,7 @@ fn revisions() -> Vec<CompletionCandidate> {
     names().unwrap_or_default().into_iter().map(CompletionCandidate::new).collect()
 }
 
-/// The folders of definitions, and those that they lie in.
+/// The folders of definitions, and their parent folders.
 fn folders(input: &Input) -> BTreeSet<String> {
     let below = |source: &Source| {
         let ends: Vec<_> =
@@ -163,7 +163,7 @@ fn is_defaults(path: &str) -> bool {
     path.starts_with("clusters/") && Path::new(path).file_stem().is_some_and(|stem| stem == "_defaults")
 }
 
-/// Their names; those with a namespace, too, which a shell shows once a line has its beginning.
+/// The names of clusters, also with their namespace; a shell shows those that match the typed prefix.
 fn clusters(input: &Input) -> BTreeSet<String> {
     let definitions = definition::parse(input, &mut Notes::new());
     let full = definitions.clusters.iter().map(|layer| Identity::new(&definitions, layer).name);
@@ -209,7 +209,7 @@ fn minors(input: &Input) -> BTreeSet<String> {
     versions.filter_map(|version| Some(version.rsplit_once('.')?.0.to_owned())).collect()
 }
 
-/// Numbered releases; head releases are named by nobody.
+/// Numbered releases; head releases are never named in an argument.
 fn releases(input: &Input) -> BTreeSet<String> {
     let paths = input.sources.iter().filter_map(|source| source.path.strip_prefix("generated/releases/"));
     let names = paths.filter_map(|path| Some(path.split_once('/')?.0.to_owned()));

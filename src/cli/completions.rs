@@ -6,13 +6,14 @@ use clap_complete::env::Shells;
 use super::{Done, Exit, Printer, complete};
 use crate::note::Fault;
 
-/// Print the script that makes a shell complete commands, options and names of the fleet
+/// Print the completion script for a shell
 ///
-/// The script asks the program each time, so clusters, stacks and releases complete to those that there are. Have the shell
-/// run it when it starts, rather than keep a copy: then it always fits the program.
+/// Completes commands, options, and the names of clusters, stacks and releases in the fleet. The script asks
+/// stackloom each time, so the names are always current. Let the shell run this command when it starts
+/// instead of saving its output: then the script always fits the installed stackloom.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  # each for the file that the shell reads when it starts:\n  source <(stackloom completions bash)                                    # ~/.bashrc\n  source <(stackloom completions zsh)                                     # ~/.zshrc, below compinit\n  stackloom completions fish | source                                     # ~/.config/fish/config.fish\n  eval (stackloom completions elvish | slurp)                             # ~/.config/elvish/rc.elv\n  stackloom completions powershell | Out-String | Invoke-Expression       # $PROFILE"
+    after_help = "Examples:\n  # add one line to the startup file of your shell:\n  source <(stackloom completions bash)                                    # ~/.bashrc\n  source <(stackloom completions zsh)                                     # ~/.zshrc, below compinit\n  stackloom completions fish | source                                     # ~/.config/fish/config.fish\n  eval (stackloom completions elvish | slurp)                             # ~/.config/elvish/rc.elv\n  stackloom completions powershell | Out-String | Invoke-Expression       # $PROFILE"
 )]
 pub(super) struct Args {
     /// The shell
@@ -37,7 +38,7 @@ pub(super) fn run(args: &Args, printer: &Printer) -> Done {
     let program = env!("CARGO_PKG_NAME");
     shell
         .write_registration(complete::VARIABLE, program, program, program, &mut script)
-        .map_err(|error| Fault::because("cannot make the script", error))?;
+        .map_err(|error| Fault::because("cannot create the script", error))?;
     printer.data(&String::from_utf8_lossy(&script));
     Ok(Exit::Done)
 }

@@ -19,25 +19,28 @@ use crate::{
 
 /// Show where a value of a cluster, or a line of a generated file, comes from
 ///
-/// A value is shown with every layer that says something of it, in their order: the release's default, the defaults of
-/// the folders from the outside in, the cluster's own definition; the last one that is `set` counts. A line of a
-/// generated file is shown with the line of the template that it was made from, the statements that let it through,
-/// and the values that were read there; what the program writes of its own accord says why, and for what.
+/// For a value, lists every layer that mentions it, in order: the default of the release, the defaults of the
+/// folders from the outermost to the innermost, and the definition of the cluster. The last layer marked
+/// `set` wins.
 ///
-/// Skips and lists definitions with errors; the exit code is 1 if the cluster's own definition has errors.
+/// For a line, shows the template line that it was made from, the template statements that include it, and
+/// the values that they read. If stackloom writes the line itself, shows why, and what the line is for.
+///
+/// Skips definitions with errors, and lists them. The exit code is 1 if the definition of the cluster has
+/// errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  stackloom explain dev-1                                   # all values of a cluster, one per line
+  stackloom explain dev-1                                   # list all values of a cluster
   stackloom explain team-a/dev-1 spec.controlPlane.replicas
-  stackloom explain dev-1 'nodePools[md-0].replicas'        # `spec.` may be left out
+  stackloom explain dev-1 'nodePools[md-0].replicas'        # you can leave out `spec.`
   stackloom explain dev-1 addons.cilium.values
   stackloom explain generated/management/mgmt/clusters/team-a/dev-1/cluster/cluster.yaml:12
-  stackloom explain generated/management/mgmt/flux/entry.yaml   # every line of it")]
+  stackloom explain generated/management/mgmt/flux/entry.yaml   # explain every line")]
 pub(super) struct Args {
     /// A cluster, as `name` or `namespace/name`; or a generated file, as `file` or `file:line`
     #[arg(value_name = "CLUSTER|FILE[:LINE]")]
     of: String,
-    /// A value of the cluster, in the words of its definition
+    /// A value of the cluster, by its path in the definition
     #[arg(value_name = "PATH")]
     path: Option<String>,
 }
@@ -51,7 +54,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         Err(exit) => return Ok(exit),
     };
     let (given, line) = super::affects::place(&args.of);
-    // No cluster has a dot in its name, and every generated file has one.
+    // Generated files always have a dot in their path, names of clusters never do.
     let path = if given.contains('.') { world.file(&given) } else { given };
     let answer = if path.starts_with("generated/") && is_left_out(&path, &left, &mut notes) {
         None
@@ -72,14 +75,14 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     Ok(exit)
 }
 
-/// Whether a generated file is of a cluster whose definition was skipped; then its errors are reported.
+/// Whether a generated file belongs to a cluster with a skipped definition; reports its errors if so.
 fn is_left_out(path: &str, left: &LeftOut, notes: &mut Notes) -> bool {
     let part = TreePath::parse(path).and_then(|path| PartId::of_path(&path));
     let Some(PartId::Cluster { management, namespace, cluster }) = part else { return false };
     left.blame(&format!("{management}/{namespace}/{cluster}"), notes)
 }
 
-/// The lines of a generated file.
+/// Explains lines of a generated file.
 fn lines(
     fleet: &Fleet,
     path: &str,
@@ -90,8 +93,8 @@ fn lines(
     notes: &mut Notes,
 ) -> Option<serde_json::Value> {
     if let Some(unwanted) = &args.path {
-        let message = format!("a line of a file has no value `{unwanted}`");
-        notes.error("usage", None, message).hint("name a cluster to ask for its values");
+        let message = format!("`{unwanted}` cannot be combined with a line of a file");
+        notes.error("usage", None, message).hint("to ask for a value, name a cluster");
         return None;
     }
     let Some(explained) = fleet.explain(path, notes) else {
@@ -112,8 +115,8 @@ fn lines(
     let on_disk = disk::text(world, path);
     let made: Vec<_> = explained.iter().map(|line| line.text.as_str()).collect();
     if on_disk.is_none_or(|text| text.lines().ne(made.iter().copied())) {
-        let message = "this file is not what the definitions say: what is explained is what they say";
-        notes.warning("stale", Place::file(path), message).hint("`stackloom generate` writes it anew");
+        let message = "this file is out of date: the explanation is of what the definitions say now";
+        notes.warning("stale", Place::file(path), message).hint("run `stackloom generate` to update it");
     }
     let shown = wanted.iter().map(|(at, explained)| {
         format!("{path}:{at}\n  {}\n\n{}", explained.text, table(&explained.sources, ""))
@@ -134,13 +137,13 @@ fn no_file(fleet: &Fleet, path: &str, notes: &mut Notes) {
     };
     let note = notes.error("no-file", Place::file(path), message);
     if is_source {
-        note.hint(format!("`stackloom affects {path}` says what it reaches"));
+        note.hint(format!("run `stackloom affects {path}` to see what it affects"));
     } else {
         note.hint("paths are relative to the current folder; run `stackloom generate` to write the files");
     }
 }
 
-/// The values of a cluster.
+/// Explains the values of a cluster.
 fn values(fleet: &Fleet, args: &Args, printer: &Printer, notes: &mut Notes) -> Option<serde_json::Value> {
     let called = fleet.clusters_called(&args.of);
     let plan = match called.as_slice() {
@@ -176,7 +179,7 @@ fn values(fleet: &Fleet, args: &Args, printer: &Printer, notes: &mut Notes) -> O
     Some(json!({ "cluster": ClusterName::from(&plan.cluster), "values": values.collect::<Vec<_>>() }))
 }
 
-/// Says that there is no such value: the class may know it all the same, or something like it is there.
+/// Reports that a value does not exist. The class may declare it, or a similar value may exist.
 fn no_value(fleet: &Fleet, plan: &ClusterPlan, args: &Args, notes: &mut Notes) {
     let name = format!("{}/{}", plan.cluster.namespace, plan.cluster.name);
     let path = args.path.as_deref().unwrap_or_default();
@@ -200,11 +203,11 @@ fn no_value(fleet: &Fleet, plan: &ClusterPlan, args: &Args, notes: &mut Notes) {
         .or_else(|| crate::definition::closest(path, all.iter().map(|said| said.path.as_str())));
     match known {
         Some(known) => note.hint(format!("did you mean `{known}`?")),
-        None => note.hint(format!("`stackloom explain {}` shows all that it has", args.of)),
+        None => note.hint(format!("`stackloom explain {}` shows all its values", args.of)),
     };
 }
 
-/// One value per line: its path, what it is, and who says so.
+/// Formats one value per line: the path, the value, and the place that sets it.
 fn list(said: &[ExplainedValue]) -> String {
     let rows = said.iter().map(|said| {
         let decides = said.decided_by();
@@ -214,7 +217,7 @@ fn list(said: &[ExplainedValue]) -> String {
     aligned(&rows.collect::<Vec<_>>())
 }
 
-/// One source per line: what it is, where it stands, what stands there, and what is read there, unless that is `known`.
+/// Formats one source per line: its role, its place, its text, and the value read there, unless that is `known`.
 fn table(sources: &[Source], known: &str) -> String {
     let rows = sources.iter().map(|source| {
         let end = if source.end > source.line { format!("-{}", source.end) } else { String::new() };

@@ -1,4 +1,4 @@
-//! The formats of output: which commands take each, and what a machine does with it.
+//! The output formats: which commands support them, and what they contain.
 
 use clap::ValueEnum;
 
@@ -7,16 +7,16 @@ use crate::note::Fault;
 /// How to print.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// For people.
+    /// Text for people.
     Text,
     /// One JSON document on standard output.
     Json,
-    /// The same as YAML.
+    /// One YAML document on standard output, with the same content as the JSON document.
     Yaml,
-    /// For people, with messages as workflow commands of GitHub Actions, which become annotations.
+    /// Text for people, with messages as workflow commands of GitHub Actions, which show them as annotations.
     Github,
-    /// The messages of `check`, `generate`, `release` and `update`, and what `diff` finds, as one SARIF 2.1.0 document on
-    /// standard output.
+    /// The messages of `check`, `generate`, `release` and `update`, or the findings of `diff`, as one SARIF
+    /// 2.1.0 document on standard output.
     Sarif,
     /// The report of `diff` as a comment for a pull request.
     Markdown,
@@ -24,25 +24,25 @@ pub enum Format {
     Html,
 }
 
-/// What a command has for machines.
+/// The machine-readable output that a command has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Speaks {
     /// The report of `diff`, with messages.
     Report,
-    /// Messages are all that matters.
+    /// Messages only.
     Messages,
     /// A document of its own.
     Data,
 }
 
 impl Format {
-    /// Why a command does not take it.
+    /// The fault if a command does not support the format.
     pub(super) fn refusal(self, command: Speaks) -> Option<Fault> {
         match self {
             Self::Text | Self::Json | Self::Yaml | Self::Github => None,
             Self::Sarif => (command == Speaks::Data).then(|| {
-                let only = "`--format sarif` has messages only: `check`, `diff`, `generate`, `release` and `update` take it";
-                Fault::new(only).hint("`--format json` has what this command finds")
+                let only = "`--format sarif` has messages only: use it with `check`, `diff`, `generate`, `release` or `update`";
+                Fault::new(only).hint("use `--format json` for the result of this command")
             }),
             Self::Markdown | Self::Html => (command != Speaks::Report).then(|| {
                 Fault::new("`--format markdown` and `--format html` are for the report of `stackloom diff`")
@@ -50,7 +50,7 @@ impl Format {
         }
     }
 
-    /// Whether standard output is one document for a machine, and nothing else may come there.
+    /// Whether standard output is one document for a machine, and nothing else may be printed there.
     pub(super) fn is_document(self) -> bool {
         match self {
             Self::Json | Self::Yaml | Self::Sarif => true,
@@ -58,7 +58,7 @@ impl Format {
         }
     }
 
-    /// Whether messages become findings of a forge, which shows no more of a run.
+    /// Whether a forge shows the messages as findings, and nothing else of a run.
     pub(super) fn is_annotated(self) -> bool {
         match self {
             Self::Github | Self::Sarif => true,

@@ -23,36 +23,39 @@ use crate::{
 
 /// Write generated/ from the definitions
 ///
-/// Every file below `generated/` is written by the program, and what is no longer meant is removed; a file that is not
-/// the program's own is never touched. A fault anywhere means that nothing is written. Generating again changes nothing.
+/// Writes the manifests of all clusters to `generated/`, and removes generated files that no definition
+/// produces any more. Never changes or removes a file that stackloom did not write. If anything has an error,
+/// writes nothing. Generating again changes nothing.
 ///
-/// With `--commit --all`, the sources that were read and the tree become one commit: added, changed and deleted files, and
-/// nothing else. Whatever else you have changed or staged stays as it is. A source that git ignores is refused.
+/// With `--commit --all`, commits the sources and generated/ as one commit. It contains the sources as they
+/// were read (added, changed and deleted files) and generated/, and nothing else. Your other changes stay as
+/// they are, staged or not. A source that git ignores is refused.
 ///
-/// With `--keep-going`, definitions with errors are skipped and everything else is written; the exit code is still 1.
-/// With `--only`, the clusters that it names are written, with the releases and namespaces that they need, and everything
-/// else is left. Both remove nothing but in the folders of clusters that they write.
+/// With `--keep-going`, skips definitions with errors and writes everything else; the exit code is still 1.
+/// With `--only`, writes only the clusters that it names, with the releases and namespaces that they need.
+/// Both remove files only from the folders of clusters that they write.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  stackloom generate\n  stackloom generate --commit --all --message \"dev-2: a second cluster\"   # definitions and tree in one commit\n  stackloom generate --commit   # the tree alone\n  stackloom generate --check   # in CI, on the merge result\n  stackloom generate --keep-going --commit   # one team's fault must not stop another's fix\n  stackloom generate --only clusters/prod --only team-a/dev-2"
+    after_help = "Examples:\n  stackloom generate\n  stackloom generate --commit --all --message \"dev-2: a second cluster\"   # definitions and generated/ in one commit\n  stackloom generate --commit   # generated/ only\n  stackloom generate --check   # in CI, on the merge result\n  stackloom generate --keep-going --commit   # an error of one team does not stop the others\n  stackloom generate --only clusters/prod --only team-a/dev-2"
 )]
 pub(super) struct Args {
     /// Write nothing; exit with 3 if generated/ is out of date, and with 1 if a numbered release was edited
     #[arg(long, conflicts_with = "commit")]
     check: bool,
-    /// Commit generated/, and only it, in one commit; no change, no commit
+    /// Commit generated/, and nothing else, in one commit; if nothing changes, make no commit
     #[arg(long)]
     commit: bool,
-    /// With --commit: commit the sources, too (stackloom.yaml, stackloom.lock, stacks/, clusters/, charts/values/), as they were read
+    /// With --commit: also commit the sources as they were read (stackloom.yaml, stackloom.lock, stacks/,
+    /// clusters/, rollouts/, charts/values/)
     #[arg(short, long, requires = "commit", conflicts_with_all = ["keep_going", "only"])]
     all: bool,
-    /// With --commit: the first line of the commit's message
+    /// With --commit: the first line of the commit message
     #[arg(short, long, value_name = "TEXT", requires = "commit", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     message: Option<String>,
-    /// Skip definitions with errors, and write everything else
+    /// Skip definitions with errors; write everything else
     #[arg(long)]
     keep_going: bool,
-    /// Write this cluster, or the clusters of this folder, and leave everything else as it is; may be given several times
+    /// Write only this cluster, or the clusters in this folder; can be repeated
     #[arg(long, value_name = "CLUSTER|FOLDER")]
     only: Vec<String>,
 }
@@ -103,7 +106,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     }
 }
 
-/// Where the tree goes; and what was read for it, where that is committed with it.
+/// Opens the sink, and reads the sources if they are committed too.
 fn open(args: &Args, world: &Workspace) -> Result<(Box<dyn Sink>, Option<AlreadyRead>), Fault> {
     if args.check {
         return Ok((Box::new(CheckSink::new(world)), None));
@@ -123,7 +126,7 @@ fn open(args: &Args, world: &Workspace) -> Result<(Box<dyn Sink>, Option<Already
     Ok((Box::new(sink.with_sources(&input)), Some(AlreadyRead::new(input, notes))))
 }
 
-/// A definition or folder that is there, from the root of the fleet; else the name of a cluster.
+/// Resolves a definition or folder to its path from the fleet's root; any other text is the name of a cluster.
 fn named_here(only: &str, world: &Workspace) -> String {
     let path = world.file(only);
     if path.starts_with("clusters") && world.holds(&path) { path } else { only.to_owned() }
@@ -142,9 +145,9 @@ fn report(args: &Args, generation: &Generation, printer: &Printer) {
     let summary = format!("{}: {}", counted(generation.plan.clusters.len(), "cluster"), files(changes));
     let outcome = match (args.check, changes.is_empty(), &changes.commit) {
         (true, true, _) if is_whole(args, generation) => {
-            format!("{summary}; generated/ is what the definitions say")
+            format!("{summary}; generated/ is up to date")
         }
-        (true, true, _) => format!("{summary}; that part of generated/ is what the definitions say"),
+        (true, true, _) => format!("{summary}; that part of generated/ is up to date"),
         (true, false, _) => format!("{summary}; run `stackloom generate` and commit what it writes"),
         (false, _, Some(commit)) => {
             let sources = sources(changes);
@@ -167,7 +170,7 @@ fn report(args: &Args, generation: &Generation, printer: &Printer) {
     }
 }
 
-/// The first lines of a list; with `--verbose`, all.
+/// Prints the first lines of a list, or all with `--verbose`.
 fn list(lines: &[String], printer: &Printer) {
     const SHOWN: usize = 10;
     let shown = if printer.is_verbose() { lines.len() } else { lines.len().min(SHOWN) };
@@ -177,32 +180,30 @@ fn list(lines: &[String], printer: &Printer) {
     }
 }
 
-/// Says that the tree is out of date, for those who see nothing but messages.
+/// Reports that the tree is out of date, for formats that show messages only.
 fn note_out_of_date(generation: &Generation, notes: &mut Notes) {
     let files = &generation.changes.files;
     if let Some(first) = files.keys().next() {
         let (count, are) = (files.len(), if files.len() == 1 { "is" } else { "are" });
-        let reported = format!(
-            "{} {are} not what the definitions say, this one first",
-            counted(count, "generated file")
-        );
+        let message =
+            format!("{} {are} out of date, starting with this one", counted(count, "generated file"));
         notes
-            .error("out-of-date", Place::file(first.as_str()), reported)
+            .error("out-of-date", Place::file(first.as_str()), message)
             .hint("run `stackloom generate` and commit what it writes");
     }
 }
 
-/// Whether nothing was left out of account.
+/// Whether the run covered the whole fleet.
 fn is_whole(args: &Args, generation: &Generation) -> bool {
     generation.left.is_empty() && args.only.is_empty() && generation.changes.left.is_empty()
 }
 
-/// A part in words.
+/// Names a part in words.
 fn named(part: &PartId) -> Option<String> {
     match part {
         PartId::Root => None,
         PartId::Release(name) => Some(format!("release {name}")),
-        PartId::Management(name) => Some(format!("what the management cluster {name} has of its own")),
+        PartId::Management(name) => Some(format!("objects of the management cluster {name} itself")),
         PartId::Namespace { management, namespace } => Some(format!("namespace {namespace} of {management}")),
         PartId::Cluster { management, namespace, cluster } => {
             Some(format!("cluster {namespace}/{cluster} of {management}"))
@@ -230,7 +231,7 @@ fn files(changes: &Changes) -> String {
     )
 }
 
-/// What was put right in the work tree, beside what the commit changes.
+/// The number of files restored in the work tree, besides the changes of the commit.
 fn repaired(changes: &Changes) -> String {
     match changes.repaired.len() {
         0 => String::new(),
@@ -238,7 +239,7 @@ fn repaired(changes: &Changes) -> String {
     }
 }
 
-/// The sources that are part of the commit.
+/// The number of sources in the commit.
 fn sources(changes: &Changes) -> String {
     match changes.sources.len() {
         0 => String::new(),

@@ -18,25 +18,26 @@ use crate::{
     yaml::{Node, emit},
 };
 
-/// Begin a fleet: a Docker stack, one cluster, schemas for editors, and a git repository where there is none
+/// Start a fleet: a Docker stack, one cluster, schemas for editors, and a git repository if there is none
 ///
-/// Nothing that is there already is overwritten. The fleet works at once: `stackloom generate --commit` writes and
-/// commits its tree.
+/// Never overwrites a file: if one of its files exists, it writes nothing. The fleet works at once:
+/// `stackloom generate --commit` writes and commits generated/.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  stackloom init demo && cd demo && stackloom generate --commit\n  stackloom init demo --source https://git.example.org/platform/fleet.git\n  stackloom init demo --engine argocd"
 )]
 pub(super) struct Args {
-    /// The folder, made if it is not there; its name becomes the fleet's unless --name says otherwise
+    /// The folder, created if it does not exist; its name becomes the name of the fleet unless --name is
+    /// given
     #[arg(value_name = "DIR", default_value = ".")]
     folder: PathBuf,
-    /// The fleet's name
+    /// The name of the fleet
     #[arg(long)]
     name: Option<String>,
-    /// Where the engine will read the repository from
+    /// The URL from which the engine will read the repository
     #[arg(long, value_name = "URL", default_value = EXAMPLE_SOURCE)]
     source: String,
-    /// What will reconcile the tree
+    /// The engine that will reconcile the fleet
     #[arg(long, value_enum, default_value_t = EngineName::Flux)]
     engine: EngineName,
 }
@@ -58,7 +59,7 @@ impl EngineName {
         }
     }
 
-    /// The objects that a user applies once.
+    /// The command that hands the fleet to the engine; a user runs it once.
     fn entry(self) -> &'static str {
         match self {
             Self::Flux => {
@@ -68,7 +69,7 @@ impl EngineName {
         }
     }
 
-    /// What explains the objects of the engine.
+    /// The document about the engine's objects.
     fn document(self) -> &'static str {
         match self {
             Self::Flux => "docs/flux.md",
@@ -77,7 +78,7 @@ impl EngineName {
     }
 }
 
-/// An address for which users put their own.
+/// A placeholder that users replace with their own address.
 const EXAMPLE_SOURCE: &str = "https://git.example.org/platform/fleet.git";
 
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
@@ -101,7 +102,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
                     Place::file(path.as_str()),
                     "this file already exists, and `init` never overwrites a file",
                 )
-                .hint("take an empty folder; for more clusters and stacks there is `stackloom new`");
+                .hint("use an empty folder; to add clusters and stacks, use `stackloom new`");
         }
     }
     if notes.errors() == 0 {
@@ -132,7 +133,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     Ok(Exit::Done)
 }
 
-/// Refuses to begin a fleet inside another one.
+/// Refuses to create a fleet inside another one.
 fn refuse_nested(root: &Path, notes: &mut Notes) -> Result<(), Fault> {
     if let Some(fleet) = disk::fleet_around(root)? {
         let message = format!("this folder is part of the fleet in `{}`", fleet.display());
@@ -146,7 +147,7 @@ fn refuse_nested(root: &Path, notes: &mut Notes) -> Result<(), Fault> {
     Ok(())
 }
 
-/// What is begun must be sound: an option may not be.
+/// Checks the new fleet: the options may make it invalid.
 fn check(files: &BTreeMap<String, String>, source: &str, notes: &mut Notes) -> Result<(), Fault> {
     let mut found = Notes::new();
     match generate::check(&Files(files.clone()), &|_, _| {}, &mut found) {
@@ -155,7 +156,7 @@ fn check(files: &BTreeMap<String, String>, source: &str, notes: &mut Notes) -> R
     }
     let options = [("--source", source.to_owned())];
     for mut note in found.iter().cloned() {
-        // Nothing of this is written: there is no file to look at.
+        // The file is not written, so the message must not refer to a place in it.
         if let Some(place) = note.place.take() {
             note.message = new::name_option(&options, &place, &note.message);
         }
@@ -208,7 +209,7 @@ fn files(name: &str, args: &Args, inside: Option<&str>) -> BTreeMap<String, Stri
     files
 }
 
-/// A text as YAML, with the end of its line.
+/// A text as a YAML scalar, with a line break.
 fn scalar(text: &str) -> String {
     let mut out = String::new();
     emit(&Node::from(text), &mut out);

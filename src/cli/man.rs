@@ -18,7 +18,7 @@ use crate::{
     after_help = "Examples:\n  stackloom man --out ~/.local/share/man/man1 && man stackloom-generate\n  stackloom man --out man && man man/stackloom.1"
 )]
 pub(super) struct Args {
-    /// The folder, made if it is not there; pages of the same names are replaced
+    /// The folder, created if it does not exist; pages with the same names are replaced
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 }
@@ -27,14 +27,14 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let mut pages = BTreeMap::new();
     let mut program = super::Args::command().disable_help_subcommand(true);
     program.build();
-    page(&program, &mut pages).map_err(|error| Fault::because("cannot make the man pages", error))?;
+    page(&program, &mut pages).map_err(|error| Fault::because("cannot create the man pages", error))?;
     disk::write_all(&global.directory.join(&args.out), &pages)?;
     printer.result(&format!("{} written to {}", counted(pages.len(), "man page"), args.out.display()));
     printer.document(Exit::Done, &Notes::new(), json!({ "files": pages.keys().collect::<Vec<_>>() }));
     Ok(Exit::Done)
 }
 
-/// The pages of a command and of those below it, by file name.
+/// Renders the pages of a command and its subcommands, by file name.
 fn page(command: &clap::Command, pages: &mut BTreeMap<String, String>) -> std::io::Result<()> {
     for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
         page(below, pages)?;

@@ -17,17 +17,21 @@ use crate::{
 
 /// Show which addon versions fit which Kubernetes versions, or the Kubernetes versions of the fleet
 ///
-/// For a stack: a line for each version of each addon, a column for each Kubernetes version. `fits` means that the matrix of
-/// the addon lists it and no rule denies it; `untested` that they do, but the addon's own documentation names other Kubernetes versions; `denied` that a rule of stack.yaml forbids it; `–` that the addon lists it for
-/// other Kubernetes versions, or not at all. In parentheses: the releases that pin it, `head` for the stack as it stands.
+/// With a stack, prints a row for each version of each addon, and a column for each Kubernetes version.
+/// `fits` means that the matrix of the addon lists the combination and no rule denies it. `untested` means
+/// the same, but the documentation of the addon names other Kubernetes versions. `denied` means that a rule
+/// in stack.yaml forbids the combination. `–` means that the matrix lists the addon version only for other
+/// Kubernetes versions, or not at all. Releases that pin a version follow in parentheses; `head` is the stack
+/// as it is now.
 ///
-/// Without a stack: each Kubernetes version of the fleet, with its maturity, its end of life, and how many clusters have it.
+/// Without a stack, lists the Kubernetes versions of the fleet, each with its maturity, its end of life, and
+/// the number of clusters that have it.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  stackloom matrix                       Kubernetes versions of the fleet, and how long they are patched\n  stackloom matrix --today 2027-03-01    the same, as of another day\n  stackloom matrix docker/scs            addons of a stack against Kubernetes versions\n  stackloom matrix docker/scs --format json | jq -r '.addons[] | select(.name == \"cilium\") | .version'"
+    after_help = "Examples:\n  stackloom matrix                       list the Kubernetes versions of the fleet\n  stackloom matrix --today 2027-03-01    the same as of another day\n  stackloom matrix docker/scs            show which addons fit which Kubernetes versions\n  stackloom matrix docker/scs --format json | jq -r '.addons[] | select(.name == \"cilium\") | .version'"
 )]
 pub(super) struct Args {
-    /// A stack, as <provider>/<stack>; without one, the fleet
+    /// A stack, as <provider>/<stack>; by default the whole fleet
     #[arg(value_name = "PROVIDER/STACK")]
     stack: Option<String>,
     #[command(flatten)]
@@ -46,7 +50,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let (lines, mut document) = match &args.stack {
         None => of_fleet(&understood, args.today.day()?),
         Some(name) => match of_stack(name, &understood, &left, &mut notes) {
-            Some(reported) => reported,
+            Some(answer) => answer,
             None => {
                 printer.notes(&notes);
                 printer.document(Exit::Input, &notes, json!({}));
@@ -63,7 +67,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     Ok(Exit::Done)
 }
 
-/// The table of a stack and its document; none if there is no such stack.
+/// The table of a stack and its document; None if the stack does not exist or has errors.
 fn of_stack(
     name: &str,
     understood: &Understood,
@@ -226,15 +230,13 @@ fn of_fleet(understood: &Understood, today: Date) -> (Vec<String>, Json) {
         lines = vec!["no stack yet: `stackloom new stack PROVIDER/STACK` adds one".to_owned()];
     }
     if !unknown.is_empty() {
-        let reported = counted(unknown.len(), "cluster");
-        lines.push(format!(
-            "{reported} with an unknown version: the release has errors, see `stackloom check`"
-        ));
+        let count = counted(unknown.len(), "cluster");
+        lines.push(format!("{count} with an unknown version: the release has errors, see `stackloom check`"));
     }
     (lines, fleet_document(&rows, &unknown, today))
 }
 
-/// How far off a day is.
+/// The distance to a day, in words.
 fn distance(days: i64) -> String {
     match days {
         0 => "today".to_owned(),

@@ -1,4 +1,4 @@
-//! Commands of other programs, and the commands that do the same here.
+//! Commands known from other programs, and their equivalents here.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
@@ -37,8 +37,8 @@ const MEANT: [(&[&str], &str); 10] = [
     (&["build", "render", "template"], "`stackloom generate` writes generated/"),
 ];
 
-/// What to say beside a message on the command line. For an unknown command that has an answer of its own, clap's guess is
-/// taken out of its message.
+/// The advice for a message about the command line. If an unknown command has its own advice, clap's suggestion is removed
+/// from the message.
 pub(super) fn advice(error: &mut clap::Error) -> Option<&'static str> {
     if error.kind() == ErrorKind::MissingRequiredArgument {
         let usage = error.to_string();
@@ -55,7 +55,7 @@ pub(super) fn advice(error: &mut clap::Error) -> Option<&'static str> {
     Some(advice)
 }
 
-/// Commands that were given nothing, as their usage begins, and the advice for them.
+/// Usages of commands that lack their arguments, and the advice for them.
 const MISSING: [(&str, &str); 2] = [
     (
         "stackloom topology ",

@@ -1,4 +1,4 @@
-//! `stackloom migrate`: definitions get the variables that their release knows.
+//! `stackloom migrate`: adapts definitions to the variables of their release.
 
 use std::collections::BTreeSet;
 
@@ -19,17 +19,18 @@ use crate::{
     world::Held,
 };
 
-/// Rename and convert variables as the release of a cluster asks
+/// Rename and convert variables as the release of a cluster requires
 ///
-/// A stack can give a variable another name or type, and says so under `migrations` in stack.yaml; its releases record it. When
-/// a cluster moves to such a release, its definition no longer fits. This command changes the definitions and the defaults of
-/// folders accordingly. Comments, order and layout stay.
+/// A stack can rename a variable or change its type. It declares this under `migrations` in stack.yaml, and
+/// its releases record it. When a cluster moves to such a release, its definition no longer fits. This
+/// command updates the definitions and the defaults of folders. It keeps comments, order and layout.
 ///
-/// Without --write nothing is written, and the output shows the lines that would change. Defaults of a folder change only if all
-/// clusters below it need the same change. A value that can be read in more than one way is refused, with its line.
+/// Without --write, writes nothing and shows the lines that would change. Changes the defaults of a folder
+/// only if all clusters below it need the same change. Refuses a value that can be read in more than one way,
+/// and names its line.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  stackloom migrate                         # what would change, for all clusters\n  stackloom migrate prod-eu-1 --write\n  stackloom migrate --selector env=dev,region!=eu --write"
+    after_help = "Examples:\n  stackloom migrate                         # show what would change, for all clusters\n  stackloom migrate prod-eu-1 --write\n  stackloom migrate --selector env=dev,region!=eu --write"
 )]
 pub(super) struct Args {
     /// Only these clusters: <name>, <namespace>/<name>, or <management cluster>/<namespace>/<name>
@@ -109,7 +110,7 @@ fn report(args: &Args, files: &[Migrated], printer: &Printer) {
         printer.result("next:\n  stackloom diff");
     } else {
         printer.result(&format!("{what} would change; nothing was written"));
-        printer.result("to write this: the same command with --write");
+        printer.result("to write this, run the same command with --write");
     }
 }
 

@@ -1,6 +1,6 @@
-//! The command line: one file per command, and the only place that builds [`crate::io`].
+//! The command line, with one file per command. The only module that constructs the types of [`crate::io`].
 //!
-//! Data goes to standard output, talk to standard error. Exit codes say whose fault it is: see [`Exit`].
+//! Data goes to standard output, messages go to standard error. The exit code says what failed: see [`Exit`].
 
 mod access;
 mod affects;
@@ -68,8 +68,9 @@ use crate::{
 
 /// Weave stack and cluster definitions into one GitOps tree for Cluster API
 ///
-/// Stackloom reads versioned stack definitions (cluster class, cluster addons, node images) and cluster definitions, and
-/// writes the manifests of every cluster to `generated/`, from where Flux applies them.
+/// Stackloom reads versioned stack definitions (cluster class, cluster addons, node images) and cluster
+/// definitions, and writes the manifests of every cluster to `generated/`. Flux or Argo CD applies them from
+/// there.
 #[derive(Debug, Parser)]
 #[command(version, after_long_help = EXAMPLES, max_term_width = 110)]
 pub struct Args {
@@ -81,57 +82,57 @@ pub struct Args {
 
 const EXAMPLES: &str = "\
 Examples:
-  stackloom init demo                     begin a fleet in the folder demo
-  stackloom new cluster dev-2             add a cluster to it
-  stackloom clusters                      list the clusters, and what each is made from
-  stackloom matrix docker/scs             which addon versions fit which Kubernetes versions
-  stackloom variables dev-1               the variables of a cluster or stack, and their values
-  stackloom secrets                       the Secrets that clusters need, and which files provide them
-  stackloom check                         look for faults, write nothing
+  stackloom init demo                     start a fleet in the folder demo
+  stackloom new cluster dev-2             add a cluster
+  stackloom clusters                      list the clusters and their releases
+  stackloom matrix docker/scs             show which addon versions fit which Kubernetes versions
+  stackloom variables dev-1               show the variables of a cluster or stack
+  stackloom secrets                       list the Secrets that clusters need, and their files
+  stackloom check                         find errors; write nothing
   stackloom generate                      write generated/
-  stackloom generate --commit             the same, and commit it
+  stackloom generate --commit             write generated/ and commit it
   stackloom watch --commit                generate and commit whenever a definition changes
-  stackloom generate --check              for CI: fail if generated/ is not what the sources say
-  stackloom release --dry-run             say which stacks changed since their last release, and what that means
-  stackloom pull oci://REGISTRY/PATH@sha256:…   take a release that another repository publishes
-  stackloom update                        look up charts and images, and lock what they are
-  stackloom explain dev-1                 where every value of a cluster comes from
-  stackloom affects clusters/_defaults.yaml:9   what a line reaches
-  stackloom remove dev-2 --reason WHY     take a cluster away, step by step
-  stackloom migrate                       what a release asks of definitions, once variables are called otherwise
-  stackloom rename dev-2 dev-9             what a new name would mean, and how to move only the file
-  stackloom upgrade plan --to-kubernetes 1.36  the steps that take clusters there
-  stackloom topology dev-2 --against main what Cluster API will do with a cluster when this is merged
-  stackloom diff                          what merging this does to all clusters
+  stackloom generate --check              in CI: fail if generated/ is out of date
+  stackloom release --dry-run             show what would be released, and why
+  stackloom pull oci://REGISTRY/PATH@sha256:…  take a release from another repository
+  stackloom update                        look up charts and images, and lock their digests
+  stackloom explain dev-1                 show where every value of a cluster comes from
+  stackloom affects clusters/_defaults.yaml:9  show which clusters a line affects
+  stackloom remove dev-2 --reason WHY     remove a cluster, step by step
+  stackloom migrate                       show the edits that renamed variables require
+  stackloom rename dev-2 dev-9            show what you can do instead of renaming
+  stackloom upgrade plan --to-kubernetes 1.36  show the steps of an upgrade
+  stackloom topology dev-2 --against main show what Cluster API will do when this is merged
+  stackloom diff                          show what merging this does to all clusters
 
 Exit codes: 0 done, 1 errors in the input, 2 wrong usage, 3 changes found, 4 an operation failed (disk, git, network), 70 a bug in stackloom";
 
 /// What every command takes.
 #[derive(Debug, clap::Args)]
 pub struct Global {
-    /// Run as if started in this folder, the fleet's root or any folder below it
+    /// Run as if started in this folder: the root of the fleet, or any folder below it
     #[arg(short = 'C', long = "directory", value_name = "DIR", global = true, default_value = ".")]
     directory: PathBuf,
-    /// How to print: for people, one JSON or YAML document, annotations for GitHub Actions, messages as SARIF, or the report
-    /// of `diff` as Markdown or HTML
+    /// How to print: as text, as one JSON or YAML document, with annotations for GitHub Actions, messages as
+    /// SARIF, or the report of `diff` as Markdown or HTML
     #[arg(long, value_name = "FORMAT", global = true, default_value = "text")]
     format: Format,
-    /// When to use colours; `NO_COLOR` counts too
+    /// When to use colours; `auto` respects `NO_COLOR`
     #[arg(long, value_name = "WHEN", global = true, default_value = "auto")]
     color: clap::ColorChoice,
-    /// Never show output page by page
+    /// Do not pipe output into a pager
     #[arg(long, global = true)]
     no_pager: bool,
     /// Print errors only
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     quiet: bool,
-    /// Print every file that changes
+    /// Print more, such as every file that changes
     #[arg(short, long, global = true)]
     verbose: bool,
 }
 
 impl Global {
-    /// A path relative to the current folder; `-` is standard input.
+    /// Resolves a path against the folder of `-C`; `-` is standard input.
     fn path(&self, given: &std::path::Path) -> PathBuf {
         let is_here = self.directory == std::path::Path::new(".") || given == std::path::Path::new("-");
         if is_here { given.to_owned() } else { self.directory.join(given) }
@@ -169,7 +170,7 @@ enum Command {
 }
 
 impl Command {
-    /// What a machine may want to know of it.
+    /// The kinds of machine-readable output that the command has.
     fn speaks(&self) -> Speaks {
         match self {
             Self::Diff(_) => Speaks::Report,
@@ -179,23 +180,23 @@ impl Command {
     }
 }
 
-/// How a run ended.
+/// The outcome of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// Done.
+    /// The command succeeded.
     Done,
-    /// The input is at fault.
+    /// The input has errors.
     Input,
-    /// The command line is at fault.
+    /// The command line has errors.
     Usage,
-    /// Changes were found, where one asked whether there are any.
+    /// Changes were found by a command that checks for them.
     Changes,
-    /// The world is at fault: disk, git.
+    /// An operation failed, such as access to the disk or git.
     World,
 }
 
 impl Exit {
-    /// The number that the shell sees; a panic ends with 70.
+    /// The exit code of the process; a panic exits with 70.
     pub fn code(self) -> u8 {
         match self {
             Self::Done => 0,
@@ -207,7 +208,7 @@ impl Exit {
     }
 }
 
-/// A bug: the number that `sysexits.h` has for it.
+/// The exit code for a bug: `EX_SOFTWARE` of `sysexits.h`.
 const BUG: u8 = 70;
 
 /// Runs the program.
@@ -288,7 +289,7 @@ fn run(args: &Args) -> Exit {
     }
 }
 
-/// The fleet that the current folder belongs to. Messages show paths relative to its root.
+/// Opens the fleet around the current folder. Messages show paths relative to its root.
 fn fleet(global: &Global, printer: &Printer) -> Result<Workspace, Fault> {
     let world = Workspace::find(&global.directory)?;
     printer.lies_in(world.root());
@@ -299,7 +300,7 @@ fn fleet(global: &Global, printer: &Printer) -> Result<Workspace, Fault> {
     Ok(world)
 }
 
-/// The same for commands that look at git first: if there is no fleet here, says so instead of anything about git.
+/// Opens the fleet for commands that also need git. If there is no fleet, reports that, and nothing about git.
 fn fleet_here(global: &Global, printer: &Printer) -> Result<Result<Workspace, Exit>, Fault> {
     let world = Workspace::find(&global.directory)?;
     if world.holds(FLEET) {
@@ -312,10 +313,10 @@ fn fleet_here(global: &Global, printer: &Printer) -> Result<Result<Workspace, Ex
     Ok(Err(Exit::Input))
 }
 
-/// The result of a command that may have found the world at fault.
+/// The outcome of a command, or the fault of an operation.
 type Done = Result<Exit, Fault>;
 
-/// What was made; else the exit code, once the faults of the input are reported.
+/// Unwraps a result, or reports the errors of the input and returns the exit code.
 fn or_exit<T>(made: Result<T, Failure>, printer: &Printer, notes: &Notes) -> Result<Result<T, Exit>, Fault> {
     let failure = match made {
         Ok(made) => return Ok(Ok(made)),
@@ -327,7 +328,7 @@ fn or_exit<T>(made: Result<T, Failure>, printer: &Printer, notes: &Notes) -> Res
     Ok(Err(exit))
 }
 
-/// Faults of the input have been noted; those of the world are handed on.
+/// Converts a failure: errors of the input have been reported already; a fault is passed on.
 fn input_or_world(failure: Failure) -> Done {
     match failure {
         Failure::Input => Ok(Exit::Input),

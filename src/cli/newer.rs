@@ -1,4 +1,4 @@
-//! `stackloom releases --check`: what the sources of releases have that is newer than what is here.
+//! `stackloom releases --check`: finds releases in the sources that are newer than those in the fleet.
 
 use serde_json::{Value as Json, json};
 
@@ -13,13 +13,13 @@ use crate::{
     release::{Newer, ReleaseList, newer},
 };
 
-/// A newer release, and how it is had.
+/// A newer release, and its address.
 struct Found {
     newer: Newer,
     address: ReleaseAddress,
 }
 
-/// Looks at every source. One that does not answer hides none of the others.
+/// Checks every source. If one does not answer, the others are still checked.
 pub(super) fn run(release_list: &ReleaseList, notes: &Notes, printer: &Printer) -> Exit {
     let mut exit = Exit::Done;
     let mut sources = Vec::new();
@@ -45,7 +45,7 @@ pub(super) fn run(release_list: &ReleaseList, notes: &Notes, printer: &Printer) 
         }
     }
     if release_list.sources.is_empty() {
-        printer.result("no source of releases: `spec.releases.sources` in stackloom.yaml lists them");
+        printer.result("no source of releases: add one to `spec.releases.sources` in stackloom.yaml");
     }
     printer.document(exit, notes, json!({ "sources": sources }));
     exit
@@ -62,7 +62,7 @@ fn look(source: &ReleaseSource, release_list: &ReleaseList) -> Result<Vec<Found>
             let registry = Registry::open(repository)?;
             let mut found = Vec::new();
             for newer in newer(&registry.tags()?, &source.stacks, release_list) {
-                // One that was removed since is not there.
+                // The tag may have been removed since it was listed.
                 let Some(digest) = registry.digest_of(&newer.name)? else { continue };
                 let address = ReleaseAddress::Oci {
                     repository: repository.clone(),
@@ -85,7 +85,7 @@ fn tell(url: &str, found: &[Found], printer: &Printer) {
     for Found { newer, address } in found {
         let than = match &newer.here {
             Some(here) => format!("newer than {here}"),
-            None => format!("none of {} {} of its channel is here", newer.stack, newer.minor),
+            None => format!("no release of {} {} in its channel is here", newer.stack, newer.minor),
         };
         let for_whom = match newer.clusters.as_slice() {
             [] => "no cluster uses an older one".to_owned(),
@@ -97,7 +97,7 @@ fn tell(url: &str, found: &[Found], printer: &Printer) {
     }
 }
 
-/// A few of many names.
+/// Shortens a list of names.
 fn short(names: &[ClusterId]) -> String {
     const SHOWN: usize = 5;
     let some = names.iter().take(SHOWN).map(ClusterId::whole).collect::<Vec<_>>().join(", ");

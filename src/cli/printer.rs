@@ -1,4 +1,4 @@
-//! The one door to the terminal.
+//! Output to the terminal.
 
 use std::{
     borrow::Cow,
@@ -22,29 +22,29 @@ use crate::{
     yaml,
 };
 
-/// The form of documents for machines, which docs/output.md describes. New keys leave it as it is; a key that goes, or
-/// changes its meaning, makes the next one.
+/// The version of the format of documents for machines; docs/output.md describes it. New keys don't change the version.
+/// Removing a key or changing its meaning does.
 const FORMAT_VERSION: u32 = 1;
 
-/// Prints what a command has to say.
+/// Prints the output of a command.
 #[derive(Debug)]
 pub struct Printer {
     format: Format,
     quiet: bool,
     verbose: bool,
     colours: bool,
-    /// Whether standard output takes colours.
+    /// Whether standard output supports colours.
     paints: bool,
-    /// Whether long output may be shown page by page.
+    /// Whether a pager may show long output.
     pages: bool,
-    /// Where in its repository the fleet lies: annotations have the paths of the repository.
+    /// The fleet's path in its repository: annotations contain paths of the repository.
     folder: OnceLock<String>,
-    /// Why standard output did not take everything.
+    /// The error that made output to standard output incomplete.
     lost: OnceLock<io::Error>,
 }
 
 impl Printer {
-    /// A printer as the command line asks for.
+    /// Creates a printer from the options of the command line.
     pub fn new(global: &Global) -> Self {
         let takes = |choice: ColorChoice| match global.color {
             clap::ColorChoice::Auto => choice != ColorChoice::Never,
@@ -65,7 +65,7 @@ impl Printer {
         }
     }
 
-    /// Learns where the fleet is.
+    /// Sets the root of the fleet.
     pub fn lies_in(&self, root: &std::path::Path) {
         if self.is_annotated() {
             let folder = folder_in_repository(root).ok().flatten();
@@ -73,12 +73,12 @@ impl Printer {
         }
     }
 
-    /// Whether a machine reads one document.
+    /// Whether the output is one document for a machine.
     pub fn is_document(&self) -> bool {
         self.format.is_document()
     }
 
-    /// Whether messages become findings of a forge, which shows no more of a run.
+    /// Whether a forge shows the messages as findings, and nothing else of a run.
     pub fn is_annotated(&self) -> bool {
         self.format.is_annotated()
     }
@@ -87,43 +87,43 @@ impl Printer {
         self.folder.get().map_or("", String::as_str)
     }
 
-    /// Whether YAML was asked for.
+    /// Whether the format is YAML.
     pub fn is_yaml(&self) -> bool {
         self.format == Format::Yaml
     }
 
-    /// Whether every file is to be named.
+    /// Whether to list every file.
     pub fn is_verbose(&self) -> bool {
         self.verbose
     }
 
-    /// Whether a progress bar has someone to look at it.
+    /// Whether someone can see a progress bar.
     pub fn shows_progress(&self) -> bool {
         !self.quiet && !self.is_document() && std::io::stderr().is_terminal()
     }
 
-    /// Says something to people, on standard error.
+    /// Prints a message for people to standard error.
     pub fn talk(&self, line: &str) {
         if !self.quiet {
             say(format_args!("{}", visible(line)));
         }
     }
 
-    /// The result of a command, on standard output.
+    /// Prints the result of a command to standard output.
     pub fn result(&self, text: &str) {
         if !self.quiet && !self.is_document() {
             self.put(&visible(text));
         }
     }
 
-    /// A line of a result, in a colour of the terminal if standard output is one.
+    /// Prints a line of a result, coloured if standard output supports it.
     pub fn coloured(&self, text: &str, colour: Option<u8>) {
         if !self.quiet && !self.is_document() {
             self.put(&self.painted(text, colour));
         }
     }
 
-    /// Lines of a long result, each with its colour. On a terminal they are as wide as it is, and come page by page.
+    /// Prints a long result, each line with its colour. On a terminal, lines are wrapped to its width and shown in a pager.
     pub fn lines(&self, lines: &[(String, Option<u8>)]) {
         let width = pager::width();
         let wrapped: Vec<(String, Option<u8>)> = lines
@@ -150,43 +150,43 @@ impl Printer {
         }
     }
 
-    /// Data that was asked for, on standard output, whatever the format.
+    /// Prints the requested data to standard output, whatever the format.
     pub fn data(&self, text: &str) {
         self.put(text.trim_end_matches('\n'));
     }
 
-    /// A document of several lines that was asked for, in which nothing is hidden.
+    /// Prints a requested document of several lines, with hidden characters escaped.
     pub fn page(&self, text: &str) {
         self.data(&page(text));
     }
 
-    /// The form that was asked for.
+    /// The requested format.
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// One annotation for each change that a reviewer must not miss.
+    /// Prints one annotation for each change that a reviewer must not miss.
     pub fn findings(&self, findings: &[Finding]) {
         for finding in findings.iter().filter(|one| one.is_error || !self.quiet) {
             self.put(&annotate::finding(finding, self.folder()));
         }
     }
 
-    /// The messages of a run, on standard error; for a machine they are part of the document.
+    /// Prints the messages of a run to standard error. A document for a machine contains them instead.
     pub fn notes(&self, notes: &Notes) {
         if !self.is_document() {
             self.tell(notes);
         }
     }
 
-    /// One annotation for each message.
+    /// Prints one annotation for each message.
     fn annotate(&self, causes: &[Cause]) {
         for cause in causes.iter().filter(|cause| cause.note.severity == Severity::Error || !self.quiet) {
             self.put(&annotate::command(cause, self.verbose, self.folder()));
         }
     }
 
-    /// The messages of a run, on standard error, whatever the format: for data that has no place for them.
+    /// Prints the messages of a run to standard error, whatever the format: for data that cannot contain them.
     pub fn tell(&self, notes: &Notes) {
         let renderer = if self.colours { Renderer::styled() } else { Renderer::plain() };
         let causes = notes.causes();
@@ -210,7 +210,7 @@ impl Printer {
         }
     }
 
-    /// One JSON or YAML document: how the run ended, its messages, and what the command adds.
+    /// Prints one JSON or YAML document: the exit code, the messages, and the keys of the command.
     pub fn document(&self, exit: super::Exit, notes: &Notes, more: Json) {
         if self.format == Format::Sarif {
             self.structured(&sarif::document(exit.code(), notes, self.folder()));
@@ -221,12 +221,12 @@ impl Printer {
         }
     }
 
-    /// A document as it is, in the form that was asked for.
+    /// Prints a document in the requested format.
     pub fn structured(&self, document: &Json) {
         let text = if self.is_yaml() {
             let mut text = String::new();
             yaml::emit(&yaml::from_json(document, yaml::Origin::NOWHERE), &mut text);
-            // Plain YAML cannot say some characters otherwise; JSON is YAML, too, and can.
+            // Plain YAML scalars cannot escape some characters. JSON is also YAML, and can.
             if text.contains(is_hidden) { visible_json(&document.to_string()).into_owned() } else { text }
         } else {
             json_text(document)
@@ -234,7 +234,7 @@ impl Printer {
         self.data(&text);
     }
 
-    /// One JSON document on one line, of several that a command prints.
+    /// Prints a JSON document on one line, for commands that print several.
     pub fn record(&self, exit: super::Exit, more: Json) {
         if !self.is_document() {
             return;
@@ -256,7 +256,7 @@ impl Printer {
         }
     }
 
-    /// What kept standard output from taking everything.
+    /// The fault if standard output is incomplete.
     pub fn lost(&self) -> Option<Fault> {
         let error = self.lost.get()?;
         let cause = io::Error::new(error.kind(), error.to_string());
@@ -264,7 +264,7 @@ impl Printer {
         Some(fault.hint("the disk that it is redirected to may be full"))
     }
 
-    /// A fault of the world: what failed, why, and what to do.
+    /// Prints a fault of an operation: what failed, why, and what to do.
     pub fn fault(&self, fault: &Fault) {
         let text = whole(fault);
         let hints = || fault.hints().iter().flat_map(|hint| ["\nhelp: ", hint]).collect::<String>();
@@ -282,7 +282,7 @@ impl Printer {
         self.complain(fault);
     }
 
-    /// The same on standard error, whatever the format.
+    /// Prints a fault to standard error, whatever the format.
     pub fn complain(&self, fault: &Fault) {
         let mut groups = vec![Group::with_title(Level::ERROR.primary_title(shown(&whole(fault))))];
         let help = |hint: &String| Group::with_title(Level::HELP.secondary_title(shown(hint)));
@@ -292,7 +292,7 @@ impl Printer {
     }
 }
 
-/// How a run ended, its messages, and what the command adds.
+/// A document with the exit code, the messages, and the keys of the command.
 pub(super) fn envelope(exit: super::Exit, notes: &Notes, more: Json) -> Json {
     let mut document =
         json!({ "formatVersion": FORMAT_VERSION, "exit": exit.code(), "diagnostics": notes.sorted() });
@@ -302,7 +302,7 @@ pub(super) fn envelope(exit: super::Exit, notes: &Notes, more: Json) -> Json {
     document
 }
 
-/// What went wrong outside of the input.
+/// The document for a fault of an operation.
 pub(super) fn fault_envelope(fault: &Fault) -> Json {
     json!({
         "formatVersion": FORMAT_VERSION,
@@ -312,7 +312,7 @@ pub(super) fn fault_envelope(fault: &Fault) -> Json {
     })
 }
 
-/// A line that fits a width; what follows is indented further than it.
+/// Wraps a line to a width; the following lines are indented further.
 fn wrap(line: &str, width: Option<usize>) -> Vec<String> {
     const LEAST: usize = 40;
     let Some(width) = width else { return vec![line.to_owned()] };
@@ -325,18 +325,18 @@ fn wrap(line: &str, width: Option<usize>) -> Vec<String> {
     textwrap::wrap(line, options).into_iter().map(Cow::into_owned).collect()
 }
 
-/// A document as JSON, in which nothing is hidden.
+/// Formats a document as JSON, with hidden characters escaped.
 pub(super) fn json_text(document: &Json) -> String {
     visible_json(&serde_json::to_string_pretty(document).unwrap_or_default()).into_owned()
 }
 
-/// A text of several lines, in which nothing is hidden.
+/// A text of several lines, with hidden characters escaped.
 pub(super) fn page(text: &str) -> String {
     let lines: Vec<_> = text.lines().map(visible).collect();
     lines.join("\n") + "\n"
 }
 
-/// A fault with its causes.
+/// A fault's message with its causes.
 pub(super) fn whole(fault: &Fault) -> String {
     let mut text = fault.to_string();
     let mut source = fault.source();
@@ -350,7 +350,7 @@ pub(super) fn whole(fault: &Fault) -> String {
     text
 }
 
-/// Writes a line to standard error. If that fails, there is no way left to report it.
+/// Writes a line to standard error. A failure cannot be reported anywhere.
 fn say(line: std::fmt::Arguments<'_>) {
     drop(writeln!(io::stderr(), "{line}"));
 }
@@ -359,17 +359,17 @@ fn shown(text: &str) -> String {
     visible(text).into_owned()
 }
 
-/// A word beside a message on the command line, of which no printer is made.
+/// Prints a tip after a message about the command line, before any printer exists.
 pub(super) fn advise(text: &str) {
     say(format_args!("\n  tip: {text}"));
 }
 
-/// As much of a commit's id as people read.
+/// An abbreviated commit ID.
 pub(super) fn short_id(commit: &str) -> &str {
     &commit[..commit.len().min(12)]
 }
 
-/// A text as one word of a shell command.
+/// Quotes a text as one word of a shell command.
 pub(super) fn shell_word(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@+=,".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {
@@ -383,7 +383,7 @@ pub(super) fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// A message as people read it: what, where with the line shown, and what to do.
+/// Renders a message for people: what, where with the source line, and what to do.
 fn render(cause: &Cause, all: bool, renderer: &Renderer) -> String {
     let note = &cause.note;
     let level = match note.severity {

@@ -1,10 +1,10 @@
-//! Progress: a bar on a terminal, nothing elsewhere.
+//! A progress bar on a terminal; elsewhere nothing.
 
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::Printer;
 
-/// A bar that shows itself when someone looks and there is a wait.
+/// A progress bar, visible only if someone can see it.
 #[derive(Debug)]
 pub(super) struct Progress {
     bar: ProgressBar,

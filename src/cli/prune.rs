@@ -24,16 +24,20 @@ use crate::{
 
 /// Remove numbered releases that no cluster uses, in one commit
 ///
-/// Kept are the newest of each stack, Kubernetes minor and channel, and whatever a definition or the tree names: here, in
-/// HEAD, in what HEAD follows and in the branches that engines read, as they were last fetched. Tags stay, so a release
-/// can be had back, and its name is never used again. No class is taken from a management cluster: the command to do that
-/// is printed, and Cluster API refuses it for classes in use.
+/// Keeps the newest release of each stack, Kubernetes minor and channel. Keeps every release that a
+/// definition or the tree names: in the work tree, in HEAD, in the upstream of HEAD, and in the branches that
+/// engines read. Remote branches count as they were last fetched, so run `git fetch` first. Also keeps
+/// releases that are not committed, or that `check` refuses.
+///
+/// Never deletes a tag, so you can restore a release; its name is never used for another one. Never deletes a
+/// class from a management cluster, but prints the command that does. Cluster API refuses to delete classes
+/// in use.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  git fetch && stackloom release prune --dry-run\n  stackloom release prune"
 )]
 pub(super) struct Args {
-    /// Remove nothing; say what would be removed, and what is kept and why
+    /// Remove nothing; show what would be removed, and what is kept and why
     #[arg(long)]
     dry_run: bool,
 }
@@ -46,7 +50,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let mut notes = Notes::new();
     let access = Access::open(&world, args.dry_run)?;
     let release_list = generate::release_list(&world, &mut notes).and_then(|(release_list, left)| {
-        // A definition that cannot be read may use any release.
+        // An unreadable definition may use any release.
         notes.append(left.faults().clone());
         if left.is_empty() { Ok(release_list) } else { Err(generate::Failure::Input) }
     });
@@ -91,12 +95,12 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     Ok(Exit::Done)
 }
 
-/// Has the commit take the releases out of the lock, too.
+/// Also removes the releases from the lock in the commit.
 fn without_locked(run: ReleaseRun, removed: &[String], world: &Workspace) -> Result<ReleaseRun, Fault> {
     let mut sources = Sources::default();
     let id = disk::text(world, LOCK).map(|text| sources.add(LOCK, text));
     let source = id.and_then(|id| sources.get(id));
-    // One that is at fault has stopped the run before.
+    // An invalid lock has already stopped the run.
     let found = source.and_then(|source| definition::read_lock(source, &mut Notes::new()));
     let Some(mut lock) = found else { return Ok(run) };
     let before = lock.releases.len();
@@ -104,7 +108,7 @@ fn without_locked(run: ReleaseRun, removed: &[String], world: &Workspace) -> Res
     if lock.releases.len() == before { Ok(run) } else { run.with_lock(lock::write(&lock)) }
 }
 
-/// The releases that stay, each with why.
+/// The releases to keep, each with the reason.
 fn kept(release_list: &ReleaseList, repository: &Repository) -> Result<BTreeMap<String, String>, Fault> {
     let numbered: Vec<&Listed> =
         release_list.listed.iter().filter(|one| one.release.channel != Channel::Hash).collect();
@@ -130,7 +134,10 @@ fn kept(release_list: &ReleaseList, repository: &Repository) -> Result<BTreeMap<
         kept.extend(why.map(|why| (name.clone(), why)));
     }
     kept.extend(
-        release_list.refused.iter().map(|name| (name.clone(), "not what it was when it was cut".to_owned())),
+        release_list
+            .refused
+            .iter()
+            .map(|name| (name.clone(), "its content changed after it was cut".to_owned())),
     );
     Ok(kept)
 }
@@ -155,7 +162,7 @@ fn tell(
     }
 }
 
-/// The command for each management cluster that deletes the classes of releases, by the labels that its engine gives them.
+/// The command for each management cluster that deletes the `ClusterClasses` of the releases, selected by the engine's labels.
 fn commands(release_list: &ReleaseList, removed: &[String]) -> Vec<(String, String)> {
     let command = |(management, (namespace, engine)): (&String, &(String, Engine))| {
         let classes = render::classes_of(*engine, removed);

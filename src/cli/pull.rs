@@ -23,12 +23,12 @@ use crate::{
     yaml::Origin,
 };
 
-/// Take releases from a registry or from another git repository
+/// Take releases from a registry or another git repository
 ///
-/// Writes a release to generated/releases/<name>/ and its digest to stackloom.lock, in one commit. Before that, checks it as
-/// strictly as a release of this repository: the digest in its address, the digests of its files and of its content, and its
-/// name. Refuses a release that exists here with other content, or that the lock has with another digest. From then on,
-/// every run compares the folder with the lock.
+/// Writes each release to generated/releases/<name>/ and its digest to stackloom.lock, in one commit. Checks
+/// it first, as strictly as a release of this repository: the digest in its address, the digests of its files
+/// and of its content, and its name. Refuses a release that exists here with other content, or whose digest
+/// differs from the lock. From then on, every run compares the folder with the lock.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  stackloom pull oci://registry.example.org/platform/releases@sha256:4f2c…\n  stackloom pull git+https://git.example.org/platform/stacks.git#openstack-scs-1-35-v7\n  stackloom pull --key cosign.pub oci://registry.example.org/platform/releases@sha256:4f2c…\n  stackloom pull oci://registry.example.org/platform/releases:openstack-scs-1-35-v7   print the digest of the tag\n\nGit addresses can also start with git+ssh:// or git+file://. `stackloom releases --check` lists newer releases with the commands that pull them."
@@ -37,7 +37,8 @@ pub(super) struct Args {
     /// The address: oci://<registry>/<path>@sha256:<digest>, or git+https://<repository>#<release>
     #[arg(value_name = "SOURCE", required = true, value_parser = ReleaseAddress::parse)]
     sources: Vec<ReleaseAddress>,
-    /// The public key, a file of this repository, that artifacts must be signed with; `cosign` verifies it
+    /// The public key that artifacts must be signed with, as a file of this repository; `cosign` verifies the
+    /// signature
     #[arg(long, value_name = "FILE")]
     key: Option<String>,
     /// Write nothing; show what would be pulled
@@ -45,7 +46,7 @@ pub(super) struct Args {
     dry_run: bool,
 }
 
-/// What was fetched, and what is known of where it was.
+/// A fetched release, with its origin.
 struct Fetched {
     arrival: Arrival,
     from: ReleaseAddress,
@@ -53,7 +54,7 @@ struct Fetched {
     commit: Option<String>,
 }
 
-/// What an artifact must be signed with.
+/// The keys that an artifact must be signed with.
 #[derive(Clone, Debug)]
 struct Signature {
     keys: BTreeSet<String>,
@@ -73,7 +74,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     if notes.errors() > 0 {
         return Ok(ended(Exit::Input, &notes, printer));
     }
-    // Locked only now, so that no commit has to wait for the network.
+    // Locked only now, so that no other commit waits for the network.
     let access = Access::open(&world, args.dry_run)?;
     let repository = access.repository();
     let arrivals: Vec<_> = fetched.iter().map(|one| one.arrival.clone()).collect();
@@ -103,17 +104,17 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     Ok(Exit::Done)
 }
 
-/// What is done about a release that was fetched.
+/// The action for a fetched release.
 struct Pull<'a> {
     one: &'a Fetched,
     taken: &'a Taken,
-    /// What the lock says of it from now on, if that is not what it says.
+    /// The new entry in the lock, if it changes.
     entry: Option<LockedRelease>,
 }
 
 impl<'a> Pull<'a> {
-    /// A release that is here and not in the lock gets the entry that it had; one that never had any gets one, unless it
-    /// was cut here. One that asks for no key asks for the one that it was verified with now.
+    /// An existing release that is missing from the lock gets its former entry back. If it never had one, it gets a new
+    /// entry, unless it was cut here. An entry without a key gets the key that was used to verify the release now.
     fn new(one: &'a Fetched, taken: &'a Taken, repository: &Repository, lock: &Lock) -> Result<Self, Fault> {
         let before = lock.releases.get(taken.name());
         let entry = match taken {
@@ -150,19 +151,19 @@ fn describe(pull: &Pull<'_>) -> serde_json::Value {
 
 fn ended(exit: Exit, notes: &Notes, printer: &Printer) -> Exit {
     printer.notes(notes);
-    printer.talk("nothing was taken");
+    printer.talk("nothing was pulled");
     printer.document(exit, notes, json!({}));
     exit
 }
 
-/// The fleet as it is meant: it may ask for keys, so one that is at fault is none to go on with.
+/// Reads the fleet. Its definitions may require keys, so an invalid fleet stops the command.
 fn model(world: &Workspace, notes: &mut Notes) -> Result<Option<Model>, Fault> {
     let input = world.read(notes)?;
     let definitions = definition::parse(&input, notes);
     Ok(definition::lower(&definitions, &input, &generate::program_version(), notes).ok())
 }
 
-/// What a source must be signed with.
+/// The keys that a release from a source must be signed with.
 fn signature(args: &Args, source: &ReleaseAddress, model: &Model) -> Signature {
     let repository = source.repository();
     let configured = model.fleet.release_sources.iter().find(|one| one.repository == repository);
@@ -186,7 +187,7 @@ fn fetch(
                         None,
                         format!("`{key}` is for artifacts in a registry, but `{source}` is not one"),
                     )
-                    .hint("take the release from a registry, or leave the key out");
+                    .hint("pull the release from a registry, or omit the key");
                 return Ok(None);
             }
             let fetched = fetch_release(url, tag)?;
@@ -212,9 +213,9 @@ fn fetch(
                     let arrival = Arrival { source: pinned.to_string(), files };
                     Ok(Some(Fetched { arrival, from: source.clone(), signature, commit: None }))
                 }
-                Err(reported) => {
+                Err(why) => {
                     notes
-                        .error("no-release", None, format!("`{pinned}` is not a release: {reported}"))
+                        .error("no-release", None, format!("`{pinned}` is not a release: {why}"))
                         .hint("`stackloom release push` publishes one; compare the digest with the one that the publisher gave you");
                     Ok(None)
                 }
@@ -238,9 +239,9 @@ fn texts(
                     .error(
                         "no-release",
                         None,
-                        format!("`{source}` has the file `{path}`, which no release has"),
+                        format!("`{source}` has the file `{path}`, which no release can contain"),
                     )
-                    .hint("a release is made by `stackloom release`, and by nothing else");
+                    .hint("releases are made only by `stackloom release`: ask the publisher");
                 return None;
             }
         }
@@ -248,7 +249,7 @@ fn texts(
     Some(found)
 }
 
-/// A tag can be moved: it says nothing of what is behind it.
+/// Reports an address without a digest: a tag can be moved, and does not identify its content.
 fn note_without_digest(
     repository: &OciRepository,
     tag: Option<&str>,
@@ -278,8 +279,8 @@ fn note_without_digest(
     Ok(())
 }
 
-/// Compares what was taken with its address and with a tag of the same name here, and verifies it with the key that the
-/// lock names for it.
+/// Compares a pulled release with its address and with a local tag of the same name, and verifies it with the key that the
+/// lock requires.
 fn check_here(
     one: &Fetched,
     taken: &Taken,
@@ -289,11 +290,11 @@ fn check_here(
     notes: &mut Notes,
 ) -> Result<(), Fault> {
     let name = taken.name();
-    let reported = match &one.from {
+    let tag = match &one.from {
         ReleaseAddress::Git { tag, .. } => Some(tag),
         ReleaseAddress::Oci { tag, .. } => tag.as_ref(),
     };
-    if reported.is_some_and(|tag| tag != name) {
+    if tag.is_some_and(|tag| tag != name) {
         notes
             .error("wrong-name", None, format!("`{}` holds the release `{name}`", one.from))
             .hint("the tag must have the name of the release: ask the publisher");
@@ -365,7 +366,7 @@ fn commit(all: &[Pull<'_>], mut lock: Lock, run: Option<ReleaseRun>) -> Result<O
     }
 }
 
-/// What the lock says of a release from now on. A key that it asked for stays.
+/// The new entry of a release in the lock. A required key is kept.
 fn entry(one: &Fetched, digest: &str, before: Option<&LockedRelease>) -> Result<LockedRelease, Fault> {
     let digest = Digest::new(digest).ok_or_else(|| {
         Fault::new(format!("`{digest}` is not a digest")).hint("this is a bug of stackloom; please report it")

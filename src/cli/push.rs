@@ -20,10 +20,12 @@ use crate::{
 
 /// Publish releases as OCI artifacts, for other repositories and for Flux
 ///
-/// Each release becomes an artifact of its own, with the release's name as its tag: the gzipped folder, in the media types
-/// of Flux. The same release always gives the same artifact, so pushing again changes nothing; a tag that holds another
-/// content is never overwritten. Only a release that is what its tag in git says is published. Without names, all that
-/// were cut in this repository are. The login is that of `docker login` or `podman login`.
+/// Pushes each release as its own artifact, with the name of the release as its tag: the gzipped folder, in
+/// the media types of Flux. The same release always gives the same artifact, so pushing again changes
+/// nothing. Never overwrites a tag that has other content.
+///
+/// Without RELEASE, pushes all releases that were cut in this repository. A release is pushed only if it
+/// matches its tag in git. Uses the login of `docker login` or `podman login`.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  stackloom release push oci://registry.example.org/platform/releases\n  stackloom release push oci://registry.example.org/platform/releases openstack-scs-1-35-v7\n  stackloom release push --dry-run oci://localhost:5000/releases\n\nThen, in another repository, with the digest that this prints:\n  stackloom pull oci://registry.example.org/platform/releases@sha256:…"
@@ -32,22 +34,22 @@ pub(super) struct Args {
     /// The repository in the registry, as oci://<registry>/<path>
     #[arg(value_name = "REPOSITORY", value_parser = OciRepository::parse)]
     repository: OciRepository,
-    /// The releases; all that were cut here where nothing is said
+    /// The releases; by default all that were cut in this repository
     #[arg(value_name = "RELEASE")]
     releases: Vec<String>,
-    /// Push nothing; say what would be pushed, and under which digest
+    /// Push nothing; show what would be pushed, with its digest
     #[arg(long)]
     dry_run: bool,
 }
 
-/// A release that is ready to go.
+/// A release that is ready to be pushed.
 struct Ready {
     name: String,
     files: BTreeMap<String, String>,
     artifact: Artifact,
 }
 
-/// What became of a release.
+/// The outcome for a release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
     Pushed,
@@ -59,7 +61,7 @@ impl Outcome {
     fn words(self) -> &'static str {
         match self {
             Self::Pushed => "pushed",
-            Self::There => "was there already",
+            Self::There => "was already there",
             Self::DryRun => "would be pushed",
         }
     }
@@ -114,7 +116,7 @@ fn tell(args: &Args, exit: Exit, done: &[(String, String, Outcome)], printer: &P
     }
 }
 
-/// The artifacts of what is to be pushed. Everything is looked at before anything goes.
+/// Prepares the artifacts to push. All are checked before the first one is pushed.
 fn prepare(
     args: &Args,
     world: &Workspace,
@@ -129,12 +131,12 @@ fn prepare(
     for (name, files) in release::published(&args.releases, &input, &lock, notes) {
         let archived = match release::pack(&files) {
             Ok(archived) => archived,
-            Err(reported) => {
+            Err(why) => {
                 notes
                     .error(
                         "release-unpackable",
                         None,
-                        format!("the release `{name}` cannot be packed: {reported}"),
+                        format!("the release `{name}` cannot be packed: {why}"),
                     )
                     .hint("give the file of the stack a shorter path, and cut another release");
                 continue;
@@ -156,7 +158,7 @@ fn artifact(name: &str, archived: Archived, at: TaggedCommit, definitions: &Defi
     release::artifact(archived, &provenance)
 }
 
-/// Pushes a release, unless it is there; the digest that it has in the registry.
+/// Pushes a release, unless it already exists. Returns its digest in the registry.
 fn push(
     args: &Args,
     registry: &Registry,
@@ -164,15 +166,15 @@ fn push(
     notes: &mut Notes,
 ) -> Result<Option<(String, Outcome)>, Fault> {
     if let Some(found) = registry.digest_of(&one.name)?.filter(|found| *found != one.artifact.digest) {
-        // Other bytes may be the same files: packed by another version, or tagged on another commit.
+        // Different bytes may contain the same files: packed by another version, or tagged on another commit.
         return match held(registry, &found)? {
             Ok(files) if files == one.files => Ok(Some((found, Outcome::There))),
             Ok(_) => {
                 refuse(args, &one.name, &found, "it holds other files", notes);
                 Ok(None)
             }
-            Err(reported) => {
-                refuse(args, &one.name, &found, &reported, notes);
+            Err(why) => {
+                refuse(args, &one.name, &found, &why, notes);
                 Ok(None)
             }
         };
@@ -188,14 +190,14 @@ fn push(
     Ok(Some((digest, outcome)))
 }
 
-/// The files of an artifact, or why it is no release.
+/// The files of an artifact, or the reason that it is not a release.
 pub(super) fn held(
     registry: &Registry,
     digest: &str,
 ) -> Result<Result<BTreeMap<String, String>, String>, Fault> {
     let layer = match release::layer(&registry.manifest(digest)?) {
         Ok(layer) => layer,
-        Err(reported) => return Ok(Err(reported)),
+        Err(why) => return Ok(Err(why)),
     };
     Ok(release::unpack(&registry.layer(digest, &layer)?))
 }
@@ -206,10 +208,10 @@ fn refuse(args: &Args, name: &str, found: &str, why: &str, notes: &mut Notes) {
             "release-exists",
             None,
             format!(
-                "`{}:{name}` is `{found}` already, and it is not the release of this repository: {why}",
+                "`{}:{name}` already exists as `{found}`, and is not the release of this repository: {why}",
                 args.repository
             ),
         )
         .hint("a release never changes, and a tag is never overwritten: find out who published the other one")
-        .hint("`stackloom pull` of it, in another clone, shows what it is");
+        .hint("to see what it is, pull it in another clone with `stackloom pull`");
 }

@@ -17,18 +17,20 @@ use crate::{
     release::{Listed, ReleaseList},
 };
 
-/// List releases: their contents, the clusters that use them, and since when they are unused
+/// List releases: what they contain, which clusters use them, and since when they are unused
 ///
-/// All numbered releases of generated/releases/, and the head releases that clusters use. With --check: what the sources in
-/// stackloom.yaml (`spec.releases.sources`) have that is newer, for which clusters, and the command that takes it. Nothing
-/// changes; the exit code is 3 if there is something newer, and 4 if a source did not answer. Skips and lists definitions
-/// with errors, because the release that they use is unknown.
+/// Lists all numbered releases in generated/releases/, and the head releases that clusters use. Skips
+/// definitions with errors, and lists them, because the releases that they use are unknown.
+///
+/// With --check, lists newer releases in the sources that stackloom.yaml names (`spec.releases.sources`), for
+/// which clusters they are, and the command that takes each one. Changes nothing. The exit code is 3 if there
+/// is a newer release, and 4 if a source did not answer.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  stackloom releases\n  stackloom releases --format json | jq -r '.releases[] | select(.clusters == []) | .name'\n  stackloom releases --check                    what other repositories publish that is newer"
+    after_help = "Examples:\n  stackloom releases\n  stackloom releases --format json | jq -r '.releases[] | select(.clusters == []) | .name'\n  stackloom releases --check                    show newer releases in other repositories"
 )]
 pub(super) struct Args {
-    /// Look at the sources of releases for newer ones
+    /// Look for newer releases in the sources
     #[arg(long)]
     check: bool,
 }
@@ -60,7 +62,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         printer.result(none);
     }
     for name in &release_list.refused {
-        printer.talk(&format!("{name} is refused: it is not what it was when it was cut"));
+        printer.talk(&format!("{name} is refused: its content changed after it was cut"));
     }
     let mut document = document(&release_list, &git);
     document["leftOut"] = left.document();
@@ -68,10 +70,10 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     Ok(Exit::Done)
 }
 
-/// What git adds to the list.
+/// The information that git adds to the list.
 #[derive(Debug, Default)]
 struct FromGit {
-    /// Whether every definition could be read: one that could not may use any release.
+    /// Whether every definition could be read: an unreadable one may use any release.
     all_known: bool,
     tags: BTreeSet<String>,
     unused: BTreeMap<String, Unused>,
@@ -86,7 +88,7 @@ impl FromGit {
     }
 }
 
-/// The name of a channel. Only `release.yaml` says `hash`, as other tools for cluster stacks do.
+/// The name of a channel. Only `release.yaml` uses `hash`, like other tools for cluster stacks.
 pub(super) fn channel(channel: Channel) -> &'static str {
     match channel {
         Channel::Stable => "stable",
@@ -96,7 +98,7 @@ pub(super) fn channel(channel: Channel) -> &'static str {
     }
 }
 
-/// The word of a maturity.
+/// The name of a maturity.
 pub(super) fn maturity(maturity: Maturity) -> &'static str {
     match maturity {
         Maturity::Preview => "preview",
@@ -112,7 +114,7 @@ fn addons(one: &Listed) -> Vec<(String, Option<String>)> {
     addons.map(|addon| (addon.addon.name.to_string(), addon.version.as_ref().map(version))).collect()
 }
 
-/// A line for each release, in columns.
+/// Formats one line per release, in columns.
 fn table(release_list: &ReleaseList, git: &FromGit) -> Vec<String> {
     if release_list.listed.is_empty() {
         return Vec::new();
@@ -124,7 +126,7 @@ fn table(release_list: &ReleaseList, git: &FromGit) -> Vec<String> {
             Some(version) => format!("{name} {version}"),
             None => name,
         };
-        // Of a stack that is elsewhere, its own repository knows.
+        // If the stack is elsewhere, only its own repository has its maturity.
         let unserved = if one.stack_is_here { "not served" } else { "not known" };
         rows.push([
             one.release.name.clone(),

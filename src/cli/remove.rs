@@ -1,4 +1,4 @@
-//! `stackloom remove`: the next step of a cluster, a node pool or an addon that leaves.
+//! `stackloom remove`: the next step in the removal of a cluster, a node pool or an addon.
 
 use std::collections::BTreeMap;
 
@@ -24,33 +24,38 @@ use crate::{
     yaml::Sources,
 };
 
-/// Take a cluster, a node pool or an addon away, step by step
+/// Remove a cluster, a node pool or an addon, step by step
 ///
-/// Each run edits the cluster's definition for the next step, and says what to wait for before the one after it; each
-/// step is a commit of its own. A cluster: `detach` takes its protection off and suspends its addons, so that nothing is
-/// uninstalled from a cluster that lives; `delete` deletes the Cluster, while namespace and credentials stay until its
-/// infrastructure is gone; then the definition goes. A node pool has no machines at first, then goes. An addon that
-/// nodes need loses its protection at first, then is uninstalled. A step is refused before the last one is committed.
+/// Each run edits the definition of the cluster for the next step, and shows what to wait for before the one
+/// after it. Each step is a commit of its own; a step is refused until the previous one is committed.
 ///
-/// Nothing but the definition is written: comments, order and quoting in it stay. `generate` makes the tree of it.
+/// A cluster leaves in three steps. `detach` removes its protection and suspends its addons, so that nothing
+/// is uninstalled from a running cluster. `delete` deletes the Cluster; its namespace and credentials stay
+/// until its infrastructure is gone. The last step deletes the definition.
+///
+/// A node pool first loses its machines, then goes. An addon that nodes need first loses its protection, then
+/// is uninstalled. Any other addon is uninstalled in one step.
+///
+/// Writes only the definition, and keeps its comments, order and quoting. Never changes generated/: run
+/// `generate` afterwards.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  stackloom remove dev-2 --reason \"the project ended\"\n  stackloom remove team-a/dev-2 --dry-run     # what would the next step be?\n  stackloom remove prod-eu-1 --pool md-1 --reason \"moved to larger machines\"\n  stackloom remove prod-eu-1 --addon cilium --reason \"calico has taken over\""
+    after_help = "Examples:\n  stackloom remove dev-2 --reason \"the project ended\"\n  stackloom remove team-a/dev-2 --dry-run     # show the next step\n  stackloom remove prod-eu-1 --pool md-1 --reason \"moved to larger machines\"\n  stackloom remove prod-eu-1 --addon cilium --reason \"calico has taken over\""
 )]
 pub(super) struct Args {
     /// The cluster: its name, or <namespace>/<name>, or <management cluster>/<namespace>/<name>
     #[arg(value_name = "CLUSTER")]
     cluster: String,
-    /// Why; needed for the first step
+    /// Why, for readers of the definition; required for the first of several steps
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
-    /// One of its node pools, not the cluster
+    /// Remove this node pool of the cluster, and keep the cluster
     #[arg(long, value_name = "POOL", conflicts_with = "addon")]
     pool: Option<String>,
-    /// One of its addons, not the cluster
+    /// Remove this addon of the cluster, and keep the cluster
     #[arg(long, value_name = "ADDON")]
     addon: Option<String>,
-    /// Show the step, write nothing
+    /// Show the step; write nothing
     #[arg(long)]
     dry_run: bool,
 }
@@ -91,7 +96,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     Ok(Exit::Done)
 }
 
-/// The cluster, its next step, and what the definition holds now.
+/// The cluster, its next step, and the current text of its definition.
 fn find(
     args: &Args,
     world: &Workspace,
@@ -103,14 +108,14 @@ fn find(
     let picked = pick(&plan, &args.cluster, &left, notes);
     left.warn(notes);
     let cluster = &picked.ok_or(Failure::Input)?.clone();
-    // The fleet is planned a second time below: only one of the two plans is kept at a time.
+    // The fleet is planned again below: only one plan is kept in memory at a time.
     drop(plan);
     let step = remove::next(cluster, &leaver, args.reason.as_deref(), &input, notes).ok_or(Failure::Input)?;
     let text = input.sources.at(&step.file).map(|source| source.text.to_string()).unwrap_or_default();
     if let Some(before) = step.before {
         refuse_early(world, cluster, &leaver, before, &step, notes)?;
     }
-    // What is written must stand: another addon may need the one that goes.
+    // The edited fleet must be valid: another addon may depend on the removed one.
     let companion = cluster.cluster.companion.as_ref();
     let after = Edited { input: &input, step: &step, companion: companion.map(|one| one.folder.as_str()) };
     let mut found = Notes::new();
@@ -124,7 +129,7 @@ fn find(
     Ok(notes.halt((ClusterName::from(&cluster.cluster), step, text))?)
 }
 
-/// The cluster that a name means.
+/// Finds the cluster with a name.
 fn pick<'a>(plan: &'a Plan, name: &str, left: &LeftOut, notes: &mut Notes) -> Option<&'a ClusterPlan> {
     let full = |plan: &ClusterPlan| plan.cluster.full_name();
     let means = |plan: &&ClusterPlan| is_called(&full(plan), name);
@@ -146,7 +151,7 @@ fn pick<'a>(plan: &'a Plan, name: &str, left: &LeftOut, notes: &mut Notes) -> Op
     }
 }
 
-/// A step is taken when the one before it is committed: definition and tree.
+/// Refuses a step before the previous one is committed, in the definition and in the tree.
 fn refuse_early(
     world: &Workspace,
     cluster: &ClusterPlan,
@@ -179,15 +184,15 @@ fn refuse_early(
         .error(
             "removal",
             Place::file(step.file.as_str()),
-            format!("{what} `{before}` is not {done} yet, and the next one comes after it is applied"),
+            format!("{what} `{before}` is not {done} yet, and must be applied before the next step"),
         )
         .hint(
-            "`stackloom generate`, commit the definition and generated/, push, and wait until it is applied",
+            "run `stackloom generate`, commit the definition and generated/, push, and wait until it is applied",
         );
     Err(Failure::Input)
 }
 
-/// The fleet as it will be after a step.
+/// The fleet after a step.
 struct Edited<'a> {
     input: &'a Input,
     step: &'a NextStep,

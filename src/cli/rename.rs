@@ -1,4 +1,4 @@
-//! `stackloom rename`: why a cluster keeps its name, and how its definition gets another file.
+//! `stackloom rename`: explains why a cluster keeps its name, and moves its definition to another file.
 
 use std::path::Path;
 
@@ -20,24 +20,24 @@ use crate::{
     world::{Held, companion_folder, is_yaml},
 };
 
-/// Move the definition of a cluster, which keeps its name
+/// Move the definition of a cluster; the cluster keeps its name
 ///
-/// Cluster API cannot rename a cluster: its name is part of its objects and machines. With a name for NEW, this command says
-/// what can be done instead. What can change is the file of the definition: it may have any name and lie in any folder below
-/// `clusters`, as long as the same defaults apply.
+/// Cluster API cannot rename a cluster: its name is part of its objects and machines. If NEW is a name, this
+/// command shows what you can do instead. You can move the file of the definition: it can have any name and
+/// be in any folder below `clusters`, as long as the same defaults apply.
 ///
-/// Without --move-file nothing is written, and the output shows what would move and what that changes in generated/. With it,
-/// the definition moves, together with its `.d` folder. If anything changes except the path of that folder, because other
-/// defaults apply in the new place, the command refuses, and lists the lines that would change.
+/// Without --move-file, writes nothing; shows what would move and what that changes in generated/. With it,
+/// moves the definition together with its `.d` folder. Refuses if anything but the path of that folder would
+/// change, because other defaults apply in the new place, and lists the lines that would change.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  stackloom rename dev-2 dev-9                           # what would a new name mean?\n  stackloom rename dev-2 dev-9 --move-file               # clusters/dev/dev-9.yaml, still the cluster dev-2\n  stackloom rename dev-2 clusters/test/ --move-file      # to another folder\n  stackloom rename clusters/eu clusters/europe --move-file   # a whole folder, with its defaults"
+    after_help = "Examples:\n  stackloom rename dev-2 dev-9                           # show what a new name would mean\n  stackloom rename dev-2 dev-9 --move-file               # clusters/dev/dev-9.yaml, still the cluster dev-2\n  stackloom rename dev-2 clusters/test/ --move-file      # to another folder\n  stackloom rename clusters/eu clusters/europe --move-file   # a whole folder, with its defaults"
 )]
 pub(super) struct Args {
     /// The cluster: its name, or <namespace>/<name>, or <management cluster>/<namespace>/<name>; or a folder of definitions
     #[arg(value_name = "CLUSTER|FOLDER")]
     cluster: String,
-    /// A name, a file, or a folder with a `/` at its end
+    /// A name, a file, or a folder that ends with `/`
     #[arg(value_name = "NEW")]
     new: String,
     /// Move the file or the folder
@@ -45,16 +45,16 @@ pub(super) struct Args {
     move_file: bool,
 }
 
-/// What is to move.
+/// The moves to make, and their effects.
 struct Plan {
-    /// The cluster; none for a folder.
+    /// The cluster; None for a folder.
     cluster: Option<ClusterName>,
-    /// The name that the cluster cannot have.
+    /// The requested name, which a cluster cannot take.
     name: Option<String>,
     moves: Vec<Move>,
-    /// Files whose text changes with their path, by their new path.
+    /// Files whose text changes because of the move, by their new paths.
     texts: Vec<(String, String)>,
-    /// What it changes in the tree.
+    /// The changes of the generated tree.
     changed: Vec<Changed>,
 }
 
@@ -94,9 +94,7 @@ fn plan(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<Plan, Failu
     };
     let mut moves = vec![Move { from, to }];
     if moves[0].from == moves[0].to {
-        notes
-            .error("exists", Place::file(&*moves[0].to), "this is where it is already")
-            .hint("choose another name");
+        notes.error("exists", Place::file(&*moves[0].to), "it is already there").hint("choose another name");
         return Err(Failure::Input);
     }
     if let (false, Some((from, to))) = (is_folder, companions(&moves[0])) {
@@ -116,13 +114,13 @@ fn plan(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<Plan, Failu
     Ok(notes.halt(Plan { cluster, name, moves, texts, changed })?)
 }
 
-/// The `.d` folder of a definition that moves, before and after.
+/// The `.d` folders of a moved definition, before and after.
 fn companions(one: &Move) -> Option<(String, String)> {
     let folder = |path: &str| Some(format!("{}.d", path.rsplit_once('.')?.0));
     Some((folder(&one.from)?, folder(&one.to)?))
 }
 
-/// The definition that a name means.
+/// Finds the definition of a named cluster.
 fn find(name: &str, held: &Held, notes: &mut Notes) -> Option<Identity> {
     let definitions = definition::parse(&held.input, &mut Notes::new());
     let all: Vec<_> = definitions.clusters.iter().map(|layer| Identity::new(&definitions, layer)).collect();
@@ -143,7 +141,7 @@ fn find(name: &str, held: &Held, notes: &mut Notes) -> Option<Identity> {
     None
 }
 
-/// Where the definition of a cluster goes, and the name that the cluster cannot have, if NEW is one.
+/// The new path of a cluster's definition and, if NEW is a cluster name, that name.
 fn target(from: &str, new: &str, world: &Workspace, notes: &mut Notes) -> Option<(Option<String>, String)> {
     let (folder, file) = from.rsplit_once('/')?;
     if !new.contains('/') && !is_yaml(new) {
@@ -184,9 +182,9 @@ fn folder_target(from: &str, new: &str, world: &Workspace, notes: &mut Notes) ->
     Some(path)
 }
 
-/// A path of the fleet in which definitions are read.
+/// Resolves a path of the fleet below which definitions are read.
 fn inside(new: &str, world: &Workspace, notes: &mut Notes) -> Option<String> {
-    // As in messages: from the root, unless it is meant from the current folder.
+    // As in messages, `clusters/…` is relative to the root, unless the current folder is itself below `clusters`.
     let as_shown = new.starts_with("clusters/") && !world.here().starts_with("clusters");
     let path = if as_shown { Some(new.to_owned()) } else { world.path(new) };
     let path = path.map(|path| path.trim_end_matches('/').to_owned());
@@ -205,12 +203,12 @@ fn inside(new: &str, world: &Workspace, notes: &mut Notes) -> Option<String> {
 
 fn refuse_in_the_way(one: &Move, world: &Workspace, notes: &mut Notes) -> Result<(), Fault> {
     if world.holds(&one.to) {
-        note_there(&one.to, "`rename` overwrites nothing", notes);
+        note_there(&one.to, "`rename` never overwrites anything", notes);
     }
     if let Some(link) = disk::link_in(&world.root().join(&one.from))? {
         let link = link.strip_prefix(world.root()).unwrap_or(&link).display().to_string();
         notes
-            .error("link", Place::file(link), "this is a link, and links may lead elsewhere once they move")
+            .error("link", Place::file(link), "this is a link, and a moved link may lead elsewhere")
             .hint("move it by hand, then run `stackloom diff`");
     }
     Ok(())
@@ -218,14 +216,14 @@ fn refuse_in_the_way(one: &Move, world: &Workspace, notes: &mut Notes) -> Result
 
 fn note_there(path: &str, why: &str, notes: &mut Notes) {
     notes
-        .error("exists", Place::file(path), format!("this is there already, and {why}"))
+        .error("exists", Place::file(path), format!("this already exists, and {why}"))
         .hint("choose another name, or move it away");
 }
 
-/// So many lines of a file are shown.
+/// The maximum number of changed lines to show per file.
 const SHOWN: usize = 12;
 
-/// A move must not change what the cluster is.
+/// Refuses a move that would change the cluster.
 fn refuse_effect(one: &Move, changed: &[Changed], notes: &mut Notes) {
     for file in changed.iter().filter(|file| !file.only_follows) {
         let [before, after] = [&file.before, &file.after].map(|text| text.as_deref().unwrap_or_default());
@@ -246,9 +244,10 @@ fn refuse_effect(one: &Move, changed: &[Changed], notes: &mut Notes) {
     }
 }
 
-/// Moves everything, or nothing.
+/// Moves everything or nothing.
 fn carry_out(plan: &Plan, root: &Path) -> Result<(), Fault> {
-    // The `.d` folder goes first: without its definition it stops a run, and the other way round its objects would go.
+    // The `.d` folder is moved first. If the process is killed in between, a `.d` folder without its definition stops the
+    // next run, whereas a definition without its `.d` folder would lose its objects.
     let mut done: Vec<&Move> = Vec::new();
     for one in plan.moves.iter().rev() {
         if let Err(fault) = disk::move_to(&root.join(&one.from), &root.join(&one.to)) {

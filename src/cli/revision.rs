@@ -1,4 +1,4 @@
-//! A commit, branch or tag that a user names.
+//! Finds a commit, branch or tag that the user names.
 
 use crate::{
     generate::Failure,
@@ -6,7 +6,7 @@ use crate::{
     note::Notes,
 };
 
-/// What a revision has. A name that git does not know is the user's error; `given` says how it was given.
+/// Opens a revision. An unknown name is an error of the input; `given` is the argument to quote in the message.
 pub(super) fn named(
     repository: &Repository,
     name: &str,
@@ -19,6 +19,6 @@ pub(super) fn named(
     notes
         .error("unknown-revision", None, format!("`{given}`: git knows no such commit, branch or tag"))
         .hint("name one, such as `HEAD~1` or `origin/main`")
-        .hint("a shallow clone knows few of them: `git fetch --unshallow`");
+        .hint("a shallow clone has few of them: run `git fetch --unshallow`");
     Err(Failure::from(notes.halted()))
 }

@@ -1,7 +1,7 @@
-//! Messages as SARIF 2.1.0, the form in which code scanners hand findings to forges.
+//! Messages as SARIF 2.1.0, the format in which code scanners report findings to forges.
 //!
-//! Names and requirements are those of the standard (OASIS, Static Analysis Results Interchange Format Version 2.1.0). The
-//! columns of our places count characters, which it calls `unicodeCodePoints`.
+//! Names and requirements are those of the standard (OASIS, Static Analysis Results Interchange Format Version 2.1.0). Our
+//! columns count characters, which it calls `unicodeCodePoints`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,27 +19,27 @@ use crate::{
     report::{FOUND, Finding, Risk},
 };
 
-/// What the paths of files are relative to: the top of the repository.
+/// The base of relative paths: the top of the repository.
 const ROOT: &str = "%SRCROOT%";
 
-/// The name of our fingerprints, with their version: another way of computing them is another name.
+/// The name and version of our fingerprints. A change of the algorithm requires a new name.
 const FINGERPRINT: &str = "stackloomMessage/v1";
 
-/// The name of the fingerprints of changes: each is the id of a change in the report of `diff`.
+/// The name of the fingerprints of changes: each is the ID of a change in the report of `diff`.
 const CHANGE: &str = "stackloomChange/v1";
 
-/// So many results are in a document at most: GitHub refuses documents with more.
+/// The maximum number of results in a document: GitHub rejects larger ones.
 const MOST: usize = 25_000;
 
-/// So many lines of reasons has a result.
+/// The maximum number of reasons in a result.
 const REASONS: usize = 20;
 
-/// The document for a run. Paths are those of the repository, in which the fleet lies in `folder`.
+/// The document for a run. Paths are relative to the repository, in which `folder` contains the fleet.
 pub(super) fn document(exit: u8, notes: &Notes, folder: &str) -> Json {
     of(exit, notes, None, folder)
 }
 
-/// The same for a run of `diff`, with what its report finds.
+/// The document for a run of `diff`, with the findings of its report.
 pub(super) fn report(exit: u8, notes: &Notes, findings: &[Finding], folder: &str) -> Json {
     of(exit, notes, Some(findings), folder)
 }
@@ -77,7 +77,7 @@ fn of(exit: u8, notes: &Notes, findings: Option<&[Finding]>, folder: &str) -> Js
     run(&rules, &results, &invocation)
 }
 
-/// The rule for a class of changes.
+/// The rule ID for a class of changes.
 pub(super) fn code(risk: Risk) -> &'static str {
     match risk {
         Risk::Refused => "diff-refused",
@@ -92,14 +92,14 @@ fn meaning(risk: Risk) -> &'static str {
             "The API server, Cluster API or a guard of `generate` refuses the change, or it gets stuck half-way."
         }
         Risk::Deletes => {
-            "A cluster, a pool, an addon or another object is deleted, or nothing manages it any more. It is an error where no \
+            "A cluster, a pool, an addon or another object is deleted, or nothing manages it any more. It is an error if no \
              step of `stackloom remove` announced it."
         }
         _ => "Nobody can know offline what the change does. Unknown is never safe.",
     }
 }
 
-/// A finding with its first reasons.
+/// A finding's text with its first reasons.
 pub(super) fn whole(finding: &Finding) -> String {
     let mut text = finding.text.clone();
     for reason in finding.reasons.iter().take(REASONS) {
@@ -127,7 +127,7 @@ fn finding(one: &Finding, rule: Option<usize>, folder: &str) -> Json {
     result
 }
 
-/// The document for a run that failed outside of the input.
+/// The document for a run that ended with a fault of an operation.
 pub(super) fn fault(exit: u8, text: &str) -> Json {
     let notification = json!({ "level": "error", "message": { "text": text } });
     let invocation = json!({
@@ -153,12 +153,12 @@ fn run(rules: &[Json], results: &[Json], invocation: &Json) -> Json {
     })
 }
 
-/// Every rule and lint, and whatever else has messages, by name; with what it forbids, where that is known.
+/// All rules and lints, and all other codes of messages, by name; with documentation if there is any.
 fn rules(found: &[Diagnostic]) -> BTreeMap<&'static str, Option<&'static str>> {
     let mut rules: BTreeMap<_, _> = found.iter().map(|note| (note.code, None)).collect();
     rules.extend(LINTS.iter().map(|lint| (lint.name, Some(lint.docs))));
     let mut named = BTreeSet::new();
-    // Several rules share a name where they look at several things; the first says what it is.
+    // Several rules may share a name if they check different objects; the first one has the documentation.
     let first = RULES.iter().filter(|rule| named.insert(rule.name));
     rules.extend(first.map(|rule| (rule.name, Some(rule.docs))));
     rules
@@ -223,8 +223,8 @@ fn location(place: &Place, folder: &str) -> Json {
     location
 }
 
-/// A path as a relative reference: what RFC 3986 does not allow in a path is written as its bytes, and a colon, too,
-/// because before the first slash it would end a scheme.
+/// A path as a relative reference. Characters that RFC 3986 does not allow in a path are percent-encoded. So are colons: one
+/// before the first slash would end a scheme.
 fn uri(path: &str) -> String {
     let mut uri = String::with_capacity(path.len());
     for byte in path.bytes() {
@@ -237,8 +237,8 @@ fn uri(path: &str) -> String {
     uri
 }
 
-/// What stays the same when lines move: the code, the file, and the text of the line; the message, where there is no line.
-/// Of equal ones, the first, second and so on in the file.
+/// A fingerprint that survives moved lines: a hash of the code, the file and the line's text, or the message if there is no
+/// line. Equal ones in a file are numbered.
 fn fingerprint<'a>(note: &'a Diagnostic, seen: &mut BTreeMap<(&'a str, &'a str, &'a str), usize>) -> String {
     let (file, line) = match &note.place {
         Some(place) if !place.source.is_empty() => (place.file.as_str(), place.source.trim()),

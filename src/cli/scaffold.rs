@@ -1,4 +1,4 @@
-//! What `init` and `new` begin with: the stacks of this repository, embedded, and the texts of small files.
+//! Templates for `init` and `new`: the embedded stacks of this repository, and the texts of small files.
 
 /// A file: its path inside a stack's folder, and its text.
 pub(super) type Piece = (&'static str, &'static str);
@@ -9,7 +9,7 @@ macro_rules! embedded {
     };
 }
 
-/// The Docker stack, which needs nothing but a laptop.
+/// The Docker stack, which runs on a laptop.
 pub(super) const DOCKER: &[Piece] = embedded!(
     "docker/scs",
     "addons/cilium/addon.yaml",
@@ -48,12 +48,12 @@ pub(super) const OPENSTACK: &[Piece] = embedded!(
     "stack.yaml",
 );
 
-/// The line that tells editors which schema a definition has; `up` leads from its folder to the fleet's root.
+/// The line that tells editors the schema of a definition; `up` is the number of folders up to the fleet's root.
 pub(super) fn schema_line(kind: crate::definition::Kind, up: usize) -> String {
     line_of_schema(kind.schema_file(), up)
 }
 
-/// The same for a file below `schemas/`.
+/// The line that tells editors the schema of a file; `file` is relative to `schemas/`.
 pub(super) fn line_of_schema(file: &str, up: usize) -> String {
     format!("# yaml-language-server: $schema={}schemas/{file}\n", "../".repeat(up))
 }
@@ -69,7 +69,7 @@ pub(super) fn renamed(pieces: &[Piece], from: &str, to: &str) -> Vec<(String, St
     pieces.iter().map(|(path, body)| ((*path).to_owned(), text(path, body))).collect()
 }
 
-/// A stack for a provider that this program knows nothing of: the smallest class that Cluster API takes.
+/// A minimal stack for an unknown provider, with the smallest class that Cluster API accepts.
 pub(super) fn bare_stack(provider: &str, name: &str) -> Vec<(String, String)> {
     let kind = {
         let mut letters = provider.chars();

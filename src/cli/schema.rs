@@ -25,7 +25,7 @@ use crate::{
     after_help = "Examples:\n  stackloom schema cluster-definition\n  stackloom schema --write schemas\n  stackloom schema --stack docker/scs --kubernetes 1.35\n  stackloom schema --stacks --write schemas/stacks            # of all stacks and releases\n  stackloom schema --stacks --write schemas/stacks --check    # in CI"
 )]
 pub(super) struct Args {
-    /// The kind
+    /// The kind of file
     #[arg(value_enum, required_unless_present_any = ["write", "stack", "release"], conflicts_with_all = ["write", "stack", "release"])]
     kind: Option<KindName>,
     /// The schema for clusters of this stack
@@ -37,7 +37,7 @@ pub(super) struct Args {
     /// The schema for clusters of this release
     #[arg(long, value_name = "RELEASE")]
     release: Option<String>,
-    /// Write to this folder the schemas of all kinds, or those that the other options name
+    /// Write the schemas of all kinds to this folder, or those that the other options name
     #[arg(long, value_name = "DIR")]
     write: Option<PathBuf>,
     /// One schema for each stack and minor, and for each numbered release
@@ -78,7 +78,7 @@ impl KindName {
     }
 }
 
-/// Every schema, by file name.
+/// All schemas, by file name.
 pub(super) fn files() -> BTreeMap<String, String> {
     Kind::ALL.iter().map(|kind| (kind.schema_file().to_owned(), text(*kind))).collect()
 }
@@ -134,7 +134,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     Ok(exit)
 }
 
-/// The schemas of the releases that are asked for, by file name.
+/// The schemas of the requested releases, by file name.
 fn of_releases(
     args: &Args,
     world: &Workspace,
@@ -162,7 +162,7 @@ fn of_releases(
     } else if let Some(name) = &args.release {
         named(name, notes).into_iter().collect()
     } else {
-        // `check` reports errors in a numbered release; such a release has no schema.
+        // `check` reports errors in a numbered release; such a release gets no schema.
         let numbered = numbered_releases(&input.sources);
         let numbered = numbered.iter().filter_map(|name| named(name, &mut Notes::new()));
         heads.into_iter().chain(numbered).collect::<Vec<_>>()

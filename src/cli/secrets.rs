@@ -21,12 +21,13 @@ use crate::{
     yaml::{self, Node, to_json},
 };
 
-/// List the Secrets that clusters need, who refers to them, and which files provide them
+/// List the Secrets that clusters need, what refers to them, and which files provide them
 ///
-/// A cluster needs a Secret if one of its objects, or an object that Cluster API creates for it, refers to it: for the
-/// values of an addon, the identity of the infrastructure, files of machines. A file provides it if it is in the `.d`
-/// folder of a cluster in the same namespace and creates it: a Secret, a `SealedSecret`, an `ExternalSecret` or a
-/// kustomize generator. Secrets that exist only in the management cluster are listed as not provided here.
+/// A cluster needs a Secret if one of its objects refers to it, or an object that Cluster API creates for it:
+/// for the values of an addon, the identity of the infrastructure, or files of machines. A file provides a
+/// Secret if it is in the `.d` folder of a cluster in the same namespace and creates the Secret: as a Secret,
+/// a `SealedSecret`, an `ExternalSecret` or with a kustomize generator. Secrets that exist only in the
+/// management cluster are listed as not provided here.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  stackloom secrets\n  stackloom secrets prod-eu-1\n  stackloom secrets --format json | jq '.clusters[].secrets[] | select(.providedBy == [])'"
@@ -37,11 +38,11 @@ pub(super) struct Args {
     cluster: Option<String>,
 }
 
-/// What a cluster needs.
+/// The Secrets that a cluster needs.
 struct Needed {
     id: ClusterId,
     secrets: Needs,
-    /// Parts of it that are not known before it runs.
+    /// Parts of the cluster whose needs are unknown before it runs.
     unknown: Vec<String>,
 }
 
@@ -84,14 +85,14 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     Ok(Exit::Done)
 }
 
-/// A management cluster and a namespace of it.
+/// A management cluster and one of its namespaces.
 type Place = (String, String);
 
 fn place(id: &ClusterId) -> Place {
     (id.management.to_string(), id.namespace.to_string())
 }
 
-/// What the objects refer to that all clusters of a namespace share.
+/// The Secrets that the shared objects of each namespace refer to.
 fn namespaces(plan: &Plan) -> BTreeMap<Place, Needs> {
     let one = |namespace: &crate::plan::NamespacePlan| {
         let drawn = render::draw(Subject::Namespace(namespace), &mut Notes::new());
@@ -107,7 +108,7 @@ fn namespaces(plan: &Plan) -> BTreeMap<Place, Needs> {
 fn needed(plan: &ClusterPlan, namespaces: &BTreeMap<Place, Needs>, classes: &Classes) -> Needed {
     let id = plan.cluster.id();
     let namespace = id.namespace.as_str();
-    // A release without templates for namespaces has no part in what those of others need.
+    // A release without templates for namespaces does not need the Secrets of those from other releases.
     let shared = namespaces.get(&place(&id)).filter(|_| !plan.release.namespace.is_empty());
     let mut secrets = shared.cloned().unwrap_or_default();
     let drawn = render::draw(Subject::Cluster(plan), &mut Notes::new());
@@ -130,7 +131,7 @@ fn needed(plan: &ClusterPlan, namespaces: &BTreeMap<Place, Needs>, classes: &Cla
     Needed { id, secrets, unknown }
 }
 
-/// The files that make Secrets, by where these are and their names.
+/// The files that create Secrets, by the place and name of the Secret.
 fn provided(plan: &Plan, input: &Input) -> BTreeMap<(Place, String), BTreeSet<String>> {
     let mut provided: BTreeMap<_, BTreeSet<String>> = BTreeMap::new();
     for plan in &plan.clusters {
@@ -150,7 +151,7 @@ fn provided(plan: &Plan, input: &Input) -> BTreeMap<(Place, String), BTreeSet<St
     provided
 }
 
-/// The Secrets that an object in a `.d` folder makes, each with its namespace if it names one.
+/// The Secrets that an object in a `.d` folder creates, each with its namespace if it names one.
 fn makes(object: &Json) -> Vec<(Option<String>, String)> {
     let text = |path: &str| object.pointer(path).and_then(Json::as_str).map(str::to_owned);
     let (namespace, own) = (text("/metadata/namespace"), text("/metadata/name"));
@@ -202,7 +203,7 @@ fn report(needed: &[Needed], provided: &BTreeMap<(Place, String), BTreeSet<Strin
     }
 }
 
-/// A few of many names; documents have them all.
+/// Shortens a list of names; documents contain all of them.
 fn several(names: &BTreeSet<String>) -> String {
     const SHOWN: usize = 3;
     let some = names.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");

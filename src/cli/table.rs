@@ -1,6 +1,6 @@
-//! Columns of text.
+//! Aligns text in columns.
 
-/// Lines of aligned columns; rows have equally many cells.
+/// Formats rows with equally many cells as lines with aligned columns.
 pub(super) fn lines(rows: &[Vec<String>]) -> Vec<String> {
     let columns = rows.first().map_or(0, Vec::len);
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);

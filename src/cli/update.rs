@@ -29,30 +29,33 @@ use crate::{
     yaml::Origin,
 };
 
-/// Look up charts and images where they come from, and lock what they are
+/// Look up charts and images at their sources, and lock their digests
 ///
-/// The one command that asks the network for what stacks use: the digest of every version of every chart that an addon
-/// lists, of the images that those charts say they use (`artifacthub.io/images`), and of the images that the stacks' own
-/// manifests and class objects name. All of it is written to stackloom.lock. What was published anew under a version that is locked is
-/// refused. Newer versions are reported; which ones are listed is for people to say. Stacks with errors are skipped, and what
-/// the lock says of them stays. Logins come from docker, podman and helm.
+/// Looks up the digest of every chart version that an addon lists, of the images that those charts declare
+/// (`artifacthub.io/images`), and of the images that the stacks' own manifests and class objects name. Writes
+/// them to stackloom.lock, and what the charts say about their values to charts/values/. No other command
+/// asks the network which versions and digests exist for a stack.
+///
+/// If the lock has another digest for the same version, refuses the new one. Reports newer versions, but
+/// never adds them to an addon: you decide which versions it lists. Skips stacks with errors, and keeps their
+/// entries in the lock. Uses the logins of docker, podman and helm.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  stackloom update                             look up everything, write stackloom.lock\n  stackloom update openstack/scs               ask for one stack only\n  stackloom update --dry-run                   say what would change\n  stackloom update --accept cilium             take what was published anew, after a look at it\n  stackloom update --dry-run --format json | jq '.newer[]'"
+    after_help = "Examples:\n  stackloom update                             look up everything, write stackloom.lock\n  stackloom update openstack/scs               look up one stack only\n  stackloom update --dry-run                   show what would change\n  stackloom update --accept cilium             accept a digest that changed, after a review\n  stackloom update --dry-run --format json | jq '.newer[]'"
 )]
 pub(super) struct Args {
-    /// The stack; all stacks where nothing is said
+    /// The stack; by default all stacks
     #[arg(value_name = "PROVIDER/STACK", value_parser = super::release::stack)]
     stack: Option<StackId>,
-    /// Write nothing; say what would change
+    /// Write nothing; show what would change
     #[arg(long)]
     dry_run: bool,
-    /// A chart or an image that was published anew under the same version, and is meant to be
+    /// Accept the new digest of this chart or image, although its version is the same; can be repeated
     #[arg(long, value_name = "NAME")]
     accept: Vec<String>,
 }
 
-/// Questions at a time: most of the wait is for others.
+/// Concurrent queries: most of the time is spent waiting.
 const AT_A_TIME: usize = 8;
 
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
@@ -107,7 +110,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     Ok(exit)
 }
 
-/// Refuses a stack that is unknown or has errors, and a fleet whose stacks all have errors; says what else is skipped.
+/// Refuses an unknown or invalid stack, and a fleet with errors in all stacks. Warns about other stacks that are skipped.
 fn refuse(
     asked: Option<&StackId>,
     releases: &Releases,
@@ -129,7 +132,7 @@ fn refuse(
     notes.halt(())
 }
 
-/// Says which charts have values that `check` will not look at, and why.
+/// Warns about charts whose values `check` cannot verify, with the reason.
 fn warn_unchecked(asked: &Wanted, answer: &Answer, input: &Input, notes: &mut Notes) {
     for (key, chart) in &answer.found.charts {
         let Some(Err(why)) = &chart.values else { continue };
@@ -141,12 +144,12 @@ fn warn_unchecked(asked: &Wanted, answer: &Answer, input: &Input, notes: &mut No
     }
 }
 
-/// Asks all repositories, some at a time, and then for the images that their charts name.
+/// Queries all repositories, several at a time, and then the images that their charts name.
 fn ask(wanted: &Wanted, old: &Lock, input: &Input, printer: &Printer) -> Result<Answer, Fault> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(AT_A_TIME)
         .build()
-        .map_err(|error| Fault::because("cannot prepare for the network", error))?;
+        .map_err(|error| Fault::because("cannot set up the network", error))?;
     let questions = questions(&wanted.charts, old, input);
     let charts = Progress::new(printer, "repositories");
     let mut answer = all(&pool, &questions, &charts, net::charts);
@@ -157,7 +160,7 @@ fn ask(wanted: &Wanted, old: &Lock, input: &Input, printer: &Printer) -> Result<
     Ok(answer)
 }
 
-/// Asks every question; answers come in the order of the questions.
+/// Sends all queries; the answers have the order of the queries.
 fn all<T: Sync>(
     pool: &rayon::ThreadPool,
     questions: &[T],
@@ -181,7 +184,7 @@ fn all<T: Sync>(
     whole
 }
 
-/// One question for each classic repository, and one for each chart of a registry.
+/// One query per classic repository, and one per chart in a registry.
 fn questions(
     charts: &BTreeMap<ChartVersion, BTreeSet<Origin>>,
     old: &Lock,
@@ -194,7 +197,7 @@ fn questions(
         let question = questions
             .entry((repository.clone(), apart))
             .or_insert_with(|| ChartQuestion { repository, charts: BTreeMap::new() });
-        // An archive is looked at again where the file on its values is missing.
+        // An archive is downloaded again if the file with its values is missing.
         let is_known =
             |locked: &&LockedChart| locked.values.as_ref().is_some_and(|values| is_kept(values, input));
         let locked = old.charts.get(key).filter(is_known).map(|locked| locked.digest.clone());
@@ -203,13 +206,13 @@ fn questions(
     questions.into_values().collect()
 }
 
-/// Whether the file of a digest is there as it was written.
+/// Whether the file of a digest exists unchanged.
 fn is_kept(digest: &Digest, input: &Input) -> bool {
     let source = input.sources.at(&values::file(digest));
     source.is_some_and(|source| values::digest(&source.text).as_ref() == Some(digest))
 }
 
-/// Writes what charts say of their values, and removes what no chart in the lock says any more.
+/// Writes the descriptions of the charts' values, and removes those that no chart in the lock refers to.
 fn put_values(lock: &Lock, answer: &Answer, input: &Input, root: &Path) -> Result<(), Fault> {
     let meant: BTreeSet<String> =
         lock.charts.values().filter_map(|chart| chart.values.as_ref()).map(values::file).collect();
@@ -247,7 +250,7 @@ fn tell(
         printer.result(&format!("newer: {} {} (no addon lists it)", chart.name, all.join(", ")));
     }
     for image in &wanted.unknown {
-        printer.talk(&format!("not looked up: `{image}`, which is an image only when a cluster is made"));
+        printer.talk(&format!("not looked up: `{image}`, whose name is complete only in a cluster"));
     }
     let Lock { charts, images, .. } = &merged.lock;
     let nested = charts.values().flat_map(|chart| chart.images.keys()).collect::<BTreeSet<_>>().len();

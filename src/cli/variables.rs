@@ -38,14 +38,14 @@ pub(super) struct Args {
     kubernetes: Option<String>,
 }
 
-/// A variable, or a field in one.
+/// A variable, or a field of one.
 struct Row {
     path: String,
     kind: String,
     required: bool,
     default: Option<Json>,
     description: String,
-    /// Whether the path goes through lists or maps, so that it can have several values.
+    /// Whether the path contains lists or maps, and so can have several values.
     many: bool,
 }
 
@@ -76,7 +76,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     Ok(Exit::Done)
 }
 
-/// What was asked about.
+/// The requested release or cluster.
 struct Found {
     title: String,
     release: Arc<Release>,
@@ -125,7 +125,7 @@ fn find_sound(
     match meant.as_slice() {
         [cluster] => {
             let cluster = Cluster::clone(cluster);
-            // The fleet is read again, with a recorder: two at a time would take twice the memory.
+            // The fleet is read again, with a recorder. Keeping both copies would take twice the memory.
             drop((input, model, releases));
             of_cluster(&cluster, world, notes)
         }
@@ -147,7 +147,7 @@ fn unknown(of: &str, model: &Model, releases: &Releases, notes: &mut Notes) {
     let names = releases.names().into_iter().map(str::to_owned);
     let clusters = model.clusters.iter().map(|cluster| cluster.name.to_string());
     let all: Vec<String> = stacks.chain(names).chain(clusters).collect();
-    // The name of a provider alone: its stacks are few.
+    // The given name may be that of a provider; then its stacks are listed.
     let of_provider: BTreeSet<&str> = all
         .iter()
         .filter(|name| name.split_once('/').is_some_and(|(provider, _)| provider == of))
@@ -166,7 +166,7 @@ fn unknown(of: &str, model: &Model, releases: &Releases, notes: &mut Notes) {
     };
 }
 
-/// A cluster with its values.
+/// Finds a cluster with its values.
 fn of_cluster(cluster: &Cluster, world: &Workspace, notes: &mut Notes) -> Result<Found, generate::Failure> {
     let mut found = Notes::new();
     let (fleet, left) = match Fleet::read(world, &mut found) {
@@ -178,7 +178,7 @@ fn of_cluster(cluster: &Cluster, world: &Workspace, notes: &mut Notes) -> Result
     };
     let plan = fleet.plan().clusters.iter().find(|plan| plan.cluster.full_name() == cluster.full_name());
     let Some(plan) = plan else {
-        // Its definition can be understood, but nothing can be made from it.
+        // The definition can be read, but nothing can be generated from it.
         if !left.blame(&cluster.full_name(), notes) {
             notes.append(left.faults().clone());
         }
@@ -190,7 +190,7 @@ fn of_cluster(cluster: &Cluster, world: &Workspace, notes: &mut Notes) -> Result
     Ok(Found { title, release, cluster, values: Some(values) })
 }
 
-/// The head of a stack; none where no stack is meant.
+/// Finds the head of a stack; None if the name is not that of a stack.
 fn of_stack(
     of: &str,
     minor: Option<Minor>,
@@ -246,7 +246,7 @@ fn collect(path: &str, schema: &Json, required: bool, many: bool, rows: &mut Vec
     }
 }
 
-/// The type of a value, with what it may be.
+/// The type of a value, with its allowed values.
 fn kind(schema: &Json) -> String {
     let own = match schema["type"].as_str() {
         _ if schema["x-kubernetes-int-or-string"] == json!(true) => "integer or string".to_owned(),
@@ -312,7 +312,7 @@ fn text(rows: &[Row], values: Option<&[ExplainedValue]>) -> Vec<Vec<String>> {
     lines
 }
 
-/// A value that leaves room for the other columns; documents have it whole.
+/// Shortens a value to leave room for the other columns; documents contain all of it.
 fn shortened(text: &str) -> String {
     const WIDEST: usize = 40;
     if text.chars().count() <= WIDEST {

@@ -2,12 +2,12 @@
 
 use std::{borrow::Cow, fmt::Write as _};
 
-/// A text for people, with such characters as `\u{…}`. Line breaks and tabs stay.
+/// Escapes these characters in a text for people as `\u{…}`. Line breaks and tabs stay.
 pub(super) fn visible(text: &str) -> Cow<'_, str> {
     escaped(text, |c, into| write!(into, "{}", c.escape_unicode()))
 }
 
-/// The same JSON document with such characters as `\u…`. They occur only in strings.
+/// Escapes these characters in a JSON document as `\u…`. They occur only in strings.
 pub(super) fn visible_json(text: &str) -> Cow<'_, str> {
     escaped(text, |c, into| {
         c.encode_utf16(&mut [0; 2]).iter().try_for_each(|unit| write!(into, "\\u{unit:04x}"))
@@ -36,9 +36,8 @@ pub(super) fn is_hidden(c: char) -> bool {
         '\u{ad}', '\u{34f}', '\u{61c}', '\u{115f}', '\u{1160}', '\u{17b4}', '\u{17b5}', '\u{3164}',
         '\u{ffa0}',
     ];
-    // Mongolian selectors; zero-width characters and marks of direction; separators of lines and paragraphs, and
-    // embeddings; invisible operators and isolates; variation selectors; the byte order mark; annotations; musical
-    // controls; tags.
+    // Mongolian selectors; zero-width characters and directional marks; line and paragraph separators, and embeddings;
+    // invisible operators and isolates; variation selectors; the byte order mark; annotations; musical controls; tags.
     const RANGES: [(char, char); 9] = [
         ('\u{180b}', '\u{180f}'),
         ('\u{200b}', '\u{200f}'),

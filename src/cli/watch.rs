@@ -19,22 +19,26 @@ use crate::{
     watch::{self, Report},
 };
 
-/// Write generated/ again whenever a definition changes, until it is ended
+/// Write generated/ again whenever a definition changes, until it is stopped
 ///
-/// One line per run on standard output; faults are reported in full, on standard error, and do not end it. A run starts when
-/// the content of stackloom.yaml, stacks/, clusters/ or a numbered release is another than that of the last run; what is
-/// written to generated/ starts none. Editors that save by renaming, new folders and `git checkout` are understood. A
-/// definition that disappears is believed gone after 0.7 seconds. SIGINT (Ctrl-C) and SIGTERM end it with 0; a run that is
-/// under way stops before anything of it can be seen, or is finished.
+/// Prints one line per run to standard output. Prints errors in full to standard error, and goes on.
+///
+/// A run starts when the content of the sources differs from that of the last run: stackloom.yaml,
+/// stackloom.lock, stacks/, clusters/, rollouts/, charts/values/ or a numbered release. Output in generated/
+/// starts no run. Handles editors that save by renaming, new folders and `git checkout`. A definition that
+/// disappears counts as deleted after 0.7 seconds.
+///
+/// SIGINT (Ctrl-C) and SIGTERM end it with exit code 0. A run in progress either stops before anything is
+/// visible, or finishes.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  stackloom watch\n  stackloom watch --commit                          # commit each good state\n  stackloom watch --poll 2                          # on network file systems, where nothing tells of changes\n  stackloom watch --format json | jq -c '.summary'  # one object per run, each on a line"
+    after_help = "Examples:\n  stackloom watch\n  stackloom watch --commit                          # commit each good state\n  stackloom watch --poll 2                          # on network file systems, which report no changes\n  stackloom watch --format json | jq -c '.summary'  # one object per run, each on a line"
 )]
 pub(super) struct Args {
-    /// Commit generated/, and only it, after each run that changes it
+    /// Commit generated/, and nothing else, after each run that changes it
     #[arg(long)]
     commit: bool,
-    /// Look every so many seconds, instead of being told by the operating system
+    /// Look every so many seconds, instead of waiting for events of the operating system
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3600))]
     poll: Option<u64>,
 }
@@ -51,7 +55,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
             Ok(Box::new(DiskSink::new(&world)))
         }
     };
-    // What can never work is said at once.
+    // Reports at once what can never work.
     drop(open()?);
     let mut watcher = Watcher::new(&world, args.poll.map(Duration::from_secs))?;
     printer.talk("watching the definitions; Ctrl-C ends it");
@@ -65,10 +69,10 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     Ok(Exit::Done)
 }
 
-/// Says what comes of runs.
+/// Reports the results of runs.
 struct Teller<'a> {
     printer: &'a Printer,
-    /// The messages that were reported last: those that are the same again are not repeated.
+    /// The messages reported last; equal ones are not repeated.
     last: String,
 }
 
@@ -84,8 +88,8 @@ impl Teller<'_> {
                 self.notes(&notes);
                 self.record(Exit::Input, &notes, json!({}));
             }
-            Report::Refused(fault) => self.fault(&fault, "tried again until it works, or something changes"),
-            Report::Deaf(fault) => self.fault(&fault, "until then, it looks every 2 seconds"),
+            Report::Refused(fault) => self.fault(&fault, "retrying until it works, or something changes"),
+            Report::Deaf(fault) => self.fault(&fault, "until then, it checks every 2 seconds"),
         }
     }
 
@@ -124,7 +128,7 @@ impl Teller<'_> {
     }
 }
 
-/// A run in one line: what it changed, by clusters and releases where it can be said.
+/// Summarises a run in one line: the changed clusters and releases, if they can be named.
 fn line(generation: &Generation) -> String {
     let changes = &generation.changes;
     let repaired = changes.repaired.len();

@@ -1,4 +1,4 @@
-//! What differs of the addons of a cluster.
+//! The differences between the addons of a cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,22 +9,22 @@ use crate::{
     yaml::{Mapping, Node},
 };
 
-/// What differs of an addon.
+/// The differences of one addon.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AddonChange {
-    /// The addon.
+    /// The name of the addon.
     pub name: String,
-    /// Its version before; none if the cluster did not have it.
+    /// Its version before; none if the cluster did not have the addon.
     pub before: Option<String>,
-    /// Its version after; none if the cluster does not have it any more.
+    /// Its version after; none if the cluster no longer has the addon.
     pub after: Option<String>,
-    /// The fields of its values that differ, where a chart installs it in both states.
+    /// The fields of its values that differ, if a chart installs it in both states.
     pub values: Vec<FieldChange>,
-    /// How many of the objects that install it, and of its manifests, differ.
+    /// The number of differing objects among its manifests and the objects that install it.
     pub objects: usize,
 }
 
-/// Whether a file lists the addons of a cluster with their versions. Its folder depends on the engine.
+/// Whether a file is the list of a cluster's addons and their versions. Its folder depends on the engine.
 pub(super) fn is_list(file: &str, cluster: &str) -> bool {
     let name = file.strip_prefix("addons/").or_else(|| file.strip_prefix("cluster/"));
     name.and_then(|name| name.strip_prefix("configmap-")?.strip_suffix(".addons.yaml")) == Some(cluster)
@@ -57,18 +57,18 @@ pub(super) fn changed(objects: &[ObjectChange], pair: &Pair<'_>) -> Vec<AddonCha
 }
 
 impl ObjectChange {
-    /// The addon that the object installs, or is a manifest of.
+    /// The addon that the object installs or is a manifest of.
     pub fn addon(&self, cluster: &ClusterId) -> Option<String> {
         if self.is_list_of_addons(cluster) { None } else { addon(&self.section, &self.file) }
     }
 
-    /// Whether it is the object that lists the addons of a cluster with their versions.
+    /// Whether the object is the list of the cluster's addons and their versions.
     pub fn is_list_of_addons(&self, cluster: &ClusterId) -> bool {
         is_list(&self.file, cluster.name.as_str())
     }
 }
 
-/// The addon that a file is of.
+/// The addon that a file belongs to.
 fn addon(section: &Section, file: &str) -> Option<String> {
     match section {
         Section::Manifests(addon) => Some(addon.clone()),
@@ -81,7 +81,7 @@ fn addon(section: &Section, file: &str) -> Option<String> {
     }
 }
 
-/// The versions of all addons.
+/// The versions of all addons, by name.
 fn versions(objects: &Objects, cluster: &str) -> BTreeMap<String, String> {
     let found = objects.values().find(|(file, _)| is_list(file, cluster));
     let data = found.and_then(|(_, object)| object.get("data")).and_then(Node::as_mapping);

@@ -1,17 +1,17 @@
-//! What an object is called, and where it is applied.
+//! The address of an object and the section it belongs to.
 
 use std::fmt;
 
 use crate::yaml::Node;
 
-/// An object's name among all objects of one API server. The version of its API is no part of it.
+/// Identifies an object on an API server. The API version is not part of the address.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Address {
     /// The API group; empty for the core group.
     pub group: String,
     /// The kind.
     pub kind: String,
-    /// The namespace; empty where the object has none.
+    /// The namespace; empty if the object has none.
     pub namespace: String,
     /// The name.
     pub name: String,
@@ -30,7 +30,7 @@ impl Address {
         }
     }
 
-    /// Whether it is a Cluster of Cluster API.
+    /// Whether this is a Cluster of Cluster API.
     pub fn is_cluster(&self) -> bool {
         self.group == "cluster.x-k8s.io" && self.kind == "Cluster"
     }
@@ -49,16 +49,16 @@ impl fmt::Display for Address {
     }
 }
 
-/// What an object is there for. Each section has its own objects: two addons may hold objects of one address.
+/// The purpose of an object. Sections are separate: two addons may hold objects with the same address.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Section {
-    /// The Cluster, and what the stack puts beside it.
+    /// The Cluster, and the stack's objects next to it.
     Cluster,
-    /// What installs addons, in the management cluster.
+    /// The objects in the management cluster that install addons.
     Installers,
     /// The manifests of an addon, in the workload cluster.
     Manifests(String),
-    /// What is applied once the cluster is ready.
+    /// The objects applied once the cluster is ready.
     Ready,
     /// The engine's own objects.
     Engine,

@@ -1,4 +1,4 @@
-//! What becomes of one cluster, state by state, as the steps of a plan change its definition.
+//! Follows one cluster through the states that the steps of a plan put its definition in.
 
 use std::sync::Arc;
 
@@ -10,24 +10,24 @@ use super::{
 };
 use crate::{model::Cluster, render, yaml::Node};
 
-/// What differs of a Cluster between two states that follow each other.
+/// The difference of a Cluster between two consecutive states.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// What the Cluster said before; none if that state is refused.
+    /// The facts of the Cluster before; none if that state is refused.
     pub before: Option<Facts>,
-    /// What Cluster API makes of it.
+    /// How Cluster API acts on the change.
     pub outcome: Outcome,
 }
 
-/// A Cluster as it is drawn for a state, with its class.
+/// A Cluster drawn for one state, with its class.
 struct Drawn {
     node: Node,
     written: Written,
 }
 
 impl Definitions<'_> {
-    /// Says for each state of a cluster but the first what differs from the one before. Only the Cluster is compared, without
-    /// whatever else is beside it. Each state is drawn once.
+    /// Compares each state of a cluster with the one before it. Only the Cluster itself is compared, no other objects. Each
+    /// state is drawn once.
     pub fn along(&self, states: &[Cluster], answers: &Answers) -> Vec<Change> {
         let drawn: Vec<Result<Drawn, String>> = states.iter().map(|state| self.drawn(state)).collect();
         drawn.windows(2).map(|pair| change(&pair[0], &pair[1], answers)).collect()

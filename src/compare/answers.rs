@@ -1,6 +1,7 @@
-//! What Cluster API makes of the difference between two Clusters: the topology library is asked, and its answers are shared.
+//! Forecasts how Cluster API acts on the difference between two Clusters. The topology library decides; its answers are
+//! shared.
 //!
-//! Clusters that differ only in their names get the same answer, unless a template of their class reads names.
+//! Clusters that differ only in their names get the same answer, unless a template of their class reads the names.
 
 use std::{
     collections::BTreeMap,
@@ -24,42 +25,42 @@ use crate::{
     yaml::{Node, to_json},
 };
 
-/// A Cluster as it is written, with its class.
+/// A Cluster as written in its manifest, with its class.
 #[derive(Clone, Debug)]
 pub struct Written {
     /// The Cluster.
     pub cluster: Json,
     /// Its class, with the templates that the class names.
     pub class: SharedClass,
-    /// The management cluster that builds it.
+    /// The management cluster that manages it.
     pub management: Arc<ManagementCluster>,
-    /// What is known of it while it runs.
+    /// What is known about the running Cluster.
     pub running: Option<Running>,
 }
 
-/// What is known of a Cluster that runs.
+/// What is known about a running Cluster.
 #[derive(Clone, Debug)]
 pub struct Running {
-    /// Who wrote which of its fields.
+    /// Which field manager wrote which fields.
     pub applied: Applied,
-    /// What is seen of its objects.
+    /// What was observed of its objects.
     pub observed: Observed,
 }
 
-/// What becomes of a Cluster.
+/// The forecast for a Cluster.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answer {
-    /// What was refused; nothing happens then.
+    /// The refusals. If there are any, nothing happens.
     pub faults: Vec<Refusal>,
-    /// One for each part of the cluster.
+    /// One verdict for each part of the cluster.
     pub verdicts: Vec<Verdict>,
-    /// What cannot be known.
+    /// What the forecast cannot know.
     pub opaque: Vec<Opaque>,
-    /// What else is to know of the whole.
+    /// Other notes on the cluster as a whole.
     pub notes: Vec<String>,
     /// The steps of an upgrade, in order.
     pub steps: Vec<UpgradeStep>,
-    /// The Secrets that the objects refer to which Cluster API makes, and did not before.
+    /// Secrets that objects made by Cluster API refer to now, but did not before.
     pub secrets: Needs,
 }
 
@@ -80,14 +81,14 @@ impl From<Forecast> for Answer {
 }
 
 impl Written {
-    /// The Cluster that is drawn for a plan, with a class that clusters of its release share.
+    /// The Cluster drawn for a plan, with the class shared by all clusters of its release.
     pub fn drawn(plan: &ClusterPlan, cluster: &Node, classes: &Classes) -> Self {
         let management = plan.cluster.management.clone();
         let class = classes.of_release(&plan.release, &management);
         Self { cluster: to_json(cluster), class, management, running: None }
     }
 
-    /// As the topology library takes it.
+    /// Converts it to the topology library's type.
     pub fn side(self) -> Side {
         let Self { cluster, class, running, .. } = self;
         let file = Running { applied: Applied::File, observed: Observed::default() };
@@ -100,20 +101,21 @@ impl Written {
     }
 }
 
-/// What the topology library needs to know of a management cluster.
+/// The settings of a management cluster for the topology library.
 pub fn settings(management: &ManagementCluster) -> Settings {
     let settings = Settings::new(&management.cluster_api.to_string()).expect("a minor is a version");
     settings.with_gates(gates(management))
 }
 
-/// The feature gates of a management cluster; where nothing is said, those that are on by themselves.
+/// The feature gates of a management cluster, with Cluster API's defaults for those that are not set.
 pub fn gates(management: &ManagementCluster) -> Gates {
     let set = management.provided.feature_gates.iter().flatten();
     let set: Vec<_> = set.map(|(name, on)| format!("{name}={on}")).collect();
     Gates::parse(&set.join(",")).expect("a test holds that all gates are known")
 }
 
-/// The feature gates with which something is taken in at least one of some management clusters.
+/// The feature gates for deciding whether at least one of several management clusters accepts something. A gate is on if any
+/// of them turns it on, and off only if all turn it off.
 pub fn gates_of_any(managements: &[&ManagementCluster]) -> Gates {
     let set = |name: &str| {
         let said = managements.iter().map(|one| one.provided.feature_gates.as_ref()?.get(name).copied());
@@ -129,26 +131,26 @@ pub fn gates_of_any(managements: &[&ManagementCluster]) -> Gates {
     Gates::parse(&set.join(",")).expect("they are the names of gates")
 }
 
-/// What becomes of a Cluster that runs. If the state before is at fault, nothing runs that could be compared with.
+/// Forecasts what happens to a running Cluster. If the state before is invalid, nothing can be running to compare with.
 pub fn forecast(before: Written, after: Written) -> Result<Forecast, Vec<Refusal>> {
     let settings = after.settings();
     forecast::of_change(&before.side(), &after.side(), &settings)
 }
 
-/// What is made of a Cluster, whatever runs.
+/// Forecasts the objects of a Cluster, regardless of what is running.
 pub fn made(cluster: Written) -> Forecast {
     let settings = cluster.settings();
     forecast::of_new(&cluster.side(), &settings)
 }
 
-/// The objects that Cluster API makes for a Cluster, and what cannot be known of them. Whether they are refused is not
-/// judged.
+/// The objects that Cluster API makes for a Cluster, and what cannot be known about them. Does not judge whether they are
+/// refused.
 pub fn desired(cluster: Written) -> (Option<Desired>, Vec<Opaque>) {
     let settings = cluster.settings();
     forecast::desired(&cluster.side(), &settings)
 }
 
-/// What becomes of a Cluster that is new; all its parts are created unless something refuses it.
+/// Forecasts a new Cluster. All its parts are created, unless something is refused.
 pub fn created(after: Written) -> Forecast {
     let mut forecast = made(after);
     if let (true, Some(desired)) = (forecast.faults.is_empty(), &forecast.desired) {
@@ -157,7 +159,7 @@ pub fn created(after: Written) -> Forecast {
     forecast
 }
 
-/// The Secrets that the objects refer to which Cluster API makes.
+/// The Secrets that objects made by Cluster API refer to.
 fn referred(desired: Option<&Desired>) -> Needs {
     let mut needs = Needs::new();
     for object in desired.map(|desired| desired.objects()).unwrap_or_default().values() {
@@ -166,7 +168,7 @@ fn referred(desired: Option<&Desired>) -> Needs {
     needs
 }
 
-/// What becomes of a Cluster that runs, as its report needs it.
+/// The forecast for a running Cluster, reduced to what reports need.
 fn answer(before: Written, after: Written) -> Judged {
     let old = before.clone();
     let mut answer = Answer::from(forecast(before, after)?);
@@ -179,19 +181,19 @@ fn answer(before: Written, after: Written) -> Judged {
 
 type Judged = Result<Arc<Answer>, Vec<Refusal>>;
 
-/// Answers that were given. Clusters that differ only in their names share them.
+/// A cache of answers. Clusters that differ only in their names share one.
 #[derive(Debug, Default)]
 pub struct Answers {
     given: RwLock<BTreeMap<[u8; 32], Judged>>,
-    /// Whether a class reads names. It is kept, so no other can have its address.
+    /// Whether a class reads names, by its address. Keeping the class ensures that no other can get this address.
     classes: RwLock<BTreeMap<usize, (SharedClass, bool)>>,
 }
 
 impl Answers {
-    /// What becomes of a Cluster that runs.
+    /// Forecasts what happens to a running Cluster.
     pub(super) fn of(&self, before: Written, after: Written) -> Judged {
         if before.running.is_some() {
-            // What runs is known of this cluster alone.
+            // What is known about the running objects applies to this cluster only.
             return answer(before, after);
         }
         let is_named = self.reads_names(&before.class) || self.reads_names(&after.class);
@@ -202,7 +204,7 @@ impl Answers {
         let names = [name(&before, "name"), name(&before, "namespace")].map(str::to_owned);
         let judged = answer(before, after);
         let text = format!("{judged:?}");
-        // What holds a name is no answer for others.
+        // An answer that contains a name is not valid for other clusters.
         if names.iter().all(|name| !text.contains(name)) {
             let mut known = self.given.write().unwrap_or_else(PoisonError::into_inner);
             known.insert(key, judged.clone());
@@ -226,7 +228,7 @@ fn name<'a>(written: &'a Written, which: &str) -> &'a str {
     written.cluster["metadata"][which].as_str().unwrap_or_default()
 }
 
-/// What decides the answer.
+/// The cache key: a hash of everything that the answer depends on.
 fn key(before: &Written, after: &Written, is_named: bool) -> [u8; 32] {
     let mut hash = Sha256::new();
     hash.update(after.management.cluster_api.to_string());
@@ -242,8 +244,8 @@ fn key(before: &Written, after: &Written, is_named: bool) -> [u8; 32] {
     hash.finalize().into()
 }
 
-/// Takes out what tells a Cluster from others and decides nothing: its names but for their lengths, because names of objects
-/// are made of them and are limited, and labels that stay as they are.
+/// Removes what identifies a Cluster without affecting the answer. Names are replaced by their lengths, since the names of
+/// other objects are built from them and limited in length. Labels are removed if they do not change.
 fn without_identity(metadata: &mut Map<String, Json>, other_labels: &Json) {
     for field in ["name", "namespace"] {
         if let Some(Json::String(name)) = metadata.get_mut(field) {
@@ -251,12 +253,12 @@ fn without_identity(metadata: &mut Map<String, Json>, other_labels: &Json) {
         }
     }
     if let Some(labels) = metadata.get_mut("labels").and_then(Json::as_object_mut) {
-        // Kubernetes and Cluster API give their own labels a meaning.
+        // Labels of Kubernetes and Cluster API have a meaning of their own.
         labels.retain(|name, value| name.contains("k8s.io/") || other_labels.get(name) != Some(value));
     }
 }
 
-/// What a patch may read of `builtin` without learning a name or the metadata of the Cluster.
+/// Paths below `builtin` that reveal neither a name nor the metadata of the Cluster.
 const NAMELESS: [&str; 7] = [
     ".cluster.topology.version",
     ".cluster.network",
@@ -267,7 +269,7 @@ const NAMELESS: [&str; 7] = [
     ".machineDeployment.replicas",
 ];
 
-/// Whether templates of a class may give another result for a cluster of another name.
+/// Whether the templates of a class may render differently for a cluster with another name.
 fn reads_names(patches: &Json) -> bool {
     match patches {
         Json::String(text) => text.match_indices("builtin").any(|(at, word)| {
@@ -285,7 +287,7 @@ mod tests {
     use super::*;
     use crate::definition::FeatureGates;
 
-    /// A fleet can name every gate that the library knows by its own name, and no other.
+    /// A fleet can set exactly the gates that the library knows by name.
     #[test]
     fn all_feature_gates_can_be_named() {
         let names: Vec<_> = Gates::names().filter(|name| !name.starts_with("All")).collect();

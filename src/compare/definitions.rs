@@ -1,4 +1,4 @@
-//! The definitions as they are now, or with another release for some clusters: drawn in memory, never written.
+//! The current definitions, or the definitions with another release for some clusters: drawn in memory, never written.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -17,39 +17,39 @@ use crate::{
     yaml::to_json,
 };
 
-/// The definitions as they are now, or with another release for some clusters.
+/// The current definitions, or the definitions with another release for some clusters.
 #[derive(Clone, Debug)]
 pub struct Definitions<'a> {
     model: &'a Model,
     releases: &'a Releases,
     clusters: BTreeMap<ClusterId, &'a Cluster>,
     moved: Option<ReleaseRef>,
-    /// Whether only the Cluster is drawn, and nothing beside it.
+    /// Whether to draw only the Cluster objects.
     alone: bool,
     classes: Arc<Classes>,
 }
 
 impl<'a> Definitions<'a> {
-    /// All clusters as they are defined now.
+    /// All clusters as currently defined.
     pub fn new(model: &'a Model, releases: &'a Releases) -> Self {
         let clusters = model.clusters.iter().map(|cluster| (cluster.id(), cluster)).collect();
         Self { model, releases, clusters, moved: None, alone: false, classes: Arc::default() }
     }
 
-    /// Only some of the clusters.
+    /// Keeps only some of the clusters.
     #[must_use]
     pub fn only(mut self, is_meant: impl Fn(&Cluster) -> bool) -> Self {
         self.clusters.retain(|_, cluster| is_meant(cluster));
         self
     }
 
-    /// The same clusters as another release makes them. Classes are shared with the original.
+    /// The same clusters with another release. Classes are shared with the original.
     #[must_use]
     pub fn moved(&self, release: ReleaseRef) -> Self {
         Self { moved: Some(release), ..self.clone() }
     }
 
-    /// Only the Cluster objects, without addons and whatever else is beside them.
+    /// Draws only the Cluster objects, without addons and other objects.
     #[must_use]
     pub fn clusters_alone(mut self) -> Self {
         self.alone = true;
@@ -60,7 +60,7 @@ impl<'a> Definitions<'a> {
         &self.classes
     }
 
-    /// The plan of a cluster that is at no fault and stays; else why there is none.
+    /// The plan of a cluster that is valid and stays; otherwise the reason why there is none.
     pub(super) fn sound_plan(&self, cluster: &Cluster) -> Result<ClusterPlan, String> {
         let mut notes = Notes::new();
         let plan = match &self.moved {
@@ -109,7 +109,7 @@ impl State for Definitions<'_> {
         class: &ClassName,
         management: &ManagementCluster,
     ) -> Result<Result<SharedClass, Unread>, Fault> {
-        // The class of a release is the same in each namespace.
+        // The class of a release is the same in every namespace.
         let class = ClassName { namespace: String::new(), name: class.name.clone() };
         self.classes.get(&class, management, || {
             Ok(match self.releases.by_name(&class.name) {
@@ -134,7 +134,8 @@ fn first_error(notes: &Notes) -> String {
     first.map(|note| note.message.clone()).unwrap_or_default()
 }
 
-/// The files of a plan, by their paths in the folder of the cluster; engines' objects lie elsewhere. Else why there are none.
+/// The files of a plan, by their paths in the folder of the cluster; otherwise the reason why there are none. The engine's
+/// own objects are in other folders.
 fn known(plan: &ClusterPlan, alone: bool) -> Result<Vec<File>, String> {
     let first_line: Arc<str> = render::first_line(plan).into();
     if alone {
@@ -160,7 +161,7 @@ fn known(plan: &ClusterPlan, alone: bool) -> Result<Vec<File>, String> {
     Ok(files)
 }
 
-/// The class of a release with its templates, as the engine of a management cluster applies them.
+/// The class of a release with its templates, as applied by the engine of a management cluster.
 pub(super) fn with_templates(release: &Release, management: &ManagementCluster) -> SharedClass {
     let objects = render::applied_class(release, management);
     let (classes, templates): (Vec<Json>, Vec<_>) =
@@ -168,7 +169,7 @@ pub(super) fn with_templates(release: &Release, management: &ManagementCluster) 
     ClassFiles::new(classes.into_iter().chain(templates).collect()).into()
 }
 
-/// Gives the objects of a class from a release's files what the engine of a management cluster adds when it applies them.
+/// Adds to the objects of a class what the engine of a management cluster adds when it applies them.
 pub(super) fn applied(objects: &mut [Json], management: &ManagementCluster) {
     for object in objects {
         let Some(metadata) = object.get_mut("metadata").and_then(Json::as_object_mut) else { continue };

@@ -1,4 +1,4 @@
-//! What a Cluster says of itself that reports and guards ask for.
+//! The facts about a Cluster that reports and guards need.
 
 use std::collections::BTreeMap;
 
@@ -10,31 +10,31 @@ use crate::{
     yaml::{Mapping, Node, emit},
 };
 
-/// What a Cluster says of itself.
+/// Facts read from a Cluster object.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Facts {
-    /// Its class, which has the name of its release.
+    /// Its class, which has the same name as its release.
     pub release: Option<String>,
     /// Its Kubernetes version as written, such as `v1.36.4`.
     pub kubernetes: Option<String>,
-    /// Whether Cluster API leaves it alone.
+    /// Whether reconciliation is paused.
     pub paused: bool,
-    /// Why it leaves, once it was detached.
+    /// The reason for its removal, once it was detached.
     pub removal: Option<String>,
-    /// The machines of its control plane.
+    /// The number of control plane machines.
     pub control_plane: Option<i64>,
-    /// Its node pools, by the list that each is in and its name.
+    /// Its node pools, by the list that contains them and their name.
     pub pools: BTreeMap<(String, String), Node>,
-    /// The address blocks of its pods.
+    /// The CIDR blocks of its pods.
     pub pods: Option<Vec<Node>>,
-    /// The address blocks of its services.
+    /// The CIDR blocks of its services.
     pub services: Option<Vec<Node>>,
-    /// A digest of all that it asks for, without the namespace of its class.
+    /// A digest of its spec, without the namespace of its class.
     pub spec: [u8; 32],
 }
 
 impl Facts {
-    /// What a Cluster object says.
+    /// Reads the facts from a Cluster object.
     pub fn of(cluster: &Node) -> Self {
         let text = |path: &[&str]| cluster.at(path).and_then(Node::as_str).map(str::to_owned);
         let blocks = |kind: &str| {
@@ -55,13 +55,13 @@ impl Facts {
         }
     }
 
-    /// Its Kubernetes version, if it is written as one.
+    /// Its Kubernetes version, if it is valid.
     pub fn version(&self) -> Option<KubernetesVersion> {
         let text = self.kubernetes.as_deref()?;
         KubernetesVersion::parse(text.strip_prefix('v').unwrap_or(text)).ok()
     }
 
-    /// The infrastructure provider: the name of a class is that of its release, which begins with it.
+    /// The infrastructure provider. A class is named after its release, whose name begins with the provider.
     pub fn provider(&self) -> Option<&str> {
         Some(self.release.as_deref()?.split_once('-')?.0)
     }

@@ -1,7 +1,7 @@
-//! What differs between two objects, field by field. The order of keys does not count.
+//! Compares two objects field by field. Key order is ignored.
 //!
-//! Items of a list that all have a name are paired by it, as people and the API server do. If their order changed, the
-//! list is reported as a whole, since some lists mean their order.
+//! List items are paired by name if every item has one, as people and the API server do. If their order changed, the whole
+//! list is reported, because order matters in some lists.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,31 +15,31 @@ use crate::yaml::{Mapping, Node, Value, to_json};
 /// A field that differs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldChange {
-    /// Where it is.
+    /// Its path.
     pub path: FieldPath,
-    /// Its value before; none if it was not there.
+    /// Its value before; none if the field was absent.
     pub before: Option<Json>,
-    /// Its value after; none if it is gone.
+    /// Its value after; none if the field is gone.
     pub after: Option<Json>,
 }
 
-/// The way from an object to one of its fields.
+/// The path from an object to one of its fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FieldPath(pub Vec<PathSegment>);
 
 /// One step of a [`FieldPath`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PathSegment {
-    /// To the value of a key.
+    /// The value of a key.
     Key(String),
-    /// To the item of a list that has this name.
+    /// The list item with this name.
     Named(String),
-    /// To an item of a list, counted from 0.
+    /// The list item at this index, counted from 0.
     Item(usize),
 }
 
 impl FieldPath {
-    /// Whether the path begins with these keys; an empty one stands for any item of a list.
+    /// Whether the path begins with these keys. An empty key matches any list item.
     pub fn is_below(&self, keys: &[&str]) -> bool {
         let is_segment = |(step, key): (&PathSegment, &&str)| match step {
             PathSegment::Key(name) => name == key,
@@ -64,7 +64,7 @@ impl fmt::Display for FieldPath {
     }
 }
 
-/// Every field in which two objects differ, in the order of their paths.
+/// Lists the fields that differ between two objects, ordered by path.
 pub fn changed(before: &Node, after: &Node) -> Vec<FieldChange> {
     let mut found = Vec::new();
     walk(&FieldPath::default(), Some(before), Some(after), &mut found);
@@ -120,13 +120,13 @@ fn name(node: &Node) -> Option<&str> {
     node.get("name").and_then(Node::as_str)
 }
 
-/// The items by name; none unless each has one of its own.
+/// The items by name; none unless every item has a unique name.
 fn by_name(items: &[Node]) -> Option<BTreeMap<&str, &Node>> {
     let named: BTreeMap<_, _> = items.iter().map(|item| Some((name(item)?, item))).collect::<Option<_>>()?;
     (named.len() == items.len()).then_some(named)
 }
 
-/// Whether the items that both lists have come in the same order.
+/// Whether the items that both lists contain are in the same order.
 fn in_one_order(
     old: &[Node],
     new: &[Node],

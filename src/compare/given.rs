@@ -1,4 +1,4 @@
-//! Files that somebody gives: exports of what runs, or manifests. They need not be of any fleet.
+//! Files supplied by the user: exports of running objects, or manifests. They need not belong to a fleet.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::{
     yaml::{Node, Origin, from_json},
 };
 
-/// The Clusters of files, with their classes and what is seen to run for them.
+/// The Clusters in the supplied files, with their classes and what was observed of their running objects.
 #[derive(Debug)]
 pub struct Given<'a> {
     objects: &'a Objects,
@@ -30,10 +30,15 @@ pub struct Given<'a> {
 }
 
 impl<'a> Given<'a> {
-    /// Files that are of one management cluster. Compare them with [`super::Definitions::clusters_alone`]: exports have no
+    /// Files of one management cluster. Compare them with [`super::Definitions::clusters_alone`], because exports contain no
     /// addons.
     pub fn new(objects: &'a Objects, management: Arc<ManagementCluster>) -> Self {
         Self { objects, management, all: all_running(objects), classes: Classes::default() }
+    }
+
+    /// Whether a Cluster is among the files.
+    pub(super) fn has(&self, cluster: &ClusterId) -> bool {
+        self.imported(cluster).is_some()
     }
 
     fn imported(&self, cluster: &ClusterId) -> Option<&'a Imported> {
@@ -87,7 +92,7 @@ impl State for Given<'_> {
                 "metadata": { "namespace": class.namespace },
                 "spec": { "topology": { "classRef": { "namespace": class.namespace, "name": class.name } } },
             });
-            // What a class lacks is not known; the topology library says so.
+            // Objects missing from the class are unknown; the topology library reports that.
             let missing = || ClassFiles::absent(format!("ClusterClass/{}", class.name));
             Ok(Ok(self.objects.class_of(&cluster).unwrap_or_else(missing).into()))
         })
@@ -104,7 +109,7 @@ impl State for Given<'_> {
     }
 }
 
-/// All Clusters that run, as they are stored: a class is written once for all of them.
+/// All running Clusters as the API server stores them. They share one copy of each class.
 pub fn all_running(before: &Objects) -> Arc<[Json]> {
     let stored = |one: &Imported| {
         let mut cluster = one.object.clone();

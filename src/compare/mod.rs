@@ -1,13 +1,13 @@
-//! What differs between two states of the fleet, cluster by cluster, and what Cluster API makes of it.
+//! Compares two states of the fleet, cluster by cluster, and forecasts how Cluster API acts on the differences.
 //!
-//! A [`State`] is one side: the definitions as they are now, or with another release ([`Definitions`]), or a tree that was
-//! generated before ([`Tree`]). [`compare`] pairs their clusters and says for each which objects and fields differ, what
-//! that means for its machines, and what becomes of its addons.
+//! A [`State`] is one side of the comparison: the current definitions, the definitions with another release
+//! ([`Definitions`]), or a tree generated earlier ([`Tree`]). [`compare`] pairs the clusters of both states. For each
+//! cluster it reports the objects and fields that differ, the effect on its machines, and the changes of its addons.
 //!
-//! Files of the same content are never read. Objects are compared as data: comments, layout and the order of keys do not
-//! count. Each class is read and judged once for all clusters that use it.
+//! Files with equal content are never read. Objects are compared as data, so comments, layout and key order are ignored.
+//! Each class is read and judged once for all clusters that use it.
 //!
-//! Absent on purpose: words, which each report has its own, and refusals, which guards decide.
+//! Deliberately absent: wording, which is up to each report, and refusals, which are up to the guards.
 
 mod addons;
 mod address;
@@ -16,6 +16,7 @@ mod definitions;
 mod facts;
 mod fields;
 mod given;
+mod live;
 mod answers;
 mod pair;
 mod secrets;
@@ -46,128 +47,129 @@ pub use definitions::Definitions;
 pub use facts::Facts;
 pub use fields::{FieldChange, FieldPath, PathSegment, changed};
 pub use given::{Given, all_running};
+pub use live::{Export, Live};
 pub use secrets::{Needs, is_made_by_cluster_api, refer};
 pub use state::{BlobId, ByAddress, ClassName, Classes, File, Files, State, Unread};
 pub use tree::{Archive, Memory, Tree};
 
-/// What differs between two states of the fleet.
+/// The differences between two states of the fleet.
 #[derive(Clone, Debug, Default)]
 pub struct Comparison {
     /// The clusters that differ, in order.
     pub clusters: Vec<ClusterChange>,
-    /// How many clusters are the same in both states.
+    /// The number of clusters that are equal in both states.
     pub unchanged: usize,
 }
 
-/// What differs of one cluster.
+/// The differences of one cluster.
 #[derive(Clone, Debug)]
 pub struct ClusterChange {
-    /// The cluster; where it moved, as it is called after.
+    /// The cluster. If it moved, its new ID.
     pub cluster: ClusterId,
-    /// What becomes of it as a whole.
+    /// What happens to the cluster as a whole.
     pub fate: Fate,
-    /// What its Cluster said before; none if there was none.
+    /// The facts of its Cluster object before; none if there was no Cluster.
     pub before: Option<Facts>,
-    /// What its Cluster says after; none if there is none.
+    /// The facts of its Cluster object after; none if there is no Cluster.
     pub after: Option<Facts>,
-    /// The objects that differ, in order. Of a cluster that is created or gone, all.
+    /// The objects that differ, in order. All objects if the cluster is created or gone.
     pub objects: Vec<ObjectChange>,
     /// The addons that differ, by name.
     pub addons: Vec<AddonChange>,
-    /// What Cluster API makes of it.
+    /// How Cluster API acts on the change.
     pub outcome: Outcome,
-    /// The Secrets that it refers to, and did not before.
+    /// Secrets that the cluster refers to now, but did not before.
     pub secrets: Needs,
 }
 
-/// What becomes of a cluster as a whole.
+/// What happens to a cluster as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It is new.
+    /// The cluster is new.
     Created,
-    /// It was there, and is.
+    /// The cluster exists in both states.
     Changed,
-    /// Its Cluster object goes, and its other files stay until its infrastructure is gone.
+    /// Its Cluster object is deleted. Its other files stay until its infrastructure is gone.
     Deleted,
-    /// All its files go.
+    /// All its files are deleted.
     Gone,
-    /// It is the cluster that was called otherwise. Git moves only files.
+    /// The cluster had another ID before. Git moves only its files.
     Moved {
-        /// What it was called.
+        /// Its former ID.
         from: ClusterId,
     },
 }
 
-/// What Cluster API makes of a cluster's change.
+/// How Cluster API acts on the change of a cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// Neither its Cluster nor its class differs: no machine is touched.
+    /// Neither the Cluster nor its class differs: no machine is touched.
     Untouched,
-    /// It was judged.
+    /// The topology library forecast the outcome.
     Judged(Arc<Answer>),
-    /// The Cluster is gone, or was; there is nothing to judge.
+    /// One of the states has no Cluster, so there is nothing to forecast.
     Absent,
-    /// It is not known what becomes of it.
+    /// The outcome is unknown.
     Unknown(Unknown),
 }
 
-/// Why it is not known what becomes of a cluster.
+/// Why the outcome for a cluster is unknown.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Unknown {
-    /// In a state, nothing would be written for it.
+    /// In one of the states, no files would be generated for the cluster.
     Refused {
-        /// Which state.
+        /// The state.
         side: Which,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// The state before is at fault: nothing runs that could be compared with.
+    /// The state before is invalid, so nothing can be running that the new state could be compared with.
     Faulty(Vec<topology::Refusal>),
-    /// A file of a state cannot be used.
+    /// A file of one of the states cannot be used.
     Unread {
-        /// Which state.
+        /// The state.
         side: Which,
         /// The file.
         file: Unread,
     },
-    /// Nothing says which Cluster API its management cluster runs.
+    /// The Cluster API version of its management cluster is unknown.
     NoManagementCluster,
 }
 
 /// One of the two states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Which {
-    /// That before.
+    /// The state before.
     Before,
-    /// That after.
+    /// The state after.
     After,
 }
 
 /// An object that differs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ObjectChange {
-    /// What it is there for.
+    /// Its purpose.
     pub section: Section,
-    /// What it is called.
+    /// Its address.
     pub address: Address,
-    /// Its file, in the folder of the cluster: that after, else that before.
+    /// Its file, relative to the folder of the cluster: the new file, or the old one if the object is gone.
     pub file: String,
-    /// What becomes of it.
+    /// How it differs.
     pub kind: ObjectChangeKind,
 }
 
-/// What becomes of an object.
+/// How an object differs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ObjectChangeKind {
-    /// It is new.
+    /// The object is new.
     Added,
-    /// It is gone.
+    /// The object is gone.
     Removed,
-    /// It differs in these fields.
+    /// These fields differ.
     Changed(Vec<FieldChange>),
 }
 
-/// Says what differs between two states.
+/// Compares two states.
 pub fn compare(before: &dyn State, after: &dyn State) -> Result<Comparison, Fault> {
     let comparing = Comparing::new(before, after)?;
     let all = pair::all(before, after)?;
@@ -187,7 +189,7 @@ pub fn compare(before: &dyn State, after: &dyn State) -> Result<Comparison, Faul
     Ok(Comparison { clusters, unchanged })
 }
 
-/// The Cluster of a state with its class; none where the state has no such Cluster.
+/// The Cluster of a state with its class; none if the state has no such Cluster.
 pub fn written(
     state: &dyn State,
     cluster: &ClusterId,
@@ -225,7 +227,7 @@ fn with_class(
     }))
 }
 
-/// A cluster as two states have it, each with its files as objects.
+/// A cluster in both states, with its files parsed into objects.
 struct Pair<'a> {
     from: &'a ClusterId,
     cluster: &'a ClusterId,
@@ -233,14 +235,14 @@ struct Pair<'a> {
     after: Objects,
 }
 
-/// The objects of files that differ, and the Cluster in any case.
+/// The objects of the files that differ. The Cluster is always included.
 type Objects = BTreeMap<(Section, Address), (String, Node)>;
 
 struct Comparing<'a> {
     before: &'a dyn State,
     after: &'a dyn State,
     answers: Answers,
-    /// Releases that have another class in each state, though they have one name.
+    /// Releases whose class differs between the states although the name is the same.
     edited: BTreeSet<String>,
 }
 
@@ -250,7 +252,7 @@ impl<'a> Comparing<'a> {
         Ok(Self { before, after, answers: Answers::default(), edited })
     }
 
-    /// What differs of a cluster; none where nothing does.
+    /// Compares one cluster; none if nothing differs.
     fn cluster(&self, from: &ClusterId, cluster: &ClusterId) -> Result<Option<ClusterChange>, Fault> {
         let (old, new) = (self.before.files(from)?, self.after.files(cluster)?);
         let (old, new) = match (old, new) {
@@ -310,7 +312,7 @@ impl<'a> Comparing<'a> {
         let Pair { from, cluster: id, .. } = *pair;
         let Some(new) = after else { return Ok(Outcome::Absent) };
         let is_edited = self.edited.contains(&ClassName::of(new).name);
-        // What runs may be behind what was written.
+        // The running objects may lag behind the manifests.
         if before == after && !is_edited && self.before.running(from).is_none() {
             return Ok(Outcome::Untouched);
         }
@@ -323,8 +325,13 @@ impl<'a> Comparing<'a> {
             Err(file) => return unknown(Unknown::Unread { side: Which::After, file }),
         };
         let Some(old) = before else { return Ok(Outcome::Judged(Arc::new(created(new).into()))) };
-        let old = match with_class(self.before, from, old, &management)? {
-            Ok(old) => old,
+        let old = match self.before.exported(from) {
+            Some(live) => written(live, from, &management)?,
+            None => with_class(self.before, from, old, &management)?.map(Some),
+        };
+        let old = match old {
+            Ok(Some(old)) => old,
+            Ok(None) => return Ok(Outcome::Judged(Arc::new(created(new).into()))),
             Err(file) => return unknown(Unknown::Unread { side: Which::Before, file }),
         };
         match self.answers.of(old, new) {
@@ -334,7 +341,7 @@ impl<'a> Comparing<'a> {
     }
 }
 
-/// The path of the Cluster in its folder.
+/// The path of the Cluster within its folder.
 const CLUSTER: &str = "cluster/cluster.yaml";
 
 impl Pair<'_> {
@@ -365,7 +372,8 @@ fn is_equal(old: &[File], new: &[File]) -> bool {
     old.len() == new.len() && old.iter().zip(new).all(|(old, new)| old.path == new.path && old.is_same(new))
 }
 
-/// The files that another state does not have like this; with those that tell what the others mean.
+/// The files that `others` lacks or has with other content. Also includes the Cluster and the list of addons, which are
+/// needed to interpret the rest.
 fn differing(files: &[File], others: &[File], cluster: &ClusterId) -> Vec<File> {
     let is_same = |one: &File| others.iter().any(|other| other.path == one.path && other.is_same(one));
     let mut own: Vec<File> = files.iter().filter(|one| !is_same(one)).cloned().collect();
@@ -399,7 +407,7 @@ fn objects(
     Ok(Ok(objects))
 }
 
-/// The objects as they would be in the namespace of a cluster: one that moved is compared with itself.
+/// Moves the objects to the namespace of the cluster, so that a cluster that moved is compared with its former self.
 fn in_namespace(objects: Objects, cluster: &ClusterId) -> Objects {
     let Some(own) =
         cluster_of(&objects).map(Address::of).filter(|own| own.namespace != cluster.namespace.as_str())

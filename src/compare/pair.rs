@@ -1,7 +1,7 @@
-//! Which cluster of one state is which of the other.
+//! Pairs the clusters of two states.
 //!
-//! A cluster is known by its management cluster, namespace and name. What has another one of these is another cluster,
-//! unless it is certain that it moved.
+//! A cluster is identified by its management cluster, namespace and name. If any of these differs, it counts as another
+//! cluster, unless it certainly moved.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,11 +14,11 @@ pub(super) fn all(before: &dyn State, after: &dyn State) -> Result<Vec<ClusterId
     Ok(all.into_iter().collect())
 }
 
-/// The clusters that moved: as they were called before, by what they are called after.
+/// The clusters that moved: the old ID of each, by its new ID.
 ///
-/// A cluster of one namespace and name that goes from one management cluster and comes to another moves. So does one that
-/// goes from one namespace and comes to another under the same name, if it asks for the same. In both cases no other may
-/// be meant.
+/// A cluster moves if it disappears from one management cluster and appears in another with the same namespace and name. It
+/// also moves if it disappears from one namespace and appears in another with the same name and the same spec. In both cases
+/// the match must be unambiguous.
 pub(super) fn moved(changes: &[ClusterChange]) -> BTreeMap<ClusterId, ClusterId> {
     let of = |fate: Fate| changes.iter().filter(move |one| one.fate == fate).collect::<Vec<_>>();
     let (gone, created) = (of(Fate::Gone), of(Fate::Created));

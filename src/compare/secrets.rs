@@ -1,4 +1,4 @@
-//! Which Secrets objects refer to.
+//! Finds the Secrets that objects refer to.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,20 +7,20 @@ use serde_json::{Value as Json, json};
 use super::{Comparing, Objects, Outcome, Pair, Section, in_namespace, objects, state::Files};
 use crate::{model::Label, note::Fault, render, yaml::to_json};
 
-/// Secrets by namespace and name, each with those who refer to it.
+/// Secrets by namespace and name, each with the objects that refer to it.
 pub type Needs = BTreeMap<(String, String), BTreeSet<String>>;
 
-/// Adds the Secrets that an object refers to; they are in its own namespace.
+/// Adds the Secrets that an object refers to. They are in the object's own namespace.
 pub fn refer(object: &Json, namespace: &str, needs: &mut Needs) {
     let text = |path: &str| object.pointer(path).and_then(Json::as_str).unwrap_or_default();
     let (kind, name) = (text("/kind"), text("/metadata/name"));
-    // The end of some names is only known once Cluster API has made it.
+    // The suffix of a generated name is unknown until Cluster API creates the object.
     let who = if name.contains('#') { kind.to_owned() } else { format!("{kind} {name}") };
     let own = text("/metadata/namespace");
     let namespace = if own.is_empty() { namespace } else { own };
     let mut found = BTreeSet::new();
     for (key, value) in object.as_object().into_iter().flatten().filter(|(key, _)| *key != "metadata") {
-        // What a chart makes of its values is in the workload cluster.
+        // Objects that a chart renders from its values are in the workload cluster.
         let is_of_chart = |key: &str| render::holds_addon_values(kind, key);
         match value {
             Json::Object(fields) if fields.keys().any(|key| is_of_chart(key)) => {
@@ -35,13 +35,13 @@ pub fn refer(object: &Json, namespace: &str, needs: &mut Needs) {
     }
 }
 
-/// Looks for references: `{kind: Secret, name}` or `{type: Secret, name}`, and keys that say that a Secret is meant.
+/// Looks for references: `{kind: Secret, name}` or `{type: Secret, name}`, and keys whose name implies a Secret.
 fn collect(key: &str, value: &Json, found: &mut BTreeSet<String>) {
     match value {
         Json::Object(fields) => {
             let is_secret = ["kind", "type"].iter().any(|key| fields.get(*key) == Some(&json!("Secret")));
             let is_reference = key == "secret" || key.ends_with("ecretRef") || key.ends_with("ecretKeyRef");
-            // A reference to something else says so.
+            // A reference to another kind names that kind.
             let other = fields.get("kind").is_some_and(|kind| kind != "Secret");
             if is_secret || is_reference && !other {
                 found.extend(fields.get("name").and_then(Json::as_str).map(str::to_owned));
@@ -54,13 +54,13 @@ fn collect(key: &str, value: &Json, found: &mut BTreeSet<String>) {
     }
 }
 
-/// Whether Cluster API itself makes a Secret of this name for a cluster.
+/// Whether Cluster API itself creates a Secret with this name for a cluster.
 pub fn is_made_by_cluster_api(cluster: &Label, secret: &str) -> bool {
     let what = secret.strip_prefix(cluster.as_str()).and_then(|rest| rest.strip_prefix('-'));
     what.is_some_and(|what| ["kubeconfig", "ca", "etcd", "proxy", "sa"].contains(&what))
 }
 
-/// What the objects of a cluster in its management cluster refer to.
+/// The Secrets that a cluster's objects in the management cluster refer to.
 fn referred(objects: &Objects, namespace: &Label) -> Needs {
     let mut needs = Needs::new();
     for ((section, _), (_, object)) in objects {
@@ -72,7 +72,7 @@ fn referred(objects: &Objects, namespace: &Label) -> Needs {
 }
 
 impl Comparing<'_> {
-    /// The Secrets that a cluster did not refer to before.
+    /// The Secrets that the cluster did not refer to before.
     pub(super) fn new_secrets(&self, pair: &Pair<'_>, outcome: &Outcome) -> Result<Needs, Fault> {
         let Pair { from, cluster, before, after } = pair;
         let mut new = referred(after, &cluster.namespace);
@@ -88,7 +88,7 @@ impl Comparing<'_> {
         if new.is_empty() {
             return Ok(new);
         }
-        // An object that is as it was may refer to it, too. What cannot be read is reported elsewhere.
+        // An unchanged object may refer to it, too. Files that cannot be read are reported elsewhere.
         if let Files::Known(files) = self.before.files(from)?
             && let Ok(all) = objects(from, files, self.before)?
         {

@@ -1,4 +1,4 @@
-//! A state of the fleet: which clusters there are, the files of each, and the classes that they name.
+//! A state of the fleet: its clusters, the files of each, and the classes they use.
 
 use std::{
     collections::BTreeMap,
@@ -19,22 +19,22 @@ use crate::{
 
 /// One side of a comparison.
 pub trait State: Sync {
-    /// The clusters that there are.
+    /// Lists the clusters.
     fn clusters(&self) -> Result<Vec<ClusterId>, Fault>;
 
-    /// The files of a cluster, in order of their paths.
+    /// The files of a cluster, ordered by path.
     fn files(&self, cluster: &ClusterId) -> Result<Files, Fault>;
 
-    /// The text of a file that is stored.
+    /// The text of a stored file.
     fn text(&self, id: &BlobId) -> Result<String, Fault>;
 
-    /// The releases whose classes are there, by name.
+    /// The names of the releases whose classes are present.
     fn releases(&self) -> Result<Vec<String>, Fault>;
 
-    /// The objects of a release's class, as its files have them.
+    /// The objects of a release's class, as stored in its files.
     fn class_objects(&self, release: &str) -> Result<Result<ByAddress, Unread>, Fault>;
 
-    /// A class with its templates, as a management cluster has it; else why it is not known.
+    /// A class with its templates, as present in a management cluster; otherwise the reason why it is unknown.
     fn class(
         &self,
         class: &ClassName,
@@ -44,26 +44,31 @@ pub trait State: Sync {
     /// A management cluster.
     fn management(&self, name: &Label) -> Option<Arc<ManagementCluster>>;
 
-    /// What is known of a Cluster that runs; none where the state knows only files.
+    /// What is known about a running Cluster; none if the state consists of files only.
     fn running(&self, _cluster: &ClusterId) -> Option<Running> {
+        None
+    }
+
+    /// The state that shows what runs of a cluster; none if the cluster is judged by what was written.
+    fn exported(&self, _cluster: &ClusterId) -> Option<&dyn State> {
         None
     }
 }
 
-/// Objects by what they are called.
+/// Objects by address.
 pub type ByAddress = BTreeMap<Address, Node>;
 
-/// The class that a Cluster names.
+/// Identifies the class of a Cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ClassName {
     /// Its namespace.
     pub namespace: String,
-    /// Its name, which is that of its release.
+    /// Its name, which is also the name of its release.
     pub name: String,
 }
 
 impl ClassName {
-    /// The class that a Cluster names.
+    /// Reads the class reference of a Cluster.
     pub fn of(cluster: &Node) -> Self {
         let text = |path: &[&str]| cluster.at(path).and_then(Node::as_str).map(str::to_owned);
         let namespace = text(&["spec", "topology", "classRef", "namespace"]);
@@ -77,16 +82,16 @@ impl ClassName {
 /// The files of a cluster.
 #[derive(Clone, Debug)]
 pub enum Files {
-    /// As they are, or as they would be.
+    /// The files as they are, or as they would be generated.
     Known(Vec<File>),
-    /// None would be written, and why.
+    /// No files would be generated, for this reason.
     Refused(String),
 }
 
 /// A file of a cluster.
 #[derive(Clone, Debug)]
 pub struct File {
-    /// Its path in the folder of the cluster.
+    /// Its path relative to the folder of the cluster.
     pub path: String,
     id: OnceLock<BlobId>,
     body: Body,
@@ -94,18 +99,18 @@ pub struct File {
 
 #[derive(Clone, Debug)]
 enum Body {
-    /// The object is known, with the first line of its file.
+    /// The object is known, along with the first line of its file.
     Drawn(Node, Arc<str>),
-    /// It is read when it is needed.
+    /// The object is read on demand.
     Stored,
 }
 
-/// Git's name for the content of a file.
+/// Git's object ID of a file's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BlobId(pub [u8; 20]);
 
 impl BlobId {
-    /// The name of a content.
+    /// Computes the ID of some content.
     pub fn of(bytes: &[u8]) -> Self {
         let mut hash = Sha1::new();
         hash.update(format!("blob {}\0", bytes.len()));
@@ -132,12 +137,12 @@ impl fmt::Display for Unread {
 }
 
 impl File {
-    /// A file that would be written.
+    /// A file that would be generated.
     pub fn drawn(path: String, node: Node, first_line: Arc<str>) -> Self {
         Self { path, id: OnceLock::new(), body: Body::Drawn(node, first_line) }
     }
 
-    /// A file that is stored somewhere.
+    /// A stored file.
     pub fn stored(path: String, id: BlobId) -> Self {
         Self { path, id: id.into(), body: Body::Stored }
     }
@@ -153,7 +158,7 @@ impl File {
         })
     }
 
-    /// Whether two files have the same content. Nothing is read for that.
+    /// Whether two files have the same content. Reads nothing.
     pub fn is_same(&self, other: &Self) -> bool {
         match (&self.body, &other.body) {
             (Body::Drawn(one, _), Body::Drawn(other, _)) => one == other,
@@ -170,7 +175,6 @@ impl File {
     }
 }
 
-/// Reads the object of a file.
 pub(super) fn read(path: &str, text: String) -> Result<Node, Unread> {
     let mut notes = Notes::new();
     yaml::read(&Source::new(FileId(0), path, text), &mut notes).ok_or_else(|| {
@@ -182,19 +186,19 @@ pub(super) fn read(path: &str, text: String) -> Result<Node, Unread> {
     })
 }
 
-/// Classes by name and management cluster, each made once.
+/// A cache of classes by name and management cluster. Each is made once.
 #[derive(Debug, Default)]
 pub struct Classes(RwLock<BTreeMap<(ClassName, Label), Result<SharedClass, Unread>>>);
 
 impl Classes {
-    /// The class of a release, as a management cluster has it.
+    /// The class of a release, as present in a management cluster.
     pub fn of_release(&self, release: &Release, management: &ManagementCluster) -> SharedClass {
         let class = ClassName { namespace: String::new(), name: release.name.clone() };
         let make = || with_templates(release, management);
         self.get(&class, management, || Ok(Ok(make()))).ok().and_then(Result::ok).unwrap_or_else(make)
     }
 
-    /// A class, made if it is new.
+    /// Looks up a class; makes it on the first request.
     pub(super) fn get(
         &self,
         class: &ClassName,
@@ -206,7 +210,7 @@ impl Classes {
             return Ok(known.clone());
         }
         let made = make()?;
-        // Another thread may have been faster: all are to share one.
+        // Another thread may have been faster. All threads must share one class.
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
         Ok(known.entry(key).or_insert(made).clone())
     }

@@ -1,4 +1,4 @@
-//! A tree that was generated before: `generated/` at a revision, on disk, or in memory.
+//! A tree generated earlier: `generated/` at a revision, on disk, or in memory.
 
 use std::{
     collections::BTreeMap,
@@ -20,12 +20,12 @@ use crate::{
     tree::{PartId, TreePath},
 };
 
-/// Where the files of a tree are kept.
+/// Stores the files of a tree.
 pub trait Archive: Sync {
-    /// The files below a folder of the fleet, by their paths from its root. A folder that is not there has none.
+    /// Lists the files below a folder, by their paths relative to the fleet's root. Empty if the folder does not exist.
     fn list(&self, folder: &str) -> Result<BTreeMap<String, BlobId>, Fault>;
 
-    /// The text of a file that was listed.
+    /// Reads the text of a listed file.
     fn read(&self, id: &BlobId) -> Result<String, Fault>;
 }
 
@@ -38,7 +38,7 @@ pub struct Tree<'a> {
 }
 
 impl<'a> Tree<'a> {
-    /// The tree of an archive. A tree does not say what its management clusters run, so that is given.
+    /// The tree of an archive. The management clusters are passed in, because a tree does not record what they run.
     pub fn new(archive: &'a dyn Archive, management: &[Arc<ManagementCluster>]) -> Self {
         Self {
             archive,
@@ -61,7 +61,7 @@ impl<'a> Tree<'a> {
         Ok(self.listed.get_or_init(|| found))
     }
 
-    /// The class of a release, with its templates.
+    /// Reads the class of a release, with its templates.
     fn read_class(
         &self,
         release: &str,
@@ -93,7 +93,7 @@ impl State for Tree<'_> {
         if let Some(listed) = self.listed.get() {
             return Ok(Files::Known(listed.get(cluster).cloned().unwrap_or_default()));
         }
-        // Nobody asked for all of them.
+        // The full listing was never requested.
         let folder = render::folder_of_cluster(cluster);
         let files = self.archive.list(folder.as_str())?.into_iter();
         let file = |(path, id): (String, BlobId)| Some(File::stored(place(&path)?.1, id));
@@ -140,7 +140,7 @@ fn class_folder(release: &str) -> String {
     format!("{}/cluster-class", render::release_folder(release))
 }
 
-/// The cluster in whose folder a file lies, and its path there.
+/// The cluster whose folder contains a file, and the file's path within that folder.
 fn place(path: &str) -> Option<(ClusterId, String)> {
     let PartId::Cluster { management, namespace, cluster } = PartId::of_path(&TreePath::parse(path)?)? else {
         return None;
@@ -153,7 +153,7 @@ fn place(path: &str) -> Option<(ClusterId, String)> {
     is_object.then_some((id, inside))
 }
 
-/// A tree in memory, for tests and for parts that were just made.
+/// A tree in memory, for tests and for parts that were just rendered.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
     files: BTreeMap<String, BlobId>,

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::kinds::{ApiVersion, Named};
 
-/// A core component of every cluster, as a Helm chart, as manifests, or both.
+/// A core component of clusters: a Helm chart, manifests, or both.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[schemars(extend("examples" = [{
@@ -24,56 +24,56 @@ pub struct Addon {
     pub api_version: ApiVersion,
     /// `Addon`.
     pub kind: AddonKind,
-    /// The addon's name: that of its folder.
+    /// The name of the addon, equal to the name of its folder.
     pub metadata: Named,
-    /// What it is.
+    /// The settings of the addon.
     pub spec: AddonSpec,
 }
 
 /// The kind of `addon.yaml`.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 pub enum AddonKind {
-    /// The only one.
+    /// The only value.
     Addon,
 }
 
-/// What an addon is.
+/// The settings of an addon.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct AddonSpec {
-    /// One line for people.
+    /// A description in one line.
     pub description: Option<String>,
-    /// The Helm chart. Without one, the addon is made of `manifests/`.
+    /// The Helm chart. An addon without a chart consists of the files in `manifests/`.
     pub chart: Option<Chart>,
-    /// The compatibility matrix: a release takes the newest version whose range holds its Kubernetes version.
+    /// The compatibility matrix. A release uses the newest version whose range contains its Kubernetes version.
     #[schemars(length(max = 500))]
     pub versions: Option<Vec<AddonVersion>>,
-    /// How it may be upgraded.
+    /// Limits for upgrades of the addon.
     pub upgrade: Option<AddonUpgrade>,
     /// The Helm release in the workload cluster.
     pub release: Option<HelmRelease>,
-    /// When it is installed; `default` where nothing is said.
+    /// When the addon is installed.
     #[schemars(extend("default" = "default"))]
     pub stage: Option<Stage>,
-    /// Addons that must be ready before.
+    /// Addons that must be ready before this one is installed.
     #[schemars(length(max = 200))]
     pub depends_on: Option<Vec<String>>,
-    /// Whether clusters have it unless they say otherwise; `true` where nothing is said.
+    /// Whether clusters have the addon by default.
     #[schemars(extend("default" = true))]
     pub enabled: Option<bool>,
-    /// Values from objects in the cluster's namespace: how credentials come in, by reference.
+    /// Helm values from Secrets and `ConfigMaps` in the cluster's namespace. Use this for credentials.
     #[schemars(length(max = 100))]
     pub values_from: Option<Vec<ValuesFrom>>,
 }
 
-/// Where a chart comes from.
+/// The location of a Helm chart.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Chart {
-    /// `https://…`, `oci://…`, or `http://…` inside a closed network.
+    /// The address of the repository: `https://…`, `oci://…`, or `http://…` within a closed network.
     #[schemars(regex(pattern = r"^(https?|oci)://[^/\s]\S*$"))]
     pub repository: String,
-    /// The chart's name in the repository.
+    /// The name of the chart in the repository.
     #[schemars(regex(pattern = "^[a-zA-Z0-9][-._/a-zA-Z0-9]*$"))]
     pub name: String,
 }
@@ -83,17 +83,17 @@ pub struct Chart {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct AddonVersion {
     /// The exact version of the chart or of the manifests, as published. If the tag of a chart in a registry starts with a
-    /// `v`, the version does, too.
+    /// `v`, so must this version.
     pub version: String,
-    /// The Kubernetes versions, such as `>=1.32 <1.37`.
+    /// The Kubernetes versions that it works with, such as `>=1.32 <1.37`.
     pub kubernetes: String,
 }
 
-/// How an addon may be upgraded.
+/// Limits for upgrades of an addon.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct AddonUpgrade {
-    /// How many minors at a time.
+    /// The greatest number of minor versions that one upgrade may span.
     #[schemars(range(min = 1, max = 1000))]
     pub max_minor_step: Option<i64>,
 }
@@ -102,9 +102,9 @@ pub struct AddonUpgrade {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct HelmRelease {
-    /// Its name; the addon's where nothing is said.
+    /// The name of the Helm release; by default, the name of the addon.
     pub name: Option<String>,
-    /// Its namespace there; `kube-system` where nothing is said.
+    /// The namespace of the Helm release in the workload cluster.
     #[schemars(extend("default" = "kube-system"))]
     pub namespace: Option<String>,
 }
@@ -113,29 +113,30 @@ pub struct HelmRelease {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Stage {
-    /// Needed before nodes are ready (network, cloud controller): installed at once, waiting for nothing.
+    /// Installed immediately, without waiting for anything. For addons that nodes need to become ready, such as the network
+    /// plugin and the cloud controller manager.
     Bootstrap,
-    /// Installed when the bootstrap addons are ready.
+    /// Installed after the bootstrap addons are ready.
     Default,
 }
 
-/// Values from a Secret or a `ConfigMap` in the cluster's namespace.
+/// Helm values from a Secret or `ConfigMap` in the cluster's namespace.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ValuesFrom {
-    /// The Secret; may hold an expression, such as `${{ cluster.name }}-cloud-config`.
+    /// The name of the Secret. It may contain an expression, such as `${{ cluster.name }}-cloud-config`.
     pub secret: Option<String>,
-    /// The `ConfigMap`; may hold an expression.
+    /// The name of the `ConfigMap`. It may contain an expression.
     pub config_map: Option<String>,
-    /// The key in it; `values.yaml` where nothing is said.
+    /// The key in the Secret or `ConfigMap`.
     #[schemars(length(max = 253), regex(pattern = r"^[-._a-zA-Z0-9]+$"))]
     #[schemars(extend("default" = "values.yaml"))]
     pub key: Option<String>,
-    /// Where the text goes, taken literally, as a path of values such as `cloudConfig.data`. Without it, the key holds
-    /// a whole document of values.
+    /// The path of the value to set, such as `cloudConfig.data`. The content of the key is used literally. Without a path,
+    /// the key must hold a whole values document.
     #[schemars(length(max = 250), regex(pattern = r"^([a-zA-Z0-9_\-.\\/]|\[[0-9]{1,5}\])+$"))]
     pub path: Option<String>,
-    /// Whether it may be missing.
+    /// Whether the object may be missing.
     #[schemars(extend("default" = false))]
     pub optional: Option<bool>,
 }

@@ -1,9 +1,9 @@
-//! What to do about a value that the schema of a kind refuses.
+//! Hints for values that the schema of a kind rejects.
 
 use super::words::closest;
 use crate::yaml::Node;
 
-/// What to do about a wrong value.
+/// The hint for a wrong value.
 pub(super) fn advice(node: &Node, written: &str, expected: &str, options: &[String]) -> String {
     if !options.is_empty() {
         let similar = closest(node.as_str().unwrap_or_default(), options.iter().map(String::as_str));
@@ -40,7 +40,7 @@ pub(super) fn advice(node: &Node, written: &str, expected: &str, options: &[Stri
     }
 }
 
-/// Some options, for people who choose one.
+/// Joins options with commas and "or".
 pub(super) fn either(options: &[String]) -> String {
     let quoted: Vec<_> = options.iter().map(|option| format!("`{option}`")).collect();
     match quoted.split_last() {

@@ -11,7 +11,7 @@ use super::{
     topology::{ControlPlane, NodePool},
 };
 
-/// What a person writes about one cluster.
+/// The definition of one cluster.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[schemars(extend("examples" = [{
@@ -32,24 +32,24 @@ pub struct ClusterDefinition {
     pub api_version: ApiVersion,
     /// `ClusterDefinition`.
     pub kind: ClusterDefinitionKind,
-    /// What it is called, and where it lives.
+    /// The name and namespace of the cluster, with labels and annotations.
     pub metadata: ClusterMetadata,
-    /// What it is; the folder defaults lie below it.
+    /// The settings of the cluster, merged over the defaults of its folders.
     pub spec: Option<ClusterSpec>,
 }
 
-/// The kind of a cluster's file.
+/// The kind of a cluster definition.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 pub enum ClusterDefinitionKind {
-    /// The only one.
+    /// The only value.
     ClusterDefinition,
 }
 
-/// What a cluster is called, and where it lives.
+/// The name and namespace of a cluster, with labels and annotations.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ClusterMetadata {
-    /// A DNS label. A changed name is another cluster.
+    /// The name of the cluster, a DNS label. Renaming a cluster deletes it and creates another one.
     pub name: String,
     /// The namespace in the management cluster.
     pub namespace: Option<String>,
@@ -61,7 +61,7 @@ pub struct ClusterMetadata {
     pub annotations: Option<Labels>,
 }
 
-/// What all clusters of a folder, and of the folders in it, share.
+/// Defaults for all clusters in a folder and its subfolders.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[schemars(extend("examples" = [{
@@ -77,18 +77,18 @@ pub struct ClusterDefaults {
     pub kind: ClusterDefaultsKind,
     /// Metadata of every cluster.
     pub metadata: Option<DefaultsMetadata>,
-    /// What every cluster is, unless a folder further in or the definition itself says otherwise.
+    /// The default settings. Subfolders and the cluster definitions can override them.
     pub spec: Option<ClusterSpec>,
 }
 
 /// The kind of `_defaults.yaml`.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 pub enum ClusterDefaultsKind {
-    /// The only one.
+    /// The only value.
     ClusterDefaults,
 }
 
-/// Metadata that clusters of a folder share.
+/// Metadata that the clusters of a folder share.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct DefaultsMetadata {
@@ -102,59 +102,60 @@ pub struct DefaultsMetadata {
     pub annotations: Option<Labels>,
 }
 
-/// What a cluster is. Maps of several layers merge, lists and single values replace, `null` removes.
+/// The settings of a cluster. When layers are merged, maps merge, lists and single values replace, and `null` removes a
+/// value.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ClusterSpec {
-    /// The management cluster that builds it. A changed one is a deletion and a creation.
+    /// The management cluster that creates the cluster. Changing it deletes the cluster and creates another one.
     pub management_cluster: Option<String>,
-    /// The release that it is made from: a name such as `openstack-scs-1-35-v7`, or `head` for the stack as it stands
-    /// in this repository (development only).
+    /// The release that the cluster uses: a name such as `openstack-scs-1-35-v7`, or `head` for the current state of the
+    /// stack in this repository (for development only).
     pub release: Option<String>,
-    /// With `release: head`: the stack, as `<provider>/<stack>`.
+    /// The stack, as `<provider>/<stack>`. Only with `release: head`.
     pub stack: Option<String>,
-    /// With `release: head`: the Kubernetes minor, such as "1.35".
+    /// The Kubernetes minor version, such as "1.35". Only with `release: head`.
     pub kubernetes: Option<String>,
     /// The control plane.
     pub control_plane: Option<ControlPlane>,
-    /// The groups of workers.
+    /// The groups of worker nodes.
     #[schemars(length(max = 2000))]
     pub node_pools: Option<Vec<NodePool>>,
-    /// The cluster's own networks.
+    /// The networks inside the cluster.
     pub network: Option<Network>,
-    /// Values of the class' variables.
+    /// Values of the class's variables.
     #[schemars(extend("maxProperties" = 1000))]
     pub variables: Option<AnyMap>,
-    /// What is different about the stack's addons.
+    /// Changes to the stack's addons, by addon name.
     #[schemars(extend("maxProperties" = 200))]
     pub addons: Option<BTreeMap<String, Option<AddonChoice>>>,
-    /// What installs the addons, instead of what the management cluster says.
+    /// The tool that installs addons; overrides the setting of the management cluster.
     #[schemars(schema_with = "addon_delivery", example = "helm-chart-proxy")]
     #[serde(default)]
     pub addon_delivery: Option<String>,
-    /// Who the cluster belongs to: a team or a person, or several, by the names that they have where changes are reviewed.
-    /// Reports of changes are grouped by it; nothing is generated from it.
+    /// The owner of the cluster: one or more teams or people, named as in the system where changes are reviewed. Reports
+    /// group changes by owner. It doesn't affect the generated tree.
     #[schemars(schema_with = "one_or_many", example = "@example/team-a")]
     #[serde(default)]
     pub owner: Option<Anything>,
-    /// Conditions that must hold for the Cluster to be Available.
+    /// Conditions that must be met for the Cluster to be Available.
     #[schemars(length(max = 32))]
     pub availability_gates: Option<Vec<super::topology::Gate>>,
-    /// Pause Cluster API for this cluster; the reason, for those who find it so.
+    /// Pauses Cluster API for this cluster. The value is the reason, for people who read the definition.
     #[schemars(example = "storage is being moved until Friday")]
     pub suspend: Option<String>,
-    /// How far `stackloom upgrade` without a target takes the cluster.
+    /// Which newer releases `stackloom upgrade` proposes if no target is given.
     pub upgrades: Option<Upgrades>,
-    /// How the cluster leaves; in its own definition only.
+    /// The removal of the cluster. Allowed in a cluster definition only, not in folder defaults.
     pub removal: Option<Removal>,
-    /// False alarms to allow: values in this file or its `.d` folder that only look like secrets, and kinds in the `.d`
-    /// folder, each with a reason.
+    /// Findings to allow, each with a reason: values in this file or its `.d` folder that only look like secrets, and kinds
+    /// of objects in the `.d` folder.
     pub allow: Option<Vec<SecretAllowance>>,
-    /// Risks of a change that are accepted, each with a reason. `diff` and `check --against` let them pass. Nothing is generated
-    /// from it.
+    /// Accepted risks of changes, each with a reason. `diff` and `check --against` don't fail because of them. They don't
+    /// affect the generated tree.
     #[schemars(length(max = 100))]
     pub accept: Option<Vec<Acceptance>>,
-    /// Anything else that a Cluster's `spec` can say, merged over what the program makes.
+    /// Other fields of the Cluster's `spec`, merged over the generated ones.
     pub raw: Option<AnyMap>,
 }
 
@@ -162,18 +163,18 @@ pub struct ClusterSpec {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct SecretAllowance {
-    /// The name of the finding, as the message shows it.
+    /// The name of the finding, as shown in the message.
     pub rule: String,
     /// The file in the `.d` folder, relative to the definition's folder, such as `prod-1.d/demo.env`. Without it, the entry
     /// applies to the definition itself.
     #[serde(rename = "in")]
     pub file: Option<String>,
-    /// Why this is allowed.
+    /// Why the finding is allowed.
     #[schemars(length(min = 1))]
     pub reason: String,
 }
 
-/// One risk that is accepted. Any other change is another id, and is not accepted.
+/// One accepted risk. It applies to exactly one change; any other change has another ID.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[schemars(extend("examples" = [{
@@ -182,51 +183,51 @@ pub struct SecretAllowance {
     "change": "0123456789abcdef",
 }]))]
 pub struct Acceptance {
-    /// The class of the risk, as `stackloom diff` names it.
+    /// The class of the risk, as shown by `stackloom diff`.
     pub risk: AcceptedRisk,
-    /// Why it is accepted. Reports show it.
+    /// Why the risk is accepted. Reports show the reason.
     #[schemars(length(min = 1))]
     pub reason: String,
-    /// The id of the change, as `stackloom diff --format json` prints it.
+    /// The ID of the change, as printed by `stackloom diff --format json`.
     #[schemars(regex(pattern = "^[0-9a-f]{16}$"))]
     pub change: String,
 }
 
-/// A class of risks.
+/// The class of a risk.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AcceptedRisk {
-    /// Something refuses it, or it gets stuck half-way.
+    /// The change is rejected, or gets stuck halfway.
     Refused,
-    /// Something is deleted, or nothing manages it any more.
+    /// Something is deleted, or is no longer managed.
     Deletes,
-    /// Nobody can know what happens.
+    /// The effect can't be predicted.
     Unknown,
-    /// Machines of a control plane are replaced.
+    /// Control plane machines are replaced.
     ControlPlane,
     /// Machines of a pool are replaced.
     Pools,
-    /// A control plane or a pool gets fewer machines, and the others stay.
+    /// A control plane or node pool gets fewer machines; the other machines stay.
     ScaleDown,
     /// Workloads of addons may restart.
     Restarts,
-    /// Something changes without replacing a machine.
+    /// Something changes, but no machines are replaced.
     InPlace,
-    /// Labels and annotations.
+    /// Only labels and annotations change.
     Metadata,
 }
 
-/// The cluster's own networks.
+/// The networks inside a cluster.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Network {
-    /// CIDR blocks of pods.
+    /// CIDR blocks for pods.
     #[schemars(length(max = 100))]
     pub pods: Option<Vec<String>>,
-    /// CIDR blocks of services.
+    /// CIDR blocks for services.
     #[schemars(length(max = 100))]
     pub services: Option<Vec<String>>,
-    /// The domain of services, such as `cluster.local`.
+    /// The DNS domain of services, such as `cluster.local`.
     pub service_domain: Option<String>,
     /// The port of the API server.
     #[schemars(schema_with = "port")]
@@ -234,18 +235,18 @@ pub struct Network {
     pub api_server_port: Option<Count>,
 }
 
-/// How far a cluster follows newer releases.
+/// Which newer releases a cluster follows.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Upgrades {
-    /// Which releases `stackloom upgrade` proposes without a target.
+    /// Which newer releases `stackloom upgrade` proposes if no target is given.
     #[schemars(extend("default" = "patch"))]
     pub policy: Option<UpgradePolicy>,
-    /// Propose nothing for now.
+    /// Stops proposals of upgrades for now.
     pub hold: Option<Hold>,
 }
 
-/// Which releases a cluster follows.
+/// Which newer releases a cluster follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum UpgradePolicy {
@@ -253,41 +254,42 @@ pub enum UpgradePolicy {
     Patch,
     /// Newer Kubernetes minors, too, one at a time.
     Minor,
-    /// None: only those that someone asks for.
+    /// None; only upgrades that someone requests.
     None,
 }
 
-/// A cluster that stays where it is.
+/// A hold on the upgrades of a cluster.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Hold {
-    /// Why, for those who find it so.
+    /// The reason, for people who read the definition.
     #[schemars(length(min = 1, max = 512), example = "the team tests its operators with 1.36 first")]
     pub reason: String,
-    /// The first day on which it no longer holds, as YYYY-MM-DD; without it, someone has to take the hold out.
+    /// The first day on which the hold no longer applies, as YYYY-MM-DD. Without it, the hold applies until it is removed.
     #[schemars(example = "2027-01-11")]
     pub until: Option<String>,
 }
 
-/// What is different about an addon of this cluster.
+/// Changes to an addon of this cluster.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct AddonChoice {
-    /// Whether the cluster has it.
+    /// Whether the cluster has the addon.
     pub enabled: Option<bool>,
-    /// Another version of the release's matrix.
+    /// A version that replaces the release's. It must be in the release's matrix, unless `unlisted` is set.
     pub version: Option<String>,
-    /// A version that the cluster keeps until an upgrade is done: `stackloom upgrade next` sets it and removes it. `version`
-    /// overrides it, and stays when an upgrade is done.
+    /// A temporary version that the cluster keeps during an upgrade. `stackloom upgrade next` sets and removes it. If
+    /// `version` is set, it takes precedence, and stays after the upgrade.
     #[schemars(example = "1.18.9")]
     pub interim_version: Option<String>,
-    /// Why a version outside the matrix is taken all the same.
+    /// The reason for using a version that isn't in the matrix.
     #[schemars(example = "1.18.8 leaks memory; 1.18.9 is being tested")]
     pub unlisted: Option<String>,
-    /// Another release of the same stack and minor that the addon is taken from.
+    /// Another release of the same stack and minor that supplies the addon.
     pub release: Option<String>,
-    /// How it leaves, when it is turned off: for addons that nodes need, whose removal git alone does not do.
+    /// The removal of the addon after it is turned off. Needed for addons that nodes depend on, because a change in git
+    /// alone doesn't remove them.
     pub removal: Option<Removal>,
-    /// Helm values, merged over the release's. `null` is kept: it removes a default of the chart.
+    /// Helm values merged over those of the release. `null` is kept, because it removes a default of the chart.
     pub values: Option<AnyMap>,
 }

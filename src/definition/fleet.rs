@@ -10,7 +10,7 @@ use super::{
     requirements::FeatureGates,
 };
 
-/// What holds for a whole repository: which engine reads it, from where, and for which management clusters.
+/// The settings of a whole repository: the engine that applies it, its source, and the management clusters.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[schemars(extend("examples" = [{
@@ -30,45 +30,44 @@ pub struct Fleet {
     pub api_version: ApiVersion,
     /// `Fleet`.
     pub kind: FleetKind,
-    /// What the fleet is called.
+    /// The name of the fleet.
     pub metadata: Named,
-    /// What it is.
+    /// The settings of the fleet.
     pub spec: FleetSpec,
 }
 
 /// The kind of `stackloom.yaml`.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 pub enum FleetKind {
-    /// The only one.
+    /// The only value.
     Fleet,
 }
 
-/// What a fleet is.
+/// The settings of a fleet.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct FleetSpec {
-    /// The versions of the program that may generate this repository, such as `>=0.1, <0.2`, so that laptops and CI do
-    /// not write different trees.
+    /// The versions of stackloom that may generate this repository, such as `>=0.1, <0.2`. This prevents laptops and CI from
+    /// generating different trees.
     pub stackloom: Option<String>,
-    /// What reconciles the tree, unless a management cluster says otherwise.
+    /// The default engine of management clusters, which reconciles the tree.
     pub engine: Option<Engine>,
-    /// What installs addons into workload clusters, unless a management cluster or a cluster says otherwise; by itself, what goes
-    /// with the engine.
+    /// The default tool for installing addons into workload clusters. Management clusters and clusters can override it. The
+    /// default depends on the engine.
     #[schemars(schema_with = "addon_delivery")]
     #[serde(default)]
     pub addon_delivery: Option<String>,
-    /// Where the engine reads this repository from, unless a management cluster says otherwise.
+    /// The default source from which the engine of a management cluster reads this repository.
     pub source: Option<SourceRef>,
-    /// The minor of Cluster API, such as "1.14", unless a management cluster says otherwise. It decides which fields
-    /// exist.
+    /// The default minor version of Cluster API, such as "1.14". It determines which fields are available.
     #[schemars(extend("default" = "1.14"))]
     pub cluster_api: Option<String>,
     /// Releases that other repositories publish.
     pub releases: Option<Releases>,
-    /// Where `stackloom upgrade next --pr` opens pull requests. Needed if the host of the git remote is not github.com, gitlab.com
-    /// or codeberg.org.
+    /// The forge where `stackloom upgrade next --pr` opens pull requests. Required unless the host of the git remote is
+    /// github.com, gitlab.com or codeberg.org.
     pub forge: Option<Forge>,
-    /// Which versions work together, where the fleet knows better than the data that is built in.
+    /// Versions that work together, where the built-in data is wrong or incomplete.
     #[schemars(length(max = 200))]
     pub compatibility: Option<Vec<Assumption>>,
     /// The management clusters; at least one.
@@ -76,17 +75,17 @@ pub struct FleetSpec {
     pub management_clusters: Vec<ManagementCluster>,
 }
 
-/// Which Kubernetes versions some versions of a component work with. It takes the place of what is built in for them.
+/// The Kubernetes versions that some versions of a component work with. This overrides the built-in data for these versions.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Assumption {
     /// The component, such as `cilium` or `cluster-api`.
     pub component: String,
-    /// Its versions, as a range: `1.18.x`. For an addon, those of its chart.
+    /// The versions of the component, as a range such as `1.18.x`. For an addon, the versions of its chart.
     pub versions: String,
-    /// The Kubernetes versions, as a range: `>=1.30 <1.36`.
+    /// The Kubernetes versions, as a range such as `>=1.30 <1.36`.
     pub kubernetes: String,
-    /// Why this is known.
+    /// The reason or source of this information.
     pub reason: String,
 }
 
@@ -94,56 +93,56 @@ pub struct Assumption {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Releases {
-    /// Where `stackloom releases --check` looks for newer ones. Nothing is taken by itself.
+    /// Where `stackloom releases --check` looks for newer releases. Nothing is pulled automatically.
     #[schemars(length(max = 100))]
     pub sources: Option<Vec<ReleaseSource>>,
 }
 
-/// Where releases are published.
+/// A place where releases are published.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ReleaseSource {
-    /// `oci://<registry>/<path>`, or `git+https://<repository>`; git also by ssh and file.
+    /// The address: `oci://<registry>/<path>`, or `git+https://<repository>`. For git, ssh and file addresses also work.
     pub url: String,
-    /// The public key that artifacts of a registry must be signed with, as a path from the root of the fleet; `cosign`
-    /// verifies it when a release is pulled.
+    /// The public key that must have signed the artifacts of a registry, as a path relative to the root of the fleet.
+    /// `cosign` verifies the signature when a release is pulled.
     #[schemars(length(min = 1, max = 512))]
     pub key: Option<String>,
-    /// Whether a signature must be in cosign's transparency log; it must where nothing is said. `false` is for closed
-    /// networks, whose signatures are in none: then the key alone counts.
+    /// Whether signatures must be recorded in cosign's transparency log, which is the default. Use `false` in closed
+    /// networks without such a log; then only the key is verified.
     pub transparency_log: Option<bool>,
-    /// The stacks of interest, as `<provider>/<stack>`; all where nothing is said.
+    /// The stacks to follow, as `<provider>/<stack>`; by default, all stacks.
     #[schemars(length(min = 1))]
     pub stacks: Option<Vec<String>>,
 }
 
-/// Where pull requests are made.
+/// The forge where pull requests are opened.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Forge {
-    /// What runs there.
+    /// The software of the forge.
     pub kind: ForgeKind,
-    /// The address of its start page; that of the git remote's host if not set.
+    /// The address of its start page; by default, that of the git remote's host.
     #[schemars(length(min = 1, max = 512), example = "https://git.example.org")]
     pub url: Option<String>,
-    /// The repository there; the path of the git remote if not set.
+    /// The path of the repository there; by default, the path of the git remote.
     #[schemars(length(min = 3, max = 512), example = "platform/fleet")]
     pub project: Option<String>,
 }
 
-/// What serves pull requests.
+/// The software of a forge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ForgeKind {
     /// github.com, or GitHub Enterprise Server.
     GitHub,
-    /// gitlab.com, or a GitLab of one's own.
+    /// gitlab.com, or a self-managed GitLab.
     GitLab,
     /// Forgejo, such as codeberg.org, or Gitea.
     Forgejo,
 }
 
-/// What reconciles the tree.
+/// The engine that reconciles the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Engine {
@@ -153,22 +152,23 @@ pub enum Engine {
     ArgoCd,
 }
 
-/// Where the engine reads this repository from: a `url` with one of `branch` and `tag`, or a `ref` to an object that exists.
+/// Where the engine reads this repository from: either `url` with an optional `branch` or `tag`, or `ref` for an existing
+/// source object.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct SourceRef {
-    /// The address of the git repository, as the engine reaches it.
+    /// The address of the git repository, as reachable by the engine.
     pub url: Option<String>,
-    /// The branch to follow; `main` where neither branch nor tag is given.
+    /// The branch to follow; `main` if neither branch nor tag is given.
     pub branch: Option<String>,
     /// The tag to follow.
     pub tag: Option<String>,
     /// The Secret with the credentials of a private repository, in the engine's namespace.
     pub secret: Option<String>,
-    /// A source object that exists in the management cluster already.
+    /// A source object that already exists in the management cluster.
     #[serde(rename = "ref")]
     pub reference: Option<SourceObject>,
-    /// The folder of the fleet inside the repository, when it is not the root.
+    /// The folder of the fleet within the repository.
     #[schemars(extend("default" = "."))]
     pub path: Option<String>,
 }
@@ -177,15 +177,15 @@ pub struct SourceRef {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct SourceObject {
-    /// Its kind.
+    /// The kind of the object.
     pub kind: SourceObjectKind,
-    /// Its name.
+    /// The name of the object.
     pub name: String,
-    /// Its namespace, when it is not the engine's.
+    /// The namespace of the object, if it differs from the engine's.
     pub namespace: Option<String>,
 }
 
-/// Kinds of Flux sources that a Kustomization reads.
+/// The kinds of Flux sources that a Kustomization can read.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 pub enum SourceObjectKind {
     /// A git repository.
@@ -193,9 +193,9 @@ pub enum SourceObjectKind {
     /// An OCI artifact.
     #[serde(rename = "OCIRepository")]
     OciRepository,
-    /// A bucket.
+    /// A storage bucket.
     Bucket,
-    /// An artifact that another controller makes.
+    /// An artifact that another controller provides.
     ExternalArtifact,
 }
 
@@ -203,83 +203,84 @@ pub enum SourceObjectKind {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ManagementCluster {
-    /// A DNS label; it names the folder below `generated/management/`.
+    /// The name of the management cluster, a DNS label. It is also the name of its folder below `generated/management/`.
     pub name: String,
-    /// The namespace of all cluster classes; `cluster-classes` where nothing is said.
+    /// The namespace of all cluster classes.
     #[schemars(extend("default" = "cluster-classes"))]
     pub class_namespace: Option<String>,
-    /// How the engine decrypts the objects in `<cluster>.d/` folders. The program never sees a secret.
+    /// How the engine decrypts the objects in `<cluster>.d/` folders. Stackloom itself never decrypts them.
     pub decryption: Option<Decryption>,
-    /// Chart repositories that this management cluster takes from elsewhere: what an address begins with, and what
-    /// stands there instead.
+    /// Mirrors of chart repositories for this management cluster. Each entry maps the beginning of an address to its
+    /// replacement.
     #[schemars(extend("maxProperties" = 200))]
     pub mirrors: Option<BTreeMap<String, String>>,
-    /// Emit everything suspended: a second management cluster that waits.
+    /// Whether all objects are suspended, for a second management cluster on standby.
     #[schemars(extend("default" = false))]
     pub standby: Option<bool>,
-    /// Instead of the fleet's engine.
+    /// The engine; overrides that of the fleet.
     pub engine: Option<Engine>,
-    /// Instead of the fleet's delivery of addons.
+    /// The tool that installs addons; overrides that of the fleet.
     #[schemars(schema_with = "addon_delivery")]
     #[serde(default)]
     pub addon_delivery: Option<String>,
-    /// Instead of the fleet's source.
+    /// The source; overrides that of the fleet.
     pub source: Option<SourceRef>,
-    /// Instead of the fleet's Cluster API.
+    /// The minor version of Cluster API; overrides that of the fleet.
     pub cluster_api: Option<String>,
     /// How Argo CD applies the tree of this management cluster, if it is the engine.
     pub argocd: Option<ArgoCd>,
-    /// The exact versions of the providers that run there, by names of your own, and of Cluster API itself as `cluster-api`:
-    /// `{ cluster-api: '1.14.2', openstack: '0.14.7' }`. Releases say which they need.
+    /// The exact versions of the installed providers, by names of your choice, and of Cluster API itself as `cluster-api`:
+    /// `{ cluster-api: '1.14.2', openstack: '0.14.7' }`. They are compared with the requirements of releases.
     #[schemars(extend("maxProperties" = 50))]
     pub providers: Option<BTreeMap<String, String>>,
-    /// The feature gates with which Cluster API was started. Without this, it is not known which are on.
+    /// The feature gates that Cluster API was started with. If this is missing, stackloom doesn't know which gates are on.
     pub feature_gates: Option<FeatureGates>,
-    /// The versions of APIs that it serves, by group: `{ infrastructure.cluster.x-k8s.io: [v1beta1] }`. Groups that are not
-    /// named are not looked at.
+    /// The API versions that the cluster serves, by group: `{ infrastructure.cluster.x-k8s.io: [v1beta1] }`. Groups that are
+    /// not listed are not checked.
     #[schemars(extend("maxProperties" = 50))]
     pub api_versions: Option<BTreeMap<String, Vec<String>>>,
 }
 
-/// How an Argo CD applies the tree of a management cluster. Without it, it runs in the management cluster, in the namespace `argocd`.
+/// How Argo CD applies the tree of a management cluster. By default, Argo CD runs in the management cluster, in the
+/// namespace `argocd`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ArgoCd {
     /// The namespace of Argo CD.
     #[schemars(extend("default" = "argocd"))]
     pub namespace: Option<String>,
-    /// The management cluster as it is registered in Argo CD: a name, or an address that begins with `https://`. Without it, Argo
-    /// CD runs in the management cluster.
+    /// The management cluster as registered in Argo CD: a name, or an address that begins with `https://`. By default, it is
+    /// the cluster that Argo CD runs in.
     #[schemars(length(min = 1, max = 253))]
     pub destination: Option<String>,
-    /// The project of the Applications that belong to no tenant. It must allow Applications and projects in Argo CD's namespace,
-    /// and namespaces and cluster classes in the management cluster.
+    /// The Argo CD project of the Applications that belong to no tenant. It must allow Applications and projects in Argo
+    /// CD's namespace, and namespaces and cluster classes in the management cluster.
     #[schemars(extend("default" = "default"))]
     pub project: Option<String>,
-    /// Whether Argo CD syncs a new commit on its own. Without, its Applications follow git, and a person starts each sync of what they
-    /// apply, and of what would go.
+    /// Whether Argo CD syncs new commits automatically. Otherwise, its Applications still follow git, but a person must
+    /// start each sync, including deletions.
     #[schemars(extend("default" = true))]
     pub automated: Option<bool>,
-    /// The name under which a workload cluster is registered in Argo CD. It may hold `{managementCluster}`, `{namespace}` and
-    /// `{cluster}`, and must hold the last.
+    /// The name under which a workload cluster is registered in Argo CD. It may contain `{managementCluster}` and
+    /// `{namespace}`, and must contain `{cluster}`.
     #[schemars(length(min = 1, max = 253), extend("default" = "{namespace}-{cluster}"))]
     pub cluster_names: Option<String>,
 }
 
-/// Passed on to the engine.
+/// The decryption settings of the engine.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Decryption {
-    /// What encrypted the objects.
+    /// The tool that encrypted the objects.
     pub provider: DecryptionProvider,
-    /// For Flux: the Secret with the keys, in the engine's namespace. Without one, the controller's own identity is used.
+    /// For Flux: the Secret with the keys, in the engine's namespace. Without it, the controller uses its own identity.
     pub secret: Option<String>,
-    /// For Argo CD, which decrypts nothing itself: the config management plugin that does.
+    /// For Argo CD: the config management plugin that decrypts the objects, because Argo CD itself doesn't.
     #[schemars(length(min = 1, max = 253))]
     pub plugin: Option<String>,
 }
 
-/// What encrypted the objects.
+/// The tool that encrypted the objects.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DecryptionProvider {

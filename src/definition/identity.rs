@@ -1,4 +1,4 @@
-//! What a cluster is called and made from, before anything is judged: for runs that make some clusters only.
+//! The name, stack and releases of a cluster, read before any validation; for runs that generate only some clusters.
 
 use super::{
     layers::merged,
@@ -9,23 +9,23 @@ use crate::{
     yaml::{Mapping, Node},
 };
 
-/// A cluster as its definition and its folders' defaults name it.
+/// The identity of a cluster according to its definition and folder defaults.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// The file of its definition.
+    /// The path of the definition.
     pub file: String,
-    /// Management cluster, namespace and name, joined by `/`; empty where nothing is said.
+    /// Management cluster, namespace and name, joined by `/`. Unspecified parts are empty.
     pub name: String,
-    /// The stack that it takes the head release of.
+    /// The stack, if the cluster uses its head release.
     pub stack: Option<String>,
-    /// The numbered release that it takes.
+    /// The numbered release that the cluster uses.
     pub release: Option<String>,
-    /// The numbered releases that it takes single addons from.
+    /// The numbered releases that supply single addons.
     pub borrowed: Vec<String>,
 }
 
 impl Identity {
-    /// What a definition says of itself.
+    /// Reads the identity of the cluster that a layer defines.
     pub fn new(definitions: &Definitions, layer: &Layer) -> Self {
         let node = merged(definitions, layer);
         let text = |path: &[&str]| node.at(path).and_then(Node::as_str).map(str::to_owned);
@@ -53,7 +53,7 @@ impl Identity {
 }
 
 impl Identity {
-    /// What tells the cluster from all others; none where its definition does not say.
+    /// The ID of the cluster; none if the definition is incomplete.
     pub fn id(&self) -> Option<ClusterId> {
         let mut parts = self.name.split('/').map(|part| Label::new(part).ok());
         let (management, namespace, name) = (parts.next()??, parts.next()??, parts.next()??);
@@ -61,14 +61,14 @@ impl Identity {
     }
 }
 
-/// Who a cluster belongs to, by its definition with the defaults of its folders.
+/// The owners of a cluster, according to its definition merged with folder defaults.
 pub fn owners(merged: &Node) -> Vec<String> {
     let Some(owner) = merged.at(&["spec", "owner"]) else { return Vec::new() };
     let names = owner.as_sequence().unwrap_or(std::slice::from_ref(owner)).iter();
     names.filter_map(|name| name.as_str().map(str::to_owned)).collect()
 }
 
-/// The fleet's management cluster, where it has one only: clusters need not name it.
+/// The only management cluster of the fleet, if there is just one. Clusters need not name it.
 fn only_management_cluster(definitions: &Definitions) -> Option<String> {
     match definitions.fleet.as_ref()?.value.spec.management_clusters.as_slice() {
         [only] => Some(only.name.clone()),

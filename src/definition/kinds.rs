@@ -1,4 +1,4 @@
-//! What all kinds share: the envelope, names, and the small types that stand in several of them.
+//! Types that several kinds share: the envelope, names, and small values.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub enum ApiVersion {
     V1Alpha1,
 }
 
-/// What a definition is called.
+/// The name of a definition.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Named {
@@ -23,16 +23,16 @@ pub struct Named {
     pub name: String,
 }
 
-/// Labels or annotations: text to text.
+/// Labels or annotations.
 pub type Labels = BTreeMap<String, Option<String>>;
 
 /// Any value.
 pub(super) type Anything = serde_json::Value;
 
-/// A map whose values may be anything.
+/// A map with arbitrary values.
 pub(super) type AnyMap = BTreeMap<String, Anything>;
 
-/// A whole number of seconds, or of anything else that is not negative.
+/// A whole number that is not negative, such as a number of seconds.
 pub(super) type Count = i64;
 
 /// The schema of a whole number that fits the API's int32.
@@ -56,7 +56,7 @@ pub(super) fn count_or_percent(_: &mut schemars::SchemaGenerator) -> schemars::S
     })
 }
 
-/// The schema of what installs addons.
+/// The schema of an addon delivery.
 pub(super) fn addon_delivery(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     let one = |(word, about)| serde_json::json!({ "type": "string", "const": word, "description": about });
     let null = std::iter::once(serde_json::json!({ "type": "null" }));

@@ -1,4 +1,4 @@
-//! Folder defaults and definitions, merged: maps merge, lists and single values replace.
+//! Merges definitions with folder defaults: maps merge, lists and single values replace.
 
 use std::collections::BTreeSet;
 
@@ -10,21 +10,21 @@ use super::{
 };
 use crate::yaml::{Key, Mapping, Node, Value, to_json};
 
-/// What a definition says with the defaults of its folders: as values, and as the tree that knows where each is written.
+/// A definition merged with the defaults of its folders, both as typed values and as the tree with the origins.
 #[derive(Clone, Debug)]
 pub struct Merged {
     /// The namespace.
     pub namespace: Option<String>,
-    /// The rest.
+    /// The other fields, typed.
     pub spec: ClusterSpec,
-    /// The tree.
+    /// The tree with the origins.
     pub node: Node,
 }
 
 impl Merged {
     /// Decodes a merged tree. Its layers were validated, and merging adds nothing, so a failure is a bug.
     pub fn decode(node: Node) -> Result<Self, serde_json::Error> {
-        /// What definitions and defaults have in common.
+        /// The fields that definitions and defaults have in common.
         #[derive(Deserialize)]
         struct Common {
             metadata: Option<Metadata>,
@@ -39,22 +39,22 @@ impl Merged {
         Ok(Self { namespace, spec: spec.unwrap_or_default(), node })
     }
 
-    /// The tree of an entry of `spec`.
+    /// The node of an entry of `spec`.
     pub fn at(&self, key: &str) -> Option<&Node> {
         self.node.at(&["spec", key])
     }
 }
 
-/// What `null` does in a part of a document.
+/// The meaning of `null` in a part of a document.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Nulls {
-    /// It removes what a layer below said.
+    /// It removes the value of a lower layer.
     Remove,
-    /// It stays: a value of its own.
+    /// It is kept as a value.
     Keep,
 }
 
-/// A cluster's definition over its folders' defaults, the outermost first.
+/// Merges a cluster's definition over its folders' defaults, outermost folder first.
 pub fn merged(definitions: &Definitions, definition: &Layer) -> Node {
     let empty = Node::from(Mapping::new()).with_origin(definition.node.origin);
     let layers = layers(definitions, definition).into_iter();
@@ -64,7 +64,7 @@ pub fn merged(definitions: &Definitions, definition: &Layer) -> Node {
     })
 }
 
-/// The defaults of a folder, merged with those of its parent folders.
+/// Merges the defaults of a folder with those of its parent folders.
 pub fn inherited(definitions: &Definitions, folder: &str) -> Node {
     let inside = format!("{folder}/");
     let layers = folders(&inside).into_iter().filter_map(|folder| definitions.defaults.get(folder));
@@ -74,10 +74,10 @@ pub fn inherited(definitions: &Definitions, folder: &str) -> Node {
     })
 }
 
-/// What goes with `release: head`.
+/// The keys that only go with `release: head`.
 pub const OF_HEAD: [&str; 2] = ["stack", "kubernetes"];
 
-/// Whether a layer names a numbered release: the head that layers below it name gives way to that.
+/// Reports whether a layer names a numbered release, which replaces the head release that lower layers name.
 pub fn names_release(layer: &Node) -> bool {
     layer.at(&["spec", "release"]).and_then(Node::as_str).is_some_and(|name| name != "head")
 }
@@ -92,13 +92,13 @@ fn without_head(mut low: Node) -> Node {
     low
 }
 
-/// The layers of a cluster: its folders' defaults, the outermost first, and its own file.
+/// The layers of a cluster: its folders' defaults, outermost folder first, and its own definition.
 pub fn layers<'a>(definitions: &'a Definitions, definition: &'a Layer) -> Vec<&'a Layer> {
     let folders = folders(&definition.source.path).into_iter();
     folders.filter_map(|folder| definitions.defaults.get(folder)).chain([definition]).collect()
 }
 
-/// The folders that a file lies in, the outermost first.
+/// The folders that contain a file, outermost first.
 fn folders(path: &str) -> Vec<&str> {
     path.match_indices('/').map(|(at, _)| &path[..at]).collect()
 }
@@ -111,7 +111,7 @@ fn nulls_at(path: &[String]) -> Nulls {
 
 fn merge(low: &Node, high: &Node, path: &mut Vec<String>) -> Node {
     if let (Value::Sequence(items), Nulls::Remove) = (&high.value, nulls_at(path)) {
-        // An entry of a list lies over nothing: its nulls say that something is not set.
+        // An item of a list is merged over nothing, so its nulls mean that a field is not set.
         let nothing = Node::from(Mapping::new());
         let items: Vec<_> = items.iter().map(|item| merge(&nothing, item, path)).collect();
         return Node::from(items).with_origin(high.origin);
@@ -136,14 +136,14 @@ fn merge(low: &Node, high: &Node, path: &mut Vec<String>) -> Node {
     Node::from(result).with_origin(high.origin)
 }
 
-/// Whether nulls took everything out of a map: then it goes, too. One that was written empty stays, and so does an addon,
-/// whose name alone is looked at.
+/// Reports whether nulls removed all entries of a map, which is then removed, too. Maps that were written as empty stay, and
+/// so do addons, because their name alone matters.
 fn is_emptied(written: &Node, merged: &Node, path: &[String]) -> bool {
     let addon = path.len() == 3 && path[1] == "addons";
     merged.as_mapping().is_some_and(Mapping::is_empty) && !written.is_empty_collection() && !addon
 }
 
-/// Merges Helm values: maps merge, everything else replaces, `null` stays (it removes a default of the chart).
+/// Merges Helm values: maps merge, and everything else replaces. `null` is kept, because it removes a default of the chart.
 pub fn merge_values(low: &Node, high: &Node) -> Node {
     let (Value::Mapping(under), Value::Mapping(over)) = (&low.value, &high.value) else {
         return high.clone();
@@ -159,7 +159,7 @@ pub fn merge_values(low: &Node, high: &Node) -> Node {
     Node::from(result).with_origin(high.origin)
 }
 
-/// Merges a raw patch: as [`merge_values`], but `null` takes the key out of the result.
+/// Merges a raw patch like [`merge_values`], but `null` removes the key from the result.
 pub fn merge_raw(low: &Node, high: &Node) -> Node {
     let Value::Mapping(over) = &high.value else { return high.clone() };
     let mut result = low.as_mapping().cloned().unwrap_or_default();

@@ -1,12 +1,12 @@
-//! `stackloom.lock`, kind `Lock`: what was found where charts, images and releases come from. The program writes it;
-//! people review it.
+//! `stackloom.lock`, kind `Lock`: the results of looking up charts, images and releases. The program writes it, and people
+//! review it.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::kinds::ApiVersion;
 
-/// The digests of everything that comes from elsewhere.
+/// The digests of everything that comes from outside the repository.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[schemars(extend("examples" = [{
@@ -35,26 +35,26 @@ pub struct Lock {
     pub api_version: ApiVersion,
     /// `Lock`.
     pub kind: LockKind,
-    /// What was found.
+    /// The locked entries.
     pub spec: LockSpec,
 }
 
 /// The kind of `stackloom.lock`.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 pub enum LockKind {
-    /// The only one.
+    /// The only value.
     Lock,
 }
 
-/// What was found.
+/// The locked entries.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct LockSpec {
-    /// Every version of every chart that a stack's addons list.
+    /// The charts of all addons in all versions that stacks list.
     pub charts: Option<Vec<LockedChart>>,
-    /// Images that a stack's own manifests and class objects name.
+    /// The images that stacks name directly in their manifests and class objects.
     pub images: Option<Vec<LockedImage>>,
-    /// Releases that were taken from elsewhere.
+    /// Releases that were pulled from other repositories.
     pub releases: Option<Vec<LockedRelease>>,
 }
 
@@ -62,23 +62,23 @@ pub struct LockSpec {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct LockedChart {
-    /// The repository, as `addon.yaml` has it.
+    /// The address of the repository, as in `addon.yaml`.
     #[schemars(regex(pattern = r"^(https?|oci)://[^/\s]\S*$"))]
     pub repository: String,
-    /// The chart's name in it.
+    /// The name of the chart in the repository.
     #[schemars(regex(pattern = "^[a-zA-Z0-9][-._/a-zA-Z0-9]*$"))]
     pub name: String,
     /// The exact version.
     pub version: String,
-    /// Of its archive, or of its manifest in a registry.
+    /// The digest of its archive, or of its manifest in a registry.
     #[schemars(regex(pattern = "^sha256:[0-9a-f]{64}$"))]
     pub digest: String,
-    /// Digests that this version had before; releases that were cut with one of them may stay in use.
+    /// Earlier digests of this version. Releases that were cut with one of them may stay in use.
     #[schemars(inner(regex(pattern = "^sha256:[0-9a-f]{64}$")))]
     pub replaces: Option<Vec<String>>,
-    /// The images that the chart says it uses.
+    /// The images that the chart uses, according to the chart.
     pub images: Option<Vec<LockedImage>>,
-    /// The digest of the file in `charts/values/` that says which values the chart takes.
+    /// The digest of the file in `charts/values/` that describes the chart's values.
     #[schemars(regex(pattern = "^sha256:[0-9a-f]{64}$"))]
     pub values: Option<String>,
 }
@@ -87,27 +87,27 @@ pub struct LockedChart {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct LockedImage {
-    /// As it is named, such as `registry.k8s.io/pause:3.10`.
+    /// The name of the image, such as `registry.k8s.io/pause:3.10`.
     #[schemars(length(min = 1, max = 512))]
     pub image: String,
-    /// Of its manifest or of the index of its platforms.
+    /// The digest of its manifest, or of its multi-platform index.
     #[schemars(regex(pattern = "^sha256:[0-9a-f]{64}$"))]
     pub digest: String,
 }
 
-/// A release that was taken from elsewhere.
+/// A release that was pulled from another repository.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct LockedRelease {
-    /// Its name.
+    /// The name of the release.
     pub name: String,
-    /// `oci://<repository>@sha256:<digest>`, or `git+<address of the repository>#<tag>`.
+    /// Where it was pulled from: `oci://<repository>@sha256:<digest>`, or `git+<address of the repository>#<tag>`.
     #[schemars(regex(pattern = r"^(oci://[^\s@]+@sha256:[0-9a-f]{64}|git\+[a-z]+://[^\s#]+#[^\s#]+)$"))]
     pub source: String,
-    /// Of its content.
+    /// The digest of its content.
     #[schemars(regex(pattern = "^sha256:[0-9a-f]{64}$"))]
     pub digest: String,
-    /// The public key that its signature was made for: a path from the root of the fleet.
+    /// The public key that verifies its signature, as a path relative to the root of the fleet.
     #[schemars(length(min = 1, max = 512))]
     pub key: Option<String>,
 }

@@ -1,7 +1,7 @@
-//! The kinds exactly as people write them, their schemas, and lowering into the model.
+//! The kinds of definitions exactly as people write them, their schemas, and their lowering into the model.
 //!
-//! Types as written hold only options, vectors, maps, strings, numbers and booleans, so that what the schema passes
-//! decodes. Versions, names and either-or rules are checked in [`lower()`].
+//! The types contain only options, vectors, maps, strings, numbers and booleans, so that every document that passes the
+//! schema can be decoded. Versions, names and either-or rules are checked in [`lower()`].
 
 mod addon;
 mod advice;

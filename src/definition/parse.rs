@@ -1,4 +1,4 @@
-//! Sources to definitions: which file is what, and each of them as written.
+//! Parses sources into definitions: determines the kind of each file and reads it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,57 +12,57 @@ use crate::{
     yaml::{self, Node, Source, Sources},
 };
 
-/// A definition as written, with the tree that knows the places.
+/// A definition as written, with the tree that has the places.
 #[derive(Clone, Debug)]
 pub struct Written<T> {
-    /// Its content, typed.
+    /// The typed content.
     pub value: T,
-    /// Its content, with places.
+    /// The content with places.
     pub node: Node,
-    /// Its file.
+    /// The file.
     pub source: Source,
 }
 
-/// A cluster's file or folder defaults: layers of one type that are merged before they mean anything.
+/// A cluster definition or folder defaults. These are layers of the same type; only their merged result has a meaning.
 #[derive(Clone, Debug)]
 pub struct Layer {
-    /// Its content, checked against its schema.
+    /// The content, validated against its schema.
     pub node: Node,
-    /// Its file.
+    /// The file.
     pub source: Source,
 }
 
 /// All definitions of a fleet.
 #[derive(Clone, Debug)]
 pub struct Definitions {
-    /// `stackloom.yaml`; none where it is at fault.
+    /// The content of `stackloom.yaml`; none if it has errors.
     pub fleet: Option<Written<Fleet>>,
     /// The folders below `stacks/`, by `<provider>/<stack>`.
     pub stacks: BTreeMap<String, StackFolder>,
     /// Folder defaults, by folder.
     pub defaults: BTreeMap<String, Layer>,
-    /// The cluster definitions, in order of their files.
+    /// The cluster definitions, sorted by path.
     pub clusters: Vec<Layer>,
-    /// The rollouts, in order of their files.
+    /// The rollouts, sorted by path.
     pub rollouts: Vec<Written<Rollout>>,
-    /// `stackloom.lock`, where there is one.
+    /// The content of `stackloom.lock`, if there is one.
     pub lock: Option<Written<Lock>>,
-    /// Files that are at fault or missing: what they say is not known, and is not missed a second time.
+    /// Files that are missing or have errors. Their content is unknown, and references to it are not reported again.
     pub broken: BTreeSet<String>,
 }
 
-/// A stack's folder.
+/// The folder of a stack.
 #[derive(Clone, Debug)]
 pub struct StackFolder {
     /// `stack.yaml`.
     pub stack: Written<Stack>,
-    /// What all minors share.
+    /// The files that all minors share.
     pub shared: StackFiles,
-    /// What stands in the place of shared files, by minor.
+    /// The files that replace shared ones, by minor.
     pub overrides: BTreeMap<Minor, StackFiles>,
 }
 
-/// Files of a stack, by their paths inside it.
+/// Files of a stack, by path within its folder.
 #[derive(Clone, Debug, Default)]
 pub struct StackFiles {
     /// `addons/<addon>/addon.yaml`, by addon.
@@ -73,14 +73,14 @@ pub struct StackFiles {
     pub templates: BTreeMap<String, Source>,
 }
 
-/// Reads all definitions; every fault of every file is in `notes`. What is sound is there also beside faulty files, so
-/// that what is wrong with it is reported in the same run.
+/// Parses all definitions, and reports all errors of all files to `notes`. Files without errors are parsed even if others
+/// have some, so that their own problems are reported in the same run.
 pub fn parse(input: &Input, notes: &mut Notes) -> Definitions {
     let sources = &input.sources;
     let mut broken = BTreeSet::new();
     let fleet = match sources.at("stackloom.yaml") {
         Some(source) => read(source, Kind::Fleet, notes),
-        // Why it could not be read has been reported.
+        // The reason why it could not be read has already been reported.
         None if notes
             .iter()
             .any(|note| note.place.as_ref().is_some_and(|place| place.file == "stackloom.yaml")) =>
@@ -112,7 +112,7 @@ pub fn parse(input: &Input, notes: &mut Notes) -> Definitions {
     Definitions { fleet, stacks, defaults, clusters, rollouts, lock, broken }
 }
 
-/// `<name>.yaml` beside `<name>.yml`: one of the two would be taken for the other.
+/// Reports `<name>.yaml` next to `<name>.yml`, because they are easily confused.
 fn check_twins(sources: &Sources, notes: &mut Notes) {
     for source in sources.below("clusters") {
         let Some(other) =
@@ -124,9 +124,9 @@ fn check_twins(sources: &Sources, notes: &mut Notes) {
             .error(
                 "duplicate",
                 Place::file(&*source.path),
-                format!("`{}` stands beside this file", other.path),
+                format!("`{}` has the same name as this file", other.path),
             )
-            .hint("keep one of them: both have the same name");
+            .hint("keep only one of them");
     }
 }
 
@@ -136,7 +136,7 @@ fn layer(source: &Source, kind: Kind, notes: &mut Notes) -> Option<Layer> {
     Some(Layer { node, source: source.clone() })
 }
 
-/// Reads one definition of a kind.
+/// Reads one definition of a given kind.
 pub fn read<T: DeserializeOwned>(source: &Source, kind: Kind, notes: &mut Notes) -> Option<Written<T>> {
     let node = document(source, kind, notes)?;
     decode(source, kind, node, notes)
@@ -153,13 +153,17 @@ pub fn decode<T: DeserializeOwned>(
     match serde_json::from_value(json) {
         Ok(value) => Some(Written { value, node, source: source.clone() }),
         Err(error) => {
-            notes.error("wrong-value", source.place(0, 1), format!("this is no {}: {error}", kind.name()));
+            notes.error(
+                "wrong-value",
+                source.place(0, 1),
+                format!("this is not a valid {}: {error}", kind.name()),
+            );
             None
         }
     }
 }
 
-/// Reads the document and looks whether it is meant to be of this kind, before its content is judged as such.
+/// Reads a document and checks whether it declares this kind, before its content is validated.
 pub fn document(source: &Source, kind: Kind, notes: &mut Notes) -> Option<Node> {
     let before = notes.errors();
     let node = yaml::read(source, notes);
@@ -187,7 +191,7 @@ pub fn document(source: &Source, kind: Kind, notes: &mut Notes) -> Option<Node> 
         let note = notes.error(
             "wrong-kind",
             place,
-            format!("the kind of this file is `{}` by its place", kind.name()),
+            format!("a file in this place must be of kind `{}`", kind.name()),
         );
         match (found.as_str(), source.path.rsplit_once('/')) {
             (Some("ClusterDefaults"), Some((folder, _))) => note.hint(format!(
@@ -214,7 +218,7 @@ fn stacks(
             folders.entry(format!("{provider}/{stack}")).or_default().push((rest, source));
         } else if is_yaml(inside) {
             notes
-                .error("stray-file", Place::file(&*source.path), "a file outside of a stack's folder")
+                .error("stray-file", Place::file(&*source.path), "this file is outside of a stack's folder")
                 .hint("stacks live in `stacks/<provider>/<stack>/`");
         }
     }
@@ -258,12 +262,12 @@ fn stack_folder(
                 Place::file(format!("stacks/{id}")),
                 format!("the stack `{id}` has no `stack.yaml`"),
             )
-            .hint("`stackloom new stack` writes one; or remove the folder");
+            .hint("create one with `stackloom new stack`, or remove the folder");
     }
     Some(StackFolder { stack: stack?, shared, overrides })
 }
 
-/// Puts a file of a stack where it belongs. Files that are not YAML (a README, build instructions) are ignored.
+/// Adds a file of a stack to the right collection. Files other than YAML (a README, build instructions) are ignored.
 fn sort_file(
     path: &str,
     source: &Source,
@@ -293,7 +297,7 @@ fn sort_file(
 
 fn stray(path: &str, source: &Source, notes: &mut Notes) {
     const KNOWN: [&str; 5] = ["stack.yaml", "node-images.yaml", "cluster-class", "namespace", "addons"];
-    let note = notes.error("stray-file", Place::file(&*source.path), "a stack has no use for this file");
+    let note = notes.error("stray-file", Place::file(&*source.path), "this file does not belong in a stack");
     let first = path.split('/').next().unwrap_or_default();
     match closest(first, KNOWN.into_iter()) {
         Some(similar) if similar != first => note.hint(format!("did you mean `{similar}`?")),
@@ -304,7 +308,7 @@ fn stray(path: &str, source: &Source, notes: &mut Notes) {
     };
 }
 
-/// Says that the current folder belongs to no fleet.
+/// Reports that the current folder belongs to no fleet.
 pub fn note_no_fleet(notes: &mut Notes) {
     notes
         .error(
@@ -312,5 +316,5 @@ pub fn note_no_fleet(notes: &mut Notes) {
             Place::file("stackloom.yaml"),
             "found no `stackloom.yaml` here or in a folder above",
         )
-        .hint("`stackloom init` begins a fleet; `-C DIR` names the folder of one");
+        .hint("create a fleet with `stackloom init`, or name the folder of one with `-C DIR`");
 }

@@ -1,4 +1,5 @@
-//! `release.yaml`, kind `Release`: what a release freezes, beside its templates. The program writes it; people read it.
+//! `release.yaml`, kind `Release`: the frozen content of a release, except for its templates. The program writes it, and
+//! people read it.
 
 use std::collections::BTreeMap;
 
@@ -41,20 +42,20 @@ pub struct Release {
     pub api_version: ApiVersion,
     /// `Release`.
     pub kind: ReleaseKind,
-    /// The release's name, such as `openstack-scs-1-35-v7`; the `ClusterClass` has the same.
+    /// The name of the release, such as `openstack-scs-1-35-v7`. The `ClusterClass` has the same name.
     pub metadata: Named,
-    /// What it freezes.
+    /// The frozen content.
     pub spec: ReleaseSpec,
 }
 
 /// The kind of `release.yaml`.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 pub enum ReleaseKind {
-    /// The only one.
+    /// The only value.
     Release,
 }
 
-/// How a release came about, and what names it may have.
+/// The channel of a release. It determines the possible version numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Channel {
@@ -62,80 +63,80 @@ pub enum Channel {
     Stable,
     /// v0-beta.1, v0-beta.2 …
     Beta,
-    /// v0-sha.<hash>: the stack as it stood in a repository.
+    /// `v0-sha.<hash>`: the current state of a stack in its repository.
     Hash,
-    /// Anything else.
+    /// Any other version.
     Custom,
 }
 
-/// What a release freezes.
+/// The frozen content of a release.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ReleaseSpec {
-    /// The format of the release's files. A program refuses formats that it does not know.
+    /// The format of the release's files. Programs reject formats that they don't know.
     #[schemars(range(min = 2, max = 1000))]
     pub format: i64,
-    /// The infrastructure.
+    /// The infrastructure provider.
     pub provider: String,
-    /// The stack.
+    /// The name of the stack.
     pub stack: String,
     /// The exact Kubernetes version.
     pub kubernetes: String,
-    /// How it came about.
+    /// The channel of the release.
     pub channel: Channel,
-    /// Its version in its channel, such as `v7`.
+    /// The version within the channel, such as `v7`.
     pub version: String,
-    /// The level of the template language that its templates are written in.
+    /// The level of the template language that the templates use.
     #[schemars(range(min = 1, max = 1000))]
     pub template_language: i64,
-    /// Content hashes, by component and of the whole.
+    /// The hashes of the content, by component and as a whole.
     pub content: ContentHashes,
-    /// Its addons, by name.
+    /// The addons, by name.
     pub addons: Option<BTreeMap<String, FrozenAddon>>,
-    /// Its node images.
+    /// The node images.
     pub images: Option<Vec<NodeImage>>,
-    /// Combinations that do not work.
+    /// Combinations of addon and Kubernetes versions that don't work.
     pub compatibility: Option<Vec<CompatibilityRule>>,
-    /// What the lock said of images that its own objects and manifests name.
+    /// The locked digests of images that the release's own objects and manifests name.
     pub image_digests: Option<Vec<LockedImage>>,
-    /// What a management cluster must serve.
+    /// The requirements on a management cluster.
     pub requires: Requires,
-    /// Variables that have another name or type than in earlier releases.
+    /// Variables whose name or type differs from that in earlier releases.
     pub migrations: Option<Vec<Migration>>,
     /// Reserved: the releases from which a cluster may move to this one.
     pub upgrades: Option<Reserved>,
-    /// How it came about; a head release has none.
+    /// The origin of the release; head releases have none.
     pub history: Option<ReleaseHistory>,
-    /// The `sha256:` digest of every other file of a numbered release, by its path.
+    /// The `sha256:` digests of all other files of a numbered release, by path.
     pub files: Option<BTreeMap<String, String>>,
 }
 
-/// How a numbered release came about.
+/// The origin of a numbered release.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ReleaseHistory {
-    /// The release of its channel before it.
+    /// The previous release of its channel.
     pub previous: Option<String>,
-    /// The commit that its sources are of.
+    /// The commit of its sources.
     pub commit: Option<String>,
-    /// The components that have another version than before.
+    /// The components whose version differs from that in the previous release.
     pub bumped: Vec<String>,
-    /// What it means for a cluster that moves to it from the previous one: each effect with why. Empty: nothing but
-    /// names changes.
+    /// The effects on a cluster that moves here from the previous release, each with its reasons. If it is empty, only names
+    /// change.
     pub impact: Option<BTreeMap<String, Vec<String>>>,
 }
 
-/// `sha256:` digests of content; names, comments and the order of keys are no content.
+/// The `sha256:` digests of the content. Names, comments and the order of keys don't count as content.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ContentHashes {
-    /// Class, cluster and namespace templates, Kubernetes version, compatibility rules.
+    /// The class, cluster and namespace templates, Kubernetes version, and compatibility rules.
     pub cluster_class: String,
-    /// Addons with their charts, matrices, values and manifests.
+    /// The addons with their charts, matrices, values and manifests.
     pub cluster_addon: String,
-    /// Node images.
+    /// The node images.
     pub node_image: String,
-    /// All of it.
+    /// Everything together.
     pub whole: String,
 }
 
@@ -143,55 +144,55 @@ pub struct ContentHashes {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct FrozenAddon {
-    /// The version that the release pins; none for manifests without versions.
+    /// The version in this release; missing for manifests without versions.
     pub version: Option<String>,
     /// The Helm chart.
     pub chart: Option<Chart>,
-    /// The whole matrix.
+    /// The compatibility matrix.
     pub versions: Option<Vec<AddonVersion>>,
-    /// What the lock said of its chart, version by version.
+    /// The locked digests of the chart's versions.
     pub locked: Option<Vec<LockedVersion>>,
-    /// How it may be upgraded.
+    /// Limits for upgrades of the addon.
     pub upgrade: Option<AddonUpgrade>,
     /// The Helm release in the workload cluster.
     pub release: HelmRelease,
-    /// When it is installed.
+    /// When the addon is installed.
     pub stage: Stage,
-    /// Addons that must be ready before.
+    /// Addons that must be ready before this one is installed.
     pub depends_on: Option<Vec<String>>,
-    /// Whether clusters have it unless they say otherwise.
+    /// Whether clusters have the addon by default.
     pub enabled: bool,
-    /// Values from objects in the cluster's namespace.
+    /// Helm values from objects in the cluster's namespace.
     pub values_from: Option<Vec<ValuesFrom>>,
 }
 
-/// What the lock said of a version of a chart.
+/// The locked digest of a chart version.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct LockedVersion {
     /// The version.
     pub version: String,
-    /// Of its archive, or of its manifest in a registry.
+    /// The digest of its archive, or of its manifest in a registry.
     #[schemars(regex(pattern = "^sha256:[0-9a-f]{64}$"))]
     pub digest: String,
-    /// The images that the chart says it uses.
+    /// The images that the chart uses, according to the chart.
     pub images: Option<Vec<LockedImage>>,
 }
 
-/// What a management cluster must serve.
+/// The requirements on a management cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Requires {
-    /// Kinds of the release's class objects, as `<apiVersion>/<kind>`.
+    /// The kinds of the release's class objects, as `<apiVersion>/<kind>`.
     pub kinds: Vec<String>,
-    /// The versions of Cluster API (`cluster-api`) and of its providers that the release works with, as ranges.
+    /// The versions of Cluster API (`cluster-api`) and its providers that the release works with, as ranges.
     pub providers: Option<BTreeMap<String, String>>,
-    /// The feature gates of Cluster API that the release needs.
+    /// The feature gates of Cluster API that must be on.
     pub feature_gates: Option<Vec<String>>,
 }
 
-/// A field that a later version of stackloom will support. This version refuses a release that has it, because a
-/// requirement that is ignored is worse than none.
+/// A field that a later version of stackloom will support. This version rejects releases that contain it, because ignoring a
+/// requirement would be unsafe.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[schemars(transparent)]
 #[serde(transparent)]

@@ -1,24 +1,24 @@
-//! How a cluster, a node pool or an addon leaves.
+//! The removal of a cluster, a node pool or an addon.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// How something leaves: in steps, each a commit of its own. `stackloom remove` writes them.
+/// A removal in progress. It has two steps, each a commit of its own. `stackloom remove` writes them.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Removal {
-    /// Why, for those who find it so.
+    /// The reason, for people who read the definition.
     pub reason: String,
-    /// How far it is.
+    /// The current step of the removal.
     pub step: RemovalStep,
 }
 
-/// How far a removal is.
+/// The step of a removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RemovalStep {
-    /// What protects it is taken off; it goes on as it is, a pool with no machines.
+    /// Turns off the protection against deletion. A cluster or addon keeps running; a node pool is scaled to zero machines.
     Detach,
-    /// It goes, and what it needs for that stays.
+    /// Deletes it. Objects that the deletion needs stay.
     Delete,
 }

@@ -1,18 +1,19 @@
-//! What a stack or a release needs of a management cluster, and what a management cluster has.
+//! Requirements of stacks and releases on management clusters, and the capabilities of management clusters.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// What a stack needs of a management cluster.
+/// The requirements of a stack on its management clusters.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Requirements {
-    /// The versions of Cluster API (`cluster-api`) and of its providers, each as a range: `{ openstack: ">=0.13" }`.
+    /// The accepted versions of Cluster API (`cluster-api`) and its providers, as ranges: `{ openstack: ">=0.13" }`.
     #[schemars(extend("maxProperties" = 50))]
     pub providers: Option<BTreeMap<String, String>>,
-    /// The feature gates of Cluster API that must be on. What the class itself shows to need is added by itself.
+    /// The feature gates of Cluster API that must be on. Gates that the class itself obviously needs are added
+    /// automatically.
     #[schemars(length(max = 50))]
     pub feature_gates: Option<Vec<FeatureGate>>,
 }
@@ -20,50 +21,50 @@ pub struct Requirements {
 /// A feature gate of Cluster API.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 pub enum FeatureGate {
-    /// Clusters from classes.
+    /// Clusters with a managed topology, made from a ClusterClass.
     ClusterTopology,
-    /// Changes of machines in place, by an extension.
+    /// In-place updates of machines by a runtime extension.
     InPlaceUpdates,
-    /// Machines that are set up by Ignition.
+    /// Machines that are provisioned with Ignition.
     KubeadmBootstrapFormatIgnition,
     /// Machine pools.
     MachinePool,
-    /// Checks before a `MachineSet` makes machines.
+    /// Preflight checks before a `MachineSet` creates machines.
     MachineSetPreflightChecks,
-    /// Taints in topologies and classes.
+    /// Taints in topologies and classes, propagated to nodes.
     MachineTaintPropagation,
-    /// `VolumeAttachments` count when a machine waits for its volumes.
+    /// Deletion of a machine also waits for the `VolumeAttachments` of its node.
     MachineWaitForVolumeDetachConsiderVolumeAttachments,
-    /// Queues by priority.
+    /// Priority queues in the controllers.
     PriorityQueue,
-    /// Limits on how often objects are reconciled.
+    /// Rate limits for reconciling objects.
     ReconcilerRateLimiting,
     /// Runtime extensions.
     #[serde(rename = "RuntimeSDK")]
     RuntimeSdk,
 }
 
-/// The feature gates with which the managers of Cluster API were started.
+/// The feature gates that the controllers of Cluster API were started with.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "PascalCase")]
 pub struct FeatureGates {
-    /// Clusters from classes; on where nothing is said, because nothing here works without it.
+    /// Clusters with a managed topology, made from a ClusterClass. On by default, because nothing works without it here.
     pub cluster_topology: Option<bool>,
-    /// Changes of machines in place, by an extension.
+    /// In-place updates of machines by a runtime extension.
     pub in_place_updates: Option<bool>,
-    /// Machines that are set up by Ignition.
+    /// Machines that are provisioned with Ignition.
     pub kubeadm_bootstrap_format_ignition: Option<bool>,
-    /// Machine pools; on where nothing is said.
+    /// Machine pools. On by default.
     pub machine_pool: Option<bool>,
-    /// Checks before a `MachineSet` makes machines; on where nothing is said.
+    /// Preflight checks before a `MachineSet` creates machines. On by default.
     pub machine_set_preflight_checks: Option<bool>,
-    /// Taints in topologies and classes.
+    /// Taints in topologies and classes, propagated to nodes.
     pub machine_taint_propagation: Option<bool>,
-    /// `VolumeAttachments` count when a machine waits for its volumes; on where nothing is said.
+    /// Deletion of a machine also waits for the `VolumeAttachments` of its node. On by default.
     pub machine_wait_for_volume_detach_consider_volume_attachments: Option<bool>,
-    /// Queues by priority.
+    /// Priority queues in the controllers.
     pub priority_queue: Option<bool>,
-    /// Limits on how often objects are reconciled.
+    /// Rate limits for reconciling objects.
     pub reconciler_rate_limiting: Option<bool>,
     /// Runtime extensions.
     #[serde(rename = "RuntimeSDK")]
@@ -71,7 +72,7 @@ pub struct FeatureGates {
 }
 
 impl FeatureGate {
-    /// Its name.
+    /// The name of the feature gate.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::ClusterTopology => "ClusterTopology",
@@ -91,7 +92,7 @@ impl FeatureGate {
 }
 
 impl FeatureGates {
-    /// Those that are on or off on purpose.
+    /// The feature gates that are explicitly on or off.
     pub fn set(&self) -> BTreeMap<&'static str, bool> {
         let all = [
             (FeatureGate::ClusterTopology, self.cluster_topology),

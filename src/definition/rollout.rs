@@ -5,10 +5,10 @@ use serde::Deserialize;
 
 use super::kinds::{ApiVersion, Named};
 
-/// The one value of `kind`.
+/// The kind of a rollout definition.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 pub enum RolloutKind {
-    /// An upgrade in waves.
+    /// The only value.
     Rollout,
 }
 
@@ -34,81 +34,82 @@ pub struct Rollout {
     pub api_version: ApiVersion,
     /// The kind of this definition.
     pub kind: RolloutKind,
-    /// What the rollout is called.
+    /// The name of the rollout.
     pub metadata: Named,
-    /// What is to be done.
+    /// The settings of the rollout.
     pub spec: RolloutSpec,
-    /// What was frozen when the rollout began. `stackloom rollout next` writes it.
+    /// The clusters of each wave when the rollout began. `stackloom rollout next` writes it.
     pub status: Option<RolloutStatus>,
 }
 
-/// What is to be done.
+/// The settings of a rollout.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct RolloutSpec {
-    /// Why, for those who read it later.
+    /// The reason, for people who read the definition later.
     #[schemars(length(min = 1, max = 512), example = "1.35 gets no patches from February on")]
     pub reason: String,
-    /// Where the clusters should be.
+    /// The target of the clusters.
     pub target: RolloutTarget,
-    /// The clusters, by their labels, as kubectl selects them; all if not set.
+    /// A label selector for the clusters, in the syntax of kubectl; by default, all clusters.
     #[schemars(length(max = 1024), example = "env in (dev, prod)")]
     pub selector: Option<String>,
-    /// The waves, one after the other. A cluster belongs to the first wave that selects it.
+    /// The waves, in order. A cluster belongs to the first wave that selects it.
     #[schemars(length(min = 1, max = 50))]
     pub waves: Vec<RolloutWave>,
-    /// The time zone of windows and freezes, by its name in the IANA database.
+    /// The time zone of windows and freezes: its name in the IANA database.
     #[schemars(extend("default" = "UTC"), example = "Europe/Berlin")]
     pub time_zone: Option<String>,
-    /// When steps may be proposed; at any time if there is none.
+    /// When steps may be proposed; by default, at any time.
     #[schemars(length(max = 50))]
     pub windows: Option<Vec<RolloutWindow>>,
     /// Days on which no step is proposed.
     #[schemars(length(max = 100))]
     pub freezes: Option<Vec<RolloutFreeze>>,
-    /// How many clusters may be in progress at once.
+    /// The greatest number of clusters in progress at once.
     #[schemars(range(min = 1, max = 100_000))]
     pub max_clusters: Option<u32>,
-    /// How many machines the clusters in progress may have together. A cluster with more goes alone.
+    /// The greatest total number of machines in the clusters in progress. A cluster with more machines is upgraded on its
+    /// own.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub max_machines: Option<u32>,
-    /// How long a step takes to settle, if no health is required: `30m`, `2h`, `1d`. Counted from the commit on the branch that the
-    /// engine reads.
+    /// How long a step takes to settle if no health is required: `30m`, `2h`, `1d`. The time counts from the commit on the
+    /// branch that the engine reads.
     #[schemars(extend("default" = "1h"))]
     pub settle: Option<String>,
     /// How long a cluster may be in progress after a step before its wave counts as failed.
     #[schemars(extend("default" = "7d"))]
     pub timeout: Option<String>,
-    /// Whether a step is done only when a report says that the cluster is healthy: `--health FILE`.
+    /// Whether a step counts as finished only when a health report (`--health FILE`) says that the cluster is healthy.
     pub require_health: Option<bool>,
-    /// Take no step for now.
+    /// Pauses the rollout: no steps for now.
     pub pause: Option<RolloutStop>,
-    /// Take no step any more.
+    /// Aborts the rollout: no more steps.
     pub abort: Option<RolloutStop>,
 }
 
-/// Where clusters should be; one of the fields.
+/// The target of the clusters. Set exactly one field.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct RolloutTarget {
-    /// On the newest release of this Kubernetes minor.
+    /// The newest release of this Kubernetes minor.
     #[schemars(example = "1.36")]
     pub kubernetes: Option<String>,
-    /// On this release.
+    /// This release.
     #[schemars(example = "openstack-scs-1-36-v5")]
     pub release: Option<String>,
-    /// On the newest release of the newest minor that is neither `preview` nor `expired`.
+    /// The newest release of the newest minor whose maturity is neither `preview` nor `expired`.
     pub latest: Option<bool>,
 }
 
-/// Clusters that go together.
+/// A group of clusters that are upgraded together.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct RolloutWave {
-    /// What it is called.
+    /// The name of the wave.
     #[schemars(length(min = 1, max = 63))]
     pub name: String,
-    /// Its clusters, by their labels; all that no wave before has if not set.
+    /// A label selector for its clusters; by default, all clusters that no earlier wave selects.
     #[schemars(length(max = 1024), example = "wave=canary")]
     pub selector: Option<String>,
     /// How long the next wave waits after the last commit of this one: `12h`, `3d`, `2w`.
@@ -116,16 +117,16 @@ pub struct RolloutWave {
     pub soak: Option<String>,
 }
 
-/// A part of each week.
+/// A time window in each week.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct RolloutWindow {
-    /// The days on which it begins; every day if not set.
+    /// The days on which the window begins; by default, every day.
     #[schemars(length(min = 1, max = 7))]
     pub days: Option<Vec<Day>>,
-    /// When it begins, as HH:MM.
+    /// The time at which it begins, as HH:MM.
     pub from: String,
-    /// When it ends, as HH:MM; on the next day if that is not after `from`.
+    /// The time at which it ends, as HH:MM; on the next day if it is not after `from`.
     pub to: String,
 }
 
@@ -143,33 +144,33 @@ pub enum Day {
     Sun,
 }
 
-/// Days on which no step is proposed.
+/// A period in which no step is proposed.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct RolloutFreeze {
-    /// Why.
+    /// The reason.
     #[schemars(length(min = 1, max = 512))]
     pub reason: String,
     /// The first day, as YYYY-MM-DD.
     pub from: String,
-    /// The last day.
+    /// The last day, as YYYY-MM-DD.
     pub to: String,
 }
 
-/// Why a rollout stands still.
+/// Stops a rollout.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct RolloutStop {
-    /// Why.
+    /// The reason.
     #[schemars(length(min = 1, max = 512))]
     pub reason: String,
 }
 
-/// What was frozen when the rollout began.
+/// The clusters of each wave when the rollout began.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct RolloutStatus {
-    /// The clusters of each wave.
+    /// The waves with their clusters.
     #[schemars(length(min = 1, max = 50))]
     pub waves: Vec<FrozenWave>,
 }

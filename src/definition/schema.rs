@@ -1,4 +1,4 @@
-//! JSON Schemas of all kinds, made from the types as written, and every fault of a document against them, with places.
+//! The JSON Schemas of all kinds, derived from the types, and the validation of documents with places for all errors.
 
 use std::sync::LazyLock;
 
@@ -28,7 +28,7 @@ pub enum Kind {
     NodeImages,
     /// `_defaults.yaml`.
     ClusterDefaults,
-    /// A cluster's file.
+    /// A cluster definition.
     ClusterDefinition,
     /// A file in `rollouts/`.
     Rollout,
@@ -39,7 +39,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All kinds, in order of their schemas' file names.
+    /// All kinds, sorted by the file names of their schemas.
     pub const ALL: [Self; 9] = [
         Self::Addon,
         Self::ClusterDefaults,
@@ -52,7 +52,7 @@ impl Kind {
         Self::Stack,
     ];
 
-    /// The kind as a definition says it.
+    /// The name of the kind in definitions.
     pub fn name(self) -> &'static str {
         match self {
             Self::Fleet => "Fleet",
@@ -67,7 +67,7 @@ impl Kind {
         }
     }
 
-    /// The file name of its schema below `schemas/`.
+    /// The file name of the schema below `schemas/`.
     pub fn schema_file(self) -> &'static str {
         match self {
             Self::Fleet => "fleet.schema.json",
@@ -82,7 +82,7 @@ impl Kind {
         }
     }
 
-    /// Its JSON Schema.
+    /// The JSON Schema of the kind.
     pub fn schema(self) -> Json {
         let generator = schemars::generate::SchemaSettings::draft2020_12().into_generator();
         let mut schema = match self {
@@ -115,7 +115,7 @@ static COMPILED: LazyLock<Vec<Compiled>> = LazyLock::new(|| {
     Kind::ALL.iter().map(compile).collect()
 });
 
-/// Reports everything in which a document differs from its kind's schema. Gives its JSON value when nothing does.
+/// Validates a document against its kind's schema and reports all errors. Returns its JSON value if there are none.
 pub(super) fn validate(kind: Kind, node: &Node, source: &Source, notes: &mut Notes) -> Option<Json> {
     let at = Kind::ALL.iter().position(|listed| *listed == kind).expect("every kind is listed");
     let compiled = &COMPILED[at];
@@ -162,7 +162,7 @@ impl Faults<'_> {
         }
     }
 
-    /// An optional part is "this, or null": what is wrong is what is wrong with this.
+    /// Reports the errors of a value that may also be null: those of the only branch that isn't null.
     fn report_best_branch(&mut self, error: &ValidationError<'_>, context: &[Vec<ValidationError<'static>>]) {
         let of_null = |error: &ValidationError<'_>| match error.kind() {
             ValidationErrorKind::Type { kind } => format!("{kind:?}").contains("Null"),
@@ -175,11 +175,11 @@ impl Faults<'_> {
         }
     }
 
-    /// Refuses `1.0` where `1` is meant: JSON Schema takes the two for one number, and nothing that reads them does.
+    /// Rejects `1.0` in place of `1`. JSON Schema treats both as the same number, but the consumers of the value don't.
     fn whole_numbers(&mut self, node: &Node, path: &mut Vec<Segment>) -> bool {
         let mut sound = true;
         match &node.value {
-            // Others are reported from the schema.
+            // Other numbers are reported by the schema.
             Value::Float(number)
                 if !(number.is_finite() && number.fract() != 0.0) && self.is_whole_at(path) =>
             {
@@ -194,7 +194,7 @@ impl Faults<'_> {
                 if number.abs() < 1e15 {
                     note.hint(format!("write `{number:.0}`"));
                 } else {
-                    note.hint("write it in digits alone");
+                    note.hint("write it with digits only");
                 }
                 sound = false;
             }
@@ -237,12 +237,12 @@ impl Faults<'_> {
             let name = abridged(name);
             let note = self.notes.error("unknown-key", place, format!("{what} has no key `{name}`"));
             if at >= MOST_ALIKE {
-                // Only counted: to look for a similar name is for messages that are shown.
+                // Messages beyond this limit are only counted, so they need no suggestion.
                 continue;
             }
             match closest(&name, known.iter().map(String::as_str)) {
                 Some(similar) => note.hint(format!("did you mean `{similar}`?")),
-                None => note.hint(format!("the keys here are {}", list(&known))),
+                None => note.hint(format!("use one of {}", list(&known))),
             };
         }
     }
@@ -256,27 +256,27 @@ impl Faults<'_> {
         let expected = self.expected(error, &path);
         let advice =
             match self.example(&path).filter(|_| node.as_str().is_none() && expected.contains("a string")) {
-                Some(example) => format!("say it in words, such as `{example}`"),
+                Some(example) => format!("write text, such as `{example}`"),
                 None => advice(&node, &written, &expected, &self.options(error, &path)),
             };
         let message = match error.kind() {
             ValidationErrorKind::MaxItems { .. } | ValidationErrorKind::MaxProperties { .. } => {
                 let items = node.as_sequence().map_or(0, <[Node]>::len);
                 let count = node.as_mapping().map_or(items, Mapping::len);
-                format!("{what} {expected}, and has {count}")
+                format!("{what} {expected}, but has {count}")
             }
             _ => format!("{what} {expected}, not {}", shown(&node, &written)),
         };
         self.notes.error("wrong-value", place, message).hint(advice);
     }
 
-    /// An example of a text that is written in words.
+    /// An example of a text value, from the schema.
     fn example(&self, path: &[Segment]) -> Option<&str> {
         let found = schemas_at(self.schema, path).into_iter().find_map(|schema| schema["examples"].get(0))?;
         found.as_str()
     }
 
-    /// A value that a missing key could have, as the example of the kind has it.
+    /// An example value for a missing key, from the examples of the kind.
     fn example_of(&self, path: &[Segment], name: &str) -> String {
         const ROOM: usize = 80;
         let whole = [path, &[Segment::Key(name.into())]].concat();
@@ -293,7 +293,7 @@ impl Faults<'_> {
         text.filter(|text| text.len() <= ROOM).unwrap_or_else(|| "…".to_owned())
     }
 
-    /// The words that a value may be, where only some may stand.
+    /// The permitted words, if a value may only be one of a few.
     fn options(&self, error: &ValidationError<'_>, path: &[Segment]) -> Vec<String> {
         match error.kind() {
             ValidationErrorKind::Enum { options } => {
@@ -383,7 +383,7 @@ fn path_of(error: &ValidationError<'_>) -> Vec<Segment> {
     error.instance_path().into_iter().map(step).collect()
 }
 
-/// The schemas that apply at a path, references and alternatives resolved.
+/// The schemas that apply at a path, with references and alternatives resolved.
 fn schemas_at<'a>(root: &'a Json, path: &[Segment]) -> Vec<&'a Json> {
     let mut here = expand(root, vec![root]);
     for step in path {
@@ -439,7 +439,7 @@ fn one_of_words(root: &Json, path: &[Segment]) -> String {
     if types.is_empty() { "has a wrong value".to_owned() } else { format!("must be {}", types.join(" or ")) }
 }
 
-/// The types that jsonschema or a schema names, in words; null goes without saying.
+/// Describes the types that jsonschema or a schema names; null is omitted.
 fn type_words(kind: &str) -> String {
     const WORDS: [(&str, &str); 6] = [
         ("string", "a string"),

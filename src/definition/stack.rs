@@ -8,7 +8,7 @@ use super::{
     requirements::Requirements,
 };
 
-/// A tested template of clusters for one provider; one source serves several Kubernetes minors.
+/// A tested template for clusters of one provider. One source serves several Kubernetes minors.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[schemars(extend("examples" = [{
@@ -27,42 +27,42 @@ pub struct Stack {
     pub api_version: ApiVersion,
     /// `Stack`.
     pub kind: StackKind,
-    /// The stack's name: lower-case letters and digits, no dash.
+    /// The name of the stack: lower-case letters and digits, no dashes.
     pub metadata: Named,
-    /// What it is.
+    /// The settings of the stack.
     pub spec: StackSpec,
 }
 
 /// The kind of `stack.yaml`.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 pub enum StackKind {
-    /// The only one.
+    /// The only value.
     Stack,
 }
 
-/// What a stack is.
+/// The settings of a stack.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct StackSpec {
-    /// The infrastructure it targets: `openstack`, `docker` … without a dash.
+    /// The infrastructure provider, such as `openstack` or `docker`; no dashes.
     pub provider: String,
-    /// One line for people who choose a stack.
+    /// A description in one line, for people who choose a stack.
     pub description: Option<String>,
-    /// The Kubernetes versions it serves, one patch version per minor.
+    /// The Kubernetes versions that the stack supports, one patch version per minor.
     #[schemars(length(min = 1, max = 50))]
     pub kubernetes: Vec<KubernetesRelease>,
-    /// How releases are numbered; `sequential` where nothing is said.
+    /// How releases are numbered.
     #[schemars(extend("default" = "sequential"))]
     pub versioning: Option<Versioning>,
-    /// Combinations that do not work, beside the addons' own ranges.
+    /// Combinations of versions that don't work, in addition to the addons' own ranges.
     #[schemars(length(max = 500))]
     pub compatibility: Option<Vec<CompatibilityRule>>,
-    /// Variables that have another name or type than in earlier releases, the oldest change first.
+    /// Variables whose name or type differs from that in earlier releases, oldest change first.
     #[schemars(length(max = 500))]
     pub migrations: Option<Vec<Migration>>,
-    /// What its releases need of a management cluster.
+    /// What its releases require of a management cluster.
     pub requires: Option<Requirements>,
-    /// Lints that the class may trip, values that only look like secrets, and kinds of objects to allow, each with a reason.
+    /// Findings to allow, each with a reason: lints of the class, values that only look like secrets, and kinds of objects.
     #[schemars(length(max = 200))]
     pub allow: Option<Vec<Allowance>>,
 }
@@ -71,37 +71,37 @@ pub struct StackSpec {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Allowance {
-    /// The name of the finding, as the message shows it.
+    /// The name of the finding, as shown in the message.
     pub rule: String,
     /// For a secret or a kind: the file that contains it, relative to the stack's folder, such as `addons/net/values.yaml`.
     #[serde(rename = "in")]
     pub file: Option<String>,
-    /// Why it is right here, in words for the next person.
+    /// Why the finding is acceptable here, for the next reader.
     #[schemars(length(min = 1))]
     pub reason: String,
 }
 
-/// A Kubernetes version that a stack serves.
+/// A Kubernetes version that a stack supports.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct KubernetesRelease {
-    /// The exact patch version, such as 1.35.10; the minor comes from it.
+    /// The exact patch version, such as 1.35.10. It also determines the minor.
     pub version: String,
-    /// How far one may rely on it.
+    /// How mature this version of the stack is.
     pub maturity: Maturity,
-    /// When upstream stops patching it, as YYYY-MM-DD.
+    /// The day on which upstream stops patching it, as YYYY-MM-DD.
     pub end_of_life: Option<String>,
 }
 
-/// How far one may rely on a Kubernetes version of a stack.
+/// How mature a Kubernetes version of a stack is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Maturity {
-    /// To be tried out.
+    /// For evaluation.
     Preview,
     /// For production.
     Supported,
-    /// Still patched; move on.
+    /// Still patched; clusters should move on.
     Deprecated,
     /// No longer patched.
     Expired,
@@ -113,35 +113,35 @@ pub enum Maturity {
 pub enum Versioning {
     /// v1, v2, v3 …
     Sequential,
-    /// Semantic versions, chosen by impact.
+    /// Semantic versions. The impact of the changes determines which number is incremented.
     Semver,
 }
 
-/// A combination that does not work.
+/// A combination of versions that doesn't work.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct CompatibilityRule {
     /// A name for messages.
     pub name: String,
-    /// When it applies: all that is given must hold.
+    /// When the rule applies. All given conditions must be met.
     pub when: RuleCondition,
-    /// What is wrong then, in words for the person who sees it.
+    /// The problem, explained to people whose run is stopped by the rule.
     pub deny: String,
-    /// The version of the addon that is free of it.
+    /// The version of the addon that no longer has the problem.
     pub upgrade_to: Option<String>,
 }
 
-/// A variable that has another name or type than in earlier releases. `stackloom migrate` changes definitions accordingly.
+/// A variable whose name or type differs from that in earlier releases. `stackloom migrate` changes definitions accordingly.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Migration {
-    /// The name of the variable before.
+    /// The old name of the variable.
     #[schemars(length(min = 1))]
     pub variable: String,
-    /// Its name from now on.
+    /// The new name, if it was renamed.
     #[schemars(length(min = 1))]
     pub rename_to: Option<String>,
-    /// The type of its values from now on.
+    /// The new type of its values, if the type changed.
     #[serde(rename = "type")]
     pub value_type: Option<ValueType>,
 }
@@ -166,13 +166,13 @@ pub enum ValueType {
 pub struct RuleCondition {
     /// The addon.
     pub addon: String,
-    /// Its versions, such as `<0.6.4`; all where nothing is said.
+    /// The affected versions of the addon, such as `<0.6.4`; by default, all versions.
     pub version: Option<String>,
-    /// The Kubernetes versions, such as `>=1.28`; all where nothing is said.
+    /// The affected Kubernetes versions, such as `>=1.28`; by default, all versions.
     pub kubernetes: Option<String>,
 }
 
-/// The node images of a stack, per Kubernetes version.
+/// The node images of a stack, for its Kubernetes versions.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[schemars(extend("examples" = [{
@@ -192,7 +192,7 @@ pub struct NodeImages {
     pub api_version: ApiVersion,
     /// `NodeImages`.
     pub kind: NodeImagesKind,
-    /// The stack's name.
+    /// The name of the stack.
     pub metadata: Named,
     /// The images.
     pub spec: NodeImagesSpec,
@@ -201,37 +201,37 @@ pub struct NodeImages {
 /// The kind of `node-images.yaml`.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 pub enum NodeImagesKind {
-    /// The only one.
+    /// The only value.
     NodeImages,
 }
 
-/// The images of a stack.
+/// The node images of a stack.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct NodeImagesSpec {
-    /// One entry per image and Kubernetes version.
+    /// The images, one entry per image and Kubernetes version.
     #[schemars(length(max = 1000))]
     pub images: Vec<NodeImage>,
 }
 
-/// A node image: its data, with exactly one of `url` and `checksum`, `artifact`, or `build`.
+/// A node image. Set exactly one of: `url` with `checksum`, `artifact`, or `build`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct NodeImage {
-    /// The image's name at the provider.
+    /// The name of the image at the provider.
     pub name: String,
-    /// The exact Kubernetes version inside, such as 1.35.10.
+    /// The exact Kubernetes version in the image, such as 1.35.10.
     pub kubernetes: String,
     /// The operating system, such as `ubuntu-24.04`.
     pub os: Option<String>,
-    /// The processor architecture; `amd64` where nothing is said.
+    /// The processor architecture; `amd64` by default.
     pub architecture: Option<String>,
-    /// Where the image can be had.
+    /// The address to download the image from.
     pub url: Option<String>,
-    /// `sha256:` and the digest of what `url` gives.
+    /// The checksum of the downloaded file: `sha256:` and its digest.
     pub checksum: Option<String>,
-    /// An artifact of a registry, such as `kindest/node:v1.35.1@sha256:…`.
+    /// The name of the image in a registry, such as `kindest/node:v1.35.1@sha256:…`.
     pub artifact: Option<String>,
-    /// How to build it, where it cannot be had.
+    /// How to build the image, if it can't be downloaded.
     pub build: Option<String>,
 }

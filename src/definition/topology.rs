@@ -1,4 +1,4 @@
-//! The parts of a cluster definition that Cluster API's topology knows: control plane, node pools, health checks.
+//! The parts of a cluster definition that correspond to Cluster API's topology: control plane, node pools, health checks.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,7 +12,7 @@ use super::{
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ControlPlane {
-    /// The number of machines: odd, with stacked etcd.
+    /// The number of machines. It must be odd with stacked etcd.
     #[schemars(schema_with = "count")]
     #[serde(default)]
     pub replicas: Option<Count>,
@@ -20,235 +20,235 @@ pub struct ControlPlane {
     pub labels: Option<Labels>,
     /// Annotations of the control plane and its machines.
     pub annotations: Option<Labels>,
-    /// Taints of its nodes (Cluster API 1.13 and later, feature gate `MachineTaintPropagation`).
+    /// Taints of its nodes. Requires Cluster API 1.13 or later and the feature gate `MachineTaintPropagation`.
     pub taints: Option<Vec<Taint>>,
-    /// What deleting a machine waits for.
+    /// Timeouts for deleting machines.
     pub deletion: Option<Deletion>,
-    /// When machines are replaced without a change.
+    /// When machines are replaced although nothing changed.
     pub rollout: Option<ControlPlaneRollout>,
-    /// Conditions that must hold for a machine to be Ready.
+    /// Conditions that must be met for a machine to be Ready.
     pub readiness_gates: Option<Vec<Gate>>,
-    /// When a machine is replaced because it is unhealthy; replaces the class' own check.
+    /// When a machine counts as unhealthy and is replaced. Overrides the health check of the class.
     pub health_check: Option<HealthCheck>,
-    /// Values of the class' variables for the control plane alone.
+    /// Values of the class's variables for the control plane only.
     pub variables: Option<AnyMap>,
 }
 
-/// A group of workers.
+/// A group of worker nodes.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct NodePool {
-    /// Its name in the topology. Renaming a pool deletes and recreates its machines.
+    /// The name in the topology. Renaming a pool deletes its machines and creates new ones.
     pub name: String,
-    /// The class of workers that it is made from.
+    /// The worker class.
     pub class: String,
-    /// Machines one by one, or a pool of the provider's own; `machineDeployment` where nothing is said.
+    /// The kind of pool in Cluster API; `machineDeployment` by default.
     pub kind: Option<PoolKind>,
-    /// The number of machines. Either this or `autoscale`.
+    /// The number of machines. Set either this or `autoscale`.
     #[schemars(schema_with = "count")]
     #[serde(default)]
     pub replicas: Option<Count>,
-    /// Leave the number to the cluster autoscaler.
+    /// Lets the cluster autoscaler choose the number of machines.
     pub autoscale: Option<Autoscale>,
-    /// Where a machine deployment's machines run.
+    /// The failure domain in which the machines of a machine deployment run.
     pub failure_domain: Option<String>,
-    /// Where a machine pool's machines run.
+    /// The failure domains in which the machines of a machine pool run.
     pub failure_domains: Option<Vec<String>>,
     /// Labels of the pool and its machines.
     pub labels: Option<Labels>,
     /// Annotations of the pool and its machines.
     pub annotations: Option<Labels>,
-    /// Taints of its nodes (Cluster API 1.13 and later, feature gate `MachineTaintPropagation`).
+    /// Taints of its nodes. Requires Cluster API 1.13 or later and the feature gate `MachineTaintPropagation`.
     pub taints: Option<Vec<Taint>>,
-    /// What deleting a machine waits for, and which goes first.
+    /// Timeouts for deleting machines, and the order in which they are deleted.
     pub deletion: Option<Deletion>,
     /// How and when machines are replaced.
     pub rollout: Option<Rollout>,
-    /// How long a machine must be ready to count.
+    /// How long a machine must be ready to count as available, in seconds.
     #[schemars(schema_with = "count")]
     #[serde(default)]
     pub min_ready_seconds: Option<Count>,
-    /// Conditions that must hold for a machine to be Ready.
+    /// Conditions that must be met for a machine to be Ready.
     pub readiness_gates: Option<Vec<Gate>>,
-    /// When a machine is replaced because it is unhealthy; replaces the class' own check.
+    /// When a machine counts as unhealthy and is replaced. Overrides the health check of the class.
     pub health_check: Option<HealthCheck>,
-    /// Values of the class' variables for this pool alone.
+    /// Values of the class's variables for this pool only.
     pub variables: Option<AnyMap>,
-    /// How the pool leaves: without machines at first, then it goes from the Cluster.
+    /// The removal of the pool. It is scaled to zero first, and then removed from the Cluster.
     pub removal: Option<Removal>,
 }
 
-/// What a pool is in Cluster API.
+/// The kind of a pool in Cluster API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum PoolKind {
-    /// Machines one by one.
+    /// A machine deployment: Cluster API manages each machine.
     MachineDeployment,
-    /// A pool of the provider's own.
+    /// A machine pool: the provider manages the machines as a group.
     MachinePool,
 }
 
-/// Bounds of the cluster autoscaler.
+/// Limits for the cluster autoscaler.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Autoscale {
-    /// Never fewer machines.
+    /// The smallest number of machines.
     #[schemars(range(min = 0, max = 100_000))]
     pub min: Count,
-    /// Never more machines.
+    /// The greatest number of machines.
     #[schemars(range(min = 0, max = 100_000))]
     pub max: Count,
 }
 
-/// A taint of nodes.
+/// A taint on nodes.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Taint {
-    /// Its key.
+    /// The key of the taint.
     pub key: String,
-    /// Its value.
+    /// The value of the taint.
     pub value: Option<String>,
-    /// What it does to pods that do not tolerate it.
+    /// The effect on pods that don't tolerate the taint.
     pub effect: TaintEffect,
-    /// Whether Cluster API keeps it there.
+    /// When Cluster API sets the taint.
     pub propagation: TaintPropagation,
 }
 
-/// What a taint does.
+/// The effect of a taint.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 pub enum TaintEffect {
-    /// New pods stay away.
+    /// New pods are not scheduled on the node.
     NoSchedule,
-    /// New pods stay away if they can.
+    /// New pods are scheduled elsewhere if possible.
     PreferNoSchedule,
-    /// Running pods leave.
+    /// Running pods are evicted, too.
     NoExecute,
 }
 
-/// Whether Cluster API keeps a taint on a node.
+/// When Cluster API sets a taint on a node.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 pub enum TaintPropagation {
-    /// All the time.
+    /// Always; it restores the taint if it is removed.
     Always,
-    /// Only when the node is made.
+    /// Only when the node is created.
     OnInitialization,
 }
 
-/// What deleting a machine waits for. 0 waits for ever.
+/// Timeouts for deleting a machine. 0 means no timeout.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Deletion {
-    /// Which machine goes first when a machine deployment shrinks.
+    /// The order in which machines are deleted when a machine deployment is scaled down.
     pub order: Option<DeletionOrder>,
-    /// How long its node may take to drain, in seconds.
+    /// How long draining the node may take, in seconds.
     #[schemars(schema_with = "count")]
     #[serde(default)]
     pub node_drain_timeout_seconds: Option<Count>,
-    /// How long its volumes may take to detach, in seconds.
+    /// How long detaching the volumes may take, in seconds.
     #[schemars(schema_with = "count")]
     #[serde(default)]
     pub node_volume_detach_timeout_seconds: Option<Count>,
-    /// How long its node may take to go, in seconds.
+    /// How long deleting the Node object may take, in seconds.
     #[schemars(schema_with = "count")]
     #[serde(default)]
     pub node_deletion_timeout_seconds: Option<Count>,
 }
 
-/// Which machine goes first.
+/// The order in which machines are deleted.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 pub enum DeletionOrder {
-    /// Any.
+    /// Random order.
     Random,
-    /// The newest.
+    /// The newest machines first.
     Newest,
-    /// The oldest.
+    /// The oldest machines first.
     Oldest,
 }
 
-/// When the control plane's machines are replaced without a change.
+/// When the control plane's machines are replaced although nothing changed.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ControlPlaneRollout {
-    /// Machines older than this time (RFC 3339) are replaced (Cluster API 1.13 and later).
+    /// Machines older than this time (RFC 3339) are replaced. Requires Cluster API 1.13 or later.
     pub after: Option<String>,
 }
 
-/// How and when a pool's machines are replaced. It replaces the class' own settings whole.
+/// How and when a pool's machines are replaced. This overrides all rollout settings of the class.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Rollout {
-    /// Machines older than this time (RFC 3339) are replaced (Cluster API 1.13 and later).
+    /// Machines older than this time (RFC 3339) are replaced. Requires Cluster API 1.13 or later.
     pub after: Option<String>,
-    /// How.
+    /// The strategy for replacing machines.
     pub strategy: Option<RolloutStrategy>,
 }
 
-/// How a pool's machines are replaced.
+/// The strategy for replacing a pool's machines.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct RolloutStrategy {
-    /// By itself, or when someone deletes a machine.
+    /// Whether machines are replaced automatically, or only when someone deletes them.
     #[serde(rename = "type")]
     pub kind: RolloutType,
-    /// How many at a time.
+    /// Limits for a rolling update.
     pub rolling_update: Option<RollingUpdate>,
 }
 
-/// Who replaces machines.
+/// How machines are replaced.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 pub enum RolloutType {
-    /// Cluster API, some at a time.
+    /// Cluster API replaces the machines gradually.
     RollingUpdate,
-    /// Cluster API, one by one as somebody deletes them.
+    /// Cluster API replaces each machine when someone deletes it.
     OnDelete,
 }
 
-/// How many machines at a time.
+/// Limits for a rolling update.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct RollingUpdate {
-    /// How many more than wanted, as a number or a percentage.
+    /// How many machines may exist above the desired number, as a number or a percentage.
     #[schemars(schema_with = "count_or_percent")]
     #[serde(default)]
     pub max_surge: Option<Anything>,
-    /// How many fewer than wanted, as a number or a percentage.
+    /// How many machines may be missing below the desired number, as a number or a percentage.
     #[schemars(schema_with = "count_or_percent")]
     #[serde(default)]
     pub max_unavailable: Option<Anything>,
 }
 
-/// A condition that must hold.
+/// A condition that must be met.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Gate {
-    /// The condition's type.
+    /// The type of the condition.
     pub condition_type: String,
-    /// Whether True or False is good.
+    /// Whether the status True or False is good.
     pub polarity: Option<Polarity>,
 }
 
-/// Whether a condition's True is good.
+/// Which status of a condition is good.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 pub enum Polarity {
-    /// True is good.
+    /// The status True is good.
     Positive,
-    /// False is good.
+    /// The status False is good.
     Negative,
 }
 
-/// When a machine is replaced because it is unhealthy.
+/// When a machine counts as unhealthy and is replaced.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct HealthCheck {
-    /// Switches the class' own check on or off.
+    /// Whether the health check is on.
     pub enabled: Option<bool>,
-    /// What counts as unhealthy.
+    /// The criteria for unhealthy machines.
     pub checks: Option<HealthChecks>,
-    /// What is done about it.
+    /// How unhealthy machines are remediated.
     pub remediation: Option<Remediation>,
 }
 
-/// What counts as unhealthy.
+/// The criteria for unhealthy machines.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct HealthChecks {
@@ -256,9 +256,9 @@ pub struct HealthChecks {
     #[schemars(schema_with = "count")]
     #[serde(default)]
     pub node_startup_timeout_seconds: Option<Count>,
-    /// Conditions of nodes.
+    /// The node conditions that make a machine unhealthy.
     pub unhealthy_node_conditions: Option<Vec<UnhealthyCondition>>,
-    /// Conditions of machines (Cluster API 1.12 and later).
+    /// The machine conditions that make a machine unhealthy. Requires Cluster API 1.12 or later.
     pub unhealthy_machine_conditions: Option<Vec<UnhealthyCondition>>,
 }
 
@@ -266,50 +266,50 @@ pub struct HealthChecks {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct UnhealthyCondition {
-    /// Its type.
+    /// The type of the condition.
     #[serde(rename = "type")]
     pub kind: String,
-    /// `True`, `False` or `Unknown`.
+    /// The status of the condition: `True`, `False` or `Unknown`.
     pub status: String,
-    /// How long it must last, in seconds.
+    /// How long the condition must last, in seconds.
     #[schemars(range(min = 0, max = 2_147_483_647))]
     pub timeout_seconds: Count,
 }
 
-/// What is done about unhealthy machines.
+/// How unhealthy machines are remediated.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Remediation {
-    /// Only while not too many are unhealthy.
+    /// Remediates only while the number of unhealthy machines is within limits.
     pub trigger_if: Option<RemediationTrigger>,
-    /// How many at a time, as a number or a percentage (machine deployments only).
+    /// How many machines are remediated at a time, as a number or a percentage. For machine deployments only.
     #[schemars(schema_with = "count_or_percent")]
     #[serde(default)]
     pub max_in_flight: Option<Anything>,
-    /// The template of another way to mend a machine.
+    /// The template of an external remediation.
     pub template_ref: Option<TemplateRef>,
 }
 
-/// When unhealthy machines are mended.
+/// The limits for the number of unhealthy machines. Otherwise, no machine is remediated.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct RemediationTrigger {
-    /// While at most so many are unhealthy, as a number or a percentage.
+    /// At most this many machines are unhealthy, as a number or a percentage.
     #[schemars(schema_with = "count_or_percent")]
     #[serde(default)]
     pub unhealthy_less_than_or_equal_to: Option<Anything>,
-    /// While so many are unhealthy, such as `[1-3]`.
+    /// The number of unhealthy machines is within this range, such as `[1-3]`.
     pub unhealthy_in_range: Option<String>,
 }
 
-/// A template of the management cluster.
+/// A reference to a template in the management cluster.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct TemplateRef {
-    /// Its API version.
+    /// The API version of the template.
     pub api_version: String,
-    /// Its kind.
+    /// The kind of the template.
     pub kind: String,
-    /// Its name.
+    /// The name of the template.
     pub name: String,
 }

@@ -1,6 +1,6 @@
-//! Names and values as messages show them.
+//! Names and values for use in messages.
 
-/// A name or value as far as a message shows it.
+/// Shortens a name or value for a message.
 pub(super) fn abridged(text: &str) -> std::borrow::Cow<'_, str> {
     const SHOWN: usize = 300;
     match text.char_indices().nth(SHOWN) {
@@ -9,7 +9,7 @@ pub(super) fn abridged(text: &str) -> std::borrow::Cow<'_, str> {
     }
 }
 
-/// The known name that a person may have meant. Nobody means another one by a name longer than any.
+/// Finds the known name that was probably meant. Names longer than any known one have no match.
 pub fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     const LONGEST: usize = 100;
     const MOST: usize = 1000;

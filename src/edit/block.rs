@@ -1,4 +1,4 @@
-//! Edits of entries that have lines of their own.
+//! Edits of entries on lines of their own.
 
 use super::{
     Edit, Obstacle, lines,
@@ -6,23 +6,23 @@ use super::{
 };
 use crate::yaml::{Node, RawKind, RawNode, Style};
 
-/// The byte behind the colon of a key.
+/// The byte after a key's colon.
 pub(super) fn behind_colon(text: &str, key: &RawNode) -> Result<usize, Obstacle> {
     let blanks = text[key.end..].len() - text[key.end..].trim_start_matches([' ', '\t']).len();
     let colon = key.end + blanks;
     if text[colon..].starts_with(':') {
         Ok(colon + 1)
     } else {
-        Err(Obstacle::new(key.start, "its key is written in a form that is not edited"))
+        Err(Obstacle::new(key.start, "its key is written in a form that stackloom cannot edit"))
     }
 }
 
-/// Puts a value in the place of another one.
+/// Replaces a value.
 pub(super) fn replace(text: &str, at: At<'_>, value: &Node) -> Result<Edit, Obstacle> {
     let key = at.key().ok_or_else(|| Obstacle::new(at.parent.start, "it has no key"))?;
     let (old, colon) = (at.value(), behind_colon(text, key)?);
     let old_end = end(text, old, colon)?;
-    // The reader's place of a block scalar is that of its text, not of the mark behind the key.
+    // The reader's position of a block scalar is that of its text, not of the indicator after the key.
     let block = matches!(old.kind, RawKind::Scalar { style: Style::Block, .. });
     let mark = colon + text[colon..].len() - text[colon..].trim_start_matches(' ').len();
     let old_start = if block { mark } else { old.start };
@@ -38,7 +38,7 @@ pub(super) fn replace(text: &str, at: At<'_>, value: &Node) -> Result<Edit, Obst
             Edit { range: old_start..old_end, text: lines::like(text, old, value) }
         });
     }
-    // What is said behind the value, or behind the key of one that has lines of its own, stays on the key's line.
+    // A comment after the value stays on the key's line. So does one after the key if the value has lines of its own.
     let (said, range) = if inline {
         let line = lines::end_of(text, old_end);
         (text[old_end..line].trim_end(), colon..line)
@@ -53,7 +53,7 @@ pub(super) fn replace(text: &str, at: At<'_>, value: &Node) -> Result<Edit, Obst
     Ok(Edit { range, text })
 }
 
-/// Adds an entry behind the others, and behind the comments that belong to them.
+/// Adds an entry after the existing ones and the comments that belong to them.
 pub(super) fn insert(text: &str, mapping: &RawNode, key: &str, value: &Node) -> Result<Edit, Obstacle> {
     let RawKind::Mapping(entries) = &mapping.kind else {
         return Err(Obstacle::new(mapping.start, "this is not a map"));
@@ -74,7 +74,7 @@ pub(super) fn insert(text: &str, mapping: &RawNode, key: &str, value: &Node) -> 
     Ok(Edit { range: line..line, text: entry })
 }
 
-/// Adds an item behind the others of a list, and behind the comments that belong to them.
+/// Adds an item after the existing ones of a list and the comments that belong to them.
 pub(super) fn append(text: &str, list: &RawNode, items: &[RawNode], item: &Node) -> Result<Edit, Obstacle> {
     let (Some(first), Some(_)) = (items.first(), items.last()) else {
         return Err(Obstacle::new(list.start, "the list has no item"));
@@ -87,39 +87,40 @@ pub(super) fn append(text: &str, list: &RawNode, items: &[RawNode], item: &Node)
     let line = lines::behind_comments(text, lines::end_of(text, last_end), indent);
     let break_ = lines::line_break(text, line);
     let body = lines::below(item, indent + 2, break_);
-    // The first line of the item stands behind its dash.
+    // The first line of the item follows the dash.
     let body = body.trim_start_matches(break_).trim_start_matches(' ');
     Ok(Edit { range: line..line, text: format!("{break_}{}- {body}", " ".repeat(indent)) })
 }
 
-/// Takes the lines of an entry out, with the comments inside of it.
+/// Removes the lines of an entry together with its inner comments.
 pub(super) fn remove(text: &str, at: At<'_>) -> Result<Edit, Obstacle> {
     let (start, range) = extent(text, at)?;
     if lines::leads_its_line(text, start) {
         let from = lines::start_of(text, start);
         let to = lines::next_of(text, range.end);
         if to == text.len() && !text.ends_with('\n') && from > 0 {
-            // The last line has no line break: the one before it goes.
+            // The last line has no line break, so the preceding one is removed.
             let before = lines::end_of(text, lines::start_of(text, from - 1));
             return Ok(Edit { range: before..to, text: String::new() });
         }
         return Ok(Edit { range: from..to, text: String::new() });
     }
-    // The first entry behind a dash: the next one comes in its place.
+    // This is the first entry after a dash; the next one takes its place.
     let next = at.index + 1;
     if at.index > 0 || next == at.count() || at.key().is_none() {
         return Err(Obstacle::new(start, "it does not begin a line"));
     }
     let next = at.start(next);
     if !text[range.end..next].trim().is_empty() {
-        return Err(Obstacle::new(start, "a comment stands between this entry and the next"));
+        return Err(Obstacle::new(start, "there is a comment between this entry and the next"));
     }
     Ok(Edit { range: range.start..next, text: String::new() })
 }
 
-/// Takes the only entry of a collection out, and leaves an empty one.
+/// Removes the only entry of a collection and leaves the collection empty.
 pub(super) fn empty(text: &str, outer: At<'_>, at: At<'_>) -> Result<Edit, Obstacle> {
-    let key = outer.key().ok_or_else(|| Obstacle::new(outer.parent.start, "it is all that an item holds"))?;
+    let key =
+        outer.key().ok_or_else(|| Obstacle::new(outer.parent.start, "it is the only content of its item"))?;
     let colon = behind_colon(text, key)?;
     let (start, range) = extent(text, at)?;
     let from = lines::start_of(text, start);
@@ -131,7 +132,7 @@ pub(super) fn empty(text: &str, outer: At<'_>, at: At<'_>) -> Result<Edit, Obsta
     Ok(Edit { range: colon..range.end, text: format!("{brackets}{kept}") })
 }
 
-/// Where an entry begins (an item with its dash), and its bytes up to the end of its last line.
+/// The start of an entry (for an item, its dash), and its byte range up to the end of its last line.
 fn extent(text: &str, at: At<'_>) -> Result<(usize, std::ops::Range<usize>), Obstacle> {
     let start = match at.key() {
         Some(key) => key.start,
@@ -144,7 +145,7 @@ fn extent(text: &str, at: At<'_>) -> Result<(usize, std::ops::Range<usize>), Obs
     Ok((start, start..line))
 }
 
-/// The dash of an item: on its line, or above it.
+/// The position of an item's dash, on the same line or above it.
 fn dash(text: &str, at: At<'_>) -> Result<usize, Obstacle> {
     let item = at.value().start;
     let floor = if at.index == 0 { at.parent.start } else { at.start(at.index - 1) };

@@ -1,4 +1,4 @@
-//! Edits within braces and brackets, and of values on one line.
+//! Edits within braces and brackets, and of single-line values.
 
 use super::{
     Edit, Obstacle, lines,
@@ -6,17 +6,17 @@ use super::{
 };
 use crate::yaml::{Node, RawKind, RawNode};
 
-/// Puts a value in the place of one that stands on one line.
+/// Replaces a value that is on one line.
 pub(super) fn replace(text: &str, at: At<'_>, value: &Node) -> Result<Edit, Obstacle> {
     let old = at.value();
     if is_empty(old) {
-        return Err(Obstacle::new(at.start(at.index), "nothing is written where the value goes"));
+        return Err(Obstacle::new(at.start(at.index), "there is no text where the value goes"));
     }
     let range = old.start..end(text, old, old.start)?;
     Ok(Edit { range, text: lines::like(text, old, value) })
 }
 
-/// Adds an entry behind the others.
+/// Adds an entry after the existing ones.
 pub(super) fn insert(text: &str, mapping: &RawNode, key: &str, value: &Node) -> Result<Edit, Obstacle> {
     let entry = format!("{}: {}", lines::key(key), lines::inline(value));
     let RawKind::Mapping(entries) = &mapping.kind else {
@@ -38,7 +38,7 @@ pub(super) fn insert(text: &str, mapping: &RawNode, key: &str, value: &Node) -> 
     })
 }
 
-/// Takes an entry out, with one of the commas beside it.
+/// Removes an entry together with one adjacent comma.
 pub(super) fn remove(text: &str, at: At<'_>) -> Result<Edit, Obstacle> {
     let (start, last) = (at.start(at.index), at.index + 1 == count(at.parent));
     let own_end = end(text, at.value(), at.key().map_or(start, |key| key.end))?;
@@ -52,13 +52,13 @@ pub(super) fn remove(text: &str, at: At<'_>) -> Result<Edit, Obstacle> {
         let inside = at.parent.start + 1..at.parent.end - 1;
         let only = text[inside.start..start].trim().is_empty() && text[own_end..inside.end].trim().is_empty();
         if !only {
-            return Err(Obstacle::new(start, "a comment or a comma stands beside the only entry"));
+            return Err(Obstacle::new(start, "there is a comment or a comma next to the only entry"));
         }
         return Ok(Edit { range: inside, text: String::new() });
     };
     let beside = if last { &text[range.start..start] } else { &text[own_end..range.end] };
     if beside.contains('#') {
-        return Err(Obstacle::new(start, "a comment stands between this entry and the next"));
+        return Err(Obstacle::new(start, "there is a comment between this entry and the next"));
     }
     Ok(Edit { range, text: String::new() })
 }

@@ -2,7 +2,7 @@
 
 use crate::yaml::{Node, RawKind, RawNode, Style, Value, emit, is_special, quote};
 
-/// How the line of `at` ends; where it is the last one, without an end, how the first one does.
+/// The line break of the line that contains `at`. If that line has none, the first line's is used.
 pub(super) fn line_break(text: &str, at: usize) -> &'static str {
     let own = text[at..].find('\n').map(|found| at + found);
     match own.or_else(|| text.find('\n')) {
@@ -11,7 +11,7 @@ pub(super) fn line_break(text: &str, at: usize) -> &'static str {
     }
 }
 
-/// The byte at which the line of `at` begins.
+/// The byte at which the line of `at` starts.
 pub(super) fn start_of(text: &str, at: usize) -> usize {
     text[..at].rfind('\n').map_or(0, |at| at + 1)
 }
@@ -22,23 +22,23 @@ pub(super) fn end_of(text: &str, at: usize) -> usize {
     if text[at..end].ends_with('\r') { end - 1 } else { end }
 }
 
-/// The byte at which the next line begins; the end of the text behind the last one.
+/// The byte at which the next line starts; after the last line, the end of the text.
 pub(super) fn next_of(text: &str, at: usize) -> usize {
     text[at..].find('\n').map_or(text.len(), |found| at + found + 1)
 }
 
-/// How many bytes a position stands from the beginning of its line.
+/// The distance of a position from the start of its line, in bytes.
 pub(super) fn column(text: &str, at: usize) -> usize {
     at - start_of(text, at)
 }
 
-/// Whether only blanks stand before a position in its line.
+/// Whether only spaces precede a position in its line.
 pub(super) fn leads_its_line(text: &str, at: usize) -> bool {
     text[start_of(text, at)..at].bytes().all(|byte| byte == b' ')
 }
 
-/// The end of the comment lines that follow the line of `at` without a blank line, and are indented by at least
-/// `indent`; `at` itself where there is none.
+/// The end of the comment lines directly after the line of `at` that are indented by at least `indent`; `at` itself if there
+/// are none.
 pub(super) fn behind_comments(text: &str, at: usize, indent: usize) -> usize {
     let mut end = at;
     loop {
@@ -55,7 +55,7 @@ pub(super) fn behind_comments(text: &str, at: usize, indent: usize) -> usize {
     }
 }
 
-/// A value on one line: scalars as the emitter writes them, collections in braces and brackets.
+/// Formats a value on one line: scalars as the emitter writes them, collections in braces and brackets.
 pub(super) fn inline(node: &Node) -> String {
     match &node.value {
         Value::Mapping(mapping) if !mapping.is_empty() => {
@@ -72,7 +72,7 @@ pub(super) fn inline(node: &Node) -> String {
     }
 }
 
-/// A key as it is written.
+/// Formats a key.
 pub(super) fn key(name: &str) -> String {
     written(&Node::from(name))
 }
@@ -84,7 +84,7 @@ fn written(node: &Node) -> String {
     text
 }
 
-/// A scalar in the quotes of the one in whose place it comes.
+/// Formats a scalar with the quotes of the one it replaces.
 pub(super) fn like(text: &str, old: &RawNode, new: &Node) -> String {
     let quoted = matches!(old.kind, RawKind::Scalar { style: Style::Quoted, .. });
     match (new.as_str(), text[old.start..].chars().next()) {
@@ -109,7 +109,7 @@ pub(super) fn needs_lines(node: &Node) -> bool {
     }
 }
 
-/// A collection as lines at an indent, each behind a line break.
+/// Formats a collection as lines at an indent, each after a line break.
 pub(super) fn below(node: &Node, indent: usize, line_break: &str) -> String {
     let mut out = String::new();
     for line in written(node).split('\n') {

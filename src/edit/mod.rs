@@ -1,8 +1,8 @@
-//! Edits that keep what people wrote: one value of a YAML file is set or removed, and every byte outside of it stays.
+//! Edits that preserve the author's text: they set or remove one value of a YAML file and keep every other byte.
 //!
-//! An [`Edit`] is one replacement in a text, found with the positions of the reader. Before it is handed out, the new
-//! text is read again and must mean what was asked for: where this module understands a file wrongly (anchors, rare
-//! layouts), it refuses and says so, and the author edits by hand. Absent on purpose: formatting, and edits of templates.
+//! An [`Edit`] is one replacement in a text, located with the reader's positions. Before an edit is returned, the new text
+//! is read again and must mean exactly what was requested. If this module misreads a file (anchors, rare layouts), it
+//! refuses with a message, and the author edits by hand. Deliberately absent: formatting, and edits of templates.
 
 mod block;
 mod flow;
@@ -16,32 +16,32 @@ use crate::{
     yaml::{Mapping, Node, RawKind, RawNode, Source, read_raw},
 };
 
-/// A step on the way to a value.
+/// A step on the path to a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Locator<'a> {
     /// The value of a key.
     Key(&'a str),
-    /// The item of a list whose `name` this is.
+    /// The list item with this `name`.
     Named(&'a str),
 }
 
 /// One replacement in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
-    /// The bytes that go.
+    /// The bytes to replace.
     pub range: Range<usize>,
-    /// What comes in their place.
+    /// The replacement.
     pub text: String,
 }
 
 impl Edit {
-    /// The text with the edit made.
+    /// Applies the edit to the text.
     pub fn apply(&self, text: &str) -> String {
         [&text[..self.range.start], &self.text, &text[self.range.end..]].concat()
     }
 }
 
-/// Why an edit cannot be made: where, and what stands in the way.
+/// The reason that an edit is impossible, with its position.
 pub(crate) struct Obstacle {
     offset: usize,
     message: String,
@@ -53,12 +53,12 @@ impl Obstacle {
     }
 }
 
-/// Sets a value, and the maps that lead to it where there are none; why not goes to `notes`.
+/// Sets a value and creates the missing maps on its path. The reason for a refusal goes to `notes`.
 pub fn set(source: &Source, path: &[Locator<'_>], value: &Node, notes: &mut Notes) -> Option<Edit> {
     edit(source, path, Some(value), notes)
 }
 
-/// Adds an item to the end of a list that has items already; why not goes to `notes`.
+/// Appends an item to a non-empty list. The reason for a refusal goes to `notes`.
 pub fn append(source: &Source, path: &[Locator<'_>], item: &Node, notes: &mut Notes) -> Option<Edit> {
     finish(source, path, notes, |before, root| {
         let edit = place::append(&source.text, root, path, item)?;
@@ -75,19 +75,19 @@ pub fn append(source: &Source, path: &[Locator<'_>], item: &Node, notes: &mut No
     })
 }
 
-/// Removes a key with its value, or an item of a list; why not goes to `notes`.
+/// Removes a key with its value, or a list item. The reason for a refusal goes to `notes`.
 pub fn remove(source: &Source, path: &[Locator<'_>], notes: &mut Notes) -> Option<Edit> {
     edit(source, path, None, notes)
 }
 
-/// Gives a key another name; why not goes to `notes`.
+/// Renames a key. The reason for a refusal goes to `notes`.
 pub fn rename(source: &Source, path: &[Locator<'_>], name: &str, notes: &mut Notes) -> Option<Edit> {
     finish(source, path, notes, |before, root| {
         let edit = place::rename(&source.text, root, path, name)?;
         let mut meant = before.clone();
         match change_key(&mut meant, path, name) {
             Some(()) => Ok((edit, meant)),
-            None => Err(Obstacle::new(edit.range.start, format!("there is a key `{name}` already"))),
+            None => Err(Obstacle::new(edit.range.start, format!("the key `{name}` already exists"))),
         }
     })
 }
@@ -106,7 +106,7 @@ fn edit(source: &Source, path: &[Locator<'_>], value: Option<&Node>, notes: &mut
     })
 }
 
-/// Hands out an edit if the edited text means what was asked for; says why not.
+/// Returns an edit if the edited text means what was requested; otherwise adds the reason to `notes`.
 fn finish(
     source: &Source,
     path: &[Locator<'_>],
@@ -116,9 +116,7 @@ fn finish(
     let (before, root) = read(source, notes)?;
     let refusal = match make(&before, &root) {
         Ok((edit, meant)) if reads_as(source, &edit, &meant) => return Some(edit),
-        Ok((edit, _)) => {
-            Obstacle::new(edit.range.start, "the layout of the file is beyond what can be edited")
-        }
+        Ok((edit, _)) => Obstacle::new(edit.range.start, "the layout of the file is not supported"),
         Err(refusal) => refusal,
     };
     notes
@@ -139,7 +137,7 @@ fn read(source: &Source, notes: &mut Notes) -> Option<(Node, RawNode)> {
         _ => {
             let place = Place::file(&*source.path);
             notes
-                .error("edit", place, "a file that is edited holds exactly one document")
+                .error("edit", place, "stackloom edits only files with exactly one document")
                 .hint("write one document per file, without a second `---`");
             None
         }
@@ -150,7 +148,7 @@ fn placed(source: &Source, offset: usize) -> Place {
     source.word(offset.min(source.text.len()))
 }
 
-/// A path as people write it.
+/// Formats a path the way people write it.
 fn shown(path: &[Locator<'_>]) -> String {
     let mut text = String::new();
     for step in path {
@@ -163,14 +161,14 @@ fn shown(path: &[Locator<'_>]) -> String {
     text
 }
 
-/// Whether the edited text means what was asked for.
+/// Whether the edited text means what was requested.
 fn reads_as(source: &Source, edit: &Edit, meant: &Node) -> bool {
     let edited = source.with_text(edit.apply(&source.text));
     let mut notes = Notes::new();
     read(&edited, &mut notes).is_some_and(|(node, _)| node == *meant)
 }
 
-/// The same change on what the text means.
+/// Makes the same change in the parsed tree.
 fn change(node: &mut Node, path: &[Locator<'_>], value: Option<&Node>) -> Option<()> {
     let [step, rest @ ..] = path else { return None };
     match step {
@@ -207,7 +205,7 @@ fn change(node: &mut Node, path: &[Locator<'_>], value: Option<&Node>) -> Option
     }
 }
 
-/// The same for a key: it is renamed where there is no key of the new name.
+/// Renames the key in the parsed tree, unless the new key already exists.
 fn change_key(node: &mut Node, path: &[Locator<'_>], name: &str) -> Option<()> {
     let (Locator::Key(key), parents) = path.split_last()? else { return None };
     let mut parent = node.clone();
@@ -233,7 +231,7 @@ fn change_key(node: &mut Node, path: &[Locator<'_>], name: &str) -> Option<()> {
     change(node, parents, Some(&parent))
 }
 
-/// The text of a scalar as it is meant.
+/// The text of a scalar with escapes resolved.
 fn scalar(node: &RawNode) -> Option<&str> {
     if let RawKind::Scalar { text, .. } = &node.kind { Some(text) } else { None }
 }

@@ -1,9 +1,9 @@
-//! Where in a text an edit goes.
+//! Locates the position of an edit in a text.
 
 use super::{Edit, Locator, Obstacle, block, flow, lines, scalar};
 use crate::yaml::{Mapping, Node, RawKind, RawNode, Style};
 
-/// A collection on the way, and which of its entries leads on.
+/// A collection on the path, and the index of the entry that the path takes.
 #[derive(Clone, Copy)]
 pub(super) struct At<'a> {
     pub(super) parent: &'a RawNode,
@@ -28,7 +28,7 @@ impl<'a> At<'a> {
         count(self.parent)
     }
 
-    /// The first byte of an entry: of its key, or of the item.
+    /// The first byte of an entry: that of its key or of the item.
     pub(super) fn start(&self, index: usize) -> usize {
         match &self.parent.kind {
             RawKind::Mapping(entries) => entries[index].0.start,
@@ -46,8 +46,8 @@ pub(super) fn count(node: &RawNode) -> usize {
     }
 }
 
-/// Whether a collection is written in braces or brackets. A list at its key's own indentation has the place of its
-/// first item, which may be written so.
+/// Whether a collection is written in braces or brackets. A list at the indentation of its key starts at its first item,
+/// which may itself be in brackets.
 pub(super) fn is_flow(text: &str, node: &RawNode) -> bool {
     let opens = |mark: char| text[node.start..].starts_with(mark);
     match &node.kind {
@@ -57,19 +57,19 @@ pub(super) fn is_flow(text: &str, node: &RawNode) -> bool {
     }
 }
 
-/// Whether nothing is written where a value goes.
+/// Whether the value is missing from the text.
 pub(super) fn is_empty(node: &RawNode) -> bool {
     node.start >= node.end && matches!(&node.kind, RawKind::Scalar { style: Style::Plain, .. })
 }
 
-/// Where a value ends as it is written: without line breaks, blanks and comments behind it.
+/// The end of a value as written, without trailing line breaks, blanks and comments.
 pub(super) fn end(text: &str, node: &RawNode, floor: usize) -> Result<usize, Obstacle> {
     if is_empty(node) {
         return Ok(floor);
     }
-    // An alias has the place of what it stands for.
+    // An alias has the position of the node that it refers to.
     if node.start < floor {
-        return Err(Obstacle::new(floor, "a value that is written as an alias stands in the way"));
+        return Err(Obstacle::new(floor, "a value that is written as an alias is in the way"));
     }
     if is_flow(text, node) {
         return Ok(node.end);
@@ -81,7 +81,7 @@ pub(super) fn end(text: &str, node: &RawNode, floor: usize) -> Result<usize, Obs
         },
         RawKind::Sequence(items) => match items.last() {
             Some(item) if is_empty(item) => {
-                Err(Obstacle::new(node.start, "a list with an empty last item stands in the way"))
+                Err(Obstacle::new(node.start, "a list with an empty last item is in the way"))
             }
             Some(item) => end(text, item, node.start),
             None => Ok(node.end),
@@ -90,7 +90,7 @@ pub(super) fn end(text: &str, node: &RawNode, floor: usize) -> Result<usize, Obs
     }
 }
 
-/// Follows a path as far as it leads; what is left of it.
+/// Follows a path as far as it exists. Returns the remaining steps as well.
 fn follow<'a, 'p, 's>(
     root: &'a RawNode,
     path: &'p [Locator<'s>],
@@ -127,7 +127,8 @@ pub(super) fn set(text: &str, root: &RawNode, path: &[Locator<'_>], value: &Node
     let (trail, rest) = follow(root, path)?;
     let deepest = trail.last().map_or(root, At::value);
     let [first, behind @ ..] = rest else {
-        let at = trail.last().ok_or_else(|| Obstacle::new(root.start, "it is the whole file"))?;
+        let at =
+            trail.last().ok_or_else(|| Obstacle::new(root.start, "it is the whole content of the file"))?;
         return replace(text, *at, value);
     };
     let Locator::Key(key) = first else {
@@ -154,7 +155,7 @@ pub(super) fn set(text: &str, root: &RawNode, path: &[Locator<'_>], value: &Node
     }
 }
 
-/// Adds an item behind the last one of a list that is written line by line.
+/// Adds an item after the last one of a list with one item per line.
 pub(super) fn append(
     text: &str,
     root: &RawNode,
@@ -174,7 +175,7 @@ pub(super) fn append(
     }
 }
 
-/// Puts another name in the place of a key, in the quotes of the old one.
+/// Renames a key and keeps its quotes.
 pub(super) fn rename(text: &str, root: &RawNode, path: &[Locator<'_>], name: &str) -> Result<Edit, Obstacle> {
     let (trail, rest) = follow(root, path)?;
     let key = trail.last().and_then(At::key).filter(|_| rest.is_empty());
@@ -206,7 +207,7 @@ pub(super) fn remove(text: &str, root: &RawNode, path: &[Locator<'_>]) -> Result
     } else {
         match trail.iter().rev().nth(1) {
             Some(outer) => block::empty(text, *outer, *at),
-            None => Err(Obstacle::new(root.start, "it is all that the file holds")),
+            None => Err(Obstacle::new(root.start, "it is the only content of the file")),
         }
     }
 }

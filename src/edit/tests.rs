@@ -1,4 +1,4 @@
-//! Edits of files as people write them.
+//! Edits of realistic hand-written files.
 
 use super::*;
 use crate::yaml::{FileId, Value};
@@ -77,7 +77,7 @@ spec:   # what it is
 # the end of the file
 ";
 
-/// The lines that an edit took away and brought.
+/// The lines that an edit removed and added.
 fn difference(before: &str, after: &str) -> String {
     let (old, new): (Vec<_>, Vec<_>) = (before.split('\n').collect(), after.split('\n').collect());
     let front = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
@@ -184,15 +184,12 @@ fn entries_go_from_every_kind_of_collection() {
 
 #[test]
 fn what_cannot_be_edited_is_refused_in_words() {
-    assert_eq!(
-        refused("a: &x 1\nb: *x\n", "a"),
-        "cannot edit `a`: the layout of the file is beyond what can be edited"
-    );
+    assert_eq!(refused("a: &x 1\nb: *x\n", "a"), "cannot edit `a`: the layout of the file is not supported");
     assert_eq!(refused("a: 1\n", "b"), "cannot edit `b`: there is no such value");
-    assert_eq!(refused("a: 1\n", "a"), "cannot edit `a`: it is all that the file holds");
+    assert_eq!(refused("a: 1\n", "a"), "cannot edit `a`: it is the only content of the file");
     assert_eq!(
         refused("a: [1, # one\n  {name: x}]\n", "a/=x"),
-        "cannot edit `a[x]`: a comment stands between this entry and the next"
+        "cannot edit `a[x]`: there is a comment between this entry and the next"
     );
 }
 
@@ -223,5 +220,5 @@ fn a_key_gets_another_name_and_nothing_else_changes() {
     }
     let (source, mut notes) = (source("a: 1\nb: 2\n"), Notes::new());
     assert_eq!(rename(&source, &path("a"), "b", &mut notes), None);
-    assert_eq!(notes.sorted()[0].message, "cannot edit `a`: there is a key `b` already");
+    assert_eq!(notes.sorted()[0].message, "cannot edit `a`: the key `b` already exists");
 }

@@ -1,4 +1,4 @@
-//! What a source reaches: the answers for all lines of the tree, the other way round.
+//! Finds out what a source affects, by explaining all lines of the tree in reverse.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,28 +11,28 @@ use crate::{
     render::{self, Subject},
 };
 
-/// What a source reaches.
+/// The effects of a source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reaches {
-    /// The clusters.
+    /// The affected clusters.
     pub clusters: BTreeSet<ClusterId>,
-    /// The generated files.
+    /// The affected files.
     pub files: BTreeMap<String, Reached>,
 }
 
-/// What it reaches in one file.
+/// The effects of a source on one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reached {
     /// The cluster that the file belongs to.
     pub cluster: Option<ClusterId>,
-    /// Whether the file's path, or whether there is such a file, depends on it.
+    /// Whether the file's path or existence depends on the source.
     pub moves: bool,
-    /// The lines that were made from it, counted from 1.
+    /// The lines generated from the source, counted from 1.
     pub lines: Vec<usize>,
 }
 
 impl Fleet {
-    /// What a line of a source reaches; what any of its lines reaches where none is given.
+    /// Finds what a line of a source affects, or any of its lines if `line` is none.
     pub fn affects(
         &self,
         file: &str,
@@ -86,8 +86,8 @@ impl Fleet {
         files
     }
 
-    /// Whether a part can have anything to do with a source: a cluster has nothing to do with the definitions of others, nor
-    /// with stacks and releases that it is not made from. What clusters share may have to do with all of theirs.
+    /// Whether a part may depend on a source. A cluster does not depend on the definitions of others, nor on stacks and
+    /// releases that it does not use. Shared parts may depend on all definitions of their clusters.
     fn may_reach(&self, file: &str, subject: Subject<'_>) -> bool {
         let Subject::Cluster(plan) = subject else { return true };
         let release = &plan.release;
@@ -111,7 +111,7 @@ impl Fleet {
         }
     }
 
-    /// Whether a source stands for a line of a file, or for any of its lines.
+    /// Whether a source covers a line of a file, or any of its lines if `line` is none.
     pub(super) fn stands_for(&self, source: &Source, file: &str, line: Option<usize>) -> bool {
         match (&source.release, line) {
             (_, Some(line)) => self.covers(source, file, line),

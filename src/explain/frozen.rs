@@ -1,4 +1,4 @@
-//! What `release.yaml` and `metadata.yaml` of a head release are made of.
+//! The facts behind `release.yaml` and `metadata.yaml` of a head release.
 
 use super::{
     rules::Field,
@@ -7,7 +7,7 @@ use super::{
 use crate::yaml::{Node, Path, Segment};
 
 impl Field<'_, '_> {
-    /// The facts that a field of `release.yaml` is made of.
+    /// The facts behind a field of `release.yaml`.
     pub(super) fn release(&self, names: &[&str]) -> Option<Vec<Source>> {
         let scope = self.resolver.scope;
         let content = || scope.release().and_then(|release| scope.content(release)).into_iter().collect();
@@ -37,7 +37,7 @@ impl Field<'_, '_> {
                 Some(scope.stack_value(&["spec", "requires"], &[]))
             }
             ["spec", "channel"] => {
-                Some(scope.program("made anew by every run: clusters ask for `release: head`"))
+                Some(scope.program("rebuilt by every run, because clusters use `release: head`"))
             }
             ["spec", "format"] => Some(scope.program("the format of releases that this program writes")),
             ["spec", "templateLanguage"] => {
@@ -47,7 +47,7 @@ impl Field<'_, '_> {
         }
     }
 
-    /// The facts that a field of `metadata.yaml` is made of.
+    /// The facts behind a field of `metadata.yaml`.
     pub(super) fn metadata(&self, names: &[&str]) -> Option<Vec<Source>> {
         let scope = self.resolver.scope;
         match names {
@@ -60,13 +60,13 @@ impl Field<'_, '_> {
         }
     }
 
-    /// What stands at the first steps of the field's path.
+    /// The value at the first `steps` steps of the field's path.
     fn above(&self, steps: usize) -> Option<&Node> {
         let path = self.path.segments().iter().take(steps).cloned();
         path.fold(Path::default(), |path, segment| path.to(segment)).find(self.object)
     }
 
-    /// A row of a matrix: the newest is the first here, wherever it is written.
+    /// A row of a matrix. The newest row comes first here, wherever it is written.
     fn row(&self, addon: &str, rest: &[&str]) -> Option<Vec<Source>> {
         let version = self.above(5)?.get("version")?.as_str()?;
         let rows = self.resolver.scope.rows(addon).into_iter().filter(|row| row.role == Role::Version);
@@ -86,7 +86,7 @@ impl Field<'_, '_> {
         self.resolver.scope.migration(*index, rest)
     }
 
-    /// The objects of a class that are of a kind.
+    /// The objects of a class that have this kind.
     fn kinds(&self) -> Vec<Source> {
         let Some(release) = self.resolver.scope.release() else { return Vec::new() };
         let wanted = self.node.as_str().unwrap_or_default();

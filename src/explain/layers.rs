@@ -1,4 +1,4 @@
-//! What each layer of a cluster's definition says of one of its values.
+//! Finds the values that each layer of a cluster's definition sets.
 
 use std::{
     cell::{OnceCell, RefCell},
@@ -11,19 +11,19 @@ use crate::{
     yaml::{Node, Path, Segment, Value},
 };
 
-/// The layers of one cluster: its folders' defaults from the outside in, and its own file.
+/// The layers of one cluster: the defaults of its folders from the outside in, and its own file.
 #[derive(Debug)]
 pub(super) struct Layers<'a> {
     definitions: &'a Definitions,
     own: &'a Layer,
     all: Vec<&'a Layer>,
     merged: OnceCell<Node>,
-    /// What was asked for already: many lines of many files are made from the same few values.
+    /// A cache of answers, because many generated lines depend on the same few values.
     known: RefCell<BTreeMap<Path, Vec<Source>>>,
 }
 
 impl<'a> Layers<'a> {
-    /// The layers of the cluster that is defined in a file.
+    /// The layers of the cluster defined in a file.
     pub(super) fn of(definitions: &'a Definitions, file: &str) -> Option<Self> {
         let by_file = |layer: &Layer| (*layer.source.path).cmp(file);
         let own = &definitions.clusters[definitions.clusters.binary_search_by(by_file).ok()?];
@@ -31,17 +31,17 @@ impl<'a> Layers<'a> {
         Some(Self { definitions, own, all, merged, known })
     }
 
-    /// The definition over its folders' defaults.
+    /// The definition, merged with the defaults of its folders.
     pub(super) fn merged(&self) -> &Node {
         self.merged.get_or_init(|| merged(self.definitions, self.own))
     }
 
-    /// The layer that is a file.
+    /// The layer of a file.
     pub(super) fn file(&self, path: &str) -> Option<&'a Layer> {
         self.all.iter().find(|layer| *layer.source.path == *path).copied()
     }
 
-    /// The path with the names of items, where they have names, in place of their numbers: what holds in every layer.
+    /// The path with items identified by name instead of index where possible, so that it is valid in every layer.
     pub(super) fn named(&self, path: &Path) -> Path {
         if path.segments().iter().all(|segment| matches!(segment, Segment::Key(_))) {
             return path.clone();
@@ -62,7 +62,7 @@ impl<'a> Layers<'a> {
         named
     }
 
-    /// What every layer says of a value, the outermost first; the last that counts wins.
+    /// The settings of a value in all layers, outermost first; the last effective one wins.
     pub(super) fn say(&self, path: &Path) -> Vec<Source> {
         if let Some(known) = self.known.borrow().get(path) {
             return known.clone();
@@ -103,7 +103,7 @@ impl<'a> Layers<'a> {
     }
 }
 
-/// The path as people write it: items that have names by these.
+/// The path in readable form, with items identified by name.
 pub(super) fn shown(path: &Path) -> String {
     let text = path.to_string();
     match path.segments() {
@@ -122,15 +122,15 @@ fn overrule(said: &mut [Source], role: Role) {
     }
 }
 
-/// How far a layer goes along a path.
+/// What a layer sets along a path.
 enum Reach {
-    /// It says nothing of it.
+    /// Nothing.
     Nothing,
-    /// It says something else on the way there.
+    /// A value that replaces the path's parent.
     Replaced,
-    /// It takes it away.
+    /// `null`, which removes the value.
     Removed,
-    /// It says it.
+    /// The value.
     Found,
 }
 
@@ -151,7 +151,7 @@ fn reach(root: &Node, path: &Path) -> Reach {
     Reach::Found
 }
 
-/// Where `null` is a value of its own.
+/// Whether `null` is a value of its own at this path.
 fn is_kept(path: &Path) -> bool {
     let names = path.names();
     matches!(names.as_slice(), ["spec", "raw", _, ..] | ["spec", "addons", _, "values", _, ..])

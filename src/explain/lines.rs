@@ -1,45 +1,45 @@
-//! Which node of a document each of its lines is.
+//! Maps the lines of a document to its nodes.
 
 use crate::yaml::{Emit, Name, Origin, Path, Scalar, Watch, emit_watched};
 
-/// An entry, an item or a statement, where it begins.
+/// The start of an entry, an item or a statement.
 #[derive(Debug)]
 pub(super) struct Mark<'a, T> {
-    /// The byte at which it begins.
+    /// Its byte offset.
     pub(super) at: usize,
-    /// What it stands in.
+    /// The index of its parent.
     pub(super) parent: Option<usize>,
-    /// How it is reached.
+    /// Its path.
     pub(super) path: Path,
-    /// Where its key came from, if it has one; the statement itself, if it is one.
+    /// The origin of its key, if any. For a statement, its own origin.
     pub(super) key: Option<Origin>,
-    /// What it is; nothing for a statement.
+    /// Its node; none for a statement.
     pub(super) node: Option<&'a T>,
 }
 
-/// A document and what its lines are.
+/// A document with the meaning of its lines.
 #[derive(Debug)]
 pub(super) struct Layout<'a, T> {
     /// The document.
     pub(super) text: String,
-    /// Everything that begins somewhere, in order.
+    /// All marks, in order.
     pub(super) marks: Vec<Mark<'a, T>>,
-    /// For each line, what begins on it; for a line of a text, what it belongs to, and its number there.
+    /// For each line, the marks that begin on it. For a line within a multi-line text, the text's mark and the line's index.
     pub(super) lines: Vec<Line>,
 }
 
-/// What a line of a document is.
+/// The meaning of a line of a document.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line {
-    /// These begin on it, the innermost last.
+    /// The marks that begin on it, innermost last.
     Begins(Vec<usize>),
-    /// It is a line of a text of several lines, counted from 0.
+    /// A line within a multi-line text: the text's mark, and the line's index from 0.
     Within(usize, usize),
 }
 
 struct Marker<'a, T> {
     marks: Vec<Mark<'a, T>>,
-    /// The entries that are open, each with the items that it has so far.
+    /// The open entries, each with its number of items so far.
     open: Vec<(usize, usize)>,
     items: usize,
 }
@@ -80,7 +80,7 @@ impl<'a, T> Watch<'a, T> for Marker<'a, T> {
     }
 }
 
-/// Writes a document and says what its lines are.
+/// Writes a document and maps its lines.
 pub(super) fn lay_out<T: Emit>(root: &T) -> Layout<'_, T> {
     let mut marker = Marker { marks: Vec::new(), open: Vec::new(), items: 0 };
     let mut text = String::new();

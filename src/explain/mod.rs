@@ -1,9 +1,9 @@
-//! Where a value or a generated line came from, and what a source reaches.
+//! Explains the origin of values and generated lines, and finds out what a source affects.
 //!
-//! One part is made again with a recorder at hand ([`part`]), and the origin of every node looked up: in the layers of
-//! the definition ([`layers`]), in templates and in what their expressions read ([`resolve`]), in the facts of which
-//! the program composes its own objects ([`rules`], [`frozen`]). What a source reaches is the same the other way round
-//! ([`affects`]). Absent on purpose: a second computation of anything that the flow computes.
+//! One part is drawn again with a recorder ([`part`]), and the origin of each node is looked up: in the layers of the
+//! definition ([`layers`]), in templates and the reads of their expressions ([`resolve`]), and in the facts behind the
+//! program's own objects ([`rules`], [`frozen`]). Finding what a source affects is the reverse ([`affects`]). Deliberately
+//! absent: a second computation of anything that the flow computes.
 
 mod affects;
 mod frozen;
@@ -44,7 +44,7 @@ use crate::{
     yaml::{self, Node},
 };
 
-/// A fleet whose origins can be looked up.
+/// A fleet with recorded origins.
 #[derive(Debug)]
 pub struct Fleet {
     input: Input,
@@ -53,21 +53,21 @@ pub struct Fleet {
     definitions: Definitions,
     plan: Plan,
     recorder: Recorder,
-    /// The lines that count for each head release.
+    /// The lines that determine the content of each head release.
     contents: OnceLock<BTreeMap<String, Lines>>,
-    /// The `release.yaml` of each numbered release in use, by its path.
+    /// The `release.yaml` of each numbered release in use, by path.
     frozen: OnceLock<BTreeMap<String, Node>>,
-    /// The names of each chart and of its repository.
+    /// The object names of each chart and its repository.
     charts: OnceLock<BTreeMap<ChartSource, [String; 2]>>,
 }
 
-/// Lines of files.
+/// Lines of files, by path.
 pub type Lines = BTreeMap<Words, BTreeSet<usize>>;
 
 impl Fleet {
-    /// Reads a fleet up to its plan, and skips everything with errors.
+    /// Reads a fleet up to its plan. Skips everything with errors.
     pub fn read(world: &dyn World, notes: &mut Notes) -> Result<(Self, LeftOut), Failure> {
-        // Once as every command does: what is at fault is reported with its places.
+        // The first pass is that of every command, so that errors are reported with their places.
         let (planned, left) = generate::prepare_sound(world, notes)?;
         let recorder = Recorder::default();
         let Planned { fleet: Understood { input, definitions, .. }, plan } = planned.recorded(&recorder)?;
@@ -92,12 +92,12 @@ impl Fleet {
         &self.input
     }
 
-    /// What is to be made.
+    /// The plan of the fleet.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// The `release.yaml` of a numbered release that a cluster uses.
+    /// The `release.yaml` of a numbered release used by a cluster.
     fn frozen(&self, path: &str) -> Option<&Node> {
         let read = |release: &release::Release| {
             let path = frozen_file(release);
@@ -115,7 +115,7 @@ impl Fleet {
         frozen.get(path)
     }
 
-    /// Whether a chart, or its repository, is an object of this name.
+    /// Whether the object of a chart or of its repository has this name.
     fn is_chart(&self, chart: &ChartSource, name: &str) -> bool {
         let charts = self.charts.get_or_init(|| {
             let charts =
@@ -129,12 +129,12 @@ impl Fleet {
         self.plan.clusters.iter().filter(|plan| uses(plan)).collect()
     }
 
-    /// The clusters that a name means: `name`, `namespace/name` or `management-cluster/namespace/name`.
+    /// The clusters matching a name: `name`, `namespace/name` or `management-cluster/namespace/name`.
     pub fn clusters_called(&self, name: &str) -> Vec<&ClusterPlan> {
         self.users(|plan| is_called(&plan.cluster.full_name(), name))
     }
 
-    /// Where every line of a generated file came from; none where no definition produces this file.
+    /// Explains every line of a generated file; none if no definition produces the file.
     pub fn explain(&self, path: &str, notes: &mut Notes) -> Option<Vec<Explained>> {
         let subjects = render::subjects(&self.plan);
         let near = |subject: &&Subject<'_>| may_hold(&subject.id(), path);
@@ -147,7 +147,7 @@ impl Fleet {
         None
     }
 
-    /// The lines that count for a head release.
+    /// The lines that determine the content of a head release.
     pub fn content(&self, release: &str) -> Option<&Lines> {
         let contents = self.contents.get_or_init(|| {
             let content = |release: &std::sync::Arc<release::Release>| {
@@ -170,7 +170,7 @@ impl Fleet {
         contents.get(release)
     }
 
-    /// Whether a source stands for a line of a file.
+    /// Whether a source covers a line of a file.
     pub fn covers(&self, source: &Source, file: &str, line: usize) -> bool {
         let content = |release| self.content(release)?.get(file);
         let counts = |release| content(release).is_some_and(|lines| lines.contains(&line));
@@ -180,7 +180,7 @@ impl Fleet {
         }
     }
 
-    /// Every line of every file of a part, by the files' paths.
+    /// Explains every line of every file of a part, by path.
     pub fn part(&self, subject: Subject<'_>, notes: &mut Notes) -> Vec<(String, Vec<Explained>)> {
         let part = part::Part::of(self, subject, notes);
         part.files.iter().map(|made| (made.path.clone(), part.explain(made))).collect()
@@ -191,7 +191,7 @@ fn frozen_file(release: &release::Release) -> String {
     format!("generated/releases/{}/release.yaml", release.name)
 }
 
-/// Whether a part can have a file of this path.
+/// Whether a part may contain a file with this path.
 fn may_hold(part: &PartId, path: &str) -> bool {
     let has = |name: &str| path.split('/').any(|folder| folder.trim_end_matches(".yaml") == name);
     match part {

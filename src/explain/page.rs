@@ -1,4 +1,4 @@
-//! Where every line of one file came from.
+//! Explains every line of one file.
 
 use std::collections::BTreeMap;
 
@@ -15,28 +15,28 @@ use crate::{
     yaml::{Node, Origin, Value},
 };
 
-/// Which part of an entry a line is.
+/// The part of an entry that a line contains.
 #[derive(Clone, Copy, Debug)]
 enum Within {
-    /// All of it, or its first line where it is a collection.
+    /// The whole entry, or the first line of a collection.
     Whole,
-    /// The line that opens a text of several lines.
+    /// The line that opens a multi-line text.
     Header,
-    /// One of these lines.
+    /// The line of the text with this index.
     Line(usize),
 }
 
-/// One file that is being explained.
+/// A file to explain.
 pub(super) struct Page<'p, 'a> {
     pub(super) resolver: Resolver<'p, 'a>,
-    /// Whether a template made it, and not the program.
+    /// Whether a template rendered it, rather than the program composing it.
     pub(super) rendered: bool,
-    /// Documents that stand as text in its fields.
+    /// Documents embedded as text in its fields.
     pub(super) inlaid: &'p [Inlaid],
 }
 
 impl Page<'_, '_> {
-    /// Tells the sources of each line of an object, with repetitions, and its text.
+    /// Passes each line of an object to `tell` with its sources, which may repeat.
     pub(super) fn object(&self, node: &Node, tell: &mut dyn FnMut(&str, Vec<Source>)) {
         let layout = lay_out(node);
         let inlaid: Vec<_> = self.inlaid.iter().map(|one| (&one.at, self.inner(one))).collect();
@@ -53,7 +53,7 @@ impl Page<'_, '_> {
             if let Line::Begins(marks) = line
                 && let Some((_, lines)) = marks.last().and_then(|mark| within(*mark))
             {
-                // A text in one line is all of them; the name of an entry comes from the object that it holds.
+                // A text on one line contains all inner lines. The name of an entry comes from the object in it.
                 let of_name = self
                     .inlaid
                     .iter()
@@ -65,7 +65,7 @@ impl Page<'_, '_> {
         }
     }
 
-    /// What names the objects among documents, and lets them through.
+    /// The sources of the names of embedded documents, and the statements that let the documents through.
     fn names(&self, inlaid: &Inlaid) -> Vec<Source> {
         let one = |document: &Node| {
             let paths = [&["kind"][..], &["metadata", "name"], &["metadata", "namespace"]];
@@ -77,7 +77,7 @@ impl Page<'_, '_> {
         inlaid.documents.iter().filter(|document| document.get("kind").is_some()).flat_map(one).collect()
     }
 
-    /// The sources of each line of documents that stand as text in a field.
+    /// The sources of each line of the documents embedded in a field.
     fn inner(&self, inlaid: &Inlaid) -> Vec<Vec<Source>> {
         let page = Page { resolver: self.resolver, rendered: true, inlaid: &[] };
         let mut all = Vec::new();
@@ -101,7 +101,7 @@ impl Page<'_, '_> {
         all
     }
 
-    /// A line; `goes_on` where it opens a text of several.
+    /// The sources of a line. `goes_on` is true if the line opens a multi-line text.
     fn line(&self, object: &Node, layout: &Layout<'_, Node>, line: &Line, goes_on: bool) -> Vec<Source> {
         let (marks, within) = match line {
             Line::Begins(marks) if goes_on => (marks.clone(), Within::Header),
@@ -131,7 +131,7 @@ impl Page<'_, '_> {
         self.whole(object, sources)
     }
 
-    /// What the line has as part of its file.
+    /// The sources that a line has as part of its file.
     fn whole(&self, object: &Node, mut sources: Vec<Source>) -> Vec<Source> {
         let scope = self.resolver.scope;
         let from_release = |source: &Source| {
@@ -150,7 +150,7 @@ impl Page<'_, '_> {
         sources
     }
 
-    /// What an entry itself is made of.
+    /// The sources of an entry itself.
     fn mark(&self, object: &Node, layout: &Layout<'_, Node>, at: usize, within: Within) -> Vec<Source> {
         let mark = &layout.marks[at];
         let Some(node) = mark.node else { return Vec::new() };
@@ -183,7 +183,7 @@ impl Page<'_, '_> {
         sources
     }
 
-    /// What is first in a collection that says nothing of itself.
+    /// The first sources within a collection that has none itself.
     fn inside(&self, object: &Node, layout: &Layout<'_, Node>, at: usize) -> Vec<Source> {
         let below = |candidate: usize| {
             let mut up = layout.marks[candidate].parent;
@@ -202,7 +202,7 @@ impl Page<'_, '_> {
         found.unwrap_or_default().into_iter().map(aside).collect()
     }
 
-    /// What the nearest thing around it came from.
+    /// The sources of the closest parent that has any.
     fn outside(&self, layout: &Layout<'_, Node>, at: usize) -> Vec<Source> {
         let mut up = layout.marks[at].parent;
         while let Some(mark) = up {
@@ -216,7 +216,7 @@ impl Page<'_, '_> {
         Vec::new()
     }
 
-    /// The same of a template.
+    /// Passes each line of a template to `tell` with its sources.
     pub(super) fn template(&self, template: &Template, tell: &mut dyn FnMut(&str, Vec<Source>)) {
         for (at, document) in template.documents().iter().enumerate() {
             let begins = |origin: Origin| self.resolver.origin(origin, false, None);
@@ -258,8 +258,8 @@ fn first_line(sources: Vec<Source>) -> Vec<Source> {
     sources.into_iter().map(|source| Source { end: source.line, ..source }).collect()
 }
 
-/// Without repetitions: what decides first, in the order in which people ask. What thousands of clusters share has
-/// thousands of sources.
+/// Removes duplicates. Deciding sources come first, ordered by what people look for. A file shared by thousands of clusters
+/// has thousands of sources.
 pub(super) fn sorted(sources: Vec<Source>) -> Vec<Source> {
     let place = |source: &Source| (source.file.clone(), source.line, source.end, source.release.clone());
     let mut kept: Vec<Source> = Vec::new();

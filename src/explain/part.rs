@@ -1,4 +1,4 @@
-//! The files of a part, and where each of their lines came from.
+//! The files of a part, with the origin of each line.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::{
     yaml::{Node, Origin, Path, Value},
 };
 
-/// The files of a part.
+/// A part, drawn again.
 #[derive(Debug)]
 pub(super) struct Part<'a> {
     id: PartId,
@@ -34,14 +34,14 @@ pub(super) struct Part<'a> {
 pub(super) struct Made<'a> {
     /// Its path, from the root of the fleet.
     pub(super) path: String,
-    /// What it was made from, for its first line.
+    /// Its source, as named in its first line.
     source: String,
     pub(super) body: Content<'a>,
-    /// The number of its scope.
+    /// The index of its scope.
     scope: usize,
     /// The addon that it belongs to.
     pub(super) addon: Option<String>,
-    /// Documents that stand as text in its fields.
+    /// Documents embedded as text in its fields.
     inlaid: Vec<Inlaid>,
 }
 
@@ -52,22 +52,22 @@ pub(super) enum Content<'a> {
     Text(String),
 }
 
-/// A line of a generated file.
+/// An explained line of a generated file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explained {
-    /// The line, without its end.
+    /// The line, without its line break.
     pub text: String,
-    /// Where it came from.
+    /// Its sources.
     pub sources: Vec<Source>,
 }
 
 impl<'a> Part<'a> {
-    /// Makes a part again, and keeps what it was made from.
+    /// Draws a part again and keeps its inputs.
     pub(super) fn of(fleet: &'a Fleet, subject: Subject<'a>, notes: &mut Notes) -> Self {
         Self::looking(fleet, subject, None, notes)
     }
 
-    /// The same for somebody who looks for one place, and whom nothing else interests.
+    /// Draws a part again to search for one place, ignoring everything else.
     pub(super) fn looking(
         fleet: &'a Fleet,
         subject: Subject<'a>,
@@ -113,12 +113,12 @@ impl<'a> Part<'a> {
         part
     }
 
-    /// Whether it is the part of a cluster.
+    /// Whether this is the part of a cluster.
     pub(super) fn is_of_cluster(&self) -> bool {
         matches!(self.id, PartId::Cluster { .. })
     }
 
-    /// The trace of an origin, if a trace tells it.
+    /// The trace of an origin, if there is one.
     pub(super) fn trace(&self, origin: Origin) -> Option<Arc<Trace>> {
         self.recorder.trace(origin)
     }
@@ -142,7 +142,7 @@ impl<'a> Part<'a> {
         inlaid.or_else(|| render::addon_values_at().find_map(|path| node.at(path)))
     }
 
-    /// The facts of one file: files of a cluster share theirs.
+    /// The scope of a file. All files of a cluster share one.
     fn scope(
         &mut self,
         fleet: &'a Fleet,
@@ -169,7 +169,7 @@ impl<'a> Part<'a> {
         self.scopes.len() - 1
     }
 
-    /// Where every line of a file came from.
+    /// Explains every line of a file.
     pub(super) fn explain(&self, made: &Made<'a>) -> Vec<Explained> {
         let mut explained = Vec::new();
         self.each_line(made, &mut |text, sources| {
@@ -178,7 +178,7 @@ impl<'a> Part<'a> {
         explained
     }
 
-    /// The lines of a file that have such a source, counted from 1.
+    /// The lines of a file with a matching source, counted from 1.
     pub(super) fn lines_from(&self, made: &Made<'a>, is_meant: impl Fn(&Source) -> bool) -> Vec<usize> {
         let (mut number, mut lines) = (0, Vec::new());
         self.each_line(made, &mut |_, sources| {
@@ -188,7 +188,7 @@ impl<'a> Part<'a> {
         lines
     }
 
-    /// Tells each line of a file with its sources, some of them more than once.
+    /// Passes each line of a file to `tell` with its sources, which may repeat.
     fn each_line(&self, made: &Made<'a>, tell: &mut dyn FnMut(&str, Vec<Source>)) {
         let scope = &self.scopes[made.scope];
         let resolver = Resolver { scope, recorder: &self.recorder, addon: made.addon.as_deref() };
@@ -207,7 +207,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Why there is such a file, under this path.
+    /// Explains why the file exists under this path.
     fn existence(made: &Made<'a>, resolver: &Resolver<'_, '_>) -> Vec<Source> {
         let scope = resolver.scope;
         let choice = || scope.chosen();
@@ -256,7 +256,7 @@ impl<'a> Part<'a> {
         sources
     }
 
-    /// Why a management cluster has a release or a chart: as long as one cluster uses it.
+    /// Explains why a management cluster has a release or a chart: it stays as long as a cluster uses it.
     fn shared(made: &Made<'a>, resolver: &Resolver<'_, '_>) -> Vec<Source> {
         let scope = resolver.scope;
         let mut sources = scope.management_name();
@@ -277,7 +277,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// The facts of a file of a namespace: of all releases whose templates make it.
+/// The scope of a file of a namespace: all releases whose templates render it.
 fn namespace_scope<'a>(fleet: &'a Fleet, plan: &'a NamespacePlan, object: &Node) -> Scope<'a> {
     let makes = |release: &&Arc<Release>| {
         let single = NamespacePlan { releases: vec![Arc::clone(release)], ..plan.clone() };
@@ -299,12 +299,12 @@ fn has_chart(fleet: &Fleet, plan: &ClusterPlan, name: &str) -> bool {
     charts.into_iter().any(|chart| fleet.is_chart(chart, name))
 }
 
-/// Whether the first line names a template.
+/// Whether the source in the first line is a template.
 fn is_rendered(source: &str) -> bool {
     source.contains(" of stack ") || source.contains(".yaml of ")
 }
 
-/// The addon of a cluster that a file belongs to, by its path.
+/// The addon of a cluster that a file belongs to, judging by its path.
 fn addon_of(path: &str) -> Option<&str> {
     let rest = path.split_once("/clusters/")?.1;
     let mut parts = rest.splitn(4, '/').skip(2);

@@ -1,4 +1,4 @@
-//! Whether a file of a cluster can have anything to do with a template: a quick look, before every line of it is explained.
+//! Decides quickly whether a file of a cluster may depend on a template, before each line is explained.
 
 use super::part::{Content, Made, Part};
 use crate::{
@@ -6,13 +6,13 @@ use crate::{
     yaml::{Node, Origin, Value},
 };
 
-/// Files of stacks and releases that the program reads facts from; all others are templates.
+/// Files of stacks and releases that contain facts; all others are templates.
 const OF_FACTS: [&str; 4] = ["stack.yaml", "addon.yaml", "node-images.yaml", "release.yaml"];
 
 impl Part<'_> {
-    /// Whether a file may have lines that come from a source. What an addon installs has nothing to do with the templates
-    /// of others, save by what its own templates read: a variable may have the default of its class, and the name of a
-    /// release is a hash of all of its files.
+    /// Whether a file may have lines from a source. The objects that install an addon do not depend on the templates of
+    /// other addons, except through reads of their own templates: a variable may have a default from its class, and the name
+    /// of a release is a hash of all of its files.
     pub(super) fn may_come_from(&self, made: &Made<'_>, source: &str) -> bool {
         let mut folders = source.rsplit('/');
         let is_fact = folders.next().is_none_or(|name| OF_FACTS.contains(&name));

@@ -1,4 +1,4 @@
-//! Origins and reads to places in sources.
+//! Resolves origins and reads to places in sources.
 
 use super::{
     layers::shown,
@@ -10,24 +10,24 @@ use crate::{
     yaml::{Node, Origin, Path, Segment},
 };
 
-/// What origins are looked up in.
+/// The context for resolving origins.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Resolver<'r, 'a> {
     pub(super) scope: &'r Scope<'a>,
     pub(super) recorder: &'r Recorder,
-    /// The addon whose templates the file came from.
+    /// The addon whose templates rendered the file.
     pub(super) addon: Option<&'r str>,
 }
 
 impl Resolver<'_, '_> {
-    /// Where a node came from; `line` is the number of a line of its text.
+    /// The sources of a node, or of one line of its text.
     pub(super) fn node(&self, node: &Node, line: Option<usize>) -> Vec<Source> {
         let collection =
             matches!(node.value, crate::yaml::Value::Sequence(_) | crate::yaml::Value::Mapping(_));
         self.origin(node.origin, collection, line)
     }
 
-    /// Where something came from.
+    /// The sources of an origin.
     pub(super) fn origin(&self, origin: Origin, collection: bool, line: Option<usize>) -> Vec<Source> {
         let Some(trace) = self.recorder.trace(origin) else { return self.place(origin, collection, line) };
         let mut sources = Vec::new();
@@ -56,7 +56,7 @@ impl Resolver<'_, '_> {
         sources
     }
 
-    /// The line that opens a text of several lines, which know their own.
+    /// The sources of the line that opens a multi-line text, whose lines have their own.
     pub(super) fn header(&self, origin: Origin) -> Vec<Source> {
         let Some(trace) = self.recorder.trace(origin) else {
             let sources = self.place(origin, false, None).into_iter();
@@ -68,7 +68,7 @@ impl Resolver<'_, '_> {
         sources
     }
 
-    /// A line of a text: that line alone, unless only the whole is known.
+    /// The source of a line of text: that line alone, unless only the whole text is known.
     fn exact(&self, site: Origin, whole: Option<Origin>) -> Vec<Source> {
         let Some(file) = self.scope.fleet.input.sources.get(site.file) else { return Vec::new() };
         if Some(site) == whole && file.block_line(site.offset as usize, 0).is_none() {
@@ -78,7 +78,7 @@ impl Resolver<'_, '_> {
         vec![Source::lines(Role::Template, "", file, line, line)]
     }
 
-    /// The statements that let something through; also those of what it was made from.
+    /// The statements that let something through, including those of its own sources.
     pub(super) fn statements(&self, origin: Origin) -> Vec<Source> {
         let Some(trace) = self.recorder.trace(origin) else { return Vec::new() };
         let mut sources = trace.site.map(|site| self.statements(site)).unwrap_or_default();
@@ -109,7 +109,7 @@ impl Resolver<'_, '_> {
         reads.iter().flat_map(read).collect()
     }
 
-    /// A place in a file that was read.
+    /// The sources of a place in a file.
     fn place(&self, origin: Origin, collection: bool, line: Option<usize>) -> Vec<Source> {
         let Some(file) = self.scope.fleet.input.sources.get(origin.file) else { return Vec::new() };
         let offset = origin.offset as usize;
@@ -146,7 +146,7 @@ impl Resolver<'_, '_> {
         }
     }
 
-    /// A variable of the cluster: what its layers say, and the default of its class.
+    /// A variable of the cluster: the settings in its layers, and the default of its class.
     pub(super) fn variable(&self, name: &str, rest: &[Segment]) -> Vec<Source> {
         let base = Path::of(&["spec", "variables", name]);
         let path = rest.iter().fold(base, |path, segment| path.to(segment.clone()));
@@ -163,7 +163,7 @@ impl Resolver<'_, '_> {
         defaults.chain(said).collect()
     }
 
-    /// The default that a class has for a variable, or for something in it.
+    /// The class's default for a variable, or for a value inside it.
     fn default(&self, name: &str, rest: &[Segment]) -> Vec<Source> {
         let Some(release) = self.scope.release() else { return Vec::new() };
         let variable = release.class.variables.iter().find(|variable| variable.name == name);
@@ -185,7 +185,7 @@ impl Resolver<'_, '_> {
         sources
     }
 
-    /// Where a class declares a variable that is not set.
+    /// The declaration of an unset variable in the class.
     pub(super) fn declared(&self, name: &str, path: &Path) -> Vec<Source> {
         let Some(release) = self.scope.release() else { return Vec::new() };
         let Some(variable) = release.class.variables.iter().find(|variable| variable.name == name) else {
@@ -200,7 +200,7 @@ impl Resolver<'_, '_> {
         sources
     }
 
-    /// What a path of a template's context leads to.
+    /// The sources of a path in a template's context.
     fn read(&self, path: &Path) -> Vec<Source> {
         let scope = self.scope;
         let names = path.names();
@@ -251,7 +251,7 @@ impl Resolver<'_, '_> {
         addons.iter().flat_map(|addon| self.scope.addon_enabled(addon.addon.name.as_str())).collect()
     }
 
-    /// The value that a variable has in the plan; its parts may come from the definition and from the class.
+    /// The value of a variable in the plan. Its parts may come from the definition and from the class.
     fn value_of_variable(&self, name: &str, rest: &[Segment]) -> Vec<Source> {
         let Some(plan) = self.scope.cluster() else { return Vec::new() };
         let value =

@@ -1,7 +1,7 @@
-//! What the program composes by itself: of which facts each field is made, and why it is there.
+//! Lists the facts behind each field that the program composes, and the reason for the field.
 //!
-//! Values that pass through know their own origins, and are not listed here. What is neither is answered with what it
-//! is written for.
+//! Copied values know their own origins and are not listed here. For any other field, the answer is what the object is
+//! written for.
 
 use super::{
     resolve::Resolver,
@@ -15,24 +15,24 @@ use crate::{
     yaml::{Node, Path, Segment},
 };
 
-/// A field of an object that the program composes.
+/// A field of an object composed by the program.
 #[derive(Debug)]
 pub(super) struct Field<'f, 'a> {
     pub(super) resolver: &'f Resolver<'f, 'a>,
     pub(super) object: &'f Node,
     pub(super) path: &'f Path,
-    /// What stands there.
+    /// The value of the field.
     pub(super) node: &'f Node,
 }
 
-/// Several sources of one value.
+/// Concatenates the sources of one value.
 #[expect(clippy::unnecessary_wraps, reason = "it ends arms of which others have no answer")]
 fn all(sources: impl IntoIterator<Item = Vec<Source>>) -> Option<Vec<Source>> {
     Some(sources.into_iter().flatten().collect())
 }
 
 impl Field<'_, '_> {
-    /// The facts that a composed field is made of; none where its own origin says it.
+    /// The facts behind a composed field; none if the field's own origin is enough.
     pub(super) fn sources(&self) -> Option<Vec<Source>> {
         let names = self.path.names();
         if let Some(facts) = render::facts(&self.composed()) {
@@ -53,7 +53,7 @@ impl Field<'_, '_> {
         Composed { object: self.object, path: self.path, node: self.node, addon: self.resolver.addon }
     }
 
-    /// Where a fact of a renderer is written; none where it has no place.
+    /// The sources of a renderer's fact; none if it has no place.
     fn fact(&self, fact: &Fact<'_>) -> Option<Vec<Source>> {
         let scope = self.resolver.scope;
         let addon = |keys: &[&str]| Some(scope.addon(self.resolver.addon?, keys));
@@ -110,7 +110,7 @@ impl Field<'_, '_> {
         }
     }
 
-    /// A variable, or something in one: those that the definition sets know their origins.
+    /// A variable or a value inside it. Those that the definition sets know their origins.
     fn variable(&self, rest: &[&str]) -> Option<Vec<Source>> {
         let item = Path::default();
         let item = self.path.segments()[..4].iter().fold(item, |path, segment| path.to(segment.clone()));
@@ -125,7 +125,7 @@ impl Field<'_, '_> {
         }
     }
 
-    /// The class decides which variables there are.
+    /// The declaration of a variable: the class decides which variables exist.
     fn declared(&self, name: &str) -> Vec<Source> {
         let path = Path::of(&["spec", "variables", name]);
         let declared = self.resolver.declared(name, &path);
@@ -145,11 +145,11 @@ impl Field<'_, '_> {
         Some(self.resolver.scope.field(&path.key(bound)))
     }
 
-    /// A key of the object from which the engine reads the tree.
+    /// A key of the object that tells the engine where to read the tree.
     fn tree_source(&self, key: &str) -> Vec<Source> {
         let scope = self.resolver.scope;
         match scope.management.map(|management| &management.source) {
-            // The object is the tree's own, because the source is said by its address.
+            // The object is part of the tree, because the fleet specifies the repository by URL.
             Some(EngineSource::Git { .. }) => {
                 let name = if key == "name" { scope.fleet_name() } else { Vec::new() };
                 [name, scope.fleet_value(&["source"])].concat()
@@ -167,7 +167,7 @@ impl Field<'_, '_> {
         all([self.named(unit)?, scope.management_name(), fleet.collect()])
     }
 
-    /// The name of what installs another addon, for which this one waits.
+    /// The name of the object that installs a dependency of the addon.
     fn installer(&self, name: &str) -> Option<Vec<Source>> {
         let (scope, addon) = (self.resolver.scope, self.resolver.addon?);
         let other = name.strip_prefix(scope.cluster()?.cluster.name.as_str())?.strip_prefix('.')?;
@@ -180,7 +180,7 @@ impl Field<'_, '_> {
         ])
     }
 
-    /// What decides on the addons that one waits for: those of its kind that it names, or that are of the stage before.
+    /// The sources of an addon's dependencies of the same type: those that it names, and those of the previous stage.
     fn dependencies(&self, charts: bool) -> Vec<Source> {
         let scope = self.resolver.scope;
         let Some(own) = self.resolver.addon.and_then(|addon| scope.release()?.addon(addon)) else {
@@ -200,7 +200,7 @@ impl Field<'_, '_> {
         sources
     }
 
-    /// What the name of a unit is made of.
+    /// The facts behind the name of a unit.
     fn named(&self, name: &str) -> Option<Vec<Source>> {
         let scope = self.resolver.scope;
         let cluster = || [scope.keys(&["metadata", "name"]), scope.namespace_name()];
@@ -222,7 +222,7 @@ impl Field<'_, '_> {
         }
     }
 
-    /// The name of the release that an object is about; in a management cluster's part, of that in its file.
+    /// The name of the release that an object is about. In the part of a management cluster, the release of the file.
     fn release_name(&self) -> Vec<Source> {
         let scope = self.resolver.scope;
         if scope.layers.is_some() {
@@ -245,7 +245,7 @@ impl Field<'_, '_> {
         ])
     }
 
-    /// The key `values`: what puts it there is the addon's template, and what the cluster adds.
+    /// The key `values`, which exists because of the addon's template and the cluster's own values.
     fn values(&self, addon: &str) -> Option<Vec<Source>> {
         let plan = self.resolver.scope.addon_plan(addon)?;
         let own = self.resolver.scope.set(&Path::of(&["spec", "addons", addon, "values"]));
@@ -271,7 +271,7 @@ impl Field<'_, '_> {
         self.resolver.scope.addon_path(addon, &path, Role::Stack).map(|source| vec![source])
     }
 
-    /// The address of a chart's repository, and the mirror that stands in its place.
+    /// The URL of a chart's repository, and the mirror used instead.
     fn chart_repository(&self, addon: &str) -> Option<Vec<Source>> {
         let scope = self.resolver.scope;
         let mirrored = scope.management.is_some_and(|management| !management.mirrors.is_empty());
@@ -289,7 +289,7 @@ impl Field<'_, '_> {
         all([repository, exact.unwrap_or(mirrors)])
     }
 
-    /// What says what a cluster should have, so that no folder is empty.
+    /// The fields of a ConfigMap that records what a cluster should have and keeps its folder from being empty.
     fn marker(&self, names: &[&str]) -> Option<Vec<Source>> {
         let scope = self.resolver.scope;
         scope.cluster()?;
@@ -313,7 +313,7 @@ impl Field<'_, '_> {
         }
     }
 
-    /// The address of the fleet's repository, or of the repository of a chart that some cluster has.
+    /// The URL of the fleet's repository, or of the repository of a chart that a cluster uses.
     fn repository(&self, address: &str) -> Vec<Source> {
         let scope = self.resolver.scope;
         let charts = scope.used_each(&|scope| {
@@ -329,7 +329,7 @@ impl Field<'_, '_> {
         if charts.is_empty() { scope.fleet_value(&["source", "url"]) } else { charts }
     }
 
-    /// A chart that all clusters share, for each cluster that has it.
+    /// A chart shared by all clusters, with the sources of each cluster that uses it.
     fn chart(&self, chart: &str, what: ChartFact) -> Vec<Source> {
         self.resolver.scope.used_each(&|scope| {
             let one = |name| {
@@ -347,7 +347,7 @@ impl Field<'_, '_> {
     }
 }
 
-/// The addons of a cluster that use a chart, or a repository, of a name.
+/// The addons of a cluster that use a chart or repository with this object name.
 pub(super) fn chart_users<'a>(scope: &Scope<'a>, chart: &str) -> Vec<&'a str> {
     let addons = scope.cluster().map(|plan| plan.addons.as_slice()).unwrap_or_default();
     let uses = |addon: &&AddonPlan| {
@@ -357,7 +357,7 @@ pub(super) fn chart_users<'a>(scope: &Scope<'a>, chart: &str) -> Vec<&'a str> {
     addons.iter().filter(uses).map(|addon| addon.frozen.addon.name.as_str()).collect()
 }
 
-/// The first line that says something: comments and blank lines do not, statements do.
+/// The first significant line: statements count, comments and blank lines do not.
 fn first_line(text: &str) -> usize {
     let says = |line: &str| {
         let line = line.trim();

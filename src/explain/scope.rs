@@ -1,4 +1,4 @@
-//! Facts that the files of one part are made from, and where they stand.
+//! The facts behind the files of a part, and their places.
 
 use std::{
     cell::{OnceCell, RefCell},
@@ -18,37 +18,37 @@ use crate::{
     yaml::{Mapping, Node, Origin, Path, Source as File},
 };
 
-/// What a part is of.
+/// The subject of a part.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Whose<'a> {
     /// The tree, or a management cluster.
     Management,
     /// A head release.
     Release(&'a Release),
-    /// A namespace, and the release whose templates a file of it came from.
+    /// A namespace, and the release whose templates rendered the file.
     Namespace(&'a NamespacePlan, Option<&'a Release>),
     /// A cluster.
     Cluster(&'a ClusterPlan),
 }
 
-/// What the facts of a part are looked up in.
+/// The context for looking up the facts of a part.
 #[derive(Debug)]
 pub(super) struct Scope<'a> {
     pub(super) fleet: &'a Fleet,
     pub(super) whose: Whose<'a>,
     pub(super) management: Option<&'a ManagementCluster>,
     pub(super) layers: Option<Layers<'a>>,
-    /// The clusters that the part is there for.
+    /// The clusters that need the part.
     pub(super) users: Vec<&'a ClusterPlan>,
-    /// Their facts.
+    /// The scopes of these clusters.
     pub(super) theirs: OnceCell<Vec<OnceCell<Scope<'a>>>>,
-    /// What is asked for again and again: many lines of many files are made from the same few facts.
+    /// A cache of facts, because many generated lines depend on the same few.
     known: Known,
-    /// The one place that is looked for, if all others are of no interest.
+    /// The only place to search for, if any; all others are ignored.
     pub(super) sought: Option<Sought<'a>>,
 }
 
-/// A file, and a line of it.
+/// A file, and optionally a line of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sought<'a> {
     pub(super) file: &'a str,
@@ -67,14 +67,14 @@ struct Known {
 }
 
 impl<'a> Scope<'a> {
-    /// The facts of a cluster.
+    /// The scope of a cluster.
     pub(super) fn of_cluster(fleet: &'a Fleet, plan: &'a ClusterPlan) -> Self {
         let management = Some(&*plan.cluster.management);
         let layers = Layers::of(&fleet.definitions, &plan.cluster.file);
         Self { layers, ..Self::shared(fleet, Whose::Cluster(plan), management, vec![plan]) }
     }
 
-    /// The facts of what several clusters share.
+    /// The scope of something that several clusters share.
     pub(super) fn shared(
         fleet: &'a Fleet,
         whose: Whose<'a>,
@@ -85,7 +85,7 @@ impl<'a> Scope<'a> {
         Self { fleet, whose, management, layers: None, users, theirs, known, sought: None }
     }
 
-    /// The same for somebody who looks for one place, and whom other users of what is shared do not interest.
+    /// Restricts the scope to a search for one place. Other users of shared parts are then ignored.
     pub(super) fn looking(self, sought: Option<Sought<'a>>) -> Self {
         Self { sought, ..self }
     }
@@ -97,7 +97,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// The release that the part is made from.
+    /// The release that the part is generated from.
     pub(super) fn release(&self) -> Option<&'a Release> {
         match self.whose {
             Whose::Cluster(plan) => Some(&plan.release),
@@ -106,7 +106,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// What the layers of the cluster say of a value; of the nearest one above it where none says it.
+    /// The settings of a value in the cluster's layers, or of its closest parent if no layer sets it.
     pub(super) fn field(&self, path: &Path) -> Vec<Source> {
         let Some(layers) = &self.layers else { return Vec::new() };
         let mut at = path.clone();
@@ -128,7 +128,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// The same for a value of the definition alone: nothing where no layer sets it.
+    /// The settings of a value in the definition; empty if no layer sets it.
     pub(super) fn set(&self, path: &Path) -> Vec<Source> {
         let said = self.layers.as_ref().map(|layers| layers.say(path)).unwrap_or_default();
         if said.iter().any(|source| source.role == Role::Set) { said } else { Vec::new() }
@@ -138,7 +138,7 @@ impl<'a> Scope<'a> {
         self.field(&Path::of(keys))
     }
 
-    /// What decides on the release: not what stands in it.
+    /// The settings that select the release, without the release's content.
     pub(super) fn choice(&self) -> Vec<Source> {
         self.known.choice.get_or_init(|| self.find_choice()).clone()
     }
@@ -154,19 +154,19 @@ impl<'a> Scope<'a> {
         set.map(|source| Source { role: Role::Release, ..source }).collect()
     }
 
-    /// The same for all clusters that the part is there for.
+    /// The settings that select the release, for all clusters that need the part.
     pub(super) fn chosen(&self) -> Vec<Source> {
         self.known.chosen.get_or_init(|| self.used(&Scope::choice)).clone()
     }
 
-    /// What the release is called, which for a head release is a hash of its content.
+    /// The sources of the release's name. The name of a head release is a hash of its content.
     pub(super) fn release_name(&self) -> Vec<Source> {
         let mut said = self.choice();
         said.extend(self.release().and_then(|release| self.content(release)));
         said
     }
 
-    /// Every line that counts for a head release, as one.
+    /// A single source for all lines that determine the content of a head release.
     pub(super) fn content(&self, release: &Release) -> Option<Source> {
         let folder = self.stack(release)?;
         let what = format!("the content of {}, of which the release's name is a hash", release.name);
@@ -176,7 +176,7 @@ impl<'a> Scope<'a> {
         Some(source)
     }
 
-    /// The folder of the stack that a head release is made from.
+    /// The stack folder of a head release.
     fn stack(&self, release: &Release) -> Option<&'a StackFolder> {
         let folder = self.fleet.definitions.stacks.get(&release.stack.to_string());
         folder.filter(|_| release.is_head())
@@ -191,13 +191,13 @@ impl<'a> Scope<'a> {
         Some((self.fleet.input.sources.at(&path)?, self.fleet.frozen(&path)?))
     }
 
-    /// The shared files of a stack and those of a release's minor, which stand in their place.
+    /// The files for a release's minor, which override the shared files of the stack.
     fn files(&self, release: &Release) -> [Option<&'a StackFiles>; 2] {
         let Some(folder) = self.stack(release) else { return [None, None] };
         [folder.overrides.get(&release.kubernetes.minor()), Some(&folder.shared)]
     }
 
-    /// A value of `stack.yaml`; of the frozen release, where it stands under another key.
+    /// A value in `stack.yaml`. A numbered release has it under another key.
     pub(super) fn stack_value(&self, head: &[&str], frozen: &[&str]) -> Vec<Source> {
         let Some(release) = self.release() else { return Vec::new() };
         if let Some(folder) = self.stack(release) {
@@ -208,7 +208,7 @@ impl<'a> Scope<'a> {
         vec![deepest(node, &Path::of(frozen)).source(Role::Stack, frozen.join("."), file)]
     }
 
-    /// The exact Kubernetes version.
+    /// The sources of the exact Kubernetes version.
     pub(super) fn kubernetes(&self) -> Vec<Source> {
         self.known.kubernetes.get_or_init(|| self.find_kubernetes()).clone()
     }
@@ -233,7 +233,7 @@ impl<'a> Scope<'a> {
         said
     }
 
-    /// What an addon's own definition says, at a path of its spec; else of the nearest key above.
+    /// A value in an addon's definition, at a path of its spec, or of the closest parent.
     pub(super) fn addon(&self, addon: &str, keys: &[&str]) -> Vec<Source> {
         self.addon_path(addon, &Path::of(keys), Role::Stack).into_iter().collect()
     }
@@ -251,7 +251,7 @@ impl<'a> Scope<'a> {
         })
     }
 
-    /// Looks into the spec of an addon, in the stack or in the frozen release.
+    /// Looks at the spec of an addon, in the stack or in the numbered release.
     fn in_addon<T>(&self, addon: &str, look: impl FnOnce(&Node, &File) -> Option<T>) -> Option<T> {
         let release = self.release()?;
         if self.stack(release).is_some() {
@@ -264,7 +264,7 @@ impl<'a> Scope<'a> {
         look(deepest(node, &Path::of(&["spec", "addons", addon])).node, file)
     }
 
-    /// Whether the cluster has an addon.
+    /// The sources that decide whether the cluster has an addon.
     pub(super) fn addon_enabled(&self, addon: &str) -> Vec<Source> {
         let path = Path::of(&["spec", "addons", addon, "enabled"]);
         let said = self.set(&path);
@@ -277,7 +277,7 @@ impl<'a> Scope<'a> {
         default
     }
 
-    /// The version that a cluster has of an addon: its own, else the newest that the matrix allows.
+    /// The sources of a cluster's addon version: its own, or else the newest that the matrix allows.
     pub(super) fn addon_version(&self, addon: &str) -> Vec<Source> {
         let set = |key| self.set(&Path::of(&["spec", "addons", addon, key]));
         let own = Some(set("version")).filter(|own| !own.is_empty()).unwrap_or_else(|| set("interimVersion"));
@@ -290,7 +290,7 @@ impl<'a> Scope<'a> {
         rows
     }
 
-    /// The rows of an addon's matrix, the picked one first, and what the pick looks at.
+    /// The rows of an addon's matrix, the selected one first, and the inputs of the selection.
     pub(super) fn rows(&self, addon: &str) -> Vec<Source> {
         if let Some(known) = self.known.rows.borrow().get(addon) {
             return known.clone();
@@ -332,7 +332,7 @@ impl<'a> Scope<'a> {
         rows
     }
 
-    /// A value of a migration of a head release, by its number.
+    /// A value in a migration of a head release, by index.
     pub(super) fn migration(&self, index: usize, keys: &[&str]) -> Option<Vec<Source>> {
         let folder = self.stack(self.release()?)?;
         let item = folder.stack.node.at(&["spec", "migrations"])?.as_sequence()?.get(index)?;
@@ -357,7 +357,7 @@ impl<'a> Scope<'a> {
         sources
     }
 
-    /// A value of a node image, by its number in the release; nothing of it where there is no such image.
+    /// A value in a node image, by its index in the release; empty if there is no such image.
     pub(super) fn image(&self, index: Option<usize>, keys: &[&str]) -> Vec<Source> {
         let Some(release) = self.release() else { return Vec::new() };
         let wanted: Vec<_> = match index {
@@ -395,7 +395,7 @@ impl<'a> Scope<'a> {
         sources
     }
 
-    /// A value of `stackloom.yaml`: what the management cluster says of it, else what holds for all.
+    /// A value in `stackloom.yaml`: the management cluster's own, otherwise the shared one.
     pub(super) fn fleet_value(&self, keys: &[&str]) -> Vec<Source> {
         let written = &self.fleet.written;
         let shared = Path::of(&[&["spec"], keys].concat());
@@ -413,7 +413,7 @@ impl<'a> Scope<'a> {
         vec![found.source(Role::Fleet, keys.join("."), &written.source)]
     }
 
-    /// Where the management cluster stands.
+    /// The place of the management cluster.
     fn management_spot(&self) -> Spot<'a> {
         let node = &self.fleet.written.node;
         let name = self.management.map_or("", |management| management.name.as_str());
@@ -427,7 +427,7 @@ impl<'a> Scope<'a> {
         vec![spot.source(Role::Fleet, "metadata.name", &written.source)]
     }
 
-    /// The management cluster: its name there, and who asks for it.
+    /// The sources of the management cluster: its entry, and the clusters that name it.
     pub(super) fn management_name(&self) -> Vec<Source> {
         self.known.management_name.get_or_init(|| self.find_management_name()).clone()
     }
@@ -440,7 +440,7 @@ impl<'a> Scope<'a> {
         said
     }
 
-    /// The namespace, as the clusters name it that are in it.
+    /// The sources of the namespace: the clusters in it.
     pub(super) fn namespace_name(&self) -> Vec<Source> {
         self.known.namespace_name.get_or_init(|| self.find_namespace_name()).clone()
     }
@@ -456,7 +456,7 @@ impl<'a> Scope<'a> {
         said
     }
 
-    /// What the part is of, for what the program writes of its own accord.
+    /// The subject of the part, as a source for lines that the program writes on its own.
     pub(super) fn anchor(&self) -> Vec<Source> {
         self.known.anchor.get_or_init(|| self.find_anchor()).clone()
     }
@@ -476,19 +476,19 @@ impl<'a> Scope<'a> {
         vec![source]
     }
 
-    /// The program writes it: `why`, and what it writes it for.
+    /// A source for something that the program writes: the reason, and the subject that it is written for.
     pub(super) fn program(&self, why: &str) -> Vec<Source> {
         let why = Words::from(why);
         let why = |source: Source| Source { what: why.clone(), ..source.aside(Role::Program) };
         self.anchor().into_iter().map(why).collect()
     }
 
-    /// An addon of the cluster.
+    /// An addon of the cluster, by name.
     pub(super) fn addon_plan(&self, name: &str) -> Option<&'a AddonPlan> {
         self.cluster()?.addons.iter().find(|addon| addon.frozen.addon.name.as_str() == name)
     }
 
-    /// The file of an origin, if it is one of the cluster's layers.
+    /// The layer of the cluster that contains an origin, if any.
     pub(super) fn layer(&self, origin: Origin) -> Option<&'a crate::definition::Layer> {
         let file = self.fleet.input.sources.get(origin.file)?;
         self.layers.as_ref()?.file(&file.path)

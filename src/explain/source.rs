@@ -1,4 +1,4 @@
-//! What an answer is made of: places in sources, and what they have to do with what is asked for.
+//! The elements of an answer: places in sources, and their roles.
 
 use std::{fmt, ops::Deref, sync::Arc};
 
@@ -6,35 +6,35 @@ use serde::{Serialize, Serializer};
 
 use crate::yaml::{Entry, Node, Path, Segment, Source as File, Value};
 
-/// What a source has to do with what is asked for.
+/// The role of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
-    /// The line of a template that it was made from.
+    /// The line of a template that rendered it.
     Template,
     /// A statement of a template that let it through.
     Statement,
-    /// A definition or a folder's defaults, and what they say counts.
+    /// A definition or the defaults of a folder, with the effective value.
     Set,
     /// A default of the release.
     Default,
-    /// A layer above says otherwise.
+    /// A layer overridden by another.
     Overridden,
-    /// A layer above took it away with `null`.
+    /// A layer whose value another removed with `null`.
     Removed,
-    /// A stack, an addon, a node image or a frozen release says so.
+    /// A stack, an addon, a node image or a numbered release.
     Stack,
     /// A row of an addon's compatibility matrix.
     Version,
-    /// `stackloom.yaml` says so.
+    /// `stackloom.yaml`.
     Fleet,
-    /// A definition says which release it is made from.
+    /// A definition that selects the release.
     Release,
-    /// Every line that counts for a release: its name is a hash of them.
+    /// All lines that determine the content of a release, whose name is a hash of them.
     Content,
-    /// One of several that use it, so that it stays without this one.
+    /// One of several users; the line would remain without this one.
     User,
-    /// The program writes it; the place names what it writes it for.
+    /// The program itself; the place is the subject that it writes this for.
     Program,
 }
 
@@ -59,7 +59,7 @@ impl Role {
     }
 }
 
-/// A text, or a part of one, that is shared: a part of a fleet has many sources, and most of them say the same.
+/// A shared string, or a part of one. A part of a fleet has many sources, most of which have the same texts.
 #[derive(Clone)]
 pub struct Words {
     text: Arc<str>,
@@ -90,7 +90,7 @@ impl From<Arc<str>> for Words {
 
 impl From<&str> for Words {
     fn from(text: &str) -> Self {
-        // The default is one text for all.
+        // All empty strings share one allocation.
         Self::from(if text.is_empty() { Arc::default() } else { Arc::<str>::from(text) })
     }
 }
@@ -151,31 +151,31 @@ impl Serialize for Words {
     }
 }
 
-/// A place in a source, and what it has to do with what is asked for.
+/// A place in a source, with its role.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Source {
-    /// What it has to do with it.
+    /// Its role.
     pub role: Role,
-    /// The file, from the root of the fleet.
+    /// The file, relative to the root of the fleet.
     pub file: Words,
     /// The line, counted from 1.
     pub line: usize,
-    /// The last line, where it spans several.
+    /// The last line, if there are several.
     pub end: usize,
-    /// What stands on the line.
+    /// The text of the line.
     pub text: Words,
-    /// What is read there, or why the program writes this.
+    /// The value read there, or the reason why the program writes it.
     pub what: Words,
-    /// Whether what is asked for would change with it.
+    /// Whether changing it would change the explained line or value.
     pub decides: bool,
-    /// The release whose content it stands for.
+    /// The release whose content it stands for, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub release: Option<Words>,
 }
 
 impl Source {
-    /// Lines of a file.
+    /// A source from lines of a file.
     pub(super) fn lines(role: Role, what: impl Into<Words>, file: &File, line: usize, end: usize) -> Self {
         let text = file.line_text(line.max(1)).trim();
         let start = text.as_ptr().addr() - file.text.as_ptr().addr();
@@ -191,26 +191,26 @@ impl Source {
         }
     }
 
-    /// The scalar, or the first line of the collection, at a byte of a file.
+    /// A source from the scalar, or the first line of the collection, at a byte offset of a file.
     pub(super) fn at(role: Role, what: impl Into<Words>, file: &File, offset: usize) -> Self {
         let lines = file.lines_at(offset);
         Self::lines(role, what, file, *lines.start(), *lines.end())
     }
 
-    /// The same without a say.
+    /// The same source in another role, as one that does not decide.
     pub(super) fn aside(mut self, role: Role) -> Self {
         self.role = role;
         self.decides = false;
         self
     }
 
-    /// Whether a line is part of it.
+    /// Whether it includes a line.
     pub fn covers(&self, file: &str, line: usize) -> bool {
         *self.file == *file && (self.line..=self.end).contains(&line)
     }
 }
 
-/// The bytes at which a key and its value begin.
+/// A value with the byte offset of its key.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spot<'a> {
     pub(super) key: Option<usize>,
@@ -218,7 +218,7 @@ pub(super) struct Spot<'a> {
 }
 
 impl Spot<'_> {
-    /// Its lines: those of the key and of the scalar, or the first line of a collection.
+    /// The source for it: the lines of the key and of the scalar, or the first line of a collection.
     pub(super) fn source(&self, role: Role, what: impl Into<Words>, file: &File) -> Source {
         let value = self.node.origin.offset as usize;
         let first = self.key.unwrap_or(value);
@@ -230,7 +230,7 @@ impl Spot<'_> {
     }
 }
 
-/// What stands at a path of a document; list items by number or by their names.
+/// Finds the value at a path of a document. List items are identified by index or name.
 pub(super) fn spot<'a>(root: &'a Node, path: &Path) -> Option<Spot<'a>> {
     let mut spot = Spot { key: None, node: root };
     for segment in path.segments() {
@@ -239,7 +239,7 @@ pub(super) fn spot<'a>(root: &'a Node, path: &Path) -> Option<Spot<'a>> {
     Some(spot)
 }
 
-/// What stands at the deepest part of a path that is there.
+/// Finds the value at the deepest existing part of a path.
 pub(super) fn deepest<'a>(root: &'a Node, path: &Path) -> Spot<'a> {
     let mut spot = Spot { key: None, node: root };
     for segment in path.segments() {
@@ -267,7 +267,7 @@ fn step<'a>(node: &'a Node, segment: &Segment) -> Option<Spot<'a>> {
     }
 }
 
-/// The path to what stands at a byte of a document: a collection begins where its first key or item does.
+/// The path of the value at a byte offset of a document. A collection starts at its first key or item.
 pub(super) fn locate(root: &Node, offset: u32, collection: bool) -> Option<Path> {
     let (mut node, mut path) = (root, Path::default());
     loop {
@@ -275,7 +275,7 @@ pub(super) fn locate(root: &Node, offset: u32, collection: bool) -> Option<Path>
         if node.origin.offset == offset && is_collection == collection {
             return Some(path);
         }
-        // What stands in a document stands there in order, so it can be in nothing but the last one that begins before.
+        // Values are in document order, so only the last one starting before the offset can contain it.
         match &node.value {
             Value::Sequence(items) => {
                 let at = items.partition_point(|item| item.origin.offset <= offset).checked_sub(1)?;

@@ -1,4 +1,4 @@
-//! What clusters say that share a file.
+//! Combines the sources of clusters that share a file.
 
 use std::{cell::OnceCell, collections::BTreeSet};
 
@@ -9,7 +9,8 @@ use super::{
 use crate::plan::ClusterPlan;
 
 impl<'a> Scope<'a> {
-    /// What several clusters say. It decides only where all of them say it in the same place: else the others stay.
+    /// The combined sources of several clusters. A source decides only if all clusters have it in the same place; otherwise
+    /// some would remain.
     pub(super) fn used(&self, of: &dyn Fn(&Scope<'a>) -> Vec<Source>) -> Vec<Source> {
         if self.layers.is_some() {
             return of(self);
@@ -17,7 +18,7 @@ impl<'a> Scope<'a> {
         self.used_each(&|scope| vec![of(scope)])
     }
 
-    /// The same where a cluster may have several uses.
+    /// The same if a cluster may have several uses.
     pub(super) fn used_each(&self, of: &dyn Fn(&Scope<'a>) -> Vec<Vec<Source>>) -> Vec<Source> {
         let theirs = self.theirs.get_or_init(|| self.users.iter().map(|_| OnceCell::new()).collect());
         let scope = |(plan, scope): (&&'a ClusterPlan, &OnceCell<Scope<'a>>)| {
@@ -47,8 +48,8 @@ impl<'a> Scope<'a> {
         all
     }
 
-    /// The same for somebody who looks for one place: what all of them say there, and else one that has no say. Most often
-    /// the first of them settles it.
+    /// The same for a search: the sources there that all clusters share, or else one that does not decide. Usually the first
+    /// cluster settles it.
     fn used_there(&self, sought: Sought<'_>, said: impl Iterator<Item = Vec<Source>>) -> Vec<Source> {
         let is_sought =
             |source: &&Source| source.decides && self.fleet.stands_for(source, sought.file, sought.line);

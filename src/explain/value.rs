@@ -1,4 +1,4 @@
-//! The values of a cluster: what every layer says of each.
+//! Explains the values of a cluster, with the settings in each layer.
 
 use super::{
     Fleet,
@@ -16,27 +16,27 @@ use crate::{
     yaml::{Mapping, Node, Path, Segment, Value, emit},
 };
 
-/// A value of a cluster.
+/// An explained value of a cluster.
 #[derive(Clone, Debug)]
 pub struct ExplainedValue {
-    /// Its path, in the definition's words.
+    /// Its path in the definition.
     pub path: String,
-    /// What it is.
+    /// The value.
     pub value: Node,
-    /// Who says it, and who says otherwise, in the order of the layers.
+    /// Its sources, including overridden ones, in the order of the layers.
     pub sources: Vec<Source>,
 }
 
-/// What is looked through for values.
+/// The context for explaining values.
 struct Values<'a> {
     scope: Scope<'a>,
     recorder: Recorder,
-    /// What the cluster has in the end, in the form of a definition.
+    /// The effective values of the cluster, in the form of a definition.
     whole: Node,
 }
 
 impl Fleet {
-    /// All values of a cluster, in the order of their paths.
+    /// Explains all values of a cluster, ordered by path.
     pub fn values(&self, plan: &ClusterPlan, notes: &mut Notes) -> Vec<ExplainedValue> {
         let Some(values) = self.values_of(plan, notes) else { return Vec::new() };
         let mut leaves = Vec::new();
@@ -44,7 +44,7 @@ impl Fleet {
         leaves.into_iter().map(|(path, node)| values.said(&path, &node)).collect()
     }
 
-    /// A value of a cluster, or everything below a path; empty where there is none.
+    /// Explains a value of a cluster, or everything below a path; empty if there is none.
     pub fn value(&self, plan: &ClusterPlan, path: &str, notes: &mut Notes) -> Vec<ExplainedValue> {
         let Some(values) = self.values_of(plan, notes) else { return Vec::new() };
         let wanted = parse(path);
@@ -60,7 +60,7 @@ impl Fleet {
         Vec::new()
     }
 
-    /// Where the class declares the variable that a path names, if the cluster does not set it and it has no default.
+    /// The declaration of a variable in the class, if the cluster does not set the variable and it has no default.
     pub fn unset_variable(&self, plan: &ClusterPlan, path: &str, notes: &mut Notes) -> Vec<Source> {
         let Some(values) = self.values_of(plan, notes) else { return Vec::new() };
         let path = parse(path.strip_prefix("spec.").unwrap_or(path));
@@ -74,7 +74,7 @@ impl Fleet {
     }
 
     fn values_of<'a>(&'a self, plan: &ClusterPlan, notes: &mut Notes) -> Option<Values<'a>> {
-        // The plan's own, which lives as long as the fleet.
+        // Look up the fleet's own plan, which lives long enough.
         let same = |other: &&ClusterPlan| other.cluster.file == plan.cluster.file;
         let plan = self.plan.clusters.iter().find(same)?;
         let scope = Scope::of_cluster(self, plan);
@@ -84,7 +84,7 @@ impl Fleet {
     }
 }
 
-/// The definition with what the release adds: defaults of variables, addons, their versions and values.
+/// The definition with everything that the release adds: defaults of variables, addons, their versions and values.
 fn whole(scope: &Scope<'_>, plan: &ClusterPlan, part: &Part<'_>) -> Option<Node> {
     let merged = scope.layers.as_ref()?.merged();
     let mut root = Mapping::new();
@@ -131,7 +131,7 @@ fn collect(node: &Node, path: &Path, leaves: &mut Vec<(Path, Node)>) {
     }
 }
 
-/// A path as people write it: `spec.nodePools[md-0].replicas`.
+/// Parses a path such as `spec.nodePools[md-0].replicas`.
 fn parse(text: &str) -> Path {
     let mut path = Path::default();
     let mut rest = text;
@@ -154,7 +154,7 @@ fn parse(text: &str) -> Path {
 }
 
 impl Values<'_> {
-    /// The path with numbers in place of the names of items; none where it leads nowhere.
+    /// The path with item names replaced by indexes; none if it does not exist.
     fn numbered(&self, path: &Path) -> Option<Path> {
         let (mut node, mut numbered) = (&self.whole, Path::default());
         for segment in path.segments() {
@@ -194,7 +194,7 @@ impl Values<'_> {
         ExplainedValue { path: shown(&named), value: node.clone(), sources }
     }
 
-    /// A Helm value: what the release's template gives, and the layers over it.
+    /// A Helm value: the result of the release's template, and the layers that override it.
     fn addon_value(&self, resolver: &Resolver<'_, '_>, addon: &str, path: &Path, node: &Node) -> Vec<Source> {
         let said = self.scope.set(path);
         if said.is_empty() {
@@ -214,7 +214,7 @@ impl Values<'_> {
         below.map(aside).chain(said).collect()
     }
 
-    /// What the release's template alone gives for a value.
+    /// The value rendered by the release's template alone.
     fn template_value(&self, addon: &str, path: &Path) -> Option<Node> {
         use crate::render::context::{of_addon, of_cluster};
         let plan = self.scope.cluster()?;
@@ -227,7 +227,7 @@ impl Values<'_> {
 }
 
 impl ExplainedValue {
-    /// The layer that counts, else whatever else decides.
+    /// The effective layer, or else another deciding source.
     pub fn decided_by(&self) -> Option<&Source> {
         let mut decides = self.sources.iter().filter(|source| source.decides);
         let has = |role: Role| self.sources.iter().any(|source| source.decides && source.role == role);
@@ -239,7 +239,7 @@ impl ExplainedValue {
         decides.clone().rfind(is_layer).or_else(|| decides.next())
     }
 
-    /// The value as it is written on one line.
+    /// The value on one line.
     pub fn text(&self) -> String {
         let mut text = String::new();
         match &self.value.value {

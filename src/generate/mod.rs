@@ -5,11 +5,11 @@
 //!       ─draw→ objects ─check→ parts ─Sink→ tree
 //! ```
 //!
-//! Within a stage every fault is collected; between stages the flow stops if there was one. Nothing is visible before
-//! the sink commits, so a fault anywhere leaves the tree as it was.
+//! Each stage collects all of its errors; the flow stops between stages if there are any. Nothing is visible before the sink
+//! commits, so an error at any point leaves the tree unchanged.
 //!
-//! [`stages`] are those up to the plan, and their results; [`weave`](mod@weave) is the rest. [`some`] makes a part of the tree,
-//! and [`releases`] has what is cut and taken instead of generated.
+//! [`stages`] contains the stages up to the plan and their results; [`weave`](mod@weave) contains the others. [`some`]
+//! generates a part of the tree. [`releases`] contains the operations on releases.
 
 mod releases;
 mod some;
@@ -43,18 +43,18 @@ pub use weave::Progress;
 
 use weave::{draw, weave, weave_some};
 
-/// What a run made.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Generation {
-    /// What was to be made.
+    /// The plan that was carried out.
     pub plan: Plan,
-    /// What became of the tree.
+    /// The changes to the tree.
     pub changes: Changes,
-    /// What was left as it was, because it is at fault.
+    /// Definitions that were skipped because of errors.
     pub left: Vec<Left>,
 }
 
-/// Makes the tree of a world and hands it to a sink.
+/// Generates the tree of a world into a sink.
 pub fn generate(
     world: &dyn World,
     sink: &mut dyn Sink,
@@ -71,12 +71,12 @@ pub fn generate(
     Ok(Generation { plan: planned.plan, changes, left: Vec::new() })
 }
 
-/// Does everything but write, and gives what would have been made. There is no tree that it would replace.
+/// Does everything except writing, and returns the plan. The result isn't compared with an existing tree.
 pub fn check(world: &dyn World, progress: Progress<'_>, notes: &mut Notes) -> Result<Plan, Failure> {
     check_against(world, &mut Nowhere, progress, notes)
 }
 
-/// The same, and what would have been made goes to a sink that compares it, and writes nothing.
+/// Like [`check`](fn@check), but passes the result to a sink that compares it without writing.
 pub fn check_against(
     world: &dyn World,
     sink: &mut dyn Sink,
@@ -93,8 +93,9 @@ pub fn check_against(
     Ok(notes.halt(planned.plan)?)
 }
 
-/// The same for the clusters of some definitions, with whatever they share with others: their releases, their namespaces
-/// with all clusters in these, and what belongs to the whole fleet. The stages up to the plan look at everything.
+/// Like [`check`](fn@check), for the clusters of some definitions and everything that they share with others: their
+/// releases, their namespaces with all clusters in them, and the parts of the whole fleet. The stages up to the plan process
+/// everything.
 pub fn check_near(world: &dyn World, files: &[&str], notes: &mut Notes) -> Result<(), Failure> {
     let planned = stages::prepare_all(world, notes)?;
     let clusters = || planned.plan.clusters.iter().filter(|plan| files.contains(&&*plan.cluster.file));
@@ -112,19 +113,19 @@ pub fn check_near(world: &dyn World, files: &[&str], notes: &mut Notes) -> Resul
     Ok(notes.halt(())?)
 }
 
-/// The management cluster and the namespace of a cluster.
+/// The management cluster and namespace of a cluster.
 fn home(cluster: &Cluster) -> (&Label, &Label) {
     (&cluster.management.name, &cluster.namespace)
 }
 
-/// Has messages about generated files name the definition that decides.
+/// Makes messages about generated files refer to the definition that causes them.
 fn place(notes: &mut Notes, input: &Input) {
     if notes.iter().any(remove::is_unplaced) {
         remove::place_in_definitions(notes, &Defined::read(input), None);
     }
 }
 
-/// Releases that no cluster uses yet may be used, or cut, tomorrow.
+/// Checks the head releases that no cluster uses. They may be used or cut later.
 fn check_spare(planned: &Planned, notes: &mut Notes) {
     let plan = &planned.plan;
     let (spare, used) = (plan.spare.iter().map(AsRef::as_ref), plan.heads.iter().map(AsRef::as_ref));

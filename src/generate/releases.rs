@@ -1,4 +1,4 @@
-//! What is done with releases instead of generating: list them, cut the next ones, take those of others.
+//! Operations on releases: listing them, cutting the next ones, and importing those of other repositories.
 
 use std::collections::BTreeSet;
 
@@ -15,8 +15,8 @@ use crate::{
     yaml::Source,
 };
 
-/// Every release of a world, and who uses it, as far as definitions are sound. Faults of what would be made of it are none
-/// here.
+/// Lists all releases of a world with their users, skipping definitions with errors. Errors in the objects to generate are
+/// not looked for.
 pub fn release_list(
     world: &dyn World,
     notes: &mut Notes,
@@ -27,8 +27,8 @@ pub fn release_list(
     Ok((release::release_list(definitions, model, releases, &input.sources), left))
 }
 
-/// What is to be released of a world: every stack and minor that is asked for, and its next release if it has another
-/// content than the last one. Releases are checked as those that clusters use.
+/// Determines what to release: every requested stack and minor, with its next release if its content differs from the last
+/// one. The new releases are checked like those that clusters use.
 pub fn cut(
     world: &dyn World,
     request: &release::Request,
@@ -39,8 +39,8 @@ pub fn cut(
     let resolution = understood.resolution(notes)?;
     let Understood { input, definitions, model, releases } = &understood;
     let predict = |from: &Release, to: &Release| rebase::rebases(model, releases, from, to);
-    // Clusters may wait for what is cut here, so that other faults of theirs are none; a lock that says other bytes than a
-    // release did would go on into the next one.
+    // Other errors of clusters don't matter, because clusters may be waiting for these releases. But a lock whose digest
+    // differs from that of a release would carry over into the next release.
     let mut planned = Notes::new();
     plan::plan(model, releases, &mut planned).ok();
     understood.locate(&mut planned);
@@ -58,8 +58,8 @@ pub fn cut(
     Ok(notes.halt(considered)?)
 }
 
-/// What came from elsewhere, verified like a numbered release. Clusters may be at fault: they may be waiting for what is
-/// taken here.
+/// Imports releases from other repositories, verified like numbered releases. Clusters may have errors, because they may be
+/// waiting for these releases.
 pub fn take(
     world: &dyn World,
     arrivals: &[release::Arrival],

@@ -1,6 +1,6 @@
-//! Runs that make a part of the tree: what the scope names, or what is not at fault. Everything else stays as it is.
+//! Runs that generate a part of the tree: the clusters in scope, or those without errors. Everything else stays unchanged.
 //!
-//! Each attempt goes to the sink while it is drawn. If something is at fault, the sink begins anew without it.
+//! Each attempt passes its parts to the sink while they are drawn. If a part has errors, the sink starts again without it.
 
 use super::{
     Failure, Generation, Planned, Progress, Understood,
@@ -16,7 +16,7 @@ use crate::{
     world::{Input, World},
 };
 
-/// Makes a part of the tree: what the scope names, or what is not at fault. Everything else stays as it is.
+/// Generates a part of the tree: the clusters in scope, or those without errors. Everything else stays unchanged.
 pub fn generate_some(
     world: &dyn World,
     scope: &Scope,
@@ -52,21 +52,21 @@ pub fn generate_some(
         super::place(notes, &input);
         let mut changes = made?;
         if !scope.only.is_empty() {
-            // Everything else was left on purpose.
+            // Everything else was left unchanged on purpose.
             changes.left.clear();
         }
         return Ok(Generation { plan, changes, left });
     }
 }
 
-/// Looks at what is sound, and keeps nothing of it.
+/// Checks everything without errors, and discards the result.
 pub(super) fn settle(input: &Input, scope: &Scope, read: Notes, notes: &mut Notes) {
     attempts(input, scope, read, &[], notes, |planned, notes| {
         faulty(planned, &mut Nowhere, &|_, _| {}, notes)
     });
 }
 
-/// Plans and draws what is sound, until nothing that is drawn is at fault; and what was left out.
+/// Plans and draws everything without errors, until no drawn part has errors. Also returns what was left out.
 fn attempts(
     input: &Input,
     scope: &Scope,
@@ -92,7 +92,7 @@ fn attempts(
     })
 }
 
-/// Looks at the values of variables of clusters that cannot be planned: of those with a class that is known.
+/// Checks the values of variables of clusters that can't be planned, as far as their class is known.
 fn values(fleet: &Understood, notes: &mut Notes) {
     let Understood { input, model, releases, .. } = fleet;
     let mut classes = check::Classes::default();
@@ -110,13 +110,13 @@ fn values(fleet: &Understood, notes: &mut Notes) {
     }
 }
 
-/// Hands over what is drawn; the definitions whose parts are at fault.
+/// Draws all parts into a sink. Returns the definitions whose parts have errors.
 fn faulty(planned: &Planned, sink: &mut dyn Sink, progress: Progress<'_>, notes: &mut Notes) -> Vec<Faulty> {
     let found = weave(planned, sink, progress, notes).unwrap_or_default();
     found.iter().flat_map(|subject| definitions_of(*subject, &planned.plan)).collect()
 }
 
-/// A sink while it is not known whether the attempt is the last one: what stands in its way is reported once that is known.
+/// A sink for attempts. Obstacles at the destination are reported only when it is known that the attempt is the last one.
 struct Outlet<'a> {
     sink: &'a mut dyn Sink,
     notes: Notes,
@@ -124,7 +124,7 @@ struct Outlet<'a> {
 }
 
 impl Outlet<'_> {
-    /// Begins an attempt; whatever an earlier one handed over is forgotten.
+    /// Starts an attempt, and discards the parts of earlier ones.
     fn open(&mut self, plan: &Plan) {
         self.notes = Notes::new();
         self.fault = self.sink.begin(&mut self.notes).err();
@@ -132,7 +132,7 @@ impl Outlet<'_> {
         plan.clusters.iter().flat_map(render::cluster_folders).for_each(|folder| self.sink.sweep(folder));
     }
 
-    /// Makes the last attempt visible, unless something stands in the way.
+    /// Makes the last attempt visible, unless there are obstacles.
     fn close(self, notes: &mut Notes) -> Result<Changes, Failure> {
         notes.append(self.notes);
         if let Some(fault) = self.fault {
@@ -165,7 +165,7 @@ impl Sink for Outlet<'_> {
     }
 }
 
-/// The clusters in whose folders something stands in the way of a sink; none where something stands elsewhere, too.
+/// The clusters whose folders contain obstacles for a sink; none if there are other obstacles, too.
 fn obstructed_by(notes: &Notes, plan: &Plan) -> Vec<Faulty> {
     let mut errors = notes.iter().filter(|note| note.severity == Severity::Error).peekable();
     if errors.peek().is_none() {
@@ -180,7 +180,7 @@ fn obstructed_by(notes: &Notes, plan: &Plan) -> Vec<Faulty> {
         .map(|note| {
             let path = TreePath::parse(&note.place.as_ref()?.file)?;
             let (_, one) = folders.iter().find(|(folder, _)| path.is_within(folder))?;
-            Some((one.cluster.file.to_string(), format!("`{path}` stands in its way")))
+            Some((one.cluster.file.to_string(), format!("`{path}` is in its way")))
         })
         .collect();
     blamed.unwrap_or_default()

@@ -1,4 +1,4 @@
-//! The stages up to the plan. Their results are one value, which every command takes from here.
+//! The stages up to the plan. Every command uses their combined result.
 
 use crate::{
     definition::{self, Definitions, Model},
@@ -18,9 +18,9 @@ use super::some::settle;
 /// Why a run ended without a result.
 #[derive(Debug)]
 pub enum Failure {
-    /// The input is at fault; the notes say where.
+    /// The input has errors; the notes contain them.
     Input,
-    /// The world is at fault.
+    /// Access to the outside world failed.
     World(Fault),
 }
 
@@ -36,37 +36,37 @@ impl From<Fault> for Failure {
     }
 }
 
-/// A fleet up to its releases: what is written, as meant, and what clusters can be made from.
+/// A fleet up to its releases: its definitions, their meaning, and the releases that clusters can use.
 #[derive(Debug)]
 pub struct Understood {
-    /// What was read.
+    /// The input.
     pub input: Input,
-    /// As written.
+    /// The definitions as written.
     pub definitions: Definitions,
-    /// As meant.
+    /// The meaning of the definitions.
     pub model: Model,
-    /// What clusters can be made from.
+    /// The releases that clusters can use.
     pub releases: Releases,
 }
 
 /// A fleet up to its plan.
 #[derive(Debug)]
 pub struct Planned {
-    /// The stages before.
+    /// The results of the earlier stages.
     pub fleet: Understood,
-    /// Every part to make.
+    /// All parts to make.
     pub plan: Plan,
 }
 
 impl Understood {
-    /// The stages up to the releases, of definitions that were read from an input.
+    /// Runs the stages up to the releases, with definitions that were already parsed from an input.
     pub fn of(input: Input, definitions: Definitions, notes: &mut Notes) -> Result<Self, Halted> {
         let model = definition::lower(&definitions, &input, &program_version(), notes)?;
         let releases = release::releases(&resolve::resolve(&model, &input.sources, notes)?, &input, notes)?;
         Ok(Self { input, definitions, model, releases })
     }
 
-    /// Reads an input, and goes on with its definitions; `narrow` may take clusters from them.
+    /// Parses an input and runs the stages up to the releases; `narrow` may remove clusters.
     pub(super) fn narrowed(
         input: Input,
         notes: &mut Notes,
@@ -75,19 +75,19 @@ impl Understood {
         let is_unread = notes.errors() > 0;
         let mut definitions = definition::parse(&input, notes);
         if is_unread {
-            // What is in a file that cannot be read is not known, and would be missed everywhere.
+            // The content of an unreadable file is unknown, and everything that refers to it would be reported as missing.
             return Err(notes.halted());
         }
         narrow(&mut definitions, notes);
         Self::of(input, definitions, notes)
     }
 
-    /// Every stack for every minor, each addon with its exact version.
+    /// Resolves every stack for every minor, with the exact version of each addon.
     pub fn resolution(&self, notes: &mut Notes) -> Result<Resolution<'_>, Halted> {
         resolve::resolve(&self.model, &self.input.sources, notes)
     }
 
-    /// The plan of one cluster alone, as it is defined or changed; what it shares with others is planned for it alone.
+    /// Plans a single cluster, which may be a modified one. The plan of shared parts covers this cluster only.
     pub fn planned_alone(&self, cluster: Cluster, notes: &mut Notes) -> Result<Plan, Halted> {
         let alone = Model { clusters: vec![cluster], ..self.model.clone() };
         let plan = plan::plan(&alone, &self.releases, notes);
@@ -95,12 +95,12 @@ impl Understood {
         plan
     }
 
-    /// Gives the messages of a later stage their places.
+    /// Adds places to the messages of a later stage.
     pub fn locate(&self, notes: &mut Notes) {
         notes.locate(|origin| self.input.sources.place(origin));
     }
 
-    /// The plan of everything.
+    /// Plans everything.
     pub(super) fn plan(&self, notes: &mut Notes) -> Result<Plan, Halted> {
         let plan = plan::plan(&self.model, &self.releases, notes);
         self.locate(notes);
@@ -110,7 +110,7 @@ impl Understood {
         Ok(plan)
     }
 
-    /// The next stage.
+    /// Runs the next stage, the plan.
     pub fn planned(self, notes: &mut Notes) -> Result<Planned, Halted> {
         let plan = self.plan(notes)?;
         Ok(Planned { fleet: self, plan })
@@ -118,11 +118,11 @@ impl Understood {
 }
 
 impl Planned {
-    /// The same, made again so that a recorder knows what the templates of classes read. Messages were given before.
+    /// Repeats the stages with a recorder of the values that the templates of classes read. Messages are not repeated.
     pub fn recorded(self, recorder: &Recorder) -> Result<Self, Halted> {
         let mut quiet = Notes::new();
         let Self { fleet: Understood { input, definitions, model, releases }, plan } = self;
-        // A plan of a large fleet takes much memory, and another one is made below.
+        // The plan of a large fleet needs much memory, and a new one is made below.
         drop((releases, plan));
         let resolution = resolve::resolve(&model, &input.sources, &mut quiet)?;
         let releases = release::releases_recorded(&resolution, &input, Some(recorder), &mut quiet)?;
@@ -130,7 +130,7 @@ impl Planned {
     }
 }
 
-/// The fleet and its management clusters alone, without stacks and clusters.
+/// Reads only the fleet and its management clusters, without stacks and clusters.
 pub fn fleet(input: &Input, notes: &mut Notes) -> Result<Fleet, Halted> {
     let own = |path: &str| path == "stackloom.yaml";
     let sources = input.sources.iter().filter(|source| own(&source.path));
@@ -140,28 +140,28 @@ pub fn fleet(input: &Input, notes: &mut Notes) -> Result<Fleet, Halted> {
     Ok(definition::lower(&definitions, &alone, &program_version(), notes)?.fleet)
 }
 
-/// Everything up to the releases.
+/// Runs the stages up to the releases.
 pub fn understand(world: &dyn World, notes: &mut Notes) -> Result<Understood, Failure> {
     let input = world.read(notes)?;
     Ok(Understood::narrowed(input, notes, |_, _| {})?)
 }
 
-/// Everything up to the plan.
+/// Runs the stages up to the plan.
 pub fn prepare(world: &dyn World, notes: &mut Notes) -> Result<Planned, Failure> {
     Ok(understand(world, notes)?.planned(notes)?)
 }
 
-/// Everything up to the releases, for commands that need only a part of the fleet: it skips everything with errors.
+/// Like [`understand`], but skips everything with errors; for commands that need only a part of the fleet.
 pub fn understand_sound(world: &dyn World, notes: &mut Notes) -> Result<(Understood, LeftOut), Failure> {
     sound(world, notes, |understood, _| Ok(understood))
 }
 
-/// The same up to the plan.
+/// Like [`prepare`], but skips everything with errors.
 pub fn prepare_sound(world: &dyn World, notes: &mut Notes) -> Result<(Planned, LeftOut), Failure> {
     sound(world, notes, Understood::planned)
 }
 
-/// The stages up to the releases and one more; skips what has errors.
+/// Runs the stages up to the releases and one more, and skips everything with errors.
 fn sound<T>(
     world: &dyn World,
     notes: &mut Notes,
@@ -189,8 +189,8 @@ fn everything_sound() -> Scope {
     Scope { only: Vec::new(), keep_going: true }
 }
 
-/// Everything up to the plan. If a stage halts, the others look at what is sound, so that one run reports every fault of
-/// every file.
+/// Runs the stages up to the plan. If a stage halts, the remaining stages process everything without errors, so that one run
+/// reports all errors of all files.
 pub(super) fn prepare_all(world: &dyn World, notes: &mut Notes) -> Result<Planned, Failure> {
     let mut read = Notes::new();
     let input = world.read(&mut read)?;
@@ -200,7 +200,8 @@ pub(super) fn prepare_all(world: &dyn World, notes: &mut Notes) -> Result<Planne
     if planned.is_err() {
         let mut all = Notes::new();
         settle(&input, &everything_sound(), read, &mut all);
-        // It begins with the same run; and a warning on what remains may be none on the whole.
+        // The second run repeats the first one's errors. Its warnings about the remaining parts may not apply to the whole,
+        // so they are dropped.
         let of = |notes: &Notes, severity| {
             notes.iter().filter(|note| note.severity == severity).cloned().collect::<Vec<_>>()
         };

@@ -1,4 +1,4 @@
-//! Plan to parts: every part is drawn, checked, and handed to a sink.
+//! From the plan to parts: draws every part, checks it, and passes it to a sink.
 
 use rayon::prelude::*;
 
@@ -13,13 +13,13 @@ use crate::{
     world::Input,
 };
 
-/// Told how far a run is: parts done, of all.
+/// Receives the progress of a run: the number of finished parts, and of all parts.
 pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
 
-/// Parts that are drawn at a time: enough for every core, few enough for the memory of a laptop.
+/// The number of parts drawn at a time: enough for every core, but few enough for the memory of a laptop.
 const AT_A_TIME: usize = 64;
 
-/// Draws, checks and hands over every part; each is dropped before the next ones are drawn. Returns those at fault.
+/// Draws, checks and passes on all parts, a batch at a time, dropping each batch. Returns the subjects with errors.
 pub(super) fn weave<'a>(
     planned: &'a Planned,
     sink: &mut dyn Sink,
@@ -34,7 +34,7 @@ pub(super) fn weave<'a>(
     Ok(faulty)
 }
 
-/// The same for some parts.
+/// Like [`weave`], for some parts.
 pub(super) fn weave_some<'a>(
     planned: &'a Planned,
     subjects: &[render::Subject<'a>],
@@ -53,7 +53,7 @@ pub(super) fn weave_some<'a>(
     let mut done = 0;
     while let Some((chunk, drawn)) = next.take() {
         let following = chunks.next();
-        // Taking is the work of one thread: the others draw meanwhile.
+        // Taking parts uses one thread; the others draw the next batch meanwhile.
         rayon::in_place_scope(|scope| {
             if let Some(following) = following {
                 scope.spawn(|_| next = Some((following, draw_all(following))));
@@ -66,7 +66,7 @@ pub(super) fn weave_some<'a>(
     Ok(taker.faulty)
 }
 
-/// Takes what was drawn, in order: looks for objects that are there twice, and hands the rest over.
+/// Takes drawn parts in order: finds objects that occur twice, and passes the parts to the sink.
 struct Taker<'a, 's> {
     planned: &'a Planned,
     index: check::Index,
@@ -90,7 +90,7 @@ impl<'a> Taker<'a, '_> {
             self.notes.append(twice);
             self.faulty.extend((self.notes.errors() > before).then_some(*subject));
         }
-        // What is at fault is not written, but everything is looked at, so that one run reports all faults.
+        // Parts are not written once there are errors, but all are checked, so that one run reports all errors.
         if self.notes.errors() == 0 {
             let parts: Vec<Part> = drawn.into_par_iter().map(|(drawn, _)| drawn.into_part()).collect();
             self.sink.parts(parts)?;
@@ -99,7 +99,7 @@ impl<'a> Taker<'a, '_> {
     }
 }
 
-/// Draws a part, and checks it.
+/// Draws and checks a part.
 pub(super) fn draw(
     subject: render::Subject<'_>,
     classes: &check::Classes,
@@ -120,7 +120,7 @@ pub(super) fn draw(
     (drawn, notes)
 }
 
-/// Messages about a part, with the clusters that are made from it.
+/// Adds the affected clusters to messages about a part.
 fn concerning(subject: render::Subject<'_>, plan: &Plan, mut notes: Notes) -> Notes {
     if notes.is_empty() {
         return notes;
@@ -136,7 +136,7 @@ fn concerning(subject: render::Subject<'_>, plan: &Plan, mut notes: Notes) -> No
     notes
 }
 
-/// Whether a cluster needs what is drawn for a release or a namespace.
+/// Reports whether a cluster needs the part of a release or a namespace.
 fn is_made_from(one: &ClusterPlan, subject: render::Subject<'_>) -> bool {
     match subject {
         render::Subject::Root | render::Subject::Management(..) => false,
@@ -149,7 +149,7 @@ fn is_made_from(one: &ClusterPlan, subject: render::Subject<'_>) -> bool {
     }
 }
 
-/// The definitions that a part is made from, with the reason why they are at fault if the part is.
+/// The definitions behind a part, each with the reason to report if the part has errors.
 pub(super) fn definitions_of(subject: render::Subject<'_>, plan: &Plan) -> Vec<partial::Faulty> {
     let why = match subject {
         render::Subject::Root | render::Subject::Management(..) => return Vec::new(),

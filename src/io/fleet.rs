@@ -1,4 +1,4 @@
-//! The fleet as it is read: its files on disk, and what git recorded of its releases.
+//! Reading a fleet: its files on disk, and what git recorded about its releases.
 
 use super::{
     disk::{Workspace, read_sources},
@@ -14,7 +14,7 @@ impl World for Workspace {
         known::refuse_hidden_sources(self.root())?;
         let mut input = read_sources(self.root(), notes)?;
         if !numbered_releases(&input.sources).is_empty() {
-            // What git cannot say is not verified, and reported as that; generating needs no repository.
+            // If git cannot be read, the releases are reported as not verified: generating needs no repository.
             match git::Repository::find(self)
                 .and_then(|found| found.map(|repository| repository.recorded(&input.sources)).transpose())
             {
@@ -34,7 +34,7 @@ fn note_unread(fault: &Fault, notes: &mut Notes) {
     note.hints.extend(fault.hints().iter().cloned());
 }
 
-/// Says what of the releases cannot be verified in a partial clone.
+/// Reports which releases cannot be fully verified in a partial clone.
 fn note_not_fetched(input: &Input, notes: &mut Notes) {
     let names = |lacks: fn(&Recorded) -> bool| {
         let found = input.recorded.iter().filter(|(_, recorded)| lacks(recorded));
@@ -43,20 +43,20 @@ fn note_not_fetched(input: &Input, notes: &mut Notes) {
     let history = names(|recorded| recorded.doubt == Some(Doubt::NotFetched));
     if !history.is_empty() {
         let reported = format!(
-            "compared with HEAD and their own digests only, because this partial clone lacks the contents of their tags or of the \
-             commits that added them: {history}"
+            "compared only with HEAD and their own digests, because this partial clone lacks the contents of their tags \
+             or of the commits that added them: {history}"
         );
         notes
             .warning("release-tag", Place::file("generated/releases"), reported)
-            .hint("`git fetch --refetch --filter=blob:none` brings it");
+            .hint("run `git fetch --refetch --filter=blob:none` to get them");
     }
     let locks = names(|recorded| recorded.locks.iter().any(|taking| taking.text.is_none()));
     if !locks.is_empty() {
         let reported = format!(
-            "not compared with the lock as it was when they were added, because this partial clone lacks it: {locks}"
+            "not compared with the lock at the time they were added, because this partial clone lacks it: {locks}"
         );
         notes
             .warning("release-lock", Place::file(LOCK), reported)
-            .hint("`git fetch --refetch --no-filter` brings it");
+            .hint("run `git fetch --refetch --no-filter` to get it");
     }
 }

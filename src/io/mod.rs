@@ -1,7 +1,11 @@
-//! The one door to the outside world: disk and git, registries, and the programs that sign and verify.
+//! Access to the outside world: disk, git, registries, forges, and the programs that sign and verify.
 //!
-//! [`disk`] reads the sources and keeps `generated/` as it is meant; [`git`] does the same for a commit; [`watch`] hears of
-//! changes; [`oci`] is where releases travel, [`net`] looks up charts and images, [`forge`] opens pull requests, and [`cosign`] verifies signatures; [`clock`] knows which day is today; [`pager`] shows long text. Nothing here knows what the files mean: what comes in is text by path, and what goes out is bytes by [`crate::tree::TreePath`].
+//! - [`disk`] reads the sources and keeps `generated/` up to date; [`git`] does the same for a commit.
+//! - [`watch`] reports changes of the sources.
+//! - [`oci`] pushes and pulls releases, [`net`] looks up charts and images, and [`forge`] opens pull requests.
+//! - [`cosign`] verifies signatures, [`clock`] gives the current day and time, and [`pager`] shows long text.
+//!
+//! Nothing here knows what the files mean: the input is text by path, the output is bytes by [`crate::tree::TreePath`].
 #![expect(clippy::disallowed_methods, reason = "this module is the boundary")]
 
 pub mod clock;

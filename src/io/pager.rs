@@ -1,17 +1,17 @@
-//! The program that shows long text page by page, as git chooses and runs it.
+//! The pager for long text, chosen and started as git does it.
 
 use std::{
     io::{IsTerminal as _, Write as _},
     process::{Command, Stdio},
 };
 
-/// How many columns standard output has, if it is a terminal.
+/// The width of standard output in columns, if it is a terminal.
 pub fn width() -> Option<usize> {
     let (terminal_size::Width(columns), _) = terminal_size::terminal_size_of(std::io::stdout())?;
     Some(columns.into())
 }
 
-/// The pager to use: `PAGER`, else `less`; none if standard output is not a terminal, or `PAGER` is empty or `cat`.
+/// The pager to use: `PAGER`, else `less`. None if standard output is not a terminal, or if `PAGER` is empty or `cat`.
 pub fn chosen() -> Option<String> {
     if !std::io::stdout().is_terminal() {
         return None;
@@ -25,12 +25,12 @@ fn from(variable: Option<String>) -> Option<String> {
     (!name.is_empty() && name != "cat").then(|| name.to_owned())
 }
 
-/// What `sh` ends with if there is no such program.
+/// The exit code of `sh` if the program does not exist.
 const NOT_FOUND: i32 = 127;
 
-/// Shows a text, and waits until the user has read it. Whether the pager could be started.
+/// Shows a text and waits until the user has read it. Reports whether the pager could be started.
 ///
-/// Unless `LESS` says otherwise, `less` ends by itself where the text fits, takes colours, and leaves the text on the screen.
+/// Unless `LESS` is set, `less` exits if the text fits on the screen, shows colours, and leaves the text on the screen.
 pub fn show(command: &str, text: &str) -> bool {
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(command).stdin(Stdio::piped());
@@ -42,13 +42,14 @@ pub fn show(command: &str, text: &str) -> bool {
     let Ok(mut child) = shell.spawn() else { return false };
     outlive_interrupts();
     if let Some(mut input) = child.stdin.take() {
-        // A user who quits early has seen enough.
+        // A user may quit before the end.
         input.write_all(text.as_bytes()).ok();
     }
     !matches!(child.wait(), Ok(status) if status.code() == Some(NOT_FOUND))
 }
 
-/// Ctrl+C is for the pager: without this, the program would end before it, and both it and the shell would read the keyboard.
+/// Leaves Ctrl+C to the pager. Otherwise this program would end first, and the pager and the shell would both read the
+/// keyboard.
 fn outlive_interrupts() {
     #[cfg(unix)]
     signal_hook::flag::register(signal_hook::consts::SIGINT, std::sync::Arc::default()).ok();

@@ -1,5 +1,5 @@
-//! Running other programs: those that git's own settings name for signing, `git` itself where something is fetched, and
-//! `cosign` where a signature is to be verified.
+//! Runs other programs: those that git's settings name for signing, `git` itself for fetching, and `cosign` for verifying
+//! signatures.
 
 use std::{
     io::{self, Read, Write as _},
@@ -12,22 +12,22 @@ use std::{
 
 use crate::note::Fault;
 
-/// How much a program may say, and how long it may take.
+/// Limits on the output and the running time of a program.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// Bytes of standard output, and as many of standard error.
+    /// Maximum bytes of standard output, and of standard error.
     pub(super) bytes: usize,
-    /// None where only the user knows how long it takes: fetching goes over the network.
+    /// None if only the user knows how long it may take: fetching depends on the network.
     pub(super) time: Option<Duration>,
 }
 
 impl Limits {
-    /// For programs that bring data.
+    /// For programs that transfer data.
     pub(super) const WIDE: Self = Self { bytes: 256 * 1024 * 1024, time: None };
 }
 
-/// Runs a program in a folder with this input, and takes what it says. Programs that ask for a passphrase do so on the
-/// terminal, not here.
+/// Runs a program in a folder with this input, and captures its output. Programs that ask for a passphrase do so on the
+/// terminal.
 pub(super) fn run(
     program: &str,
     arguments: &[&str],
@@ -42,7 +42,7 @@ pub(super) fn run(
     attend(child, program, input, limits)
 }
 
-/// Runs a prepared program with this input, and takes what it says.
+/// Runs a prepared command with this input, and captures its output.
 pub(super) fn spoken(mut command: Command, input: &[u8]) -> Result<Output, Fault> {
     let child = start(&mut command)?;
     attend(child, &command.get_program().to_string_lossy(), input, Limits::WIDE)
@@ -58,7 +58,7 @@ fn cannot_run(program: &str, error: io::Error) -> Fault {
     Fault::because(format!("cannot run `{program}`"), error)
 }
 
-/// What a running program is heard to do.
+/// A message from the threads that read a program's output.
 enum Message {
     Output(Vec<u8>),
     Errors(Vec<u8>),
@@ -70,7 +70,7 @@ fn attend(mut child: Child, program: &str, input: &[u8], limits: Limits) -> Resu
     let end = limits.time.map(|time| Instant::now() + time);
     let done = finish(&mut child, &heard, end).map_err(|error| cannot_run(program, error))?;
     done.map_err(|why| {
-        // It may have ended by itself since.
+        // It may have ended by itself in the meantime.
         child.kill().ok();
         child.wait().ok();
         match why {
@@ -91,12 +91,12 @@ enum Stopped {
     Hangs,
 }
 
-/// Feeds a program and reads what it says, each in a thread of its own: a program that does not read must not block.
-/// The threads end when its pipes do.
+/// Writes the input of a program and reads its output, each stream in a thread of its own, so that a program that does not
+/// read cannot block. The threads end when its pipes are closed.
 fn listen(child: &mut Child, input: Vec<u8>, limit: usize) -> Receiver<Message> {
     let (sender, receiver) = mpsc::channel();
     if let Some(mut stdin) = child.stdin.take() {
-        // A program that ends before it has read everything says why itself.
+        // If a program ends before it has read everything, it reports the reason itself.
         thread::spawn(move || stdin.write_all(&input).ok());
     }
     if let Some(stdout) = child.stdout.take() {
@@ -118,12 +118,12 @@ fn hear(
         let mut bytes = Vec::new();
         let read = (&mut from).take(limit as u64 + 1).read_to_end(&mut bytes);
         let is_too_much = read.is_ok() && bytes.len() > limit;
-        // Nobody waits any more once the program was stopped.
+        // After the program was stopped, nothing receives this.
         to.send(if is_too_much { Message::TooMuch } else { what(bytes) }).ok();
     });
 }
 
-/// Waits for both ends of a program's talk, and then for its own.
+/// Waits until both output streams are closed, then until the program ends.
 fn finish(
     child: &mut Child,
     heard: &Receiver<Message>,
@@ -159,7 +159,7 @@ fn finish(
     }
 }
 
-/// What a program said of its failure, as a few lines.
+/// Describes why a program failed: the last three lines of its standard error, or its exit status.
 pub(super) fn words(output: &Output) -> String {
     let said = String::from_utf8_lossy(&output.stderr);
     let lines: Vec<_> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();

@@ -1,4 +1,4 @@
-//! Reading the data that is built in. A test holds that it can be read, so nothing else can go wrong.
+//! Reads the built-in data. A test ensures that this always succeeds.
 
 use serde::Deserialize;
 
@@ -51,7 +51,6 @@ struct WrittenComponent {
     name: String,
     title: String,
     claim: String,
-    strict: bool,
     charts: Vec<WrittenChart>,
     rows: Vec<WrittenRow>,
 }
@@ -80,7 +79,6 @@ struct Since {
     version: String,
 }
 
-/// Reads everything.
 pub(super) fn read() -> Knowledge {
     let minors: Minors = parse("kubernetes.yaml", include_str!("data/kubernetes.yaml"));
     let components: Components = parse("components.yaml", include_str!("data/components.yaml"));
@@ -113,11 +111,11 @@ fn skew(written: WrittenSkew) -> Result<Skew, String> {
 }
 
 fn component(written: WrittenComponent) -> Result<Component, String> {
-    let WrittenComponent { name, title, claim, strict, charts, rows } = written;
+    let WrittenComponent { name, title, claim, charts, rows } = written;
     let charts =
         charts.into_iter().map(|WrittenChart { repository, name }| Chart { repository, name }).collect();
     let rows = rows.into_iter().map(row).collect::<Result<_, _>>()?;
-    Ok(Component { name, title, claim, is_strict: strict, charts, rows })
+    Ok(Component { name, title, claim, charts, rows })
 }
 
 fn row(written: WrittenRow) -> Result<Row, String> {
@@ -169,7 +167,7 @@ mod tests {
             let name = &component.name;
             assert!(!component.rows.is_empty() && !component.claim.is_empty(), "{name}");
             assert!(component.charts.iter().all(|chart| !chart.repository.ends_with('/')), "{name}");
-            // Every version that there may be is in one row at most, and rows go from the oldest to the newest.
+            // Every possible version is in one row at most, and rows are ordered from oldest to newest.
             let versions = (0..100).flat_map(|minor| {
                 (1..4).flat_map(move |major| [0, 50].map(|patch| semver::Version::new(major, minor, patch)))
             });

@@ -1,8 +1,8 @@
-//! What is publicly known of versions: until when a Kubernetes minor is patched, and which versions fit which.
+//! Public knowledge about versions: the end of patch support of Kubernetes minors, and compatible versions.
 //!
-//! It is data (`data/*.yaml`): every row names a public source and the day on which somebody looked there. What was found in
-//! no such source is not there, and nothing is concluded from that. A fleet may know better (`compatibility` in
-//! `stackloom.yaml`): what it says of a component's versions holds instead of the rows here.
+//! The knowledge is data (`data/*.yaml`). Every row names a public source and the date of the lookup. Anything without such
+//! a source is left out, and nothing is concluded from that. A fleet can override the rows for versions of a component
+//! (`compatibility` in `stackloom.yaml`).
 
 mod data;
 
@@ -15,37 +15,35 @@ use crate::model::{Assumption, Chart, Date, KubernetesVersion, Minor, VersionRan
 pub struct Component {
     /// Its name in `stackloom.yaml`.
     pub name: String,
-    /// Its name for people.
+    /// Its display name.
     pub title: String,
-    /// What its documentation says of the Kubernetes versions in a row: that it is tested with them, supports them.
+    /// What its documentation claims about the listed Kubernetes versions, for example that they are tested or supported.
     pub claim: String,
-    /// Whether other Kubernetes versions are refused.
-    pub is_strict: bool,
-    /// The charts that install it, with repositories without a slash at their ends.
+    /// The charts that install it. Their repositories have no trailing slash.
     charts: Vec<Chart>,
-    /// What is known, from the oldest version to the newest.
+    /// The known versions, oldest first.
     rows: Vec<Row>,
 }
 
-/// What is known of some versions of a component.
+/// What is known about some versions of a component.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// The versions.
     pub versions: VersionRange,
-    /// The Kubernetes versions that they are made for.
+    /// The Kubernetes versions that they support.
     pub kubernetes: VersionRange,
-    /// Kubernetes minors that only later patch versions are made for.
+    /// Kubernetes minors that are only supported from a later patch version on.
     pub since: Vec<(Minor, semver::Version)>,
-    /// Where that was found, and when.
+    /// The source of the row.
     pub found: Found,
 }
 
-/// Where something was found.
+/// The source of a fact.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// The address.
+    /// Its URL.
     pub source: String,
-    /// The day on which somebody looked.
+    /// The date of the lookup.
     pub looked_up: Date,
 }
 
@@ -62,14 +60,14 @@ struct EndOfLife {
     date: Date,
 }
 
-/// How far components of Kubernetes may be apart.
+/// The maximum skew between components of Kubernetes.
 #[derive(Clone, Debug)]
 struct Skew {
     name: String,
     minors: u64,
 }
 
-/// All that is known.
+/// All knowledge.
 #[derive(Clone, Debug)]
 struct Knowledge {
     minors: Vec<EndOfLife>,
@@ -79,41 +77,41 @@ struct Knowledge {
 
 static KNOWLEDGE: LazyLock<Knowledge> = LazyLock::new(data::read);
 
-/// Whether a version of a component fits a version of Kubernetes.
+/// Whether a version of a component is compatible with a Kubernetes version.
 #[derive(Clone, Debug)]
 pub enum Fit<'a> {
-    /// As far as anybody knows.
+    /// No known problem.
     Fits,
-    /// The fleet says that it does not.
+    /// The fleet excludes it.
     Assumed(&'a Assumption),
-    /// Its documentation names other Kubernetes versions.
+    /// The documentation lists only other Kubernetes versions.
     Unlisted(&'static Row),
-    /// Its documentation names this Kubernetes version for a later patch version.
+    /// The documentation lists this Kubernetes version only from a later patch version on.
     Since(&'static Row, &'static semver::Version),
 }
 
-/// When the patch support of a Kubernetes minor ends.
+/// The end of patch support of a Kubernetes minor, if known.
 pub fn end_of_life(minor: Minor) -> Option<Date> {
     KNOWLEDGE.minors.iter().find(|known| known.minor == minor).map(|known| known.date)
 }
 
-/// How many minors the control plane of a cluster moves at a time.
+/// The number of minors that a control plane can be upgraded at a time.
 pub fn control_plane_step() -> u64 {
     let skew = KNOWLEDGE.skews.iter().find(|skew| skew.name == "control-plane-upgrade");
     skew.expect("the data has it, and a test holds that").minors
 }
 
-/// Every component of which something is known, by name.
+/// All known components, ordered by name.
 pub fn components() -> &'static [Component] {
     &KNOWLEDGE.components
 }
 
-/// A component by name.
+/// Looks up a component by name.
 pub fn component(name: &str) -> Option<&'static Component> {
     components().iter().find(|component| component.name == name)
 }
 
-/// The component that a chart installs. A chart of another repository is another chart, whatever it is called.
+/// The component that a chart installs. Charts are identified by repository and name.
 pub fn installed_by(chart: &Chart) -> Option<&'static Component> {
     components().iter().find(|component| component.charts.contains(chart))
 }
@@ -124,7 +122,7 @@ pub fn cluster_api() -> &'static Component {
 }
 
 impl Component {
-    /// Whether a version fits a version of Kubernetes; `exact` says whether the patch version is known.
+    /// Checks a version against a Kubernetes version. `exact` says whether the patch version is known.
     pub fn fit<'a>(
         &'static self,
         version: &semver::Version,

@@ -1,26 +1,26 @@
-//! What repositories of charts say of themselves: indexes of classic ones, and the images that a chart names.
+//! Parses the metadata of chart repositories: the indexes of classic repositories, and the images that a chart lists.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::yaml::{Part, scan};
 
-/// The annotation in which a chart names its images.
+/// The annotation in which a chart lists its images.
 pub const IMAGES: &str = "artifacthub.io/images";
 
-/// A version of a chart, as an index has it.
+/// A chart version in an index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IndexEntry {
-    /// Its version, as written.
+    /// The version, as spelled in the index.
     pub version: String,
-    /// The digest of its archive.
+    /// The digest of the archive.
     pub digest: Option<String>,
-    /// Where its archive lies; may be relative to the repository.
+    /// The addresses of the archive; may be relative to the repository.
     pub urls: Vec<String>,
-    /// The text of its annotation with images.
+    /// The text of the annotation with the images.
     pub images: Option<String>,
 }
 
-/// Reads the index of a repository: what it says of some charts.
+/// Reads the entries of some charts from the index of a repository.
 pub fn index<'a>(
     text: &str,
     charts: &BTreeSet<&'a str>,
@@ -52,7 +52,7 @@ pub fn index<'a>(
     Ok(found.into_iter().map(|(chart, entries)| (chart, entries.into_values().collect())).collect())
 }
 
-/// The images that a chart's annotation names.
+/// Parses the images listed in a chart's annotation.
 pub fn annotated_images(text: &str) -> Result<BTreeSet<String>, String> {
     let mut images = BTreeSet::new();
     scan(text, |path, value| {

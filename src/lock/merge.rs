@@ -1,5 +1,5 @@
-//! What was found, put into the lock: what is new comes in, what no stack needs goes, and what was changed under an
-//! unchanged name is refused unless someone says that it is meant.
+//! Merges lookup results into the lock. New entries are added, and entries that no stack needs are removed. An entry whose
+//! content changed under the same name is rejected unless the user accepts it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,32 +12,32 @@ use crate::{
     yaml::{Origin, Sources},
 };
 
-/// What was found where charts and images come from.
+/// The results of looking up charts and images.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
-    /// Charts.
+    /// The charts that were found.
     pub charts: BTreeMap<ChartVersion, FoundChart>,
-    /// Versions that their repository does not have.
+    /// Versions that their repository doesn't have.
     pub missing: BTreeSet<ChartVersion>,
-    /// All versions that a chart has.
+    /// All available versions of each chart.
     pub available: BTreeMap<Chart, BTreeSet<AddonVersion>>,
-    /// Images; none where their repository does not have them.
+    /// The digests of images; none if the repository doesn't have the image.
     pub images: BTreeMap<String, Option<Digest>>,
 }
 
-/// What was found of a chart.
+/// The result of looking up a chart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundChart {
-    /// Of its archive, or of its manifest in a registry.
+    /// The digest of its archive, or of its manifest in a registry.
     pub digest: Digest,
-    /// The images that it says it uses; none where the lock knows already.
+    /// The images that it lists; none if the lock already has them.
     pub images: Option<BTreeSet<String>>,
-    /// What its archive says of its values, or why that is not known; none where the lock knows already.
+    /// The description of its values from its archive, or the reason why there is none. None if the lock already has one.
     pub values: Option<Result<String, String>>,
 }
 
 impl Found {
-    /// Takes over what was found elsewhere.
+    /// Adds the results of another lookup.
     pub fn extend(&mut self, other: Self) {
         let Self { charts, missing, available, images } = other;
         self.charts.extend(charts);
@@ -46,7 +46,7 @@ impl Found {
         self.images.extend(images);
     }
 
-    /// The images that the charts use, as far as they say so.
+    /// The images that the charts list.
     pub fn images_of_charts(&self, old: &Lock) -> BTreeSet<String> {
         let named = |(key, chart): (&ChartVersion, &FoundChart)| match &chart.images {
             Some(images) => images.clone(),
@@ -56,27 +56,27 @@ impl Found {
     }
 }
 
-/// What became of an entry.
+/// A change to a lock entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     /// The chart or image.
     pub what: String,
-    /// What it was; none if it is new.
+    /// The old digest; none if the entry is new.
     pub before: Option<Digest>,
-    /// What it is; none if no stack needs it any more.
+    /// The new digest; none if no stack needs the entry any more.
     pub after: Option<Digest>,
 }
 
-/// A lock, and how it differs from the one before.
+/// A new lock, with its changes.
 #[derive(Clone, Debug)]
 pub struct Merged {
     /// The new lock.
     pub lock: Lock,
-    /// What changed.
+    /// The changes from the old lock.
     pub changes: Vec<Change>,
 }
 
-/// Puts what was found into a lock. `accept` names charts and images that may have changed.
+/// Merges lookup results into a lock. `accept` names the charts and images whose content may have changed.
 pub fn merge(
     old: &Lock,
     wanted: &Wanted,
@@ -101,7 +101,7 @@ pub fn merge(
     }
     let mut changes = std::mem::take(&mut merger.changes);
     if wanted.is_partial {
-        // A stack that could not be read may want any of it.
+        // A stack that could not be read may need any of the old entries.
         for (key, chart) in &old.charts {
             lock.charts.entry(key.clone()).or_insert_with(|| chart.clone());
         }
@@ -111,14 +111,14 @@ pub fn merge(
     }
     for unused in accept.difference(&merger.used) {
         notes
-            .warning("nothing-to-accept", None, format!("`{unused}` is nothing that changed"))
-            .hint("give the name of a chart, or of an image as the message has it");
+            .warning("nothing-to-accept", None, format!("`{unused}` has not changed"))
+            .hint("give the name of a chart, or of an image as in the message");
     }
     changes.extend(gone(old, &lock));
     Merged { lock, changes }
 }
 
-/// Entries that no stack needs any more.
+/// Lists the entries that no stack needs any more.
 fn gone(old: &Lock, new: &Lock) -> Vec<Change> {
     let charts = old.charts.iter().filter(|(key, _)| !new.charts.contains_key(*key));
     let charts = charts.map(|(key, chart)| (key.to_string(), chart.digest.clone()));
@@ -210,7 +210,7 @@ impl Merger<'_> {
         accepted
     }
 
-    /// An image may be that of several charts; it is reported once.
+    /// Records a change. Several charts may use the same image, so duplicates are skipped.
     fn changed(&mut self, what: String, before: Option<&Digest>, after: &Digest) {
         let change = Change { what, before: before.cloned(), after: Some(after.clone()) };
         if !self.changes.contains(&change) {
@@ -220,12 +220,11 @@ impl Merger<'_> {
 
     fn refuse(&mut self, what: &str, name: &str, origin: Option<Origin>, old: &Digest, new: &Digest) {
         let place = origin.and_then(|origin| self.sources.place(origin));
-        let message =
-            format!("{what} is not what it was: it was `{old}` when it was locked, and is `{new}` now");
+        let message = format!("{what} has changed: it was locked as `{old}`, and is now `{new}`");
         self.notes
             .error("digest-changed", place.unwrap_or_else(|| Place::file(LOCK)), message)
-            .hint("something else was published under the same version: ask those who did, and look at it")
-            .hint(format!("if it is meant: `stackloom update --accept {name}`"));
+            .hint("other content was published under the same version: ask the publisher, and check it")
+            .hint(format!("if the change is intended: `stackloom update --accept {name}`"));
     }
 
     fn missing(&mut self, key: &ChartVersion, listed: &BTreeSet<Origin>) {
@@ -239,7 +238,7 @@ impl Merger<'_> {
             let message = format!("`{}` has no version {version} of `{}`", chart.repository, chart.name);
             let note = self.notes.error("no-chart", self.sources.place(*origin), message);
             match known.as_slice() {
-                [] => note.hint("look at the repository and the name of the chart"),
+                [] => note.hint("check the repository and the name of the chart"),
                 _ => note.hint(format!("its newest versions are {}", known.join(", "))),
             };
         }
@@ -247,12 +246,13 @@ impl Merger<'_> {
 
     fn no_image(&mut self, name: &str) {
         self.notes
-            .warning("no-image", None, format!("the image `{name}` is not where its name says"))
-            .hint("a node that does not have it cannot start it: look at its name");
+            .warning("no-image", None, format!("the image `{name}` does not exist under this name"))
+            .hint("check the name: a node that does not have the image cannot start it");
     }
 }
 
-/// Versions that are newer than all that the stacks list, by chart. Previews count where a preview is listed.
+/// Finds versions that are newer than all that the stacks list, by chart. Pre-releases count only if the newest listed
+/// version is one.
 pub fn newer(wanted: &Wanted, found: &Found) -> BTreeMap<Chart, Vec<AddonVersion>> {
     let mut newest: BTreeMap<&Chart, &AddonVersion> = BTreeMap::new();
     for key in wanted.charts.keys() {
@@ -331,7 +331,7 @@ mod tests {
         let (second, notes) = run(&first.lock, &wanted, &found, &[]);
         assert_eq!((second.lock, second.changes), (first.lock.clone(), Vec::new()));
         assert!(notes.is_empty());
-        // A repository that is away takes nothing with it.
+        // If a repository is unreachable, its entries stay.
         let (third, _) = run(&first.lock, &wanted, &Found::default(), &[]);
         assert_eq!(third.lock, first.lock);
     }
@@ -349,7 +349,7 @@ mod tests {
         let (accepted, notes) = run(&first.lock, &wanted, &other, &["notes"]);
         assert!(notes.is_empty(), "{notes:?}");
         let chart = &accepted.lock.charts[&key("1.0.0")];
-        // No release was cut with the old one, so nothing needs to know of it.
+        // No release was cut with the old digest, so it need not be recorded.
         assert_eq!((&chart.digest, chart.replaces.len()), (&digest('b'), 0));
         let (_, notes) = run(&first.lock, &wanted, &other, &["notes", "nothing"]);
         assert_eq!(notes.iter().map(|note| note.code).collect::<Vec<_>>(), ["nothing-to-accept"]);

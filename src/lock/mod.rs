@@ -1,8 +1,8 @@
-//! `stackloom.lock`: which bytes came from elsewhere when someone looked, so that the same name and version is the same
+//! `stackloom.lock`: the digests of everything that comes from elsewhere, so that the same name and version has the same
 //! content for everyone.
 //!
-//! [`wanted()`] says what stacks need from elsewhere, [`merge()`] puts what was found into the lock, [`write()`] gives its one
-//! form. Absent on purpose: the network. What was found there is handed in.
+//! [`wanted()`] lists what stacks need from elsewhere, [`merge()`] puts lookup results into the lock, and [`write()`] writes
+//! it in its canonical form. Deliberately absent: network access. Callers look things up and pass in the results.
 
 mod index;
 mod merge;

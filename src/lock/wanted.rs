@@ -1,5 +1,5 @@
-//! What stacks take from elsewhere: every version of every chart that their addons list, and the images that their own
-//! manifests and class objects name.
+//! Lists what stacks need from elsewhere: every listed version of their addons' charts, and the images named in their own
+//! manifests and class objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,20 +9,20 @@ use crate::{
     yaml::Origin,
 };
 
-/// What is to be looked up.
+/// The things to look up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// Charts, each with the places that list it.
+    /// Charts, each with the origins of its listings.
     pub charts: BTreeMap<ChartVersion, BTreeSet<Origin>>,
     /// Images by name, each with the stacks that name it.
     pub images: BTreeMap<String, BTreeSet<String>>,
-    /// Whether some stacks could not be read: what they want is not known.
+    /// Whether some stacks could not be read, so that their needs are unknown.
     pub is_partial: bool,
-    /// Images whose name is made when a cluster is, as they are written: which they are is not known.
+    /// Image names that contain expressions. They are known only once a cluster is made.
     pub unknown: BTreeSet<String>,
 }
 
-/// What all stacks want, or one of them.
+/// Lists the needs of all stacks, or of one of them.
 pub fn wanted(releases: &Releases, only: Option<&StackId>) -> Wanted {
     let mut wanted = Wanted::default();
     for release in releases.heads().filter(|release| only.is_none_or(|only| release.stack == *only)) {

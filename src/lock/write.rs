@@ -1,4 +1,4 @@
-//! The lock as a file: in one form, so that two runs that found the same give the same bytes.
+//! Writes the lock file in canonical form: the same lookup results yield the same bytes.
 
 use crate::{
     model::{ChartVersion, Digest, Lock, LockedChart, LockedRelease},
@@ -6,7 +6,7 @@ use crate::{
     yaml::{Mapping, Node, emit},
 };
 
-/// What stands above it.
+/// The comment at the top of the file.
 const HEADER: &str = "\
 # Written by stackloom: what charts, images and releases were when `stackloom update` or `stackloom pull` looked.
 # Commit it. A changed line under an unchanged version says that someone changed what was published.

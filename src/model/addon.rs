@@ -6,93 +6,93 @@ use crate::yaml::Origin;
 /// A core component of every cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Addon {
-    /// Its name.
+    /// The name of the addon.
     pub name: Label,
-    /// Its Helm chart; without one it is made of manifests.
+    /// The Helm chart. An addon without one consists of manifests.
     pub chart: Option<Chart>,
-    /// The versions, each with the Kubernetes versions it works with; newest first.
+    /// The available versions, each with the Kubernetes versions it works with; newest first.
     pub matrix: Vec<Requirement>,
-    /// How many minors it may be upgraded at a time.
+    /// The greatest number of minor versions that one upgrade may span.
     pub max_minor_step: Option<u64>,
-    /// The Helm release's name in the workload cluster.
+    /// The name of the Helm release in the workload cluster.
     pub release_name: Label,
-    /// The Helm release's namespace there.
+    /// The namespace of the Helm release in the workload cluster.
     pub release_namespace: Label,
-    /// When it is installed.
+    /// When the addon is installed.
     pub stage: Stage,
-    /// Addons that must be ready before, in order of their names.
+    /// The addons that must be ready first, ordered by name.
     pub depends_on: Vec<Label>,
-    /// Whether clusters have it unless they say otherwise.
+    /// Whether clusters have the addon by default.
     pub enabled: bool,
-    /// Values by reference.
+    /// Values from Secrets and `ConfigMaps`.
     pub values_from: Vec<ValuesFrom>,
 }
 
 /// A row of a compatibility matrix.
 #[derive(Clone, Debug)]
 pub struct Requirement {
-    /// The addon's version.
+    /// The version of the addon.
     pub version: AddonVersion,
     /// The Kubernetes versions it works with.
     pub kubernetes: VersionRange,
-    /// Where the version stands.
+    /// The origin of the version.
     pub version_origin: Origin,
-    /// Where the range stands.
+    /// The origin of the range.
     pub kubernetes_origin: Origin,
 }
 
 impl PartialEq for Requirement {
-    /// Where it stands is no content.
+    /// Ignores the origins.
     fn eq(&self, other: &Self) -> bool {
         let Self { version, kubernetes, version_origin: _, kubernetes_origin: _ } = other;
         (&self.version, &self.kubernetes) == (version, kubernetes)
     }
 }
 
-/// Where a chart comes from.
+/// The location of a chart.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Chart {
-    /// The repository's address, without a slash at its end.
+    /// The address of the repository, without a trailing slash.
     pub repository: String,
-    /// The chart's name in it.
+    /// The name of the chart in the repository.
     pub name: String,
 }
 
 /// When an addon is installed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
-    /// Before nodes are ready, waiting for nothing.
+    /// Before nodes are ready, without waiting for anything.
     Bootstrap,
-    /// When the bootstrap addons are ready.
+    /// After the bootstrap addons are ready.
     Default,
 }
 
-/// Values from an object in the cluster's namespace.
+/// Helm values from an object in the cluster's namespace.
 #[derive(Clone, Debug)]
 pub struct ValuesFrom {
-    /// What kind of object.
+    /// The kind of the object.
     pub kind: ValuesSource,
-    /// Its name; may hold expressions.
+    /// The name of the object; may contain expressions.
     pub name: String,
-    /// Where the name stands.
+    /// The origin of the name.
     pub origin: Origin,
-    /// The key in it.
+    /// The key in the object.
     pub key: String,
-    /// Where the text goes; without it the key holds a document of values.
+    /// The path of the value to set. Without it, the key holds a whole values document.
     pub path: Option<String>,
-    /// Whether it may be missing.
+    /// Whether the object may be missing.
     pub optional: bool,
 }
 
 impl PartialEq for ValuesFrom {
-    /// Where it stands is no content.
+    /// Ignores the origin.
     fn eq(&self, other: &Self) -> bool {
         let Self { kind, name, origin: _, key, path, optional } = other;
         (&self.kind, &self.name, &self.key, &self.path, &self.optional) == (kind, name, key, path, optional)
     }
 }
 
-/// What values come from.
+/// The kind of object that values come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValuesSource {
     /// A Secret.
@@ -102,7 +102,7 @@ pub enum ValuesSource {
 }
 
 impl ValuesSource {
-    /// Its kind.
+    /// The kind in the Kubernetes API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Secret => "Secret",

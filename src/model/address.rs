@@ -1,29 +1,29 @@
-//! Strict addresses: Flux, Helm, Cluster API and people all read the addresses in the tree, and must all end up in the
-//! same place.
+//! Strict validation of addresses. Flux, Helm, Cluster API and people all read the addresses in the tree, and must all reach
+//! the same place.
 //!
-//! The `url` crate parses; beyond it, whatever it would mend in silence (line ends, backslashes, numbers for hosts, dots in
-//! the path) is refused.
+//! The `url` crate does the parsing. Anything that it would silently correct (line ends, backslashes, numeric hosts, dots in
+//! the path) is rejected.
 
 use url::{Host, Url};
 
-/// What an address may have.
+/// The parts that an address may have.
 #[derive(Clone, Copy, Debug)]
 pub struct Form {
-    /// How it may begin, without `://`.
+    /// The permitted schemes, without `://`.
     pub schemes: &'static [&'static str],
-    /// Whether a user may stand before the host.
+    /// Whether a user may precede the host.
     pub user: bool,
 }
 
 /// An address that Flux clones a repository from.
 pub const GIT: Form = Form { schemes: &["https", "http", "ssh"], user: true };
-/// An address that charts are read from.
+/// The address of a chart repository.
 pub const CHARTS: Form = Form { schemes: &["https", "http", "oci"], user: false };
-/// An address that a provider takes an image from.
+/// An address that a provider loads an image from.
 pub const IMAGE: Form = Form { schemes: &["https", "http", "oci", "s3", "gs"], user: false };
 
 impl Form {
-    /// Says what is wrong with an address, if anything is.
+    /// Validates an address. The error says what is wrong.
     pub fn check(self, text: &str) -> Result<(), String> {
         let odd = |c: char| c.is_control() || c.is_whitespace() || "\\<>\"^`{|}".contains(c);
         if let Some(found) = text.chars().find(|c| odd(*c)) {
@@ -54,12 +54,13 @@ impl Form {
     }
 }
 
-/// The user of an address, with or without a password: whether that may stand there is asked elsewhere.
+/// Reports whether a text is a valid user, with or without a password. The caller decides whether a user is permitted at
+/// all.
 fn is_user(user: &str) -> bool {
     !user.is_empty() && user.chars().all(|c| c.is_ascii_alphanumeric() || ".-_~%!$&'()*+,;=:".contains(c))
 }
 
-/// A host, with its port if it has one.
+/// Validates a host with an optional port.
 fn check_host(text: &str) -> Result<(), String> {
     let wrong = || format!("`{text}` is not a valid host");
     if text.is_empty() || text.starts_with(':') {
@@ -90,7 +91,7 @@ fn check_host(text: &str) -> Result<(), String> {
         {
             Ok(())
         }
-        // An address that is written in another way than it is meant: `0x7f.1`, `010.0.0.1`.
+        // Rejects alternative spellings of an address, such as `0x7f.1` and `010.0.0.1`.
         Some(Host::Ipv4(address)) if address.to_string() == name => Ok(()),
         Some(Host::Ipv6(_)) => Ok(()),
         _ => Err(wrong()),
@@ -124,7 +125,7 @@ fn check_path(path: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// The path of a registry's repository: what the distribution specification allows, and no tag.
+/// Validates the path of a registry's repository: the rules of the distribution specification, without a tag.
 fn check_repository(path: &str) -> Result<(), String> {
     let path = path.trim_matches('/');
     if path.is_empty() {
@@ -136,7 +137,7 @@ fn check_repository(path: &str) -> Result<(), String> {
     if path.split('/').all(is_part) { Ok(()) } else { Err(format!("`{path}` is not a path in a registry")) }
 }
 
-/// One part of the path of a repository: letters and digits with single separators between them.
+/// Reports whether a text is one part of a repository path: letters and digits with single separators between them.
 fn is_part(part: &str) -> bool {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let separators = part.split(plain).filter(|text| !text.is_empty());
@@ -147,7 +148,7 @@ fn is_part(part: &str) -> bool {
             .all(|text| matches!(text, "." | "_" | "__") || text.bytes().all(|byte| byte == b'-'))
 }
 
-/// Says what is wrong with the name of a container image: `[host[:port]/]path[:tag][@sha256:digest]`.
+/// Validates the name of a container image: `[host[:port]/]path[:tag][@sha256:digest]`. The error says what is wrong.
 pub fn check_image_name(text: &str) -> Result<(), String> {
     let (scheme, rest) = text.split_once("://").unwrap_or(("oci", text));
     if scheme != "oci" {
@@ -174,7 +175,7 @@ pub fn check_image_name(text: &str) -> Result<(), String> {
         return Err(format!("`{}` is not a tag", tag.escape_debug()));
     }
     let path = match name.split_once('/') {
-        // A first part without a dot or a port is a folder of Docker's own registry.
+        // A first part without a dot or a port is a namespace in Docker's own registry.
         Some((host, path)) if host.contains(['.', ':', '[']) || host == "localhost" => {
             check_host(host)?;
             path

@@ -1,4 +1,4 @@
-//! Clusters, as meant: folder defaults merged, references still open.
+//! Clusters as their definitions mean them: folder defaults are merged, references are not resolved yet.
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
@@ -8,31 +8,32 @@ use super::{
 };
 use crate::yaml::{Mapping, Node, Origin};
 
-/// What tells a cluster from all others of a fleet.
+/// The identity of a cluster within a fleet.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ClusterId {
-    /// The management cluster that builds it.
+    /// The management cluster that creates it.
     pub management: Label,
-    /// Its namespace there.
+    /// Its namespace in the management cluster.
     pub namespace: Label,
     /// Its name.
     pub name: Label,
 }
 
 impl ClusterId {
-    /// The longest of its names: `<management cluster>/<namespace>/<name>`.
+    /// The full name: `<management cluster>/<namespace>/<name>`.
     pub fn whole(&self) -> String {
         format!("{}/{self}", self.management)
     }
 }
 
-/// Whether a name means a cluster: it is the cluster's whole name, or the end of it from `<namespace>/<name>` or `<name>` on.
+/// Reports whether `name` denotes the cluster with the full name `whole`. It may be the full name, `<namespace>/<name>` or
+/// `<name>`.
 pub fn is_called(whole: &str, name: &str) -> bool {
     whole.strip_suffix(name).is_some_and(|before| before.is_empty() || before.ends_with('/'))
 }
 
 impl fmt::Display for ClusterId {
-    /// As people name it: `<namespace>/<name>`.
+    /// Writes `<namespace>/<name>`, the usual name in messages.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.namespace, self.name)
     }
@@ -45,19 +46,19 @@ pub struct Cluster {
     pub name: Label,
     /// Its namespace in the management cluster.
     pub namespace: Label,
-    /// Where its definition names it, for messages.
+    /// The origin of the name, for messages.
     pub origin: Origin,
-    /// The file of its definition.
+    /// The path of the definition.
     pub file: Arc<str>,
-    /// The management cluster that builds it.
+    /// The management cluster that creates it.
     pub management: Arc<ManagementCluster>,
-    /// What installs its addons.
+    /// How its addons are installed.
     pub addon_delivery: AddonDelivery,
-    /// The release it is made from.
+    /// The release that it uses.
     pub release: ReleaseRef,
-    /// Where the release is named.
+    /// The origin of the release's name.
     pub release_origin: Origin,
-    /// Who it belongs to.
+    /// The people or teams that own it.
     pub owners: Vec<String>,
     /// Labels of the Cluster.
     pub labels: Mapping,
@@ -65,49 +66,49 @@ pub struct Cluster {
     pub annotations: Mapping,
     /// The control plane.
     pub control_plane: ControlPlane,
-    /// The groups of workers, in the order in which they were written: it is that of upgrades.
+    /// The groups of workers, in the order of the definition, which is also the order of upgrades.
     pub node_pools: Vec<NodePool>,
-    /// The cluster's own networks.
+    /// The networks inside the cluster.
     pub network: Network,
-    /// Values of the class' variables.
+    /// Values of the class's variables.
     pub variables: Mapping,
-    /// What is different about addons, by name.
+    /// The cluster's own choices for addons, by addon name.
     pub addons: BTreeMap<String, AddonChoice>,
-    /// Conditions for being Available.
+    /// The conditions for `Available`.
     pub availability_gates: Option<Node>,
-    /// Why Cluster API is paused for it.
+    /// The reason why reconciliation by Cluster API is paused.
     pub suspend: Option<String>,
-    /// How far it follows newer releases.
+    /// Which newer releases it follows.
     pub upgrades: Upgrades,
-    /// How it leaves.
+    /// Its removal, if it is being removed.
     pub removal: Option<Removal>,
-    /// Merged over the Cluster's spec.
+    /// Fields that are merged over the Cluster's spec.
     pub raw: Option<Node>,
     /// The folder of the user's own objects, if there is one.
     pub companion: Option<Companion>,
 }
 
-/// The folder beside a definition that holds the user's own objects.
+/// The folder next to a definition that holds the user's own objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Companion {
-    /// The folder, from the root of the fleet.
+    /// The path of the folder, relative to the root of the fleet.
     pub folder: String,
-    /// Whether kustomize builds it: it has a kustomization of its own.
+    /// Whether kustomize builds the folder, because it contains a kustomization.
     pub is_built: bool,
 }
 
 impl Cluster {
-    /// What keeps it from upgrades on a day.
+    /// The hold that prevents upgrades on a given day, if there is one.
     pub fn held(&self, today: Date) -> Option<&Hold> {
         self.upgrades.hold.as_ref().filter(|hold| hold.holds(today))
     }
 
-    /// Its name, unique in the fleet: `<management cluster>/<namespace>/<name>`.
+    /// The name that is unique in the fleet: `<management cluster>/<namespace>/<name>`.
     pub fn full_name(&self) -> String {
         format!("{}/{}/{}", self.management.name, self.namespace, self.name)
     }
 
-    /// What tells it from all others.
+    /// The identity of the cluster.
     pub fn id(&self) -> ClusterId {
         ClusterId {
             management: self.management.name.clone(),
@@ -117,114 +118,114 @@ impl Cluster {
     }
 }
 
-/// What a cluster is made from.
+/// What a cluster is made from: a stack or a release.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ReleaseRef {
-    /// The stack as it stands in this repository.
+    /// The current state of the stack in this repository.
     Head(StackId, Minor),
-    /// A release in the tree.
+    /// A numbered release in the tree.
     Named(Subdomain),
 }
 
-/// The control plane. Parts that pass through keep the form of Cluster API's own API.
+/// The control plane. Settings that pass through unchanged keep the format of the Cluster API.
 #[derive(Clone, Debug, Default)]
 pub struct ControlPlane {
     /// The number of machines.
     pub replicas: Option<i64>,
-    /// Where the number stands.
+    /// The origin of that number.
     pub replicas_origin: Option<Origin>,
-    /// Labels.
+    /// Labels of the control plane.
     pub labels: Mapping,
-    /// Annotations.
+    /// Annotations of the control plane.
     pub annotations: Mapping,
-    /// Values of variables for it alone.
+    /// Values of variables for the control plane only.
     pub variables: Mapping,
-    /// `taints`, `deletion`, `rollout`, `readinessGates` and `healthCheck`, as they are.
+    /// `taints`, `deletion`, `rollout`, `readinessGates` and `healthCheck`, unchanged.
     pub settings: Mapping,
 }
 
 /// A group of workers.
 #[derive(Clone, Debug)]
 pub struct NodePool {
-    /// Its name in the topology.
+    /// The name in the topology.
     pub name: Label,
-    /// Where it is named.
+    /// The origin of the name.
     pub origin: Origin,
-    /// The class of workers.
+    /// The worker class.
     pub class: String,
-    /// Where the class is named.
+    /// The origin of the worker class.
     pub class_origin: Origin,
-    /// What it is in Cluster API.
+    /// The kind of pool in Cluster API.
     pub kind: PoolKind,
     /// The number of machines.
     pub size: Size,
-    /// Labels.
+    /// Labels of the pool.
     pub labels: Mapping,
-    /// Annotations.
+    /// Annotations of the pool.
     pub annotations: Mapping,
-    /// Values of variables for it alone.
+    /// Values of variables for this pool only.
     pub variables: Mapping,
-    /// `failureDomain(s)`, `taints`, `deletion`, `rollout`, `minReadySeconds`, `readinessGates`, `healthCheck`, as they are.
+    /// `failureDomain(s)`, `taints`, `deletion`, `rollout`, `minReadySeconds`, `readinessGates`, `healthCheck`, unchanged.
     pub settings: Mapping,
 }
 
-/// What a pool is in Cluster API.
+/// The kind of a pool in Cluster API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PoolKind {
-    /// Machines one by one.
+    /// A machine deployment: Cluster API manages each machine.
     MachineDeployment,
-    /// A pool of the provider's own.
+    /// A machine pool: the provider manages the machines as a group.
     MachinePool,
 }
 
-/// How many machines a pool has.
+/// The number of machines in a pool.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Size {
-    /// So many.
+    /// A fixed number.
     Fixed(Node),
-    /// As many as the cluster autoscaler wants.
+    /// A number that the cluster autoscaler chooses.
     Autoscaled {
-        /// Never fewer.
+        /// The lower limit.
         min: i64,
-        /// Never more.
+        /// The upper limit.
         max: i64,
-        /// Where it says so.
+        /// The origin of the limits.
         origin: Origin,
     },
-    /// Nothing is said: one.
+    /// Not specified: one machine.
     Unset,
 }
 
-/// The cluster's own networks.
+/// The networks inside a cluster.
 #[derive(Clone, Debug, Default)]
 pub struct Network {
-    /// CIDR blocks of pods.
+    /// CIDR blocks for pods.
     pub pods: Option<Node>,
-    /// CIDR blocks of services.
+    /// CIDR blocks for services.
     pub services: Option<Node>,
-    /// The domain of services.
+    /// The DNS domain of services.
     pub service_domain: Option<Node>,
-    /// The API server's port.
+    /// The port of the API server.
     pub api_server_port: Option<Node>,
 }
 
-/// What is different about an addon of a cluster.
+/// A cluster's own choices for one addon.
 #[derive(Clone, Debug, Default)]
 pub struct AddonChoice {
-    /// Where it is named.
+    /// The origin of the addon's name in the definition.
     pub origin: Option<Origin>,
-    /// Whether the cluster has it.
+    /// Whether the cluster has the addon.
     pub enabled: Option<bool>,
-    /// Another version.
+    /// A version that replaces the release's.
     pub version: Option<(AddonVersion, Origin)>,
-    /// Whether that is for the time of an upgrade only, and the addon follows its release again afterwards.
+    /// Whether the version applies during an upgrade only; afterwards, the addon follows its release again.
     pub interim: bool,
-    /// Another release of the same stack and minor that the addon is taken from.
+    /// Another release of the same stack and minor that supplies the addon.
     pub release: Option<(String, Origin)>,
-    /// Why a version outside the matrix is taken, and where it says so.
+    /// Why a version outside the matrix is accepted, and the origin of that statement.
     pub unlisted: Option<(String, Origin)>,
-    /// How it leaves.
+    /// Its removal, if it is being removed.
     pub removal: Option<Removal>,
-    /// Helm values over the release's.
+    /// Helm values merged over those of the release.
     pub values: Option<Node>,
 }

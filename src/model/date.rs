@@ -1,32 +1,32 @@
-//! Days of the calendar. Which day is today is an input.
+//! Calendar days. The current day is an input.
 
 use std::fmt;
 
 use chrono::{DateTime, Days, NaiveDate};
 
-/// A day of the calendar, such as 2027-02-28.
+/// A calendar day, such as 2027-02-28.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Date(NaiveDate);
 
 impl Date {
-    /// Reads `YYYY-MM-DD`, and no other form.
+    /// Parses `YYYY-MM-DD` and no other form.
     pub fn parse(text: &str) -> Option<Self> {
         let date = NaiveDate::parse_from_str(text, "%Y-%m-%d").ok().map(Self)?;
-        // The library also reads `2027-2-28`.
+        // The library also accepts `2027-2-28`.
         (text.len() == 10 && date.to_string() == text && !text.starts_with("0000")).then_some(date)
     }
 
-    /// The day, in UTC, of a number of seconds since 1970.
+    /// The day, in UTC, of a Unix time in seconds.
     pub fn of_unix_time(seconds: i64) -> Option<Self> {
         DateTime::from_timestamp(seconds, 0).map(|time| Self(time.date_naive()))
     }
 
-    /// So many days later; none if the calendar ends before.
+    /// The day this many days later, or none if the calendar ends before that.
     pub fn after_days(self, days: u32) -> Option<Self> {
         self.0.checked_add_days(Days::new(u64::from(days))).map(Self)
     }
 
-    /// How many days there are until a later day; fewer than none until an earlier one.
+    /// The number of days until `other`; negative if `other` is earlier.
     pub fn days_until(self, other: Self) -> i64 {
         other.0.signed_duration_since(self.0).num_days()
     }

@@ -1,17 +1,17 @@
-//! What installs addons into workload clusters: its names, and the engine that it needs.
+//! Addon deliveries: the tools that install addons into workload clusters, their names, and the engine they need.
 //!
-//! What a delivery writes, and what it can keep of what an addon asks for, is in its file below `render/delivery`.
+//! The output of each delivery, and the addon settings that it supports, are defined in its file below `render/delivery`.
 
 use super::Engine;
 
-/// What installs addons into workload clusters.
+/// A tool that installs addons into workload clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AddonDelivery {
     /// `HelmReleases` of Flux, in the management cluster.
     FluxHelmRelease,
-    /// Applications of Argo CD, which reach workload clusters as they are registered there.
+    /// Applications of Argo CD. The workload clusters must be registered there.
     ArgoCdApplication,
-    /// `HelmChartProxies` of Cluster API's addon provider for Helm, and `ClusterResourceSets` for manifests.
+    /// `HelmChartProxies` of Cluster API's Helm addon provider, and `ClusterResourceSets` for manifests.
     HelmChartProxy,
     /// `ClusterResourceSets` of Cluster API itself: manifests only.
     ClusterResourceSet,
@@ -21,7 +21,7 @@ pub enum AddonDelivery {
     AzimuthHelmRelease,
 }
 
-/// Each with the word that stands for it in `addonDelivery`, and what editors say of it.
+/// Each delivery with its name in `addonDelivery` and the description that editors show.
 const WORDS: [(AddonDelivery, &str, &str); 6] = [
     (
         AddonDelivery::FluxHelmRelease,
@@ -52,28 +52,28 @@ const WORDS: [(AddonDelivery, &str, &str); 6] = [
 ];
 
 impl AddonDelivery {
-    /// All of them.
+    /// Iterates over all deliveries.
     pub fn all() -> impl Iterator<Item = Self> {
         WORDS.iter().map(|(delivery, ..)| *delivery)
     }
 
-    /// The words for all of them, as `addonDelivery` takes them, and what editors say of each.
+    /// Iterates over the names accepted in `addonDelivery`, each with the description that editors show.
     pub fn words() -> impl Iterator<Item = (&'static str, &'static str)> {
         WORDS.iter().map(|(_, word, about)| (*word, *about))
     }
 
-    /// The one that a word stands for.
+    /// Looks up the delivery with this name.
     pub fn of_word(word: &str) -> Option<Self> {
         WORDS.iter().find(|(_, known, _)| *known == word).map(|(delivery, ..)| *delivery)
     }
 
-    /// Its name, as it is written in `addonDelivery`.
+    /// The name in `addonDelivery`.
     pub fn as_str(self) -> &'static str {
         let found = WORDS.iter().find(|(delivery, ..)| *delivery == self);
         found.map(|(_, word, _)| *word).expect("a test holds that each has a word")
     }
 
-    /// What goes with an engine where nothing else is said.
+    /// The default delivery of an engine.
     pub fn of(engine: Engine) -> Self {
         match engine {
             Engine::Flux => Self::FluxHelmRelease,
@@ -81,7 +81,7 @@ impl AddonDelivery {
         }
     }
 
-    /// The engine that must apply the tree for it; none if any may.
+    /// The engine that the delivery requires to apply the tree; none if any engine works.
     pub fn needs(self) -> Option<Engine> {
         (self == Self::ArgoCdApplication).then_some(Engine::ArgoCd)
     }

@@ -10,7 +10,7 @@ use semver::Version;
 use super::{AddonDelivery, Label, Minor, ReleaseRepository, StackId, Subdomain, VersionRange};
 use crate::yaml::Origin;
 
-/// Feature gates that Cluster API turns on by itself, and the one without which there are no classes.
+/// Feature gates that Cluster API enables by default, plus `ClusterTopology`, without which there are no classes.
 const ON_BY_DEFAULT: [&str; 4] = [
     "ClusterTopology",
     "MachinePool",
@@ -18,46 +18,46 @@ const ON_BY_DEFAULT: [&str; 4] = [
     "MachineWaitForVolumeDetachConsiderVolumeAttachments",
 ];
 
-/// Feature gates that some minors of Cluster API turn on by themselves, and others do not.
+/// Feature gates that are enabled by default in some minors of Cluster API only.
 const DEPENDS_ON_VERSION: [&str; 2] = ["PriorityQueue", "ReconcilerRateLimiting"];
 
-/// What holds for a whole repository.
+/// The settings of a whole repository.
 #[derive(Clone, Debug)]
 pub struct Fleet {
-    /// What it is called.
+    /// The name of the fleet.
     pub name: Label,
     /// Its management clusters, by name.
     pub management_clusters: Vec<Arc<ManagementCluster>>,
-    /// Where other repositories publish releases.
+    /// The places where other repositories publish releases.
     pub release_sources: Vec<ReleaseSource>,
-    /// Where pull requests are made, as far as it is said.
+    /// The forge for pull requests, if specified.
     pub forge: Option<Forge>,
 }
 
-/// Where pull requests are made.
+/// The forge that holds the repository and its pull requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forge {
-    /// What runs there.
+    /// The software that runs there.
     pub kind: ForgeKind,
-    /// The address of its start page, without a slash at its end; that of the remote's host if not said.
+    /// The address of its start page, without a trailing slash; by default, that of the remote's host.
     pub url: Option<String>,
-    /// The repository there, such as `platform/fleet`; the path of the remote if not said.
+    /// The repository there, such as `platform/fleet`; by default, the path of the remote.
     pub project: Option<String>,
 }
 
-/// What serves pull requests.
+/// The software of a forge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForgeKind {
     /// github.com, or GitHub Enterprise Server.
     GitHub,
-    /// gitlab.com, or a GitLab of one's own.
+    /// gitlab.com, or a self-managed GitLab.
     GitLab,
     /// Forgejo, such as codeberg.org, or Gitea.
     Forgejo,
 }
 
 impl ForgeKind {
-    /// Its name, for people.
+    /// The product name.
     pub fn name(self) -> &'static str {
         match self {
             Self::GitHub => "GitHub",
@@ -66,7 +66,7 @@ impl ForgeKind {
         }
     }
 
-    /// What it calls a proposed change.
+    /// The product's term for a proposed change.
     pub fn request(self) -> &'static str {
         match self {
             Self::GitHub | Self::Forgejo => "pull request",
@@ -75,16 +75,16 @@ impl ForgeKind {
     }
 }
 
-/// Where releases are published.
+/// A place where releases are published.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReleaseSource {
     /// The repository.
     pub repository: ReleaseRepository,
-    /// The public key that artifacts must be signed with, as a path from the root of the fleet.
+    /// The public key that must have signed the artifacts, as a path relative to the root of the fleet.
     pub key: Option<String>,
-    /// Whether a signature must be in cosign's transparency log.
+    /// Whether signatures must be recorded in cosign's transparency log.
     pub transparency_log: bool,
-    /// The stacks of interest; all where there is none.
+    /// The stacks to follow; all stacks if empty.
     pub stacks: BTreeSet<StackId>,
 }
 
@@ -93,35 +93,34 @@ pub struct ReleaseSource {
 pub struct ManagementCluster {
     /// Its name.
     pub name: Label,
-    /// What reconciles the tree there.
+    /// The engine that reconciles the tree there.
     pub engine: Engine,
-    /// What installs addons into the workload clusters that do not say otherwise.
+    /// The default addon delivery of its workload clusters.
     pub addon_delivery: AddonDelivery,
-    /// Where the engine reads this repository from.
+    /// The source from which the engine reads this repository.
     pub source: EngineSource,
-    /// The folder of the fleet inside the repository; empty for its root.
+    /// The folder of the fleet within the repository; empty for the root.
     pub folder: String,
-    /// The minor of Cluster API.
+    /// The minor version of Cluster API.
     pub cluster_api: Minor,
     /// The namespace of all cluster classes.
     pub class_namespace: Label,
-    /// How the engine decrypts what users put beside their clusters.
+    /// How the engine decrypts the users' own objects next to their clusters.
     pub decryption: Option<Decryption>,
-    /// Chart repositories taken from elsewhere: what an address begins with, and what stands there instead; the
-    /// longest beginning wins.
+    /// Replacements for prefixes of chart repository addresses. The longest matching prefix wins.
     pub mirrors: Vec<Mirror>,
-    /// Whether everything is emitted suspended.
+    /// Whether all objects are written as suspended.
     pub standby: bool,
-    /// How Argo CD applies the tree, where it is the engine.
+    /// How Argo CD applies the tree, if it is the engine.
     pub argocd: ArgoCd,
-    /// What the fleet knows better than the data that is built in.
+    /// Statements of the fleet that override the built-in compatibility data.
     pub assumptions: Arc<[Assumption]>,
-    /// What runs there, as far as it is said.
+    /// The components that run there, as far as specified.
     pub provided: Provided,
 }
 
 impl ManagementCluster {
-    /// The branch that the engine reads; none if it reads a tag, a commit, or an artifact.
+    /// The branch that the engine reads; none if it reads a tag or an existing source object.
     pub fn branch(&self) -> Option<&str> {
         match &self.source {
             EngineSource::Git { reference: GitReference::Branch(branch), .. } => Some(branch),
@@ -130,36 +129,36 @@ impl ManagementCluster {
     }
 }
 
-/// What a management cluster has, as far as it is said.
+/// The components of a management cluster, as far as specified.
 #[derive(Clone, Debug)]
 pub struct Provided {
-    /// The versions of Cluster API and of its providers, by name, and where each stands.
+    /// The versions of Cluster API and its providers, by name, each with its origin.
     pub providers: BTreeMap<String, (Version, Origin)>,
-    /// The feature gates that are on or off on purpose; none where nothing is said.
+    /// The feature gates that are explicitly on or off; none if not specified.
     pub feature_gates: Option<BTreeMap<&'static str, bool>>,
-    /// The versions of APIs that it serves, by group; groups that are not named are not known.
+    /// The API versions that it serves, by group. Groups that are missing here are unknown.
     pub api_versions: BTreeMap<String, BTreeSet<String>>,
-    /// Where the management cluster is defined.
+    /// The origin of the management cluster's definition.
     pub origin: Origin,
 }
 
-/// What a fleet says of versions of a component, in place of what is built in.
+/// A statement of the fleet about versions of a component, which overrides the built-in data.
 #[derive(Clone, Debug)]
 pub struct Assumption {
     /// The component.
     pub component: Arc<str>,
-    /// Its versions.
+    /// The versions of the component.
     pub versions: VersionRange,
     /// The Kubernetes versions that they work with.
     pub kubernetes: VersionRange,
-    /// Why.
+    /// The reason for the statement.
     pub reason: Arc<str>,
-    /// Where it stands.
+    /// The origin of the statement.
     pub origin: Origin,
 }
 
 impl ManagementCluster {
-    /// Whether a feature gate is on; none where nobody says which are.
+    /// Reports whether a feature gate is on; none if that is unknown.
     pub fn gate(&self, name: &str) -> Option<bool> {
         let set = self.provided.feature_gates.as_ref()?;
         match set.get(name) {
@@ -177,7 +176,7 @@ impl ManagementCluster {
         }
     }
 
-    /// Where a chart repository is to be had in this management cluster.
+    /// The address of a chart repository as this management cluster should use it.
     pub fn mirrored(&self, repository: &str) -> String {
         let matching = self.mirrors.iter().filter_map(|mirror| Some((mirror, mirror.rest(repository)?)));
         match matching.max_by_key(|(mirror, _)| mirror.from.len()) {
@@ -190,27 +189,27 @@ impl ManagementCluster {
     }
 }
 
-/// A chart repository that is taken from elsewhere.
+/// A replacement for the prefix of chart repository addresses.
 #[derive(Clone, Debug)]
 pub struct Mirror {
-    /// What an address begins with.
+    /// The prefix that is replaced.
     pub from: String,
-    /// What stands there instead.
+    /// The replacement.
     pub to: String,
-    /// Where it is said.
+    /// The origin of the mirror's definition.
     pub origin: Origin,
 }
 
 impl Mirror {
-    /// What follows in the address of a repository, if it begins as the mirror says.
+    /// The rest of a repository address after the prefix, if it has this prefix.
     pub fn rest(&self, repository: &str) -> Option<String> {
-        // People write addresses with a slash at the end and without.
+        // Addresses occur with and without a trailing slash.
         let address = format!("{}/", repository.trim_end_matches('/'));
         address.strip_prefix(&self.from).map(str::to_owned)
     }
 }
 
-/// What reconciles the tree.
+/// The GitOps engine that reconciles the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
     /// Flux.
@@ -220,10 +219,10 @@ pub enum Engine {
 }
 
 impl Engine {
-    /// All of them.
+    /// All engines.
     pub const ALL: [Self; 2] = [Self::Flux, Self::ArgoCd];
 
-    /// Its name, as people write it.
+    /// The product name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Flux => "Flux",
@@ -232,18 +231,18 @@ impl Engine {
     }
 }
 
-/// How an Argo CD applies the tree of a management cluster. It may run in another cluster, a hub.
+/// How Argo CD applies the tree of a management cluster. It may run in another cluster, a hub.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArgoCd {
-    /// The namespace of its Applications.
+    /// The namespace of the Applications.
     pub namespace: Label,
-    /// The management cluster, as it is registered there.
+    /// The management cluster, as registered in Argo CD.
     pub destination: Destination,
     /// The project of the Applications that belong to no tenant.
     pub project: Subdomain,
-    /// Whether it syncs on its own; else, a person starts each sync.
+    /// Whether Argo CD syncs automatically; otherwise, a person starts each sync.
     pub automated: bool,
-    /// Under which name workload clusters are registered there.
+    /// The names under which workload clusters are registered in Argo CD.
     pub cluster_names: ClusterNames,
 }
 
@@ -259,18 +258,18 @@ impl Default for ArgoCd {
     }
 }
 
-/// A cluster that an Argo CD applies to.
+/// A cluster that Argo CD applies objects to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Destination {
-    /// The cluster that it runs in.
+    /// The cluster that Argo CD runs in.
     Own,
-    /// A cluster that is registered under a name.
+    /// A cluster registered under this name.
     Name(String),
-    /// A cluster that is registered with an address.
+    /// A cluster registered with this address.
     Server(String),
 }
 
-/// A pattern for the names under which an Argo CD knows workload clusters.
+/// A pattern for the names of workload clusters in Argo CD.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClusterNames(String);
 
@@ -281,47 +280,47 @@ impl Default for ClusterNames {
 }
 
 impl ClusterNames {
-    /// What a pattern may hold in place of a cluster's own names.
+    /// The placeholders that a pattern may contain.
     pub const PLACEHOLDERS: [&str; 3] = ["{managementCluster}", "{namespace}", "{cluster}"];
 
-    /// A pattern; it must hold `{cluster}`, and no braces beside those of the placeholders.
+    /// Validates a pattern. It must contain `{cluster}`, and no braces other than those of the placeholders.
     pub fn new(pattern: &str) -> Option<Self> {
         let rest = Self::PLACEHOLDERS.iter().fold(pattern.to_owned(), |rest, one| rest.replace(one, "x"));
         let plain = |c: char| c.is_ascii_alphanumeric() || "-._/".contains(c);
         (pattern.contains("{cluster}") && rest.chars().all(plain)).then(|| Self(pattern.to_owned()))
     }
 
-    /// The name of a cluster.
+    /// The name of a cluster in Argo CD.
     pub fn of(&self, management: &str, namespace: &str, cluster: &str) -> String {
         let values = Self::PLACEHOLDERS.into_iter().zip([management, namespace, cluster]);
         values.fold(self.0.clone(), |name, (placeholder, value)| name.replace(placeholder, value))
     }
 }
 
-/// Where the engine reads this repository from.
+/// The source from which the engine reads this repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EngineSource {
-    /// A git repository, whose source object is part of the tree.
+    /// A git repository. Its source object is part of the tree.
     Git {
-        /// Its address.
+        /// The address of the repository.
         url: String,
-        /// What to follow.
+        /// The branch or tag to follow.
         reference: GitReference,
-        /// The Secret with credentials.
+        /// The Secret with the credentials.
         secret: Option<Subdomain>,
     },
-    /// A source object that exists already.
+    /// A source object that already exists.
     Existing {
-        /// Its kind.
+        /// The kind of the object.
         kind: &'static str,
-        /// Its name.
+        /// The name of the object.
         name: Subdomain,
-        /// Its namespace, when it is not the engine's.
+        /// The namespace of the object, if it differs from the engine's.
         namespace: Option<Label>,
     },
 }
 
-/// What a git source follows.
+/// The reference that a git source follows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GitReference {
     /// A branch.
@@ -330,10 +329,10 @@ pub enum GitReference {
     Tag(String),
 }
 
-/// Passed on to the engine.
+/// The engine's settings for decryption.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decryption {
-    /// What encrypted the objects.
+    /// The tool that encrypted the objects.
     pub provider: &'static str,
     /// The Secret with the keys, for Flux.
     pub secret: Option<Subdomain>,

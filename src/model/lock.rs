@@ -1,4 +1,4 @@
-//! What comes from elsewhere, and which bytes it was when someone looked.
+//! External inputs, with the digests that they had when they were locked.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -9,12 +9,12 @@ use std::{
 use super::{AddonVersion, Chart};
 use crate::yaml::Origin;
 
-/// `sha256:` and 64 hexadecimal digits.
+/// A digest: `sha256:` and 64 hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest(Arc<str>);
 
 impl Digest {
-    /// Takes a text if it is one.
+    /// Validates a text as a digest.
     pub fn new(text: &str) -> Option<Self> {
         const DIGITS: usize = 64;
         let hex = text.strip_prefix("sha256:")?;
@@ -49,62 +49,62 @@ impl fmt::Display for ChartVersion {
     }
 }
 
-/// What is locked. Empty where there is no `stackloom.lock`; then no digest is compared.
+/// The content of `stackloom.lock`. It is empty if there is no such file; then no digest is compared.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lock {
-    /// Charts.
+    /// The locked charts.
     pub charts: BTreeMap<ChartVersion, LockedChart>,
-    /// The digests of images that stacks name themselves.
+    /// The digests of images that stacks name directly.
     pub images: BTreeMap<String, Digest>,
-    /// Releases that were taken from elsewhere, by name.
+    /// Releases from other repositories, by name.
     pub releases: BTreeMap<String, LockedRelease>,
 }
 
 impl Lock {
-    /// Whether it holds nothing at all.
+    /// Reports whether the lock has no entries.
     pub fn is_empty(&self) -> bool {
         self.charts.is_empty() && self.images.is_empty() && self.releases.is_empty()
     }
 }
 
-/// What is locked of a chart.
+/// A locked chart.
 #[derive(Clone, Debug)]
 pub struct LockedChart {
-    /// Of its archive, or of its manifest in a registry.
+    /// The digest of its archive, or of its manifest in a registry.
     pub digest: Digest,
-    /// What it was before; releases of that time may stay in use.
+    /// Earlier digests. Releases from that time may stay in use.
     pub replaces: BTreeSet<Digest>,
-    /// The images that the chart says it uses.
+    /// The images that the chart uses, according to the chart.
     pub images: BTreeMap<String, Digest>,
-    /// Of the file that says which values it takes.
+    /// The digest of the file that describes the chart's values.
     pub values: Option<Digest>,
-    /// Where its digest stands.
+    /// The origin of the digest.
     pub origin: Origin,
 }
 
 impl PartialEq for LockedChart {
-    /// Where it stands is no content.
+    /// Ignores the origin.
     fn eq(&self, other: &Self) -> bool {
         let Self { digest, replaces, images, values, origin: _ } = other;
         (&self.digest, &self.replaces, &self.images, &self.values) == (digest, replaces, images, values)
     }
 }
 
-/// What is locked of a release that was taken from elsewhere.
+/// A locked release from another repository.
 #[derive(Clone, Debug)]
 pub struct LockedRelease {
-    /// `oci://…@sha256:…` or `git+https://…#tag`.
+    /// The source: `oci://…@sha256:…` or `git+https://…#tag`.
     pub source: String,
-    /// Of its content.
+    /// The digest of its content.
     pub digest: Digest,
-    /// The public key for its signature, as a path from the root of the fleet.
+    /// The public key for its signature, as a path relative to the root of the fleet.
     pub key: Option<String>,
-    /// Where it stands.
+    /// The origin of the entry.
     pub origin: Origin,
 }
 
 impl PartialEq for LockedRelease {
-    /// Where it stands is no content.
+    /// Ignores the origin.
     fn eq(&self, other: &Self) -> bool {
         let Self { source, digest, key, origin: _ } = other;
         (&self.source, &self.digest, &self.key) == (source, digest, key)

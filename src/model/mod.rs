@@ -1,6 +1,6 @@
-//! The nouns of a fleet, with validated names; nothing here is optional that is not truly optional.
+//! The domain types of a fleet, with validated names. A field is optional only if its value can really be missing.
 //!
-//! Absent on purpose: serde, I/O, and any knowledge of how definitions are written or trees laid out. Values that pass
+//! Deliberately absent: serde, I/O, and any knowledge of the format of definitions or the layout of trees. Values that pass
 //! through unchanged (health checks, taints, Helm values …) stay [`crate::yaml::Node`]s, so that they keep their origins.
 
 mod addon;

@@ -4,21 +4,21 @@ use std::{fmt, sync::Arc};
 
 use sha2::{Digest, Sha256};
 
-/// Why a text is not a name.
+/// Why a text is not a valid name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NameFault {
-    /// It is empty.
+    /// The text is empty.
     Empty,
-    /// It is longer than the limit.
+    /// The text is longer than the limit.
     TooLong {
-        /// How long it is.
+        /// The actual length.
         length: usize,
-        /// How long it may be.
+        /// The greatest permitted length.
         limit: usize,
     },
-    /// A character that may not stand there.
+    /// The text contains a character that is not allowed.
     Character(char),
-    /// It begins or ends with something that may not stand at the edge.
+    /// The text, or a label within it, begins or ends with a character that is not allowed there.
     Edge,
 }
 
@@ -35,9 +35,9 @@ impl fmt::Display for NameFault {
     }
 }
 
-/// Longest DNS label, and longest value of a Kubernetes label.
+/// The greatest length of a DNS label and of a Kubernetes label value.
 const LABEL_LIMIT: usize = 63;
-/// Longest DNS subdomain, which is what most names of objects are.
+/// The greatest length of a DNS subdomain, the form of most object names.
 const SUBDOMAIN_LIMIT: usize = 253;
 
 fn check(text: &str, limit: usize, dots: bool) -> Result<(), NameFault> {
@@ -63,7 +63,7 @@ macro_rules! name {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// Takes a text if it is such a name.
+            /// Validates a text as such a name.
             pub fn new(text: &str) -> Result<Self, NameFault> {
                 check(text, $limit, $dots).map(|()| Self(text.into()))
             }
@@ -95,17 +95,17 @@ name!(
     true
 );
 
-/// A stack: its provider and its name, neither with a dash, so that release names can be taken apart.
+/// The identity of a stack: its provider and its name. Neither contains a dash, so that release names can be split.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StackId {
-    /// The infrastructure.
+    /// The infrastructure provider.
     pub provider: Arc<str>,
-    /// The stack.
+    /// The name of the stack.
     pub name: Arc<str>,
 }
 
 impl StackId {
-    /// Takes a provider and a stack name if both are lower-case letters and digits.
+    /// Accepts a provider and a stack name if both consist of lower-case letters and digits.
     pub fn new(provider: &str, name: &str) -> Result<Self, NameFault> {
         for part in [provider, name] {
             check(part, LABEL_LIMIT, false)?;
@@ -116,7 +116,7 @@ impl StackId {
         Ok(Self { provider: provider.into(), name: name.into() })
     }
 
-    /// Reads `<provider>/<stack>`.
+    /// Parses `<provider>/<stack>`.
     pub fn parse(text: &str) -> Option<Self> {
         let (provider, name) = text.split_once('/')?;
         Self::new(provider, name).ok()
@@ -129,15 +129,15 @@ impl fmt::Display for StackId {
     }
 }
 
-/// Bytes as hexadecimal digits.
+/// Encodes bytes as hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
     const DIGITS: [u8; 16] = *b"0123456789abcdef";
     let digit = |nibble: u8| char::from(DIGITS[usize::from(nibble)]);
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
-/// A name within 63 characters, the limit of label values, which Flux makes of names: as it is where it fits, else cut
-/// and made unique by a hash of the whole.
+/// Shortens a name to 63 characters, the limit of label values, because Flux uses names as label values. A name that fits is
+/// returned unchanged. A longer one is cut and made unique with a hash of the whole name.
 pub fn shortened(name: &str) -> String {
     const HASH: usize = 8;
     if name.len() <= LABEL_LIMIT {

@@ -1,7 +1,7 @@
-//! Version ranges as Helm charts write them: the semantics of Masterminds/semver v3, which [`gotmpl`] implements.
+//! Version ranges as in Helm charts: the semantics of Masterminds/semver v3, which [`gotmpl`] implements.
 //!
-//! Alternatives are joined by `||`; the comparisons of one alternative by commas or spaces. Missing parts are wildcards:
-//! `>1.34` means 1.35 and later, `<=1.34` every 1.34. Pre-releases match only where the comparison names one.
+//! Alternatives are joined by `||`, and the comparisons of one alternative by commas or spaces. Missing parts are wildcards:
+//! `>1.34` means 1.35 and later, `<=1.34` includes every 1.34. A pre-release matches only if the comparison names one.
 
 use std::{fmt, sync::Arc};
 
@@ -13,7 +13,7 @@ use semver::{Prerelease, Version};
 pub struct VersionRange {
     text: String,
     constraint: Arc<Constraint>,
-    /// The comparisons as digests of releases have them.
+    /// The comparisons in the form that the digests of releases use.
     alternatives: Vec<Vec<Comparison>>,
 }
 
@@ -29,7 +29,7 @@ enum Operator {
     Caret,
 }
 
-/// A comparison with a version of which parts may be missing.
+/// A comparison with a version, parts of which may be missing.
 #[derive(Clone, Debug)]
 #[expect(dead_code, reason = "only its debug form is read: it is part of the digests of releases")]
 struct Comparison {
@@ -41,7 +41,7 @@ struct Comparison {
 }
 
 impl VersionRange {
-    /// Reads a range; the error says which piece of it is none.
+    /// Parses a range. The error names the invalid piece.
     pub fn parse(text: &str) -> Result<Self, String> {
         let alternatives = text.split("||").map(parse_alternative).collect::<Result<_, _>>()?;
         let text = text.trim().to_owned();
@@ -49,20 +49,20 @@ impl VersionRange {
         Ok(Self { text, constraint: Arc::new(constraint), alternatives })
     }
 
-    /// The same range in the one form in which stacks are frozen: single spaces, no commas, operators at their versions.
+    /// The same range in canonical form, which frozen stacks use: single spaces, no commas, no space after an operator.
     #[must_use]
     pub fn canonical(&self) -> Self {
         let alternatives: Vec<_> = self.text.split("||").map(canonical_alternative).collect();
         Self { text: alternatives.join(" || "), ..self.clone() }
     }
 
-    /// Whether a version is in it.
+    /// Reports whether a version is in the range.
     pub fn contains(&self, version: &Version) -> bool {
         self.constraint.allows([version.major, version.minor, version.patch], &version.pre)
     }
 }
 
-/// The form that the digests of releases are made from. It never changes.
+/// The form that the digests of releases are computed from. It must never change.
 impl fmt::Debug for VersionRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { text, constraint: _, alternatives } = self;
@@ -87,7 +87,7 @@ fn canonical_alternative(text: &str) -> String {
     let mut canonical = String::new();
     for word in joined.split_whitespace() {
         let apart = canonical.chars().next_back().is_some_and(|last| !is_sign(last));
-        // The dash of `1.2 - 1.4` stands apart on both sides.
+        // The dash of `1.2 - 1.4` has a space on both sides.
         let dash = word == "-" || canonical.ends_with(" -");
         canonical.extend((apart || dash).then_some(' '));
         canonical.push_str(word);
@@ -105,7 +105,7 @@ fn parse_alternative(text: &str) -> Result<Vec<Comparison>, String> {
         let high = parse_comparison(&format!("<={}", high.trim()))?;
         return Ok(vec![low, high]);
     }
-    // An operator may stand apart from its version: ">= 1.2".
+    // A space may separate an operator from its version: ">= 1.2".
     let joined = text.replace(',', " ");
     let mut comparisons = Vec::new();
     let mut operator = String::new();
@@ -118,7 +118,7 @@ fn parse_alternative(text: &str) -> Result<Vec<Comparison>, String> {
         operator.clear();
     }
     if comparisons.is_empty() || !operator.is_empty() {
-        return Err(format!("`{}` compares with nothing", text.trim()));
+        return Err(format!("`{}` has no version to compare with", text.trim()));
     }
     Ok(comparisons)
 }

@@ -1,29 +1,29 @@
-//! How a cluster, a node pool or an addon leaves.
+//! The removal of a cluster, a node pool or an addon.
 
 use crate::yaml::Origin;
 
-/// How something leaves.
+/// A removal in progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Removal {
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// How far it is.
+    /// The current step.
     pub step: RemovalStep,
-    /// Where it says so.
+    /// The origin of the step.
     pub origin: Origin,
 }
 
-/// How far a removal is: each step is a commit of its own, applied before the next one is made.
+/// The step of a removal. Each step is a commit of its own, which must be applied before the next step begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RemovalStep {
-    /// What protects it is taken off.
+    /// The protection against deletion is removed.
     Detach,
-    /// It goes, and what it needs for that stays.
+    /// The object is deleted; everything that its deletion needs stays.
     Delete,
 }
 
 impl RemovalStep {
-    /// As definitions write it.
+    /// The name in definitions.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Detach => "detach",
@@ -31,7 +31,7 @@ impl RemovalStep {
         }
     }
 
-    /// Reads what definitions write.
+    /// Parses the name in definitions.
     pub fn parse(text: &str) -> Option<Self> {
         [Self::Detach, Self::Delete].into_iter().find(|step| step.as_str() == text)
     }

@@ -8,89 +8,89 @@ use super::{Date, Label, Minor, Selector};
 /// An upgrade of many clusters in waves.
 #[derive(Clone, Debug)]
 pub struct Rollout {
-    /// What it is called.
+    /// The name of the rollout.
     pub name: Label,
-    /// Its file.
+    /// The path of its definition.
     pub file: String,
-    /// Why.
+    /// The reason for it.
     pub reason: String,
-    /// Where the clusters should be.
+    /// The target of the clusters.
     pub target: RolloutTarget,
-    /// The clusters; all if there is none.
+    /// The clusters that take part; all if there is no selector.
     pub selector: Option<Selector>,
     /// The waves, in order.
     pub waves: Vec<RolloutWave>,
     /// When steps may be proposed.
     pub calendar: Calendar,
-    /// Clusters in progress at once, at most.
+    /// The greatest number of clusters in progress at once.
     pub max_clusters: Option<usize>,
-    /// Machines of clusters in progress, at most.
+    /// The greatest number of machines in the clusters in progress.
     pub max_machines: Option<usize>,
-    /// How long a step takes, where no health is required.
+    /// The assumed duration of a step if no health is required.
     pub settle: TimeDelta,
-    /// How long a cluster may be in progress after a step.
+    /// The longest time that a cluster may be in progress after a step.
     pub timeout: TimeDelta,
-    /// Whether a report has to say that a cluster is healthy.
+    /// Whether a health report must confirm that a cluster is healthy.
     pub requires_health: bool,
-    /// Why it takes no step for now.
+    /// Why no steps are taken for now.
     pub paused: Option<String>,
-    /// Why it takes no step any more.
+    /// Why no more steps are taken.
     pub aborted: Option<String>,
-    /// The clusters of each wave as they were when it began, by their full names; none before.
+    /// The clusters of each wave when the rollout began, by full name; none before.
     pub frozen: Option<Vec<Vec<String>>>,
 }
 
-/// Where clusters should be.
+/// The target of a rollout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RolloutTarget {
-    /// On a release of this Kubernetes minor.
+    /// A release of this Kubernetes minor.
     Minor(Minor),
-    /// On this release.
+    /// This release.
     Release(String),
-    /// On the newest release of the newest minor.
+    /// The newest release of the newest minor.
     Latest,
 }
 
-/// Clusters that go together.
+/// A group of clusters that are upgraded together.
 #[derive(Clone, Debug)]
 pub struct RolloutWave {
-    /// What it is called.
+    /// The name of the wave.
     pub name: String,
-    /// Its clusters; the rest if there is none.
+    /// Its clusters; the remaining ones if there is no selector.
     pub selector: Option<Selector>,
-    /// How long the next wave waits.
+    /// The time that the next wave waits.
     pub soak: TimeDelta,
 }
 
 /// When steps may be proposed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Calendar {
-    /// Where days begin.
+    /// The time zone that determines when days begin.
     pub zone: Tz,
-    /// At any time if there is none.
+    /// The times when steps may be proposed; at any time if empty.
     pub windows: Vec<Window>,
     /// Days on which nothing is proposed.
     pub freezes: Vec<Freeze>,
 }
 
-/// A part of each week.
+/// A time window in each week.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// The days on which it begins.
+    /// The days on which the window begins.
     pub days: Vec<Weekday>,
-    /// When it begins.
+    /// The time at which it begins.
     pub from: NaiveTime,
-    /// When it ends: on the next day if that is not after `from`.
+    /// The time at which it ends, on the next day if it is not after `from`.
     pub to: NaiveTime,
 }
 
-/// Days on which nothing is proposed.
+/// A period in which nothing is proposed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Freeze {
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// The first one.
+    /// The first day.
     pub first: Date,
-    /// The last one.
+    /// The last day.
     pub last: Date,
 }

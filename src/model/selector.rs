@@ -1,10 +1,10 @@
-//! Label selectors, as Kubernetes writes them.
+//! Label selectors in the syntax of Kubernetes.
 
-/// Requirements that labels must all meet.
+/// A selector: all of its requirements must be met.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selector(Vec<(String, Demand)>);
 
-/// What one label must be.
+/// The condition on one label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Demand {
     Exists,
@@ -14,12 +14,13 @@ enum Demand {
 }
 
 impl Selector {
-    /// Reads `env=prod,tier!=test,region in (eu,us),zone notin (a),gpu,!legacy`. The error says which part is wrong, and why.
+    /// Parses `env=prod,tier!=test,region in (eu,us),zone notin (a),gpu,!legacy`. The error names the invalid part and the
+    /// reason.
     pub fn parse(text: &str) -> Result<Self, String> {
         parts(text)?.into_iter().map(requirement).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Whether labels meet it. As in Kubernetes, a label that is not there is not equal to any value.
+    /// Reports whether labels match the selector. As in Kubernetes, a missing label is unequal to every value.
     pub fn matches<'a>(&self, label: impl Fn(&str) -> Option<&'a str>) -> bool {
         self.0.iter().all(|(key, demand)| match (demand, label(key)) {
             (Demand::Exists, value) => value.is_some(),
@@ -30,14 +31,14 @@ impl Selector {
     }
 }
 
-/// What stands between the commas outside of parentheses.
+/// Splits a selector at the commas outside parentheses.
 fn parts(text: &str) -> Result<Vec<&str>, String> {
     let (mut parts, mut from, mut is_inside) = (Vec::new(), 0, false);
     for (at, character) in text.char_indices() {
         match character {
             '(' if !is_inside => is_inside = true,
             ')' if is_inside => is_inside = false,
-            '(' | ')' => return Err(format!("`{text}` has a parenthesis too many")),
+            '(' | ')' => return Err(format!("`{text}` has an unexpected parenthesis")),
             ',' if !is_inside => {
                 parts.push(&text[from..at]);
                 from = at + 1;
@@ -46,7 +47,7 @@ fn parts(text: &str) -> Result<Vec<&str>, String> {
         }
     }
     if is_inside {
-        return Err(format!("`{text}` has an open parenthesis"));
+        return Err(format!("`{text}` has an unclosed parenthesis"));
     }
     parts.push(&text[from..]);
     Ok(parts)
@@ -76,7 +77,7 @@ fn requirement(part: &str) -> Result<(String, Demand), String> {
     }
 }
 
-/// The key of a label.
+/// Validates the key of a label.
 fn word(text: &str, part: &str) -> Result<String, String> {
     match value_of(text, part)? {
         key if key.is_empty() => Err(format!("`{part}` is not a requirement: it has no key")),
@@ -84,7 +85,7 @@ fn word(text: &str, part: &str) -> Result<String, String> {
     }
 }
 
-/// The value of a label; it may be empty.
+/// Validates the value of a label, which may be empty.
 fn value_of(text: &str, part: &str) -> Result<String, String> {
     let text = text.trim();
     let fits = |one: char| one.is_ascii_alphanumeric() || "-_./".contains(one);

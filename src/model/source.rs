@@ -1,26 +1,26 @@
-//! Where releases are to be had: addresses of registries and of git repositories.
+//! Locations of releases: addresses of registries and git repositories.
 
 use std::{fmt, net::IpAddr};
 
-/// A repository of artifacts in a registry: `oci://registry.example.org/platform/releases`.
+/// A repository of OCI artifacts: `oci://registry.example.org/platform/releases`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OciRepository {
     /// The registry's host, with its port if it has one.
     pub registry: String,
-    /// The path in it.
+    /// The path in the registry.
     pub path: String,
 }
 
-/// A repository that releases are looked for in.
+/// A repository of releases.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ReleaseRepository {
-    /// A registry has them as artifacts, by tags.
+    /// A registry repository: releases are artifacts, identified by tags.
     Oci(OciRepository),
-    /// A git repository has them as folders, by tags: the address, as `git` takes it.
+    /// A git repository: releases are folders, identified by tags. Holds the address that `git` accepts.
     Git(String),
 }
 
-/// One release in a repository.
+/// The address of one release.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReleaseAddress {
     /// An artifact.
@@ -34,18 +34,18 @@ pub enum ReleaseAddress {
     },
     /// A tag of a git repository.
     Git {
-        /// The address, as `git` takes it.
+        /// The address that `git` accepts.
         url: String,
         /// The tag, which is the release's name.
         tag: String,
     },
 }
 
-/// How addresses are written.
+/// The permitted forms of an address.
 const FORMS: &str = "write `oci://<registry>/<path>` or `git+https://<repository>`";
 
 impl OciRepository {
-    /// Takes an address with nothing after the path.
+    /// Parses an address that ends with the path.
     pub fn parse(text: &str) -> Result<Self, String> {
         let rest =
             text.strip_prefix("oci://").ok_or_else(|| format!("`{text}` does not begin with `oci://`"))?;
@@ -56,12 +56,12 @@ impl OciRepository {
             )
         })?;
         if registry.contains('@') {
-            return Err("an address holds no credentials: they come from `docker login`".to_owned());
+            return Err("an address must not contain credentials: use `docker login`".to_owned());
         }
         let (host, port) = split_port(registry);
         let is_host = |c: char| c.is_ascii_alphanumeric() || ".-[]:".contains(c);
         let sound_port = port.is_none_or(|port| port.parse::<u16>().is_ok());
-        // As everywhere in this field: a first part without a dot or a port would be a folder of Docker's own registry.
+        // Docker's convention: a first part without a dot or a port would be a namespace in its own registry.
         let sound_host = host == "localhost" || port.is_some() || host.contains('.') || host.starts_with('[');
         if !sound_host || !sound_port || host.is_empty() || !host.chars().all(is_host) {
             return Err(format!(
@@ -76,18 +76,18 @@ impl OciRepository {
         };
         if !path.split('/').all(is_part) {
             return Err(format!(
-                "`{path}` in `{text}` is not a path in a registry: it is of lower-case letters, digits, `.`, `_` and `-`"
+                "`{path}` in `{text}` is not a path in a registry: use lower-case letters, digits, `.`, `_` and `-`"
             ));
         }
         Ok(Self { registry: registry.to_owned(), path: path.to_owned() })
     }
 
-    /// Whether the registry runs on this machine, and so is spoken to without encryption.
+    /// Reports whether the registry runs on this machine and is therefore accessed without encryption.
     pub fn is_local(&self) -> bool {
         is_local(&self.registry)
     }
 
-    /// How container tools name something in it.
+    /// The name of an artifact in the notation of container tools.
     pub fn image(&self, digest: &str) -> String {
         format!("{}/{}@{digest}", self.registry, self.path)
     }
@@ -100,7 +100,7 @@ impl fmt::Display for OciRepository {
 }
 
 impl ReleaseRepository {
-    /// Takes an address.
+    /// Parses an address.
     pub fn parse(text: &str) -> Result<Self, String> {
         if let Some(url) = text.strip_prefix("git+") {
             return git(url).map(Self::Git);
@@ -122,7 +122,7 @@ impl fmt::Display for ReleaseRepository {
 }
 
 impl ReleaseAddress {
-    /// Takes an address with what names the release in it.
+    /// Parses an address with the tag or digest of a release.
     pub fn parse(text: &str) -> Result<Self, String> {
         if let Some(rest) = text.strip_prefix("git+") {
             let (url, tag) = rest.split_once('#').unwrap_or((rest, ""));
@@ -142,7 +142,9 @@ impl ReleaseAddress {
         };
         let is_digit = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
         if digest.as_ref().is_some_and(|digest| digest.len() != 71 || !digest[7..].chars().all(is_digit)) {
-            return Err(format!("`{text}` has no whole digest: it is `sha256:` and 64 hexadecimal digits"));
+            return Err(format!(
+                "`{text}` has no complete digest: write `sha256:` and 64 hexadecimal digits"
+            ));
         }
         let (name, tag) = match rest.rsplit_once('/') {
             Some((_, last)) if last.contains(':') && rest.matches('/').count() > 2 => {
@@ -152,7 +154,7 @@ impl ReleaseAddress {
             _ => (rest, None),
         };
         if tag.is_some_and(|tag| !is_tag(tag)) {
-            return Err(format!("`{text}` has a tag that no release has"));
+            return Err(format!("`{text}` has a tag that is not the name of a release"));
         }
         if !text.starts_with("oci://") {
             return Err(format!(
@@ -162,7 +164,7 @@ impl ReleaseAddress {
         Ok(Self::Oci { repository: OciRepository::parse(name)?, tag: tag.map(str::to_owned), digest })
     }
 
-    /// The repository that it is in.
+    /// The repository that contains the release.
     pub fn repository(&self) -> ReleaseRepository {
         match self {
             Self::Oci { repository, .. } => ReleaseRepository::Oci(repository.clone()),
@@ -186,7 +188,7 @@ impl fmt::Display for ReleaseAddress {
     }
 }
 
-/// Whether a text can be the tag of a release, in git and in registries.
+/// Reports whether a text is valid as the tag of a release, both in git and in registries.
 fn is_tag(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '.';
     text.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
@@ -196,7 +198,7 @@ fn is_tag(text: &str) -> bool {
         && !text.ends_with('.')
 }
 
-/// An address that `git` takes, if it is of a kind that is fetched from.
+/// Validates an address for `git`, and accepts only the supported protocols.
 fn git(url: &str) -> Result<String, String> {
     let Some((scheme, rest)) = url.split_once("://") else {
         return Err(format!("`git+{url}` is not an address of releases: {FORMS}"));
@@ -208,10 +210,10 @@ fn git(url: &str) -> Result<String, String> {
         "http" if is_local(host) => true,
         "http" => return Err(format!("`git+{url}` is not encrypted: write `git+https://`")),
         "file" => host.is_empty() && rest.len() > 1,
-        _ => return Err(format!("`git+{url}`: releases are had by https, ssh or file")),
+        _ => return Err(format!("`git+{url}` has a scheme that is not supported: use https, ssh or file")),
     };
     if user.is_some_and(|user| scheme != "ssh" || user.contains(':') || user.starts_with('-')) {
-        return Err("an address holds no credentials: git's own configuration has them".to_owned());
+        return Err("an address must not contain credentials: use git's own configuration".to_owned());
     }
     if !sound || url.contains(|c: char| c.is_whitespace() || c.is_control()) || url.contains('#') {
         return Err(format!("`git+{url}` is not an address of a git repository"));
@@ -219,7 +221,7 @@ fn git(url: &str) -> Result<String, String> {
     Ok(url.to_owned())
 }
 
-/// A host and its port.
+/// Splits an authority into host and port.
 fn split_port(authority: &str) -> (&str, Option<&str>) {
     match authority.rsplit_once(':') {
         Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
@@ -227,7 +229,7 @@ fn split_port(authority: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Whether a host, with or without a port, is this machine.
+/// Reports whether a host, with or without a port, is this machine.
 fn is_local(authority: &str) -> bool {
     let (host, _) = split_port(authority);
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
@@ -264,19 +266,19 @@ mod tests {
             ("registry.example.org/r", "not an address"),
             ("oci://registry.example.org", "no path"),
             ("oci://platform/releases", "not a registry"),
-            ("oci://user:word@registry.example.org/r", "no credentials"),
+            ("oci://user:word@registry.example.org/r", "not contain credentials"),
             ("oci://registry.example.org/Upper", "not a path in a registry"),
-            ("oci://registry.example.org/r@sha256:abc", "no whole digest"),
-            ("oci://registry.example.org/r:Tag", "no release has"),
+            ("oci://registry.example.org/r@sha256:abc", "no complete digest"),
+            ("oci://registry.example.org/r:Tag", "not the name of a release"),
             ("git+https://git.example.org/r", "names no release"),
             ("git+https://git.example.org/r#-x", "not a release name"),
             ("git+http://git.example.org/r#x", "not encrypted"),
-            ("git+https://me:word@git.example.org/r#x", "no credentials"),
+            ("git+https://me:word@git.example.org/r#x", "not contain credentials"),
             ("git+ssh://-oProxyCommand=x/r#x", "not an address of a git"),
             ("git+ext://sh -c x#x", "https, ssh or file"),
         ] {
-            let reported = ReleaseAddress::parse(text).unwrap_err();
-            assert!(reported.contains(expected), "{text}: {reported}");
+            let error = ReleaseAddress::parse(text).unwrap_err();
+            assert!(error.contains(expected), "{text}: {error}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Stacks, as one Kubernetes minor sees them.
+//! Stacks, each for one Kubernetes minor.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,56 +8,56 @@ use std::{
 use super::{Addon, KubernetesVersion, Label, StackId, VersionRange};
 use crate::yaml::Origin;
 
-/// A stack for one Kubernetes minor, its overrides applied. `T` is what templates are.
+/// A stack for one Kubernetes minor, with overrides applied. `T` is the type of templates.
 #[derive(Clone, Debug)]
 pub struct Stack<T> {
-    /// Which stack.
+    /// The identity of the stack.
     pub id: StackId,
     /// The exact Kubernetes version.
     pub kubernetes: KubernetesVersion,
-    /// Where that version stands.
+    /// The origin of the Kubernetes version.
     pub kubernetes_origin: Origin,
-    /// How far one may rely on it.
+    /// How mature this Kubernetes version of the stack is.
     pub maturity: Maturity,
     /// How its releases are numbered.
     pub versioning: Versioning,
-    /// Templates once per release.
+    /// Templates rendered once per release.
     pub cluster_class: Vec<T>,
-    /// Templates once per namespace.
+    /// Templates rendered once per namespace.
     pub namespace: Vec<T>,
-    /// Templates once per cluster, on the management side.
+    /// Templates rendered once per cluster, for the management cluster.
     pub cluster: Vec<T>,
     /// Addons with their templates, by name.
     pub addons: Vec<(Addon, Option<T>, Vec<T>)>,
     /// The node images of this Kubernetes version, by name.
     pub images: Vec<NodeImage>,
-    /// Combinations that do not work.
+    /// Combinations of addon and Kubernetes versions that don't work.
     pub compatibility: Vec<CompatibilityRule>,
-    /// Variables that have another name or type than before.
+    /// Variables whose name or type has changed.
     pub migrations: Vec<Migration>,
-    /// What its releases need of a management cluster.
+    /// What its releases require of a management cluster.
     pub requires: Requirements,
-    /// Lints that its class may trip.
+    /// Lints that its class may violate.
     pub allow: Vec<Allowance>,
 }
 
-/// A lint that a stack's class may trip.
+/// A lint that a stack's class may violate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allowance {
-    /// The lint's name.
+    /// The name of the lint.
     pub rule: Arc<str>,
-    /// Where it stands, for messages.
+    /// The origin of the allowance, for messages.
     pub origin: Origin,
 }
 
-/// How far one may rely on a Kubernetes version of a stack.
+/// How mature a Kubernetes version of a stack is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Maturity {
-    /// To be tried out.
+    /// For evaluation.
     Preview,
     /// For production.
     Supported,
-    /// Still patched; move on.
+    /// Still patched; clusters should move on.
     Deprecated,
     /// No longer patched.
     Expired,
@@ -72,27 +72,27 @@ pub enum Versioning {
     Semver,
 }
 
-/// A combination that does not work.
+/// A combination of addon and Kubernetes versions that doesn't work.
 #[derive(Clone, Debug)]
 pub struct CompatibilityRule {
     /// A name for messages.
     pub name: Arc<str>,
     /// The addon.
     pub addon: Label,
-    /// Its versions; all where nothing is said.
+    /// The affected versions of the addon; all if not specified.
     pub version: Option<VersionRange>,
-    /// The Kubernetes versions; all where nothing is said.
+    /// The affected Kubernetes versions; all if not specified.
     pub kubernetes: Option<VersionRange>,
-    /// What is wrong then.
+    /// The problem with this combination.
     pub deny: Arc<str>,
-    /// The version that is free of it.
+    /// The version that no longer has the problem.
     pub upgrade_to: Option<semver::Version>,
-    /// Where it stands.
+    /// The origin of the rule.
     pub origin: Origin,
 }
 
 impl PartialEq for CompatibilityRule {
-    /// Where it stands is no content.
+    /// Ignores the origin.
     fn eq(&self, other: &Self) -> bool {
         let Self { name, addon, version, kubernetes, deny, upgrade_to, origin: _ } = other;
         let same = (&self.name, &self.addon, &self.version) == (name, addon, version);
@@ -101,7 +101,7 @@ impl PartialEq for CompatibilityRule {
 }
 
 impl CompatibilityRule {
-    /// Whether it forbids this version of its addon on this Kubernetes version.
+    /// Reports whether the rule forbids this version of its addon on this Kubernetes version.
     pub fn forbids(&self, version: Option<&semver::Version>, kubernetes: &KubernetesVersion) -> bool {
         let addon_matches = match (&self.version, version) {
             (Some(range), Some(version)) => range.contains(version),
@@ -112,40 +112,40 @@ impl CompatibilityRule {
     }
 }
 
-/// A variable that has another name or type than in earlier releases.
+/// A variable whose name or type differs from that in earlier releases.
 #[derive(Clone, Debug)]
 pub struct Migration {
-    /// Its name before.
+    /// The old name.
     pub variable: Arc<str>,
-    /// Its name from then on.
+    /// The new name, if it was renamed.
     pub rename_to: Option<Arc<str>>,
-    /// The type of its values from then on.
+    /// The new type of its values, if the type changed.
     pub value_type: Option<ValueType>,
-    /// Where it stands.
+    /// The origin of the migration.
     pub origin: Origin,
 }
 
 impl Migration {
-    /// The name of the variable from then on.
+    /// The name after the migration.
     pub fn target(&self) -> &str {
         self.rename_to.as_deref().unwrap_or(&self.variable)
     }
 }
 
 impl PartialEq for Migration {
-    /// Where it stands is no content.
+    /// Ignores the origin.
     fn eq(&self, other: &Self) -> bool {
         let Self { variable, rename_to, value_type, origin: _ } = other;
         (&self.variable, &self.rename_to, &self.value_type) == (variable, rename_to, value_type)
     }
 }
 
-/// What a release needs of a management cluster.
+/// What a release requires of a management cluster.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Requirements {
-    /// The versions of Cluster API and of its providers, by name.
+    /// The accepted versions of Cluster API and its providers, by name.
     pub providers: BTreeMap<String, VersionRange>,
-    /// The feature gates of Cluster API.
+    /// The feature gates of Cluster API that must be on.
     pub feature_gates: BTreeSet<String>,
 }
 
@@ -163,7 +163,7 @@ pub enum ValueType {
 }
 
 impl ValueType {
-    /// Its name in a schema.
+    /// The name of the type in a JSON schema.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::String => "string",
@@ -174,33 +174,33 @@ impl ValueType {
     }
 }
 
-/// The data of a node image.
+/// The metadata of a node image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeImage {
-    /// Its name at the provider.
+    /// The name at the infrastructure provider.
     pub name: String,
-    /// The Kubernetes version inside.
+    /// The Kubernetes version in the image.
     pub kubernetes: KubernetesVersion,
     /// The operating system.
     pub os: Option<String>,
     /// The processor architecture.
     pub architecture: String,
-    /// How it can be had.
+    /// How to obtain the image.
     pub source: ImageSource,
 }
 
-/// How a node image can be had.
+/// How to obtain a node image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ImageSource {
-    /// From an address.
+    /// Downloaded from an address.
     Url {
         /// The address.
         url: String,
-        /// `sha256:` and the digest.
+        /// The checksum: `sha256:` and the digest.
         checksum: String,
     },
-    /// From a registry.
+    /// Pulled from a registry.
     Artifact(String),
-    /// By building it.
+    /// Built by the user; holds the instructions.
     Build(String),
 }

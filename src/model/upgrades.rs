@@ -1,17 +1,17 @@
-//! How far a cluster follows newer releases by itself.
+//! How far a cluster follows newer releases automatically.
 
 use super::Date;
 
-/// What runs without a target propose for a cluster.
+/// The upgrades that are proposed for a cluster if no target is given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Upgrades {
-    /// How far it follows.
+    /// Which newer releases it follows.
     pub policy: UpgradePolicy,
-    /// Why it stays where it is for now.
+    /// The hold that stops upgrades for now.
     pub hold: Option<Hold>,
 }
 
-/// Which releases a cluster follows.
+/// Which newer releases a cluster follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum UpgradePolicy {
     /// Newer releases of its Kubernetes minor.
@@ -19,21 +19,21 @@ pub enum UpgradePolicy {
     Patch,
     /// Newer Kubernetes minors, too.
     Minor,
-    /// None.
+    /// No newer releases.
     None,
 }
 
-/// A cluster that stays where it is.
+/// A hold on the upgrades of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hold {
-    /// Why, for those who find it so.
+    /// The reason, for readers of the definition.
     pub reason: String,
-    /// The first day on which it no longer holds; none if someone has to take it out.
+    /// The first day on which it no longer applies; none if it applies until removed.
     pub until: Option<Date>,
 }
 
 impl Hold {
-    /// Whether it holds on a day.
+    /// Reports whether the hold applies on a day.
     pub fn holds(&self, today: Date) -> bool {
         self.until.is_none_or(|until| today < until)
     }

@@ -4,19 +4,19 @@ use std::{fmt, sync::Arc};
 
 use semver::Version;
 
-/// Why a text is no version.
+/// Why a text is not a valid version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VersionFault {
-    /// It names a minor only.
+    /// It has a major and a minor version only.
     NoPatch,
-    /// It begins with a v, which is added where it is needed.
+    /// It begins with a `v`, which is added where needed.
     LeadingV,
-    /// Anything else.
+    /// It is invalid in any other way.
     Malformed,
 }
 
 impl VersionFault {
-    /// How to mend `text`.
+    /// Explains how to correct `text`.
     pub fn hint(&self, text: &str) -> String {
         match self {
             Self::NoPatch => format!("write the exact patch version, such as {text}.0"),
@@ -31,7 +31,7 @@ impl VersionFault {
 pub struct KubernetesVersion(Version);
 
 impl KubernetesVersion {
-    /// Reads an exact version without a v.
+    /// Parses an exact version without a leading `v`.
     pub fn parse(text: &str) -> Result<Self, VersionFault> {
         if text.starts_with('v') {
             return Err(VersionFault::LeadingV);
@@ -42,12 +42,12 @@ impl KubernetesVersion {
         Version::parse(text).map(Self).map_err(|_| VersionFault::Malformed)
     }
 
-    /// Its minor.
+    /// The minor version.
     pub fn minor(&self) -> Minor {
         Minor { major: self.0.major, minor: self.0.minor }
     }
 
-    /// As semantic version.
+    /// The version as a semantic version.
     pub fn as_semver(&self) -> &Version {
         &self.0
     }
@@ -59,8 +59,8 @@ impl fmt::Display for KubernetesVersion {
     }
 }
 
-/// An exact version of an addon, and with it of its chart. It remembers how it was written: in a registry, a version is
-/// a tag, and `v1.19.1` and `1.19.1` are two of them. Ranges and rules compare what both mean.
+/// An exact version of an addon, and therefore of its chart. It keeps its original spelling: in a registry, a version is a
+/// tag, and `v1.19.1` and `1.19.1` are two different tags. Ranges and rules compare the parsed versions.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AddonVersion {
     version: Version,
@@ -68,64 +68,64 @@ pub struct AddonVersion {
 }
 
 impl AddonVersion {
-    /// Reads a semantic version, with or without a `v` before it.
+    /// Parses a semantic version, with or without a leading `v`.
     pub fn parse(text: &str) -> Result<Self, semver::Error> {
         let version = Version::parse(text.strip_prefix('v').unwrap_or(text))?;
         Ok(Self { version, text: text.into() })
     }
 
-    /// Reads a tag of a registry: it holds no plus sign, and Helm writes an underscore there.
+    /// Parses a tag of a registry. A tag cannot contain a plus sign; Helm writes an underscore instead.
     pub fn of_tag(tag: &str) -> Result<Self, semver::Error> {
         Self::parse(&tag.replacen('_', "+", 1))
     }
 
-    /// What it means, without a `v`.
+    /// The parsed version, without a `v`.
     pub fn as_semver(&self) -> &Version {
         &self.version
     }
 
-    /// Whether two texts mean the same version.
+    /// Reports whether two spellings denote the same version.
     pub fn is_same(&self, other: &Self) -> bool {
         self.version == other.version
     }
 
-    /// How many minors lie between two versions, in either direction. The first minor of the next major version follows the
-    /// last one of a major version, whichever that is: from 1.20 it is one minor to 2.0, and two to 2.1.
+    /// The number of minor versions between two versions, in either direction. The first minor of a major version is assumed
+    /// to follow the last minor of the previous one, whichever that is: from 1.20 it is one minor to 2.0, and two to 2.1.
     pub fn minors_apart(&self, other: &Self) -> u64 {
         let place = |one: &Self| (one.version.major, one.version.minor);
         let (low, high) = (place(self).min(place(other)), place(self).max(place(other)));
         if low.0 == high.0 { high.1 - low.1 } else { high.0 - low.0 + high.1 }
     }
 
-    /// The tag of a chart of this version in a registry.
+    /// The tag of a chart with this version in a registry.
     pub fn tag(&self) -> String {
         self.text.replace('+', "_")
     }
 }
 
 impl fmt::Display for AddonVersion {
-    /// As it was written.
+    /// Writes the version as it was spelled.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
 }
 
-/// A minor of Kubernetes or Cluster API, such as 1.35.
+/// A minor version of Kubernetes or Cluster API, such as 1.35.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Minor {
     /// The first number.
     pub major: u64,
-    /// The second.
+    /// The second number.
     pub minor: u64,
 }
 
 impl Minor {
-    /// Reads `<major>.<minor>`.
+    /// Parses `<major>.<minor>`.
     pub fn parse(text: &str) -> Option<Self> {
         Self::split(text, '.')
     }
 
-    /// Reads `<major>-<minor>`, as folders and release names have it.
+    /// Parses `<major>-<minor>`, the form in folder and release names.
     pub fn parse_dashed(text: &str) -> Option<Self> {
         Self::split(text, '-')
     }
@@ -139,7 +139,7 @@ impl Minor {
         Some(Self { major: number(major)?, minor: number(minor)? })
     }
 
-    /// `<major>-<minor>`.
+    /// The form `<major>-<minor>`.
     pub fn dashed(self) -> String {
         format!("{}-{}", self.major, self.minor)
     }

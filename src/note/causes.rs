@@ -1,25 +1,25 @@
-//! One cause, one message: equal messages become one, and causes come before what they may lead to.
+//! Merges equal messages and sorts causes before their possible consequences.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Diagnostic, LEFT_OUT, Place, Severity};
 
-/// A message, and where else exactly the same is wrong.
+/// A message, and the other places with exactly the same fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cause {
-    /// The message, for the first of its places.
+    /// The message, with the first of its places.
     pub note: Diagnostic,
-    /// The other places, each in a cluster definition of its own; none for most messages.
+    /// The other places, each in a different cluster definition; empty for most messages.
     pub alike: Vec<Place>,
 }
 
-/// As many definitions with the same fault are shown one by one; more are counted.
+/// Up to this many names or definitions are listed one by one; more are counted.
 const SHOWN: usize = 3;
 
-/// Merges equal messages, in order.
+/// Sorts messages and merges equal ones.
 pub(super) fn merged(list: &[Diagnostic]) -> Vec<Diagnostic> {
     let mut all: Vec<&Diagnostic> = list.iter().collect();
-    // What was only counted comes behind what is shown of the file.
+    // A message that counts others comes after those that are shown for the file.
     let order = |note: &Diagnostic| (rank(note), file(note), note.more > 0);
     all.sort_by_cached_key(|note| (order(note), note.key()));
     let mut merged: Vec<Diagnostic> = Vec::with_capacity(all.len());
@@ -32,9 +32,9 @@ pub(super) fn merged(list: &[Diagnostic]) -> Vec<Diagnostic> {
     merged
 }
 
-/// Gathers messages that say the same of many definitions.
+/// Combines messages that report the same fault of many definitions.
 pub(super) fn causes(sorted: Vec<Diagnostic>) -> Vec<Cause> {
-    // Each file counts once: what is wrong twice in one definition is two things to mend.
+    // Each file counts once: the same fault twice in one definition means two things to fix.
     let mut files: BTreeMap<Wording, BTreeSet<String>> = BTreeMap::new();
     let mut seconds: BTreeSet<Wording> = BTreeSet::new();
     for (said, file) in sorted.iter().filter_map(|note| Some((wording(note)?, file(note)))) {
@@ -64,7 +64,7 @@ pub(super) fn causes(sorted: Vec<Diagnostic>) -> Vec<Cause> {
     causes
 }
 
-/// What a message says, whichever definition it says it of.
+/// The content of a message without its place: code, message, related places and hints.
 type Wording = (&'static str, String, Vec<(String, Place)>, Vec<String>);
 
 fn wording(note: &Diagnostic) -> Option<Wording> {
@@ -77,7 +77,7 @@ fn file(note: &Diagnostic) -> String {
     note.place.as_ref().map_or_else(String::new, |place| place.file.clone())
 }
 
-/// Whether a file is the definition of one cluster, not defaults or a file of its `.d` folder.
+/// Whether a file is the definition of one cluster, as opposed to defaults or a file of its `.d` folder.
 fn is_definition(file: &str) -> bool {
     file.starts_with("clusters/") && !file.contains(".d/") && !is_defaults(file)
 }
@@ -104,7 +104,7 @@ fn rank(note: &Diagnostic) -> u8 {
 }
 
 impl Cause {
-    /// Which clusters it concerns, in a sentence; none where the place says so itself.
+    /// A sentence that names the affected clusters or definitions; none if the place already says so.
     pub fn concerns(&self, all: bool) -> Option<String> {
         let note = &self.note;
         if !self.alike.is_empty() {
@@ -124,7 +124,7 @@ impl Cause {
     }
 }
 
-/// A cluster's name without that of its management cluster.
+/// A cluster's name without its management cluster.
 fn short(name: &str) -> String {
     name.split_once('/').map_or(name, |(_, rest)| rest).to_owned()
 }
@@ -144,7 +144,7 @@ mod tests {
         Place { line, column: 1, ..Place::file(file) }
     }
 
-    /// Two equal messages about one place, each of a cluster.
+    /// Four equal messages about one place, each for a different cluster.
     fn twice() -> Notes {
         let mut notes = Notes::new();
         for name in ["b", "a", "c", "d"] {
@@ -191,8 +191,8 @@ mod tests {
         assert_eq!(fleet(3).causes().len(), 3);
         let many = fleet(5);
         assert_eq!((many.causes().len(), many.sorted().len()), (1, 5));
-        let reported = "the same in 4 more definitions: clusters/1.yaml:3:1, clusters/2.yaml:3:1, clusters/3.yaml:3:1 … (`--verbose` lists all)";
-        assert_eq!(many.causes()[0].concerns(false).as_deref(), Some(reported));
+        let expected = "the same in 4 more definitions: clusters/1.yaml:3:1, clusters/2.yaml:3:1, clusters/3.yaml:3:1 … (`--verbose` lists all)";
+        assert_eq!(many.causes()[0].concerns(false).as_deref(), Some(expected));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// An operation on the outside world that failed: which one, on which thing; its source says why.
+/// A failed operation on the outside world. The message names the operation and its object; the source gives the reason.
 #[derive(Debug)]
 pub struct Fault {
     message: String,
@@ -11,12 +11,12 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// A fault without a cause of its own.
+    /// Creates a fault without a cause.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), source: None, hints: Vec::new() }
     }
 
-    /// A fault and its cause.
+    /// Creates a fault with its cause.
     pub fn because(
         message: impl Into<String>,
         source: impl std::error::Error + Send + Sync + 'static,
@@ -24,14 +24,14 @@ impl Fault {
         Self { message: message.into(), source: Some(Box::new(source)), hints: Vec::new() }
     }
 
-    /// Adds what to do next.
+    /// Adds a hint about the next step.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
     }
 
-    /// What to do next.
+    /// The hints about the next steps.
     pub fn hints(&self) -> &[String] {
         &self.hints
     }

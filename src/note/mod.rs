@@ -1,7 +1,7 @@
-//! Messages: what is said of the input, with its place and the next step.
+//! Messages about the input, each with its place and the next step.
 //!
-//! A stage collects every fault it finds in [`Notes`] and returns its value beside them. [`Halted`] means that the
-//! errors are already in the notes; it says nothing itself, and nothing outside this module can make one.
+//! A stage collects every fault it finds in [`Notes`] and returns its value alongside. [`Halted`] means that the errors
+//! are already in the notes. It carries no message of its own, and only this module can create one.
 
 mod causes;
 mod fault;
@@ -18,13 +18,13 @@ pub use causes::Cause;
 pub use fault::Fault;
 pub use origin::{At, FileId, Origin};
 
-/// How bad it is.
+/// How severe a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// The run cannot go on with this input.
+    /// The run cannot continue with this input.
     Error,
-    /// The run goes on, and someone should look.
+    /// The run continues, but someone should take a look.
     Warning,
 }
 
@@ -37,16 +37,16 @@ impl fmt::Display for Severity {
     }
 }
 
-/// A place in a file, with the line that stands there, so that a message needs nothing else to be shown.
+/// A place in a file, together with the text of its line, so that a message can be shown without the file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Place {
     /// The file, relative to the root of the fleet.
     pub file: String,
-    /// Counted from 1; 0 where the message is about the file as a whole.
+    /// The line, counted from 1; 0 if the message is about the whole file.
     pub line: usize,
-    /// Counted in characters from 1; 0 where the message is about the whole line or file.
+    /// The column in characters, counted from 1; 0 if the message is about the whole line or file.
     pub column: usize,
-    /// How many characters are meant, at least 1.
+    /// The length in characters, at least 1.
     pub length: usize,
     /// The text of the line.
     #[serde(rename = "text")]
@@ -54,7 +54,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// A file as a whole.
+    /// Creates a place that stands for a whole file.
     pub fn file(path: impl Into<String>) -> Self {
         Self { file: path.into(), line: 0, column: 0, length: 1, source: String::new() }
     }
@@ -70,49 +70,49 @@ impl fmt::Display for Place {
     }
 }
 
-/// One message.
+/// A message about the input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
-    /// How bad it is.
+    /// How severe it is.
     pub severity: Severity,
     /// A stable name for this kind of message, such as `unknown-key`.
     pub code: &'static str,
-    /// Where, if it is about a place.
+    /// The place, if it is about one.
     pub place: Option<Place>,
     /// What is wrong: lower case, no full stop, literals in backticks.
     pub message: String,
-    /// Other places that belong to it, each with what it is.
+    /// Related places, each with a description.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub related: Vec<(String, Place)>,
-    /// What to do next.
+    /// The hints about the next steps.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hints: Vec<String>,
-    /// The clusters that it concerns, as `<management cluster>/<namespace>/<name>`. A fault of the whole fleet names none.
+    /// The affected clusters, as `<management cluster>/<namespace>/<name>`; empty for a fault of the whole fleet.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub clusters: BTreeSet<String>,
-    /// How many messages of the same code about the same file it stands for; 0 for one that stands for itself.
+    /// How many messages with the same code about the same file it stands for; 0 if it stands only for itself.
     #[serde(skip_serializing_if = "stands_for_itself")]
     pub more: usize,
-    /// The part of a cluster's definition that decides it, if the place is in a file that was generated from it.
+    /// The part of a cluster's definition that causes it, if the place is in a file that was generated from the definition.
     #[serde(skip)]
     pub about: Option<About>,
-    /// What has no place yet.
+    /// Origins that have no place yet.
     #[serde(skip)]
     pub(crate) unplaced: Vec<Unplaced>,
 }
 
-/// An origin that has yet to become a place.
+/// An origin that is yet to become a place.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Unplaced {
-    /// What is there, for one of the other places; none for the place of the message itself.
+    /// The description of a related place; none for the place of the message itself.
     what: Option<String>,
     origin: Origin,
 }
 
-/// The part of a cluster's definition that decides what a message says.
+/// The part of a cluster's definition that causes a message.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum About {
-    /// Whether it is defined, and how it leaves.
+    /// Whether the cluster is defined, and how it is removed.
     Cluster,
     /// One of its node pools.
     Pool(String),
@@ -122,7 +122,7 @@ pub enum About {
     AddonVersion(String),
     /// Its release or Kubernetes version.
     Release,
-    /// Its network of `pods` or `services`.
+    /// Its `pods` or `services` network.
     Network(&'static str),
     /// The management cluster that builds it.
     ManagementCluster,
@@ -134,7 +134,7 @@ fn stands_for_itself(more: &usize) -> bool {
 }
 
 impl Diagnostic {
-    /// A message without anything beside it.
+    /// Creates a message without hints or related places.
     pub fn new(severity: Severity, code: &'static str, at: At, message: impl Into<String>) -> Self {
         let (place, unplaced) = match at {
             At::Nowhere => (None, Vec::new()),
@@ -146,13 +146,13 @@ impl Diagnostic {
         Self { severity, code, place, message, related, hints, clusters, more: 0, about: None, unplaced }
     }
 
-    /// Adds what to do next.
+    /// Adds a hint about the next step.
     pub fn hint(&mut self, hint: impl Into<String>) -> &mut Self {
         self.hints.push(hint.into());
         self
     }
 
-    /// Adds another place, and what it is. One that is nowhere is left out.
+    /// Adds a related place with its description. [`At::Nowhere`] is ignored.
     pub fn related(&mut self, what: impl Into<String>, at: impl Into<At>) -> &mut Self {
         match at.into() {
             At::Nowhere => {}
@@ -162,7 +162,6 @@ impl Diagnostic {
         self
     }
 
-    /// Turns its origins into places.
     fn locate(&mut self, place_of: &impl Fn(Origin) -> Option<Place>) {
         for Unplaced { what, origin } in std::mem::take(&mut self.unplaced) {
             match (what, place_of(origin)) {
@@ -173,13 +172,13 @@ impl Diagnostic {
         }
     }
 
-    /// Says which part of a definition decides it.
+    /// Sets the part of the definition that causes it.
     pub fn about(&mut self, about: About) -> &mut Self {
         self.about = Some(about);
         self
     }
 
-    /// Whether another message says the same, whichever clusters it concerns.
+    /// Reports whether another message is the same apart from the affected clusters.
     pub fn says_as(&self, other: &Self) -> bool {
         self.key() == other.key()
     }
@@ -189,52 +188,52 @@ impl Diagnostic {
     }
 }
 
-/// All that a message says: place, severity, code, message, other places, hints, and what has no place yet.
+/// Everything that identifies a message: place, severity, code, message, related places, hints, and origins without a place.
 type Key<'a> =
     (&'a Option<Place>, Severity, &'a str, &'a str, &'a [(String, Place)], &'a [String], &'a [Unplaced]);
 
-/// The errors are in the [`Notes`].
+/// A stage stopped; its errors are in the [`Notes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Halted(());
 
-/// The code of the warning about definitions that were skipped. It follows the messages on what was asked for.
+/// The code of the warning about skipped definitions. It follows the messages about the requested ones.
 pub const LEFT_OUT: &str = "left-out";
 
-/// The most messages with one code that are kept about one file; the rest are counted. A file can have hundreds of
+/// The most messages with the same code that are kept per file; the rest are only counted. A file can have hundreds of
 /// thousands of errors.
 pub const MOST_ALIKE: usize = 100;
 
-/// The properties that similar messages share; up to [`MOST_ALIKE`] of them are kept. The file comes last.
+/// The properties that similar messages share: severity, code and file. Up to [`MOST_ALIKE`] such messages are kept.
 type Alike = (Severity, &'static str, String);
 
-/// How often messages that are alike were found.
+/// How many similar messages were found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Tally {
-    /// Those that are kept.
+    /// The number of messages that are kept.
     kept: usize,
     /// The index of the message that counts the others.
-    reported: Option<usize>,
+    counter: Option<usize>,
 }
 
-/// What the stages found, in the order in which they found it.
+/// The messages of the stages, in the order in which they were found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Notes {
     list: Vec<Diagnostic>,
     errors: usize,
     tallies: BTreeMap<Alike, Tally>,
-    /// Where in the list the messages about clusters are.
+    /// The indices of the messages that name clusters.
     of_clusters: BTreeMap<(Place, &'static str, String), Vec<usize>>,
-    /// Takes the hints of a message that is not kept.
+    /// Receives the hints of a message that is not kept.
     spare: Option<Box<Diagnostic>>,
 }
 
 impl Notes {
-    /// Nothing found yet.
+    /// Creates an empty collection.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds an error; the hints follow: `notes.error(…).hint(…)`.
+    /// Adds an error. Hints can follow: `notes.error(…).hint(…)`.
     pub fn error(
         &mut self,
         code: &'static str,
@@ -258,9 +257,9 @@ impl Notes {
         self.keep(Diagnostic::new(severity, code, at, message))
     }
 
-    /// Turns origins into places. Equal messages about one place then become one.
+    /// Turns origins into places. Equal messages about one place are then merged if they name clusters.
     ///
-    /// Whoever runs a stage does it: the stage itself knows values, not the files that they were written in.
+    /// The caller of a stage does this: the stage itself knows only values, not the files that contain them.
     pub fn locate(&mut self, place_of: impl Fn(Origin) -> Option<Place>) {
         if self.list.iter().all(|note| note.unplaced.is_empty()) {
             return;
@@ -277,7 +276,7 @@ impl Notes {
         self.keep(note);
     }
 
-    /// Keeps a message, or counts it where there are enough of its kind.
+    /// Keeps a message, or only counts it if enough similar ones are kept.
     fn keep(&mut self, note: Diagnostic) -> &mut Diagnostic {
         if let Some(place) = &note.place {
             let alike = (note.severity, note.code, place.file.clone());
@@ -297,7 +296,7 @@ impl Notes {
         self.list.last_mut().expect("one was just pushed")
     }
 
-    /// Tells that there are more messages than those that are kept.
+    /// Updates the message that counts those that are not kept.
     fn count(&mut self, alike: Alike, more: usize) {
         let (severity, code, file) = alike.clone();
         let tally = self.tallies.entry(alike).or_default();
@@ -305,30 +304,30 @@ impl Notes {
             let (messages, are) = if more == 1 { ("message", "is") } else { ("messages", "are") };
             format!("{more} more {messages} `{code}` about this file {are} not shown")
         };
-        if let Some(reported) = tally.reported {
-            let reported = &mut self.list[reported];
-            reported.more += more;
-            reported.message = message(reported.more);
+        if let Some(counter) = tally.counter {
+            let counter = &mut self.list[counter];
+            counter.more += more;
+            counter.message = message(counter.more);
             return;
         }
-        tally.reported = Some(self.list.len());
+        tally.counter = Some(self.list.len());
         self.errors += usize::from(severity == Severity::Error);
         let note = Diagnostic::new(severity, code, Place::file(file).into(), message(more));
         let hints = vec!["fix the ones above first: they often share a cause".to_owned()];
         self.list.push(Diagnostic { hints, more, ..note });
     }
 
-    /// Takes over what another collector found.
+    /// Takes over the messages of another collector.
     pub fn append(&mut self, other: Self) {
         self.take_over(other, Some);
     }
 
-    /// Takes over some of what another collector found.
+    /// Takes over the wanted messages of another collector.
     pub fn append_if(&mut self, other: Self, wanted: impl Fn(&Diagnostic) -> bool) {
         self.take_over(other, |note| wanted(&note).then_some(note));
     }
 
-    /// Takes over what another collector found, errors as warnings: they concern nothing that is made.
+    /// Takes over the messages of another collector, with errors as warnings: they affect nothing that this run generates.
     pub fn append_as_warnings(&mut self, other: Self) {
         self.take_over(other, |note| Some(Diagnostic { severity: Severity::Warning, ..note }));
     }
@@ -341,7 +340,8 @@ impl Notes {
         }
     }
 
-    /// Adds the clusters that a message concerns to an equal message, so that it counts once, however many those are.
+    /// Adds the affected clusters of a message to an equal message, which then counts once for all of them. Reports whether
+    /// there was one.
     fn merge(&mut self, note: &Diagnostic) -> bool {
         let Some(place) = note.place.as_ref().filter(|_| !note.clusters.is_empty()) else { return false };
         let known = self.of_clusters.entry((place.clone(), note.code, note.message.clone())).or_default();
@@ -356,7 +356,7 @@ impl Notes {
         false
     }
 
-    /// Records that everything found so far concerns a cluster.
+    /// Records that all messages so far affect a cluster.
     pub fn concern(&mut self, cluster: &str) {
         for note in &mut self.list {
             note.clusters.insert(cluster.to_owned());
@@ -371,7 +371,7 @@ impl Notes {
         }
     }
 
-    /// Has these errors, which were taken over as warnings, count as errors after all.
+    /// Turns the given errors back into errors if they were taken over as warnings.
     pub fn raise(&mut self, errors: &Self) {
         let errors: Vec<_> = errors.list.iter().filter(|note| note.severity == Severity::Error).collect();
         let is_raised = |note: &Diagnostic| {
@@ -388,14 +388,14 @@ impl Notes {
         }
     }
 
-    /// All messages, causes before what they may lead to. Equal messages about one place become one message, which
-    /// concerns the clusters of all of them.
+    /// All messages, with causes before their possible consequences. Equal messages about one place become one message that
+    /// names all affected clusters.
     pub fn sorted(&self) -> Vec<Diagnostic> {
         debug_assert!(self.list.iter().all(|note| note.unplaced.is_empty()), "a message without its place");
         causes::merged(&self.list)
     }
 
-    /// The messages for people: [`Self::sorted`], with the same error in many definitions as one message.
+    /// The messages for people: [`Self::sorted`], with the same error in many definitions shown as one message.
     pub fn causes(&self) -> Vec<Cause> {
         causes::causes(self.sorted())
     }
@@ -405,22 +405,22 @@ impl Notes {
         self.list.iter()
     }
 
-    /// How many errors there are.
+    /// The number of errors.
     pub fn errors(&self) -> usize {
         self.errors
     }
 
-    /// Whether nothing was found at all.
+    /// Reports whether there are no messages at all.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// Ends a stage: the value, unless an error was found.
+    /// Ends a stage: returns the value unless an error was found.
     pub fn halt<T>(&self, value: T) -> Result<T, Halted> {
         if self.errors() == 0 { Ok(value) } else { Err(Halted(())) }
     }
 
-    /// Halts now; an error has been added by the caller.
+    /// Stops a stage. The caller has already added an error.
     pub fn halted(&self) -> Halted {
         debug_assert!(self.errors() > 0, "halted without an error");
         Halted(())

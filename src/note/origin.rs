@@ -1,4 +1,4 @@
-//! Where a message belongs: in a text at hand, or at an origin that becomes a place once the texts are.
+//! The subject of a message: a place in a text at hand, or an origin that becomes a place later.
 
 use super::Place;
 
@@ -18,32 +18,32 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Made by the program itself, from no place in particular.
+    /// A value that the program itself made, without a place in any file.
     pub const NOWHERE: Self = Self { file: FileId(u32::MAX), offset: 0 };
 
-    /// The file number that stands for the record of a rendering; its offsets are numbers of traces.
+    /// A reserved file number for traces of a rendering. The offset is then the number of the trace.
     const TRACED: FileId = FileId(u32::MAX - 1);
 
-    /// Told by a trace, which is kept apart and knows more than one place.
+    /// Creates an origin that refers to a trace. Traces are stored separately and know more than one place.
     pub fn traced(number: u32) -> Self {
         Self { file: Self::TRACED, offset: number }
     }
 
-    /// The same, if it is a byte of a source file.
+    /// The origin itself, if it is a byte of a source file.
     pub fn written(self) -> Option<Self> {
         (self.file < Self::TRACED).then_some(self)
     }
 
-    /// The number of the trace that tells it, if one does.
+    /// The number of its trace, if it has one.
     pub fn trace(self) -> Option<u32> {
         (self.file == Self::TRACED).then_some(self.offset)
     }
 }
 
-/// Where a message is about.
+/// The subject of a message.
 ///
-/// A stage that has the text at hand gives the place. One that has only a value gives the value's origin, and whoever runs the
-/// stage turns origins into places ([`super::Notes::locate`]).
+/// A stage that has the text at hand gives the place. One that has only a value gives the value's origin, and the caller of
+/// the stage turns origins into places ([`super::Notes::locate`]).
 #[derive(Clone, Debug)]
 pub enum At {
     /// No place in particular.
@@ -55,7 +55,7 @@ pub enum At {
 }
 
 impl At {
-    /// An origin, or a place if the program itself made the value.
+    /// The origin, or the given place if the program itself made the value.
     pub fn word_or(origin: Origin, otherwise: impl FnOnce() -> Place) -> Self {
         origin.written().map_or_else(|| Self::Place(otherwise()), Self::Word)
     }

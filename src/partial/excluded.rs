@@ -1,27 +1,27 @@
-//! What is left out of a run, and what of the input goes with it.
+//! The units that a run leaves out, and the parts of the input that belong to them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Left, within};
 use crate::{definition::Identity, world::Input, yaml::Sources};
 
-/// What is left out of a run.
+/// The units that a run leaves out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Excluded {
-    /// Definitions, and other files below `clusters/`, with the reason.
+    /// Definitions and other files below `clusters/`, each with the reason.
     files: BTreeMap<String, String>,
-    /// Folders below `clusters/` whose defaults are at fault.
+    /// Folders below `clusters/` whose defaults have errors.
     folders: BTreeSet<String>,
     /// Stacks, as `<provider>/<stack>`.
     stacks: BTreeSet<String>,
     /// Numbered releases.
     releases: BTreeSet<String>,
-    /// The definitions that the run is about, as far as they were read.
+    /// The definitions within the scope of the run, as far as they were read.
     pub(super) meant: BTreeSet<String>,
 }
 
 impl Excluded {
-    /// Leaves out what a file with a fault belongs to; false if that is everything.
+    /// Leaves out the unit that a file belongs to; false if the file belongs to everything.
     pub(super) fn add(&mut self, file: &str) -> bool {
         let parts: Vec<&str> = file.split('/').collect();
         match parts.as_slice() {
@@ -46,7 +46,7 @@ impl Excluded {
         self.files.entry(file.to_owned()).or_insert_with(|| why.to_owned());
     }
 
-    /// Whether a cluster is made from something that is left out; it is left out then, too.
+    /// Reports whether a cluster depends on an excluded unit, and then excludes the cluster, too.
     pub(super) fn takes_base_of(&mut self, identity: &Identity) -> bool {
         let named = identity.release.iter().chain(&identity.borrowed);
         let release = named.into_iter().find(|release| self.releases.contains(*release));
@@ -59,12 +59,12 @@ impl Excluded {
         true
     }
 
-    /// Stacks that are skipped. They exist, so it is not an error to name them.
+    /// The excluded stacks. They exist, so naming them is not an error.
     pub(super) fn stacks(&self) -> impl Iterator<Item = &str> {
         self.stacks.iter().map(String::as_str)
     }
 
-    /// The input without what is left out.
+    /// The input without the excluded units.
     pub fn without(&self, input: &Input) -> Input {
         if self.files.is_empty()
             && self.folders.is_empty()
@@ -104,7 +104,7 @@ impl Excluded {
             })
     }
 
-    /// Learns which definitions of the input lie in folders whose defaults are at fault.
+    /// Excludes the definitions in folders whose defaults have errors.
     pub fn learn(&mut self, input: &Input) {
         for folder in self.folders.clone() {
             for source in input.sources.below(&folder) {
@@ -116,13 +116,13 @@ impl Excluded {
         }
     }
 
-    /// What is left as it was, in order.
+    /// The skipped definitions, sorted by path.
     pub fn left(&self) -> Vec<Left> {
         let left = self.files.iter().map(|(file, why)| Left { file: file.clone(), why: why.clone() });
         left.collect()
     }
 
-    /// Takes what is left out at a path, or in a file of a cluster's name, for what the run is about; whether there is any.
+    /// Adds the excluded files at a path, or with a cluster's name, to the scope. Reports whether there are any.
     pub(super) fn mean(&mut self, only: &str) -> bool {
         let name = only.rsplit('/').next().unwrap_or(only);
         let of_name = |file: &str| {
@@ -136,7 +136,7 @@ impl Excluded {
         any
     }
 
-    /// Whether a definition is one that the run is about.
+    /// Reports whether a definition is within the scope of the run.
     pub fn is_meant(&self, file: &str) -> bool {
         self.meant.contains(file)
     }

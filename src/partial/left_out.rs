@@ -1,4 +1,4 @@
-//! Definitions that a command skipped because of errors, for commands that need only a part of the fleet.
+//! Definitions that a command skipped because of errors; for commands that need only a part of the fleet.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
-    /// Takes the errors out of what a run found; the rest goes to `notes`.
+    /// Extracts the errors from the messages of a run; the other messages go to `notes`.
     pub(crate) fn new(left: Vec<Left>, found: &Notes, notes: &mut Notes) -> Self {
         let mut faults = Notes::new();
         for note in found.iter() {
@@ -28,19 +28,19 @@ impl LeftOut {
         Self { left, faults }
     }
 
-    /// Whether anything was left out.
+    /// Reports whether nothing was skipped.
     pub fn is_empty(&self) -> bool {
         self.faults.errors() == 0
     }
 
-    /// Whether a stack was left out.
+    /// Reports whether a stack was skipped.
     pub fn has_stacks(&self) -> bool {
         self.faults
             .iter()
             .any(|note| note.place.as_ref().is_some_and(|place| place.file.starts_with("stacks/")))
     }
 
-    /// If a stack was left out: says what is wrong with it.
+    /// Reports the errors of a stack if it was skipped.
     pub fn blame_stack(&self, stack: &StackId, notes: &mut Notes) -> bool {
         let own = format!("stacks/{stack}/");
         let before = notes.errors();
@@ -50,8 +50,8 @@ impl LeftOut {
         notes.errors() > before
     }
 
-    /// Ends a run about one stack unless only other stacks, and the clusters that are made from them, have errors. A
-    /// definition with errors of its own may use any stack.
+    /// Ends a run about one stack, unless all errors are in other stacks and their clusters. A definition with errors of its
+    /// own might use any stack.
     pub fn only_other_stacks(&self, stack: Option<&StackId>, notes: &mut Notes) -> Result<(), Halted> {
         let own = stack.map(|stack| format!("stacks/{stack}/"));
         let is_other = |note: &Diagnostic| match (&own, &note.place) {
@@ -66,23 +66,23 @@ impl LeftOut {
         notes.halt(())
     }
 
-    /// Why a definition was left out.
+    /// The reason why a definition was skipped.
     pub fn why(&self, file: &str) -> Option<&str> {
         self.left.iter().find(|left| left.file == file).map(|left| left.why.as_str())
     }
 
-    /// All that is wrong with what was left out.
+    /// All errors in the skipped units.
     pub fn faults(&self) -> &Notes {
         &self.faults
     }
 
-    /// The files with faults, and those of the definitions that are made from them.
+    /// The files with errors, and the definitions that depend on them.
     fn files(&self) -> BTreeSet<&str> {
         let faulty = self.faults.iter().filter_map(|note| Some(note.place.as_ref()?.file.as_str()));
         self.left.iter().map(|left| left.file.as_str()).chain(faulty).collect()
     }
 
-    /// Says what was left out, once for all of it. Says nothing if its errors are all in the notes already.
+    /// Warns once about everything that was skipped, unless the notes already contain all of its errors.
     pub fn warn(&self, notes: &mut Notes) {
         if self.faults.iter().all(|fault| notes.iter().any(|note| note.says_as(fault))) {
             return;
@@ -90,17 +90,17 @@ impl LeftOut {
         say_left_out(self.files().into_iter(), notes);
     }
 
-    /// Says which stacks were left out, for commands that do not look at clusters.
+    /// Warns about skipped stacks; for commands that don't use clusters.
     pub fn warn_of_stacks(&self, notes: &mut Notes) {
         say_left_out(self.files().into_iter().filter(|file| file.starts_with("stacks/")), notes);
     }
 
-    /// For machines: each definition that was left out, and why.
+    /// The skipped definitions with their reasons, as JSON.
     pub fn document(&self) -> Json {
         self.left.iter().map(|left| json!({ "file": left.file, "why": left.why })).collect()
     }
 
-    /// If what somebody asks for was left out: says what is wrong with it. `asked` is a file, or a cluster as
+    /// Reports the errors of a requested definition if it was skipped. `asked` is a file, or a cluster as
     /// `[[<management cluster>/]<namespace>/]<name>`.
     pub fn blame(&self, asked: &str, notes: &mut Notes) -> bool {
         let name = asked.rsplit('/').next().unwrap_or(asked);
@@ -120,7 +120,7 @@ impl LeftOut {
             }
         }
         if notes.errors() == before && !own.is_empty() {
-            // Nothing is wrong with the definition itself: it is made from what is.
+            // The definition itself has no errors, but something that it depends on has.
             for note in self.faults.iter() {
                 notes.push(note.clone());
             }

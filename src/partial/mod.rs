@@ -1,8 +1,8 @@
-//! Runs that make a part of the tree: some clusters only, or what is not at fault.
+//! Runs that generate a part of the tree: only some clusters, or only those without errors.
 //!
-//! A fault is blamed on the smallest thing that can be left out: a definition, a folder's defaults, a stack, a release,
-//! with the clusters that are made from it. What is left out is taken from the input, and the run begins anew, until
-//! what remains is sound. What nobody in particular is to blame for stops the run as it always does.
+//! An error is attributed to the smallest unit that can be left out: a definition, a folder's defaults, a stack or a
+//! release, each with the clusters that depend on it. The unit is removed from the input and the run starts again, until the
+//! remaining input has no errors. An error that can't be attributed to a unit stops the run as usual.
 
 mod excluded;
 mod left_out;
@@ -19,31 +19,31 @@ use crate::{
 pub use excluded::Excluded;
 pub use left_out::LeftOut;
 
-/// The code of a message on an `--only` that nothing answers to.
+/// The code of messages about an `--only` that matches nothing.
 const UNKNOWN: &str = "unknown-cluster";
 
-/// Which part of the tree a run makes.
+/// The part of the tree that a run generates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
     /// Clusters (`<name>`, `<namespace>/<name>`, `<management cluster>/<namespace>/<name>`), definitions and folders;
-    /// everything where there are none.
+    /// everything if empty.
     pub only: Vec<String>,
-    /// Whether what is at fault is left as it is, and everything else made.
+    /// Whether units with errors are left unchanged and everything else is generated.
     pub keep_going: bool,
 }
 
 impl Scope {
-    /// Whether the whole tree is made, or nothing.
+    /// Reports whether the run generates either the whole tree or nothing.
     pub fn is_whole(&self) -> bool {
         self.only.is_empty() && !self.keep_going
     }
 
-    /// Whether a definition is meant by its path.
+    /// Reports whether the scope includes the path of a definition.
     fn means_path(&self, file: &str) -> bool {
         self.only.iter().any(|only| within(file, only))
     }
 
-    /// Whether a cluster is meant.
+    /// Reports whether the scope includes a cluster.
     fn means(&self, identity: &Identity) -> bool {
         self.only.is_empty() || self.only.iter().any(|only| names(only, identity))
     }
@@ -53,22 +53,22 @@ fn names(only: &str, identity: &Identity) -> bool {
     is_called(&identity.name, only) || within(&identity.file, only)
 }
 
-/// Whether a file is at a path, or below it.
+/// Reports whether a file is at a path or below it.
 fn within(file: &str, path: &str) -> bool {
     let path = path.trim_start_matches("./").trim_end_matches('/');
     file.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// A definition that was left as it was, and why.
+/// A definition that was skipped, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Left {
-    /// Its file.
+    /// The path of the definition.
     pub file: String,
-    /// What is at fault.
+    /// The reason.
     pub why: String,
 }
 
-/// Takes from the definitions the clusters that are not meant, and those made from what is left out.
+/// Removes clusters outside the scope, and those that depend on excluded units, from the definitions.
 pub fn narrow(definitions: &mut Definitions, scope: &Scope, excluded: &mut Excluded, notes: &mut Notes) {
     definitions.broken.extend(excluded.stacks().map(|stack| format!("stacks/{stack}/stack.yaml")));
     let all: Vec<_> = definitions.clusters.iter().map(|layer| Identity::new(definitions, layer)).collect();
@@ -79,7 +79,7 @@ pub fn narrow(definitions: &mut Definitions, scope: &Scope, excluded: &mut Exclu
             meant.insert(identity.file.clone());
         }
     }
-    // Another definition of the same cluster must not be overlooked: which of the two counts is not known.
+    // Keeps other definitions of the same cluster, because it is unknown which one counts.
     let named: BTreeSet<&str> = all
         .iter()
         .filter(|identity| meant.contains(&identity.file))
@@ -87,7 +87,7 @@ pub fn narrow(definitions: &mut Definitions, scope: &Scope, excluded: &mut Exclu
         .collect();
     let twins = all.iter().filter(|identity| named.contains(&*identity.name));
     let meant: BTreeSet<&str> = twins.map(|identity| &*identity.file).collect();
-    // What is at fault may be what is asked for: that is reported first.
+    // The user may have asked for something with errors. Those errors are reported first.
     let unsound = notes.errors() > 0;
     for only in scope.only.iter().filter(|_| !unsound) {
         if !all.iter().any(|identity| names(only, identity)) && !excluded.mean(only) {
@@ -108,19 +108,19 @@ fn unknown(only: &str, all: &[Identity], excluded: &Excluded, notes: &mut Notes)
     if let Some(first) = left.first() {
         let more = if left.len() > 1 { format!(" and {} more", left.len() - 1) } else { String::new() };
         note.hint(format!(
-            "`{}`{more} is left out for a fault of its own: `stackloom check` says which",
+            "`{}`{more} is skipped because of its own errors: run `stackloom check` to see them",
             first.file
         ));
     }
 }
 
-/// A definition whose part is at fault once it is drawn, and why.
+/// The path of a definition whose part has errors after drawing, and the reason.
 pub type Faulty = (String, String);
 
-/// Tries again and again, each time without what was at fault before, until something sound is made of the rest.
+/// Repeats attempts, each without the units that had errors before, until the rest has none.
 ///
-/// `attempt` makes it from an input, or nothing, and names the definitions whose parts are at fault; `faulty` are known
-/// to be before. What was found goes to `notes`; faults of what the run is not about are left out of them.
+/// `attempt` makes a result, if possible, from an input, and returns the definitions whose parts have errors. `faulty` lists
+/// those known in advance. The messages go to `notes`, except for errors of definitions outside the scope.
 pub fn settle<T>(
     input: &Input,
     scope: &Scope,
@@ -133,13 +133,13 @@ pub fn settle<T>(
     for (file, why) in faulty {
         excluded.add_cluster(file, why);
     }
-    let (mut reported, mut found) = (Notes::new(), read);
+    let (mut all, mut found) = (Notes::new(), read);
     loop {
         excluded.learn(input);
         let (made, faulty) = attempt(excluded.without(input), &mut excluded, &mut found);
         let sound = found.errors() == 0;
         let blamed = sound || blame(&found, &faulty, &mut excluded);
-        reported.append(std::mem::take(&mut found));
+        all.append(std::mem::take(&mut found));
         let concerns =
             |file: &str| scope.only.is_empty() || excluded.meant.contains(file) || scope.means_path(file);
         if !sound && blamed {
@@ -148,9 +148,9 @@ pub fn settle<T>(
         let left: Vec<_> = excluded.left().into_iter().filter(|left| concerns(&left.file)).collect();
         let fails = !sound || !left.is_empty() && !scope.keep_going;
         let silent = !fails && left.is_empty() && !scope.only.is_empty();
-        // Where the run ends without a tree, what is asked for may be what could not be read.
-        let known = sound || reported.iter().any(|note| note.code == UNKNOWN && note.place.is_none());
-        for note in reported.iter() {
+        // If the run ends without a tree, the unreadable file may be what the user asked for.
+        let known = sound || all.iter().any(|note| note.code == UNKNOWN && note.place.is_none());
+        for note in all.iter() {
             let place = note.place.as_ref().map_or("", |place| &place.file);
             let other = place.starts_with("clusters/") && !place.contains("/_defaults.") && !concerns(place);
             let beside = known && other;
@@ -162,14 +162,14 @@ pub fn settle<T>(
     }
 }
 
-/// Leaves out what errors are to blame on; false where some of them concern everything.
+/// Excludes the units that errors are attributed to; false if some errors concern everything.
 fn blame(notes: &Notes, faulty: &[(String, String)], excluded: &mut Excluded) -> bool {
-    let reported: Vec<&Diagnostic> = notes.iter().filter(|note| note.severity == Severity::Error).collect();
+    let errors: Vec<&Diagnostic> = notes.iter().filter(|note| note.severity == Severity::Error).collect();
     let before = excluded.clone();
     if faulty.is_empty() {
-        for note in reported {
+        for note in errors {
             let places = note.place.iter().chain(
-                // Which of two things of one name the tree was made from is not known.
+                // It is unknown which of two definitions with the same name the tree was made from.
                 note.related.iter().filter(|_| note.code == "duplicate").map(|(_, place)| place),
             );
             let blamed: Vec<bool> = places.map(|place| excluded.add(&place.file)).collect();

@@ -1,4 +1,4 @@
-//! Which addons a cluster has, at which versions, from where, and in which order.
+//! Plans the addons of a cluster: versions, sources and order.
 
 use std::sync::Arc;
 
@@ -15,15 +15,15 @@ use crate::{
 /// An addon of a cluster.
 #[derive(Clone, Debug)]
 pub struct AddonPlan {
-    /// What it is, with its templates.
+    /// The addon with its templates.
     pub frozen: Arc<ReleaseAddon>,
-    /// Its version in this cluster.
+    /// The version in this cluster.
     pub version: Option<AddonVersion>,
-    /// The cluster's own values, over the release's.
+    /// The cluster's own values, merged over those of the release.
     pub values: Option<Node>,
-    /// Its Helm release, if it has a chart.
+    /// The Helm release, if the addon has a chart.
     pub helm: Option<HelmPlan>,
-    /// Its manifests, if it has any.
+    /// The manifests, if the addon has any.
     pub manifests: Option<ManifestsPlan>,
 }
 
@@ -32,30 +32,31 @@ pub struct AddonPlan {
 pub struct HelmPlan {
     /// The chart.
     pub chart: ChartSource,
-    /// The addons whose charts must be ready before, by name.
+    /// The addons whose charts must be ready first, by name.
     pub after: Vec<String>,
-    /// Whether Helm waits until everything is ready; what nodes need before they are ready does not.
+    /// Whether Helm waits until everything is ready. It doesn't for addons that nodes need to become ready.
     pub wait: bool,
-    /// Whether git alone cannot uninstall it.
+    /// Whether it is protected from being uninstalled by a change in git alone.
     pub protected: bool,
-    /// Whether it is left as it is, because its cluster leaves: nothing is uninstalled from a cluster that lives.
+    /// Whether reconciliation is suspended because the cluster is being removed, so that nothing is uninstalled from a
+    /// running cluster.
     pub suspended: bool,
-    /// The digest of the file that says which values the chart takes, and where the lock says so.
+    /// The digest of the description of the chart's values, and its origin in the lock.
     pub described: Option<(Digest, Origin)>,
 }
 
 /// Manifests that the engine applies in the workload cluster.
 #[derive(Clone, Debug)]
 pub struct ManifestsPlan {
-    /// The unit that applies them.
+    /// The unit that applies the manifests.
     pub unit: Unit,
-    /// The units that must be ready before.
+    /// The units that must be ready first.
     pub after: Vec<Unit>,
-    /// Whether git alone cannot remove them.
+    /// Whether they are protected from being removed by a change in git alone.
     pub protected: bool,
-    /// Whether they stay when what applies them goes.
+    /// Whether they stay when the object that applies them is deleted.
     pub orphan: bool,
-    /// Whether they are left as they are, because their cluster leaves.
+    /// Whether reconciliation is suspended because the cluster is being removed.
     pub suspended: bool,
 }
 
@@ -73,7 +74,7 @@ pub(super) fn plan(
         if planner.enabled(frozen) {
             addons.extend(planner.addon(frozen, notes));
         } else {
-            // It is off, but a fault in it would show as soon as somebody turns it on.
+            // The addon is off, but an error in its version would appear as soon as it is turned on.
             planner.version(frozen, planner.choice(frozen.addon.name.as_str()), notes);
         }
     }
@@ -98,7 +99,7 @@ impl Planner<'_> {
         gone.is_none_or(|removal| removal.step != RemovalStep::Delete) && said.unwrap_or(addon.addon.enabled)
     }
 
-    /// The place where the cluster configures an addon, else where it chooses its release.
+    /// The place where the cluster configures an addon, or else where it names its release.
     fn place(&self, addon: &str) -> Origin {
         let origin = self.choice(addon).and_then(|choice| choice.origin);
         origin.unwrap_or(self.cluster.release_origin)
@@ -131,7 +132,7 @@ impl Planner<'_> {
                     self.place(name),
                     format!("the addon `{name}` is made of manifests and takes no values"),
                 )
-                .hint("use `variables`, which its templates see");
+                .hint("use `variables`, which its templates can read");
         }
         self.check_dependencies(frozen, notes);
         let bootstrap = frozen.addon.stage == Stage::Bootstrap;
@@ -164,7 +165,7 @@ impl Planner<'_> {
         Some(AddonPlan { frozen: frozen.clone(), version, values, helm, manifests })
     }
 
-    /// What an addon needs must be there, and must be something that the engine can wait for.
+    /// Checks that the dependencies of an addon are enabled, and that the engine can wait for them.
     fn check_dependencies(&self, frozen: &ReleaseAddon, notes: &mut Notes) {
         let name = &frozen.addon.name;
         for other in &frozen.addon.depends_on {
@@ -198,7 +199,8 @@ impl Planner<'_> {
         Unit::cluster(self.cluster, ClusterPart::Manifests { addon: addon.to_owned() })
     }
 
-    /// Manifests of the default stage come when the objects that install charts exist.
+    /// The units that must be ready before an addon's manifests. In the default stage, these include the unit with the
+    /// charts' installers.
     fn units_before(&self, frozen: &ReleaseAddon) -> Vec<Unit> {
         let first = match frozen.addon.stage {
             Stage::Bootstrap => ClusterPart::Cluster,
@@ -217,7 +219,7 @@ impl Planner<'_> {
         std::iter::once(Unit::cluster(self.cluster, first)).chain(others).collect()
     }
 
-    /// The version that the cluster asks for, else the release's own.
+    /// The version that the cluster requests, or else that of the release.
     #[expect(clippy::option_option, reason = "none is at fault, some of none has no version")]
     fn version(
         &self,
@@ -239,7 +241,7 @@ impl Planner<'_> {
             Refused::Forbidden(rule) => format!("{} (rule `{}`)", rule.deny, rule.name),
             Refused::OutOfRange(row) => {
                 format!(
-                    "{name} {version} works with Kubernetes {}, and the cluster has {kubernetes}",
+                    "{name} {version} works with Kubernetes {}, but the cluster has {kubernetes}",
                     row.kubernetes
                 )
             }
@@ -263,7 +265,7 @@ impl Planner<'_> {
         if let Refused::Forbidden(rule) = refused {
             match &rule.upgrade_to {
                 Some(better) => note.hint(format!("upgrade {name} to {better} first")),
-                None => note.hint("take a version that the rule allows"),
+                None => note.hint("use a version that the rule allows"),
             };
             return None;
         }

@@ -1,5 +1,5 @@
-//! Addons that a cluster takes from another release of the same stack and minor: chart, matrix, values and manifests,
-//! for an emergency in which a rebase would be too much.
+//! Addons that a cluster uses from another release of the same stack and minor: chart, matrix, values and manifests. This is
+//! for emergencies in which a rebase of the whole cluster would be too much.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::{
     release::{Release, Releases},
 };
 
-/// The release with those addons in the place of its own; the rules of both hold.
+/// Replaces these addons in the release. The compatibility rules of both releases apply.
 pub(super) fn with_borrowed(
     cluster: &Cluster,
     release: &Arc<Release>,
@@ -28,14 +28,14 @@ pub(super) fn with_borrowed(
                     "addon-release",
                     place,
                     format!(
-                        "`{wanted}` is of {} for Kubernetes {}, and the cluster's release is of {} for {}",
+                        "`{wanted}` is a release of {} for Kubernetes {}, but the cluster's release is one of {} for {}",
                         other.stack,
                         other.kubernetes.minor(),
                         release.stack,
                         release.kubernetes.minor()
                     ),
                 )
-                .hint("an addon is taken from a release of the same stack and minor only");
+                .hint("use a release of the same stack and minor: addons can only come from one of these");
             continue;
         }
         let Some(addon) = other.addon(name) else {

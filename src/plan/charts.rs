@@ -1,4 +1,4 @@
-//! Sources of charts: one per addon version and management cluster, shared by all of its clusters.
+//! Chart sources: one per addon version and management cluster, shared by all of its clusters.
 
 use std::cmp::Ordering;
 
@@ -9,16 +9,16 @@ use crate::{
     yaml::Origin,
 };
 
-/// A version of a chart, where a management cluster takes it from.
+/// A chart version, at the address that a management cluster uses.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ChartSource {
-    /// The repository, mirrors applied.
+    /// The address of the repository, with mirrors applied.
     pub repository: String,
-    /// The chart.
+    /// The name of the chart.
     pub chart: String,
     /// Its version.
     pub version: AddonVersion,
-    /// What the registry must give, where that is known.
+    /// The required digest in the registry, if it is known.
     pub digest: Option<Pin>,
 }
 
@@ -27,14 +27,14 @@ pub struct ChartSource {
 pub struct Pin {
     /// The digest of its manifest.
     pub digest: Digest,
-    /// Whether something else was published under the same version since.
+    /// Whether different content has been published under the same version since.
     pub replaced: bool,
-    /// Where it is said.
+    /// The origin of the digest.
     pub origin: Origin,
 }
 
 impl Ord for Pin {
-    /// Where it is said is no part of it: releases and the lock may say the same.
+    /// Ignores the origin, because releases and the lock may contain the same digest.
     fn cmp(&self, other: &Self) -> Ordering {
         (&self.digest, self.replaced).cmp(&(&other.digest, other.replaced))
     }
@@ -54,18 +54,18 @@ impl PartialEq for Pin {
 
 impl Eq for Pin {}
 
-/// What a `HelmRelease` names.
+/// The kind of source that a `HelmRelease` references.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChartReference {
-    /// A chart of a classic repository.
+    /// A chart in a classic repository.
     HelmChart,
-    /// A chart of a registry.
+    /// A chart in a registry.
     OciRepository,
 }
 
 impl ChartSource {
-    /// The chart of an addon as a management cluster takes it. What a mirror has is not held to a digest: whoever copied
-    /// the chart may have written its manifest anew.
+    /// The chart of an addon at the address that a management cluster uses. Charts from a mirror are not compared with a
+    /// digest, because copying may have rewritten the manifest.
     pub fn new(
         chart: &Chart,
         version: &AddonVersion,
@@ -82,7 +82,7 @@ impl ChartSource {
         }
     }
 
-    /// What kind of source it is.
+    /// The kind of source.
     pub fn kind(&self) -> ChartReference {
         if self.repository.starts_with("oci://") {
             ChartReference::OciRepository
@@ -91,11 +91,11 @@ impl ChartSource {
         }
     }
 
-    /// The source object's name: readable, and apart from the same chart of another repository.
+    /// The name of the source object. It is readable, and differs from that of the same chart in another repository.
     pub fn name(&self) -> String {
         let version = self.version.to_string().replace('+', "-").to_ascii_lowercase();
         let chart = self.chart.replace(['/', '_'], "-").to_ascii_lowercase();
-        // Releases of before and after an accepted change may be in use at once: two sources then, not one.
+        // Releases from before and after an accepted change may be in use at once, so they need separate sources.
         let replaced = self.digest.iter().filter(|pin| pin.replaced).map(|pin| format!(" {}", pin.digest));
         let whole = format!("{} {}{}", self.repository, self.chart, replaced.collect::<String>());
         shortened(&format!("{chart}-{version}-{}", short_hash(&whole)))

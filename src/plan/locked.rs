@@ -1,4 +1,4 @@
-//! Which bytes a chart must be: what its release recorded, else what the lock says; and that the two agree.
+//! The required digests of charts: those recorded by releases, or else those in the lock. Also checks that the two agree.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::{
     yaml::Origin,
 };
 
-/// The digest that a version of an addon's chart must have; none where none was recorded.
+/// The digest that an addon's chart must have in this version; none if none was recorded.
 pub(super) fn pin(addon: &ReleaseAddon, version: &AddonVersion, lock: &Lock) -> Option<Pin> {
     let locked = lock.charts.get(&key(addon, version)?);
     let said = addon.locked.get(version).or(locked)?;
@@ -19,14 +19,15 @@ pub(super) fn pin(addon: &ReleaseAddon, version: &AddonVersion, lock: &Lock) -> 
     Some(Pin { digest: said.digest.clone(), replaced, origin: said.origin })
 }
 
-/// The file that says which values a chart takes, and where the lock says so; none where the release was cut with other bytes.
+/// The digest of the description of a chart's values, and its origin in the lock; none if the release was cut with different
+/// content.
 pub fn described(addon: &ReleaseAddon, version: &AddonVersion, lock: &Lock) -> Option<(Digest, Origin)> {
     let locked = lock.charts.get(&key(addon, version)?)?;
     let is_same = addon.locked.get(version).is_none_or(|recorded| recorded.digest == locked.digest);
     Some((locked.values.clone().filter(|_| is_same)?, locked.origin))
 }
 
-/// Where the lock names a chart without saying which values it takes.
+/// The origin of a chart's lock entry if the entry has no description of its values.
 pub fn undescribed(addon: &ReleaseAddon, version: &AddonVersion, lock: &Lock) -> Option<Origin> {
     let locked = lock.charts.get(&key(addon, version)?)?;
     locked.values.is_none().then_some(locked.origin)
@@ -37,14 +38,14 @@ fn key(addon: &ReleaseAddon, version: &AddonVersion) -> Option<ChartVersion> {
     Some(ChartVersion { chart, version: version.clone() })
 }
 
-/// The code of a message on a lock that says another digest than a release that clusters use.
+/// The code of messages about a lock whose digest differs from that of a release in use.
 pub const CONTRADICTS: &str = "lock-contradicts";
 
-/// Clusters by what they are made from that the lock contradicts: release, chart, and the digest that it recorded.
+/// Clusters by the contradicted record: the release, the chart, and the digest that the release recorded.
 type Contradicted<'a> = BTreeMap<(&'a str, ChartVersion, &'a Digest), Vec<&'a ClusterPlan>>;
 
-/// Refuses a lock that says another digest than a release that clusters use recorded, unless it says that this one came
-/// in the place of that.
+/// Rejects a lock whose digest differs from one recorded by a release in use, unless the lock says that it replaces that
+/// digest.
 pub(super) fn check(clusters: &[ClusterPlan], lock: &Lock, notes: &mut Notes) {
     let mut found = Contradicted::new();
     for plan in clusters {
@@ -70,13 +71,13 @@ pub(super) fn check(clusters: &[ClusterPlan], lock: &Lock, notes: &mut Notes) {
                 CONTRADICTS,
                 place,
                 format!(
-                    "{key} is locked as `{}`, and the release `{release}` was cut when it was `{recorded}`",
+                    "{key} is locked as `{}`, but the release `{release}` was cut with `{recorded}`",
                     locked.digest
                 ),
             )
             .hint(format!("the release is used by {}", names.join(", ")))
             .hint(format!(
-                "put the lock back from git; if other bytes were published and are meant, `stackloom update --accept {}`",
+                "restore the lock from git; if other content was published and is intended, `stackloom update --accept {}`",
                 key.chart.name
             ));
     }

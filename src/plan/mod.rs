@@ -1,7 +1,7 @@
-//! Every part to make, with nothing left to choose.
+//! The plan: every part to make, with all choices made.
 //!
-//! The plan is small and whole in memory; the tree is made from it part by part. Whatever needs the whole fleet looks
-//! here. Renderers lay out what stands here and decide nothing.
+//! The plan is small and held in memory as a whole; the tree is made from it part by part. Anything that needs the whole
+//! fleet uses the plan. Renderers lay out its content and decide nothing.
 
 mod addons;
 mod borrowed;
@@ -33,14 +33,14 @@ use crate::{
     yaml::Node,
 };
 
-/// Every part of a tree.
+/// The plan of a whole tree.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The fleet's name.
+    /// The name of the fleet.
     pub fleet: Label,
     /// The head releases that clusters use.
     pub heads: Vec<Arc<Release>>,
-    /// The head releases that no cluster uses: they are checked, and not made.
+    /// The head releases that no cluster uses. They are checked, but not written.
     pub spare: Vec<Arc<Release>>,
     /// The management clusters.
     pub management: Vec<ManagementPlan>,
@@ -48,28 +48,28 @@ pub struct Plan {
     pub namespaces: Vec<NamespacePlan>,
     /// The clusters.
     pub clusters: Vec<ClusterPlan>,
-    /// Numbered releases in use that no tag here vouches for: they were verified from their files alone.
+    /// Numbered releases in use for which git has neither a tag nor the commit that added them. They were verified only against
+    /// their own files.
     pub untagged: BTreeSet<String>,
-    /// Errors in numbered releases that no cluster uses. Only commands that check the whole fleet fail on them.
+    /// Errors in numbered releases that no cluster uses. Only commands that check the whole fleet fail because of them.
     pub refused: Notes,
-    /// Lints that classes of stacks may trip.
+    /// Lints that the classes of stacks may violate.
     pub allowed: BTreeMap<StackId, Vec<Allowance>>,
-    /// What is known of the Kubernetes minors that clusters use. Nothing is made from it.
+    /// The support status of the Kubernetes minors that clusters use. It doesn't affect the output.
     pub lifecycles: BTreeMap<(StackId, Minor), Lifecycle>,
 }
 
-/// Sources of charts by what delivers them.
+/// Chart sources, by addon delivery.
 pub type Charts = BTreeMap<AddonDelivery, BTreeSet<ChartSource>>;
 
-/// What a management cluster has of its own.
+/// The plan of a management cluster itself.
 #[derive(Clone, Debug)]
 pub struct ManagementPlan {
-    /// Which.
+    /// The management cluster.
     pub management: Arc<ManagementCluster>,
     /// The releases that its clusters use, by name.
     pub releases: Vec<Arc<Release>>,
-    /// The sources of charts that its clusters use, by what delivers them. What delivers addons where a cluster says nothing is
-    /// always there.
+    /// The chart sources that its clusters use, by addon delivery. The default delivery is always present.
     pub charts: Charts,
 }
 
@@ -78,44 +78,44 @@ pub struct ManagementPlan {
 pub struct NamespacePlan {
     /// The management cluster.
     pub management: Arc<ManagementCluster>,
-    /// The fleet's name, for templates.
+    /// The name of the fleet, for templates.
     pub fleet: Label,
-    /// The namespace.
+    /// The name of the namespace.
     pub name: Label,
-    /// The releases that clusters in it use, by name; none for the namespace of cluster classes.
+    /// The releases that clusters in it use, by name; none in the namespace of cluster classes.
     pub releases: Vec<Arc<Release>>,
-    /// The sources of charts that its clusters use, by what delivers them. What delivers addons where a cluster says nothing is
-    /// always there.
+    /// The chart sources that its clusters use, by addon delivery. The default delivery is always present.
     pub charts: Charts,
 }
 
-/// A cluster.
+/// The plan of a cluster.
 #[derive(Clone, Debug)]
 pub struct ClusterPlan {
-    /// What it is.
+    /// The definition of the cluster.
     pub cluster: Cluster,
-    /// The fleet's name, for templates.
+    /// The name of the fleet, for templates.
     pub fleet: Label,
-    /// Where it stands between its first day and its last.
+    /// The phase of its life cycle.
     pub phase: Phase,
-    /// What it is made from.
+    /// The release that it uses.
     pub release: Arc<Release>,
-    /// Every variable that its class declares: its value, or nothing.
+    /// All variables that its class declares, with their values, if any.
     pub variables: Vec<(String, Option<Node>)>,
-    /// The addons that it has, by name.
+    /// Its addons, by name.
     pub addons: Vec<AddonPlan>,
 }
 
-/// Where a cluster stands between its first day and its last.
+/// The phase in the life cycle of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// It runs.
+    /// It is running.
     Running,
-    /// It runs, and Cluster API lets it be.
+    /// It is running, but Cluster API doesn't reconcile it.
     Suspended,
-    /// It runs, and what would keep it from going is off.
+    /// It is running, but its protection against deletion is off.
     Detached,
-    /// Its Cluster object is gone, and its infrastructure goes; what Cluster API needs for that is still there.
+    /// Its Cluster object is gone and its infrastructure is being deleted. The objects that Cluster API needs for this are
+    /// still there.
     Deleted,
 }
 
@@ -129,14 +129,14 @@ impl Phase {
         }
     }
 
-    /// Whether it is on its way out: the engine deletes what it applied of it, and nothing may hold it back, for it may
-    /// be a cluster that never came up, of a release that never will.
+    /// Reports whether it is being removed. The engine then deletes what it applied, and must not wait for anything: the
+    /// cluster may never have become ready, because its release doesn't work.
     pub fn leaves(self) -> bool {
         matches!(self, Self::Detached | Self::Deleted)
     }
 }
 
-/// Plans every part.
+/// Plans all parts.
 pub fn plan(model: &Model, releases: &Releases, notes: &mut Notes) -> Result<Plan, Halted> {
     use rayon::prelude::*;
     let fleet = &model.fleet;
@@ -185,16 +185,16 @@ pub fn plan(model: &Model, releases: &Releases, notes: &mut Notes) -> Result<Pla
     })
 }
 
-/// The numbered releases that clusters use, and that git does not know.
+/// The numbered releases that clusters use but git doesn't know.
 fn untagged(clusters: &[ClusterPlan], releases: &Releases) -> BTreeSet<String> {
     let used = clusters.iter().map(|cluster| cluster.release.name.as_str());
     used.filter(|name| releases.is_untagged(name)).map(str::to_owned).collect()
 }
 
-/// Releases by name, and charts: what the clusters of one management cluster or namespace share.
+/// Releases by name, and charts, which the clusters of one management cluster or namespace share.
 type Shared = (BTreeMap<String, Arc<Release>>, Charts);
 
-/// What is shared between clusters.
+/// The things that clusters share.
 #[derive(Default)]
 struct Index {
     heads: BTreeMap<String, Arc<Release>>,
@@ -231,7 +231,7 @@ fn management(management: &Arc<ManagementCluster>, index: &BTreeMap<Label, Share
     ManagementPlan { management: management.clone(), releases: releases.into_values().collect(), charts }
 }
 
-/// A mirror of which nothing is taken is a slip of the pen, and the charts come from where they should not.
+/// Warns about a mirror that no chart uses. It is probably a typing error, and the charts come from the wrong place.
 fn check_mirrors(fleet: &Fleet, index: &BTreeMap<Label, Shared>, notes: &mut Notes) {
     for management in &fleet.management_clusters {
         let releases = index.get(&management.name).into_iter().flat_map(|(releases, _)| releases.values());
@@ -250,7 +250,7 @@ fn check_mirrors(fleet: &Fleet, index: &BTreeMap<Label, Shared>, notes: &mut Not
     }
 }
 
-/// The namespaces of clusters, and that of cluster classes.
+/// The namespaces of clusters, and that of the cluster classes.
 fn namespaces(fleet: &Fleet, used: &BTreeMap<(Label, Label), Shared>) -> Vec<NamespacePlan> {
     let mut all = used.clone();
     for management in &fleet.management_clusters {
@@ -268,7 +268,7 @@ fn namespaces(fleet: &Fleet, used: &BTreeMap<(Label, Label), Shared>) -> Vec<Nam
         .collect()
 }
 
-/// Plans one cluster; nothing where it is at fault.
+/// Plans one cluster; none if it has errors.
 pub fn plan_cluster(
     cluster: &Cluster,
     model: &Model,
@@ -292,7 +292,7 @@ pub fn plan_cluster(
     })
 }
 
-/// Every pool must be of a class that the release has.
+/// Checks that the release has the class of every pool.
 fn check_pools(cluster: &Cluster, release: &Release, notes: &mut Notes) {
     for pool in &cluster.node_pools {
         let known = match pool.kind {

@@ -1,20 +1,20 @@
-//! Units: groups of objects that an engine applies together, each with its own name.
+//! Units: named groups of objects that an engine applies together.
 //!
-//! A name is derived from release, namespace and cluster alone and never changes: an engine that sees another name deletes
-//! what the old one owned. Dots separate the parts of a name, because no part that could be mistaken for another holds a
-//! dot. A name that is too long for a label value is cut, and a hash tells it apart.
+//! A name is derived only from release, namespace and cluster, and never changes, because an engine that sees a new name
+//! deletes the objects of the old one. The parts of a name are joined by dots, which the parts don't contain where this
+//! would be ambiguous. A name that is too long for a label value is cut and made unique by a hash.
 
 use crate::model::{Cluster, shortened};
 
 /// A group of objects that an engine applies together.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unit {
-    /// The classes and templates of a release.
+    /// The cluster class and templates of a release.
     Release {
         /// The release.
         release: String,
     },
-    /// A Namespace, and what its clusters share.
+    /// A Namespace with the objects that its clusters share.
     Namespace {
         /// The namespace.
         namespace: String,
@@ -30,16 +30,16 @@ pub enum Unit {
     },
 }
 
-/// A part of a cluster that is applied as one.
+/// A part of a cluster that is applied as one unit.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ClusterPart {
     /// The Cluster and its other objects in the management cluster.
     Cluster,
-    /// What installs the addons, in the management cluster.
+    /// The objects in the management cluster that install the addons.
     Addons,
     /// The user's own objects.
     Objects,
-    /// What becomes ready when the cluster is.
+    /// Objects that become ready when the cluster is ready.
     Ready,
     /// The manifests of an addon, in the workload cluster.
     Manifests {
@@ -64,7 +64,7 @@ impl Unit {
         Self::Cluster { namespace: cluster.namespace.to_string(), cluster: cluster.name.to_string(), part }
     }
 
-    /// Its name, within 63 characters.
+    /// The name of the unit, at most 63 characters.
     pub fn name(&self) -> String {
         match self {
             Self::Release { release } => shortened(&format!("release.{release}")),

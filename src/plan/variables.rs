@@ -1,7 +1,7 @@
-//! Variables: every one of the class, with its whole value, defaults included.
+//! The complete values of all variables of the class, including defaults.
 //!
-//! Engines apply with server-side apply: a default that Cluster API writes into the live Cluster would stay there, owned
-//! by nobody, and a later release could neither change nor drop it. So the tree says all of it.
+//! Engines use server-side apply. A default that Cluster API writes into the live Cluster would stay there without an owner,
+//! and a later release could neither change nor remove it. So the tree contains all values.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::{
     yaml::{Mapping, Node, Value},
 };
 
-/// Every variable of the class with its value, in alphabetical order, as Cluster API orders what it defaults.
+/// All variables of the class with their values, in alphabetical order, which Cluster API also uses for defaults.
 pub(super) fn plan(
     cluster: &Cluster,
     release: &Release,
@@ -50,8 +50,7 @@ pub(super) fn plan(
     (notes.errors() == before).then_some(variables)
 }
 
-/// The same inside what the control plane and single pools say for themselves: nothing is added there, but what is there
-/// is whole.
+/// Completes the overrides of the control plane and of pools. No variables are added, but each existing value is completed.
 pub(super) fn complete_overrides(cluster: &mut Cluster, release: &Release) {
     let pools = cluster.node_pools.iter_mut().map(|pool| &mut pool.variables);
     for given in std::iter::once(&mut cluster.control_plane.variables).chain(pools) {
@@ -63,8 +62,8 @@ pub(super) fn complete_overrides(cluster: &mut Cluster, release: &Release) {
     }
 }
 
-/// The values that clusters without a plan give to variables that their class has: of each, those of the cluster, of its
-/// control plane and of its pools. They are not for writing, but can be looked at, so that all errors are reported at once.
+/// The values of known variables of clusters that can't be planned: those of the cluster, its control plane and its pools.
+/// They are not for output, but are checked so that all errors are reported at once.
 pub fn known_values(given: &Cluster, release: &Release) -> Vec<Mapping> {
     let is_known = |name: &str| release.class.variables.iter().any(|variable| variable.name == name);
     let pools = given.node_pools.iter().map(|pool| &pool.variables);
@@ -92,8 +91,8 @@ fn check_known(given: &Mapping, release: &Release, notes: &mut Notes) {
     }
 }
 
-/// A value with the defaults of its schema, as Kubernetes' structural defaulting fills them in: absent properties that
-/// have a default, and nulls, which no variable may be; then the same inside everything that is there.
+/// Fills in the defaults of a schema like Kubernetes' structural defaulting: in place of absent properties and of nulls,
+/// which variables can't have, and then inside all existing values.
 pub fn complete(value: &Node, schema: &Node) -> Node {
     match &value.value {
         Value::Mapping(mapping) => {

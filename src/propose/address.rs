@@ -1,20 +1,20 @@
-//! Which repository of which forge a git remote is.
+//! Identifies the forge and the repository of a git remote.
 
 use crate::model::{Forge, ForgeKind};
 
-/// A repository of a forge.
+/// A repository on a forge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
-    /// What runs there.
+    /// The kind of forge.
     pub kind: ForgeKind,
-    /// Its start page, without a slash at its end.
+    /// The forge's start page, without a trailing slash.
     pub url: String,
     /// The repository, such as `platform/fleet`.
     pub project: String,
 }
 
 impl Address {
-    /// Where programs ask: <https://docs.github.com/en/rest>, <https://docs.gitlab.com/api/rest/>,
+    /// The base URL of the API: <https://docs.github.com/en/rest>, <https://docs.gitlab.com/api/rest/>,
     /// <https://forgejo.org/docs/latest/user/api-usage/>.
     pub fn api(&self) -> String {
         match self.kind {
@@ -25,7 +25,7 @@ impl Address {
         }
     }
 
-    /// The page on which a person opens a request for a branch.
+    /// The page for opening a request for a branch by hand.
     pub fn page(&self, base: &str, branch: &str) -> String {
         let Self { kind, url, project } = self;
         match kind {
@@ -39,7 +39,8 @@ impl Address {
     }
 }
 
-/// The repository of a remote; none if its host is not known to be a forge, and `given` does not say so. `Err` says what is wrong.
+/// The repository of a remote; none if its host is not a known forge and `given` does not specify one. `Err` explains what
+/// is wrong.
 pub fn address(remote: &str, given: Option<&Forge>) -> Result<Option<Address>, String> {
     let found = host_and_path(remote);
     let known = found.as_ref().and_then(|(host, _)| match host.as_str() {

@@ -1,26 +1,26 @@
-//! What to do about a proposal, from what git and the forge say.
+//! Decides what to do about a proposal, given the state of git and the forge.
 
-/// The trailer with which a commit names its own tree. Whoever amends the commit changes the tree, and the trailer no longer
-/// fits: that is how commits of the program are told from those of people.
+/// The trailer that records a commit's own tree. If someone amends the commit with other content, the trailer no longer
+/// matches. This tells the program's commits from those of people.
 pub const TREE: &str = "Stackloom-Tree";
 
 /// A commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Commit {
-    /// Its name.
+    /// Its ID.
     pub id: String,
-    /// Its tree.
+    /// The ID of its tree.
     pub tree: String,
-    /// Its parents.
+    /// The IDs of its parents.
     pub parents: Vec<String>,
     /// Its message.
     pub message: String,
-    /// Who wrote it.
+    /// Its author.
     pub author: String,
 }
 
 impl Commit {
-    /// Whether the program made it, and nobody changed it since.
+    /// Whether the program made the commit and nobody has changed it since.
     pub fn is_own(&self) -> bool {
         let claimed = self.message.lines().rev().find_map(|line| line.strip_prefix(TREE)?.strip_prefix(": "));
         self.parents.len() == 1 && claimed == Some(&self.tree)
@@ -30,95 +30,95 @@ impl Commit {
 /// A branch of the remote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Branch {
-    /// Its newest commit.
+    /// The ID of its newest commit.
     pub tip: String,
-    /// Its commits that the base does not have, the newest first.
+    /// Its commits that are not in the base, newest first.
     pub commits: Vec<Commit>,
 }
 
-/// What became of a request.
+/// The state of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestState {
-    /// It can be merged.
+    /// It is open.
     Open,
     /// It was merged.
     Merged,
-    /// Somebody closed it.
+    /// It was closed without merging.
     Closed,
 }
 
-/// A request to merge the branch.
+/// A merge request for the branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     /// Its number.
     pub number: u64,
-    /// What became of it.
+    /// Its state.
     pub state: RequestState,
-    /// The branch that it is to be merged into.
+    /// The target branch.
     pub base: String,
     /// Its title.
     pub title: String,
     /// Its text.
     pub body: String,
-    /// Its page.
+    /// The URL of its page.
     pub page: String,
 }
 
-/// What git and the forge say.
+/// The state of git and the forge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
     /// The newest commit of the base.
     pub base: String,
-    /// The branch, if the remote has it.
+    /// The branch, if it exists on the remote.
     pub branch: Option<Branch>,
-    /// The requests of this branch into the base, the newest first; none without a forge.
+    /// The requests from this branch into the base, newest first; none without a forge.
     pub requests: Option<Vec<Request>>,
     /// The comments on the open request.
     pub comments: Vec<String>,
 }
 
-/// What is to be proposed.
+/// What should be proposed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wish {
     /// A step.
     Step(Proposed),
-    /// Nothing, and why: what was proposed before is no longer needed.
+    /// Nothing, for this reason. An existing proposal is no longer needed.
     Nothing(String),
-    /// It cannot be said, and why: what was proposed before stays.
+    /// Undecided, for this reason. An existing proposal stays.
     Unsure(String),
 }
 
-/// A step as a commit and a text.
+/// A step, as a commit and a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proposed {
-    /// The commit, which nothing names yet.
+    /// The commit, which no branch points to yet.
     pub commit: Commit,
     /// The title of the request.
     pub title: String,
     /// Its text.
     pub body: String,
-    /// What names the step: a request that a person closed is not opened again for the same one.
+    /// Identifies the step. A request that a person closed is not opened again for the same step.
     pub step: String,
 }
 
-/// One thing to do.
+/// An action on git or the forge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Have the branch name this commit (none: delete it), if it still names `old` (none: if it does not exist).
+    /// Points the branch to a commit, or deletes it, if it has not moved since.
     Push {
-        /// The commit that it names now.
+        /// The commit that the branch must still point to; none if it must not exist.
         old: Option<String>,
-        /// The commit that it is to name.
+        /// The new commit; none to delete the branch.
         new: Option<String>,
     },
-    /// Open a request.
+    /// Opens a request.
     Create {
         /// Its title.
         title: String,
         /// Its text.
         body: String,
     },
-    /// Replace title and text of a request.
+    /// Replaces the title and text of a request.
     Update {
         /// Its number.
         number: u64,
@@ -127,43 +127,43 @@ pub enum Action {
         /// Its text.
         body: String,
     },
-    /// Comment on a request.
+    /// Comments on a request.
     Comment {
         /// Its number.
         number: u64,
         /// The comment.
         text: String,
     },
-    /// Close a request.
+    /// Closes a request.
     Close {
         /// Its number.
         number: u64,
     },
 }
 
-/// How a run ends, once its actions are done.
+/// The outcome of a run, once its actions are done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The step is proposed.
     Proposed,
-    /// There is nothing to propose, and why.
+    /// There is nothing to propose, for this reason.
     Nothing(String),
     /// A person closed the request for this step.
     Declined(u64),
-    /// The branch has commits of people: the authors.
+    /// The branch has commits by these people.
     Stopped(Vec<String>),
 }
 
-/// What to do, and how the run ends.
+/// What to do, and the outcome of the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// In this order.
+    /// The actions, in order.
     pub actions: Vec<Action>,
-    /// How the run ends.
+    /// The outcome of the run.
     pub outcome: Outcome,
 }
 
-/// Decides. Commits of people are never pushed over, and nothing of theirs is closed or deleted.
+/// Decides what to do. Never overwrites commits of people, and never closes or deletes their work.
 pub fn decide(seen: &Seen, wish: &Wish) -> Decision {
     let open = seen.requests.iter().flatten().find(|one| one.state == RequestState::Open);
     let authors = authors(seen);
@@ -180,7 +180,7 @@ pub fn decide(seen: &Seen, wish: &Wish) -> Decision {
     }
 }
 
-/// The people who have commits on the branch.
+/// The people with commits on the branch.
 fn authors(seen: &Seen) -> Vec<String> {
     let mut authors = Vec::new();
     for commit in seen.branch.iter().flat_map(|branch| &branch.commits) {
@@ -191,7 +191,7 @@ fn authors(seen: &Seen) -> Vec<String> {
     authors
 }
 
-/// Says once for each state of the branch that the run stops.
+/// Comments, once per state of the branch, that the run stopped.
 fn stop(
     open: &Request,
     branch: &Branch,
@@ -263,13 +263,13 @@ fn names(body: &str, step: &str) -> bool {
     body.contains(&format!("<!-- stackloom-step {step} -->"))
 }
 
-/// Forges may store line ends and the end of a text in another way.
+/// Compares texts, ignoring line endings and trailing whitespace, which forges may change.
 fn is_same(one: &str, other: &str) -> bool {
     one.lines().map(str::trim_end).eq(other.trim_end().lines().map(str::trim_end))
         || one.replace('\r', "").trim_end() == other.trim_end()
 }
 
-/// Whether the branch is the step already, on the same base: only the time of the commit may differ.
+/// Whether the branch already holds the step on the same base. Only the commit time may differ.
 fn is_there(branch: &Branch, step: &Proposed) -> bool {
     let alike = |one: &Commit| {
         let Commit { tree, parents, message, .. } = &step.commit;

@@ -1,8 +1,8 @@
-//! Proposals: a step of an upgrade as a branch and a request to merge it.
+//! Proposals: a step of an upgrade as a branch and a merge request.
 //!
-//! What is to be done is decided here, from what git and the forge say ([`decide()`]); `cli` does it. Each action leaves a state
-//! from which the next run goes on, so that a run may end at any moment, and two may run at once. Knows no network, no git and no
-//! clock.
+//! [`decide()`] decides what to do from the state of git and the forge; `cli` carries it out. Each action leaves a state
+//! from which the next run can continue. A run may therefore stop at any time, and two may run at once. This module uses no
+//! network, git or clock.
 
 mod address;
 mod decide;

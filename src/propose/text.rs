@@ -1,4 +1,4 @@
-//! What a request says: the report, the plan, what to wait for, how to go back.
+//! Writes the text of a request: the report, the plan, what to wait for, how to revert.
 
 use std::{collections::BTreeSet, fmt::Write as _};
 
@@ -10,68 +10,69 @@ use crate::model::hex;
 /// A step of a plan, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProposedStep {
-    /// What it changes.
+    /// Its change.
     pub title: String,
-    /// Why it is taken.
+    /// The reason for it.
     pub reason: String,
-    /// What becomes of machines, and of how many.
+    /// The effects on machines, and on how many clusters each.
     pub rollouts: Vec<String>,
-    /// What must be so before the next step.
+    /// The condition for the next step.
     pub until: String,
 }
 
-/// The plan of clusters that take the same steps.
+/// The plan for clusters that take the same steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanOf {
     /// Their names.
     pub clusters: Vec<String>,
-    /// Their release and Kubernetes version; none if not known.
+    /// Their release and Kubernetes version; none if unknown.
     pub from: Option<String>,
-    /// The steps or, where there is no plan, why.
+    /// The steps, or the reasons why there are none.
     pub plan: Plan,
 }
 
-/// Steps, or why there are none.
+/// The steps, or the reasons why there are none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Plan {
-    /// The first is the one that is proposed.
+    /// The steps. The first is the one being proposed.
     Steps(Vec<ProposedStep>),
-    /// These clusters are not in the request, and why.
+    /// The request leaves these clusters out, for these reasons.
     LeftOut(Vec<String>),
 }
 
-/// What a forge takes.
+/// The limits of a forge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of a text.
+    /// The maximum length of a text, in bytes.
     pub body: usize,
 }
 
-/// Title and text of a request.
+/// The title and text of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Text {
     /// The title.
     pub title: String,
     /// The text.
     pub body: String,
-    /// What names the step.
+    /// Identifies the step.
     pub step: String,
 }
 
-/// Where the plan stands in the text of a request.
+/// Marks the plan within the text of a request.
 const PLAN: &str = "<!-- stackloom-plan -->";
-/// Before the step that a request takes.
+/// Precedes the step of this request.
 const THIS: &str = "- [ ] **This request:** ";
-/// Before a step that a later request takes.
+/// Precedes a step of a later request.
 const LATER: &str = "- [ ] ";
-/// Before a step that an earlier request took.
+/// Precedes a step of an earlier request.
 const DONE: &str = "- [x] ";
-/// Clusters that are named of a group.
+/// The maximum number of clusters of a group that are named.
 const NAMED: usize = 12;
-/// What the report may be cut to.
+/// The report is not cut below this number of bytes.
 const LEAST_REPORT: usize = 2_000;
 
-/// The title and the text. `report` is the report of the step in at most so many bytes; `command` is what proposes the next step.
+/// Writes the title and the text. `report` renders the step's report within a number of bytes. `command` proposes the next
+/// step.
 pub fn text(
     title: &str,
     plans: &[PlanOf],
@@ -93,7 +94,7 @@ pub fn text(
     Text { title: title.to_owned(), body, step }
 }
 
-/// What names the first steps of plans.
+/// Identifies the first steps of plans.
 fn step(plans: &[PlanOf]) -> String {
     let mut hasher = Sha256::new();
     for one in plans {
@@ -106,7 +107,7 @@ fn step(plans: &[PlanOf]) -> String {
     hex(&hasher.finalize()[..8])
 }
 
-/// The steps that earlier requests took, if the newest of them left steps to take.
+/// The steps taken by earlier requests, if the newest of them left steps to take.
 fn done(earlier: &[Request]) -> Vec<String> {
     let Some(last) = earlier.iter().find(|one| one.state == RequestState::Merged) else { return Vec::new() };
     let plan = last.body.split(PLAN).nth(1).unwrap_or_default();
@@ -199,7 +200,7 @@ fn what_to_do(plans: &[PlanOf], command: &str) -> String {
     text
 }
 
-/// A text in which backticks mark code, as Markdown that calls nobody and links nowhere.
+/// Renders text, with code in backticks, as Markdown without mentions or links.
 fn prose(text: &str) -> String {
     let mut out = String::new();
     for (at, part) in text.split('`').enumerate() {
@@ -223,7 +224,7 @@ fn prose(text: &str) -> String {
     out
 }
 
-/// The branch for a selection of clusters and a target, the same for each run with the same options.
+/// The branch for a selection of clusters and a target. Runs with the same options use the same branch.
 pub fn branch_name(clusters: &[String], selector: Option<&str>, target: &str) -> String {
     let named = match (clusters, selector) {
         ([], None) => "all".to_owned(),
@@ -238,7 +239,7 @@ pub fn branch_name(clusters: &[String], selector: Option<&str>, target: &str) ->
     format!("stackloom/upgrade/{named}-{}", word(target))
 }
 
-/// A text as a part of the name of a branch: <https://git-scm.com/docs/git-check-ref-format>.
+/// Converts text to a valid part of a branch name: <https://git-scm.com/docs/git-check-ref-format>.
 fn word(text: &str) -> String {
     let keeps = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '/');
     let kept: String = text.chars().map(|c| if keeps(c) { c.to_ascii_lowercase() } else { '-' }).collect();

@@ -1,4 +1,4 @@
-//! The message of a commit: a subject that names what changed, lists for people, trailers for programs.
+//! Commit messages: a subject with the changes, lists for people, and trailers for programs.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -7,16 +7,16 @@ use std::{
 
 use crate::tree::{Changes, FileChange, PartChange, PartId};
 
-/// How long a subject may be; forges cut it there.
+/// The greatest length of a subject; forges cut it there.
 pub(super) const SUBJECT: usize = 72;
 
-/// How many names a list of the body holds.
+/// The greatest number of names in a list of the body.
 pub(super) const LISTED: usize = 20;
 
-/// How many trailers of a kind a message holds; a program that needs all of a larger change reads the tree.
+/// The greatest number of trailers of one kind. Programs that need all changes of a larger commit must read the tree.
 const TRAILERS: usize = 200;
 
-/// What became of a part.
+/// What happened to a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Fate {
     Added,
@@ -45,7 +45,7 @@ impl Fate {
     }
 }
 
-/// The message of a commit that makes these changes.
+/// Writes the message of a commit with these changes.
 pub fn message(changes: &Changes) -> String {
     let fates = fates(changes);
     let mut text = if changes.files.is_empty() && !changes.sources.is_empty() {
@@ -67,7 +67,7 @@ pub fn message(changes: &Changes) -> String {
     text
 }
 
-/// The subject where the tree stays as it is, as for a comment.
+/// The subject for a change of sources that leaves the tree unchanged, such as a comment.
 fn subject_of_sources(changes: &Changes) -> String {
     let sources: Vec<_> = changes.sources.iter().collect();
     if let [(path, change)] = sources.as_slice()
@@ -82,7 +82,7 @@ fn subject_of_sources(changes: &Changes) -> String {
     format!("generate: {} {noun} changed, the tree unchanged", sources.len())
 }
 
-/// The kinds of parts that a message names, the most telling first.
+/// The kinds of parts that a message names, the most important first.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Cluster,
@@ -116,7 +116,7 @@ impl Kind {
     }
 }
 
-/// The parts that are not as they were.
+/// The parts that changed.
 fn fates(changes: &Changes) -> BTreeMap<PartId, Fate> {
     let touched: BTreeSet<PartId> = changes
         .files
@@ -138,7 +138,7 @@ fn fates(changes: &Changes) -> BTreeMap<PartId, Fate> {
     fates
 }
 
-/// What a part is called where its kind is known. The management cluster is left out where there is only one.
+/// The names of parts of one kind. The management cluster is omitted if there is only one.
 fn names(fates: &BTreeMap<PartId, Fate>, kind: Kind, fate: Option<Fate>) -> Vec<String> {
     let several = managements(fates) > 1;
     fates
@@ -170,27 +170,29 @@ fn managements(fates: &BTreeMap<PartId, Fate>) -> usize {
     all.len()
 }
 
-/// Names where they fit, numbers where they do not. What only follows from clusters and releases is left out.
+/// The subject: names if they fit, or else numbers. Parts that follow from clusters and releases are omitted.
 fn subject(fates: &BTreeMap<PartId, Fate>) -> String {
-    let reported: Vec<(Kind, Vec<String>)> =
+    let named_kinds: Vec<(Kind, Vec<String>)> =
         [Kind::Cluster, Kind::Release].into_iter().map(|kind| (kind, names(fates, kind, None))).collect();
-    let reported = if reported.iter().any(|(_, names)| !names.is_empty()) {
-        reported
+    let named_kinds = if named_kinds.iter().any(|(_, names)| !names.is_empty()) {
+        named_kinds
     } else {
         [Kind::Namespace, Kind::Management].into_iter().map(|kind| (kind, names(fates, kind, None))).collect()
     };
-    let reported: Vec<_> = reported.into_iter().filter(|(_, names)| !names.is_empty()).collect();
-    if reported.is_empty() {
+    let named_kinds: Vec<_> = named_kinds.into_iter().filter(|(_, names)| !names.is_empty()).collect();
+    if named_kinds.is_empty() {
         return "generate: files of the tree itself".to_owned();
     }
     let suffix = suffix(fates);
-    let by_name: Vec<String> = reported.iter().map(|(kind, names)| named(*kind, names)).collect();
+    let by_name: Vec<String> = named_kinds.iter().map(|(kind, names)| named(*kind, names)).collect();
     let short = format!("generate: {}{suffix}", by_name.join(", "));
     if short.chars().count() <= SUBJECT {
         return short;
     }
-    let counts: Vec<String> =
-        reported.iter().map(|(kind, names)| format!("{} {}", names.len(), kind.noun(names.len()))).collect();
+    let counts: Vec<String> = named_kinds
+        .iter()
+        .map(|(kind, names)| format!("{} {}", names.len(), kind.noun(names.len())))
+        .collect();
     let suffix = if suffix.is_empty() { " changed" } else { suffix };
     format!("generate: {}{suffix}", counts.join(", "))
 }
@@ -204,7 +206,7 @@ fn named(kind: Kind, names: &[String]) -> String {
     }
 }
 
-/// Whether everything that the subject names was added, or removed.
+/// The suffix that says whether all named parts were added, or all removed.
 fn suffix(fates: &BTreeMap<PartId, Fate>) -> &'static str {
     let clusters_or_releases =
         fates.iter().any(|(part, _)| matches!(Kind::of(part), Some(Kind::Cluster | Kind::Release)));

@@ -1,4 +1,4 @@
-//! Changes made public: what a commit says of them.
+//! Texts for publishing changes: commit messages.
 
 mod message;
 mod release;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::message::{LISTED, SUBJECT};
 use crate::world::LOCK;
 
-/// The message of a commit that adds releases, each with what it means for a cluster.
+/// Writes the message of a commit that adds releases, each with its impact on clusters.
 pub fn releases_added(releases: &[(String, String)]) -> String {
     let names: Vec<_> = releases.iter().map(|(name, _)| name.as_str()).collect();
     let mut text = format!("{}\n\n", subject("release", &names));
@@ -20,7 +20,7 @@ pub fn releases_added(releases: &[(String, String)]) -> String {
     text
 }
 
-/// The message of a commit that removes releases.
+/// Writes the message of a commit that removes releases.
 pub fn releases_removed(names: &[String]) -> String {
     let names: Vec<_> = names.iter().map(String::as_str).collect();
     let mut text = format!("{}\n\nNo cluster uses them.\n", subject("release prune", &names));
@@ -28,20 +28,20 @@ pub fn releases_removed(names: &[String]) -> String {
     text
 }
 
-/// A release that was taken from elsewhere.
+/// A release that was imported from another repository.
 #[derive(Clone, Debug)]
 pub struct Pulled {
-    /// Its name.
+    /// The name of the release.
     pub name: String,
-    /// Where it came from, with the digest or the tag.
+    /// The source, with the digest or tag.
     pub source: String,
-    /// The digest of its folder.
+    /// The digest of the release's folder.
     pub digest: String,
-    /// What else is known of where it was: a commit, a key.
+    /// Other details of the source: a commit, a key.
     pub remark: Option<String>,
 }
 
-/// The message of a commit that adds releases from elsewhere, or that gives releases their lost entries in the lock back.
+/// Writes the message of a commit that imports releases, or restores their lost lock entries.
 pub fn releases_pulled(releases: &[Pulled], relocked: &[String]) -> String {
     let names: Vec<_> = releases.iter().map(|one| &one.name).chain(relocked).map(String::as_str).collect();
     let mut text = format!("{}\n\n", subject("pull", &names));

@@ -1,8 +1,8 @@
-//! A release as an archive that travels, and back.
+//! Packs a release into an archive, and unpacks it.
 //!
-//! The archive is that of Flux' artifacts: a gzipped tarball of the folder. The same files give the same bytes on any
-//! machine, so that publishing again changes nothing. What comes back is of anyone's making: it is taken only as what
-//! [`pack`] could have made, and never unpacked to disk.
+//! The archive has the format of Flux artifacts: a gzipped tarball of the folder. The same files yield the same bytes on
+//! every machine, so publishing again changes nothing. A fetched archive is untrusted: it is accepted only if [`pack`] could
+//! have made it, and never unpacked to disk.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,26 +16,26 @@ use tar::{Archive, Builder, Entry, EntryType, Header};
 
 use crate::model::hex;
 
-/// The longest archive, compressed.
+/// The greatest size of a compressed archive, in bytes.
 pub const ARCHIVE_LIMIT: usize = 16 * 1024 * 1024;
 
-/// What an archive may hold.
+/// Limits for the content of an archive.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
-    /// Its length, unpacked: headers and padding count.
+    /// The size of the uncompressed tarball in bytes, including headers and padding.
     content: u64,
-    /// Its entries. The releases that we know have some thirty.
+    /// The number of entries. Known releases have about thirty.
     entries: usize,
-    /// The length of a file, as of any other source.
+    /// The size of a file in bytes, with the same limit as for other sources.
     file: u64,
 }
 
 const LIMITS: Limits = Limits { content: 64 * 1024 * 1024, entries: 10_000, file: 4 * 1024 * 1024 };
 
-/// The longest path.
+/// The greatest length of a path.
 const PATH_LIMIT: usize = 255;
 
-/// The byte of a gzip header for "no operating system in particular".
+/// The operating system byte of a gzip header that means "unknown".
 const ANY_SYSTEM: u8 = 255;
 
 /// A packed release.
@@ -47,12 +47,12 @@ pub struct Archived {
     pub content: String,
 }
 
-/// `sha256:` and the digest of some bytes.
+/// Computes the digest of some bytes, with the prefix `sha256:`.
 pub fn sha256(bytes: &[u8]) -> String {
     format!("sha256:{}", hex(&Sha256::digest(bytes)))
 }
 
-/// The digest of a release's folder: of the lines that `sha256sum` prints for its files, in order of their paths.
+/// Computes the digest of a release's folder: that of the lines that `sha256sum` prints for its files, sorted by path.
 pub fn folder_digest(files: &BTreeMap<String, String>) -> String {
     let mut lines = String::new();
     for (path, text) in files {
@@ -62,12 +62,12 @@ pub fn folder_digest(files: &BTreeMap<String, String>) -> String {
     sha256(lines.as_bytes())
 }
 
-/// Packs the files of a release, by their paths in its folder. The error says which path no archive can hold.
+/// Packs the files of a release, given by path within its folder. The error names a path that doesn't fit into an archive.
 pub fn pack(files: &BTreeMap<String, String>) -> Result<Archived, String> {
     archive(files.iter().map(|(path, text)| (path.as_str(), text.as_bytes())))
 }
 
-/// Packs files so that the same ones give the same bytes everywhere.
+/// Packs files deterministically: the same files yield the same bytes everywhere.
 pub(super) fn archive<'a>(files: impl Iterator<Item = (&'a str, &'a [u8])>) -> Result<Archived, String> {
     let mut builder = Builder::new(Vec::new());
     for (path, bytes) in files {
@@ -89,7 +89,7 @@ pub(super) fn archive<'a>(files: impl Iterator<Item = (&'a str, &'a [u8])>) -> R
     Ok(Archived { bytes, content: sha256(&tarball) })
 }
 
-/// The files of an archive, by their paths. The error says what is wrong with it.
+/// Unpacks the files of an archive, by path. The error says what is wrong.
 pub fn unpack(archive: &[u8]) -> Result<BTreeMap<String, String>, String> {
     unpack_within(archive, LIMITS)
 }
@@ -108,7 +108,7 @@ fn unpack_within(archive: &[u8], limits: Limits) -> Result<BTreeMap<String, Stri
         return Err(format!("it unpacks to more than {} bytes", limits.content));
     }
     if !rest.is_empty() {
-        return Err("something follows after its end".to_owned());
+        return Err("there is data after its end".to_owned());
     }
     let broken = |error| format!("its tarball is broken: {error}");
     let mut files = BTreeMap::new();
@@ -137,8 +137,8 @@ fn unpack_within(archive: &[u8], limits: Limits) -> Result<BTreeMap<String, Stri
     }
 }
 
-/// The path of an entry, if it is one that a release can have: it leads nowhere else, and names nothing hidden, which
-/// would lie in the folder unseen.
+/// The path of an entry, if it is valid in a release. It must not lead outside the folder, and no part may be hidden,
+/// because hidden files would go unnoticed.
 fn path(entry: &Entry<'_, &[u8]>) -> Result<String, String> {
     let bytes = entry.path_bytes();
     let shown = String::from_utf8_lossy(&bytes).escape_debug().to_string();
@@ -187,7 +187,7 @@ mod tests {
         ])
     }
 
-    /// The path, kind and content of an entry.
+    /// The path, type and content of an entry.
     type Made<'a> = (&'a str, EntryType, &'a [u8]);
 
     /// An archive with entries that [`pack`] would not make.
@@ -257,8 +257,8 @@ mod tests {
             (&[("a/", EntryType::Directory, b"")], "no file"),
         ];
         for (entries, expected) in cases {
-            let reported = unpack(&made(entries)).unwrap_err();
-            assert!(reported.contains(expected), "{entries:?}: {reported}");
+            let error = unpack(&made(entries)).unwrap_err();
+            assert!(error.contains(expected), "{entries:?}: {error}");
         }
         let with_folder = made(&[("a/", EntryType::Directory, b""), ("a/b", regular, b"x")]);
         assert_eq!(unpack(&with_folder).unwrap().len(), 1);
@@ -267,19 +267,18 @@ mod tests {
     #[test]
     fn what_is_too_large_or_broken_is_refused() {
         let small = Limits { content: 8192, entries: 3, file: 100 };
-        let reported = |archive: &[u8]| unpack_within(archive, small).unwrap_err();
-        assert!(reported(&gzipped(&[0; 8193])).contains("unpacks to more than 8192"));
+        let error = |archive: &[u8]| unpack_within(archive, small).unwrap_err();
+        assert!(error(&gzipped(&[0; 8193])).contains("unpacks to more than 8192"));
         assert!(
-            reported(&made(&[("a", EntryType::Regular, &[b'a'; 101])]))
-                .contains("`a` in it has more than 100")
+            error(&made(&[("a", EntryType::Regular, &[b'a'; 101])])).contains("`a` in it has more than 100")
         );
         let many = ["a", "b", "c", "d"].map(|name| (name, EntryType::Regular, b"".as_slice()));
-        assert!(reported(&made(&many)).contains("more than 3 entries"));
+        assert!(error(&made(&many)).contains("more than 3 entries"));
         assert!(unpack(&vec![0; ARCHIVE_LIMIT + 1]).unwrap_err().contains("more than"));
         assert!(unpack(b"plain text").unwrap_err().contains("not a gzipped tarball"));
         let packed = pack(&files()).unwrap().bytes;
         let more = [packed.as_slice(), b"x"].concat();
-        assert!(unpack(&more).unwrap_err().contains("follows after its end"));
+        assert!(unpack(&more).unwrap_err().contains("data after its end"));
         assert!(unpack(&packed[..packed.len() - 9]).is_err());
     }
 }

@@ -1,5 +1,4 @@
-//! What the templates of a release bring in addition to its class: the kinds of their objects, and which of them grant
-//! rights.
+//! The objects that a release brings, with their kinds and the rights that some of them grant.
 //!
 //! Templates are read, not rendered: an object counts whether a cluster gets it or not. Charts are not inspected.
 
@@ -11,7 +10,7 @@ use crate::{
 use super::Release;
 use crate::note::Notes;
 
-/// Where a template's objects are applied.
+/// The place where a template's objects are applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Where {
     /// In the management cluster, with the classes.
@@ -27,28 +26,28 @@ pub enum Where {
 /// An object that a release brings.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Brought {
-    /// Where it is applied.
+    /// The place where it is applied.
     pub place: Where,
-    /// Its group, empty for the core.
+    /// The API group, empty for the core group.
     pub group: String,
-    /// Its kind; an expression where the template computes it.
+    /// The kind, or an expression if the template computes it.
     pub kind: String,
-    /// Its name as the template has it.
+    /// The name in the template.
     pub name: String,
-    /// The template, by its path in the stack.
+    /// The path of the template in the stack.
     pub path: String,
-    /// Why it grants rights, if it does.
+    /// The reason why it grants rights, if it does.
     pub grants: Option<&'static str>,
 }
 
 impl Brought {
-    /// Kind and group, as `kubectl` has them.
+    /// Kind and group in the notation of `kubectl`.
     pub fn full_kind(&self) -> String {
         full_kind(&self.kind, &self.group)
     }
 }
 
-/// Kind and group, as `kubectl` has them.
+/// Kind and group in the notation of `kubectl`.
 pub fn full_kind(kind: &str, group: &str) -> String {
     if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") }
 }
@@ -58,7 +57,7 @@ pub fn group_of(api_version: &str) -> &str {
     api_version.rsplit_once('/').map_or("", |(group, _)| group)
 }
 
-/// What the templates of a release bring.
+/// Lists the objects of the class and the templates of a release.
 pub fn brought(release: &Release) -> Vec<Brought> {
     let own = [(Where::Namespace, &release.namespace), (Where::Cluster, &release.cluster)];
     let own = own.into_iter().flat_map(|(place, list)| list.iter().map(move |one| (place, one)));
@@ -93,7 +92,7 @@ fn of_object(place: Where, path: &str, object: &RawNode) -> Brought {
     Brought { place, group, kind, name: word(&["metadata", "name"]), path: path.to_owned(), grants }
 }
 
-/// Why an object grants rights to something, or lets something into other objects.
+/// The reason why an object grants rights, or gives something access to other objects.
 fn grants(object: &RawNode, group: &str, kind: &str) -> Option<&'static str> {
     match (group, kind) {
         _ if kind.contains("${{") || group.contains("${{") => Some("its kind is an expression"),

@@ -1,4 +1,4 @@
-//! What clusters need to know of a release's `ClusterClass`, and what must hold for the objects around it.
+//! The parts of a release's `ClusterClass` that clusters refer to, and the rules for the objects of the class.
 
 use std::collections::BTreeSet;
 
@@ -9,14 +9,14 @@ use crate::{
     yaml::{Node, Sources},
 };
 
-/// A cluster class, as far as clusters need to know it.
+/// The parts of a cluster class that clusters refer to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClusterClass {
-    /// Its variables, in alphabetical order.
+    /// The variables, in alphabetical order.
     pub variables: Vec<ClassVariable>,
-    /// Its classes of machine deployments.
+    /// The names of its machine deployment classes.
     pub machine_deployments: Vec<String>,
-    /// Its classes of machine pools.
+    /// The names of its machine pool classes.
     pub machine_pools: Vec<String>,
 }
 
@@ -25,13 +25,13 @@ pub struct ClusterClass {
 pub struct ClassVariable {
     /// Its name.
     pub name: String,
-    /// Whether every cluster must have it.
+    /// Whether every cluster must set it.
     pub required: bool,
-    /// Its `openAPIV3Schema`.
+    /// The `openAPIV3Schema`.
     pub schema: Node,
 }
 
-/// Looks at the class objects of a release; what does not hold goes to `notes`.
+/// Reads the class objects of a release and reports violations of the rules.
 pub(super) fn read(release: &Release, sources: &Sources, notes: &mut Notes) -> Option<ClusterClass> {
     let before = notes.errors();
     let mut objects = Objects { release, sources, notes };
@@ -78,7 +78,7 @@ impl<'a> Objects<'a> {
             {
                 self.error(
                     object.at(&["metadata", "name"]).unwrap_or(object),
-                    format!("two objects {} `{}` in one class", identity.0, identity.1),
+                    format!("the class has two objects {} `{}`", identity.0, identity.1),
                     "give each its own name",
                 );
             }
@@ -98,7 +98,7 @@ impl<'a> Objects<'a> {
                 .hint("`cluster-class/` holds one ClusterClass and the templates that it names");
             return None;
         };
-        // A name that does not even begin so has been reported already.
+        // A name without this prefix has already been reported.
         let name = class.at(&["metadata", "name"]).filter(|name| name.as_str() != Some(&self.release.name));
         if let Some(name) =
             name.filter(|name| name.as_str().unwrap_or_default().starts_with(&self.release.name))
@@ -147,7 +147,7 @@ impl<'a> Objects<'a> {
         Some((kind.to_owned(), name.to_owned()))
     }
 
-    /// Every template that the class names must be among its objects: a release is whole.
+    /// Checks that every template the class references is among its objects, so that a release is complete.
     fn check_references(&mut self, class: &Node, objects: &BTreeSet<(String, String)>) {
         let mut open = vec![class];
         while let Some(node) = open.pop() {
@@ -158,7 +158,7 @@ impl<'a> Objects<'a> {
                     self.error(
                         reference.get("name").unwrap_or(reference),
                         format!(
-                            "the class names {} `{}`, which is not among its objects",
+                            "the class refers to {} `{}`, which is not among its objects",
                             identity.0, identity.1
                         ),
                         "put the template into `cluster-class/`, with exactly this name",

@@ -1,4 +1,4 @@
-//! Content hashes: what a release is, without its own name, comments, formatting, file names and the order of keys.
+//! Content hashes. They ignore a release's own name, comments, formatting, file names and the order of keys.
 
 use sha2::{Digest, Sha256};
 
@@ -12,18 +12,18 @@ use crate::{
 /// `sha256:` digests of the content of a release.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Content {
-    /// Class, namespace and cluster templates, Kubernetes version, compatibility rules, migrations, requirements.
+    /// The class, namespace and cluster templates, Kubernetes version, compatibility rules, migrations and requirements.
     pub cluster_class: String,
-    /// Addons.
+    /// The addons.
     pub cluster_addon: String,
-    /// Node images.
+    /// The node images.
     pub node_image: String,
-    /// All of it.
+    /// The digest of everything together.
     pub whole: String,
 }
 
 impl Content {
-    /// The digest of a component.
+    /// The digest of one component.
     pub fn of(&self, component: Component) -> &str {
         match component {
             Component::ClusterClass => &self.cluster_class,
@@ -33,7 +33,7 @@ impl Content {
     }
 }
 
-/// Hashes a release whose name is a stand-in, or whose name is taken out of its class objects first.
+/// Hashes a release. Its name must be the placeholder, or must already be replaced in its class objects.
 pub(super) fn hash(release: &Release) -> Content {
     let cluster_class = digest(&class(release));
     let cluster_addon = digest(&release.addons.iter().map(|one| addon(one)).collect::<Vec<_>>());
@@ -47,7 +47,7 @@ pub(super) fn hash(release: &Release) -> Content {
     Content { cluster_class, cluster_addon, node_image, whole }
 }
 
-/// Hashes a release under a name of its own.
+/// Hashes a release that has its own name.
 pub(super) fn hash_named(release: &Release) -> Content {
     let mut nameless = release.clone();
     nameless.name = release.stand_in();
@@ -55,7 +55,7 @@ pub(super) fn hash_named(release: &Release) -> Content {
     hash(&nameless)
 }
 
-/// The digest of several texts; where one ends is part of it.
+/// Hashes several texts. Their boundaries are part of the hash.
 fn digest(parts: &[String]) -> String {
     let mut hasher = Sha256::new();
     for part in parts {
@@ -86,7 +86,7 @@ fn class(release: &Release) -> Vec<String> {
     parts
 }
 
-/// Releases that were cut hold the digest of this text, so it never changes.
+/// The text form of a rule for hashing. Existing releases record the digest of this text, so it must never change.
 fn rule(rule: &CompatibilityRule) -> String {
     let CompatibilityRule { name, addon, version, kubernetes, deny, upgrade_to, origin: _ } = rule;
     format!(
@@ -94,14 +94,14 @@ fn rule(rule: &CompatibilityRule) -> String {
     )
 }
 
-/// The same of a migration. A release without any has the digest that it had before there were migrations.
+/// The text form of a migration for hashing. A release without migrations keeps the digest from before migrations existed.
 fn migration(migration: &Migration) -> String {
     let Migration { variable, rename_to, value_type, origin: _ } = migration;
     let value_type = value_type.map(ValueType::as_str);
     format!("Migration {{ variable: {variable:?}, rename_to: {rename_to:?}, type: {value_type:?} }}")
 }
 
-/// Templates by content, whatever their files are called.
+/// The content of templates, independent of their file names.
 fn canonical(folder: &str, templates: &[StackTemplate]) -> Vec<String> {
     let mut texts: Vec<_> = templates.iter().map(|template| template.template.canonical()).collect();
     texts.sort();
@@ -157,7 +157,7 @@ mod tests {
         );
     }
 
-    /// What was hashed once is hashed for good: releases that were cut hold the digest.
+    /// The text form must never change, because existing releases record its digest.
     #[test]
     fn a_rule_counts_by_a_text_that_never_changes() {
         let range = |text| Some(VersionRange::parse(text).unwrap());

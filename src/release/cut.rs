@@ -1,5 +1,5 @@
-//! Cutting: which stacks and minors have another content than their last release of a channel, and what their next one
-//! is: its version, those of its components, what changed and what that means.
+//! Cutting releases: finds the stacks and minors whose content differs from their last release of a channel, and makes their
+//! next release with its version, component versions, differences and impact.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -23,61 +23,62 @@ use crate::{
     yaml,
 };
 
-/// What is to be cut.
+/// A request to cut releases.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// One stack; all where nothing is said.
+    /// The stack; all stacks if not specified.
     pub stack: Option<StackId>,
-    /// One minor; all where nothing is said.
+    /// The minor; all minors if not specified.
     pub minor: Option<Minor>,
     /// The channel.
     pub channel: Channel,
-    /// The version, for the channel `custom` alone.
+    /// The version; only for the channel `custom`.
     pub version: Option<String>,
-    /// Names that are taken beside those of the tree's releases: by tags.
+    /// Names that tags already use, in addition to the releases of the tree.
     pub taken: BTreeSet<String>,
-    /// The `metadata.yaml` of releases that tags have, whether they are in the tree or not.
+    /// The `metadata.yaml` of tagged releases, by name, even of those no longer in the tree.
     pub tagged: BTreeMap<String, String>,
-    /// The commit that the sources are of.
+    /// The commit of the sources.
     pub commit: Option<String>,
 }
 
-/// What became of a stack and minor.
+/// The result for a stack and minor.
 #[derive(Clone, Debug)]
 pub struct Considered {
     /// The stack.
     pub stack: StackId,
     /// The Kubernetes version.
     pub kubernetes: KubernetesVersion,
-    /// The release that the next one follows: the last one of the channel, or what a custom version follows by its name.
+    /// The release that the next one follows: the last one of the channel. For a custom version, its name determines which
+    /// one.
     pub last: Option<String>,
-    /// What that one is.
+    /// That release.
     pub standing: Option<Arc<Release>>,
-    /// The next one; none if nothing changed.
+    /// The next release; none if nothing changed.
     pub cut: Option<Cut>,
-    /// How long its Kubernetes minor can still be used.
+    /// How long the Kubernetes minor remains usable.
     pub lifecycle: Lifecycle,
 }
 
-/// A release to be added to the tree.
+/// A release to add to the tree.
 #[derive(Clone, Debug)]
 pub struct Cut {
-    /// What it is.
+    /// The release itself.
     pub release: Release,
-    /// What changed since the last one; nothing for the first.
+    /// The differences from the last release; none for the first one.
     pub differences: Vec<Difference>,
-    /// What it means for the clusters that use the last one.
+    /// The consequences for the clusters that use the last release.
     pub rebases: Rebases,
-    /// Its notes, as Markdown.
+    /// The release notes, as Markdown.
     pub notes: String,
-    /// Its files, by their paths in its folder.
+    /// The files, by path within the release's folder.
     pub files: BTreeMap<String, String>,
 }
 
-/// Tells what becomes of the clusters that use the first release when they move to the second.
+/// Predicts what happens to the clusters that use the first release when they move to the second.
 pub type Foretell<'a> = &'a dyn Fn(&Release, &Release) -> Rebases;
 
-/// What releases are cut from.
+/// The inputs for cutting releases.
 #[derive(Clone, Copy)]
 struct Sources<'a> {
     releases: &'a Releases,
@@ -87,7 +88,7 @@ struct Sources<'a> {
     predict: Foretell<'a>,
 }
 
-/// Considers every stack and minor that is asked for.
+/// Cuts every requested stack and minor whose content changed.
 pub fn cut(
     resolution: &Resolution<'_>,
     releases: &Releases,
@@ -134,21 +135,20 @@ pub fn cut(
     all
 }
 
-/// Nothing is released for a minor that its stack has given up.
+/// Reports that no release is cut for a minor whose maturity is `expired`.
 fn note_expired(resolved: &ResolvedStack<'_>, request: &Request, input: &Input, notes: &mut Notes) {
     let stack = resolved.stack;
     let (place, minor) = (input.sources.place(stack.kubernetes_origin), stack.kubernetes.minor());
-    let message =
-        format!("nothing is released for Kubernetes {minor} of `{}`: its maturity is `expired`", stack.id);
+    let message = format!("cannot release Kubernetes {minor} of `{}`: its maturity is `expired`", stack.id);
     let note = match request.minor {
         Some(_) => notes.error("expired", place, message),
         None => notes.warning("expired", place, message),
     };
-    note.hint("take the minor out of stack.yaml once no cluster follows it; its releases stay")
-        .hint("to release it all the same, give it the maturity `deprecated`");
+    note.hint("remove the minor from stack.yaml once no cluster follows it; its releases stay")
+        .hint("to release it anyway, set its maturity to `deprecated`");
 }
 
-/// The next release of a stack and minor.
+/// Makes the next release of a stack and minor.
 fn next(
     resolved: &ResolvedStack<'_>,
     head: &Release,
@@ -159,7 +159,7 @@ fn next(
     let Sources { releases, request, input, predict, .. } = sources;
     let versioning = resolved.stack.versioning;
     let differences = last.map(|last| differences(last, head)).unwrap_or_default();
-    // The head is the next release by another name, and that is not known before the step is.
+    // The prediction uses the head release, which has the same content. The name of the next release depends on the result.
     let rebases = last.map(|last| predict(last, head)).unwrap_or_default();
     let impact = last.map(|last| {
         let mut impact = impact(last, head, &differences);
@@ -189,7 +189,7 @@ fn next(
     Some(Cut { release, differences, rebases, notes: text, files })
 }
 
-/// What is written must be read back as what it is: a release that this program would refuse is never made.
+/// Checks that the files read back as the same release, so that no release is made that this program would reject.
 fn check_readable(release: &Release, files: &BTreeMap<String, String>, notes: &mut Notes) -> Option<()> {
     let mut sources = yaml::Sources::default();
     let mut source = |path: &String, text: &String| {
@@ -204,12 +204,14 @@ fn check_readable(release: &Release, files: &BTreeMap<String, String>, notes: &m
     }
     let (file, why) = match (found.iter().next(), found_again) {
         (Some(note), _) => (note.place.as_ref().map(|place| place.file.clone()), note.message.clone()),
-        (None, read) => (read.and_then(|read| first_other(release, &read)), "it is another one".to_owned()),
+        (None, read) => {
+            (read.and_then(|read| first_other(release, &read)), "the result is different".to_owned())
+        }
     };
     let folder = format!("generated/releases/{}/", release.name);
     let file = file.map(|file| file.strip_prefix(&folder).map(str::to_owned).unwrap_or(file));
     let stack = format!("stacks/{}", release.stack);
-    // The release is written nowhere, so the place is what it is made from: templates keep their paths.
+    // The release has not been written, so the place is its source. Templates have the same path there.
     let place = match file.as_deref().and_then(|file| file.split_once('/').map(|(folder, _)| (folder, file)))
     {
         Some(("cluster-class", _)) => format!("{stack}/cluster-class"),
@@ -221,23 +223,23 @@ fn check_readable(release: &Release, files: &BTreeMap<String, String>, notes: &m
         .error(
             "release-unreadable",
             Place::file(place),
-            format!("the release `{}`{file} would not be read back: {why}", release.name),
+            format!("the release `{}`{file} could not be read back: {why}", release.name),
         )
         .hint(
-            "templates of a class may hold `release.name` whole, and nothing else that only this release has",
+            "templates of a class can use the complete `release.name`, but nothing else that only this release has",
         )
-        .hint("kinds of objects of one name must differ in more than capitals: each object is a file of the release");
+        .hint("objects of the same name need kinds that differ in more than capitals: each object is a file of the release");
     None
 }
 
-/// The first file that two releases write differently.
+/// Finds the first file that differs between the written forms of two releases.
 fn first_other(one: &Release, other: &Release) -> Option<String> {
     let (one, other) = (write(one), write(other));
     let paths: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
     paths.into_iter().find(|path| one.get(*path) != other.get(*path)).cloned()
 }
 
-/// The next version whose name is free.
+/// The next version whose name is not taken.
 fn version(
     request: &Request,
     versioning: Versioning,
@@ -251,8 +253,8 @@ fn version(
         if is_taken(version) {
             let name = freeze::name(&head.stack, head.kubernetes.minor(), version);
             notes
-                .error("release-exists", None, format!("there is a release or a tag `{name}` already"))
-                .hint("a release never changes, and no name is used twice: give another `--version`");
+                .error("release-exists", None, format!("there is already a release or a tag `{name}`"))
+                .hint("a release never changes, and no name is used twice: choose another `--version`");
             return None;
         }
         return Some(version.clone());
@@ -264,11 +266,11 @@ fn version(
     Some(version)
 }
 
-/// The components whose content is another one; all of them in a first release.
+/// The components whose content changed; all of them in a first release.
 fn bumped(last: Option<&Release>, head: &Release) -> BTreeSet<Component> {
     let changed = |component: &Component| match last {
         None => true,
-        // The class has the stack's version, whatever changed.
+        // The class always has the version of the release.
         Some(last) => {
             *component == Component::ClusterClass
                 || last.content.of(*component) != head.content.of(*component)
@@ -278,8 +280,7 @@ fn bumped(last: Option<&Release>, head: &Release) -> BTreeSet<Component> {
     Component::ALL.into_iter().filter(changed).collect()
 }
 
-/// The versions that components of a stack and minor have in any release that is known here, pruned and reverted ones
-/// by their tags.
+/// The component versions of all known releases of a stack and minor. Tags supply those of pruned and reverted releases.
 fn used_components(releases: &Releases, request: &Request, head: &Release) -> BTreeSet<(Component, String)> {
     let prefix = freeze::name(&head.stack, head.kubernetes.minor(), "");
     let is_own = |name: &str| name.starts_with(&prefix);
@@ -297,8 +298,7 @@ fn used_components(releases: &Releases, request: &Request, head: &Release) -> BT
     here.chain(tagged).flat_map(both).collect()
 }
 
-/// A component that changed counts on from its own version, past those that stand for another content; the others keep
-/// theirs.
+/// The versions of the components. A changed component gets the next free version after its own; the others keep theirs.
 fn components(
     version: &str,
     bumped: &BTreeSet<Component>,
@@ -343,29 +343,25 @@ fn note_nothing(resolution: &Resolution<'_>, request: &Request, notes: &mut Note
                 .error(
                     "unknown-minor",
                     None,
-                    format!("the stack `{stack}` does not serve Kubernetes {minor}"),
+                    format!("the stack `{stack}` does not support Kubernetes {minor}"),
                 )
                 .hint(format!("it supports {}", minors(stack).join(", ")));
         }
         (None, Some(minor)) => {
             notes
-                .error("unknown-minor", None, format!("no stack serves Kubernetes {minor}"))
-                .hint("`kubernetes` in a stack's stack.yaml says what it serves");
+                .error("unknown-minor", None, format!("no stack supports Kubernetes {minor}"))
+                .hint("see `kubernetes` in a stack's stack.yaml for what it supports");
         }
         (_, None) => {
             notes
                 .error("no-stack", None, "there is no stack to release")
-                .hint("`stackloom new stack <provider>/<stack>` makes one");
+                .hint("create one with `stackloom new stack <provider>/<stack>`");
         }
     }
 }
 
 fn note_broken(name: &str, notes: &mut Notes) {
     notes
-        .error(
-            "release-refused",
-            None,
-            format!("the last release `{name}` is not what it was when it was cut"),
-        )
-        .hint("what changed since can only be said of a release that is whole: put it back first");
+        .error("release-refused", None, format!("the last release `{name}` was changed after it was cut"))
+        .hint("restore it first: changes since a release can only be determined if it is intact");
 }

@@ -1,5 +1,5 @@
-//! What differs between two releases, in people's words: which field of which object, from what to what. Names of
-//! files, comments, formatting and the release's own name are no differences, as they are no content.
+//! Readable differences between two releases: the object, the field, and both values. File names, comments, formatting and
+//! the release's own name aren't content, so they don't count.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,7 +16,8 @@ use crate::{
 /// A component of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Component {
-    /// The cluster class, the templates beside it, the Kubernetes version, the compatibility rules.
+    /// The cluster class, the other templates of the management cluster, the Kubernetes version, and the compatibility
+    /// rules.
     ClusterClass,
     /// The addons.
     ClusterAddon,
@@ -25,10 +26,10 @@ pub enum Component {
 }
 
 impl Component {
-    /// All of them.
+    /// All components.
     pub const ALL: [Self; 3] = [Self::ClusterClass, Self::ClusterAddon, Self::NodeImage];
 
-    /// Its name in `metadata.yaml` and `release.yaml`.
+    /// The name in `metadata.yaml` and `release.yaml`.
     pub fn name(self) -> &'static str {
         match self {
             Self::ClusterClass => "clusterClass",
@@ -38,18 +39,18 @@ impl Component {
     }
 }
 
-/// A field that is not what it was.
+/// A field whose value differs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
-    /// The component it is of.
+    /// The component that the field belongs to.
     pub component: Component,
     /// The object, such as `KubeadmControlPlaneTemplate control-plane`.
     pub object: String,
-    /// The field in it; empty for the whole object.
+    /// The path of the field in the object; empty for the whole object.
     pub field: String,
-    /// What it was; none if it was not there.
+    /// The old value; none if the field is new.
     pub before: Option<Node>,
-    /// What it is; none if it is gone.
+    /// The new value; none if the field was removed.
     pub after: Option<Node>,
 }
 
@@ -65,7 +66,7 @@ impl fmt::Display for Difference {
                 _ if discriminant(&before.value) == discriminant(&after.value) => {
                     write!(f, ": {}", from_to(&text(before), &text(after)))
                 }
-                // Else a text that became the number that it reads like would seem to be what it was.
+                // With JSON quoting, a text such as "1" and the number 1 look different.
                 _ => write!(f, ": {}", from_to(&to_json(before).to_string(), &to_json(after).to_string())),
             },
             (None, Some(_)) if self.field.is_empty() => f.write_str(" is new"),
@@ -77,10 +78,10 @@ impl fmt::Display for Difference {
     }
 }
 
-/// How much of a value is shown.
+/// The greatest number of characters shown of a value.
 const SHOWN: usize = 100;
 
-/// How much that did not change is shown before what did, where not all of a value is.
+/// The number of unchanged characters shown before the first difference if a value is truncated.
 const BEFORE: usize = 20;
 
 fn shown(node: &Node) -> String {
@@ -94,7 +95,7 @@ fn text(node: &Node) -> String {
     }
 }
 
-/// As much of a text as is shown, from one of its characters on.
+/// Cuts out the shown part of a text, starting at a character.
 fn from(start: usize, text: &str) -> String {
     let mut left = text.chars().skip(start);
     let shown: String = left.by_ref().take(SHOWN).collect();
@@ -102,7 +103,7 @@ fn from(start: usize, text: &str) -> String {
     format!("{before}{shown}{after}")
 }
 
-/// Two texts, so that what differs is seen.
+/// Shows two texts such that the difference is visible.
 fn from_to(before: &str, after: &str) -> String {
     let same = before.chars().zip(after.chars()).take_while(|(a, b)| a == b).count();
     let is_long = before.chars().count().max(after.chars().count()) > SHOWN;
@@ -114,13 +115,13 @@ fn plain(text: &str) -> bool {
     !text.is_empty() && text.trim() == text && !text.contains(char::is_control)
 }
 
-/// The lines of a text of several.
+/// Splits a text into lines if it has more than one.
 fn lines_of(node: &Node) -> Option<Vec<&str>> {
     let text = node.as_str()?;
     text.trim_end().contains('\n').then(|| text.lines().collect())
 }
 
-/// The first line that differs, and how many more do.
+/// Writes the first line that differs, and the number of further ones.
 fn by_line(before: &[&str], after: &[&str], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let same = before.iter().zip(after).take_while(|(a, b)| a == b).count();
     let rest = |lines: &[&str]| lines.len() - same;
@@ -137,7 +138,7 @@ fn by_line(before: &[&str], after: &[&str], f: &mut fmt::Formatter<'_>) -> fmt::
     }
 }
 
-/// Everything that differs, component by component.
+/// Finds all differences, component by component.
 pub fn differences(old: &Release, new: &Release) -> Vec<Difference> {
     let (before, after) = (things(old), things(new));
     let mut found = Vec::new();
@@ -159,8 +160,8 @@ pub fn differences(old: &Release, new: &Release) -> Vec<Difference> {
     found
 }
 
-/// Charts that were published anew under a version that both releases have. A digest that only one of them knows is no
-/// difference: someone looked, and nothing changed.
+/// Finds charts that were republished under a version that both releases list. A digest that only one of them has is no
+/// difference, because it doesn't mean that the chart changed.
 pub(super) fn locked_differences(old: &Release, new: &Release) -> Vec<Difference> {
     let mut found = Vec::new();
     for one in &new.addons {
@@ -184,7 +185,7 @@ pub(super) fn locked_differences(old: &Release, new: &Release) -> Vec<Difference
 
 type Things = BTreeMap<(Component, String), Node>;
 
-/// Everything that a release is made of, by what people call it.
+/// The parts of a release, by readable label.
 fn things(release: &Release) -> Things {
     let mut things = Things::new();
     let mut add = |component, label: String, node: Node| {
@@ -241,7 +242,7 @@ fn nodes(templates: &[StackTemplate]) -> Vec<Node> {
     nodes
 }
 
-/// `<kind> <name>`, the name without that of the release.
+/// The label `<kind> <name>`, without the prefix of the release's name.
 pub(super) fn label(object: &Node, release: &str) -> String {
     let (kind, name) = identity(object);
     let name = name.strip_prefix(release).unwrap_or(&name).trim_start_matches('-');
@@ -250,7 +251,7 @@ pub(super) fn label(object: &Node, release: &str) -> String {
 
 type Found<'a> = dyn FnMut(&str, Option<&Node>, Option<&Node>) + 'a;
 
-/// Walks two nodes side by side.
+/// Compares two nodes recursively.
 fn compare(field: &str, before: Option<&Node>, after: Option<&Node>, found: &mut Found<'_>) {
     let (Some(old), Some(new)) = (before, after) else {
         if before.is_some() || after.is_some() {
@@ -284,12 +285,12 @@ fn is_scalar(node: &Node) -> bool {
     node.as_mapping().is_none() && node.as_sequence().is_none()
 }
 
-/// What items of lists are known by, where they all have it and no two the same.
+/// Keys that identify list items, provided that all items have the key and no two have the same value.
 const KEYS: [&str; 7] = ["name", "class", "version", "secret", "configMap", "path", "key"];
 
 type Pair<'a> = (String, Option<&'a Node>, Option<&'a Node>);
 
-/// Items that belong together: by a key of their own, else by their number.
+/// Pairs corresponding items of two lists: by an identifying key, or else by position.
 fn paired<'a>(old: &'a [Node], new: &'a [Node]) -> Vec<Pair<'a>> {
     for key in KEYS {
         if let (Some(before), Some(after)) = (keyed(old, key), keyed(new, key))
@@ -318,7 +319,7 @@ mod tests {
     use super::*;
     use crate::yaml::{Origin, from_json};
 
-    fn reported(before: &serde_json::Value, after: &serde_json::Value) -> Vec<String> {
+    fn lines(before: &serde_json::Value, after: &serde_json::Value) -> Vec<String> {
         let node = |json| from_json(json, Origin::NOWHERE);
         let mut lines = Vec::new();
         let mut add = |field: &str, before: Option<&Node>, after: Option<&Node>| {
@@ -340,7 +341,7 @@ mod tests {
         let before = serde_json::json!({ "spec": { "a": 1, "b": "x", "gone": [1], "same": {} } });
         let after = serde_json::json!({ "spec": { "a": 2, "b": "y z", "same": {}, "new": true } });
         assert_eq!(
-            reported(&before, &after),
+            lines(&before, &after),
             [
                 "Class: spec.a: 1 → 2",
                 "Class: spec.b: x → y z",
@@ -357,7 +358,7 @@ mod tests {
         let after = serde_json::json!({ "a": long("two"), "b": format!("first\n{}\n", long("two")) });
         let around = format!("…{0}one → …{0}two", "x".repeat(20));
         assert_eq!(
-            reported(&before, &after),
+            lines(&before, &after),
             [format!("Class: a: {around}"), format!("Class: b, line 2: {around}")]
         );
     }
@@ -367,7 +368,7 @@ mod tests {
         let before = serde_json::json!({ "a": "2", "b": true, "c": "x" });
         let after = serde_json::json!({ "a": 2, "b": "true", "c": ["x"] });
         assert_eq!(
-            reported(&before, &after),
+            lines(&before, &after),
             [r#"Class: a: "2" → 2"#, r#"Class: b: true → "true""#, r#"Class: c: "x" → ["x"]"#]
         );
     }
@@ -377,7 +378,7 @@ mod tests {
         let before = serde_json::json!({ "v": [{ "name": "a", "x": 1 }, { "name": "b", "x": 1 }] });
         let after = serde_json::json!({ "v": [{ "name": "b", "x": 2 }, { "name": "c", "x": 1 }] });
         assert_eq!(
-            reported(&before, &after),
+            lines(&before, &after),
             [
                 "Class: v[a] is gone, was {\"name\":\"a\",\"x\":1}",
                 "Class: v[b].x: 1 → 2",
@@ -386,15 +387,15 @@ mod tests {
         );
         let before = serde_json::json!({ "v": [{ "name": "node-v1.35.1", "x": 1 }] });
         let after = serde_json::json!({ "v": [{ "name": "node-v1.35.2", "x": 1 }] });
-        assert_eq!(reported(&before, &after), ["Class: v[0].name: node-v1.35.1 → node-v1.35.2"]);
+        assert_eq!(lines(&before, &after), ["Class: v[0].name: node-v1.35.1 → node-v1.35.2"]);
     }
 
     #[test]
     fn long_texts_are_reported_by_line() {
         let before = serde_json::json!({ "file": "one\ntwo\nthree\nfour\n" });
         let after = serde_json::json!({ "file": "one\n2\nthree\nfour\n" });
-        assert_eq!(reported(&before, &after), ["Class: file, line 2: two → 2"]);
+        assert_eq!(lines(&before, &after), ["Class: file, line 2: two → 2"]);
         let longer = serde_json::json!({ "file": "one\ntwo\nthree\nfour\nfive\nsix\n" });
-        assert_eq!(reported(&before, &longer), ["Class: file, line 5: nothing → five, and one more line"]);
+        assert_eq!(lines(&before, &longer), ["Class: file, line 5: nothing → five, and one more line"]);
     }
 }

@@ -1,4 +1,4 @@
-//! Freezing: a resolved stack becomes a head release.
+//! Freezing: makes a head release from a resolved stack.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,10 +19,10 @@ use crate::{
     yaml::{Mapping, Node, Value},
 };
 
-/// Stands for the release's own version while its content is hashed.
+/// The placeholder for the release's own version in content hashes.
 const STAND_IN: &str = "v0";
 
-/// Freezes a stack as it stands: renders its class, keeps its other templates, names it by its content.
+/// Freezes the current state of a stack: renders its class, keeps its other templates, and names it after its content.
 pub(super) fn freeze(
     resolved: &ResolvedStack<'_>,
     lock: &Lock,
@@ -104,7 +104,7 @@ fn check_migrations(release: &Release, input: &Input, notes: &mut Notes) {
     }
 }
 
-/// An addon as it is frozen: how a range is spaced is no content.
+/// Normalizes the ranges of an addon, because their spacing isn't content.
 fn with_canonical_ranges(addon: &Addon) -> Addon {
     let mut addon = addon.clone();
     for row in &mut addon.matrix {
@@ -119,19 +119,19 @@ fn canonical_rule(rule: &CompatibilityRule) -> CompatibilityRule {
     CompatibilityRule { version, kubernetes, ..rule.clone() }
 }
 
-/// What the lock says of an addon's chart.
+/// The locked entries of an addon's chart.
 fn locked(addon: &Addon, lock: &Lock) -> BTreeMap<AddonVersion, LockedChart> {
     let Some(chart) = &addon.chart else { return BTreeMap::new() };
     let of = |version: &AddonVersion| {
         let key = ChartVersion { chart: chart.clone(), version: version.clone() };
-        // What it was before is no business of this release.
+        // Earlier digests don't concern this release.
         let locked = lock.charts.get(&key)?.clone();
         Some((version.clone(), LockedChart { replaces: BTreeSet::new(), values: None, ..locked }))
     };
     addon.matrix.iter().filter_map(|row| of(&row.version)).collect()
 }
 
-/// The same content under a version of its own.
+/// Makes a numbered release with the same content.
 #[expect(clippy::too_many_arguments, reason = "what a release has of its own, beside its content")]
 pub(super) fn cut(
     resolved: &ResolvedStack<'_>,
@@ -150,13 +150,14 @@ pub(super) fn cut(
     Some(release)
 }
 
-/// The name that stands for that of a release where its content is hashed or compared.
+/// The placeholder for a release's name when its content is hashed or compared.
 pub(super) fn stand_in(stack: &StackId, kubernetes: &KubernetesVersion) -> String {
     name(stack, kubernetes.minor(), STAND_IN)
 }
 
-/// A class may say its release's whole name and nothing else of it: what else it said would be other content in every
-/// release, so machines would be replaced, and a release that is read could not be told from one that was changed.
+/// Checks that a class contains nothing of its release's identity but the whole name. Anything else, such as the version,
+/// would be different content in every release: machines would be replaced, and a release that was read could not be
+/// distinguished from a modified one.
 fn check_name(release: &Release, stand_in: &[Node], input: &Input, notes: &mut Notes) {
     let mut found = release.nameless();
     found.sort_by_cached_key(identity);
@@ -167,11 +168,11 @@ fn check_name(release: &Release, stand_in: &[Node], input: &Input, notes: &mut N
     let place = different.and_then(|node| input.sources.place(node.origin));
     let place = place.unwrap_or_else(|| Place::file(format!("stacks/{}/cluster-class", release.stack)));
     notes
-        .error("release-name", place, "a class says no more of its release than its whole name")
-        .hint("write `${{ release.name }}`: with a part of it, or with its version, each release would be another class and replace machines");
+        .error("release-name", place, "a class can use only the complete name of its release")
+        .hint("write `${{ release.name }}`: with a part of it, or with its version, each release would have a different class and replace machines");
 }
 
-/// The first node of a tree that is not as in another one.
+/// Finds the first node of a tree that differs from another tree.
 fn difference<'a>(found: &'a Node, expected: &Node) -> Option<&'a Node> {
     match (&found.value, &expected.value) {
         (Value::Mapping(one), Value::Mapping(other)) if one.len() == other.len() => {
@@ -187,12 +188,13 @@ fn difference<'a>(found: &'a Node, expected: &Node) -> Option<&'a Node> {
     }
 }
 
-/// `<provider>-<stack>-<major>-<minor>-<version>`.
+/// Formats `<provider>-<stack>-<major>-<minor>-<version>`.
 pub(super) fn name(stack: &StackId, minor: Minor, version: &str) -> String {
     format!("{}-{}-{}-{version}", stack.provider, stack.name, minor.dashed())
 }
 
-/// Eight characters of a digest, the first of them a letter: a number with a leading zero is no valid semver.
+/// Shortens a digest to eight characters. The first one is a letter, because a number with a leading zero is invalid in
+/// semver.
 pub(super) fn short(digest: &str) -> String {
     let hex = digest.trim_start_matches("sha256:");
     let (first, rest) = hex.split_at(1);
@@ -227,7 +229,7 @@ pub(super) fn identity(object: &Node) -> (String, String) {
     (text(&["kind"]), text(&["metadata", "name"]))
 }
 
-/// What every template of a release sees.
+/// The values that every template of a release can read.
 pub(super) fn context(
     stack: &StackId,
     name: &str,

@@ -1,5 +1,5 @@
-//! The images that a release itself names: in its class objects (static pods of a control plane among them) and its
-//! manifests. What its charts use is theirs to say.
+//! The images that a release names itself: in its class objects (including static pods of a control plane) and its
+//! manifests. Images of charts are not included.
 
 use std::collections::BTreeSet;
 
@@ -9,13 +9,13 @@ use crate::yaml::{Emit, Item, Scalar, View};
 /// The images that a release's objects and templates name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Images {
-    /// By name.
+    /// Complete image names.
     pub known: BTreeSet<String>,
-    /// With expressions in them.
+    /// Image names with expressions in them.
     pub unknown: BTreeSet<String>,
 }
 
-/// The images that a release itself names, whatever its charts use.
+/// Collects the images that a release names itself, without those of its charts.
 pub fn images_of(release: &Release) -> Images {
     let mut images = Images::default();
     for object in &release.objects {
@@ -30,10 +30,10 @@ pub fn images_of(release: &Release) -> Images {
     images
 }
 
-/// Where the containers of a pod stand.
+/// The fields of a pod that hold containers.
 const CONTAINERS: [&str; 3] = ["containers", "initContainers", "ephemeralContainers"];
 
-/// Looks for containers, also in files that machines get: static pods of a control plane are texts in a class.
+/// Looks for containers, including those in machine files: the static pods of a control plane are texts in a class.
 fn visit<T: Emit>(tree: &T, is_container: bool, images: &mut Images) {
     match tree.view() {
         View::Scalar(Scalar::String(text) | Scalar::Literal(text)) => in_text(text, images),
@@ -61,14 +61,14 @@ fn visit<T: Emit>(tree: &T, is_container: bool, images: &mut Images) {
 fn take_value<T: Emit>(value: &T, images: &mut Images) {
     match value.view() {
         View::Scalar(Scalar::String(text) | Scalar::Literal(text)) => images.take(text),
-        // Quotes are part of what is written as it is.
+        // Verbatim scalars include their quotes.
         View::Scalar(Scalar::Verbatim(text)) => images.take(text.trim_matches(['"', '\''])),
         View::Scalar(Scalar::Expression(text)) => drop(images.unknown.insert(format!("${{{{ {text} }}}}"))),
         View::Scalar(_) | View::Sequence(_) | View::Mapping(_) => {}
     }
 }
 
-/// Lines `image: …` of a text that is a pod.
+/// Collects `image: …` lines from a text that contains a pod.
 fn in_text(text: &str, images: &mut Images) {
     let is_pod = text.contains('\n') && CONTAINERS.iter().any(|word| text.contains(&format!("{word}:")));
     for line in text.lines().filter(|_| is_pod) {
@@ -86,7 +86,7 @@ impl Images {
         if is_made {
             self.unknown.insert(text.to_owned());
         } else if !text.is_empty() && !text.contains(char::is_whitespace) && !text.contains('@') {
-            // What names a digest is pinned already.
+            // Skips names with a digest, which are already pinned.
             self.known.insert(text.to_owned());
         }
     }

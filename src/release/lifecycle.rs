@@ -1,6 +1,6 @@
-//! How long a Kubernetes minor of a stack can still be used: what the stack says of it, and when its patches end.
+//! How long a Kubernetes minor of a stack remains usable: its maturity according to the stack, and the end of its patches.
 //!
-//! Which day is today is an argument, and decides nothing but warnings.
+//! The current day is an argument, and affects only warnings.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -11,25 +11,25 @@ use crate::{
     note::{Diagnostic, Notes, Place},
 };
 
-/// So many days before the end of life, warnings begin.
+/// The number of days before the end of life when warnings begin.
 pub const AHEAD: u32 = 90;
 
-/// What is known of a Kubernetes minor of a stack.
+/// The support status of a Kubernetes minor of a stack.
 #[derive(Clone, Debug)]
 pub struct Lifecycle {
     /// The stack.
     pub stack: StackId,
     /// The minor.
     pub minor: Minor,
-    /// What the stack says of it; none where the stack does not serve it.
+    /// The maturity that the stack declares; none if the stack does not serve the minor.
     pub maturity: Option<Maturity>,
-    /// When its patches end.
+    /// The day on which patches end.
     pub end_of_life: Option<Date>,
-    /// Where the stack serves it.
+    /// The entry of the minor in the stack.
     place: Option<Place>,
 }
 
-/// What a minor is near to, or past.
+/// The state of a minor at or near its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
     Expired,
@@ -39,7 +39,7 @@ enum Ending {
 }
 
 impl Lifecycle {
-    /// What is known of a minor.
+    /// Looks up the support status of a minor.
     pub fn of(definitions: &Definitions, stack: &StackId, minor: Minor) -> Self {
         let (maturity, end_of_life) = list::served_minor(definitions, stack, minor);
         let end_of_life = end_of_life.as_deref().and_then(Date::parse);
@@ -58,12 +58,12 @@ impl Lifecycle {
         }
     }
 
-    /// Whether its patches end soon, have ended, or the stack has given it up.
+    /// Reports whether patches end soon or have ended, or the stack has deprecated or given up the minor.
     pub fn needs_attention(&self, today: Date) -> bool {
         self.ending(today).is_some()
     }
 
-    /// Warns if it should no longer be used, or not for long.
+    /// Warns if the minor should no longer be used, or only for a short time.
     pub fn warn<'n>(&self, today: Date, notes: &'n mut Notes) -> Option<&'n mut Diagnostic> {
         let Self { stack, minor, .. } = self;
         let (code, message) = match self.ending(today)? {
@@ -92,7 +92,7 @@ impl Lifecycle {
     }
 }
 
-/// What is known of the minors of releases.
+/// The support status of the minors of several releases.
 pub fn lifecycles<'a>(
     definitions: &Definitions,
     releases: impl IntoIterator<Item = &'a Arc<Release>>,
@@ -106,7 +106,7 @@ pub fn lifecycles<'a>(
     known
 }
 
-/// The line of the stack that serves a minor.
+/// The line of the stack definition that declares a minor.
 fn place(definitions: &Definitions, stack: &StackId, minor: Minor) -> Option<Place> {
     let written = &definitions.stacks.get(&stack.to_string())?.stack;
     let of = |one: &KubernetesRelease| {

@@ -1,4 +1,4 @@
-//! Which releases there are, what stands in them, and who uses them.
+//! Lists releases, with their content and their users.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,43 +17,43 @@ use crate::{
     yaml::Sources,
 };
 
-/// A release, for people who choose one.
+/// A release, with the data that people need to choose one.
 #[derive(Clone, Debug)]
 pub struct Listed {
-    /// What it is.
+    /// The release itself.
     pub release: Arc<Release>,
-    /// How far one may rely on its Kubernetes minor; none where the stack no longer serves it.
+    /// The maturity of its Kubernetes minor; none if the stack no longer serves the minor.
     pub maturity: Option<Maturity>,
-    /// Whether its stack is here; of one that is not, nothing is known beside the release.
+    /// Whether its stack is in this repository. Otherwise, nothing but the release itself is known.
     pub stack_is_here: bool,
-    /// When upstream stops patching that minor.
+    /// When the Kubernetes minor reaches its end of life.
     pub end_of_life: Option<String>,
     /// The clusters that use it.
     pub clusters: Vec<ClusterId>,
-    /// Whether its name stands in a definition of a cluster, comments included.
+    /// Whether a cluster definition contains its name, even in a comment.
     pub named: bool,
-    /// Whether it is the newest of its stack, minor and channel; of one word, in the channel `custom`.
+    /// Whether it is the newest of its stack, minor and channel; in the channel `custom`, of its word.
     pub newest: bool,
-    /// Where it was taken from; none for one that was cut here.
+    /// The source it was pulled from; none if it was cut in this repository.
     pub source: Option<String>,
 }
 
-/// Every release of a fleet.
+/// All releases of a fleet.
 #[derive(Clone, Debug, Default)]
 pub struct ReleaseList {
-    /// The sound ones, by stack, minor, channel and version.
+    /// The valid releases, sorted by stack, minor, channel and version.
     pub listed: Vec<Listed>,
-    /// The names of those that are refused.
+    /// The names of the rejected releases.
     pub refused: BTreeSet<String>,
-    /// The branches that engines read.
+    /// The branches that the engines read.
     pub branches: BTreeSet<String>,
-    /// Where management clusters keep their classes: their names, those namespaces, and the engines that apply them.
+    /// The class namespaces of the management clusters by name, each with the engine that applies it.
     pub class_namespaces: BTreeMap<String, (String, Engine)>,
-    /// Where other repositories publish releases.
+    /// The places where other repositories publish releases.
     pub sources: Vec<ReleaseSource>,
 }
 
-/// Lists the numbered releases, and the head releases that clusters use.
+/// Lists the numbered releases, and those head releases that clusters use.
 pub fn release_list(
     definitions: &Definitions,
     model: &Model,
@@ -107,7 +107,7 @@ pub fn release_list(
     }
 }
 
-/// The releases that a cluster is made from: its own, and those that it takes addons from.
+/// The releases that a cluster uses: its own, and those that supply single addons.
 fn used(cluster: &Cluster, releases: &Releases) -> Vec<String> {
     let own = match &cluster.release {
         ReleaseRef::Named(name) => Some(name.to_string()),
@@ -128,12 +128,12 @@ pub(super) fn channel_order(channel: Channel) -> u8 {
     }
 }
 
-/// What the stack says of a release's minor; if it says nothing of the end of life, what is built in.
+/// The maturity and end of life of a release's minor, from its stack. The end of life falls back to the built-in data.
 pub(super) fn served(definitions: &Definitions, release: &Release) -> (Option<Maturity>, Option<String>) {
     served_minor(definitions, &release.stack, release.kubernetes.minor())
 }
 
-/// The same of a minor of a stack.
+/// Like [`served`], for a minor of a stack.
 pub(super) fn served_minor(
     definitions: &Definitions,
     stack: &StackId,

@@ -1,4 +1,4 @@
-//! The manifest of a release as an OCI artifact: the one that Flux' `OCIRepository` reads, with one layer.
+//! The OCI manifest of a release, in the form that Flux's `OCIRepository` reads, with one layer.
 
 use std::collections::BTreeMap;
 
@@ -9,33 +9,33 @@ use super::artifact::{ARCHIVE_LIMIT, Archived, sha256};
 /// The media type of the manifest.
 pub const MANIFEST_TYPE: &str = "application/vnd.oci.image.manifest.v1+json";
 
-/// The media type that Flux gives to the configuration of its artifacts.
+/// The media type of the configuration in Flux artifacts.
 const CONFIG_TYPE: &str = "application/vnd.cncf.flux.config.v1+json";
 
-/// The media type that Flux gives to a folder.
+/// The media type of a folder in Flux artifacts.
 const LAYER_TYPE: &str = "application/vnd.cncf.flux.content.v1.tar+gzip";
 
-/// What is recorded of where a release was cut.
+/// The recorded origin of a release.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Provenance {
-    /// When the commit was made that its tag names.
+    /// The time of the commit that the tag points to.
     pub created: String,
     /// The repository.
     pub source: Option<String>,
-    /// The tag, and the commit that it names.
+    /// The tag and its commit.
     pub revision: String,
 }
 
-/// What a registry stores of a release.
+/// The parts of a release that a registry stores.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Artifact {
     /// The manifest.
     pub manifest: Vec<u8>,
-    /// The digest of the manifest, and so of everything.
+    /// The digest of the manifest, which covers all parts.
     pub digest: String,
     /// The configuration.
     pub config: Vec<u8>,
-    /// The one layer.
+    /// The only layer.
     pub layer: Vec<u8>,
 }
 
@@ -48,7 +48,7 @@ pub struct Layer {
     pub size: usize,
 }
 
-/// Makes the artifact of a packed release.
+/// Builds the artifact of a packed release.
 pub fn artifact(archived: Archived, provenance: &Provenance) -> Artifact {
     let config = json!({
         "architecture": "",
@@ -79,7 +79,7 @@ pub fn artifact(archived: Archived, provenance: &Provenance) -> Artifact {
     Artifact { digest: sha256(&manifest), manifest, config, layer: archived.bytes }
 }
 
-/// The layer that a manifest names, if it is that of a release. The error says what is wrong with it.
+/// Reads the layer from a manifest and checks that it is that of a release. The error says what is wrong.
 pub fn layer(manifest: &[u8]) -> Result<Layer, String> {
     let manifest: Json =
         serde_json::from_slice(manifest).map_err(|error| format!("its manifest is no JSON: {error}"))?;
@@ -144,8 +144,8 @@ mod tests {
             ("\"layers\":[", "\"layers\":[{},", "one layer"),
             ("{\"schemaVersion\"", "{{", "no JSON"),
         ] {
-            let reported = layer(made.replace(old, new).as_bytes()).unwrap_err();
-            assert!(reported.contains(expected), "{reported}");
+            let error = layer(made.replace(old, new).as_bytes()).unwrap_err();
+            assert!(error.contains(expected), "{error}");
         }
         let mut large: Json = serde_json::from_str(&made).unwrap();
         large["layers"][0]["size"] = json!(ARCHIVE_LIMIT + 1);

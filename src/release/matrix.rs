@@ -1,8 +1,8 @@
-//! What fits together: the addons of a stack against its Kubernetes minors, and the fleet against Kubernetes versions.
+//! Compatibility matrices: the addons of a stack against its Kubernetes minors, and the fleet against Kubernetes versions.
 //!
-//! A minor is judged by the head of the stack, which says what the next release would hold; of a stack that is elsewhere,
-//! by its newest release. Numbered releases add the versions that they pin: a matrix that was edited since may have
-//! dropped them.
+//! For a stack in this repository, each minor is judged by the head release, the draft of the next release. For any other
+//! stack, the newest release is used. The versions that numbered releases pin are added, because the matrix may have been
+//! edited since and no longer list them.
 
 use std::{
     cmp::Reverse,
@@ -25,42 +25,42 @@ use crate::{
 /// The addons of a stack against its Kubernetes minors.
 #[derive(Clone, Debug)]
 pub struct StackMatrix {
-    /// The Kubernetes versions, oldest first.
+    /// The Kubernetes minors, oldest first.
     pub columns: Vec<Column>,
-    /// Every addon by name, and its versions, newest first; one row without a version for manifests that have none.
+    /// The versions of every addon: addons by name, versions newest first. Manifests without versions have one row.
     pub rows: Vec<AddonRow>,
-    /// The rules that deny a combination, by name.
+    /// The rules that forbid a combination, by name.
     pub rules: Vec<CompatibilityRule>,
 }
 
 /// A Kubernetes minor of a stack.
 #[derive(Clone, Debug)]
 pub struct Column {
-    /// The release that says what fits: the head of the stack, else its newest release.
+    /// The release whose matrix applies: the stack's head release, or else its newest release.
     pub release: Arc<Release>,
-    /// How far one may rely on the minor; none where the stack no longer serves it.
+    /// The maturity of the minor; none if the stack no longer serves it.
     pub maturity: Option<Maturity>,
-    /// When it is no longer patched.
+    /// The day on which patches end.
     pub end_of_life: Option<Date>,
 }
 
-/// A version of an addon.
+/// One version of an addon.
 #[derive(Clone, Debug)]
 pub struct AddonRow {
-    /// The addon.
+    /// The name of the addon.
     pub addon: String,
-    /// Its version; none for manifests without versions.
+    /// The version; none for manifests without versions.
     pub version: Option<AddonVersion>,
-    /// What holds for each Kubernetes version, in the order of the columns.
+    /// The results for each Kubernetes minor, in the order of the columns.
     pub cells: Vec<Cell>,
 }
 
-/// A version of an addon with a version of Kubernetes.
+/// The result for one addon version and one Kubernetes version.
 #[derive(Clone, Debug)]
 pub struct Cell {
-    /// Whether they fit.
+    /// Whether they are compatible.
     pub fit: Fit,
-    /// The releases of that minor that pin the version: by channel and version, the head last.
+    /// The releases of the minor that pin this version, sorted by channel and version, the head release last.
     pub pinned_by: Vec<Pin>,
 }
 
@@ -73,39 +73,39 @@ pub struct Pin {
     pub is_newest: bool,
 }
 
-/// Whether a version of an addon fits a version of Kubernetes.
+/// Whether an addon version is compatible with a Kubernetes version.
 #[derive(Clone, Debug)]
 pub enum Fit {
-    /// The matrix lists it, and no rule denies it.
+    /// The matrix lists it, and no rule forbids it.
     Fits,
-    /// The same, but the addon's own documentation names other versions of Kubernetes.
+    /// Like `Fits`, but the addon's own documentation names other Kubernetes versions.
     Untested(&'static knowledge::Row),
-    /// The matrix lists it for other versions of Kubernetes.
+    /// The matrix lists it for other Kubernetes versions.
     OutOfRange(VersionRange),
     /// The matrix of this minor does not list it.
     Unlisted,
-    /// The rule of this name denies it.
+    /// The rule with this name forbids it.
     Denied(Arc<str>),
-    /// The stack has no such addon for this minor.
+    /// The stack doesn't have this addon for this minor.
     Absent,
 }
 
-/// A Kubernetes version of the fleet.
+/// A Kubernetes version in use in the fleet.
 #[derive(Clone, Debug)]
 pub struct VersionRow {
     /// The exact version.
     pub kubernetes: KubernetesVersion,
     /// The stack.
     pub stack: StackId,
-    /// How far one may rely on the minor; none where the stack no longer serves it.
+    /// The maturity of the minor; none if the stack no longer serves it.
     pub maturity: Option<Maturity>,
-    /// When it is no longer patched.
+    /// The day on which patches end.
     pub end_of_life: Option<Date>,
-    /// The clusters that have it.
+    /// The clusters with this version.
     pub clusters: Vec<ClusterId>,
 }
 
-/// The matrix of a stack; none if neither a stack nor a release of that name is here.
+/// Builds the matrix of a stack; none if neither the stack nor a release of it exists here.
 pub fn stack_matrix(
     definitions: &Definitions,
     model: &Model,
@@ -130,7 +130,7 @@ pub fn stack_matrix(
     }
     let columns: Vec<_> = minors.values().map(|release| column(definitions, release)).collect();
     let pins = pins(releases, stack);
-    // They are the same for all management clusters of a fleet.
+    // All management clusters of a fleet have the same assumptions.
     let assumptions =
         model.fleet.management_clusters.first().map(|one| &*one.assumptions).unwrap_or_default();
     let row = |(addon, version): (String, Option<AddonVersion>)| {
@@ -148,7 +148,7 @@ fn column(definitions: &Definitions, release: &Arc<Release>) -> Column {
     Column { release: Arc::clone(release), maturity, end_of_life }
 }
 
-/// The releases of a stack, those of one minor by channel and version.
+/// The releases of a stack by minor, each list sorted by channel and version.
 fn pins(releases: &Releases, stack: &StackId) -> BTreeMap<Minor, Vec<Pin>> {
     let mut pins: BTreeMap<Minor, Vec<Pin>> = BTreeMap::new();
     let all = releases.named.values().chain(releases.heads.values());
@@ -166,7 +166,7 @@ fn pins(releases: &Releases, stack: &StackId) -> BTreeMap<Minor, Vec<Pin>> {
     pins
 }
 
-/// The versions of all addons: those that a matrix lists, and those that a release pins.
+/// The versions of all addons: those in a matrix and those that a release pins.
 fn versions(columns: &[Column], numbered: &[&Arc<Release>]) -> Vec<(String, Option<AddonVersion>)> {
     let mut found: BTreeMap<(String, Reverse<Option<semver::Version>>), Option<AddonVersion>> =
         BTreeMap::new();
@@ -240,7 +240,8 @@ fn rules(columns: &[Column]) -> Vec<CompatibilityRule> {
     by_name.into_values().collect()
 }
 
-/// Every Kubernetes version that a stack serves or a cluster has, oldest first; and the clusters whose release has errors.
+/// Lists every Kubernetes version that a stack serves or a cluster has, oldest first. Also lists the clusters whose release
+/// has errors.
 pub fn fleet_matrix(
     definitions: &Definitions,
     model: &Model,
@@ -255,7 +256,7 @@ pub fn fleet_matrix(
     releases.heads.values().for_each(|head| row(head, None));
     let mut unknown = Vec::new();
     for cluster in &model.clusters {
-        // What is wrong with a release is reported by `check`.
+        // Errors of a release are reported by `check`.
         match releases.of(cluster, &mut Notes::new()) {
             Some(release) => row(&release, Some(cluster.id())),
             None => unknown.push(cluster.id()),

@@ -1,8 +1,9 @@
-//! Releases: a stack for one Kubernetes minor, resolved and frozen; what clusters are made from, and nothing else of a
-//! stack.
+//! Releases. A release is a stack for one Kubernetes minor, resolved and frozen. Clusters are made from releases only, never
+//! directly from a stack.
 //!
-//! A head release (channel `hash`) is made from the stack as it stands and named by its content; a numbered one is read
-//! from the tree. `read(write(r)) == r`. The hash is taken with a stand-in for the release's own name.
+//! A head release (channel `hash`) is made from the current state of the stack and named after its content. A numbered
+//! release is read from the tree. `read(write(r)) == r`. Hashes are computed with a placeholder instead of the release's own
+//! name.
 
 mod artifact;
 mod assets;
@@ -79,111 +80,112 @@ use crate::{
 /// The format of a release's files. The files of a release do not depend on the engine that applies them.
 pub const FORMAT: i64 = 2;
 
-/// An immutable, resolved freeze of a stack for one Kubernetes minor.
+/// An immutable, resolved snapshot of a stack for one Kubernetes minor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Release {
-    /// Its name, such as `openstack-scs-1-35-v7`; that of its cluster class, too.
+    /// The name, such as `openstack-scs-1-35-v7`; also the name of its cluster class.
     pub name: String,
-    /// Its channel.
+    /// The channel.
     pub channel: Channel,
-    /// Its version in its channel.
+    /// The version within the channel.
     pub version: String,
     /// The stack.
     pub stack: StackId,
     /// The exact Kubernetes version.
     pub kubernetes: KubernetesVersion,
-    /// The objects of its class, without a namespace.
+    /// The objects of the cluster class, without a namespace.
     pub objects: Vec<Node>,
-    /// What clusters need to know of its class.
+    /// The parts of the cluster class that clusters refer to.
     pub class: ClusterClass,
-    /// Templates once per namespace.
+    /// Templates rendered once per namespace.
     pub namespace: Vec<StackTemplate>,
-    /// Templates once per cluster.
+    /// Templates rendered once per cluster.
     pub cluster: Vec<StackTemplate>,
-    /// Its addons, by name.
+    /// The addons, by name.
     pub addons: Vec<Arc<ReleaseAddon>>,
-    /// Its node images, by name.
+    /// The node images, by name.
     pub images: Vec<NodeImage>,
-    /// Combinations that do not work.
+    /// Combinations of addon and Kubernetes versions that don't work.
     pub compatibility: Vec<CompatibilityRule>,
-    /// Variables that have another name or type than before.
+    /// Variables whose name or type differs from that in earlier releases.
     pub migrations: Vec<Migration>,
-    /// What it needs of a management cluster.
+    /// The requirements on a management cluster.
     pub requires: Requirements,
     /// Content hashes.
     pub content: Content,
     /// The level of the template language.
     pub language: u32,
-    /// What the lock says of images that its own objects and templates name. No content, as is all that is locked.
+    /// The locked digests of images that its own objects and templates name. Like all locked data, they don't count as
+    /// content.
     pub image_digests: BTreeMap<String, Digest>,
     /// The versions of its components.
     pub components: Components,
-    /// How it came about; head releases have none.
+    /// The origin of a numbered release; none for head releases.
     pub history: Option<History>,
 }
 
-/// The versions of the components that have one of their own; the class has that of the release.
+/// The versions of the components that have their own version. The class has the version of the release.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Components {
-    /// Of the addons.
+    /// The version of the addons.
     pub cluster_addon: String,
-    /// Of the node images.
+    /// The version of the node images.
     pub node_image: String,
 }
 
-/// How a numbered release came about.
+/// The origin of a numbered release.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct History {
-    /// The release of its channel before it.
+    /// The previous release of its channel.
     pub previous: Option<String>,
-    /// The commit that its sources are of.
+    /// The commit of its sources.
     pub commit: Option<String>,
-    /// The components that have another version than before.
+    /// The components whose version differs from that in the previous release.
     pub bumped: BTreeSet<Component>,
-    /// What it means for a cluster that moves to it from the previous one; each effect with why.
+    /// The effects on a cluster that moves here from the previous release, each with its reasons.
     pub impact: Option<BTreeMap<Effect, BTreeSet<String>>>,
 }
 
 /// An addon of a release.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReleaseAddon {
-    /// What it is.
+    /// The definition of the addon.
     pub addon: Addon,
     /// The version that the release pins.
     pub version: Option<AddonVersion>,
-    /// The names of the objects that its values come from, in the order of `addon.values_from`.
+    /// The names of the objects that supply values, in the order of `addon.values_from`.
     pub values_objects: Vec<Arc<Text>>,
-    /// Its values.
+    /// The Helm values.
     pub values: Option<StackTemplate>,
-    /// Its manifests.
+    /// The manifests.
     pub manifests: Vec<StackTemplate>,
-    /// What the lock says of its chart, by version.
+    /// The locked entries of its chart, by version.
     pub locked: BTreeMap<AddonVersion, LockedChart>,
 }
 
 impl Release {
-    /// Whether it is made anew by every run.
+    /// Reports whether it is a head release, which every run makes anew.
     pub fn is_head(&self) -> bool {
         self.channel == Channel::Hash
     }
 
-    /// An addon by name.
+    /// Looks up an addon by name.
     pub fn addon(&self, name: &str) -> Option<&Arc<ReleaseAddon>> {
         self.addons.iter().find(|addon| addon.addon.name.as_str() == name)
     }
 
-    /// The name that stands for its own where content is compared.
+    /// The placeholder for its name when content is compared.
     pub fn stand_in(&self) -> String {
         freeze::stand_in(&self.stack, &self.kubernetes)
     }
 
-    /// The objects of its class, with the stand-in for its name.
+    /// The objects of its class, with the placeholder instead of its name.
     pub fn nameless(&self) -> Vec<Node> {
         let stand_in = self.stand_in();
         self.objects.iter().map(|object| nameless::renamed(object, &self.name, &stand_in)).collect()
     }
 
-    /// What every template of the release sees: the stack, the release, Kubernetes and the node images.
+    /// The values that every template of the release can read: stack, release, Kubernetes and node images.
     pub fn context(&self) -> Mapping {
         freeze::context(&self.stack, &self.name, &self.version, &self.kubernetes, &self.images)
     }
@@ -195,24 +197,24 @@ impl PartialEq for StackTemplate {
     }
 }
 
-/// The releases that clusters of a fleet can be made from.
+/// The releases that the clusters of a fleet can use.
 #[derive(Clone, Debug, Default)]
 pub struct Releases {
     heads: BTreeMap<(StackId, Minor), Arc<Release>>,
     named: BTreeMap<String, Arc<Release>>,
-    /// Folders that are refused, each with why.
+    /// Folders that were rejected, each with the errors.
     refused: BTreeMap<String, Notes>,
-    /// Numbered releases of which git knows neither a tag nor the commit that added them.
+    /// Numbered releases for which git has neither a tag nor the commit that added them.
     untagged: BTreeSet<String>,
 }
 
 impl Releases {
-    /// The head releases, by stack and minor, to be kept.
+    /// The head releases by stack and minor, as shared references.
     pub fn shared_heads(&self) -> impl Iterator<Item = &Arc<Release>> {
         self.heads.values()
     }
 
-    /// Whether a release is the newest of its stack, minor and channel; of one word, in the channel `custom`.
+    /// Reports whether a release is the newest of its stack, minor and channel; in the channel `custom`, of its word.
     fn is_newest(&self, release: &Release) -> bool {
         let key = |one: &Release| {
             let line = number::line(one.channel, &one.version);
@@ -223,7 +225,7 @@ impl Releases {
         !others.any(|one| order(one) > order(release))
     }
 
-    /// The numbered releases of the same stack and channel, of every minor; of the channel `custom`, of the same word.
+    /// The numbered releases of the same stack and channel, for every minor; in the channel `custom`, of the same word.
     fn line_of(&self, release: &Release) -> impl Iterator<Item = &Arc<Release>> {
         let line = |one: &Release| number::line(one.channel, &one.version);
         let (stack, channel, own) = (release.stack.clone(), release.channel, line(release));
@@ -232,7 +234,7 @@ impl Releases {
             .filter(move |one| (&one.stack, one.channel) == (&stack, channel) && line(one) == own)
     }
 
-    /// The name of the release, sound or not, that a next one of a stack and minor follows.
+    /// The name of the release that the next one of a stack and minor follows. It may be a rejected one.
     fn last(&self, stack: &StackId, minor: Minor, channel: Channel, next: Option<&str>) -> Option<String> {
         let prefix = freeze::name(stack, minor, "");
         let names = self.named.keys().chain(self.refused.keys());
@@ -240,12 +242,12 @@ impl Releases {
         number::last(channel, next, &versions).map(|version| format!("{prefix}{version}"))
     }
 
-    /// Whether git knows neither a tag nor the commit that added a numbered release.
+    /// Reports whether git has neither a tag of a numbered release nor the commit that added it.
     pub fn is_untagged(&self, name: &str) -> bool {
         self.untagged.contains(name)
     }
 
-    /// What is wrong with refused releases that no cluster uses.
+    /// The errors of rejected releases that no cluster uses.
     pub fn refused_and_unused(&self, used: &BTreeSet<&str>) -> Notes {
         let mut found = Notes::new();
         for (_, why) in self.refused.iter().filter(|(name, _)| !used.contains(name.as_str())) {
@@ -254,24 +256,24 @@ impl Releases {
         found
     }
 
-    /// The stacks as they stand.
+    /// The head releases.
     pub fn heads(&self) -> impl Iterator<Item = &Release> {
         self.heads.values().map(|release| &**release)
     }
 
-    /// Whether a numbered release was cut when a chart had this digest.
+    /// Reports whether some numbered release was cut when a chart had this digest.
     pub fn records(&self, key: &ChartVersion, digest: &Digest) -> bool {
         let addons = self.named.values().flat_map(|release| &release.addons);
         let of_chart = addons.filter(|one| one.addon.chart.as_ref() == Some(&key.chart));
         of_chart.filter_map(|one| one.locked.get(&key.version)).any(|locked| locked.digest == *digest)
     }
 
-    /// Whether there is a folder of this name, sound or not.
+    /// Reports whether a release folder of this name exists, valid or not.
     fn has(&self, name: &str) -> bool {
         self.named.contains_key(name) || self.refused.contains_key(name)
     }
 
-    /// The release that a cluster names; an unknown one is reported.
+    /// The release that a cluster uses. An unknown release is reported.
     pub fn of(&self, cluster: &Cluster, notes: &mut Notes) -> Option<Arc<Release>> {
         let name = match &cluster.release {
             ReleaseRef::Head(stack, minor) => return self.heads.get(&(stack.clone(), *minor)).cloned(),
@@ -280,7 +282,7 @@ impl Releases {
         self.named(name, cluster.release_origin, notes)
     }
 
-    /// A numbered release by its name; one that is unknown or refused is reported.
+    /// Looks up a numbered release. An unknown or rejected release is reported.
     pub fn named(&self, name: &str, origin: Origin, notes: &mut Notes) -> Option<Arc<Release>> {
         if let Some(found) = self.named.get(name) {
             return Some(found.clone());
@@ -288,12 +290,8 @@ impl Releases {
         if let Some(why) = self.refused.get(name) {
             notes.append(why.clone());
             notes
-                .error(
-                    "release-refused",
-                    origin,
-                    format!("the release `{name}` is not what it was when it was cut"),
-                )
-                .hint("put it back as the other messages say, or move the cluster to another release");
+                .error("release-refused", origin, format!("the release `{name}` does not match its records"))
+                .hint("restore it as the other messages say, or move the cluster to another release");
             return None;
         }
         let note = notes.error("unknown-release", origin, format!("there is no release `{name}`"));
@@ -304,17 +302,17 @@ impl Releases {
             None => known_releases(known),
         });
         note.hint(
-            "`release: head`, with `stack` and `kubernetes`, follows a stack without a numbered release",
+            "use `release: head`, with `stack` and `kubernetes`, to follow a stack without a numbered release",
         );
         note.hint(format!(
             "if it was pruned and `git tag --list {name}` shows its tag: `git checkout {name} -- generated/releases/{name}`"
         ))
-        .hint("if another repository publishes it: `stackloom pull` takes it from there");
+        .hint("if another repository publishes it, get it with `stackloom pull`");
         None
     }
 
-    /// What a cluster would say to be made from the release of a name. A head release answers to its name without the
-    /// version, too: that changes with every edit.
+    /// The reference that a cluster would use for the release of this name. A head release is also found without its
+    /// version, which changes with every edit.
     pub fn find(&self, name: &str) -> Option<ReleaseRef> {
         if self.named.contains_key(name) {
             return Subdomain::new(name).ok().map(ReleaseRef::Named);
@@ -327,13 +325,13 @@ impl Releases {
         heads.next().map(|((stack, minor), _)| ReleaseRef::Head(stack.clone(), *minor))
     }
 
-    /// The release of a name; of a head release, with its version.
+    /// Looks up a release by name. For a head release, the name includes the version.
     pub fn by_name(&self, name: &str) -> Option<&Release> {
         let head = || self.heads().find(|head| head.name == name);
         self.named.get(name).map(|release| &**release).or_else(head)
     }
 
-    /// The names of all of them, in order.
+    /// The names of all releases, sorted.
     pub fn names(&self) -> Vec<&str> {
         let heads = self.heads.values().map(|release| release.name.as_str());
         let mut names: Vec<_> = self.named.keys().map(String::as_str).chain(heads).collect();
@@ -342,7 +340,7 @@ impl Releases {
     }
 }
 
-/// Which numbered releases there are, as far as a message has room for them.
+/// Lists the numbered releases, as many as fit into a message.
 fn known_releases<'a>(known: impl Iterator<Item = &'a str>) -> String {
     const ROOM: usize = 6;
     let names: Vec<_> = known.map(|name| format!("`{name}`")).collect();
@@ -357,7 +355,7 @@ fn known_releases<'a>(known: impl Iterator<Item = &'a str>) -> String {
     }
 }
 
-/// What the tags of the numbered releases say: their notes. A release that is refused has none.
+/// The notes of numbered releases, as their tags contain them. Rejected releases are left out.
 pub fn numbered_notes(input: &Input, notes: &mut Notes) -> BTreeMap<String, String> {
     let mut messages = BTreeMap::new();
     let lock = locked(input);
@@ -373,35 +371,35 @@ pub fn numbered_notes(input: &Input, notes: &mut Notes) -> BTreeMap<String, Stri
     messages
 }
 
-/// What is locked. Where the lock is at fault, that is reported when definitions are read, and nothing is made.
+/// Reads the lock. Errors in the lock are reported when definitions are read, and nothing is made then.
 fn locked(input: &Input) -> Lock {
     let read = |source: &Source| read_lock(source, &mut Notes::new());
     input.sources.at(LOCK).and_then(read).unwrap_or_default()
 }
 
-/// Reads a numbered release, and compares it with its own digests, with what git recorded of it and with the lock.
+/// Reads a numbered release, and compares it with its own digests, with git's record of it and with the lock.
 fn verified(name: &str, input: &Input, lock: &Lock, notes: &mut Notes) -> Option<Release> {
     record::check_damaged(name, input, notes);
     record::check(name, input, notes);
     take::check_lock(name, input, lock, notes);
     let drifted = notes.errors() > 0;
-    let reported: BTreeSet<String> =
+    let drifted_files: BTreeSet<String> =
         notes.iter().filter_map(|note| note.place.as_ref()).map(|place| place.file.clone()).collect();
     let mut own = Notes::new();
     let release = read(name, &files_of(name, input), &mut own);
-    // What git says of a file already names it, and how to put it back.
-    let is_reported = |file: &str| reported.iter().any(|reported| record::is_at(file, reported));
-    notes.append_if(own, |note| !note.place.as_ref().is_some_and(|place| is_reported(&place.file)));
+    // The comparison with git has already reported these files and how to restore them.
+    let is_named = |file: &str| drifted_files.iter().any(|drifted_files| record::is_at(file, drifted_files));
+    notes.append_if(own, |note| !note.place.as_ref().is_some_and(|place| is_named(&place.file)));
     release.filter(|_| !drifted)
 }
 
-/// Freezes every stack as it stands, and reads the numbered releases of the tree. One that is refused is no error here:
-/// it concerns the clusters that use it, and nobody else.
+/// Freezes the current state of every stack, and reads the numbered releases of the tree. A rejected release is no error
+/// here; it matters only to the clusters that use it.
 pub fn releases(resolution: &Resolution<'_>, input: &Input, notes: &mut Notes) -> Result<Releases, Halted> {
     releases_recorded(resolution, input, None, notes)
 }
 
-/// The same, and tells what the templates of classes read.
+/// Like [`releases`], but also records what the templates of classes read.
 pub fn releases_recorded(
     resolution: &Resolution<'_>,
     input: &Input,
@@ -415,7 +413,7 @@ pub fn releases_recorded(
         }
     }
     take::check_missing(input, resolution.lock, notes);
-    // One of which nothing at all can be read is there, too.
+    // Includes releases whose files are all unreadable.
     let names: BTreeSet<String> =
         numbered_releases(&input.sources).into_iter().chain(input.damaged.keys().cloned()).collect();
     for name in names {
@@ -434,7 +432,7 @@ pub fn releases_recorded(
     notes.halt(releases)
 }
 
-/// The names of the objects that an addon's values come from, as texts that may hold expressions.
+/// The names of the objects that supply an addon's values, parsed as texts that may contain expressions.
 fn values_objects(addon: &Addon, source: &Source, level: u32, notes: &mut Notes) -> Vec<Arc<Text>> {
     let parse = |from: &crate::model::ValuesFrom, notes: &mut Notes| {
         let node = Node::from(from.name.as_str()).with_origin(from.origin);
@@ -443,7 +441,7 @@ fn values_objects(addon: &Addon, source: &Source, level: u32, notes: &mut Notes)
     addon.values_from.iter().filter_map(|from| parse(from, notes).map(Arc::new)).collect()
 }
 
-/// The files of a release, by their paths in its folder.
+/// The files of a release, by path within its folder.
 fn files_of(name: &str, input: &Input) -> BTreeMap<String, Source> {
     let folder = format!("generated/releases/{name}");
     let inside = |source: &Source| {

@@ -1,10 +1,10 @@
-//! Objects without the name of their release: what is hashed and compared.
+//! Objects without the name of their release, for hashing and comparing.
 
 use std::sync::Arc;
 
 use crate::yaml::{self, Node, Value};
 
-/// The object with the release's name replaced by the stand-in, wherever it stands.
+/// Replaces every occurrence of the release's name in an object with the placeholder.
 pub(super) fn renamed(node: &Node, name: &str, stand_in: &str) -> Node {
     let value = match &node.value {
         Value::String(text) => Value::String(text.replace(name, stand_in).into()),

@@ -1,4 +1,4 @@
-//! What other repositories have that is newer than what is here, and for whom.
+//! Finds releases in other repositories that are newer than the local ones, and the clusters that could use them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use crate::{
     model::{ClusterId, Minor, StackId},
 };
 
-/// A release that is not here.
+/// A release that is not in this repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Newer {
     /// Its name.
@@ -19,13 +19,13 @@ pub struct Newer {
     pub minor: Minor,
     /// Its channel.
     pub channel: Channel,
-    /// The newest of its stack, minor and channel that is here.
+    /// The newest local release of its stack, minor and channel.
     pub here: Option<String>,
-    /// The clusters that use an older one of them.
+    /// The clusters that use an older release of the same stack, minor and channel.
     pub clusters: Vec<ClusterId>,
 }
 
-/// What the name of a numbered release says.
+/// The parsed name of a numbered release.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Named {
     stack: StackId,
@@ -34,13 +34,13 @@ struct Named {
     version: String,
 }
 
-/// What releases come one after another in: stack, minor, channel (its place in `CHANNELS`) and the line of that.
+/// The key of a sequence of releases: stack, minor, channel (its index in `CHANNELS`), and the sequence within the channel.
 type Line = (StackId, Minor, u8, String);
 
 const CHANNELS: [Channel; 3] = [Channel::Stable, Channel::Beta, Channel::Custom];
 
-/// The releases among names that are newer than all of their stack, minor and channel (of `custom`, of their word) that
-/// are here; where there are none of them here at all, the newest. `stacks` narrows them, if it has any.
+/// Selects the names of releases that are newer than all local ones of their stack, minor and channel (for `custom`, of
+/// their word). If there is no local one, selects the newest. A non-empty `stacks` limits the result.
 pub fn newer(names: &[String], stacks: &BTreeSet<StackId>, release_list: &ReleaseList) -> Vec<Newer> {
     let mut groups: BTreeMap<Line, Vec<(String, String)>> = BTreeMap::new();
     for name in names {
@@ -84,8 +84,8 @@ pub fn newer(names: &[String], stacks: &BTreeSet<StackId>, release_list: &Releas
     found
 }
 
-/// The newest of numbered releases of a stack and minor, by their names: the newest stable one; without one the newest
-/// beta, and then what has a version of its own.
+/// Selects the newest of the numbered releases of a stack and minor, by name: the newest stable one, or else the newest
+/// beta, or else the newest custom one.
 pub fn newest<'a>(names: &'a [String], stack: &StackId, minor: Minor) -> Option<&'a str> {
     let of_stack = names.iter().filter_map(|name| Some((name, named(name)?)));
     let mut found: Vec<_> = of_stack.filter(|(_, one)| (&one.stack, one.minor) == (stack, minor)).collect();
@@ -95,12 +95,12 @@ pub fn newest<'a>(names: &'a [String], stack: &StackId, minor: Minor) -> Option<
     found.into_iter().max_by_key(|(_, one)| order(one)).map(|(name, _)| name.as_str())
 }
 
-/// The stack and minor of a numbered release, by its name.
+/// The stack and minor of a numbered release, parsed from its name.
 pub fn stack_and_minor(name: &str) -> Option<(StackId, Minor)> {
     named(name).map(|one| (one.stack, one.minor))
 }
 
-/// What a name says; none for what is not a name of a numbered release.
+/// Parses the name of a numbered release; none if it is invalid.
 fn named(name: &str) -> Option<Named> {
     let mut parts = name.splitn(5, '-');
     let stack = StackId::new(parts.next()?, parts.next()?).ok()?;

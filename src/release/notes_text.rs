@@ -1,14 +1,14 @@
-//! `NOTES.md`: what a release means for a cluster, and what changed in it, component by component.
+//! The text of `NOTES.md`: the impact of a release on a cluster, and its changes by component.
 
 use std::fmt::Write as _;
 
 use super::{Component, Difference, Impact, Rebases, Release, Where, brought};
 use crate::tree::HTML_HEADER;
 
-/// How many lines of a component are reported; the rest is counted.
-const TOLD: usize = 60;
+/// The greatest number of lines per component; further ones are only counted.
+const SHOWN: usize = 60;
 
-/// The notes of a release.
+/// Writes the notes of a release.
 pub(super) fn text(
     release: &Release,
     last: Option<&Release>,
@@ -38,23 +38,23 @@ pub(super) fn text(
     }
     if last.is_some() {
         for component in Component::ALL {
-            let reported: Vec<_> = differences.iter().filter(|one| one.component == component).collect();
-            if reported.is_empty() {
+            let changes: Vec<_> = differences.iter().filter(|one| one.component == component).collect();
+            if changes.is_empty() {
                 continue;
             }
             line(format!("\n## {}\n", heading(component)));
-            for one in reported.iter().take(TOLD) {
+            for one in changes.iter().take(SHOWN) {
                 line(format!("- {}", one.to_string().replace('\n', " ")));
             }
-            if reported.len() > TOLD {
-                line(format!("- and {} more", reported.len() - TOLD));
+            if changes.len() > SHOWN {
+                line(format!("- and {} more", changes.len() - SHOWN));
             }
         }
     }
     text
 }
 
-/// Lists the objects of a release that grant rights, for its notes.
+/// Lists the objects of a release that grant rights.
 fn rights(release: &Release, last: Option<&Release>) -> Vec<String> {
     let granting = |release: &Release| brought(release).into_iter().filter(|one| one.grants.is_some());
     let before: Vec<_> = last.map(|last| granting(last).collect()).unwrap_or_default();
@@ -76,7 +76,7 @@ fn rights(release: &Release, last: Option<&Release>) -> Vec<String> {
     lines
 }
 
-/// What the move means: for any cluster by the class, and for those of this repository as computed for each.
+/// Describes the consequences of the move: for any cluster according to the class, and for each cluster of this repository.
 fn meaning(release: &Release, last: &Release, rebases: &Rebases) -> Vec<String> {
     let mut lines = vec![format!("For a cluster that moves here from `{}`:\n", last.name)];
     match release.history.as_ref().and_then(|history| history.impact.as_ref()) {
@@ -101,7 +101,7 @@ fn meaning(release: &Release, last: &Release, rebases: &Rebases) -> Vec<String> 
     lines
 }
 
-/// What leads the notes, and the message of the tag.
+/// The summary for the heading of the notes and the message of the tag.
 fn summary(release: &Release) -> String {
     match release.history.as_ref().map(|history| (&history.previous, &history.impact)) {
         Some((Some(_), Some(effects))) => Impact { effects: effects.clone() }.sentence(),
@@ -109,7 +109,7 @@ fn summary(release: &Release) -> String {
     }
 }
 
-/// The message of the tag of a release: its notes without what Markdown needs.
+/// Makes the message of a release's tag: its notes without the parts that only Markdown needs.
 pub fn tag_message(notes: &str) -> String {
     let text = notes.split_once("-->\n").map_or(notes, |(_, rest)| rest);
     text.trim_start_matches("# ").to_owned()
@@ -123,7 +123,7 @@ fn heading(component: Component) -> &'static str {
     }
 }
 
-/// What stands in the table: only what is new has something before it.
+/// The rows of the version table. The previous version is given only if it differs.
 fn versions(release: &Release, last: Option<&Release>) -> Vec<(String, String, Option<String>)> {
     let mut rows = Vec::new();
     let mut row = |what: String, now: String, before: Option<String>| {

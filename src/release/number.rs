@@ -1,21 +1,21 @@
-//! Versions of releases and of their components: what comes after which, in each channel.
+//! Version numbers of releases and their components, and their order in each channel.
 
 use semver::Version;
 
 use crate::{definition::Channel, model::Versioning};
 
-/// How much of a semantic version a release moves.
+/// The part of a semantic version that a release increments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Bump {
-    /// Nothing that runs changes.
+    /// Nothing changes in running clusters.
     Patch,
-    /// What runs in clusters changes, their machines stay.
+    /// Something changes in running clusters, but their machines stay.
     Minor,
-    /// Machines are replaced, or it is not known that they are not.
+    /// Machines are replaced, or may be.
     Major,
 }
 
-/// Whether a text is a version of a channel; the error says how one looks.
+/// Validates a version of a channel. The error describes the expected form.
 pub fn check(channel: Channel, version: &str) -> Result<(), &'static str> {
     let sound = match channel {
         Channel::Stable => stable(version).is_some(),
@@ -34,7 +34,7 @@ pub fn check(channel: Channel, version: &str) -> Result<(), &'static str> {
     if sound { Ok(()) } else { Err(form) }
 }
 
-/// What versions of a channel are sorted by.
+/// The sort key for versions of a channel.
 pub(super) fn order(channel: Channel, version: &str) -> (u64, u64, u64, String) {
     let plain = |(major, minor, patch)| (major, minor, patch, String::new());
     match channel {
@@ -46,16 +46,18 @@ pub(super) fn order(channel: Channel, version: &str) -> (u64, u64, u64, String) 
     .unwrap_or((0, 0, 0, version.to_owned()))
 }
 
-/// Versions of one channel and one such line come one after another. Nobody ordered the words of `custom`, so each is a
-/// line of its own; the other channels have one.
+/// The sequence within a channel that a version belongs to. Versions of one sequence follow each other. The words of
+/// `custom` versions have no defined order, so each word is a sequence of its own; the other channels have one sequence.
 pub(super) fn line(channel: Channel, version: &str) -> String {
     let word = |version| custom(version).map(|(_, word, _)| word);
     if channel == Channel::Custom { word(version).unwrap_or_default() } else { String::new() }
 }
 
-/// The version that a next one is compared with and counts on from, of those that there are: the last one of its channel.
-/// Of a custom one, its own name says what it follows: the last one up to it of the same number and word, else the last
-/// stable one up to its number (of `v0-…`, the last stable one).
+/// The version that the next one follows: its base for comparison and counting. Usually this is the last version of the
+/// channel.
+///
+/// A custom version follows the last one with the same number and word that isn't greater. If there is none, it follows the
+/// last stable version up to its own number; `v0-…` follows the last stable version of all.
 pub(super) fn last<'a>(channel: Channel, next: Option<&str>, all: &[&'a str]) -> Option<&'a str> {
     let own = all.iter().copied().filter(|version| check(channel, version).is_ok());
     let Some((major, word, number)) = next.filter(|_| channel == Channel::Custom).and_then(custom) else {
@@ -73,7 +75,7 @@ pub(super) fn last<'a>(channel: Channel, next: Option<&str>, all: &[&'a str]) ->
         .or_else(|| stable.max_by_key(|version| order(Channel::Stable, version)))
 }
 
-/// The version after `previous`, which is none for the first one.
+/// The version after `previous`, or the first version if there is none.
 pub(super) fn next(channel: Channel, versioning: Versioning, previous: Option<&str>, bump: Bump) -> String {
     match (channel, versioning) {
         (Channel::Beta, _) => {
@@ -93,7 +95,7 @@ pub(super) fn next(channel: Channel, versioning: Versioning, previous: Option<&s
     }
 }
 
-/// `v7` or `v1.2.3`.
+/// Parses `v7` or `v1.2.3`.
 fn stable(version: &str) -> Option<(u64, u64, u64)> {
     let rest = version.strip_prefix('v')?;
     if let Some(number) = number(rest) {

@@ -1,4 +1,4 @@
-//! A numbered release from its files. It is refused where its content is not what it recorded.
+//! Reads a numbered release from its files. Rejects it if its content differs from the recorded digests.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,10 +18,10 @@ use crate::{
     yaml::{self, Node, Source, Sources},
 };
 
-/// Fields whose meaning a later version of the program defines.
+/// Fields that only a later version of the program defines.
 const RESERVED: [&[&str]; 1] = [&["spec", "upgrades"]];
 
-/// Reads a release from its files, by their paths inside its folder.
+/// Reads a release from its files, given by path within its folder.
 pub fn read(name: &str, files: &BTreeMap<String, Source>, notes: &mut Notes) -> Option<Release> {
     let before = notes.errors();
     let Some(source) = files.get("release.yaml") else {
@@ -31,7 +31,7 @@ pub fn read(name: &str, files: &BTreeMap<String, Source>, notes: &mut Notes) -> 
                 Place::file(format!("generated/releases/{name}")),
                 "this folder has no `release.yaml`",
             )
-            .hint("put the release back from git, or remove the folder");
+            .hint("restore the release from git, or remove the folder");
         return None;
     };
     let node = written::document(source, Kind::Release, notes)?;
@@ -42,12 +42,12 @@ pub fn read(name: &str, files: &BTreeMap<String, Source>, notes: &mut Notes) -> 
     (notes.errors() == before).then_some(release)
 }
 
-/// The place of a field; the beginning of the file where the field is not there.
+/// The place of a field, or the start of the file if the field is missing.
 fn word(written: &Written<written::Release>, source: &Source, path: &[&str]) -> Place {
     source.word(written.node.at(path).map_or(0, |node| node.origin.offset as usize))
 }
 
-/// The level of the template language that the release was cut with.
+/// The level of the template language that the release was cut with. A level that this program doesn't support is an error.
 fn language(written: &Written<written::Release>, source: &Source, notes: &mut Notes) -> Option<u32> {
     let level = u32::try_from(written.value.spec.template_language).unwrap_or(u32::MAX);
     if level <= LANGUAGE {
@@ -59,13 +59,13 @@ fn language(written: &Written<written::Release>, source: &Source, notes: &mut No
             source.word(
                 written.node.at(&["spec", "templateLanguage"]).map_or(0, |node| node.origin.offset as usize),
             ),
-            format!("the release's templates are of level {level}, and this program knows up to {LANGUAGE}"),
+            format!("the release's templates have level {level}, but this program supports only levels up to {LANGUAGE}"),
         )
         .hint("upgrade stackloom");
     None
 }
 
-/// Reads the parts that this program knows, and compares their digests with the recorded ones.
+/// Reads the content of a release, and compares its digests with the recorded ones.
 fn read_content(
     name: &str,
     written: &Written<written::Release>,
@@ -124,9 +124,9 @@ fn read_content(
     Some(release)
 }
 
-/// Refuses a release of another format, or with fields that only a later version of the program understands.
+/// Rejects a release of another format, and fields that only a later version of the program understands.
 ///
-/// This comes before the schema, which would report each field of a later format as unknown.
+/// This check precedes the schema, which would report each field of a later format as unknown.
 fn check_format(release: &Node, source: &Source, notes: &mut Notes) -> Option<()> {
     let place = |node: Option<&Node>| source.word(node.map_or(0, |node| node.origin.offset as usize));
     let format = release.at(&["spec", "format"]);
@@ -139,7 +139,7 @@ fn check_format(release: &Node, source: &Source, notes: &mut Notes) -> Option<()
                     "the release has no `spec.format`, but this version of stackloom reads format {FORMAT}"
                 ),
             )
-            .hint("put the file back as it was released, or release the stack again");
+            .hint("restore the file as it was released, or release the stack again");
         return None;
     }
     if let Some(number) = format.and_then(Node::as_int).filter(|number| *number != FORMAT) {
@@ -176,7 +176,7 @@ fn check_name(release: &Release, name: &str, source: &Source, notes: &mut Notes)
                 source.word(0),
                 format!("the folder `{name}` holds the release `{}`", release.name),
             )
-            .hint("put the folder back under its own name");
+            .hint("restore the folder under its own name");
     }
 }
 
@@ -189,7 +189,7 @@ fn recorded(hashes: &written::ContentHashes) -> Content {
     }
 }
 
-/// What was locked of an addon's chart when the release was cut.
+/// The locked entries of an addon's chart at the time of the cut.
 fn locked_versions(
     written: &Written<written::Release>,
     addon: &str,
@@ -203,7 +203,7 @@ fn locked_versions(
     locked.filter_map(|(one, node)| locked_version(one, node, source, notes)).collect()
 }
 
-/// What was locked of one version of it.
+/// The locked entry of one chart version.
 fn locked_version(
     written: &written::LockedVersion,
     node: &Node,
@@ -217,9 +217,9 @@ fn locked_version(
             .error(
                 "release-changed",
                 source.word(node.origin.offset as usize),
-                format!("`{}` is not a version whose digest was ever locked", written.version),
+                format!("the locked version `{}`, or its digest, is not valid", written.version),
             )
-            .hint("put the release back as it was cut");
+            .hint("restore the release as it was cut");
         return None;
     };
     let images = digests(written.images.as_deref());
@@ -227,13 +227,13 @@ fn locked_version(
     Some((version, LockedChart { digest, replaces: BTreeSet::new(), images, values: None, origin }))
 }
 
-/// Images and their digests; the schema holds them to be such.
+/// Images with their digests. The schema has already validated the digests.
 fn digests(written: Option<&[written::LockedImage]>) -> BTreeMap<String, Digest> {
     let one = |image: &written::LockedImage| Some((image.image.clone(), Digest::new(&image.digest)?));
     written.unwrap_or_default().iter().filter_map(one).collect()
 }
 
-/// What `metadata.yaml` says of the components.
+/// Reads the versions of the components from `metadata.yaml`.
 pub(super) fn components(metadata: &Source, notes: &mut Notes) -> Option<Components> {
     let metadata = yaml::read(metadata, notes)?;
     let version = |name| Some(metadata.at(&["versions", "components", name])?.as_str()?.to_owned());
@@ -246,9 +246,9 @@ fn history(written: &written::ReleaseHistory, place: &Place, notes: &mut Notes) 
             .error(
                 "release-changed",
                 place.clone(),
-                format!("`{name}` is not a {what} that this program knows"),
+                format!("this program does not support the {what} `{name}`"),
             )
-            .hint("upgrade stackloom, or put the release back as it was cut");
+            .hint("upgrade stackloom, or restore the release as it was cut");
     };
     let mut bumped = BTreeSet::new();
     for name in &written.bumped {
@@ -267,7 +267,7 @@ fn history(written: &written::ReleaseHistory, place: &Place, notes: &mut Notes) 
     History { previous: written.previous.clone(), commit: written.commit.clone(), bumped, impact }
 }
 
-/// Every file must be the one that was recorded, and none may be missing or added.
+/// Checks that every file matches its recorded digest, and that no file is missing or added.
 fn check_digests(
     name: &str,
     recorded: Option<&BTreeMap<String, String>>,
@@ -282,7 +282,7 @@ fn check_digests(
                 source.word(0),
                 format!("the release `{name}` records no digests of its files"),
             )
-            .hint("a numbered release is made by `stackloom release`, and by nothing else");
+            .hint("numbered releases are made only by `stackloom release`");
         return;
     };
     let mut wrong = |file: &str, what: String, hint: String| {
@@ -299,29 +299,29 @@ fn check_digests(
                 ends.push(path);
                 continue;
             }
-            Some(_) => "is not what it was when it was cut",
+            Some(_) => "was changed after the release was cut",
         };
         wrong(path, format!("this file of the release `{name}` {what}"), put_back(name, path));
     }
     for path in files.keys().filter(|path| *path != "release.yaml" && !recorded.contains_key(*path)) {
         wrong(
             path,
-            format!("this file was not in the release `{name}` when it was cut"),
+            format!("this file was not part of the release `{name}` when it was cut"),
             format!("a release never changes: {}", record::ADDED),
         );
     }
     record::note_line_ends(name, &ends, None, notes);
 }
 
-/// How a file comes back where git was not asked, or knows nothing of the release.
+/// The hint for restoring a file if git was not asked, or has no record of the release.
 fn put_back(name: &str, file: &str) -> String {
     format!(
-        "a release never changes: put the file back from the tag `{name}` or from the commit that added the release \
-         (`git log --oneline -- generated/releases/{name}/{file}`); a change is a new release"
+        "a release never changes: restore the file from the tag `{name}` or from the commit that added the release \
+         (`git log --oneline -- generated/releases/{name}/{file}`); to change something, cut a new release"
     )
 }
 
-/// Compares what the files say with what was recorded, component by component.
+/// Compares the digests of the content with the recorded ones, component by component.
 fn check_content(release: &Release, source: &Source, notes: &mut Notes) -> Option<()> {
     let found = content::hash_named(release);
     let components = [
@@ -335,7 +335,7 @@ fn check_content(release: &Release, source: &Source, notes: &mut Notes) -> Optio
             .error(
                 "release-changed",
                 Place::file(&*source.path),
-                format!("{what} of the release `{}` is not what it was when it was cut", release.name),
+                format!("{what} of the release `{}` changed after the release was cut", release.name),
             )
             .hint(put_back(&release.name, "release.yaml"));
         return None;

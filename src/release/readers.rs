@@ -1,10 +1,10 @@
-//! Which templates of a release read a variable of a cluster. A changed default reaches what they make.
+//! Finds the templates of a release that read a variable of a cluster. A changed default affects their output.
 
 use super::{Effect, Release};
 use crate::{definition::StackTemplate, template::Template};
 
-/// What a changed default of a variable does beside the class, each with why: addons whose values or manifests read it,
-/// and objects of `namespace/` and `cluster/`, of which it cannot be said what their change does.
+/// The effects of a changed variable default outside the class, each with its reason. Addons are affected if their values or
+/// manifests read the variable. For objects of `namespace/` and `cluster/`, the effect of a change is unknown.
 pub(super) fn readers(release: &Release, variable: &str) -> Vec<(Effect, String)> {
     let reads = |one: &StackTemplate| reads(&one.template, variable);
     let why = |what: &str| format!("{what}: it reads the variable `{variable}`, whose default changes");
@@ -14,7 +14,7 @@ pub(super) fn readers(release: &Release, variable: &str) -> Vec<(Effect, String)
     addons.chain(beside.map(|one| (Effect::Unknown, why(&one.path)))).collect()
 }
 
-/// Whether a template may read a variable: where it takes the variables as a whole, it may read any.
+/// Reports whether a template may read a variable. A template that uses all variables as a whole may read any of them.
 fn reads(template: &Template, variable: &str) -> bool {
     let text = template.canonical();
     text.match_indices("variables").any(|(at, word)| {

@@ -1,45 +1,45 @@
-//! What a release means for the clusters of the fleet that use the one before: said by who knows what Cluster API does,
-//! written down here.
+//! The consequences of a release for the fleet's clusters that use the previous one. Callers that know the behavior of
+//! Cluster API compute them; this module holds the results.
 
 use std::collections::BTreeSet;
 
 use super::{Effect, Impact};
 use crate::model::ClusterId;
 
-/// Clusters that are named of a group; the rest is counted.
+/// The greatest number of clusters named per group; further ones are only counted.
 const NAMED: usize = 8;
 
-/// Fields that are reported of a group; the rest is counted.
+/// The greatest number of fields listed per group; further ones are only counted.
 const REASONS: usize = 3;
 
-/// What becomes of the clusters that use a release, when they move to its next one. The worst comes first.
+/// What happens to the clusters that use a release when they move to the next one. The worst group comes first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rebases {
-    /// Clusters to which the same happens.
+    /// Groups of clusters with the same outcome.
     pub groups: Vec<Rebase>,
 }
 
-/// Clusters to which the same happens.
+/// Clusters with the same outcome.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rebase {
-    /// What happens, in words.
+    /// The outcome, in words.
     pub means: String,
-    /// The same, as releases record it; nothing where only names change.
+    /// The outcome as recorded in releases; empty if only names change.
     pub effects: BTreeSet<Effect>,
-    /// The fields that it comes of, in the objects that Cluster API makes of the clusters, whatever cluster of the group
-    /// they are of.
+    /// The fields that cause it, in the objects that Cluster API makes for the clusters. Contains the fields of all clusters
+    /// of the group.
     pub why: BTreeSet<String>,
     /// The clusters.
     pub clusters: Vec<ClusterId>,
 }
 
 impl Rebases {
-    /// How many clusters use the release.
+    /// The number of clusters that use the release.
     pub fn count(&self) -> usize {
         self.groups.iter().map(|group| group.clusters.len()).sum()
     }
 
-    /// In the words of the release: it was asked about by another name.
+    /// Replaces the name under which the prediction was made with the name of the release.
     pub(super) fn renamed(mut self, old: &str, new: &str) -> Self {
         for group in &mut self.groups {
             group.means = group.means.replace(old, new);
@@ -47,7 +47,8 @@ impl Rebases {
         self
     }
 
-    /// One line for each group: how many clusters, what becomes of them, and which, unless they are most of them.
+    /// One line for each group: the number of clusters, the outcome, and the clusters' names. The names are
+    /// omitted for the largest group if it has many clusters.
     pub fn lines(&self) -> Vec<String> {
         let most = self.groups.iter().map(|group| group.clusters.len()).max().unwrap_or_default();
         let line = |group: &Rebase| {
@@ -64,17 +65,17 @@ impl Rebases {
 }
 
 impl Rebase {
-    /// Why, in as many words as one reads.
+    /// The causes, shortened to a readable length.
     fn reasons(&self) -> String {
-        let reported: Vec<_> = self.why.iter().take(REASONS).map(String::as_str).collect();
+        let shown: Vec<_> = self.why.iter().take(REASONS).map(String::as_str).collect();
         match self.why.len() {
             0 => String::new(),
-            count if count <= REASONS => format!(" ({})", reported.join("; ")),
-            count => format!(" ({}; and {} more)", reported.join("; "), count - REASONS),
+            count if count <= REASONS => format!(" ({})", shown.join("; ")),
+            count => format!(" ({}; and {} more)", shown.join("; "), count - REASONS),
         }
     }
 
-    /// Its clusters by name, as many as one reads.
+    /// The names of its clusters, shortened to a readable length.
     fn named(&self) -> String {
         let mut names: Vec<_> = self.clusters.iter().take(NAMED).map(ToString::to_string).collect();
         if self.clusters.len() > NAMED {
@@ -85,13 +86,13 @@ impl Rebase {
 }
 
 impl Impact {
-    /// What is found for a cluster counts, where the class alone does not tell it.
+    /// Adds the effects found for clusters that the class alone doesn't reveal.
     pub(super) fn join(&mut self, rebases: &Rebases) {
         for group in &rebases.groups {
             for effect in &group.effects {
-                let reported = self.effects.contains_key(effect)
+                let is_known = self.effects.contains_key(effect)
                     || *effect == Effect::InPlace && !self.effects.is_empty();
-                if !reported {
+                if !is_known {
                     self.effects.entry(*effect).or_default().insert(format!("for {}", group.named()));
                 }
             }

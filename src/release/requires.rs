@@ -1,4 +1,4 @@
-//! What a release needs of a management cluster: what its stack says, and what its class shows.
+//! The requirements of a release on a management cluster: those that its stack declares, and those that its class implies.
 
 use std::collections::BTreeSet;
 
@@ -6,15 +6,15 @@ use super::Release;
 use crate::yaml::Node;
 
 impl Release {
-    /// The feature gates that it needs: those that it names, and those without which its class is refused.
+    /// The feature gates that it needs: those that it declares, and those without which its class is rejected.
     pub fn needed_gates(&self) -> BTreeSet<String> {
         let mut gates = self.requires.feature_gates.clone();
         gates.extend(self.shown_gates().into_iter().map(str::to_owned));
         gates
     }
 
-    /// What its stack says of it beyond what the class shows, as texts that are content. A release of which nothing is said
-    /// has the digest that it had before requirements could be said.
+    /// The declared requirements beyond those that the class implies, as texts for the content hash. A release without any
+    /// keeps the digest from before requirements existed.
     pub(super) fn declared_requirements(&self) -> Vec<String> {
         let shown = self.shown_gates();
         let providers =
@@ -23,7 +23,7 @@ impl Release {
         providers.chain(gates.map(|gate| format!("requires feature gate {gate}"))).collect()
     }
 
-    /// The feature gates without which the webhooks refuse its class or templates.
+    /// The feature gates without which the webhooks reject its class or templates.
     fn shown_gates(&self) -> BTreeSet<&'static str> {
         let mut gates = BTreeSet::new();
         for object in &self.objects {

@@ -1,8 +1,9 @@
-//! The JSON Schema of definitions of one release: what editors complete beside the keys that every cluster has.
+//! The JSON Schema for definitions of clusters that use one release. It lets editors complete values that depend on the
+//! release.
 //!
-//! It is that of a `ClusterDefinition` with the variables of the class, its classes of workers and the names of the
-//! addons put in. A definition is only one layer of several, so nothing is required of it that a folder's defaults may
-//! say, and `null`, which takes away what they say, is allowed everywhere.
+//! It extends the schema of `ClusterDefinition` with the variables of the class, its worker classes and the names of its
+//! addons. A definition is only one of several layers. So fields that folder defaults may supply are not required, and
+//! `null`, which removes a default, is allowed everywhere.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -13,7 +14,7 @@ use crate::{
     yaml::to_json,
 };
 
-/// The schema of definitions of clusters that are made from a release.
+/// Builds the schema for definitions of clusters that use a release.
 pub fn definition_schema(release: &Release) -> Json {
     let mut schema = Kind::ClusterDefinition.schema();
     let mut variables = Map::new();
@@ -46,7 +47,7 @@ pub fn definition_schema(release: &Release) -> Json {
     schema
 }
 
-/// The file name of that schema: of a head release without the version, which changes with every edit.
+/// The file name of the schema. For a head release, it omits the version, which changes with every edit.
 pub fn schema_file(release: &Release) -> String {
     if release.is_head() {
         head_schema_file(&release.stack, release.kubernetes.minor())
@@ -55,12 +56,12 @@ pub fn schema_file(release: &Release) -> String {
     }
 }
 
-/// The same for the head of a stack and minor.
+/// The file name of the schema for the head release of a stack and minor.
 pub fn head_schema_file(stack: &StackId, minor: Minor) -> String {
     format!("{}-{}-{}.schema.json", stack.provider, stack.name, minor.dashed())
 }
 
-/// Keywords of a Kubernetes schema that mean the same in JSON Schema.
+/// Keywords of Kubernetes schemas with the same meaning in JSON Schema.
 const SAME: [&str; 14] = [
     "description",
     "default",
@@ -78,7 +79,7 @@ const SAME: [&str; 14] = [
     "title",
 ];
 
-/// A schema of Kubernetes as JSON Schema, for one layer of several.
+/// Converts a Kubernetes schema to JSON Schema, for one layer of several.
 fn layer(schema: &Json) -> Json {
     let mut out = Map::new();
     let Json::Object(fields) = schema else { return json!(true) };
@@ -117,7 +118,7 @@ fn layer(schema: &Json) -> Json {
     }
     if let Some(items) = fields.get("items") {
         let mut items_schema = layer(items);
-        // A list replaces a list, so that its items are whole.
+        // A list replaces a list as a whole, so its items must be complete.
         if let Some(required) = items.get("required") {
             items_schema["required"] = required.clone();
         }

@@ -1,5 +1,5 @@
-//! Where a cluster stands: how long its Kubernetes version is patched, which releases it could move to, and what it has
-//! that its release does not. Which day is today is not known here.
+//! The position of a cluster: how long its Kubernetes version is patched, which releases it could move to, and how its
+//! addons differ from those of its release. The current day is not known here.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -10,36 +10,36 @@ use crate::{
     note::Notes,
 };
 
-/// Where all clusters of a release stand.
+/// The position of all clusters of a release.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// When upstream stops patching its Kubernetes minor, as the stack says.
+    /// When the Kubernetes minor reaches its end of life, according to the stack.
     pub end_of_life: Option<Date>,
-    /// The newest numbered release of its minor and channel; none for a head, which is always the newest.
+    /// The newest numbered release of its minor and channel; none for a head release, which is always the newest.
     pub newest: Option<String>,
-    /// The later Kubernetes minors of its stack that clusters can move to: of numbered releases those that have one of the
-    /// same channel, of a head those that the stack serves.
+    /// The later Kubernetes minors of its stack that clusters can move to. For a numbered release, these are the minors with
+    /// a release of the same channel; for a head release, those that the stack serves.
     pub newer_minors: BTreeSet<Minor>,
 }
 
-/// What a cluster changes about an addon of its release, beside values.
+/// A change that a cluster makes to an addon of its release, other than to its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AddonDifference {
-    /// The addon.
+    /// The name of the addon.
     pub name: String,
-    /// Its version in the release.
+    /// The version in the release.
     pub released: Option<AddonVersion>,
-    /// Its version in the cluster; none if the cluster does not have it, or it has no version.
+    /// The version in the cluster; none if the cluster lacks the addon, or the addon has no version.
     pub version: Option<AddonVersion>,
     /// Whether the cluster has it.
     pub is_enabled: bool,
-    /// The other release that it is taken from.
+    /// The other release that supplies it.
     pub taken_from: Option<String>,
-    /// How far its removal is.
+    /// The step of its removal, if it is being removed.
     pub removal: Option<RemovalStep>,
 }
 
-/// Where the clusters of a release stand.
+/// The position of the clusters of a release.
 pub fn standing(definitions: &Definitions, releases: &Releases, release: &Release) -> Standing {
     let (own_minor, channel) = (release.kubernetes.minor(), release.channel);
     let newer_minors = if channel == Channel::Hash {
@@ -59,8 +59,8 @@ pub fn standing(definitions: &Definitions, releases: &Releases, release: &Releas
     }
 }
 
-/// The releases that clusters of a release could use, from the oldest to the newest: the numbered ones of the same stack and
-/// channel; of a head, the heads of the stack.
+/// The releases that the clusters of a release could use, oldest first: the numbered releases of the same stack and channel,
+/// or for a head release, the heads of the stack.
 pub fn line(releases: &Releases, release: &Release) -> Vec<Arc<Release>> {
     if release.is_head() {
         let of_stack = releases.heads.iter().filter(|((stack, _), _)| *stack == release.stack);
@@ -71,7 +71,7 @@ pub fn line(releases: &Releases, release: &Release) -> Vec<Arc<Release>> {
     line
 }
 
-/// What a cluster changes about the addons of its release, by name.
+/// The changes that a cluster makes to the addons of its release, by addon name.
 pub fn addon_differences(cluster: &Cluster, release: &Release, releases: &Releases) -> Vec<AddonDifference> {
     let differences = release.addons.iter().filter_map(|frozen| {
         let name = frozen.addon.name.as_str();
@@ -80,7 +80,7 @@ pub fn addon_differences(cluster: &Cluster, release: &Release, releases: &Releas
         let is_enabled =
             removal != Some(RemovalStep::Delete) && choice.enabled.unwrap_or(frozen.addon.enabled);
         let other = choice.release.as_ref().and_then(|(other, origin)| {
-            // One that is missing or refused is reported by `check`.
+            // A missing or rejected release is reported by `check`.
             releases.named(other, *origin, &mut Notes::new())
         });
         let borrowed = other.as_ref().and_then(|other| other.addon(name)).map(|addon| addon.version.clone());

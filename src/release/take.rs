@@ -1,5 +1,5 @@
-//! Releases that come from elsewhere: verified like the numbered releases of the tree, before any of them is written.
-//! And those that are published: only what is whole, and tagged.
+//! Imports releases from other repositories. They are verified like the numbered releases of the tree before anything is
+//! written. Also selects the releases to publish: only complete, tagged ones.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,32 +15,32 @@ use crate::{
     yaml::{self, Source, Sources},
 };
 
-/// What came from elsewhere, not yet believed.
+/// A release that was fetched but not verified yet.
 #[derive(Clone, Debug)]
 pub struct Arrival {
-    /// Where it came from, with the digest or the tag.
+    /// The source, with the digest or tag.
     pub source: String,
-    /// Its files, by their paths in its folder.
+    /// The files, by path within the release's folder.
     pub files: BTreeMap<String, String>,
 }
 
-/// What a release from elsewhere is here.
+/// The result of importing a release.
 #[derive(Clone, Debug)]
 pub enum Taken {
-    /// It is here, with the same content.
+    /// The release already exists here with the same content.
     There {
-        /// Its name.
+        /// The name of the release.
         name: String,
-        /// What the lock said of it when it was taken, where it says nothing of it any more.
+        /// The lock entry from the time of its import, if the lock no longer has one.
         lost: Option<LockedRelease>,
         /// The digest of its folder.
         digest: String,
-        /// The commit that its sources are of, in the repository that cut it.
+        /// The commit of its sources, in the repository that cut it.
         commit: Option<String>,
     },
-    /// It is sound, and not here.
+    /// The release is valid and new here.
     New {
-        /// What it is.
+        /// The release itself.
         release: Box<Release>,
         /// The digest of its folder.
         digest: String,
@@ -48,7 +48,7 @@ pub enum Taken {
 }
 
 impl Taken {
-    /// The release's name.
+    /// The name of the release.
     pub fn name(&self) -> &str {
         match self {
             Self::There { name, .. } => name,
@@ -57,13 +57,17 @@ impl Taken {
     }
 }
 
-/// Takes a release into the input, if it is sound and its name is free.
+/// Adds a release to the input if it is valid and its name is free.
 pub fn take(arrival: &Arrival, input: &mut Input, lock: &Lock, notes: &mut Notes) -> Option<Taken> {
     let source = &arrival.source;
     let Some(name) = name(arrival) else {
         notes
-            .error("no-release", None, format!("`{source}` holds no release: its `release.yaml` names none"))
-            .hint("a release is made by `stackloom release`, and published by `stackloom release push`");
+            .error(
+                "no-release",
+                None,
+                format!("`{source}` has no release: its `release.yaml` does not name one"),
+            )
+            .hint("releases are made by `stackloom release`, and published by `stackloom release push`");
         return None;
     };
     let folder = format!("generated/releases/{name}");
@@ -74,9 +78,11 @@ pub fn take(arrival: &Arrival, input: &mut Input, lock: &Lock, notes: &mut Notes
             .error(
                 "release-exists",
                 Place::file(format!("{folder}/{path}")),
-                format!("there is a release `{name}` here, and it is not the one of `{source}`"),
+                format!(
+                    "there is already a release `{name}` here, and it differs from the one in `{source}`"
+                ),
             )
-            .hint("a name never means two things: ask which of them is the one that was published first");
+            .hint("a release name is never used twice: ask which of them was published first");
         return None;
     }
     let digest = folder_digest(&arrival.files);
@@ -86,11 +92,11 @@ pub fn take(arrival: &Arrival, input: &mut Input, lock: &Lock, notes: &mut Notes
                 "release-lock",
                 input.sources.place(locked.origin),
                 format!(
-                    "`{source}` has the release `{name}` as `{digest}`, and the lock holds `{}`",
+                    "`{source}` has the release `{name}` as `{digest}`, but the lock has `{}`",
                     locked.digest
                 ),
             )
-            .hint("it was changed since it was taken first, there or in the lock: nothing was taken");
+            .hint("it was changed after it was first pulled, there or in the lock: nothing was pulled");
         return None;
     }
     if !here.is_empty() {
@@ -108,8 +114,8 @@ pub fn take(arrival: &Arrival, input: &mut Input, lock: &Lock, notes: &mut Notes
     Some(Taken::New { release, digest })
 }
 
-/// What is here already, if it is what git recorded. An entry that the lock lost is reported as it was: a source that was named
-/// now is not the one that it was taken from.
+/// Handles a release that already exists here and matches git's record. If its lock entry was lost, the old entry is
+/// returned: the source named in this run may not be the one that the release came from.
 fn there(name: String, digest: String, input: &Input, lock: &Lock, notes: &mut Notes) -> Option<Taken> {
     let mut own = Notes::new();
     record::check(&name, input, &mut own);
@@ -126,7 +132,7 @@ fn there(name: String, digest: String, input: &Input, lock: &Lock, notes: &mut N
     Some(Taken::There { name, lost, digest, commit })
 }
 
-/// The name that a release gives itself, if it is one that a folder of the tree can have.
+/// Reads the name of a release from its own files, if it is valid as the name of a release folder.
 fn name(arrival: &Arrival) -> Option<String> {
     let mut sources = Sources::default();
     let id = sources.add("release.yaml", arrival.files.get("release.yaml")?.as_str());
@@ -140,17 +146,19 @@ fn first_difference(here: &BTreeMap<String, String>, there: &BTreeMap<String, St
     paths.into_iter().find(|path| here.get(*path) != there.get(*path)).cloned()
 }
 
-/// A message on a file that is nowhere here: what to do about it cannot be done here either.
+/// Rewrites a message about a fetched file. The file isn't in this repository, so its hints for correcting it don't apply.
 fn named_after(note: &Diagnostic, source: &str) -> Diagnostic {
     let hints = match note.severity {
-        Severity::Error => vec!["nothing was taken: ask whoever publishes it for what was cut".to_owned()],
+        Severity::Error => {
+            vec!["nothing was pulled: ask the publisher for the release as it was cut".to_owned()]
+        }
         Severity::Warning => note.hints.clone(),
     };
     Diagnostic { message: format!("`{source}`: {}", note.message), hints, ..note.clone() }
 }
 
-/// The releases to publish, by name, with their files: those that are asked for, or all that were cut here. One that is
-/// not whole, or whose tag is not here, is at fault.
+/// Selects the releases to publish, with their files by name: the requested ones, or all that were cut here. Reports
+/// releases that are incomplete, or whose tag is missing here.
 pub fn published(
     asked: &[String],
     input: &Input,
@@ -168,7 +176,7 @@ pub fn published(
             let note = notes.error("unknown-release", None, format!("there is no release `{name}`"));
             match closest(&name, all.iter().map(String::as_str)) {
                 Some(similar) => note.hint(format!("did you mean `{similar}`?")),
-                None => note.hint("`stackloom releases` lists them; a head release cannot be published"),
+                None => note.hint("run `stackloom releases` for a list; a head release cannot be published"),
             };
             continue;
         }
@@ -192,9 +200,9 @@ fn is_tagged(name: &str, input: &Input, notes: &mut Notes) -> bool {
             .error(
                 "not-tagged",
                 Place::file(format!("generated/releases/{name}")),
-                format!("what the tag of the release `{name}` has is not in this partial clone, so it is not published"),
+                format!("this partial clone lacks the content of the tag of the release `{name}`, so the release is not published"),
             )
-            .hint("`git fetch --refetch --filter=blob:none` brings it");
+            .hint("run `git fetch --refetch --filter=blob:none` to get it");
     } else if !tagged {
         notes
             .error(
@@ -202,13 +210,13 @@ fn is_tagged(name: &str, input: &Input, notes: &mut Notes) -> bool {
                 Place::file(format!("generated/releases/{name}")),
                 format!("the release `{name}` has no tag here, so it is not published"),
             )
-            .hint("where it was cut: `stackloom release tag`, after its merge")
-            .hint("in a clone without tags, as CI makes them: `git fetch --unshallow --tags`");
+            .hint("in the clone where it was cut, run `stackloom release tag` after its merge")
+            .hint("in a clone without tags, as CI makes them, run `git fetch --unshallow --tags`");
     }
     tagged
 }
 
-/// Holds a release that came from elsewhere against what the lock says of it, and that against what it said before.
+/// Compares an imported release with its lock entry, and the entry with its earlier versions.
 pub(super) fn check_lock(name: &str, input: &Input, lock: &Lock, notes: &mut Notes) {
     let Some(locked) = lock.releases.get(name) else { return check_unlocked(name, input, notes) };
     let files = files_of(name, input).into_iter().map(|(path, source)| (path, source.text.to_string()));
@@ -221,23 +229,23 @@ pub(super) fn check_lock(name: &str, input: &Input, lock: &Lock, notes: &mut Not
     let note = notes.error(
         "release-lock",
         input.sources.place(locked.origin),
-        format!("the release `{name}` is not the one that the lock holds: its folder is `{digest}`"),
+        format!("the release `{name}` does not match the lock: the digest of its folder is `{digest}`"),
     );
     if drifted {
-        note.hint("its files were changed: put them back as the other messages say");
+        note.hint("its files were changed: restore them as the other messages say");
     } else if let Some(before) = before.iter().find(|before| before.entry.digest.as_str() == digest) {
         note.hint(before.put_back());
     } else {
-        note.hint(format!("if the lock was changed: `git log -p -- {LOCK}` says by whom, and `git checkout HEAD -- {LOCK}` puts it back"));
+        note.hint(format!("if the lock was changed: `git log -p -- {LOCK}` shows by whom, and `git checkout HEAD -- {LOCK}` restores it"));
     }
     note.hint(format!(
-        "it was taken from `{}`: pulling it into a clone without it says what it is there",
+        "it was pulled from `{}`: to see what it is there, pull it into a clone without it",
         locked.source
     ));
 }
 
-/// Where a release was taken from, and whose signature it had, is history. A key may be added, to ask for more; one that
-/// was asked for on any line of the history stays.
+/// Checks that a lock entry keeps its source and its signature key, which are historical facts. A key may be added to make
+/// the check stricter. A key that any line of the history required must stay.
 fn check_entry(name: &str, locked: &LockedRelease, input: &Input, notes: &mut Notes) {
     let before = entries_before(name, input);
     let keys = || before.iter().filter(|before| before.is_keyed());
@@ -245,37 +253,37 @@ fn check_entry(name: &str, locked: &LockedRelease, input: &Input, notes: &mut No
         before.first().filter(|_| before.iter().all(|before| before.entry.source != locked.source))
     {
         let source = &newest.entry.source;
-        (format!("was taken from `{source}`, and the lock says from `{}`", locked.source), newest)
+        (format!("was pulled from `{source}`, but the lock names `{}`", locked.source), newest)
     } else if let Some(keyed) = keys().next().filter(|_| keys().all(|keyed| keyed.entry.key != locked.key))
         && let Some(key) = &keyed.entry.key
     {
         let now = locked.key.as_ref().map_or_else(|| "none".to_owned(), |key| format!("`{key}`"));
-        (format!("was taken with a signature for the key `{key}`, and the lock names {now}"), keyed)
+        (format!("was pulled with a signature for the key `{key}`, but the lock names {now}"), keyed)
     } else {
         return;
     };
     notes
         .error("release-lock", input.sources.place(locked.origin), format!("the release `{name}` {changed}"))
         .hint(of.put_back())
-        .hint("an entry says where a release came from, and stays so when its publisher moves: `releases.sources` in stackloom.yaml says where new ones are");
+        .hint("an entry records where a release came from, even if its publisher moves: set where new ones come from in `releases.sources` in stackloom.yaml");
 }
 
-/// What the lock said of a release when it was taken.
+/// An earlier lock entry, from a commit that imported the release.
 struct Before<'a> {
-    /// The commit that took it.
+    /// The commit that imported it.
     at: &'a str,
     entry: LockedRelease,
-    /// Whether no later commit took it again.
+    /// Whether no later commit imported it again.
     is_last: bool,
 }
 
-/// The entry that a release has to have.
+/// Selects the entry that the lock must contain.
 fn to_keep<'a, 'b>(before: &'b [Before<'a>]) -> Option<&'b Before<'a>> {
     before.iter().find(|before| before.is_keyed()).or(before.first())
 }
 
 impl Before<'_> {
-    /// Whether it asks for a key that is asked for ever since.
+    /// Reports whether it requires a key that has been required ever since.
     fn is_keyed(&self) -> bool {
         self.is_last && self.entry.key.is_some()
     }
@@ -283,18 +291,18 @@ impl Before<'_> {
     fn put_back(&self) -> String {
         let at = self.at;
         format!(
-            "put its entry back: `git show {at}:./{LOCK}` has it; `git log -p -- {LOCK}` says who changed it"
+            "restore its entry from `git show {at}:./{LOCK}`; `git log -p -- {LOCK}` shows who changed it"
         )
     }
 }
 
-/// What the lock said of a release, each time that it was taken; the newest first.
+/// The lock entries of a release from each commit that imported it, newest first.
 fn entries_before<'a>(name: &str, input: &'a Input) -> Vec<Before<'a>> {
     let now = input.sources.at(LOCK);
     let read = |source: &Source| read_lock(source, &mut Notes::new());
     let Some(recorded) = input.recorded.get(name).filter(|_| now.is_none_or(|now| read(now).is_some()))
     else {
-        // What is wrong with the lock is reported where it is read.
+        // Errors in the lock are reported where the lock is read.
         return Vec::new();
     };
     let entry = |text: &Arc<str>| {
@@ -302,14 +310,15 @@ fn entries_before<'a>(name: &str, input: &'a Input) -> Vec<Before<'a>> {
         let id = sources.add(LOCK, &**text);
         sources.get(id).and_then(read)?.releases.remove(name)
     };
-    let reported = |taking: &'a Taking| {
+    let before = |taking: &'a Taking| {
         let text = taking.text.as_ref().filter(|text| text.contains(name))?;
         Some(Before { at: &taking.at, entry: entry(text)?, is_last: taking.is_last })
     };
-    recorded.locks.iter().filter_map(reported).collect()
+    recorded.locks.iter().filter_map(before).collect()
 }
 
-/// A release that the lock had when it was taken, and no longer has: nothing that was reviewed verifies it.
+/// Reports a release whose lock entry was removed after its import. Without the entry, nothing reviewed verifies the
+/// release.
 fn check_unlocked(name: &str, input: &Input, notes: &mut Notes) {
     let before = entries_before(name, input);
     let Some(Before { at, entry: locked, .. }) = to_keep(&before) else { return };
@@ -319,13 +328,13 @@ fn check_unlocked(name: &str, input: &Input, notes: &mut Notes) {
         format!("the release `{name}` was pulled from `{}`, but is no longer in the lock", locked.source),
     );
     note.hint(format!(
-        "`stackloom pull {}` puts its entry back; by hand: `git show {at}:./{LOCK}` has it, with the digest `{}`",
+        "run `stackloom pull {}` to restore its entry; by hand, take it from `git show {at}:./{LOCK}`, with the digest `{}`",
         locked.source, locked.digest
     ))
-    .hint("a release that is no longer wanted goes with `stackloom release prune`, and its entry with it");
+    .hint("to remove a release that you no longer want, with its entry, run `stackloom release prune`");
 }
 
-/// Says which releases the lock has, and the tree does not.
+/// Reports releases that are in the lock but not in the tree.
 pub(super) fn check_missing(input: &Input, lock: &Lock, notes: &mut Notes) {
     let here = numbered_releases(&input.sources);
     for (name, locked) in lock.releases.iter().filter(|(name, _)| !here.contains(*name)) {
@@ -333,8 +342,8 @@ pub(super) fn check_missing(input: &Input, lock: &Lock, notes: &mut Notes) {
             .warning(
                 "release-missing",
                 input.sources.place(locked.origin),
-                format!("the lock has the release `{name}`, and its folder is not here"),
+                format!("the lock has the release `{name}`, but its folder is not here"),
             )
-            .hint(format!("`stackloom pull {}` brings it back; else take it out of the lock", locked.source));
+            .hint(format!("run `stackloom pull {}` to get it, or remove it from the lock", locked.source));
     }
 }

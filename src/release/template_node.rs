@@ -1,5 +1,5 @@
-//! Templates as nodes, for comparing: an expression is the text `${{ … }}`, a statement the key that holds what it
-//! encloses.
+//! Templates as nodes, for comparisons. An expression becomes the text `${{ … }}`, and a statement becomes a key that holds
+//! the nodes it encloses.
 
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ fn text(scalar: Scalar<'_>) -> String {
     }
 }
 
-/// A collection, and the statements that are open in it.
+/// A collection, with the statements that are currently open in it.
 struct Open {
     levels: Vec<Level>,
 }
@@ -98,7 +98,7 @@ impl Open {
         }
     }
 
-    /// Puts what a statement encloses where it stands: as an entry, and among items as one of them.
+    /// Adds the nodes that a statement encloses: as an entry of a mapping, or as an item of a list.
     fn put(&mut self, statement: &str, inside: Node) {
         let name = format!("#% {statement}");
         if self.top().items.is_empty() {
@@ -114,7 +114,8 @@ impl Open {
         self.top().items.push(value);
     }
 
-    /// An entry may stand once in each branch; beside each other two of one name differ by their number.
+    /// Adds an entry. Branches can each have an entry of the same name; on one level, a number is appended to repeated
+    /// names.
     fn entry(&mut self, name: &str, value: Node) {
         let mapping = &mut self.top().mapping;
         let mut own = name.to_owned();
@@ -134,7 +135,7 @@ impl Open {
         std::mem::take(&mut self.top().mapping).into()
     }
 
-    /// A list; what statements enclosed before its first item goes with it.
+    /// Closes a list. Nodes that statements enclosed before its first item become its first item.
     fn end(mut self) -> Node {
         let Level { mut items, mapping, .. } = self.levels.swap_remove(0);
         if !mapping.is_empty() {

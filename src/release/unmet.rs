@@ -1,4 +1,4 @@
-//! What a release needs that a management cluster does not have. `check` refuses it, and plans do not lead there.
+//! Requirements of a release that a management cluster doesn't meet. `check` reports them, and plans avoid such releases.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,36 +9,35 @@ use crate::{
     yaml::{Node, Origin},
 };
 
-/// Something that a release needs of a management cluster, and that is not there as far as the fleet says.
+/// A requirement of a release that, according to the fleet's definition, a management cluster doesn't meet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unmet {
-    /// What the release needs, as a predicate: ``needs openstack >=0.13``.
+    /// The requirement, as a predicate: ``needs openstack >=0.13``.
     pub need: String,
-    /// What is there instead, as a clause: `` `eu` has 0.12 ``.
+    /// The actual state, as a clause: `` `eu` has 0.12 ``.
     pub found: String,
-    /// How that is mended.
+    /// How to meet the requirement.
     pub way: String,
-    /// Where the fleet says what is there.
+    /// The origin of the statement about the actual state.
     pub origin: Origin,
-    /// Whether nothing says what is there, so that it may be.
+    /// Whether the actual state is unknown, so that the requirement may be met.
     pub is_doubtful: bool,
 }
 
-/// That Cluster API does not support the Kubernetes version of a release.
+/// The finding that Cluster API doesn't support the Kubernetes version of a release.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unsupported {
-    /// That it does not.
+    /// The finding, as a sentence.
     pub message: String,
-    /// Which versions it supports, and who says so.
+    /// The supported versions, and the source of this information.
     pub why: String,
 }
 
-/// The name of Cluster API itself among its providers.
+/// The name of Cluster API itself in the list of providers.
 const CORE: &str = "cluster-api";
 
 impl Release {
-    /// Everything that it needs and a management cluster does not have. Its Kubernetes version is judged by
-    /// [`Release::unsupported`].
+    /// Lists all unmet requirements. The Kubernetes version is checked by [`Release::unsupported`].
     pub fn unmet(&self, management: &ManagementCluster) -> Vec<Unmet> {
         let mut judge = Judge { release: self, management, found: Vec::new() };
         for (provider, range) in &self.requires.providers {
@@ -51,7 +50,7 @@ impl Release {
         judge.found
     }
 
-    /// Whether the Cluster API of a management cluster cannot build clusters of its Kubernetes version.
+    /// Reports whether the Cluster API of a management cluster doesn't support the Kubernetes version of the release.
     pub fn unsupported(&self, management: &ManagementCluster) -> Option<Unsupported> {
         let (cluster_api, minor) = (management.cluster_api, self.kubernetes.minor());
         let (version, is_exact) = management.cluster_api_version();
@@ -61,8 +60,10 @@ impl Release {
             Fit::Fits => None,
             Fit::Assumed(one) => {
                 let range = &one.kubernetes;
-                let why =
-                    format!("it supports {range}, says `compatibility` in stackloom.yaml: {}", one.reason);
+                let why = format!(
+                    "it supports {range}, according to `compatibility` in stackloom.yaml: {}",
+                    one.reason
+                );
                 Some(Unsupported { message, why })
             }
             Fit::Unlisted(row) => {
@@ -100,7 +101,7 @@ impl Judge<'_> {
         }
         if provider == CORE {
             let minor = self.management.cluster_api;
-            // Of the minor alone, the first and the last patch version are known.
+            // Only the minor is known, so the range is tested with the first patch version and a very late one.
             let patch = |patch| semver::Version::new(minor.major, minor.minor, patch);
             if !range.contains(&patch(0)) && !range.contains(&patch(9_999)) {
                 let way =
@@ -131,12 +132,12 @@ impl Judge<'_> {
             None => self.doubt(
                 need,
                 format!("stackloom.yaml does not say whether it is on in `{name}`"),
-                format!("once it is on, write so: `featureGates: {{ {gate}: true }}`"),
+                format!("once it is on, add `featureGates: {{ {gate}: true }}`"),
             ),
         }
     }
 
-    /// The kinds that the release brings, and templates of clusters are made of.
+    /// Checks the API versions of the class objects.
     fn api_versions(&mut self) {
         let known = &self.management.provided.api_versions;
         let used: BTreeSet<&str> = self

@@ -1,4 +1,4 @@
-//! A release as files, by their paths inside its folder.
+//! The files of a release, by path within its folder.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +14,12 @@ use crate::{
     yaml::{Mapping, Node, emit},
 };
 
-/// Writes a release: each file with the line that says where it came from.
+/// Writes a release. Each file begins with a line that names its source.
 pub fn write(release: &Release) -> BTreeMap<String, String> {
     write_with(release, None)
 }
 
-/// Writes a numbered release: with its notes, and with the digest of every file.
+/// Writes a numbered release, with its notes and the digest of every file.
 pub(super) fn write_numbered(release: &Release, notes: &str) -> BTreeMap<String, String> {
     let mut files = write(release);
     files.remove("release.yaml");
@@ -41,27 +41,27 @@ fn write_with(release: &Release, digests: Option<&BTreeMap<String, String>>) -> 
     pages_with(release, digests).into_iter().map(file).collect()
 }
 
-/// A file of a release before it is bytes.
+/// A file of a release before it is serialized.
 #[derive(Debug)]
 pub struct Page<'a> {
-    /// Its path inside the release's folder.
+    /// The path within the release's folder.
     pub path: String,
-    /// What it was made from, for its first line.
+    /// The source, for the first line.
     pub source: String,
-    /// What it holds.
+    /// The content.
     pub body: Body<'a>,
 }
 
-/// What a file of a release holds.
+/// The content of a release file.
 #[derive(Debug)]
 pub enum Body<'a> {
     /// A document.
     Object(Node),
-    /// A template in its one form.
+    /// A template in its canonical form.
     Template(&'a Template),
 }
 
-/// The files of a release.
+/// Lists the files of a release.
 pub fn pages(release: &Release) -> Vec<Page<'_>> {
     pages_with(release, None)
 }
@@ -94,7 +94,7 @@ fn text(node: &Node) -> String {
     text
 }
 
-/// `<kind>.yaml` or `<kind>-<what the name says beside the release>.yaml`.
+/// The file name `<kind>.yaml` or `<kind>-<name without the release's prefix>.yaml`.
 fn object_file(object: &Node, release: &str) -> String {
     let text = |path: &[&str]| object.at(path).and_then(Node::as_str).unwrap_or_default();
     let kind = text(&["kind"]).to_ascii_lowercase();
@@ -104,7 +104,7 @@ fn object_file(object: &Node, release: &str) -> String {
     }
 }
 
-/// The format that the cluster stack operator and csctl know, with its keys in the order in which those write them.
+/// Builds `metadata.yaml` in the format of the cluster stack operator and csctl, with the keys in their order.
 fn metadata(release: &Release) -> Node {
     let mut components = Mapping::new();
     components.set("clusterAddon", release.components.cluster_addon.as_str());
@@ -175,7 +175,7 @@ fn description(release: &Release, digests: Option<&BTreeMap<String, String>>) ->
     root.into()
 }
 
-/// What the lock says of a version of a chart; it is no content, so it is no part of what is hashed.
+/// Writes the locked entry of a chart version. It isn't content, so it isn't part of the hash.
 fn locked((version, locked): (&AddonVersion, &LockedChart)) -> Node {
     let mut mapping = Mapping::new();
     mapping.set("version", version.to_string());
@@ -184,7 +184,7 @@ fn locked((version, locked): (&AddonVersion, &LockedChart)) -> Node {
     mapping.into()
 }
 
-/// Images with their digests, in order of their names.
+/// Writes images with their digests, sorted by name.
 pub fn digests_of(images: &BTreeMap<String, Digest>) -> Vec<Node> {
     let image = |(image, digest): (&String, &Digest)| {
         let mut mapping = Mapping::new();
@@ -231,7 +231,7 @@ fn kinds(release: &Release) -> Vec<Node> {
     kinds.into_iter().map(Node::from).collect()
 }
 
-/// An addon as text, for its content hash.
+/// Writes an addon as text, for its content hash.
 pub(super) fn addon_text(addon: &Addon, version: Option<&AddonVersion>) -> String {
     format!("{}\n{}", addon.name, text(&addon_node(addon, version)))
 }

@@ -1,8 +1,7 @@
-//! Addons that a run would move by more minors than their release allows at a time (`upgrade.maxMinorStep`).
+//! Refuses to move addons by more minors at a time than their release allows (`upgrade.maxMinorStep`).
 //!
-//! The tree lists which addons a cluster has at which versions, and a release says how far they may move. Both are read
-//! before and after the run. A release that is not at hand afterwards (one that is not committed yet) is judged by the
-//! one before it.
+//! The tree lists the addon versions of each cluster, and each release limits how far they may move. Both are read before
+//! and after the run. If the new release is unavailable because it is not committed yet, the old release decides.
 
 use std::{cmp::Ordering, collections::BTreeMap};
 
@@ -18,34 +17,34 @@ use crate::{
     yaml::{self, Mapping, Node},
 };
 
-/// What a run makes of addons and releases, where it differs from what was there.
+/// The lists of addons and the releases that a run changes.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
-    /// The lists of addons, by their paths.
+    /// The lists of addons, by path.
     lists: BTreeMap<TreePath, (PartId, String)>,
-    /// What `release.yaml` says, by the name of the release.
+    /// The texts of `release.yaml`, by name of the release.
     releases: BTreeMap<String, String>,
 }
 
-/// What a release says of its addons.
+/// The policies of a release for its addons, by name.
 type Policies = BTreeMap<String, Policy>;
 
-/// What a release says of an addon.
+/// The policy of a release for one addon.
 #[derive(Debug, Default)]
 struct Policy {
-    /// How many minors it may move at a time.
+    /// The maximum number of minors per step.
     step: Option<u64>,
     /// Its matrix.
     versions: Vec<(AddonVersion, VersionRange)>,
 }
 
-/// An addon that moves, and what decides whether it may.
+/// An addon that moves, with everything that decides whether it may.
 struct Move<'a> {
     name: &'a str,
     from: AddonVersion,
     to: AddonVersion,
     step: u64,
-    /// The releases before and after, each with what it says of the addon and the Kubernetes version of the cluster.
+    /// The releases before and after, each with its policy for the addon and the Kubernetes version of the cluster.
     before: Side<'a>,
     after: Side<'a>,
 }
@@ -53,7 +52,7 @@ struct Move<'a> {
 #[derive(Clone, Copy)]
 struct Side<'a> {
     release: &'a str,
-    /// Whether the release is at hand.
+    /// Whether the release is available.
     is_known: bool,
     policy: Option<&'a Policy>,
     kubernetes: Option<&'a KubernetesVersion>,
@@ -73,7 +72,7 @@ impl<'a> Side<'a> {
     }
 }
 
-/// Whether the text of a file is needed.
+/// Whether the guard needs the text of a file.
 pub(super) fn reads(path: &TreePath) -> bool {
     is_list(path) || release_of(path).is_some()
 }
@@ -84,14 +83,14 @@ fn is_list(path: &TreePath) -> bool {
         && ["/addons/configmap-", "/cluster/configmap-"].iter().any(|file| path.contains(file))
 }
 
-/// The release whose description a file is.
+/// The release that a `release.yaml` belongs to.
 fn release_of(path: &TreePath) -> Option<&str> {
     let inside = path.as_str().strip_prefix("generated/releases/")?;
     inside.strip_suffix("/release.yaml").filter(|name| !name.contains('/'))
 }
 
 impl Seen {
-    /// Remembers a part of the run, once its files are among the changes.
+    /// Records a part of the run, once its files are among the changes.
     pub(super) fn see(&mut self, part: &Part, changes: &Changes) {
         for file in part.files.iter().filter(|file| reads(&file.path)) {
             let text = || String::from_utf8_lossy(&file.bytes).into_owned();
@@ -107,7 +106,7 @@ impl Seen {
         }
     }
 
-    /// Looks at the addons that move; `made` are the Clusters of the run that differ.
+    /// Judges the addons that move. `made` returns the changed Clusters of the run.
     pub(super) fn judge<'a>(
         &'a self,
         before: &Before<'_>,
@@ -151,13 +150,13 @@ impl Seen {
     }
 }
 
-/// The folder of a cluster that a file of it is in.
+/// The cluster folder that contains a file.
 fn folder(path: &TreePath) -> Option<&str> {
     let (folder, _) = path.as_str().rsplit_once('/')?;
     folder.rsplit_once('/').map(|(cluster, _)| cluster)
 }
 
-/// The addons with another version than before.
+/// The addons whose version differs.
 fn moved(old: &str, new: &str) -> Vec<(String, AddonVersion, AddonVersion)> {
     let versions = |text: &str| -> BTreeMap<String, AddonVersion> {
         let list = read(text);
@@ -181,7 +180,7 @@ fn read(text: &str) -> Option<Node> {
     sources.get(id).and_then(|source| yaml::read(source, &mut Notes::new()))
 }
 
-/// What a `release.yaml` says of its addons; what cannot be read says nothing.
+/// Reads the addon policies of a `release.yaml`. Unreadable entries are ignored.
 fn policies_of(text: &str) -> Option<Policies> {
     let release = read(text)?;
     let addons = release.at(&["spec", "addons"]).and_then(Node::as_mapping);
@@ -231,7 +230,7 @@ fn judge_one(
 }
 
 impl Move<'_> {
-    /// Which version comes between: one that the cluster can have now, else one that it can have with its new release.
+    /// Suggests an intermediate version: one that the cluster can use now, or else one that it can use with its new release.
     fn way_out(&self) -> String {
         let name = self.name;
         let set = |version: &AddonVersion| format!("`addons: {{ {name}: {{ version: {version} }} }}`");
@@ -260,7 +259,7 @@ impl Move<'_> {
         )
     }
 
-    /// The version nearest to the goal that is within the step, and that a release lists for the Kubernetes version.
+    /// The version closest to the goal that is within the step, and that a release lists for the Kubernetes version.
     fn between<'a>(&self, side: &Side<'a>) -> Option<&'a AddonVersion> {
         let kubernetes = side.kubernetes?;
         let forth = self.to.cmp(&self.from);

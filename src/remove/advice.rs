@@ -1,4 +1,4 @@
-//! What a step does, and what to wait for before the next one.
+//! Describes the effect of a step, and what to wait for before the next one.
 
 use super::{Leaver, Reached};
 use crate::{
@@ -7,14 +7,14 @@ use crate::{
     render,
 };
 
-/// What to tell someone who takes a step.
+/// Advice for someone who takes a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Advice {
-    /// What the step does once it is applied.
+    /// The effect of the step, once applied.
     pub effect: String,
-    /// What to wait for before the next step; nothing after the last.
+    /// What to wait for before the next step; empty after the last.
     pub wait: Vec<String>,
-    /// What else is to be known or done.
+    /// Further information and actions.
     pub beside: Vec<String>,
 }
 
@@ -37,7 +37,7 @@ fn cluster(plan: &ClusterPlan, reached: Reached) -> Advice {
     match reached {
         Reached::Detached => Advice {
             effect: "git may delete the cluster from now on; its addons are suspended, so that nothing is \
-                     uninstalled from it; it goes on running"
+                     uninstalled from it; it keeps running"
                 .to_owned(),
             wait: texts(&[
                 format!(
@@ -123,8 +123,7 @@ fn addon(plan: &ClusterPlan, name: &str, reached: Reached) -> Advice {
                 "kubectl --namespace {home} get {object} --output jsonpath='{{.metadata.annotations}}'   # until it says nothing of `prune`"
             )]),
             beside: texts(&[
-                "nodes need this addon before they are ready: have in place what takes over from it"
-                    .to_owned(),
+                "nodes need this addon before they are ready: have its replacement in place".to_owned()
             ]),
         },
         Reached::Deleted => Advice {

@@ -1,5 +1,5 @@
-//! Changes that a run must not make to a running Cluster, because Cluster API refuses them or machines cannot follow them.
-//! It compares the Cluster in the tree with the one that would replace it.
+//! Refuses changes of a running Cluster that Cluster API refuses or that machines cannot follow. Compares the Cluster in the
+//! tree with its replacement.
 
 use crate::{
     compare::Facts,
@@ -8,7 +8,7 @@ use crate::{
     tree::{PartId, TreePath},
 };
 
-/// Looks at the Cluster of a file before and after a run.
+/// Judges the Cluster of a file before and after a run.
 pub(super) fn judge(path: &TreePath, part: &PartId, old: &Facts, new: &Facts, notes: &mut Notes) {
     let PartId::Cluster { namespace, cluster, .. } = part else { return };
     let undone = || {
@@ -28,7 +28,7 @@ pub(super) fn judge(path: &TreePath, part: &PartId, old: &Facts, new: &Facts, no
             .about(About::Release)
             .hint(format!("define a cluster with another name for `{after}`, move the workloads, then remove this cluster: `stackloom remove {cluster} --reason …`"))
             .hint(undone());
-        // Versions of two providers are not those of one cluster.
+        // Versions of different providers cannot be compared.
         return;
     }
     let (Some(before), Some(after)) = (old.version(), new.version()) else { return };

@@ -1,4 +1,4 @@
-//! Whether the tree that is there is already that of a step.
+//! Checks whether the existing tree already reflects a step.
 
 use super::Leaver;
 use crate::{
@@ -9,8 +9,8 @@ use crate::{
     yaml::{self, Node},
 };
 
-/// The generated files about what leaves, with what they are to hold by the definition as it stands; none where
-/// there is to be no such file.
+/// The generated files about the object of a removal, with their text according to the current definition; none if the file
+/// should not exist.
 pub fn drawn(plan: &ClusterPlan, leaver: &Leaver) -> Vec<(String, Option<String>)> {
     let part = render::draw(Subject::Cluster(plan), &mut Notes::new()).into_part();
     let files = match leaver {
@@ -24,7 +24,7 @@ pub fn drawn(plan: &ClusterPlan, leaver: &Leaver) -> Vec<(String, Option<String>
     files.iter().map(|path| (path.to_string(), meant(path))).collect()
 }
 
-/// Whether what is there of such a file is what is meant, as far as it concerns what leaves.
+/// Whether an existing file matches the expected one, as far as the removal is concerned.
 pub fn is_drawn(leaver: &Leaver, meant: Option<&str>, there: Option<&str>) -> bool {
     match (meant, there) {
         (Some(meant), Some(there)) => match leaver {
@@ -41,7 +41,7 @@ fn pool(text: &str, name: &str) -> Option<Node> {
     facts(text)?.pools.into_iter().find(|((_, its), _)| its == name).map(|(_, pool)| pool)
 }
 
-/// What a Cluster says of itself in its file.
+/// Reads the facts from the text of a Cluster.
 pub(super) fn facts(text: &str) -> Option<Facts> {
     let mut sources = yaml::Sources::default();
     let id = sources.add("cluster", text);

@@ -1,9 +1,9 @@
-//! What a run may not take away: a cluster or a node pool that did not leave in its steps.
+//! Guards against deletions without the removal steps: clusters and node pools.
 //!
-//! The tree is a function of the sources alone, so this is no input of it but a look at what it is about to replace,
-//! where a sink knows that anyway. It sees a step left out, and a definition gone too early. What goes without any step
-//! and is protected in the management cluster is not deleted, only left alone, so that is a warning. A cluster that
-//! goes to another management cluster must not run there before its machines are known there.
+//! The tree is a function of the sources alone. The previous tree is not an input: a guard only looks at what the run is
+//! about to replace. It detects skipped steps and definitions that were deleted too early. A protected object that
+//! disappears without any step is not deleted but left unmanaged, so that is only a warning. A cluster that moves to another
+//! management cluster must not be reconciled there before its machines are known there.
 
 use std::collections::BTreeMap;
 
@@ -19,29 +19,29 @@ use crate::{
     yaml::Node,
 };
 
-/// Where the object of a cluster is in its folder.
+/// The path of the Cluster in the folder of a cluster.
 const CLUSTER: &str = "/cluster/cluster.yaml";
-/// Where the objects that install the addons of a cluster are in its folder.
+/// The path of the objects that install addons in the folder of a cluster.
 const ADDONS: &str = "/addons/";
 
 /// The tree before the run.
 #[derive(Clone, Copy)]
 pub struct Before<'a> {
-    /// What a file held.
+    /// Reads the former text of a file.
     pub text: &'a dyn Fn(&TreePath) -> Option<Vec<u8>>,
-    /// Whether a branch or a tag may contain a file. It only decides what a warning says: the tree may reach an engine
-    /// without git.
+    /// Whether a branch or a tag may contain a file. Only affects the text of a warning, because a tree may also reach an
+    /// engine without git.
     pub published: &'a dyn Fn(&TreePath) -> bool,
 }
 
-/// A look at what a run takes away, once all that it makes has been seen.
+/// Collects what a run generates, then judges what it deletes and changes.
 #[derive(Debug, Default)]
 pub struct Guard {
-    /// The files with a Cluster that are not as they were, and their texts.
+    /// The files with a Cluster that differ, with their new texts.
     made: BTreeMap<TreePath, (PartId, String)>,
-    /// Which addons clusters have at which versions, where that differs.
+    /// The addon versions of clusters that differ.
     addons: addon_step::Seen,
-    /// What delivers the addons of clusters, by the files that differ.
+    /// The deliveries of addons in files that differ.
     deliveries: BTreeMap<PartId, Vec<(TreePath, AddonDelivery)>>,
 }
 
@@ -51,7 +51,7 @@ impl Guard {
         path.as_str().ends_with(CLUSTER) || path.as_str().contains(ADDONS) || addon_step::reads(path)
     }
 
-    /// Remembers a part of the run, once its files are among the changes.
+    /// Records a part of the run, once its files are among the changes.
     pub fn see(&mut self, part: &Part, changes: &Changes) {
         self.addons.see(part, changes);
         let PartId::Cluster { .. } = &part.id else { return };
@@ -64,7 +64,7 @@ impl Guard {
             Some((file.path.clone(), delivery_of(text)?))
         };
         let mut deliveries: Vec<_> = changed.filter_map(delivery).collect();
-        // Two deliveries may apply manifests in the same way; what installs a chart tells them apart.
+        // Two deliveries may apply manifests the same way; the objects that install charts tell them apart.
         deliveries.sort_by_key(|(path, _)| path.as_str().ends_with(".manifests.yaml"));
         if !deliveries.is_empty() {
             self.deliveries.insert(part.id.clone(), deliveries);
@@ -77,21 +77,21 @@ impl Guard {
         }
     }
 
-    /// Looks at the files that the run changes and removes.
+    /// Judges the files that the run changes and removes.
     pub fn judge(&self, changes: &Changes, before: Before<'_>, notes: &mut Notes) {
         let text =
             |path: &TreePath| String::from_utf8_lossy(&(before.text)(path).unwrap_or_default()).into_owned();
         for (part, files) in &self.deliveries {
             let Some(cluster) = files.first().and_then(|(path, _)| cluster_beside(path)) else { continue };
             let (old, new) = (text(&cluster), self.made.get(&cluster).map(|(_, new)| new.as_str()));
-            // Another engine is an error of its own.
+            // A change of the engine is reported separately.
             if new.is_some_and(|new| keeper(new) != keeper(&old)) {
                 continue;
             }
             let change = files.iter().find_map(|(path, after)| {
                 let installer = text(path);
                 let before = delivery_of(&installer).filter(|before| before != after)?;
-                // A cluster that is suspended alone is paused, too, and its engine runs.
+                // A suspended cluster is paused, too, but its engine still runs.
                 let rests = is_paused(&old) && (!old.contains(SUSPENDED) || rests(&installer));
                 (!rests && !leaves_behind(&installer)).then_some((path, before, *after))
             });
@@ -139,7 +139,7 @@ impl Guard {
         }
     }
 
-    /// The clusters that turn up new in a management cluster, by namespace and name: which one, and whether paused.
+    /// The clusters that are new in a management cluster, by namespace and name: the management cluster, and whether paused.
     fn arrivals(&self, changes: &Changes) -> BTreeMap<(&str, &str), (&str, bool)> {
         let new = self.made.iter().filter(|(path, _)| changes.files.get(path) == Some(&FileChange::Added));
         new.filter_map(|(_, (part, text))| match part {
@@ -152,7 +152,7 @@ impl Guard {
     }
 }
 
-/// Judges a Cluster object that changes, by its text before and after.
+/// Judges a Cluster that changes, given its text before and after.
 fn judge_change(path: &TreePath, part: &PartId, old: &str, new: &str) -> Notes {
     let mut notes = Notes::new();
     judge_engine(path, part, old, new, &mut notes);
@@ -165,7 +165,7 @@ fn judge_change(path: &TreePath, part: &PartId, old: &str, new: &str) -> Notes {
     notes
 }
 
-/// Two engines that run apply the same folders: the old one would prune what it finds there no longer.
+/// Refuses to change the engine while both run: the old engine would prune what it no longer finds in its folders.
 fn judge_engine(path: &TreePath, part: &PartId, old: &str, new: &str, notes: &mut Notes) {
     let PartId::Cluster { management, .. } = part else { return };
     let (Some(before), Some(after)) = (keeper(old), keeper(new)) else { return };
@@ -187,14 +187,14 @@ fn judge_engine(path: &TreePath, part: &PartId, old: &str, new: &str, notes: &mu
         .hint("the steps are in docs/management-clusters.md, under \"Change the engine\"");
 }
 
-/// The file of the Cluster whose addons a file is among.
+/// The file of the Cluster that a file among its addons belongs to.
 fn cluster_beside(path: &TreePath) -> Option<TreePath> {
     let (folder, _) = path.as_str().rsplit_once(ADDONS)?;
     TreePath::parse(&format!("{folder}{CLUSTER}"))
 }
 
-/// The engine finds the objects of another delivery in the folder of the addons: it would prune the old ones, and these would
-/// uninstall what they installed.
+/// Refuses to change the delivery while the engine runs. The engine would find other objects in the folder of the addons and
+/// prune the old ones, which would uninstall the addons.
 fn refuse_delivery(
     path: &TreePath,
     part: &PartId,
@@ -307,7 +307,7 @@ fn note_never_committed(path: &TreePath, part: &PartId, notes: &mut Notes) {
         .hint(format!("to keep it, write the definition again: git cannot restore it (`stackloom new cluster {cluster}`)"));
 }
 
-/// `other` is a cluster that is new in the namespace.
+/// Judges a Cluster that is removed. `other` is a new cluster in the namespace.
 fn judge_cluster(
     path: &TreePath,
     part: &PartId,
@@ -318,7 +318,7 @@ fn judge_cluster(
     let PartId::Cluster { management, namespace, cluster } = part else { return };
     let place = Place::file(path.as_str());
     match (defined, protected) {
-        // Deleted after it was detached: the way it should be.
+        // Deleted after it was detached, as intended.
         (true, false) => {}
         (true, true) => {
             notes

@@ -1,7 +1,7 @@
-//! The next step of something that leaves: which edit of its definition, what that does, and what to wait for after it.
+//! Finds the next step of a removal: the edit of the definition, its effect, and what to wait for afterwards.
 //!
-//! A cluster, a node pool or an addon that nodes need leaves in steps, each a commit of its own; each edits the
-//! definition, and the tree follows. Whether the step before has been committed is not known here: see [`step_in`].
+//! A cluster, a node pool, or an addon that nodes need is removed in steps, each in its own commit. Each step edits the
+//! definition, and the tree follows. This module does not know whether the previous step is committed: see [`step_in`].
 
 mod addon_step;
 mod advice;
@@ -25,7 +25,7 @@ pub use drawn::{drawn, is_drawn};
 pub use guard::{Before, Guard};
 pub use place::{Defined, cluster_of, is_unplaced, place_in_definitions};
 
-/// What leaves.
+/// The object of a removal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Leaver {
     /// The cluster.
@@ -36,33 +36,33 @@ pub enum Leaver {
     Addon(String),
 }
 
-/// How far something is after a step.
+/// The progress of a removal after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reached {
     /// Its protection is off.
     Detached,
-    /// It goes.
+    /// It is being deleted.
     Deleted,
-    /// No definition exists for it any more, or it is turned off for good.
+    /// It is no longer defined, or is turned off for good.
     Gone,
 }
 
-/// One step.
+/// One step of a removal.
 #[derive(Clone, Debug)]
 pub struct NextStep {
-    /// The definition.
+    /// The file of the definition.
     pub file: String,
-    /// What it is to hold; none: it is to be deleted.
+    /// The new text of the file; none to delete it.
     pub text: Option<String>,
-    /// The step that must be committed and applied before.
+    /// The step that must be committed and applied first.
     pub before: Option<RemovalStep>,
-    /// How far this leads.
+    /// The progress after this step.
     pub reached: Reached,
-    /// What it does and what to do next.
+    /// The effect of the step, and what to do next.
     pub advice: Advice,
 }
 
-/// Finds the next step of something that leaves a cluster, or the cluster itself; why there is none goes to `notes`.
+/// Finds the next step for removing a cluster or a part of it. If there is none, the reason goes to `notes`.
 pub fn next(
     plan: &ClusterPlan,
     leaver: &Leaver,
@@ -81,7 +81,7 @@ pub fn next(
     }
 }
 
-/// How far something is in the text of a definition; none where it says nothing of leaving, or is no definition.
+/// The removal step in the text of a definition; none if there is no removal, or the text is not a definition.
 pub fn step_in(text: &str, leaver: &Leaver) -> Option<RemovalStep> {
     let mut sources = yaml::Sources::default();
     let id = sources.add("definition", text);
@@ -89,7 +89,7 @@ pub fn step_in(text: &str, leaver: &Leaver) -> Option<RemovalStep> {
     step_of(place_of(&node, leaver)?)
 }
 
-/// The part of a definition that configures something.
+/// The part of a definition that configures the object of a removal.
 fn place_of<'a>(node: &'a Node, leaver: &Leaver) -> Option<&'a Node> {
     let spec = node.get("spec")?;
     match leaver {
@@ -120,7 +120,8 @@ impl Finder<'_> {
         self.input.sources.place(removal.map_or(self.plan.cluster.origin, |removal| removal.origin))
     }
 
-    /// Where nothing is applied nothing can be taken away.
+    /// Refuses removals on a standby management cluster, which applies nothing, and removals of parts of a cluster that is
+    /// itself being removed.
     fn refuse_waiting(&self, notes: &mut Notes) -> Option<()> {
         let cluster = &self.plan.cluster;
         if cluster.management.standby {
@@ -135,7 +136,11 @@ impl Finder<'_> {
         }
         if cluster.removal.is_some() && *self.leaver != Leaver::Cluster {
             notes
-                .error("removal", self.place(), format!("the cluster `{}` leaves itself", cluster.name))
+                .error(
+                    "removal",
+                    self.place(),
+                    format!("the cluster `{}` is being removed itself", cluster.name),
+                )
                 .hint(format!("continue with `stackloom remove {}`", cluster.name));
             return None;
         }
@@ -147,7 +152,7 @@ impl Finder<'_> {
         NextStep { file: self.source.path.to_string(), text, before, reached, advice }
     }
 
-    /// The first two steps, which are the same for all.
+    /// The first two steps, which are the same for everything.
     fn begin(
         &self,
         path: &[Locator<'_>],
@@ -183,11 +188,10 @@ impl Finder<'_> {
         match cluster.removal.as_ref().map(|removal| removal.step) {
             None => self.begin(&path, Reached::Detached, reason, notes),
             Some(RemovalStep::Detach) if cluster.suspend.is_some() => {
-                let message =
-                    format!("the cluster `{}` is suspended, and cannot be deleted so", cluster.name);
+                let message = format!("the cluster `{}` is suspended, so it cannot be deleted", cluster.name);
                 notes
                     .error("removal", self.place(), message)
-                    .hint("remove `suspend` first: Cluster API does not look at a paused cluster");
+                    .hint("remove `suspend` first: Cluster API ignores a paused cluster");
                 None
             }
             Some(RemovalStep::Detach) => self.begin(&path, Reached::Deleted, reason, notes),
@@ -223,7 +227,7 @@ impl Finder<'_> {
                     format!("the node pool `{name}` is defined in the defaults of a folder"),
                 )
                 .hint(format!(
-                    "write `nodePools` into {} first, and generate: nothing changes by that",
+                    "copy `nodePools` to {} first, and generate: that changes nothing",
                     self.source.path
                 ));
             return;
@@ -264,7 +268,7 @@ impl Finder<'_> {
                     .error(
                         "removal",
                         self.place(),
-                        format!("the cluster has no addon `{name}`: it is off already"),
+                        format!("the cluster has no addon `{name}`: it is already off"),
                     )
                     .hint("there is nothing to remove");
                 None
@@ -284,7 +288,7 @@ impl Finder<'_> {
         }
     }
 
-    /// The definition with an addon turned off, and without its removal.
+    /// The definition with an addon turned off and without the addon's removal.
     fn turned_off(&self, path: &[Locator<'_>; 3], leaves: bool, notes: &mut Notes) -> Option<String> {
         let [first, second, third] = *path;
         let enabled = [first, second, third, Locator::Key("enabled")];

@@ -1,7 +1,7 @@
-//! The networks of an existing cluster, which a run must not change.
+//! Refuses to change the networks of an existing cluster.
 //!
-//! Kubernetes reads them when a cluster is created. A later change reaches only some components: new nodes get addresses
-//! that the CNI does not route. Cluster API accepts the change silently.
+//! Kubernetes reads the networks when a cluster is created. Later changes reach only some components: new nodes get
+//! addresses that the CNI does not route. Cluster API accepts such changes silently.
 
 use crate::{
     compare::Facts,
@@ -23,7 +23,7 @@ pub(super) fn judge(path: &TreePath, part: &PartId, old: &Facts, new: &Facts, no
         };
         let place = Place::file(path.as_str());
         let what = format!("the network of {key} of `{namespace}/{name}`");
-        // A cluster that has none yet may still be waiting for it.
+        // A cluster without networks may still be waiting for them.
         if before.is_none() {
             notes
                 .warning("network-changed", place, format!("{what} was not set when the cluster was created; it would now be set to {}", shown(after)))

@@ -1,4 +1,4 @@
-//! Which line of a definition decides what a guard found: guards look at generated files, and nobody edits those.
+//! Finds the line of a definition behind a guard's finding. Guards look at generated files, which nobody edits.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,12 @@ use crate::{
     yaml::{Node, Sources},
 };
 
-/// The definitions of a fleet, by the clusters that they are of.
+/// The definitions of a fleet, by cluster.
 #[derive(Debug)]
 pub struct Defined<'a> {
     input: &'a Input,
     definitions: Definitions,
-    /// The layer of each cluster.
+    /// The index of each cluster's definition.
     clusters: BTreeMap<ClusterId, usize>,
 }
 
@@ -30,7 +30,7 @@ impl<'a> Defined<'a> {
         Self { input, definitions, clusters }
     }
 
-    /// The files that they were read from.
+    /// The sources of the definitions.
     pub fn sources(&self) -> &Sources {
         &self.input.sources
     }
@@ -45,17 +45,17 @@ impl<'a> Defined<'a> {
         self.clusters.keys().filter_map(|cluster| Some((cluster, self.file(cluster)?)))
     }
 
-    /// Who a cluster belongs to.
+    /// The owners of a cluster.
     pub fn owners(&self, cluster: &ClusterId) -> Vec<String> {
         self.merged(cluster).map(|node| definition::owners(&node)).unwrap_or_default()
     }
 
-    /// Who the clusters belong to.
+    /// The owners of all clusters.
     pub fn all_owners(&self) -> BTreeMap<ClusterId, Vec<String>> {
         self.clusters.keys().map(|cluster| (cluster.clone(), self.owners(cluster))).collect()
     }
 
-    /// The definition of a cluster over the defaults of its folders.
+    /// The definition of a cluster, merged with the defaults of its folders.
     pub fn merged(&self, cluster: &ClusterId) -> Option<Node> {
         let layer = self.definitions.clusters.get(*self.clusters.get(cluster)?)?;
         Some(definition::merged(&self.definitions, layer))
@@ -66,7 +66,7 @@ impl<'a> Defined<'a> {
         self.clusters.keys().find(|cluster| self.file(cluster) == Some(file))
     }
 
-    /// The first of these keys that a cluster's definition or the defaults of its folders set.
+    /// The place of the first of these keys that a cluster's definition or the defaults of its folders set.
     fn place(&self, cluster: &ClusterId, paths: &[&[&str]]) -> Option<Place> {
         let node = self.merged(cluster)?;
         let found = paths.iter().find_map(|path| node.at(path))?;
@@ -107,7 +107,7 @@ impl<'a> Defined<'a> {
         self.input.sources.place(found.get("removal").unwrap_or(found).origin)
     }
 
-    /// What makes another cluster of a definition: its name, its namespace or its management cluster.
+    /// The place of the name, namespace or management cluster that turned a definition into another cluster.
     fn renamed(&self, old: &ClusterId, new: &ClusterId) -> Option<Place> {
         let name: &[&str] = &["metadata", "name"];
         if old.name != new.name {
@@ -120,8 +120,8 @@ impl<'a> Defined<'a> {
     }
 }
 
-/// Has the messages of guards name the line of the definition that decides. `before` are the definitions before the change, if
-/// anything knows them: only they say where a cluster was defined that is gone.
+/// Makes the guards' messages point to the deciding line of a definition. `before` holds the definitions before the change,
+/// if known; only they tell where a deleted cluster was defined.
 pub fn place_in_definitions(notes: &mut Notes, after: &Defined<'_>, before: Option<&Defined<'_>>) {
     notes.change(|note| {
         let Some(cluster) = cluster_of(note) else { return };
@@ -137,12 +137,12 @@ pub fn place_in_definitions(notes: &mut Notes, after: &Defined<'_>, before: Opti
     });
 }
 
-/// Whether a message of a guard stands at a generated file.
+/// Whether a guard's message still points to a generated file.
 pub fn is_unplaced(note: &Diagnostic) -> bool {
     note.about.is_some() && cluster_of(note).is_some()
 }
 
-/// The cluster in whose generated files a message stands.
+/// The cluster that owns the generated file of a message.
 pub fn cluster_of(note: &Diagnostic) -> Option<ClusterId> {
     let PartId::Cluster { management, namespace, cluster } =
         PartId::of_path(&TreePath::parse(&note.place.as_ref()?.file)?)?
@@ -153,7 +153,7 @@ pub fn cluster_of(note: &Diagnostic) -> Option<ClusterId> {
     Some(ClusterId { management: label(&management)?, namespace: label(&namespace)?, name: label(&cluster)? })
 }
 
-/// A cluster of the same name in another management cluster.
+/// The place of a cluster with the same namespace and name in another management cluster.
 fn of_moved(cluster: &ClusterId, after: &Defined<'_>) -> Option<Place> {
     let is_same = |one: &&ClusterId| one.namespace == cluster.namespace && one.name == cluster.name;
     after.renamed(cluster, after.clusters.keys().find(is_same)?)

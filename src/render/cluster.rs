@@ -1,4 +1,4 @@
-//! The Cluster, and what the stack puts beside it on the management side.
+//! The Cluster, and the stack's objects next to it in the management cluster.
 
 use super::{Drawn, Target, context, management_folder};
 use crate::{
@@ -10,10 +10,10 @@ use crate::{
     yaml::{Mapping, Node},
 };
 
-/// Why a cluster leaves, and that nothing keeps git from deleting it.
+/// The annotation with the reason for a removal. It marks a Cluster that git may delete.
 pub const REMOVAL: &str = "stackloom.dev/removal";
 
-/// Why Cluster API leaves a cluster alone.
+/// The annotation with the reason why a cluster is suspended.
 pub const SUSPENDED: &str = "stackloom.dev/suspended";
 
 /// The folder of a cluster.
@@ -40,7 +40,7 @@ pub(super) fn draw(plan: &ClusterPlan, drawn: &mut Drawn, notes: &mut Notes) {
     }
 }
 
-/// The name of the file that lists the addons of a cluster, whatever the folder.
+/// The name of the file that lists a cluster's addons, in whatever folder.
 pub(super) fn addon_list_file(cluster: &Cluster) -> String {
     format!("configmap-{}.addons.yaml", cluster.name)
 }
@@ -55,7 +55,7 @@ pub(super) fn addon_list(plan: &ClusterPlan) -> Node {
     marker(&plan.cluster, "addons", addons)
 }
 
-/// Says why a cluster's own folder holds no Cluster any more.
+/// Records why the folder of a cluster no longer contains a Cluster.
 pub(super) fn removal_marker(cluster: &Cluster, removal: &Removal) -> Node {
     let mut data = Mapping::new();
     data.set("reason", removal.reason.as_str());
@@ -63,7 +63,7 @@ pub(super) fn removal_marker(cluster: &Cluster, removal: &Removal) -> Node {
     marker(cluster, "cluster", data)
 }
 
-/// An object that says something of a cluster, for a folder that must not be empty.
+/// A ConfigMap with information about a cluster, for a folder that must not be empty.
 pub(super) fn marker(cluster: &Cluster, what: &str, data: Mapping) -> Node {
     let mut metadata = Mapping::new();
     metadata.set("name", format!("{}.{what}", cluster.name));
@@ -76,7 +76,7 @@ pub(super) fn marker(cluster: &Cluster, what: &str, data: Mapping) -> Node {
     root.into()
 }
 
-/// Whether git alone never deletes the Cluster.
+/// Whether the Cluster is protected from deletion through git alone.
 pub(super) fn is_kept(plan: &ClusterPlan) -> bool {
     plan.cluster.removal.is_none()
 }
@@ -109,7 +109,7 @@ pub(super) fn object(plan: &ClusterPlan) -> Node {
 fn spec(plan: &ClusterPlan) -> Mapping {
     let cluster = &plan.cluster;
     let mut spec = Mapping::new();
-    // On standby nothing applies it; who does so by hand gets a cluster that does not run.
+    // Nothing applies it on standby. If someone applies it by hand, the Cluster must not be reconciled.
     if cluster.suspend.is_some() || cluster.management.standby {
         spec.set("paused", true);
     }
@@ -211,7 +211,7 @@ fn metadata(labels: &Mapping, annotations: &Mapping) -> Mapping {
     metadata
 }
 
-/// What passes through; the API refuses empties.
+/// Copies settings unchanged, except empty collections, which the API refuses.
 fn settings(mapping: &mut Mapping, settings: &Mapping) {
     for entry in settings.iter().filter(|entry| !entry.value.is_empty_collection()) {
         mapping.insert(entry.key.clone(), entry.value.clone());

@@ -1,4 +1,4 @@
-//! What templates see.
+//! Builds the contexts of templates.
 
 use crate::{
     model::{Label, Network, NodePool, Size},
@@ -8,7 +8,7 @@ use crate::{
     yaml::{Mapping, Node, Value},
 };
 
-/// The context of a release's templates once per namespace.
+/// The context for templates of a release that are rendered once per namespace.
 pub(super) fn of_namespace(
     release: &Release,
     namespace: &Label,
@@ -24,14 +24,14 @@ pub(super) fn of_namespace(
     context
 }
 
-/// The context of a release's templates once per cluster.
+/// The context for templates of a release that are rendered once per cluster.
 pub(crate) fn of_cluster(plan: &ClusterPlan, recorder: Option<&Recorder>) -> Context {
     let mut context = of_namespace(&plan.release, &plan.cluster.namespace, &plan.fleet, recorder);
     context.set("cluster", cluster(plan));
     context
 }
 
-/// The same, for the templates of an addon.
+/// The context for the templates of an addon.
 pub(crate) fn of_addon(cluster: &Context, addon: &AddonPlan) -> Context {
     let mut context = cluster.clone();
     let mut mapping = Mapping::new();

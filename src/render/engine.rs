@@ -1,6 +1,6 @@
-//! The interface to the engines: everything that a renderer must provide.
+//! The interface to the engines: everything that a renderer must implement.
 //!
-//! The plan holds units, their order, waits and protection. A renderer turns these into the engine's own objects,
+//! The plan contains units, their order, waits and protection. A renderer turns these into the engine's own objects,
 //! annotations and names. An engine is a folder with an [`Engine`] and one line in `engine_table.rs`.
 
 use super::Drawn;
@@ -11,12 +11,12 @@ use crate::{
     yaml::{Mapping, Node},
 };
 
-/// A renderer of an engine.
+/// The renderer of an engine.
 pub(super) trait Engine: Sync {
-    /// Which engine.
+    /// The engine.
     fn engine(&self) -> model::Engine;
 
-    /// Draws the objects that a management cluster has once.
+    /// Draws the engine's objects for a management cluster.
     fn management(&self, fleet: &model::Label, plan: &ManagementPlan, drawn: &mut Drawn);
 
     /// Draws the objects that apply a namespace.
@@ -28,30 +28,33 @@ pub(super) trait Engine: Sync {
     /// The folder of the objects that apply a cluster.
     fn cluster_folder(&self, plan: &ClusterPlan) -> TreePath;
 
-    /// The annotations that an object needs, so that the engine applies it as it is and, where it is `kept`, never
-    /// deletes it when it leaves git.
+    /// The annotations that make the engine apply an object unchanged and, if it is `kept`, never delete it when it leaves
+    /// git.
     fn annotations(&self, object: &Node, kept: bool) -> Vec<(&'static str, &'static str)>;
 
-    /// The annotations that every object of a release has once the engine applied it. Its file has none of them.
+    /// The annotations on every object of a release once the engine has applied it. The object's file has none of them.
     fn release_annotations(&self) -> Vec<(&'static str, &'static str)>;
 
-    /// The annotations that control how the engine treats an object. Only a renderer writes them.
+    /// The annotations that control how the engine treats an object. Only renderers may write them.
     fn reserved_annotations(&self) -> &'static [&'static str];
 
-    /// Whether the text of a generated file says that the engine never deletes its object.
+    /// Whether the text of a generated file protects its object from deletion by the engine.
     fn is_kept(&self, text: &str) -> bool;
 
-    /// The classes of some releases in a management cluster, as `kubectl` selects them.
+    /// The arguments for `kubectl` that select the classes of some releases in a management cluster.
     fn classes_of(&self, releases: &[String]) -> String;
 
-    /// What to add so that the engine decrypts files beside clusters; none if it does.
+    /// What to add so that the engine decrypts files next to clusters; none if it already does.
     fn decryption_missing(&self, management: &model::ManagementCluster) -> Option<&'static str>;
 
     /// The engine's word for the objects that apply a cluster.
     fn appliers(&self) -> &'static str;
+
+    /// The name of the object that is healthy once a cluster is as its definition says.
+    fn health_of(&self, cluster: &model::Cluster) -> String;
 }
 
-/// An object with annotations that it may lack. What it says itself stays, for the checks to see.
+/// Adds annotations to an object, unless it already has them. Existing values stay, so that the checks see them.
 pub(super) fn annotated(mut object: Node, annotations: &[(&'static str, &'static str)]) -> Node {
     let origin = object.origin;
     let empty = || Node::from(Mapping::new()).with_origin(origin);

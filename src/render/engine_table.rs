@@ -1,9 +1,8 @@
-//! The engines that there are.
+//! The table of engines.
 
 use super::{argocd, engine::Engine, flux};
 use crate::model;
 
-/// All engines.
 static ENGINES: [&dyn Engine; 2] = [&flux::Flux, &argocd::ArgoCd];
 
 /// The renderer of an engine.

@@ -1,17 +1,17 @@
-//! Facts: what the fields of a renderer's objects are made of.
+//! Facts: the inputs behind the fields of a renderer's objects.
 //!
-//! A renderer knows its engine's fields, and names the facts behind each. `explain` knows where facts are written.
+//! A renderer knows its engine's fields and names the facts behind each. `explain` knows where these facts are written.
 
 use crate::yaml::{Node, Path};
 
-/// A field of an object that the program composes.
+/// A field that the program composes.
 #[derive(Clone, Copy, Debug)]
 pub struct Composed<'a> {
     /// The object.
     pub object: &'a Node,
-    /// Where the field is.
+    /// The path of the field.
     pub path: &'a Path,
-    /// What stands there.
+    /// The value of the field.
     pub node: &'a Node,
     /// The addon that the object's file belongs to.
     pub addon: Option<&'a str>,
@@ -28,50 +28,50 @@ impl<'a> Composed<'a> {
         self.object.at(&["metadata", "name"]).and_then(Node::as_str).unwrap_or_default()
     }
 
-    /// What stands at the first steps of the path.
+    /// The value at the first `steps` steps of the path.
     pub(super) fn above(&self, steps: usize) -> Option<&'a Node> {
         let path = self.path.segments().iter().take(steps).cloned();
         path.fold(Path::default(), |path, segment| path.to(segment)).find(self.object)
     }
 }
 
-/// What a field is made of.
+/// A fact behind a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fact<'a> {
     /// A key of the cluster's definition.
     Definition(&'static [&'static str]),
-    /// The namespace that the object is for.
+    /// The namespace that the object belongs to.
     Namespace,
     /// The management cluster.
     Management,
     /// The name of the fleet.
     FleetName,
-    /// A key of the management cluster, in the fleet's definition.
+    /// A key of the management cluster, in the fleet file.
     Fleet(Vec<&'a str>),
-    /// A key of the object from which the engine reads the tree.
+    /// A key of the object that tells the engine where to read the tree.
     Source(&'a str),
     /// The name of a unit of the plan.
     Unit(&'a str),
     /// The folder of a unit.
     Folder(&'a str),
-    /// The addons that this one waits for.
+    /// The dependencies of the addon.
     Dependencies {
-        /// Those that are charts; else those with manifests.
+        /// Whether only those with charts are meant; otherwise those with manifests.
         charts: bool,
     },
-    /// The name of what installs an addon that this one waits for.
+    /// The name of the object that installs a dependency of the addon.
     Installer(&'a str),
-    /// Whether it is suspended.
+    /// Whether the cluster or addon is suspended.
     Suspension,
-    /// What decides on the release of the cluster.
+    /// The selection of the cluster's release.
     ReleaseChoice,
     /// A key of the addon's definition.
     Addon(&'static [&'static str]),
     /// The version of the addon.
     AddonVersion,
-    /// The addon's chart repository, or the mirror that stands in its place.
+    /// The addon's chart repository, or the mirror used instead.
     AddonRepository,
-    /// A repository that a project allows: the fleet's, or that of a chart, by its address.
+    /// A repository that a project allows, by its URL: the fleet's, or that of a chart.
     Repository(&'a str),
     /// The addon's values.
     AddonValues,
@@ -79,18 +79,18 @@ pub enum Fact<'a> {
     AddonValuesFrom(&'a str),
     /// A chart that all clusters share, by the name of its object.
     Chart(&'a str, ChartFact),
-    /// None: the program always writes it, for this reason.
+    /// No fact: the program always writes this value, for the given reason.
     Program(&'static str),
 }
 
-/// What a field of a shared chart is made of.
+/// A fact behind a field of a shared chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChartFact {
     /// The chart, its repository and its version.
     Identity,
     /// The version.
     Version,
-    /// The chart's name, in its repository.
+    /// The name of the chart within its repository.
     Name,
     /// The repository.
     Repository,

@@ -1,4 +1,4 @@
-//! What files of objects are called: by kind and name, and apart from each other on every system.
+//! Names the files of objects by kind and name, unique on every file system.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use super::Object;
 use crate::{model::hex, tree::TreePath, yaml::Node};
 
-/// `<kind>-<name>.yaml`, within what names of files can hold; an object without either is reported by the checks.
+/// `<kind>-<name>.yaml`, within the limits of file names. The checks report an object without kind or name.
 pub(super) fn file_name(object: &Node) -> String {
     let text = |path: &[&str]| object.at(path).and_then(Node::as_str).unwrap_or("unnamed");
     let name: String = format!("{}-{}", text(&["kind"]).to_ascii_lowercase(), text(&["metadata", "name"]))
@@ -17,8 +17,8 @@ pub(super) fn file_name(object: &Node) -> String {
     format!("{}.yaml", &name[..name.len().min(200)])
 }
 
-/// Objects of one kind and name in several namespaces or API groups would be one file: there, all of them carry a hash
-/// of what tells them apart. Letters in another case are the same file to some systems.
+/// Makes file names unique. Objects of the same kind and name in different namespaces or API groups would share a file, so
+/// each of them gets a hash of its identity. Names that differ only in case count as equal, as on some file systems.
 pub(super) fn tell_apart(objects: &mut [Object]) {
     let mut count: BTreeMap<String, usize> = BTreeMap::new();
     for object in objects.iter() {

@@ -1,6 +1,6 @@
-//! Plan to parts: what is planned, laid out as files. Nothing is decided here.
+//! Renders a plan into parts: lays out the planned objects as files. Makes no decisions.
 //!
-//! A part is drawn as objects first, so that checks see what will be written, and becomes bytes when they passed.
+//! A part is first drawn as objects, so that the checks see what will be written. It is converted to bytes once they pass.
 
 mod argocd;
 mod cluster;
@@ -20,7 +20,7 @@ pub use facts::{ChartFact, Composed, Fact};
 use file_names::{file_name, tell_apart};
 
 use crate::{
-    model::{self, AddonDelivery, ClusterId, Engine, ManagementCluster},
+    model::{self, AddonDelivery, Cluster, ClusterId, Engine, ManagementCluster},
     note::{Notes, Severity},
     plan::{ClusterPlan, ManagementPlan, NamespacePlan, Phase, Plan},
     release::{self, Release},
@@ -29,7 +29,7 @@ use crate::{
     yaml::{Mapping, Node, Origin, Path, emit},
 };
 
-/// What a part is drawn from.
+/// The subject of a part.
 #[derive(Clone, Copy, Debug)]
 pub enum Subject<'a> {
     /// The tree as a whole.
@@ -47,22 +47,22 @@ pub enum Subject<'a> {
 /// An object that will be a file.
 #[derive(Clone, Debug)]
 pub struct Object {
-    /// Its file.
+    /// The path of its file.
     pub path: TreePath,
-    /// What it was made from, for messages.
+    /// Its source, for messages.
     pub source: String,
-    /// Where it is applied.
+    /// The cluster it is applied to.
     pub target: Target,
     /// The object.
     pub node: Node,
-    /// Whether git alone never deletes it.
+    /// Whether it is protected from deletion through git alone.
     pub kept: bool,
-    /// Whether it is one of the engine's own objects, not one that the engine applies.
+    /// Whether it is one of the engine's own objects, rather than one that the engine applies.
     pub engines: bool,
 }
 
 impl Object {
-    /// Whether it is a Cluster of Cluster API.
+    /// Whether this is a Cluster of Cluster API.
     pub fn is_cluster(&self) -> bool {
         let text = |key| self.node.get(key).and_then(Node::as_str);
         let group = text("apiVersion").is_some_and(|version| version.starts_with("cluster.x-k8s.io/"));
@@ -70,44 +70,44 @@ impl Object {
     }
 }
 
-/// Where an object is applied.
+/// The kind of cluster that an object is applied to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// In the management cluster.
+    /// The management cluster.
     Management,
-    /// In the workload cluster.
+    /// The workload cluster.
     Workload,
 }
 
-/// A part before it is bytes.
+/// A part before it is converted to bytes.
 #[derive(Clone, Debug)]
 pub struct Drawn {
-    /// What it is of.
+    /// Its ID.
     pub id: PartId,
     /// Its objects.
     pub objects: Vec<Object>,
     /// Its other files, as text.
     pub texts: Vec<(TreePath, String)>,
-    /// Objects that are among its texts already: those of a release's class, for the checks.
+    /// Objects already contained in its texts: those of a release's class. For the checks.
     pub frozen: Vec<Node>,
-    /// Objects that are inside others: manifests that a delivery of addons takes as text. For the checks.
+    /// Objects inside other objects: manifests that an addon delivery passes on as text. For the checks.
     pub embedded: Vec<Object>,
-    /// Documents that stand as text in a field of an object, where what templates read is recorded.
+    /// Documents embedded as text in a field of an object. Recorded only along with the inputs of templates.
     pub inlaid: Vec<Inlaid>,
-    /// The values of its charts, of those whose values are known, for the checks.
+    /// The values of its charts, if the accepted values are known. For the checks.
     pub values: Vec<ChartValues>,
-    /// Records what its templates read, if someone wants to know.
+    /// Records what its templates read, if requested.
     recorder: Option<Recorder>,
 }
 
-/// Documents that stand as text in a field of an object.
+/// Documents embedded as text in a field of an object.
 #[derive(Clone, Debug)]
 pub struct Inlaid {
     /// The file of the object.
     pub file: TreePath,
     /// The field.
     pub at: Path,
-    /// The documents, in their order, with a line of `---` between two of them.
+    /// The documents, in order, separated by lines of `---`.
     pub documents: Vec<Node>,
 }
 
@@ -120,17 +120,17 @@ pub struct ChartValues {
     pub chart: String,
     /// Its version.
     pub version: String,
-    /// The digest of the file that says which values it takes, and where the lock says so.
+    /// The digest of the file that describes the values the chart accepts, and the place of the digest in the lock.
     pub described: (model::Digest, Origin),
-    /// Where the addon lists the version.
+    /// The place where the addon lists the version.
     pub listed: Origin,
     /// The values.
     pub values: Node,
-    /// Whether other objects (`valuesFrom`) add others.
+    /// Whether other objects (`valuesFrom`) add further values.
     pub is_part: bool,
 }
 
-/// Every part of a plan, in the order in which they are made.
+/// Lists all parts of a plan, in the order in which they are drawn.
 pub fn subjects(plan: &Plan) -> Vec<Subject<'_>> {
     let mut subjects = vec![Subject::Root];
     subjects.extend(plan.heads.iter().map(|release| Subject::Release(release)));
@@ -141,7 +141,7 @@ pub fn subjects(plan: &Plan) -> Vec<Subject<'_>> {
 }
 
 impl Subject<'_> {
-    /// The management cluster that applies it; `None` if any may.
+    /// The management cluster that applies it; `None` if any of them may.
     fn management(&self) -> Option<&ManagementCluster> {
         match self {
             Self::Root | Self::Release(_) => None,
@@ -151,7 +151,7 @@ impl Subject<'_> {
         }
     }
 
-    /// The part that is drawn from it.
+    /// The ID of the part drawn from it.
     pub fn id(&self) -> PartId {
         match self {
             Self::Root => PartId::Root,
@@ -170,12 +170,12 @@ impl Subject<'_> {
     }
 }
 
-/// Draws a part; faults of templates go to `notes`.
+/// Draws a part; template errors go to `notes`.
 pub fn draw(subject: Subject<'_>, notes: &mut Notes) -> Drawn {
     draw_recorded(subject, None, notes)
 }
 
-/// The same, and tells what its templates read.
+/// Draws a part and records what its templates read.
 pub fn draw_recorded(subject: Subject<'_>, recorder: Option<Recorder>, notes: &mut Notes) -> Drawn {
     let (objects, texts, frozen) = (Vec::new(), Vec::new(), Vec::new());
     let (embedded, inlaid, values) = (Vec::new(), Vec::new(), Vec::new());
@@ -208,8 +208,8 @@ pub fn draw_recorded(subject: Subject<'_>, recorder: Option<Recorder>, notes: &m
     drawn
 }
 
-/// The first line of a file. Of a cluster's files it names the cluster: neither a release, which changes in every file at
-/// once, nor the definition's file, which may move.
+/// The first line of a file. In a cluster's files it names the cluster. It names neither the release, which would change all
+/// files at once, nor the definition's file, which may move.
 pub(crate) fn header(part: &PartId, source: &str) -> String {
     let from = match part {
         PartId::Cluster { namespace, cluster, .. } => {
@@ -231,12 +231,12 @@ fn release_files(release: &Release) -> Vec<(TreePath, String)> {
     release::write(release).into_iter().map(|(path, text)| (at(&path), text)).collect()
 }
 
-/// The folder of a cluster's own objects; those of its engine lie elsewhere.
+/// The folder of a cluster's objects. The objects of its engine are in another folder.
 pub fn cluster_folder(plan: &ClusterPlan) -> TreePath {
     cluster::folder(plan)
 }
 
-/// The same, of a cluster that is known by its names alone.
+/// The folder of a cluster's objects, given only its ID.
 pub fn folder_of_cluster(id: &ClusterId) -> TreePath {
     let names = ["management", id.management.as_str(), "clusters", id.namespace.as_str(), id.name.as_str()];
     names.into_iter().fold(TreePath::root(), |folder, name| folder.join(name))
@@ -247,7 +247,7 @@ pub fn first_line(plan: &ClusterPlan) -> String {
     header(&Subject::Cluster(plan).id(), &plan.cluster.file)
 }
 
-/// The values of the object that installs an addon's chart; none of other objects.
+/// The values in an object that installs an addon's chart; none for other objects.
 pub fn addon_values(object: &Node) -> Option<Node> {
     delivery::values(object)
 }
@@ -257,71 +257,71 @@ pub fn holds_addon_values(kind: &str, key: &str) -> bool {
     delivery::holds_values(kind, key)
 }
 
-/// What a field is made of that an engine or a delivery of addons reads; none where its own origin says it.
+/// The facts behind a field that an engine or an addon delivery reads; none if the field's own origin is enough.
 pub fn facts<'a>(field: &Composed<'a>) -> Option<Vec<Fact<'a>>> {
     argocd::facts::of(field).or_else(|| flux::facts::of(field)).or_else(|| delivery::facts::of(field))
 }
 
-/// The engine that reads the objects of an `apiVersion`, as people call it.
+/// The display name of the engine that reads objects with this `apiVersion`.
 pub fn reader(api_version: &str) -> Option<&'static str> {
     let readers = [(argocd::reads(api_version), "Argo CD"), (flux::reads(api_version), "Flux")];
     readers.into_iter().find_map(|(reads, name)| reads.then_some(name))
 }
 
-/// Where objects that install a chart hold its values.
+/// The paths of a chart's values in objects that install charts.
 pub fn addon_values_at() -> impl Iterator<Item = &'static [&'static str]> {
     delivery::values_at()
 }
 
-/// The folders that hold a cluster's files, and nothing else.
+/// The folders that hold a cluster's files and no others.
 pub fn cluster_folders(plan: &ClusterPlan) -> [TreePath; 2] {
     [cluster::folder(plan), engine_of(&plan.cluster.management).cluster_folder(plan)]
 }
 
-/// The file of a cluster's Cluster object. While there is one the cluster is meant to be.
+/// The file of a cluster's Cluster object. It exists as long as the cluster should exist.
 pub fn cluster_file(plan: &ClusterPlan) -> TreePath {
     cluster::folder(plan).join("cluster").join("cluster.yaml")
 }
 
-/// The files with which the engine installs an addon: of its chart and of its manifests.
+/// The files of the objects that install an addon: one for its chart, one for its manifests.
 pub fn addon_files(plan: &ClusterPlan, addon: &str) -> [TreePath; 2] {
     let folder = cluster::folder(plan).join("addons");
     [folder.join(&format!("{addon}.yaml")), folder.join(&format!("{addon}.manifests.yaml"))]
 }
 
-/// The Cluster object of a cluster; none once it is to be deleted.
+/// The Cluster object of a cluster; none once it is being deleted.
 pub fn cluster_object(plan: &ClusterPlan) -> Option<Node> {
     let object = (plan.phase != Phase::Deleted).then(|| cluster::object(plan))?;
     let annotations = engine_of(&plan.cluster.management).annotations(&object, cluster::is_kept(plan));
     Some(engine::annotated(object, &annotations))
 }
 
-/// Whether git alone cannot delete the object of a generated file.
+/// Whether the object of a generated file is protected from deletion through git alone.
 pub fn is_protected(text: &str) -> bool {
     engine_table::all().any(|engine| engine.is_kept(text))
 }
 
-/// The delivery that wrote the text of a file among what installs a cluster's addons.
+/// The delivery that wrote a file, given its text, if it installs addons.
 pub fn delivery_of(text: &str) -> Option<AddonDelivery> {
     delivery::writer(text)
 }
 
-/// Whether what the object of a generated file applied in a workload cluster stays there when the file goes.
+/// Whether objects applied to a workload cluster by a generated file's object stay there when the file is deleted.
 pub fn leaves_behind(text: &str) -> bool {
     delivery::leaves_behind(text)
 }
 
-/// Whether manifests of an addon stay in the workload cluster when it leaves git.
+/// Whether the manifests of an addon stay in the workload cluster when the addon is removed from git.
 pub fn addon_stays(plan: &ClusterPlan, addon: &str) -> bool {
     delivery::stays(plan, addon)
 }
 
-/// Whether the object of a generated file, which installs an addon, is told to leave it as it is.
+/// Whether a generated file's object, which installs an addon, is suspended and leaves the addon alone.
 pub fn rests(text: &str) -> bool {
     delivery::rests(text)
 }
 
-/// The engine that keeps the object of a generated file, if git alone cannot delete it.
+/// The engine that protects the object of a generated file from deletion through git alone, if any.
 pub fn keeper(text: &str) -> Option<Engine> {
     engine_table::all().find(|engine| engine.is_kept(text)).map(engine::Engine::engine)
 }
@@ -332,19 +332,25 @@ pub fn applied_class(release: &Release, management: &ManagementCluster) -> Vec<N
     release.objects.iter().map(|object| engine::annotated(object.clone(), &annotations)).collect()
 }
 
-/// The annotations that every object of a class has once the engine of a management cluster applied it.
+/// The annotations on every object of a class once the engine of a management cluster has applied it.
 pub fn class_annotations(management: &ManagementCluster) -> Vec<(&'static str, &'static str)> {
     engine_of(management).release_annotations()
 }
 
-/// The annotations that control how engines treat an object. Templates of a release must not have them.
+/// The annotations that control how engines treat an object. Templates of a release must not set them.
 pub fn reserved_annotations() -> Vec<&'static str> {
     engine_table::all().flat_map(engine::Engine::reserved_annotations).copied().collect()
 }
 
-/// The classes of some releases in a management cluster, as `kubectl` selects them.
+/// The arguments for `kubectl` that select the classes of some releases in a management cluster.
 pub fn classes_of(engine: Engine, releases: &[String]) -> String {
     engine_table::of(engine).classes_of(releases)
+}
+
+/// The name of the engine's object that is healthy once a cluster is as its definition says. With Flux, clusters of the same
+/// namespace and name in two management clusters share one.
+pub fn health_of(cluster: &Cluster) -> String {
+    engine_of(&cluster.management).health_of(cluster)
 }
 
 /// The engine's word for the objects that apply a cluster.
@@ -352,45 +358,45 @@ pub fn appliers(management: &ManagementCluster) -> &'static str {
     engine_of(management).appliers()
 }
 
-/// The object that installs an addon: its namespace, and how `kubectl` names it.
+/// The object that installs an addon: its namespace, and its name for `kubectl`.
 pub fn installer(plan: &ClusterPlan, addon: &str) -> (String, String) {
     delivery::installer(plan, addon)
 }
 
-/// The command that lists what installs a cluster's addons, and what of it is suspended.
+/// The command that lists the objects that install a cluster's addons, with their suspension.
 pub fn list_installers(plan: &ClusterPlan) -> String {
     delivery::list_installers(plan)
 }
 
-/// Something that a delivery cannot do for a cluster, or does less well.
+/// A limitation of a delivery for a cluster.
 #[derive(Clone, Debug)]
 pub struct Limit {
-    /// Whether the cluster cannot have it, or only has less than it asks for.
+    /// An error if the cluster cannot have the feature at all, a warning if it gets less than it asks for.
     pub severity: Severity,
-    /// Where the addon asks for it.
+    /// The place where the addon asks for it.
     pub origin: Origin,
-    /// What.
+    /// The message.
     pub message: String,
-    /// What to do instead.
+    /// Alternatives.
     pub hints: Vec<String>,
 }
 
-/// What the delivery of a cluster's addons cannot do for it.
+/// The limitations of the delivery of a cluster's addons.
 pub fn limits(plan: &ClusterPlan) -> Vec<Limit> {
     delivery::limits(plan)
 }
 
-/// Where, and under which name, a cluster must be registered so that its addons reach it; none where they need no registration.
+/// The registry and name under which a cluster must be registered to get its addons; none if no registration is needed.
 pub fn registration(plan: &ClusterPlan) -> Option<(String, String)> {
     delivery::registration(plan)
 }
 
-/// What to add so that the engine decrypts files beside clusters; none if it does.
+/// What to add so that the engine decrypts files next to clusters; none if it already does.
 pub fn decryption_missing(management: &ManagementCluster) -> Option<&'static str> {
     engine_of(management).decryption_missing(management)
 }
 
-/// Whether Cluster API leaves the Cluster of a generated file alone.
+/// Whether the Cluster of a generated file is paused.
 pub fn is_paused(text: &str) -> bool {
     text.contains("\n  paused: true\n")
 }
@@ -406,12 +412,12 @@ fn management_folder(management: &ManagementCluster) -> TreePath {
 }
 
 impl Drawn {
-    /// The Cluster, in a cluster's part.
+    /// The Cluster, if this is the part of a cluster.
     pub fn cluster(&self) -> Option<&Node> {
         self.objects.iter().find(|object| object.is_cluster()).map(|object| &object.node)
     }
 
-    /// The part as bytes.
+    /// Converts the part to bytes.
     pub fn into_part(self) -> Part {
         let id = self.id.clone();
         let object = |object: Object| {
@@ -431,14 +437,14 @@ impl Drawn {
         self.objects.push_mut(Object { path, source, target, node, kept: false, engines: false })
     }
 
-    /// Adds an object of the engine's own.
+    /// Adds one of the engine's own objects.
     fn add_engines(&mut self, path: TreePath, source: &str, node: impl Into<Node>) -> &mut Object {
         let object = self.add(path, source, Target::Management, node);
         object.engines = true;
         object
     }
 
-    /// Remembers the documents that stand as text in a field, if someone wants to know.
+    /// Records the documents embedded as text in a field, if requested.
     fn inlay<'n>(&mut self, file: &TreePath, at: Path, documents: impl IntoIterator<Item = &'n Node>) {
         if self.recorder.is_some() {
             let documents = documents.into_iter().cloned().collect();
@@ -446,7 +452,7 @@ impl Drawn {
         }
     }
 
-    /// Gives every object the annotations that the engine needs.
+    /// Adds the annotations that the engine needs to every object.
     fn shield(&mut self, engine: &dyn engine::Engine) {
         for object in &mut self.objects {
             let annotations = engine.annotations(&object.node, object.kept);
@@ -455,7 +461,7 @@ impl Drawn {
         }
     }
 
-    /// Adds what a template gave: one file per object, named by kind and name.
+    /// Adds the objects rendered from a template, each as a file named by kind and name.
     fn add_rendered(&mut self, folder: &TreePath, source: &str, target: Target, objects: Vec<Node>) {
         for object in objects {
             let path = folder.join(&file_name(&object));

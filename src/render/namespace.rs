@@ -1,4 +1,4 @@
-//! A namespace, and what its clusters share in it.
+//! A namespace and the objects that its clusters share.
 
 use super::{Drawn, Target, context, management_folder};
 use crate::{
@@ -8,7 +8,6 @@ use crate::{
     yaml::{Mapping, Node},
 };
 
-/// The folder of a namespace.
 pub(super) fn folder(plan: &NamespacePlan) -> TreePath {
     management_folder(&plan.management).join("namespaces").join(plan.name.as_str())
 }
@@ -20,7 +19,7 @@ pub(super) fn draw(plan: &NamespacePlan, drawn: &mut Drawn, notes: &mut Notes) {
         let context = context::of_namespace(release, &plan.name, &plan.fleet, drawn.recorder.as_ref());
         for template in &release.namespace {
             let Some(objects) = template.template.objects(&context, notes) else { continue };
-            // Two releases with the same image say the same of it: it is one object.
+            // Two releases with the same image render equal objects, which are added only once.
             let new =
                 objects.into_iter().filter(|object| !drawn.objects.iter().any(|other| other.node == *object));
             let source = format!("{} of stack {}", template.path, release.stack);

@@ -1,7 +1,7 @@
-//! Risks that definitions accept, each bound to one change by its id.
+//! Risks accepted in definitions. Each acceptance is bound to one change by its ID.
 //!
-//! An acceptance holds for the cluster in whose definition it stands. In the defaults of a folder it holds for the clusters
-//! below it, and so also for one whose definition is gone.
+//! An acceptance applies to the cluster whose definition contains it. In the defaults of a folder, it applies to all
+//! clusters below the folder, including clusters whose definition is gone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,18 +28,18 @@ struct Acceptance {
     of: Of,
 }
 
-/// Whose changes it accepts.
+/// The scope of an acceptance.
 #[derive(Debug)]
 enum Of {
     Cluster(Option<ClusterId>),
-    /// With a `/` at its end.
+    /// A folder, with a trailing `/`.
     Folder(String),
 }
 
 impl Acceptances {
-    /// Those of the definitions of an input.
+    /// Reads the acceptances from the definitions of an input.
     pub(super) fn read(input: &Input) -> Self {
-        // Few fleets have any, and definitions are many.
+        // Few fleets use acceptances, and parsing all definitions is expensive.
         if !input.sources.below("clusters").any(|source| source.text.contains("accept")) {
             return Self::default();
         }
@@ -75,12 +75,12 @@ impl Acceptances {
         }
     }
 
-    /// Whether there are none.
+    /// Whether there are no acceptances.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Marks the changes that are accepted, and names acceptances that nothing needs.
+    /// Marks the accepted changes, and reports acceptances that match no change.
     pub(super) fn apply(
         &self,
         clusters: &mut [ClusterReport],
@@ -119,15 +119,18 @@ impl Acceptances {
                         risk.as_str(),
                         one.risk.as_str()
                     ),
-                    "look at the change again, and accept it with its risk if it is meant",
+                    "review the change again, and accept it with its risk if it is intended",
                 ),
                 Some(_) => (
-                    format!("this file does not speak for what the change `{}` is of", one.change),
+                    format!(
+                        "this file cannot accept the change `{}`, which does not belong to it",
+                        one.change
+                    ),
                     "move it to the definition of the cluster, or to the defaults of its folder; for a change beside clusters, to the defaults of a folder",
                 ),
                 None => (
                     format!("nothing needs this acceptance: no change has the id `{}`", one.change),
-                    "remove it; if the change is another one by now, look at it again: `stackloom diff --format json` prints its id",
+                    "remove it; if the change is different by now, review it again: `stackloom diff --format json` prints its id",
                 ),
             };
             notes.warning("unused-acceptance", one.place.clone(), message).hint(hint);
@@ -136,7 +139,8 @@ impl Acceptances {
 }
 
 impl Acceptance {
-    /// Whether it can accept a change beside clusters: defaults of folders can, and a definition for its own `.d` folder.
+    /// Whether this can accept a change outside clusters. The defaults of a folder can; a definition can only for its own
+    /// `.d` folder.
     fn is_beside(&self, place: &Place, defined: [&Defined<'_>; 2]) -> bool {
         let is_own = |cluster: &ClusterId, folder: &str| {
             let stems = defined.iter().filter_map(|one| one.file(cluster)?.rsplit_once('.'));
@@ -161,7 +165,7 @@ impl Acceptance {
     }
 }
 
-/// Has the errors of guards that are accepted count as warnings.
+/// Turns accepted errors of the guards into warnings.
 pub(super) fn soften(refused: &mut Notes, clusters: &[ClusterReport]) {
     let accepted: BTreeMap<&ClusterId, &str> = clusters
         .iter()

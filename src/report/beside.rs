@@ -1,4 +1,4 @@
-//! What differs of the tree beside clusters: releases, namespaces, the engine's objects, and the users' own objects.
+//! Changes of the tree outside clusters: releases, namespaces, the engine's objects, and the users' own objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use crate::{
     yaml::{self, FileId, Node, Source},
 };
 
-/// What a change beside clusters is of.
+/// The place of a change outside clusters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
     /// A release.
@@ -31,35 +31,35 @@ pub enum Place {
     Engine(String),
     /// The user's own objects in the folder of a cluster.
     Own(String),
-    /// An image that machines are made of.
+    /// A node image for machines.
     NodeImage(String),
-    /// What the tree as a whole has.
+    /// The root of the tree.
     Tree,
 }
 
-/// What differs of it.
+/// A change outside clusters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BesideChange {
-    /// The name of the change, which stays the same from run to run: made of the place, and of each file with its content
-    /// before and after.
+    /// The ID of the change, stable across runs. It is derived from the place, and from the content of each file before and
+    /// after.
     pub id: String,
-    /// What it is of.
+    /// The place that changes.
     pub place: Place,
-    /// How bad that is.
+    /// Its risk.
     pub risk: Risk,
-    /// What becomes of it as a whole.
+    /// How the place changes as a whole.
     pub kind: FileChange,
     /// The files that differ, by path.
     pub files: BTreeMap<String, FileChange>,
     /// The user's own objects that differ; none if their files cannot be read as objects.
     pub objects: Vec<OwnObject>,
-    /// The folder that such objects were in before, if it moved.
+    /// The former folder of these objects, if it moved.
     pub moved: Option<String>,
-    /// Why its risk is accepted.
+    /// The reason why a definition accepts its risk, if one does.
     pub accepted: Option<String>,
 }
 
-/// What differs of generated files beside clusters.
+/// Lists the changes of generated files outside clusters.
 pub(super) fn changes(
     after: &After<'_>,
     before: &dyn Archive,
@@ -103,7 +103,7 @@ pub(super) fn changes(
         .collect()
 }
 
-/// Whether all that goes from a namespace belongs to a Kubernetes version that no cluster there has any more.
+/// Whether everything removed from a namespace belongs to Kubernetes versions that its clusters no longer use.
 fn is_spare(
     place: &Place,
     files: &BTreeMap<String, FileChange>,
@@ -123,7 +123,7 @@ fn is_spare(
     let mut kept = BTreeSet::new();
     for (path, id) in old_clusters {
         let text = before.read(id)?;
-        // What nothing defines any more keeps running, and keeps what it needs.
+        // A cluster that is no longer defined keeps running and keeps what it needs.
         let is_abandoned =
             !new.contains_key(path) && render::is_protected(&text) && !is_announced(path, announced);
         if is_abandoned { &mut kept } else { &mut left }.extend(version(path, text));
@@ -164,7 +164,7 @@ fn version(path: &str, text: String) -> Option<String> {
     Some(version.trim_start_matches('v').to_owned())
 }
 
-/// Whether a text has a version, and not as a part of a longer one.
+/// Whether a text contains a version, but not as part of a longer one.
 fn is_named(text: &str, version: &str) -> bool {
     text.match_indices(version).any(|(at, _)| {
         let before = text[..at].chars().next_back();
@@ -180,7 +180,7 @@ fn id(place: &Place, files: &BTreeMap<String, FileChange>, sides: [&BTreeMap<Str
     hashed(&format!("{place:?} {files:?}"))
 }
 
-/// The id that stands for a text.
+/// Derives an ID from a text.
 pub(super) fn hashed(text: &str) -> String {
     hex(&Sha256::digest(text)[..8])
 }
@@ -204,7 +204,7 @@ fn risk(place: &Place, kind: FileChange, files: &BTreeMap<String, FileChange>) -
     match (place, kind) {
         (_, FileChange::Unchanged) => Risk::Nothing,
         (Place::Release(name), FileChange::Changed) if !is_head_release(name) => Risk::Refused,
-        // Its name holds a digest of its content.
+        // Its name contains a digest of its content.
         (Place::Release(_), FileChange::Changed) => Risk::Unknown,
         (Place::Namespace { .. }, _) if is_less => Risk::Deletes,
         (Place::Tree, _) => Risk::Metadata,

@@ -1,4 +1,4 @@
-//! One change of a cluster, and what it means.
+//! One change of a cluster and its meaning.
 
 use serde_json::Value as Json;
 use sha2::{Digest as _, Sha256};
@@ -10,14 +10,14 @@ use crate::{
     topology::{Meaning, Part},
 };
 
-/// What a change is of.
+/// The subject of a change.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subject {
     /// The cluster as a whole.
     Whole,
-    /// A part of the cluster that Cluster API makes.
+    /// A part of the cluster that Cluster API creates.
     Part(Part),
-    /// The Cluster object as it is written.
+    /// The Cluster object as written.
     Cluster,
     /// An addon.
     Addon(String),
@@ -25,81 +25,81 @@ pub enum Subject {
     Object(Section, Address),
 }
 
-/// What becomes of its subject.
+/// What happens to the subject.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
     /// The cluster is new.
     Created,
-    /// The Cluster object goes.
+    /// The Cluster object is deleted.
     Gone(Leaving),
-    /// The cluster is called otherwise, which makes it another one for Cluster API.
+    /// The cluster has another ID, so Cluster API sees another cluster.
     Moved {
-        /// What it was called.
+        /// Its former ID.
         from: ClusterId,
-        /// Whether Cluster API leaves the new one alone.
+        /// Whether the new Cluster is paused.
         paused: bool,
     },
-    /// What protects the cluster from deletion goes.
+    /// The cluster loses its protection from deletion.
     Detached,
-    /// What protects the cluster from deletion is back.
+    /// The cluster's protection from deletion is restored.
     Attached,
-    /// Cluster API stops looking at it.
+    /// Cluster API stops reconciling the cluster.
     Paused,
-    /// Cluster API looks at it again.
+    /// Cluster API reconciles the cluster again.
     Resumed,
-    /// What Cluster API makes of a part.
+    /// The forecast for a part.
     Verdict(Meaning),
-    /// The API server, Cluster API or a guard of this program refuses it.
+    /// The API server, Cluster API or a guard of this program refuses the change.
     Refused,
-    /// It is not known, and the reasons say why.
+    /// The effect is unknown; the reasons say why.
     Unknown,
-    /// Cluster API accepts it and never acts on it.
+    /// Cluster API accepts the change and never acts on it.
     Ignored,
-    /// The addon is new, goes, or changes.
+    /// The addon is added, removed or changed.
     Addon {
         /// Its version before, if the cluster had it.
         before: Option<String>,
         /// Its version after, if the cluster has it.
         after: Option<String>,
-        /// Whether nodes need it to become ready; none where no release says.
+        /// Whether nodes need it to become ready; none if no release tells.
         needed: Option<bool>,
     },
-    /// The cluster refers to the object, and did not before.
+    /// The cluster refers to the object now, but did not before.
     Needed,
     /// The object is new.
     Added,
-    /// The object goes.
+    /// The object is deleted.
     Removed,
     /// The object differs.
     Changed,
 }
 
-/// How a cluster goes.
+/// How a cluster is deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leaving {
     /// In its step `delete`, after it was detached.
     Announced,
-    /// Its definition goes, after the Cluster object went.
+    /// The definition is deleted, after the Cluster object was.
     Finished,
-    /// Without any step. The engine leaves it behind, and it keeps running.
+    /// Without any removal step. The engine leaves the cluster behind, and it keeps running.
     Abandoned,
-    /// After it was detached, and without its step `delete`.
+    /// After it was detached, but without its step `delete`.
     Unannounced,
 }
 
-/// How many machines a change replaces or removes.
+/// The number of machines that a change replaces or removes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Machines {
-    /// At least.
+    /// The minimum.
     pub least: i64,
-    /// At most.
+    /// The maximum.
     pub most: i64,
-    /// Whether there are parts whose number nothing says.
+    /// Whether further parts are affected with an unknown number of machines.
     pub more: bool,
 }
 
 impl Machines {
-    /// Exactly so many.
+    /// An exact number; unknown if there is none.
     pub fn exactly(count: Option<i64>) -> Self {
         count.map_or(Self { more: true, ..Self::default() }, |count| Self {
             least: count,
@@ -108,7 +108,7 @@ impl Machines {
         })
     }
 
-    /// Both together.
+    /// Adds two numbers of machines.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {
@@ -122,26 +122,26 @@ impl Machines {
 /// Whether reverting the commit undoes a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Revert {
-    /// Nothing happened.
+    /// Nothing to undo.
     Nothing,
-    /// Reverting sets the old values again.
+    /// Reverting restores the old values.
     Undoes,
-    /// Reverting installs or restarts the workloads of an addon once more.
+    /// Reverting installs the addon's workloads again or restarts them.
     Restarts,
-    /// Reverting replaces the machines once more.
+    /// Reverting replaces the machines again.
     ReplacesAgain,
-    /// Reverting creates a new one; what was on the old one is lost.
+    /// Reverting creates a new object; the data of the old one is lost.
     CreatesNew,
     /// Reverting is refused: Kubernetes cannot be downgraded.
     Refused,
-    /// Reverting alone does not delete what was created: `stackloom remove` does.
+    /// Reverting does not delete what was created; `stackloom remove` does.
     NeedsRemoval,
-    /// It is not known.
+    /// Unknown.
     Unknown,
 }
 
 impl Revert {
-    /// The word for machines.
+    /// The word for machine-readable output.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Nothing => "nothing-to-undo",
@@ -155,7 +155,7 @@ impl Revert {
         }
     }
 
-    /// What a reader learns.
+    /// The text for reports.
     pub fn words(self) -> &'static str {
         match self {
             Self::Nothing => "nothing to undo",
@@ -173,33 +173,33 @@ impl Revert {
 /// One change of a cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// What it is of.
+    /// Its subject.
     pub subject: Subject,
-    /// What becomes of it.
+    /// What happens to the subject.
     pub effect: Effect,
-    /// How bad that is.
+    /// Its risk.
     pub risk: Risk,
-    /// How many machines go.
+    /// The number of machines replaced or removed.
     pub machines: Machines,
-    /// How many more machines there may be meanwhile; none where nothing says.
+    /// The number of additional machines during the rollout; none if unknown.
     pub surge: Option<i64>,
     /// The fields that differ.
     pub fields: Vec<FieldChange>,
-    /// The fields of made objects that cause it.
+    /// The fields of generated objects that cause it.
     pub causes: Vec<String>,
-    /// Why, in words.
+    /// The reasons, in words.
     pub reasons: Vec<String>,
-    /// Whether objects among it grant rights.
+    /// Whether it affects objects that grant permissions.
     pub grants: bool,
     /// Whether reverting the commit undoes it.
     pub revert: Revert,
-    /// Whether steps of a removal announce that it goes.
+    /// Whether the steps of a removal announce the deletion.
     pub announced: bool,
-    /// Why a definition accepts its risk, if one does.
+    /// The reason why a definition accepts its risk, if one does.
     pub accepted: Option<String>,
     /// Whether the guards of `generate` refuse it.
     pub guarded: bool,
-    /// A digest of the Cluster before and after, if its fields are not all among those above.
+    /// A digest of the Cluster before and after, unless the fields above are all of its fields.
     pub cluster: String,
 }
 
@@ -224,7 +224,7 @@ impl Change {
         }
     }
 
-    /// Whether something goes that no step of a removal announced.
+    /// Whether something is deleted that no removal step announced.
     pub fn is_unannounced(&self) -> bool {
         match &self.effect {
             Effect::Gone(leaving) => matches!(leaving, Leaving::Abandoned | Leaving::Unannounced),
@@ -234,8 +234,8 @@ impl Change {
         }
     }
 
-    /// The name of the change, which stays the same from run to run: made of the cluster, the subject, its effect, each field
-    /// with its path and its values, and for what Cluster API makes of it, all that the Cluster says before and after.
+    /// The ID of the change, stable across runs. It is derived from the cluster, the subject, the effect, and the path and
+    /// values of each field. For forecasts, the Cluster before and after is included.
     pub fn id(&self, cluster: &ClusterId) -> String {
         let mut hash = Sha256::new();
         let mut part = |text: &str| {
@@ -266,7 +266,7 @@ impl Change {
 }
 
 impl Subject {
-    /// What tells it from all others of a cluster.
+    /// Identifies the subject within its cluster.
     pub fn key(&self) -> String {
         match self {
             Self::Whole => "cluster".to_owned(),
@@ -277,7 +277,7 @@ impl Subject {
         }
     }
 
-    /// As people call it.
+    /// The name shown in reports.
     pub fn words(&self) -> String {
         match self {
             Self::Whole => "cluster".to_owned(),

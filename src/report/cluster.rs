@@ -1,4 +1,4 @@
-//! One cluster: from what differs to changes with their risks.
+//! Turns the differences of one cluster into changes with risks.
 
 use super::{
     About,
@@ -14,44 +14,44 @@ use crate::{
     yaml::Node,
 };
 
-/// What a change does to a cluster.
+/// The effects of a change on one cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClusterReport {
-    /// The cluster; where it moved, as it is called after.
+    /// The cluster. If it moved, its new ID.
     pub cluster: ClusterId,
-    /// Who it belongs to.
+    /// Its owners.
     pub owners: Vec<String>,
     /// Its release before and after.
     pub release: Sides,
     /// Its Kubernetes version before and after.
     pub kubernetes: Sides,
-    /// The worst of its changes.
+    /// The highest risk among its changes.
     pub risk: Risk,
-    /// Its changes, the worst first.
+    /// Its changes, worst first.
     pub changes: Vec<Change>,
     /// The steps of an upgrade, in order.
     pub steps: Vec<String>,
-    /// What else is to know.
+    /// Other notes.
     pub notes: Vec<String>,
 }
 
 /// A value before and after.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Sides {
-    /// Before; none if there was none.
+    /// The value before; none if there was none.
     pub before: Option<String>,
-    /// After; none if there is none.
+    /// The value after; none if there is none.
     pub after: Option<String>,
 }
 
 impl Sides {
-    /// Whether it differs.
+    /// Whether the values differ.
     pub fn differs(&self) -> bool {
         self.before != self.after
     }
 }
 
-/// What a change does to a cluster.
+/// Reports the effects of a change on one cluster.
 pub(super) fn report(found: &ClusterChange, about: &About) -> ClusterReport {
     let mut made = Making { found, about, changes: Vec::new(), notes: Vec::new(), steps: Vec::new() };
     made.fate();
@@ -79,7 +79,7 @@ impl Making<'_> {
     fn finish(self) -> ClusterReport {
         let Self { found, about, mut changes, notes, steps } = self;
         if changes.is_empty() {
-            // Something differs, and nothing above knows what.
+            // Something differs, but none of the steps above recognized it.
             let mut change = Change::new(Subject::Whole, Effect::Unknown, Risk::Unknown, Revert::Unknown);
             change.reasons.push("something differs that this report does not know".to_owned());
             changes.push(change);
@@ -112,16 +112,16 @@ impl Making<'_> {
         &mut self.changes[last]
     }
 
-    /// What the guards refuse.
+    /// Adds what the guards refuse.
     fn guards(&mut self) {
         let Some(guarded) = self.about.guarded.get(&self.found.cluster) else { return };
         let is_refused = |change: &&mut Change| change.effect == Effect::Refused;
         let same = guarded.only_release && self.is_about_the_version();
         let same = self.changes.iter_mut().find(is_refused).filter(|_| same);
         let change = match same {
-            // Both say that it is a downgrade.
+            // Both report the same downgrade.
             Some(change) => change,
-            // Apart from what Cluster API refuses: one of the two may be accepted without the other.
+            // Kept apart from Cluster API's refusals, because either may be accepted without the other.
             None => self.whole(Effect::Refused, Risk::Refused, Revert::Nothing),
         };
         change.guarded = true;
@@ -135,7 +135,7 @@ impl Making<'_> {
         !answer.faults.is_empty() && answer.faults.iter().all(is_version)
     }
 
-    /// What leaves by the steps of a removal, all of them in this change.
+    /// Marks everything whose removal takes all its steps within this change.
     fn announced(&mut self) {
         let Some(leaving) = self.about.announced.get(&self.found.cluster) else { return };
         for change in &mut self.changes {
@@ -160,7 +160,7 @@ impl Making<'_> {
         }
     }
 
-    /// Addons that nodes need, and whose steps were taken in earlier changes. Others never have protection.
+    /// Marks addons that nodes need and whose removal steps were taken in earlier changes. Other addons are never protected.
     fn detached(&mut self) {
         for change in &mut self.changes {
             let (Subject::Addon(name), Effect::Addon { after: None, needed: Some(true), .. }) =
@@ -275,7 +275,7 @@ impl Making<'_> {
     }
 }
 
-/// What is not known of a cluster, and why.
+/// The reason why the outcome for a cluster is unknown, as a change.
 fn unknown(why: &Unknown) -> (Effect, Risk, Vec<String>, Revert) {
     let unknown = |reason: String| (Effect::Unknown, Risk::Unknown, vec![reason], Revert::Unknown);
     match why {
@@ -290,9 +290,8 @@ fn unknown(why: &Unknown) -> (Effect, Risk, Vec<String>, Revert) {
             unknown(format!("a file cannot be read ({side} the change): {file}"))
         }
         Unknown::Faulty(faults) => {
-            let reported =
-                faults.iter().map(|one| format!("the state before the change has an error: {one}"));
-            (Effect::Unknown, Risk::Unknown, reported.collect(), Revert::Unknown)
+            let reasons = faults.iter().map(|one| format!("the state before the change has an error: {one}"));
+            (Effect::Unknown, Risk::Unknown, reasons.collect(), Revert::Unknown)
         }
         Unknown::NoManagementCluster => {
             unknown("nothing says which Cluster API its management cluster runs".to_owned())
@@ -330,17 +329,17 @@ fn revert(meaning: &Meaning) -> Revert {
     }
 }
 
-/// How many machines verdicts on the parts of a cluster replace or remove.
+/// The number of machines that verdicts on the parts of a cluster replace or remove.
 pub fn replaced(verdicts: &[Verdict], before: Option<&Facts>) -> Machines {
     let each = verdicts.iter().map(|one| machines(&one.subject, &one.meaning, before).0);
     each.fold(Machines::default(), Machines::and)
 }
 
-/// How many machines a part loses or replaces, and how many more it has meanwhile.
+/// The number of machines that a part loses or replaces, and the number of additional machines in the meantime.
 fn machines(part: &Part, meaning: &Meaning, before: Option<&Facts>) -> (Machines, Option<i64>) {
     match meaning {
         Meaning::Rollout { machines, least, surge, .. } => {
-            // What an autoscaler sets is in no file.
+            // No file contains the number of machines that an autoscaler sets.
             let counted = Machines { least: *least, most: *machines, more: count(part, before).is_none() };
             (counted, surge.map(|(more, _)| more))
         }
@@ -355,7 +354,7 @@ fn machines(part: &Part, meaning: &Meaning, before: Option<&Facts>) -> (Machines
     }
 }
 
-/// The machines of a part, as its Cluster says; none where it leaves that to others.
+/// The number of machines of a part according to its Cluster; none if the Cluster does not set it.
 fn count(part: &Part, before: Option<&Facts>) -> Option<i64> {
     match part {
         Part::ControlPlane => before?.control_plane,

@@ -1,5 +1,5 @@
-//! What of a report a reviewer must not miss, as findings with a place: what is refused, what is deleted, and what is not
-//! known. Everything milder is in the report alone.
+//! The findings that a reviewer must not miss, each with a place: refusals, deletions and unknown effects. Anything milder
+//! is only in the report.
 
 use std::{collections::BTreeSet, ops::Bound};
 
@@ -18,33 +18,33 @@ use crate::{
     remove,
 };
 
-/// The classes of findings, the worst first.
+/// The risk classes that become findings, worst first.
 pub const FOUND: [Risk; 3] = [Risk::Refused, Risk::Deletes, Risk::Unknown];
 
-/// So many clusters are named in the finding of a group.
+/// The maximum number of clusters named in the finding of a group.
 const NAMED: usize = 8;
 
 /// A change that a reviewer must not miss.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The id of the change; of a group, that of its first cluster.
+    /// The ID of the change. For a group, that of its first cluster.
     pub id: String,
-    /// Its class.
+    /// Its risk class.
     pub risk: Risk,
-    /// Whether it must not be merged as it is: it is refused, or deletes something without the steps for that.
+    /// Whether the change must not be merged as it is: it is refused, or deletes something without the removal steps.
     pub is_error: bool,
-    /// The line of the definition that it comes from.
+    /// The line of the definition that causes it.
     pub place: Place,
-    /// What happens, to which cluster.
+    /// What happens, and to which cluster.
     pub text: String,
-    /// Why.
+    /// The reasons.
     pub reasons: Vec<String>,
-    /// The clusters.
+    /// The affected clusters.
     pub clusters: Vec<ClusterId>,
 }
 
 impl Finding {
-    /// Every change of each cluster, and what changes beside clusters, the worst first.
+    /// Lists each change of each cluster, and the changes outside clusters, worst first.
     pub fn each(report: &Report, places: &Places<'_>) -> Vec<Self> {
         let mut all = Vec::new();
         for one in &report.clusters {
@@ -55,12 +55,12 @@ impl Finding {
         ordered(all, report)
     }
 
-    /// The same with equal changes reported once, at the definition of the first cluster.
+    /// Lists the same findings, but reports equal changes only once, at the definition of the first cluster.
     pub fn folded(report: &Report, places: &Places<'_>) -> Vec<Self> {
         let mut all = Vec::new();
         for group in &report.groups {
             let Some(first) = group.clusters.first().and_then(|id| report.cluster(id)) else { continue };
-            // In a group's change, stand-ins are in the place of names; they are no part of its id.
+            // A group's change contains placeholders instead of names, so the ID is taken from the cluster's own change.
             let changes = first.changes.iter().zip(&group.changes);
             let found = changes.filter(|(own, _)| FOUND.contains(&own.risk));
             all.extend(found.map(|(own, shown)| Self::of(first, own, shown, &group.clusters, places)));
@@ -125,7 +125,7 @@ impl Report {
         self.clusters.get(at)
     }
 
-    /// What findings say, so that messages need not repeat it.
+    /// Collects what findings already say, so that messages need not repeat it.
     pub fn covered(&self) -> Covered<'_> {
         let changes = self.clusters.iter().flat_map(|one| &one.changes);
         let refused = changes.clone().filter(|change| change.risk == Risk::Refused);
@@ -136,17 +136,17 @@ impl Report {
     }
 }
 
-/// What findings say.
+/// What findings already say.
 #[derive(Debug)]
 pub struct Covered<'a> {
-    /// Why changes are refused: messages, each with its first hint.
+    /// The reasons for refusals: messages, each with its first hint.
     reasons: BTreeSet<&'a str>,
     /// Whether clusters are abandoned.
     abandons: bool,
 }
 
 impl Covered<'_> {
-    /// Whether a finding says what a message says.
+    /// Whether a finding already says the same as a message.
     pub fn says(&self, note: &Diagnostic) -> bool {
         if note.severity == Severity::Warning {
             return self.abandons && note.code == "abandoned" && remove::cluster_of(note).is_some();

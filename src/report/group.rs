@@ -1,6 +1,6 @@
-//! Clusters to which the same happens, in one group each.
+//! Groups clusters with equal changes.
 //!
-//! Names of the cluster and of its namespace do not tell two clusters apart, nor do numbers of machines.
+//! The names of clusters and namespaces, and numbers of machines, are ignored when comparing.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,10 @@ use crate::{
     model::ClusterId,
 };
 
-/// Clusters to which the same happens.
+/// Clusters with equal changes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
-    /// The worst that happens to them.
+    /// The highest risk among their changes.
     pub risk: Risk,
     /// The clusters, in order.
     pub clusters: Vec<ClusterId>,
@@ -27,31 +27,31 @@ pub struct Group {
     pub release: Sides,
     /// Their Kubernetes version before and after.
     pub kubernetes: Sides,
-    /// What happens.
+    /// Their changes.
     pub changes: Vec<GroupChange>,
     /// The steps of an upgrade, in order.
     pub steps: Vec<String>,
-    /// What else is to know.
+    /// Other notes.
     pub notes: Vec<String>,
 }
 
-/// A change of each cluster of a group.
+/// A change that every cluster of a group undergoes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupChange {
-    /// The change; for more than one cluster, with stand-ins for its names.
+    /// The change. If the group has more than one cluster, names are replaced by placeholders.
     pub change: Change,
-    /// The fewest and the most machines of one cluster.
+    /// The minimum and the maximum number of machines per cluster.
     pub each: [Machines; 2],
-    /// The machines of all.
+    /// The number of machines of all clusters.
     pub total: Machines,
 }
 
-/// Stands for the name of a cluster.
+/// The placeholder for the name of a cluster.
 pub(super) const CLUSTER: &str = "<cluster>";
-/// Stands for the name of a namespace.
+/// The placeholder for the name of a namespace.
 pub(super) const NAMESPACE: &str = "<namespace>";
 
-/// Puts clusters into groups, the worst first, then the smallest: outliers stand before what happens to many.
+/// Groups clusters, worst first, then smallest first: outliers come before changes of many clusters.
 pub(super) fn groups(clusters: &[ClusterReport]) -> Vec<Group> {
     let mut found: BTreeMap<String, Vec<&ClusterReport>> = BTreeMap::new();
     for cluster in clusters {
@@ -121,7 +121,7 @@ impl Mask<'_> {
             }
         }
         if let Effect::Moved { .. } = change.effect {
-            // Where each came from is the change itself.
+            // A change of this kind is defined by the cluster's former ID.
             return change;
         }
         for field in &mut change.fields {
@@ -157,7 +157,7 @@ impl Mask<'_> {
     }
 }
 
-/// A text with a name replaced where it stands alone, and not as a part of a longer word.
+/// Replaces a name where it stands alone, not as part of a longer word.
 fn replaced(text: &str, name: &str, by: &str) -> String {
     let mut out = String::new();
     let mut rest = 0;

@@ -1,4 +1,4 @@
-//! The node images that clusters use: those of the releases that they are made from.
+//! The node images that clusters use. These are the images of their releases.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use crate::{
     yaml::{self, FileId, Node, Source},
 };
 
-/// The node images that clusters use for the first time, and those that none uses any more.
+/// Lists the node images that clusters start to use, and those that no cluster uses any more.
 pub(super) fn changes(
     after: &After<'_>,
     before: &dyn Archive,
@@ -35,7 +35,7 @@ pub(super) fn changes(
     if of_old.keys().eq(of_new.keys()) {
         return Ok(Vec::new());
     }
-    // Clusters that do not change use images as well.
+    // Unchanged clusters use images as well.
     let old = images(&used(listed, before)?, listed, before)?;
     let new = images(&used(made, after)?, made, after)?;
     let change = |name: &String, path: &str, kind| BesideChange {
@@ -54,7 +54,7 @@ pub(super) fn changes(
     Ok(appear.chain(go.map(|(name, path)| change(name, path, FileChange::Removed))).collect())
 }
 
-/// The releases that Clusters of a tree name.
+/// The releases that the Clusters of a tree use.
 fn used(listing: &BTreeMap<String, BlobId>, archive: &dyn Archive) -> Result<BTreeSet<String>, Fault> {
     let clusters: Vec<_> =
         listing.iter().filter(|(path, _)| path.ends_with("/cluster/cluster.yaml")).collect();
@@ -67,7 +67,7 @@ fn used(listing: &BTreeMap<String, BlobId>, archive: &dyn Archive) -> Result<BTr
     clusters.par_iter().filter_map(|one| read(one).transpose()).collect()
 }
 
-/// The images of releases, each with the file that names it.
+/// The images of releases, each with the file that lists it.
 fn images(
     releases: &BTreeSet<String>,
     listing: &BTreeMap<String, BlobId>,

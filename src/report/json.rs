@@ -1,4 +1,4 @@
-//! A report for machines.
+//! Writes a report as data.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -15,7 +15,7 @@ use crate::{
     topology::Meaning,
 };
 
-/// The report as one document.
+/// The report as one JSON document.
 pub fn document(report: &Report) -> Map<String, Json> {
     let mut out = Map::new();
     out.insert("summary".to_owned(), json!(summary(report)));
@@ -41,7 +41,7 @@ pub fn document(report: &Report) -> Map<String, Json> {
     out
 }
 
-/// A cluster, as every command names it.
+/// A cluster's ID, in the form that every command uses.
 fn name(id: &ClusterId) -> Json {
     json!({
         "managementCluster": id.management.as_str(),
@@ -151,7 +151,7 @@ fn effect(effect: &Effect) -> &'static str {
 fn field(field: &FieldChange) -> Json {
     let mut out = Map::new();
     out.insert("path".to_owned(), json!(field.path.to_string()));
-    // A field that is not there has no key here; `null` is a value.
+    // A missing field has no key here; `null` is a value.
     for (key, value) in [("before", &field.before), ("after", &field.after)] {
         if let Some(value) = value {
             out.insert(key.to_owned(), value.clone());

@@ -1,4 +1,4 @@
-//! Clusters whose definitions have errors: nothing is generated for them, so what becomes of them is not known.
+//! Clusters whose definitions have errors. Nothing is generated for them, so what happens to them is unknown.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -12,16 +12,16 @@ use crate::{
     world::Input,
 };
 
-/// The definitions that were left out, and which clusters they are of.
+/// The definitions that were left out, with their clusters.
 #[derive(Clone, Debug, Default)]
 pub struct LeftClusters {
     named: BTreeMap<ClusterId, String>,
-    /// Why it is not known of which clusters others are.
+    /// Why the clusters of the other left-out definitions are unknown.
     nameless: Option<String>,
 }
 
 impl LeftClusters {
-    /// Says which clusters the definitions are of.
+    /// Finds the clusters that the definitions belong to.
     pub fn of(left: &[Left], input: &Input) -> Self {
         let mut found = Self::default();
         if left.is_empty() {
@@ -41,12 +41,12 @@ impl LeftClusters {
         found
     }
 
-    /// Whether every definition is sound.
+    /// Whether no definition was left out.
     pub fn is_empty(&self) -> bool {
         self.named.is_empty() && self.nameless.is_none()
     }
 
-    /// Why nothing is generated for a cluster that is not among those made.
+    /// Why nothing is generated for a cluster that the run did not generate.
     pub fn why(&self, cluster: &ClusterId) -> Option<&str> {
         self.named.get(cluster).or(self.nameless.as_ref()).map(String::as_str)
     }
@@ -56,7 +56,7 @@ impl LeftClusters {
 pub(super) struct Sound<'a> {
     pub(super) inner: &'a dyn State,
     pub(super) before: &'a dyn State,
-    /// Whether the run made a cluster.
+    /// Whether the run generated a cluster.
     pub(super) is_made: &'a (dyn Fn(&ClusterId) -> bool + Sync),
     pub(super) left: &'a LeftClusters,
 }
@@ -70,7 +70,7 @@ impl State for Sound<'_> {
         let found = self.inner.files(cluster)?;
         let why = self.left.named.get(cluster).map(String::as_str).or_else(|| {
             let nameless = self.left.nameless.as_deref().filter(|_| !(self.is_made)(cluster))?;
-            // Only what was there may be what a file is of that cannot be read.
+            // An unreadable definition can only belong to a cluster that existed before.
             let is_old = matches!(self.before.files(cluster), Ok(Files::Known(files)) if !files.is_empty());
             is_old.then_some(nameless)
         });

@@ -1,7 +1,7 @@
-//! A report as a comment on a pull request.
+//! Writes a report as a comment on a pull request.
 //!
-//! Forges limit the length of a comment. What does not fit is folded: first fields and names, then whole groups. The table
-//! of classes is always whole.
+//! Forges limit the length of a comment. If the report is too long, it is folded: first fields and names, then whole groups.
+//! The table of risk classes is always complete.
 
 use std::fmt::Write as _;
 
@@ -19,29 +19,29 @@ use super::{
 };
 use crate::{model::hex, note::Notes};
 
-/// So long is a comment at most: GitHub refuses longer ones. Counted in bytes, of which there are never fewer than characters.
+/// The maximum length of a comment; GitHub refuses longer ones. Counted in bytes, which are never fewer than characters.
 pub const LIMIT: usize = 65_536;
 
-/// Messages are shown to this length.
+/// The maximum length of a message, in characters.
 const MESSAGE: usize = 1_000;
 
-/// What the last lines need.
+/// The bytes reserved for the last lines.
 const ROOM: usize = 200;
 
-/// How much of a report is shown.
+/// How much detail is shown.
 #[derive(Clone, Copy)]
 struct Detail {
-    /// Groups of a class.
+    /// The number of groups per risk class.
     groups: usize,
-    /// Names of a group.
+    /// The number of names per group.
     names: usize,
-    /// Fields, causes and reasons of a change.
+    /// The number of fields, causes and reasons per change.
     fields: usize,
-    /// Owners, peaks, and changes beside clusters.
+    /// The number of owners, peaks, and changes outside clusters.
     rows: usize,
 }
 
-/// From the most to the least.
+/// From most to least detailed.
 const DETAILS: [Detail; 6] = [
     Detail { groups: usize::MAX, names: 200, fields: 40, rows: usize::MAX },
     Detail { groups: 200, names: 50, fields: 12, rows: 100 },
@@ -51,12 +51,12 @@ const DETAILS: [Detail; 6] = [
     Detail { groups: 0, names: 0, fields: 0, rows: 0 },
 ];
 
-/// A report as Markdown; `compared` says with what the change was compared.
+/// Renders a report as Markdown. `compared` names what the change was compared with.
 pub fn markdown(report: &Report, compared: &str) -> String {
     markdown_within(report, compared, LIMIT)
 }
 
-/// The same in at most so many bytes, as far as it can be folded.
+/// Renders the same in at most `limit` bytes, as far as folding allows.
 pub fn markdown_within(report: &Report, compared: &str, limit: usize) -> String {
     let end = format!("\n<!-- stackloom-diff sha256:{} -->\n", digest(report));
     let made = DETAILS.iter().map(|detail| Out::made(report, compared, *detail));
@@ -68,11 +68,11 @@ pub fn markdown_within(report: &Report, compared: &str, limit: usize) -> String 
             is_next.then_some(text)
         })
         .collect();
-    // The last is the first that fits, or has nothing left to fold.
+    // The last text is the first that fits, or cannot be folded any further.
     made.pop().unwrap_or_default() + &end
 }
 
-/// Says that nothing could be compared, and why, as a comment that takes the place of the report.
+/// Renders a comment that replaces the report if nothing could be compared, with the reasons.
 pub fn markdown_of_nothing(notes: &Notes) -> String {
     let mut text =
         "### Nothing was compared\n\nThe run stopped before it could compare anything:\n\n".to_owned();
@@ -95,7 +95,7 @@ pub fn markdown_of_nothing(notes: &Notes) -> String {
     text
 }
 
-/// A digest of what the report says, which does not depend on how long it may be.
+/// A digest of the report's content, independent of the length limit.
 pub fn digest(report: &Report) -> String {
     let text = serde_json::Value::Object(document(report)).to_string();
     hex(&Sha256::digest(text.as_bytes()))
@@ -151,7 +151,7 @@ impl Out {
         self.line("\n| Owner | What happens to their clusters |\n|---|---|");
         let count = owners.len();
         for (owner, clusters) in owners.into_iter().take(self.detail.rows) {
-            // In code, so that nobody is called for each version of the comment.
+            // As code, so that new versions of the comment do not notify anybody.
             let owner = if owner.is_empty() { "no owner".to_owned() } else { code(owner) };
             self.line(&format!("| {} | {} |", cell(&owner), parts(&clusters)));
         }
@@ -250,7 +250,7 @@ impl Out {
     }
 }
 
-/// Text that Markdown shows as it is, and that neither calls anybody nor links anywhere.
+/// Escapes text so that Markdown shows it unchanged, without mentioning people or creating links.
 fn plain(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if text.contains(['@', '#', '`']) || text.contains("://") || text.contains("www.") {
@@ -269,7 +269,7 @@ fn plain(text: &str) -> String {
     out
 }
 
-/// Text in code marks, longer than any that it holds.
+/// Puts text into backticks, with more of them than any run inside it.
 fn code(text: &str) -> String {
     let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let runs = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
@@ -278,7 +278,7 @@ fn code(text: &str) -> String {
     format!("{marks}{gap}{text}{gap}{marks}")
 }
 
-/// A cell of a table: a pipe would end it, even in code.
+/// A table cell: a pipe would end it, even within code.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|")
 }

@@ -1,9 +1,9 @@
-//! What a change does to the fleet: one report for all clusters, ordered by risk.
+//! Reports what a change does to the fleet: one report for all clusters, ordered by risk.
 //!
-//! [`compare()`] says what differs; here each difference becomes a [`Change`] with its [`Risk`], clusters to which the same
-//! happens become a [`Group`], and the report is written as text, Markdown, HTML or data.
+//! [`compare()`] finds the differences. This module turns each into a [`Change`] with its [`Risk`], puts clusters with equal
+//! changes into a [`Group`], and writes the report as text, Markdown, HTML or data.
 //!
-//! Absent on purpose: git and the disk. The caller gives both sides.
+//! Deliberately absent: git and the disk. The caller passes in both sides.
 
 mod accept;
 mod after;
@@ -33,7 +33,7 @@ use std::{
 };
 
 use crate::{
-    compare::{Archive, Fate, Tree, compare},
+    compare::{Archive, ClusterChange, Comparison, Export, Fate, Live, Outcome, Tree, compare},
     generate::{self, Failure, Progress},
     model::{ClusterId, Label, ManagementCluster},
     note::{self, Fault, Notes, Severity},
@@ -65,59 +65,59 @@ pub use text::lines;
 
 use left::Sound;
 
-/// What a change does to the fleet.
+/// The effects of a change on the fleet.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// How many clusters there are, before or after.
+    /// The number of clusters, before and after together.
     pub total: usize,
-    /// The clusters that change, in order of their names.
+    /// The clusters that change, ordered by name.
     pub clusters: Vec<ClusterReport>,
-    /// The same, put together where the same happens, the worst first.
+    /// The same clusters, grouped by equal changes, worst first.
     pub groups: Vec<Group>,
-    /// What changes beside clusters.
+    /// Changes outside clusters.
     pub beside: Vec<BesideChange>,
-    /// The most machines that there are beyond the usual number, if all roll at once.
+    /// The peak number of additional machines, if all rollouts happen at once.
     pub peaks: Vec<Peak>,
 }
 
-/// Machines beyond the usual number in a namespace.
+/// Additional machines in a namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Peak {
     /// The management cluster.
     pub management: Label,
     /// The namespace.
     pub namespace: Label,
-    /// So many machines.
+    /// The number of additional machines.
     pub machines: i64,
-    /// Parts that roll, of which nothing says how many machines they have beyond the usual number.
+    /// The number of parts that roll out with an unknown number of additional machines.
     pub unknown: usize,
 }
 
-/// What is known beside the two states.
+/// What is known in addition to the two states.
 #[derive(Debug, Default)]
 struct About {
-    /// Who clusters belong to.
+    /// The owners of the clusters.
     owners: BTreeMap<ClusterId, Vec<String>>,
-    /// What the guards say of clusters.
+    /// The guards' messages about clusters.
     guarded: BTreeMap<ClusterId, Guarded>,
     /// Whether nodes need an addon, by release and addon.
     stages: BTreeMap<(String, String), bool>,
-    /// What leaves by steps that are all in this change.
+    /// Everything whose removal takes all its steps within this change.
     announced: past::Announced,
-    /// The addons that go, and whose protection was off before.
+    /// The addons that are removed and were already unprotected before.
     detached: BTreeSet<(ClusterId, String)>,
 }
 
-/// What the guards say of a cluster.
+/// The guards' messages about one cluster.
 #[derive(Debug)]
 struct Guarded {
     reasons: Vec<String>,
-    /// Whether all of it is about the Kubernetes version or the provider.
+    /// Whether all of them are about the Kubernetes version or the provider.
     only_release: bool,
 }
 
 impl About {
-    /// Whether nodes need an addon of a release to become ready; none where no release says.
+    /// Whether nodes need an addon of a release to become ready; none if no release tells.
     fn needed(&self, release: &str, addon: &str) -> Option<bool> {
         self.stages.get(&(release.to_owned(), addon.to_owned())).copied()
     }
@@ -156,19 +156,20 @@ impl About {
     }
 }
 
-/// The cluster that a part of the tree is of.
+/// The cluster that a part of the tree belongs to.
 fn cluster_of(part: &PartId) -> Option<ClusterId> {
     let PartId::Cluster { management, namespace, cluster } = part else { return None };
     let label = |text: &str| Label::new(text).ok();
     Some(ClusterId { management: label(management)?, namespace: label(namespace)?, name: label(cluster)? })
 }
 
-/// What the definitions of a world make, compared with an earlier tree. What `generate` would refuse goes to `notes`; `past` are
-/// the commits in between.
+/// Compares the tree generated from the definitions with an earlier tree. Errors that `generate` would report go to `notes`.
+/// `past` holds the commits in between.
 pub fn drawn(
     before: &dyn Archive,
     world: &Held,
     past: Option<&dyn Past>,
+    exports: &[Export],
     progress: Progress<'_>,
     notes: &mut Notes,
 ) -> Result<Report, Failure> {
@@ -185,11 +186,12 @@ pub fn drawn(
     drop(made);
     let input = &world.input;
     let own = own::changes(before, input, &|| definitions_before(before, input))?;
-    Ok(Comparing { before, after: &after, left: &left, management, about, input, past, own }.report(notes)?)
+    Ok(Comparing { before, after: &after, left: &left, management, about, input, past, exports, own }
+        .report(notes)?)
 }
 
-/// Checks a world as `check` does, and judges what it makes against an earlier tree, as `generate` judges it against the
-/// tree on disk.
+/// Checks a world as `check` does. Also judges the result against an earlier tree, as `generate` judges it against the tree
+/// on disk.
 pub fn check_against(
     before: &dyn Archive,
     world: &Held,
@@ -207,21 +209,24 @@ pub fn check_against(
         notes.append(refused);
         return Ok(plan);
     }
-    // Which changes are accepted is only known by their ids.
+    // Accepted changes are identified by ID, so the changes must be computed to find them.
     let fleet = generate::fleet(input, &mut Notes::new());
     let management = fleet.map(|fleet| fleet.management_clusters).unwrap_or_default();
     let (left, about) = (LeftClusters::default(), About::default());
     let own = own::changes(before, input, &|| definitions_before(before, input))?;
-    Comparing { before, after: &after, left: &left, management, about, input, past, own }.report(notes)?;
+    let exports = &[];
+    Comparing { before, after: &after, left: &left, management, about, input, past, exports, own }
+        .report(notes)?;
     Ok(plan)
 }
 
-/// What one commit has, compared with an earlier one; `sources` are the definitions of the later one.
+/// Compares a commit with an earlier one. `sources` holds the definitions of the later commit.
 pub fn committed(
     before: &dyn Archive,
     archive: &dyn Archive,
     sources: &Input,
     past: Option<&dyn Past>,
+    exports: &[Export],
     notes: &mut Notes,
 ) -> Result<Report, Failure> {
     let fleet = generate::fleet(sources, notes)?;
@@ -230,10 +235,11 @@ pub fn committed(
     let (left, management) = (LeftClusters::default(), fleet.management_clusters);
     let own = own::committed(before, archive, sources, &|| definitions_before(before, sources))?;
     let input = sources;
-    Ok(Comparing { before, after: &after, left: &left, management, about, input, past, own }.report(notes)?)
+    Ok(Comparing { before, after: &after, left: &left, management, about, input, past, exports, own }
+        .report(notes)?)
 }
 
-/// The definitions that an archive has; `fleet` is the file of the fleet.
+/// The definitions in an archive. `fleet` is the text of the fleet file.
 pub fn definitions(archive: &dyn Archive, fleet: Option<String>) -> Result<Input, Fault> {
     let mut files = BTreeMap::new();
     files.extend(fleet.map(|text| ("stackloom.yaml".to_owned(), text)));
@@ -245,12 +251,12 @@ pub fn definitions(archive: &dyn Archive, fleet: Option<String>) -> Result<Input
     Ok(Input { sources: Sources::new(files), ..Input::default() })
 }
 
-/// The definitions before a change. The fleet's own file is that after it: it only names management clusters.
+/// The definitions before a change. The fleet file is taken from after it, since it only names the management clusters.
 fn definitions_before(before: &dyn Archive, after: &Input) -> Result<Input, Fault> {
     definitions(before, after.sources.at("stackloom.yaml").map(|source| source.text.to_string()))
 }
 
-/// What the guards say, once the commits in between were seen.
+/// The messages of the guards, taking the commits in between into account.
 fn guarded(after: &After<'_>, past: Option<&dyn Past>) -> Result<(Notes, past::Announced), Fault> {
     let mut whole = Notes::new();
     after.judge(&mut whole);
@@ -261,7 +267,7 @@ fn guarded(after: &After<'_>, past: Option<&dyn Past>) -> Result<(Notes, past::A
     )
 }
 
-/// Has messages of guards name the definition to change.
+/// Makes the guards' messages point to the definition to change.
 fn place(notes: &mut Notes, input: &Input, before: &dyn Archive) -> Result<(), Fault> {
     if !notes.iter().any(remove::is_unplaced) {
         return Ok(());
@@ -274,6 +280,25 @@ fn place(notes: &mut Notes, input: &Input, before: &dyn Archive) -> Result<(), F
     Ok(())
 }
 
+/// Says which changed clusters no export shows.
+fn note_unexported(compared: &Comparison, live: &Live<'_>, notes: &mut Notes) {
+    let is_judged = |one: &&ClusterChange| matches!(one.outcome, Outcome::Judged(_)) && one.before.is_some();
+    let judged = compared.clusters.iter().filter(is_judged);
+    let missing: Vec<String> =
+        judged.filter(|one| !live.is_exported(&one.cluster)).map(|one| one.cluster.to_string()).collect();
+    if missing.is_empty() {
+        return;
+    }
+    let shown = missing.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
+    let more = if missing.len() > 3 { ", …" } else { "" };
+    let (clusters, are) = if missing.len() == 1 { ("cluster", "is") } else { ("clusters", "are") };
+    let count = missing.len();
+    let message = format!("{count} changed {clusters} {are} not in the files of --before: {shown}{more}");
+    notes
+        .warning("not-exported", None, message)
+        .hint("they are judged by what was generated before; export them to judge what runs");
+}
+
 struct Comparing<'a> {
     before: &'a dyn Archive,
     after: &'a After<'a>,
@@ -283,7 +308,9 @@ struct Comparing<'a> {
     /// The definitions after the change.
     input: &'a Input,
     past: Option<&'a dyn Past>,
-    /// What differs of the users' own objects.
+    /// The running objects that were exported.
+    exports: &'a [Export],
+    /// The differences of the users' own objects.
     own: Vec<BesideChange>,
 }
 
@@ -298,7 +325,11 @@ impl Comparing<'_> {
         let (old, new) = (Tree::new(self.before, &self.management), Tree::new(self.after, &self.management));
         let is_made = |cluster: &ClusterId| self.after.is_made(cluster);
         let sound = Sound { inner: &new, before: &old, is_made: &is_made, left: self.left };
-        let compared = compare(&old, &sound)?;
+        let live = Live::new(&old, self.exports);
+        let compared = compare(&live, &sound)?;
+        if !self.exports.is_empty() {
+            note_unexported(&compared, &live, notes);
+        }
         let gone = compared.clusters.iter().filter(|one| one.fate == Fate::Gone);
         self.learn_owners(&gone.map(|one| &one.cluster).collect::<Vec<_>>())?;
         let mut clusters: Vec<ClusterReport> =
@@ -327,7 +358,7 @@ impl Comparing<'_> {
         })
     }
 
-    /// The addons that go from the tree, and that the step `detach` of their removal had left without protection.
+    /// The addons removed from the tree whose protection the step `detach` of their removal had already taken off.
     fn detached_addons(&self) -> Result<BTreeSet<(ClusterId, String)>, Fault> {
         let mut found = BTreeSet::new();
         let [old, _] = self.after.listings();
@@ -344,7 +375,7 @@ impl Comparing<'_> {
         Ok(found)
     }
 
-    /// Who clusters belonged to that nothing defines any more.
+    /// Looks up the former owners of clusters that are no longer defined.
     fn learn_owners(&mut self, gone: &[&ClusterId]) -> Result<(), Fault> {
         if gone.is_empty() {
             return Ok(());
@@ -362,7 +393,7 @@ impl Report {
         self.clusters.is_empty() && self.beside.is_empty()
     }
 
-    /// The classes that occur, without changes that are accepted.
+    /// The risk classes that occur, without accepted changes.
     pub fn risks(&self) -> BTreeSet<Risk> {
         let changes = self.clusters.iter().flat_map(|one| &one.changes);
         let clusters = changes.filter(|change| change.accepted.is_none()).map(|change| change.risk);
@@ -370,14 +401,15 @@ impl Report {
         clusters.chain(beside).collect()
     }
 
-    /// Whether something goes that no removal announced.
+    /// Whether anything is deleted that no removal announced.
     pub fn has_unannounced(&self) -> bool {
         let mut changes = self.clusters.iter().flat_map(|one| &one.changes);
         changes.any(|change| change.accepted.is_none() && change.is_unannounced())
             || self.beside.iter().any(|one| self.is_unannounced(one))
     }
 
-    /// Whether a namespace goes, though no cluster of it left by its steps, or something in it goes that may be in use.
+    /// Whether a namespace is deleted although none of its clusters left by the steps of a removal, or an object in it is
+    /// deleted that may be in use.
     pub(super) fn is_unannounced(&self, beside: &BesideChange) -> bool {
         let Place::Namespace { management, namespace } = &beside.place else { return false };
         if beside.accepted.is_some() {

@@ -1,5 +1,5 @@
-//! The objects of a cluster that Cluster API does not make: addons, what a stack puts beside the Cluster, and the Cluster
-//! as it is written.
+//! Reports the objects of a cluster that Cluster API does not create: addons, the stack's objects next to the Cluster, and
+//! the Cluster object as written.
 
 use super::{
     About,
@@ -14,10 +14,10 @@ use crate::{
     render,
 };
 
-/// The group of the objects that grant rights.
+/// The API group of objects that grant permissions.
 const RIGHTS: &str = "rbac.authorization.k8s.io";
 
-/// Adds the changes of such objects.
+/// Adds the changes of these objects.
 pub(super) fn add(found: &ClusterChange, about: &About, changes: &mut Vec<Change>) {
     for addon in &found.addons {
         changes.push(of_addon(addon, found, about));
@@ -31,7 +31,7 @@ pub(super) fn add(found: &ClusterChange, about: &About, changes: &mut Vec<Change
     }
 }
 
-/// Whether the change of an addon covers that of an object.
+/// Whether the change of an addon already covers the change of an object.
 fn is_reported(object: &ObjectChange, found: &ClusterChange) -> bool {
     if object.is_list_of_addons(&found.cluster) {
         return !found.addons.is_empty();
@@ -39,7 +39,7 @@ fn is_reported(object: &ObjectChange, found: &ClusterChange) -> bool {
     let Some(name) = object.addon(&found.cluster) else { return false };
     let addon = found.addons.iter().find(|addon| addon.name == name);
     match object.section {
-        // Rights that come or go with an addon are shown all the same.
+        // Permissions added or removed along with an addon are shown anyway.
         Section::Manifests(_) => {
             addon.is_some_and(|addon| addon.before.is_none() || addon.after.is_none())
                 && object.address.group != RIGHTS
@@ -48,7 +48,7 @@ fn is_reported(object: &ObjectChange, found: &ClusterChange) -> bool {
     }
 }
 
-/// Adds the Secrets that the cluster did not need before.
+/// Adds the Secrets that the cluster did not refer to before.
 pub(super) fn add_secrets(found: &ClusterChange, changes: &mut Vec<Change>) {
     for ((namespace, name), who) in &found.secrets {
         let (namespace, name) = (namespace.clone(), name.clone());
@@ -105,12 +105,12 @@ fn is_metadata(object: &ObjectChange) -> bool {
     }
 }
 
-/// Whether a field is a label or an annotation of the object itself.
+/// Whether a field is one of the object's own labels or annotations.
 fn is_label(field: &FieldChange) -> bool {
     field.path.is_below(&["metadata", "labels"]) || field.path.is_below(&["metadata", "annotations"])
 }
 
-/// The Cluster as it is written: its fields, and apart from them those that Cluster API never acts on.
+/// Reports the Cluster object as written. Fields that Cluster API never acts on become a change of their own.
 fn of_cluster(object: &ObjectChange) -> Vec<Change> {
     let ObjectChangeKind::Changed(fields) = &object.kind else { return Vec::new() };
     let is_ignored = |field: &&FieldChange| field.path.is_below(&["spec", "clusterNetwork"]);
@@ -122,7 +122,7 @@ fn of_cluster(object: &ObjectChange) -> Vec<Change> {
     let mut changes = Vec::new();
     if !fields.is_empty() {
         let is_plain = fields.iter().all(|field| is_label(field));
-        // What the fields mean for machines is said by the verdicts.
+        // The verdicts say what the fields mean for machines.
         let risk = if is_plain { Risk::Metadata } else { Risk::InPlace };
         changes.push(change(Effect::Changed, risk, fields));
     }

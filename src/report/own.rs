@@ -1,8 +1,8 @@
-//! What differs of the users' own objects, in the `.d` folders of clusters.
+//! Reports the differences of the users' own objects in the `.d` folders of clusters.
 //!
-//! The objects of a cluster are compared by address, in whatever file they stand: an engine applies the whole folder. What they
-//! do is not known, so a change is never below `unknown`, save of labels and annotations. Values are not shown: they may be
-//! encrypted, and are the user's own. If a file cannot be read as objects, files are compared instead.
+//! The objects of a cluster are compared by address, regardless of the file: an engine applies the whole folder. Their
+//! effects are unknown, so a change is never below `unknown`, except for labels and annotations. Values are not shown: they
+//! belong to the user and may be encrypted. If a file cannot be parsed into objects, files are compared instead.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,19 +20,19 @@ use crate::{
     yaml::{FileId, Node, Source, read_raw},
 };
 
-/// What becomes of one of them.
+/// A change of one of these objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnObject {
-    /// The object.
+    /// The object's address.
     pub address: Address,
-    /// What becomes of it.
+    /// How it changes.
     pub change: FileChange,
 }
 
 /// The files in `.d` folders, by path.
 type Listing = BTreeMap<String, BlobId>;
 
-/// Gives the text of a file.
+/// Reads the text of a file.
 type Read<'a> = &'a dyn Fn(&str, &BlobId) -> Result<String, Fault>;
 
 /// One side of a change.
@@ -41,7 +41,7 @@ struct Side<'a> {
     read: Read<'a>,
 }
 
-/// What differs between a commit and the definitions here; `old` are the definitions before.
+/// Compares a commit with the definitions of the run. `old` reads the definitions before.
 pub(super) fn changes(
     before: &dyn Archive,
     after: &Input,
@@ -55,7 +55,7 @@ pub(super) fn changes(
     between(&Side { files: listing(before)?, read: &|_, id| before.read(id) }, &new, old, after)
 }
 
-/// The same for two commits; `after` are the definitions of the later one.
+/// Compares two commits. `after` holds the definitions of the later one.
 pub(super) fn committed(
     before: &dyn Archive,
     archive: &dyn Archive,
@@ -73,10 +73,10 @@ fn listing(archive: &dyn Archive) -> Result<Listing, Fault> {
     Ok(all.filter(|(path, _)| companion_folder(path).is_some()).collect())
 }
 
-/// What belongs to one cluster on both sides.
+/// The changes of one cluster's folder.
 #[derive(Default)]
 struct Pair {
-    /// The folders, before and after.
+    /// The folder before and after.
     folders: [Option<String>; 2],
     files: BTreeMap<String, FileChange>,
 }
@@ -97,7 +97,7 @@ fn between(
         };
         by_folder.entry(companion_folder(path).unwrap_or_default()).or_default().insert(path.clone(), change);
     }
-    // Definitions are only looked at if a folder may have moved.
+    // The definitions are only read if a folder may have moved.
     let has = |side: &Side<'_>, folder: &str| holds(&side.files, folder);
     let appears = by_folder.keys().any(|folder| !has(old, folder));
     let goes = by_folder.keys().any(|folder| !has(new, folder));
@@ -129,7 +129,7 @@ fn holds(files: &Listing, folder: &str) -> bool {
     files.range(inside.clone()..).next().is_some_and(|(path, _)| path.starts_with(&inside))
 }
 
-/// The clusters by their `.d` folders.
+/// The clusters, by their `.d` folders.
 fn owners(input: &Input) -> BTreeMap<String, ClusterId> {
     let defined = Defined::read(input);
     let folder = |file: &str| file.rsplit_once('.').map(|(stem, _)| format!("{stem}.d"));
@@ -162,7 +162,7 @@ impl Pair {
         Ok(Some(BesideChange { id, place, risk, kind, files: self.files, objects, moved, accepted: None }))
     }
 
-    /// The objects in the files of a side that differ; none if one cannot be read.
+    /// The objects in the changed files of one side; none if a file cannot be read.
     fn objects(&self, side: &Side<'_>) -> Result<Option<BTreeMap<Address, Node>>, Fault> {
         let mut found = BTreeMap::new();
         for path in self.files.keys() {
@@ -191,15 +191,15 @@ fn objects_in(path: &str, text: String) -> Option<Vec<Node>> {
     documents.iter().map(|one| Node::from_raw(&one.root, &source, &mut notes)).collect()
 }
 
-/// What changes how the other files are read.
+/// Whether an object configures kustomize and so changes how the other files are read.
 fn is_for_kustomize(address: &Address) -> bool {
     address.group == "kustomize.config.k8s.io"
 }
 
-/// What differs, and how bad that is.
+/// The differences and their risk.
 fn differences(old: &BTreeMap<Address, Node>, new: &BTreeMap<Address, Node>) -> (Vec<OwnObject>, Risk) {
     let mut found = Vec::new();
-    // A folder that moves changes a path.
+    // A move changes at least the path of the folder.
     let mut risk = Risk::Metadata;
     for address in old.keys().chain(new.keys()).collect::<BTreeSet<_>>() {
         let (change, own) = match (old.get(address), new.get(address)) {

@@ -1,11 +1,11 @@
-//! What the guards say of each commit since the base, beside what they say of the whole change.
+//! Runs the guards on each commit since the base, in addition to the whole change.
 //!
-//! A removal takes several commits. Where all of them are in one change, the change as a whole looks as if something
-//! went without its steps; each commit alone shows them. On the other hand, a commit may do what a later one undoes.
+//! A removal takes several commits. If one change contains them all, the change as a whole seems to delete something without
+//! its removal steps; only the single commits show them. Conversely, a later commit may undo what an earlier one did.
 //!
-//! Engines read branches, not commits: they need not see each commit. So a removal whose steps are all in one change is
-//! announced, and there is a warning that it needs to reach the engine step by step. What is undone in the end is a warning,
-//! too. Nothing else that the whole change is refused for is excused.
+//! Engines read branches, not commits, so they need not see every commit. A removal with all its steps in one change
+//! therefore counts as announced, with a warning that the steps must reach the engine one by one. A commit that is undone in
+//! the end is also only a warning. No other refusal of the whole change is excused.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,13 +20,13 @@ use crate::{
 
 /// The commits since the base.
 pub trait Past {
-    /// Those that change what is generated, the oldest first.
+    /// The commits that change generated files, oldest first.
     fn steps(&self) -> &[PastStep];
 
-    /// The commit at which the history that this clone has ends too early.
+    /// The commit missing from a shallow clone, if its history ends too early.
     fn missing(&self) -> Option<&Missing>;
 
-    /// The generated files before and after a step; those of folders that do not differ may be left out.
+    /// The generated files before and after a step. Folders without differences may be left out.
     fn listings(&self, step: usize) -> Result<[BTreeMap<String, BlobId>; 2], Fault>;
 
     /// The generated files of the last commit.
@@ -36,32 +36,32 @@ pub trait Past {
 /// A commit since the base.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PastStep {
-    /// The commit.
+    /// The commit's ID.
     pub commit: String,
     /// The first line of its message.
     pub title: String,
-    /// Whether it also brings what was committed elsewhere.
+    /// Whether it is a merge, which also brings in commits made elsewhere.
     pub is_merge: bool,
 }
 
-/// A commit that is not in a shallow clone.
+/// A commit missing from a shallow clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
-    /// The commit.
+    /// The missing commit's ID.
     pub commit: String,
-    /// The commit whose parent it is.
+    /// The ID of its child.
     pub child: String,
 }
 
-/// What leaves a cluster, by the steps of its removal, all of them in this change.
+/// What leaves each cluster by a removal whose steps are all in this change.
 pub(super) type Announced = BTreeMap<ClusterId, BTreeSet<About>>;
 
-/// What tells a finding from all others: where it stands, and what it is about.
+/// Identifies a finding: its place and its subject.
 type Key = (&'static str, Option<String>, Option<About>);
 
 fn key(note: &Diagnostic) -> Key {
     match (cluster_of(note), &note.about) {
-        // The same removal is seen at other files, and has other codes.
+        // The same removal is reported at other files and with other codes.
         (Some(cluster), Some(about @ (About::Cluster | About::Addon(_)))) => {
             ("removal", Some(cluster.whole()), Some(about.clone()))
         }
@@ -69,8 +69,8 @@ fn key(note: &Diagnostic) -> Key {
     }
 }
 
-/// Judges the steps, and what the last commit becomes. `whole` is what the guards say of the whole change; what remains of
-/// it, and what the steps add, is in the result.
+/// Judges the steps, including the one from the last commit to the definitions of the run. `whole` holds the guards'
+/// messages about the whole change. The result holds the remaining messages and those added by the steps.
 pub(super) fn judge(
     past: &dyn Past,
     after: &BTreeMap<String, BlobId>,
@@ -91,7 +91,7 @@ pub(super) fn judge(
     let last = [past.tip()?, after.clone()];
     let touched = touched(&last);
     steps.push(Judged { found: guards(&last, after, archive)?, step: None, touched });
-    let is_whole_reported: BTreeSet<Key> = whole.iter().map(key).collect();
+    let of_whole: BTreeSet<Key> = whole.iter().map(key).collect();
     let mut announced = Announced::new();
     let mut notes = Notes::new();
     for note in whole.iter() {
@@ -101,7 +101,7 @@ pub(super) fn judge(
         let Some(step) = one.step.filter(|step| !step.is_merge) else { continue };
         let errors = one.found.iter().filter(|note| note.severity == Severity::Error);
         for note in errors {
-            if is_whole_reported.contains(&key(note)) {
+            if of_whole.contains(&key(note)) {
                 if !is_error_of(&whole, note) {
                     notes.push(in_commit(note, step, Severity::Error));
                 }
@@ -113,12 +113,12 @@ pub(super) fn judge(
     Ok((notes, announced))
 }
 
-/// What the guards say of a step.
+/// The guards' messages about a step.
 struct Judged<'a> {
     found: Notes,
-    /// None for what becomes of the last commit.
+    /// None for the step from the last commit to the definitions of the run.
     step: Option<&'a PastStep>,
-    /// The clusters of which anything differs.
+    /// The clusters with any differences.
     touched: BTreeSet<PartId>,
 }
 
@@ -126,7 +126,7 @@ fn is_error_of(whole: &Notes, note: &Diagnostic) -> bool {
     whole.iter().any(|one| one.severity == Severity::Error && key(one) == key(note))
 }
 
-/// A finding of the whole change, as it stands once the steps were seen.
+/// Updates a finding of the whole change in the light of the steps.
 fn settled(
     note: &Diagnostic,
     steps: &[Judged<'_>],
@@ -183,7 +183,7 @@ fn announcement(note: Diagnostic, cluster: &ClusterId, about: &About, commits: &
     }
 }
 
-/// Says which history would show more.
+/// Adds a hint about the missing history.
 fn note_missing(note: &mut Diagnostic, past: &dyn Past) {
     let Some(missing) = past.missing() else { return };
     if matches!(note.about, Some(About::Cluster | About::Pool(_) | About::Addon(_))) {
@@ -211,7 +211,7 @@ fn short(commit: &str) -> String {
     commit.chars().take(10).collect()
 }
 
-/// The clusters of which files differ.
+/// The clusters whose files differ.
 fn touched([old, new]: &[BTreeMap<String, BlobId>; 2]) -> BTreeSet<PartId> {
     let differs = old.iter().filter(|(path, id)| new.get(*path) != Some(id));
     let is_new = new.iter().filter(|(path, _)| !old.contains_key(*path));
@@ -219,7 +219,7 @@ fn touched([old, new]: &[BTreeMap<String, BlobId>; 2]) -> BTreeSet<PartId> {
     parts.filter(|part| matches!(part, PartId::Cluster { .. })).collect()
 }
 
-/// What the guards say of two trees. `last` is the tree in the end: it has the folders that the listings leave out.
+/// Runs the guards on two trees. `last` is the final tree, which has the folders that the listings leave out.
 fn guards(
     [old, new]: &[BTreeMap<String, BlobId>; 2],
     last: &BTreeMap<String, BlobId>,

@@ -1,7 +1,7 @@
-//! Where the definitions say what a change comes from: the file of the cluster, or the defaults of its folders, and in it
-//! the line of the release, the version, the pool or the addon.
+//! Finds the line of a definition that causes a change: in the file of the cluster or the defaults of its folders, the line
+//! of the release, the version, the pool or the addon.
 //!
-//! Absent on purpose: what the line was before. A change of a stack is shown where a cluster chooses that stack.
+//! Deliberately absent: the former line. A change of a stack is shown where a cluster selects that stack.
 
 use super::{
     ClusterReport,
@@ -29,7 +29,7 @@ impl<'a> Places<'a> {
         Self { before: Defined::read(before), after: Defined::read(after) }
     }
 
-    /// The place for a change of a cluster. If its definition is gone or cannot be read, the file that it had.
+    /// The place of a change of a cluster. If its definition is gone or unreadable, the place is its former file.
     pub(super) fn of(&self, cluster: &ClusterReport, change: &Change) -> Place {
         if let Some(file) = self.after.file(&cluster.cluster) {
             return self.line(cluster, change).unwrap_or_else(|| Place::file(file));
@@ -45,7 +45,7 @@ impl<'a> Places<'a> {
         let node = self.after.merged(&cluster.cluster)?;
         let mut wanted = wanted(cluster, change);
         if change.subject == Subject::Whole {
-            // What is refused as a whole has its cause in a part.
+            // The cause of a refusal of the whole cluster is in one of its parts.
             let parts = cluster.changes.iter().filter(|other| other.subject != Subject::Whole);
             wanted.extend(parts.flat_map(|other| self::wanted(cluster, other)));
         }
@@ -54,13 +54,13 @@ impl<'a> Places<'a> {
     }
 }
 
-/// The Cluster object that was made, for a cluster that no definition names.
+/// The generated Cluster object, for a cluster without a definition.
 fn made(id: &ClusterId) -> Place {
     let ClusterId { management, namespace, name } = id;
     Place::file(format!("generated/management/{management}/clusters/{namespace}/{name}/cluster/cluster.yaml"))
 }
 
-/// What may be the line.
+/// What to look for.
 enum Wanted<'a> {
     Key(&'static [&'static str]),
     Pool(&'a str),
@@ -83,7 +83,7 @@ impl Wanted<'_> {
     }
 }
 
-/// The value of a key if it is one word, else the key.
+/// The place of a key's value if it is a scalar, otherwise of the key.
 fn entry(mapping: &Mapping, key: &str, sources: &Sources) -> Option<Place> {
     let entry = mapping.entry(key)?;
     let is_block = matches!(entry.value.value, Value::Mapping(_) | Value::Sequence(_));
@@ -91,7 +91,7 @@ fn entry(mapping: &Mapping, key: &str, sources: &Sources) -> Option<Place> {
     sources.place(own).or_else(|| sources.place(entry.key.origin))
 }
 
-/// The lines that a change may come from, the likeliest first.
+/// The lines that may cause a change, likeliest first.
 fn wanted<'a>(cluster: &ClusterReport, change: &'a Change) -> Vec<Wanted<'a>> {
     let mut found = match (&change.subject, &change.effect) {
         (Subject::Whole, Effect::Paused | Effect::Resumed) => vec![Wanted::Key(&["spec", "suspend"])],
@@ -115,7 +115,7 @@ fn wanted<'a>(cluster: &ClusterReport, change: &'a Change) -> Vec<Wanted<'a>> {
             found.push(Wanted::Pool(name));
             found.push(Wanted::Key(&["spec", "nodePools"]));
         }
-        // An addon that is turned off is chosen in a line of its own, whatever else changes.
+        // An addon that is turned off has a line of its own, whatever else changes.
         Subject::Addon(name) => found.insert(0, Wanted::Addon(name)),
         _ => {}
     }

@@ -1,7 +1,8 @@
-//! What a cluster that moves to another release has to change in its definition: variables and worker classes that differ.
+//! Lists what to change in the definition of a cluster that moves to another release: variables and worker classes that
+//! differ.
 //!
-//! A cluster that moves has the differences in its notes. One whose definition does not fit the new release is refused, and
-//! its reasons name the lines to change, and whether `stackloom migrate` changes them.
+//! If the cluster can move, its notes list the differences. If its definition does not fit the new release, it is refused.
+//! The reasons then name the lines to change, and say whether `stackloom migrate` changes them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +17,7 @@ use crate::{
     yaml::{self, FileId, Node, Source},
 };
 
-/// What a class asks of clusters.
+/// What a class requires from clusters.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Class {
     variables: BTreeMap<String, Variable>,
@@ -24,7 +25,7 @@ struct Class {
     migrations: Vec<Migration>,
 }
 
-/// What a release says of a variable that has another name or type than before.
+/// A release's record of a variable whose name or type changed.
 #[derive(Debug, PartialEq, Eq)]
 struct Migration {
     variable: String,
@@ -38,7 +39,7 @@ struct Variable {
     kind: String,
 }
 
-/// One thing that differs between two classes.
+/// A difference between two classes.
 #[derive(Debug, PartialEq, Eq)]
 enum Difference<'a> {
     Gone(&'a str),
@@ -64,7 +65,7 @@ impl Difference<'_> {
         }
     }
 
-    /// Which command changes a definition that does not fit.
+    /// The command that adapts a definition, if any.
     fn advice(&self) -> &'static str {
         match self {
             Self::Renamed(..) | Self::Converted(..) => ": `stackloom migrate` changes it",
@@ -72,7 +73,7 @@ impl Difference<'_> {
         }
     }
 
-    /// The nodes of a definition that do not fit; none where it does not matter to it.
+    /// The nodes of a definition that do not fit; none if the difference does not affect it.
     fn nodes<'n>(&self, definition: &'n Node) -> Vec<&'n Node> {
         let spec = |path: &[&str]| definition.get("spec").and_then(|spec| spec.at(path));
         let pools = || spec(&["nodePools"]).and_then(Node::as_sequence).unwrap_or_default();
@@ -128,7 +129,7 @@ impl Class {
         }
     }
 
-    /// What a variable of an earlier release is called in this one.
+    /// The name in this class of a variable from an earlier release.
     fn current<'a>(&'a self, name: &'a str) -> &'a str {
         self.migrations.iter().fold(name, |name, one| match &one.rename_to {
             Some(to) if one.variable == name && !self.variables.contains_key(name) => to,
@@ -136,7 +137,7 @@ impl Class {
         })
     }
 
-    /// Whether a migration gives a variable its type.
+    /// Whether a migration converts a variable to a type.
     fn converts(&self, name: &str, kind: &str) -> bool {
         let is_it = |one: &Migration| one.rename_to.as_deref().unwrap_or(&one.variable) == name;
         self.migrations.iter().any(|one| is_it(one) && one.kind.as_deref() == Some(kind))
@@ -187,7 +188,7 @@ impl Migration {
     }
 }
 
-/// Classes of both sides by release, each read once.
+/// The classes of both sides, by release. Each is read once.
 struct Classes<'a> {
     sides: [&'a dyn Archive; 2],
     read: BTreeMap<(usize, String), Option<Class>>,
@@ -213,7 +214,7 @@ impl Classes<'_> {
     }
 }
 
-/// Adds to reports what the move to another release asks for; `input` are the definitions after the change.
+/// Adds to the reports what moving to another release requires. `input` holds the definitions after the change.
 pub(super) fn add(
     clusters: &mut [ClusterReport],
     before: &dyn Archive,
@@ -260,7 +261,7 @@ pub(super) fn add(
     Ok(())
 }
 
-/// The release that a cluster had.
+/// The former release of a cluster.
 fn release_before(
     cluster: &ClusterId,
     before: &dyn Archive,
@@ -310,15 +311,15 @@ spec:
     fn what_does_not_fit_another_class_is_named_with_its_lines() {
         let (old, new, definition) = (Class::of(&node(OLD)), Class::of(&node(NEW)), node(DEFINITION));
         let source = Source::new(FileId(0), "c.yaml", DEFINITION.to_owned());
-        let mut reported = Vec::new();
+        let mut lines = Vec::new();
         for difference in old.differences(&new) {
             for found in difference.nodes(&definition) {
                 let line = source.word(found.origin.offset as usize).line;
-                reported.push(format!("{line}: {}", difference.words("b")));
+                lines.push(format!("{line}: {}", difference.words("b")));
             }
         }
         assert_eq!(
-            reported,
+            lines,
             [
                 "7: the variable `flavor` is gone in b",
                 "5: the variable `size` is of type integer in b, and was of type string",

@@ -1,10 +1,10 @@
-//! How bad a change is: one class for each change, ordered, so that a cluster has the worst of its own.
+//! Risk classes of changes. Each change has one; they are ordered, and a cluster has the highest of its changes.
 //!
-//! What is not known is worse than any replacement of machines. It never counts as safe.
+//! Unknown effects rank above any replacement of machines and never count as safe.
 
 use crate::topology::{Meaning, Part};
 
-/// How bad a change is, the least first.
+/// The risk of a change, lowest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Risk {
     /// Nothing happens.
@@ -12,26 +12,26 @@ pub enum Risk {
     Nothing,
     /// Labels and annotations change.
     Metadata,
-    /// Something is created or changed in place. No machine goes and no workload restarts.
+    /// Something is created or changed in place. No machine is removed and no workload restarts.
     InPlace,
     /// Addons change, so their workloads may restart.
     Restarts,
-    /// There will be fewer machines, and nothing replaces those that go.
+    /// The number of machines shrinks, without replacements.
     ScaleDown,
     /// Machines of a pool are replaced.
     Pools,
     /// Machines of a control plane are replaced.
     ControlPlane,
-    /// It is not known what happens.
+    /// The effect is unknown.
     Unknown,
-    /// A cluster, a pool, an addon or another object goes, or nothing manages it any more.
+    /// A cluster, a pool, an addon or another object is deleted or no longer managed.
     Deletes,
-    /// Something refuses the change, or gets stuck half-way.
+    /// The change is refused or gets stuck halfway.
     Refused,
 }
 
 impl Risk {
-    /// All of them, the worst first.
+    /// All classes, worst first.
     pub const ALL: [Self; 10] = [
         Self::Refused,
         Self::Deletes,
@@ -45,7 +45,7 @@ impl Risk {
         Self::Nothing,
     ];
 
-    /// The word for machines and options.
+    /// The word for options and machine-readable output.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Refused => "refused",
@@ -77,17 +77,17 @@ impl Risk {
         }
     }
 
-    /// Reads the word for machines and options.
+    /// Parses the word used in options and machine-readable output.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.as_str() == word)
     }
 
-    /// The class of a verdict on a part of a cluster.
+    /// The risk of a verdict on a part of a cluster.
     pub fn of(part: &Part, meaning: &Meaning) -> Self {
         let machines = match part {
             Part::ControlPlane => Self::ControlPlane,
             Part::Pool(_) => Self::Pools,
-            // Neither has machines of its own that anybody could name.
+            // Neither has machines that could be identified.
             Part::Infrastructure | Part::Cluster => Self::Unknown,
         };
         match meaning {
@@ -144,7 +144,7 @@ mod tests {
             (Meaning::Scale { from: 1, to: 3 }, [InPlace; 4]),
             (Meaning::Scale { from: 3, to: 1 }, [Unknown, ScaleDown, Unknown, ScaleDown]),
             (rollout(3, false), replaced),
-            // Nothing says that there is no machine by then.
+            // It is not certain that there will be no machine by then.
             (rollout(0, true), replaced),
             (upgrade, replaced),
             (Meaning::ProviderDependent, [Unknown; 4]),

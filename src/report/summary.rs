@@ -1,4 +1,4 @@
-//! The first line of a report, which is the whole truth in one sentence.
+//! The first line of a report, which sums it up in one sentence.
 
 use super::{
     Report,
@@ -8,7 +8,7 @@ use super::{
     words::machines,
 };
 
-/// The whole report in one sentence. Each cluster counts once, by the worst that happens to it.
+/// Sums up the report in one sentence. Each cluster counts once, by its highest risk.
 pub fn summary(report: &Report) -> String {
     let (changed, total) = (report.clusters.len(), report.total);
     let all: Vec<&ClusterReport> = report.clusters.iter().collect();
@@ -24,7 +24,7 @@ pub fn summary(report: &Report) -> String {
     format!("{changed} of {total} {clusters} {changes}: {}", parts(&all))
 }
 
-/// How many clusters each thing happens to, the worst first.
+/// The number of clusters per kind of change, worst first.
 pub(super) fn parts(clusters: &[&ClusterReport]) -> String {
     let of = |is_meant: &dyn Fn(&ClusterReport) -> bool| {
         clusters.iter().filter(|one| is_meant(one)).copied().collect::<Vec<_>>()
@@ -62,7 +62,7 @@ pub(super) fn parts(clusters: &[&ClusterReport]) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// How many machines go by changes of some classes.
+/// The number of machines affected by changes of some risk classes.
 fn count(clusters: &[&ClusterReport], is_meant: impl Fn(Risk) -> bool) -> Option<String> {
     let changes = clusters.iter().flat_map(|one| &one.changes).filter(|change| is_meant(change.risk));
     machines(changes.map(|change| change.machines).fold(Machines::default(), Machines::and))
@@ -79,7 +79,7 @@ mod tests {
         },
     };
 
-    /// A cluster that loses so many machines by changes of these classes.
+    /// A cluster with changes of these risk classes, each affecting a number of machines.
     fn cluster(name: &str, changes: &[(Risk, i64)]) -> ClusterReport {
         let label = |text: &str| Label::new(text).unwrap();
         let change = |(risk, machines): &(Risk, i64)| Change {

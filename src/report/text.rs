@@ -1,4 +1,4 @@
-//! A report for a terminal.
+//! Writes a report for a terminal.
 
 use std::collections::BTreeMap;
 
@@ -11,22 +11,22 @@ use super::{
     words,
 };
 
-/// Clusters that are named of a group, fields of a change, and reasons, where not everything is to be shown.
+/// The maximum number of clusters per group, fields per change, and reasons, unless everything is shown.
 const SHOWN: usize = 8;
 
-/// So many files beside clusters are named in any case.
+/// The number of files outside clusters that are always named.
 const FEW: usize = 3;
 
-/// A line of a report, with what it is for.
+/// A line of a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// Which class it is of, for those that are coloured.
+    /// The risk class, if the line is colored.
     pub risk: Option<Risk>,
-    /// What it says.
+    /// Its text.
     pub text: String,
 }
 
-/// A report line by line; `all` names every cluster and field.
+/// The lines of a report; `all` names every cluster and field.
 pub fn lines(report: &Report, all: bool) -> Vec<Line> {
     let mut out = Out { lines: Vec::new(), most: if all { usize::MAX } else { SHOWN } };
     out.line(None, summary(report));
@@ -127,7 +127,7 @@ impl Out {
     }
 }
 
-/// The clusters of each owner; those without an owner under the empty name.
+/// The clusters of each owner. Those without an owner are listed under the empty name.
 pub(super) fn owners(report: &Report) -> BTreeMap<&str, Vec<&ClusterReport>> {
     let mut found: BTreeMap<&str, Vec<&ClusterReport>> = BTreeMap::new();
     for cluster in &report.clusters {

@@ -1,4 +1,4 @@
-//! Changes in words, the same in every format for people.
+//! Describes changes in words, identically in every format for people.
 
 use serde_json::Value as Json;
 
@@ -16,7 +16,7 @@ use crate::{
     tree::FileChange,
 };
 
-/// Values are shown to this length where space is short.
+/// The maximum length of a value if space is short, in characters.
 pub(super) const VALUE: usize = 100;
 
 /// `1 machine`, `2 machines`.
@@ -24,23 +24,23 @@ fn counted(count: i64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// The same of things that are listed.
+/// The same for a `usize`.
 pub(super) fn count(count: usize, what: &str) -> String {
     counted(i64::try_from(count).unwrap_or(i64::MAX), what)
 }
 
-/// `3 machines`, `up to 3 machines`, `at least 3 machines`; none where there is nothing to count.
+/// `3 machines`, `up to 3 machines`, `at least 3 machines`; none if there is nothing to count.
 pub(super) fn machines(count: Machines) -> Option<String> {
     match count {
         Machines { most: 0, more: false, .. } => None,
-        Machines { least: 0, more: true, .. } => Some("machines, nothing says how many".to_owned()),
+        Machines { least: 0, more: true, .. } => Some("an unknown number of machines".to_owned()),
         Machines { least, more: true, .. } => Some(format!("at least {}", counted(least, "machine"))),
         Machines { least, most, .. } if least == most => Some(counted(most, "machine")),
         Machines { most, .. } => Some(format!("up to {}", counted(most, "machine"))),
     }
 }
 
-/// What happens in a group: `control plane: upgrade from … to …`.
+/// What happens to a group: `control plane: upgrade from … to …`.
 pub(super) fn change(change: &GroupChange, clusters: usize) -> String {
     let one = &change.change;
     let mut words = effect(change, clusters);
@@ -60,7 +60,7 @@ fn effect(change: &GroupChange, clusters: usize) -> String {
         Effect::Created => "is created".to_owned(),
         Effect::Gone(Leaving::Announced) => format!("is deleted{}, as its removal announced", with(counts)),
         Effect::Gone(Leaving::Finished) => {
-            "its removal ends: the last files go, after its Cluster object went".to_owned()
+            "its removal ends: the last files are deleted, after its Cluster object".to_owned()
         }
         Effect::Gone(Leaving::Abandoned) => {
             "is abandoned: nothing defines it any more, and it keeps running, unmanaged".to_owned()
@@ -128,7 +128,7 @@ fn verdict(meaning: &Meaning, change: &GroupChange, counts: Option<String>) -> S
     }
 }
 
-/// The machines of one cluster of a group, and of all.
+/// The number of machines per cluster of a group, and of all clusters.
 fn counts(change: &GroupChange, clusters: usize) -> Option<String> {
     let total = machines(change.total)?;
     if clusters < 2 {
@@ -162,11 +162,11 @@ fn addon(before: Option<&str>, after: Option<&str>, needed: Option<bool>) -> Str
     match needed {
         Some(true) => format!("{words}; nodes need it"),
         Some(false) => words,
-        None => format!("{words}; nothing says whether nodes need it"),
+        None => format!("{words}; it is not known whether nodes need it"),
     }
 }
 
-/// The fields that cause a change, without names that every class draws anew, unless there is nothing else.
+/// The fields that cause a change, without names that differ between any two classes, unless there are no other fields.
 pub(super) fn causes(change: &Change) -> Vec<&str> {
     let is_name = |cause: &&str| {
         let path = cause.split_once(": ").map_or("", |(_, path)| path);
@@ -183,7 +183,7 @@ pub(super) fn field(field: &FieldChange) -> String {
     format!("{path}: {before} → {after}")
 }
 
-/// A field, and its values before and after, each to a length.
+/// A field and its values before and after, each truncated to a length.
 pub(super) fn field_parts(field: &FieldChange, most: usize) -> (String, [String; 2]) {
     let side =
         |side: &Option<Json>| side.as_ref().map_or_else(|| "unset".to_owned(), |side| value(side, most));
@@ -198,7 +198,7 @@ fn value(value: &Json, most: usize) -> String {
     text.chars().take(most).chain(['…']).collect()
 }
 
-/// `release a → b, Kubernetes v1 → v2`; none where neither differs.
+/// `release a → b, Kubernetes v1 → v2`; none if neither differs.
 pub(super) fn versions(group: &Group) -> Option<String> {
     let shown = |what: &str, sides: &Sides| {
         let (Some(before), Some(after)) = (&sides.before, &sides.after) else { return None };
@@ -209,7 +209,7 @@ pub(super) fn versions(group: &Group) -> Option<String> {
     (!all.is_empty()).then(|| all.join(", "))
 }
 
-/// The names of clusters; of more than `most`, how many more there are.
+/// The names of at most `most` clusters, and the number of the others.
 pub(super) fn names(clusters: &[ClusterId], most: usize) -> String {
     let names: Vec<String> = clusters.iter().take(most).map(ToString::to_string).collect();
     let more = clusters.len().saturating_sub(most);
@@ -217,7 +217,7 @@ pub(super) fn names(clusters: &[ClusterId], most: usize) -> String {
     format!("{}{more}", names.join(", "))
 }
 
-/// What changes beside clusters, in one line.
+/// A change outside clusters, in one line.
 pub(super) fn beside(change: &BesideChange) -> String {
     match &change.accepted {
         Some(reason) => format!("{}; accepted: {reason}", beside_itself(change)),
@@ -270,7 +270,7 @@ fn beside_itself(change: &BesideChange) -> String {
     format!("{what} {kind} (files: {files})")
 }
 
-/// So many of a user's own objects are named.
+/// The maximum number of a user's own objects that are named.
 const OWN: usize = 5;
 
 fn own(change: &BesideChange, folder: &str, files: &str) -> String {

@@ -1,4 +1,4 @@
-//! Model to resolution: every version exact, and combinations that do not work refused with the way out.
+//! Resolves a model: chooses exact versions, and rejects combinations that don't work, with a hint to a solution.
 
 mod versions;
 
@@ -16,16 +16,16 @@ pub use versions::{Refused, Versions};
 /// Every stack of a fleet for every Kubernetes minor that it serves, with exact versions.
 #[derive(Clone, Debug)]
 pub struct Resolution<'a> {
-    /// By stack and minor.
+    /// The resolved stacks, by stack and minor.
     pub stacks: BTreeMap<(StackId, Minor), ResolvedStack<'a>>,
-    /// What comes from elsewhere, and which bytes it was.
+    /// The lock, with the digests of external inputs.
     pub lock: &'a Lock,
 }
 
 /// A stack for one minor, with the version of each addon.
 #[derive(Clone, Debug)]
 pub struct ResolvedStack<'a> {
-    /// What was resolved.
+    /// The stack.
     pub stack: &'a Stack<StackTemplate>,
     /// The version of each addon, in the order of the stack's addons; none for manifests without versions.
     pub versions: Vec<Option<AddonVersion>>,
@@ -33,7 +33,7 @@ pub struct ResolvedStack<'a> {
 
 /// Chooses every version.
 ///
-/// `sources` knows the places of what is written.
+/// `sources` provides the places of values for messages.
 pub fn resolve<'a>(model: &'a Model, sources: &Sources, notes: &mut Notes) -> Result<Resolution<'a>, Halted> {
     let mut stacks = BTreeMap::new();
     for (key, stack) in &model.stacks {
@@ -43,7 +43,7 @@ pub fn resolve<'a>(model: &'a Model, sources: &Sources, notes: &mut Notes) -> Re
     notes.halt(Resolution { stacks, lock: &model.lock })
 }
 
-/// The newest version that works with the stack's Kubernetes version, and that no rule forbids.
+/// Chooses the newest version that works with the stack's Kubernetes version and that no rule forbids.
 fn choose(
     addon: &Addon,
     stack: &Stack<StackTemplate>,
@@ -85,7 +85,7 @@ fn choose(
     let note = notes.error("no-version", sources.place(newest.kubernetes_origin), message);
     served(note);
     note.hint(format!(
-        "add a version that takes {} to the matrix, or take that minor out of stack.yaml",
+        "add a version that supports {} to the matrix, or remove this minor from stack.yaml",
         kubernetes.minor()
     ));
     None

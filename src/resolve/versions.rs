@@ -1,8 +1,8 @@
-//! Which version of an addon a cluster or a stack gets. Nothing else chooses one, or says why one does not fit.
+//! The choice of addon versions for clusters and stacks. No other module chooses a version or explains why one doesn't fit.
 
 use crate::model::{Addon, AddonVersion, CompatibilityRule, KubernetesVersion, Requirement};
 
-/// The versions that an addon may have with a version of Kubernetes.
+/// The versions that an addon can have with a Kubernetes version.
 #[derive(Clone, Copy, Debug)]
 pub struct Versions<'a> {
     addon: &'a Addon,
@@ -10,30 +10,30 @@ pub struct Versions<'a> {
     rules: &'a [CompatibilityRule],
 }
 
-/// Why an addon cannot have a version.
+/// Why an addon can't have a version.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Refused<'a> {
-    /// The matrix does not have it.
+    /// The matrix doesn't list it.
     Unlisted,
-    /// The matrix has it for other versions of Kubernetes.
+    /// The matrix lists it for other Kubernetes versions.
     OutOfRange(&'a Requirement),
     /// A rule forbids it.
     Forbidden(&'a CompatibilityRule),
 }
 
 impl<'a> Versions<'a> {
-    /// The versions of an addon.
+    /// Sets up the choice for an addon.
     pub fn new(addon: &'a Addon, kubernetes: &'a KubernetesVersion, rules: &'a [CompatibilityRule]) -> Self {
         Self { addon, kubernetes, rules }
     }
 
-    /// The newest row of the matrix that works with Kubernetes, whatever rules say.
+    /// The newest row of the matrix that works with the Kubernetes version, even if a rule forbids it.
     pub fn newest_in_range(&self) -> Option<&'a Requirement> {
         self.addon.matrix.iter().find(|row| self.is_in_range(row))
     }
 
-    /// The newest version that works with Kubernetes and that no rule forbids; else why the newest one that works is not
-    /// it. None if the matrix has none that works.
+    /// The newest version that works with the Kubernetes version and that no rule forbids. If rules forbid all of them, the
+    /// error says why the newest one is forbidden. None if the matrix has no version that works.
     pub fn newest(&self) -> Option<Result<&'a AddonVersion, Refused<'a>>> {
         let mut fitting = self.addon.matrix.iter().filter(|row| self.is_in_range(row));
         let first = fitting.clone().next()?;
@@ -44,8 +44,8 @@ impl<'a> Versions<'a> {
         })
     }
 
-    /// A version that somebody asks for, as the matrix spells it. One that does not fit can be had with a reason, but not
-    /// one that a rule forbids.
+    /// Checks a requested version, and returns it as the matrix spells it. With a reason, the version need not be in the
+    /// matrix or in range. A version that a rule forbids is always rejected.
     pub fn asked(
         &self,
         version: &'a AddonVersion,
@@ -59,12 +59,12 @@ impl<'a> Versions<'a> {
         }
         match self.forbidden(version) {
             Some(rule) => Err(Refused::Forbidden(rule)),
-            // The matrix knows how its chart spells it.
+            // The matrix has the spelling of the chart's version.
             None => Ok(row.map_or(version, |row| &row.version)),
         }
     }
 
-    /// Whether the matrix has a version, and that works with Kubernetes.
+    /// Reports whether the matrix lists a version for this Kubernetes version.
     pub fn lists(&self, version: &AddonVersion) -> bool {
         self.row(version).is_some_and(|row| self.is_in_range(row))
     }

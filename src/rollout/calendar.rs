@@ -1,23 +1,23 @@
-//! Whether steps may be proposed now, and if not, when.
+//! Decides whether steps may be proposed now, and if not, when.
 
 use chrono::{DateTime, Datelike as _, Days, NaiveDate, NaiveTime, TimeZone as _, Utc};
 use chrono_tz::Tz;
 
 use crate::model::{Calendar, Date, Window};
 
-/// Why no step may be proposed now.
+/// Why no step may be proposed at the moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Closed {
-    /// Why: a freeze with its reason; none outside of all windows.
+    /// The reason of a freeze; none if outside all maintenance windows.
     pub freeze: Option<String>,
-    /// When it may be again; none if that is too far off to say.
+    /// The next opening; none if it is too far off to say.
     pub until: Option<DateTime<Utc>>,
 }
 
-/// How far ahead an opening is looked for.
+/// The number of days to search ahead for an opening.
 const DAYS: u64 = 400;
 
-/// Why no step may be proposed at a moment; none if one may.
+/// Why no step may be proposed at a moment; none if steps may be proposed.
 pub fn closed(calendar: &Calendar, now: DateTime<Utc>) -> Option<Closed> {
     let local = now.with_timezone(&calendar.zone);
     let freeze = freeze(calendar, local.date_naive());
@@ -28,7 +28,7 @@ pub fn closed(calendar: &Calendar, now: DateTime<Utc>) -> Option<Closed> {
     Some(Closed { freeze: freeze.map(str::to_owned), until: opening(calendar, now) })
 }
 
-/// Why a day is frozen, if it is.
+/// The reason why a day is frozen, if it is.
 fn freeze(calendar: &Calendar, day: NaiveDate) -> Option<&str> {
     let day = Date::from(day);
     let found = calendar.freezes.iter().find(|one| one.first <= day && day <= one.last);
@@ -45,7 +45,7 @@ fn contains(window: &Window, local: &DateTime<Tz>) -> bool {
     begins(day) && window.from <= time || yesterday && time < window.to
 }
 
-/// The first moment from now on at which steps may be proposed: a window that begins, or a day after a freeze inside of one.
+/// The next moment at which steps may be proposed: the start of a window, or the end of a freeze within a window.
 fn opening(calendar: &Calendar, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
     let today = now.with_timezone(&calendar.zone).date_naive();
     for ahead in 0..DAYS {
@@ -67,7 +67,7 @@ fn opening(calendar: &Calendar, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
     None
 }
 
-/// A time of a day. One that clocks skip is the first one after the gap; of one that they show twice, the first is meant.
+/// A time of a day. If clocks skip it, the first time after the gap is used; if clocks show it twice, the first.
 fn moment(zone: Tz, day: NaiveDate, time: NaiveTime) -> Option<DateTime<Utc>> {
     let mut local = day.and_time(time);
     for _ in 0..=24 * 4 {
@@ -103,12 +103,12 @@ mod tests {
     #[test]
     fn a_window_is_one_of_the_local_day() {
         let office = calendar("09:00", "15:00", &[Weekday::Mon, Weekday::Tue]);
-        // Monday, in winter: an hour ahead of UTC.
+        // A Monday in winter, one hour ahead of UTC.
         assert_eq!(until(&office, "2026-11-23T07:59:59Z").as_deref(), Some("2026-11-23T08:00:00+00:00"));
         assert_eq!(until(&office, "2026-11-23T08:00:00Z"), None);
         assert_eq!(until(&office, "2026-11-23T14:00:00Z").as_deref(), Some("2026-11-24T08:00:00+00:00"));
         assert_eq!(until(&office, "2026-11-24T14:00:00Z").as_deref(), Some("2026-11-30T08:00:00+00:00"));
-        // In summer, two hours.
+        // In summer, two hours ahead.
         assert_eq!(until(&office, "2026-07-06T07:00:00Z"), None);
         let night = calendar("22:00", "04:00", &[Weekday::Sat]);
         assert_eq!(until(&night, "2026-11-29T02:59:00Z"), None);
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn clocks_that_change_skip_and_repeat_hours() {
-        // 02:30 does not exist on 2027-03-28, and is there twice on 2026-10-25.
+        // 02:30 does not exist on 2027-03-28, and occurs twice on 2026-10-25.
         let gap = calendar("02:30", "05:00", &[Weekday::Sun]);
         assert_eq!(until(&gap, "2027-03-28T00:00:00Z").as_deref(), Some("2027-03-28T01:00:00+00:00"));
         let fold = calendar("02:30", "02:45", &[Weekday::Sun]);

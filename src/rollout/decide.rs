@@ -1,14 +1,14 @@
-//! What a rollout does next.
+//! Decides the next action of a rollout.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::calendar::closed;
 use crate::model::{ClusterId, Rollout};
 
-/// What is known at a moment.
+/// Everything known at a moment.
 #[derive(Clone, Debug)]
 pub struct Seen {
-    /// The moment.
+    /// The current time.
     pub now: DateTime<Utc>,
     /// The waves, in order.
     pub waves: Vec<WaveSeen>,
@@ -17,56 +17,56 @@ pub struct Seen {
 /// The clusters of a wave.
 #[derive(Clone, Debug)]
 pub struct WaveSeen {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// How long the next wave waits.
+    /// How long the next wave waits after this one.
     pub soak: TimeDelta,
-    /// Its clusters, in the order in which they go.
+    /// Its clusters, in rollout order.
     pub clusters: Vec<SeenCluster>,
 }
 
-/// A cluster.
+/// A cluster of a wave.
 #[derive(Clone, Debug)]
 pub struct SeenCluster {
-    /// Which one.
+    /// Its ID.
     pub id: ClusterId,
-    /// Whether no step is left.
+    /// Whether no steps are left.
     pub is_there: bool,
-    /// When the branch that the engine reads last changed it, since the rollout began.
+    /// The time of the last commit since the start of the rollout that changed it on the branch the engine reads.
     pub changed: Option<DateTime<Utc>>,
-    /// Whether a report says that it is healthy with that change; none if no report does.
+    /// Whether it is reported healthy with that change; none without a report.
     pub is_healthy: Option<bool>,
-    /// Why no step can be taken: it has no plan, is held, or is suspended.
+    /// Why no step can be taken: it has no plan, is on hold, or is suspended.
     pub obstacle: Option<String>,
-    /// How many machines it has.
+    /// The number of its machines.
     pub machines: usize,
 }
 
-/// Where a cluster is.
+/// The progress of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// It has not begun.
+    /// It has not started.
     Waiting,
-    /// It cannot begin, or go on, and why.
+    /// It cannot start or continue, for this reason.
     Stuck(String),
-    /// A step is being rolled out; until when at least, if that is known.
+    /// A step is in progress, at least until this time, if known.
     Moving(Option<DateTime<Utc>>),
-    /// Its last step is done, and another one is left.
+    /// Its last step is done, and another is left.
     Ready,
-    /// No step is left; since when, if it moved at all.
+    /// No step is left. Holds the time of its last change, if it changed at all.
     Done(Option<DateTime<Utc>>),
     /// It has been in progress for too long.
     TimedOut,
 }
 
-/// Where a wave is.
+/// The progress of a wave.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WaveState {
-    /// The one before is not done.
+    /// The previous wave is not done.
     Waiting,
-    /// Its clusters move.
+    /// Its clusters are being upgraded.
     Open,
-    /// It is done, and the next one waits until this moment.
+    /// It is done, and the next wave waits until this time.
     Soaking(DateTime<Utc>),
     /// It is done.
     Done,
@@ -74,33 +74,33 @@ pub enum WaveState {
     Failed(Vec<ClusterId>),
 }
 
-/// What comes next.
+/// The next action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// The next step of these clusters.
+    /// Propose the next step of these clusters.
     Take(Vec<ClusterId>),
-    /// Nothing yet: why, and until when, if that is known.
+    /// Wait for this reason, until this time, if known.
     Wait(String, Option<DateTime<Utc>>),
-    /// Nothing, until someone resumes it.
+    /// Nothing until someone resumes the rollout.
     Paused(String),
-    /// Nothing any more.
+    /// Nothing; the rollout was aborted.
     Aborted(String),
-    /// Nothing, until the clusters of this wave go on.
+    /// Nothing until the clusters of this wave make progress.
     Failed(String),
-    /// Nothing: all clusters are there.
+    /// Nothing; all clusters are done.
     Done,
 }
 
-/// Where the waves and clusters are, and what comes next.
+/// The progress of the waves and clusters, and the next action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// The state of each wave, and the phases of its clusters.
+    /// The state of each wave, with the phases of its clusters.
     pub waves: Vec<(WaveState, Vec<Phase>)>,
-    /// What comes next.
+    /// The next action.
     pub next: Next,
 }
 
-/// Decides.
+/// Decides the next action.
 pub fn decide(rollout: &Rollout, seen: &Seen) -> Decision {
     let mut waves = Vec::new();
     let mut is_reached = true;
@@ -126,7 +126,7 @@ fn phase(rollout: &Rollout, one: &SeenCluster, now: DateTime<Utc>) -> Phase {
     let is_settled = if rollout.requires_health { one.is_healthy == Some(true) } else { now >= settles };
     match (is_settled, one.is_there, &one.obstacle) {
         (true, true, _) => Phase::Done(Some(changed)),
-        // What waits for a window or for a person does not time out.
+        // A cluster that waits for a window or a person does not time out.
         (true, false, Some(why)) => Phase::Stuck(why.clone()),
         (true, false, None) => Phase::Ready,
         (false, _, _) if now - changed > rollout.timeout => Phase::TimedOut,
@@ -163,7 +163,7 @@ fn next(rollout: &Rollout, seen: &Seen, waves: &[(WaveState, Vec<Phase>)]) -> Ne
     let is_last = |at: usize| at + 1 == waves.len();
     let current = waves.iter().enumerate().find(|(at, (state, _))| match state {
         WaveState::Done => false,
-        // Nothing follows the last one.
+        // Nothing follows the last wave.
         WaveState::Soaking(_) => !is_last(*at),
         _ => true,
     });
@@ -188,7 +188,7 @@ fn next(rollout: &Rollout, seen: &Seen, waves: &[(WaveState, Vec<Phase>)]) -> Ne
     }
 }
 
-/// What the wave that is open does next.
+/// The next action for the open wave.
 fn open(rollout: &Rollout, seen: &Seen, wave: &WaveSeen, phases: &[Phase]) -> Next {
     let able = |(_, phase): &(&SeenCluster, &Phase)| matches!(phase, Phase::Ready | Phase::Waiting);
     if wave.clusters.iter().zip(phases).any(|one| able(&one))
@@ -218,10 +218,10 @@ fn open(rollout: &Rollout, seen: &Seen, wave: &WaveSeen, phases: &[Phase]) -> Ne
     Next::Wait(format!("{} in progress", named(moving.into_iter(), ("is", "are"))), ends.min())
 }
 
-/// The clusters whose next step fits: those that have begun, then new ones, as far as the limits go.
+/// The clusters whose next step is within the limits: those in progress first, then new ones.
 fn take(rollout: &Rollout, wave: &WaveSeen, phases: &[Phase]) -> Vec<ClusterId> {
     let all = || wave.clusters.iter().zip(phases);
-    // Also a cluster that began and cannot go on: its machines are of two kinds.
+    // Includes clusters that started and cannot continue, because their machines differ.
     let busy = || {
         all()
             .filter(|(one, phase)| one.changed.is_some() && !matches!(phase, Phase::Done(_)))
@@ -231,7 +231,7 @@ fn take(rollout: &Rollout, wave: &WaveSeen, phases: &[Phase]) -> Vec<ClusterId> 
     let ready = all().filter(|(_, phase)| **phase == Phase::Ready).map(|(one, _)| one.id.clone());
     let mut taken: Vec<ClusterId> = ready.collect();
     let waiting = all().filter(|(_, phase)| **phase == Phase::Waiting).map(|(one, _)| one);
-    // The order is kept: a large cluster is not overtaken forever by small ones.
+    // The order is kept, so that small clusters do not delay a large one forever.
     let fitting = waiting.enumerate().map_while(|(at, one)| {
         let clusters = begun + at;
         let fits = rollout.max_clusters.is_none_or(|most| clusters < most)
@@ -243,7 +243,7 @@ fn take(rollout: &Rollout, wave: &WaveSeen, phases: &[Phase]) -> Vec<ClusterId> 
     taken
 }
 
-/// Some clusters in words, and a verb that fits their number.
+/// Lists some clusters in words, with the matching form of a verb.
 fn named<'a>(clusters: impl Iterator<Item = &'a ClusterId>, (one_does, several_do): (&str, &str)) -> String {
     let all: Vec<String> = clusters.map(ToString::to_string).collect();
     match all.as_slice() {

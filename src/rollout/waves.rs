@@ -1,19 +1,19 @@
-//! Which clusters belong to which wave.
+//! Assigns clusters to waves.
 
 use crate::model::{Cluster, Rollout, Selector};
 
 /// The clusters of a wave.
 #[derive(Clone, Debug)]
 pub struct Wave<'a> {
-    /// What it is called.
+    /// Its name.
     pub name: &'a str,
-    /// Its clusters that are defined, in order.
+    /// Its defined clusters, in order.
     pub clusters: Vec<&'a Cluster>,
-    /// Its clusters that were frozen, and are no longer defined.
+    /// The clusters of the frozen wave that are no longer defined.
     pub gone: Vec<String>,
 }
 
-/// The waves, and the clusters that the rollout selects but no wave does. Once a rollout has begun, its waves are frozen.
+/// The waves, and the clusters that the rollout selects but no wave does. The waves are frozen once a rollout has started.
 pub fn waves<'a>(rollout: &'a Rollout, clusters: &'a [Cluster]) -> (Vec<Wave<'a>>, Vec<&'a Cluster>) {
     let selects = |selector: &Option<Selector>, cluster: &Cluster| {
         let label = |key: &str| cluster.labels.get(key).and_then(|value| value.as_str());

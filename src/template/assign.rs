@@ -1,4 +1,5 @@
-//! Which collection each block belongs to: that of the shallowest entries that begin inside it, whole entries of one.
+//! Assigns each block to a collection: the one with the shallowest entries that start inside the block. A block must enclose
+//! whole entries of one collection.
 
 use std::collections::BTreeSet;
 
@@ -9,23 +10,23 @@ use super::{
 };
 use crate::yaml::{RawKind, RawNode};
 
-/// Where the blocks of a collection belong.
+/// The blocks of a collection and of its entries.
 pub(super) struct Assigned {
-    /// The statements that stand among its own entries.
+    /// The statements between its own entries.
     pub(super) owned: Vec<usize>,
-    /// For each entry, the blocks inside it.
+    /// The blocks inside each entry.
     pub(super) deeper: Vec<Vec<Group>>,
-    /// Whether every block belongs somewhere.
+    /// Whether every block was assigned.
     pub(super) sound: bool,
 }
 
-/// Where the last thing in a node begins; nothing of it begins later.
+/// The byte at which the last part of a node starts; no other part starts later.
 pub(super) fn last_start(node: &RawNode) -> usize {
     match &node.kind {
         RawKind::Scalar { .. } if node.start == node.end => 0,
         RawKind::Scalar { .. } => node.start,
         RawKind::Sequence(items) => {
-            // An empty item has no node, but a dash, behind which its start is.
+            // An empty item has no text of its own. Its start is after its dash.
             let last = items.iter().map(|item| item.start.max(last_start(item))).max();
             last.unwrap_or(0).max(node.start)
         }
@@ -37,7 +38,7 @@ pub(super) fn last_start(node: &RawNode) -> usize {
 }
 
 impl Loader<'_> {
-    /// Assigns blocks to a collection whose entries begin at `starts` and begin their last things at `lasts`.
+    /// Assigns blocks to a collection. Its entries start at `starts`, and their last parts start at `lasts`.
     pub(super) fn assign(&mut self, starts: &[usize], lasts: &[usize], groups: Vec<Group>) -> Assigned {
         let (mut owned, mut sound) = (Vec::new(), true);
         let mut deeper: Vec<Vec<Group>> = starts.iter().map(|_| Vec::new()).collect();
@@ -48,7 +49,7 @@ impl Loader<'_> {
             let next = starts.partition_point(|start| *start < first);
             let is_set = group.marks.len() == 1;
             let inside = match (lasts[..next].last(), starts.get(next)) {
-                // A set inside an entry that goes on behind it binds in there.
+                // A `set` in the middle of an entry binds inside that entry.
                 (Some(last), _) if is_set && *last > first => false,
                 (_, start) if is_set => start.is_some_and(|start| *start < until),
                 (_, start) => start.is_some_and(|start| *start < end),
@@ -72,7 +73,7 @@ impl Loader<'_> {
         Assigned { owned, deeper, sound }
     }
 
-    /// Whether a statement stands between whole entries of a collection.
+    /// Whether a statement is between whole entries of a collection.
     fn is_between_entries(&mut self, mark: usize, starts: &[usize], lasts: &[usize]) -> bool {
         let offset = self.statement_offset(mark);
         let before = starts.partition_point(|start| *start < offset);
@@ -80,8 +81,8 @@ impl Loader<'_> {
         let place = self.source.word(starts[entry]);
         let range = self.statement_range(mark);
         self.error("template-block", range, "the block does not enclose whole entries of one map or list")
-            .related("this entry goes on behind the statement", place)
-            .hint("move the statement before or behind the entry, or indent it to the entries that it means");
+            .related("this entry continues after the statement", place)
+            .hint("move the statement before or after the entry, or indent it like the entries that it encloses");
         false
     }
 
@@ -92,7 +93,7 @@ impl Loader<'_> {
             Some(statement) if matches!(statement.kind, Kind::Set(..))
         );
         if is_set {
-            self.error("template-block", range, "nothing follows this `set` that could use its name")
+            self.error("template-block", range, "no entry after this `set` can use its name")
                 .hint("a name is bound for the entries that follow in the same collection and block");
         } else {
             self.error("template-block", range, "the block encloses no entry of a map or a list")
@@ -100,7 +101,7 @@ impl Loader<'_> {
         }
     }
 
-    /// Refuses a key that stands twice where both would always be made.
+    /// Refuses a key that appears twice in the same map or branch, so that both would always be written.
     pub(super) fn refuse_duplicates(&mut self, items: &[Item<Entry>]) -> Option<()> {
         let mut seen: BTreeSet<&str> = BTreeSet::new();
         let mut sound = Some(());
@@ -109,8 +110,8 @@ impl Loader<'_> {
                 Item::Entry(Entry { key: Key::Name(name), origin, .. }) if !seen.insert(name) => {
                     let place = self.source.word(origin.offset as usize);
                     self.notes
-                        .error("duplicate-key", place, format!("the key `{name}` stands twice in one map"))
-                        .hint("readers differ on which one counts: keep one of them");
+                        .error("duplicate-key", place, format!("the key `{name}` appears twice in one map"))
+                        .hint("keep one of them: YAML readers differ on which one counts");
                     sound = None;
                 }
                 Item::If(branches) => {

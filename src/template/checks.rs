@@ -1,4 +1,4 @@
-//! The tests of the language, behind `is`. All but `defined` and `undefined` refuse what is undefined.
+//! The tests of the language, used after `is`. All except `defined` and `undefined` refuse undefined values.
 
 use minijinja::{Error, ErrorKind, Value as Any, value::ValueKind};
 
@@ -11,7 +11,7 @@ fn kind(value: &Any) -> Result<ValueKind, Error> {
     }
 }
 
-/// A test of a value's kind.
+/// Defines tests of a value's kind.
 macro_rules! kinds {
     ($($name:ident: $pattern:pat,)*) => {
         $(pub(super) fn $name(value: &Any) -> Result<bool, Error> {
@@ -30,7 +30,7 @@ kinds! {
     iterable: ValueKind::Seq | ValueKind::Iterable | ValueKind::Map,
 }
 
-/// A test that compares two values.
+/// Defines tests that compare two values.
 macro_rules! comparisons {
     ($($name:ident: $sign:tt,)*) => {
         $(pub(super) fn $name(value: &Any, other: &Any) -> Result<bool, Error> {

@@ -1,4 +1,4 @@
-//! What templates see: the names of the context, and above them those that `for` and `set` bind.
+//! The names that templates see: those of the context, and in front of them those bound by `for` and `set`.
 
 use std::sync::Arc;
 
@@ -10,13 +10,13 @@ use super::{
 };
 use crate::yaml::{Node, Path};
 
-/// The values that a rendering may read, by name. Cloning shares them.
+/// The values that a rendering may read, by name. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct Context {
     root: Arc<Root>,
 }
 
-/// Every expression's read of the context comes through here.
+/// Every read of the context by an expression goes through this.
 #[derive(Clone, Debug, Default)]
 struct Root {
     names: Vec<(Arc<str>, Any)>,
@@ -24,22 +24,22 @@ struct Root {
 }
 
 impl Context {
-    /// Without names.
+    /// Creates a context without names.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Without names; what is read of it is reported.
+    /// Creates a context without names that reports reads to the recorder.
     pub fn recorded(recorder: Option<Recorder>) -> Self {
         Self { root: Arc::new(Root { names: Vec::new(), recorder }) }
     }
 
-    /// Records what is read.
+    /// The recorder of reads, if there is one.
     pub(super) fn recorder(&self) -> Option<&Recorder> {
         self.root.recorder.as_ref()
     }
 
-    /// Sets a name, in place of what it meant before.
+    /// Sets a name and replaces its previous value.
     pub fn set(&mut self, name: &str, node: impl Into<Node>) -> &mut Self {
         let root = Arc::make_mut(&mut self.root);
         let trail = root.recorder.clone().map(|recorder| Trail { path: Path::of(&[name]), recorder });
@@ -52,7 +52,7 @@ impl Context {
     }
 }
 
-/// The names that are bound at one place of a template.
+/// The names that are bound at one position of a template.
 #[derive(Clone, Debug)]
 pub(super) struct Scope {
     frame: Arc<Frame>,
@@ -64,7 +64,7 @@ pub(super) struct Scope {
 pub(super) struct Bound {
     pub(super) name: Arc<str>,
     pub(super) value: Any,
-    /// What its value was made from, where someone wants to know.
+    /// The reads behind its value, if they are recorded.
     pub(super) reads: Vec<Read>,
 }
 
@@ -91,18 +91,18 @@ impl Scope {
         Self { value: Any::from_dyn_object(frame.clone()), frame }
     }
 
-    /// The same with more names bound.
+    /// The same scope with more names bound.
     pub(super) fn bind(&self, bound: Vec<Bound>) -> Self {
         let outer = Some(self.frame.clone());
         Self::of(Frame { bound, outer, root: self.frame.root.clone() })
     }
 
-    /// What a name means.
+    /// The value of a name.
     pub(super) fn get(&self, name: &str) -> Option<Any> {
         self.frame.get_value_by_str(name)
     }
 
-    /// The names as the value that expressions are evaluated over.
+    /// The scope as the value in which expressions are evaluated.
     pub(super) fn value(&self) -> Any {
         self.value.clone()
     }

@@ -1,4 +1,4 @@
-//! Expressions: compiled once, evaluated often, and errors that say which name is missing.
+//! Expressions: compiled once and evaluated many times, with errors that name the undefined name.
 
 use std::{ops::Range, sync::Arc};
 
@@ -11,36 +11,35 @@ use super::{
     limits::{FUEL, MAX_NESTING},
 };
 
-/// Words of one expression: a chain of this many operators is still compiled without deep recursion.
+/// The most words of one expression. A chain of this many operators still compiles without deep recursion.
 const MAX_WORDS: usize = 400;
-/// Signs and `not` before one operand.
+/// The most signs and `not`s before one operand.
 const MAX_SIGNS: usize = 8;
 
-/// An expression of a template.
 pub(super) struct Expression {
-    /// As it is written, without the blanks around it.
+    /// The text as written, without surrounding blanks.
     pub(super) text: Arc<str>,
-    /// The byte of the file at which it begins.
+    /// The byte of the file at which it starts.
     pub(super) offset: usize,
     compiled: minijinja::Expression<'static, 'static>,
     rewritten: Option<Rewritten>,
-    /// The names of `a.b.c`, which is followed without the machine; empty for any other expression.
+    /// The names of a path such as `a.b.c`, which is looked up without the interpreter; empty for any other expression.
     path: Vec<Arc<str>>,
     level: u32,
 }
 
-/// Why an expression cannot be compiled or evaluated.
+/// The reason that an expression cannot be compiled or evaluated.
 #[derive(Debug)]
 pub(super) struct Failure {
     pub(super) code: &'static str,
     pub(super) message: String,
     pub(super) hint: Option<String>,
-    /// The bytes of the file that are meant.
+    /// The affected bytes of the file.
     pub(super) range: Range<usize>,
 }
 
 impl Expression {
-    /// Compiles the expression that stands between the braces or behind the keyword, from the byte `offset` on.
+    /// Compiles the expression between the braces or after the keyword, which starts at the byte `offset`.
     pub(super) fn compile(written: &str, offset: usize, level: u32) -> Result<Self, Failure> {
         let text = written.trim();
         let blanks = if text.is_empty() { 0 } else { written.len() - written.trim_start().len() };
@@ -66,12 +65,12 @@ impl Expression {
         check_words(&words, text).map_err(|(range, message, hint)| fail(range, message, &hint))?;
         let Some(language) = environment(level) else {
             let message = format!("template language level {level} is not known");
-            return Err(fail(0..text.len(), message, "use a newer program"));
+            return Err(fail(0..text.len(), message, "use a newer version of stackloom"));
         };
         let syntax = |error: &Error| {
             let range = error.range().map_or(0..text.len(), |range| within(&range, text));
             let message = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
-            fail(range, format!("the expression is wrong: {message}"), "expressions are those of Jinja")
+            fail(range, format!("invalid expression: {message}"), "write expressions as in Jinja")
         };
         let rewritten = rewrite(text);
         let compiled = language.compile_expression_owned(text.to_owned()).map_err(|error| syntax(&error))?;
@@ -85,7 +84,7 @@ impl Expression {
         Ok(Self { text: text.into(), offset, compiled, rewritten, path, level })
     }
 
-    /// The names of the context that the expression reads, with the bytes of the file where each first stands.
+    /// The names of the context that the expression reads, each with the bytes of its first occurrence in the file.
     pub(super) fn names(&self) -> Vec<(String, Range<usize>)> {
         let words = tokens(&self.text);
         let mut names: Vec<_> = self
@@ -110,7 +109,7 @@ impl Expression {
         self.offset..self.offset + self.text.len()
     }
 
-    /// The value of the expression; undefined is a failure.
+    /// Evaluates the expression. An undefined result is a failure.
     pub(super) fn evaluate(&self, scope: &Scope) -> Result<Any, Failure> {
         if let Some(value) = self.follow(scope) {
             return Ok(value);
@@ -122,7 +121,7 @@ impl Expression {
         }
     }
 
-    /// The value at the path; none where it leads nowhere, which the machine knows how to say.
+    /// The value at the path; none if it is undefined, since the interpreter has the better error message.
     fn follow(&self, scope: &Scope) -> Option<Any> {
         let (first, rest) = self.path.split_first()?;
         let value = rest.iter().try_fold(scope.get(first)?, |value, name| value.get_attr(name).ok())?;
@@ -151,7 +150,7 @@ impl Expression {
         }
     }
 
-    /// The bytes of the expression as written that bytes of the compiled one came from.
+    /// Maps bytes of the compiled expression to the expression as written.
     fn written(&self, range: &Range<usize>) -> Range<usize> {
         match &self.rewritten {
             Some(rewritten) => {
@@ -162,7 +161,7 @@ impl Expression {
         }
     }
 
-    /// Says which name is undefined: the one in the error, or the first path that leads nowhere.
+    /// Reports the undefined name: the one in the error, or the first undefined path.
     pub(super) fn undefined(&self, detail: Option<&str>, scope: &Scope) -> Failure {
         let reported = detail.and_then(|detail| detail.split('`').nth(1)).and_then(|path| {
             let start = self.text.find(path)?;
@@ -205,7 +204,7 @@ impl Expression {
         None
     }
 
-    /// The first entry of a list, as `images[0]`, that is asked for and not there.
+    /// The first requested list entry, such as `images[0]`, that does not exist.
     fn missing_entry(&self, scope: &Scope) -> Option<Failure> {
         let words = tokens(&self.text);
         words.iter().enumerate().filter(|(_, word)| word.text(&self.text) == "[").find_map(|(at, open)| {
@@ -223,7 +222,7 @@ impl Expression {
         })
     }
 
-    /// What to do about a list that has no such entry.
+    /// A hint for a list without the requested entry.
     fn entry_hint(&self, list: &str, scope: &Scope) -> Option<String> {
         let value = self.look_up(list, scope)?;
         if value.kind() != minijinja::value::ValueKind::Seq {
@@ -231,12 +230,12 @@ impl Expression {
         }
         Some(match (list, value.len()?) {
             ("images", 0) => {
-                "node-images.yaml has none for this Kubernetes version: add one, or ask first, `#% if images`"
+                "node-images.yaml has none for this Kubernetes version: add one, or check first with `#% if images`"
                     .to_owned()
             }
-            (_, 0) => format!("`{list}` is empty here: ask first, `#% if {list}`"),
-            (_, 1) => format!("`{list}` has 1 entry here; they are counted from 0"),
-            (_, length) => format!("`{list}` has {length} entries here; they are counted from 0"),
+            (_, 0) => format!("`{list}` is empty here: check first with `#% if {list}`"),
+            (_, 1) => format!("`{list}` has 1 entry here; entries are counted from 0"),
+            (_, length) => format!("`{list}` has {length} entries here; entries are counted from 0"),
         })
     }
 
@@ -244,7 +243,7 @@ impl Expression {
         environment(self.level)?.compile_expression(path).ok()?.eval(scope.value()).ok()
     }
 
-    /// What to do about an undefined path: the name that was probably meant.
+    /// A hint for an undefined path: the name that was probably meant.
     fn hint(&self, path: &str, scope: &Scope) -> Option<String> {
         if let Some((list, _)) = path.strip_suffix(']').and_then(|path| path.rsplit_once('[')) {
             return self.entry_hint(list, scope);
@@ -252,7 +251,7 @@ impl Expression {
         let (parent, name) = path.rsplit_once('.')?;
         let value = self.look_up(parent, scope)?;
         if value.is_none() {
-            return Some(format!("`{parent}` is null here: ask first, `#% if {parent}`"));
+            return Some(format!("`{parent}` is null here: check first with `#% if {parent}`"));
         }
         if value.kind() != minijinja::value::ValueKind::Map {
             return Some(format!("`{parent}` is not a map: it has no names"));
@@ -271,17 +270,17 @@ impl Expression {
     }
 }
 
-/// What to do about an expression that fails.
+/// A hint for an expression that fails.
 fn way_out(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::InvalidOperation => {
-            "look at what stands on both sides of the operator, and at the arguments: `explain CLUSTER` shows the values of a cluster"
+            "check both sides of the operator, and the arguments: `explain CLUSTER` shows the values of a cluster"
         }
         ErrorKind::TooManyArguments | ErrorKind::MissingArgument => {
-            "docs/writing-a-stack.md says what filters and functions take"
+            "see docs/writing-a-stack.md for the arguments of filters and functions"
         }
         _ => {
-            "the values that it reads are not what it wants; ask first with `#% if`, or give another value with `default(…)`"
+            "the values that it reads do not fit: check first with `#% if`, or give another value with `default(…)`"
         }
     }
 }
@@ -295,14 +294,14 @@ pub(super) fn similar<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> O
         .map(|(_, known)| known)
 }
 
-/// A range that lies on characters of the text and means at least one.
+/// Adjusts a range to character boundaries and to a length of at least one.
 fn within(range: &Range<usize>, text: &str) -> Range<usize> {
     let start = text.floor_char_boundary(range.start.min(text.len().saturating_sub(1)));
     let end = text.ceil_char_boundary(range.end.clamp(start + 1, text.len().max(start + 1)).min(text.len()));
     start..end
 }
 
-/// The names of an expression that is nothing but names and points.
+/// The names of an expression that consists only of names and points.
 fn path(words: &[Token], text: &str) -> Vec<Arc<str>> {
     const LITERALS: [&str; 6] = ["true", "false", "none", "True", "False", "None"];
     let is_path = words.len() % 2 == 1
@@ -317,7 +316,7 @@ fn path(words: &[Token], text: &str) -> Vec<Arc<str>> {
     words.iter().step_by(2).map(|word| word.text(text).into()).collect()
 }
 
-/// Refuses what would make the compiler recurse deeply.
+/// Refuses expressions that would make the compiler recurse deeply.
 fn check_size(words: &[Token], text: &str) -> Result<(), &'static str> {
     let (mut depth, mut signs) = (0_usize, 0_usize);
     for word in words {
@@ -328,13 +327,13 @@ fn check_size(words: &[Token], text: &str) -> Result<(), &'static str> {
         }
         signs = if matches!(word.text(text), "-" | "not") { signs + 1 } else { 0 };
         if depth > MAX_NESTING || signs > MAX_SIGNS {
-            return Err("the expression nests too deep");
+            return Err("the expression is nested too deeply");
         }
     }
     if words.len() > MAX_WORDS { Err("the expression is too long") } else { Ok(()) }
 }
 
-/// Refuses filters, tests and methods that the language does not have.
+/// Refuses filters, tests and methods that are not part of the language.
 fn check_words(words: &[Token], text: &str) -> Result<(), (Range<usize>, String, String)> {
     for (at, word) in words.iter().enumerate().filter(|(_, word)| word.kind == Kind::Word) {
         let name = word.text(text);
@@ -342,7 +341,7 @@ fn check_words(words: &[Token], text: &str) -> Result<(), (Range<usize>, String,
             Role::Filter => ("filter", FILTERS),
             Role::Test if name != "not" => ("test", TESTS),
             Role::Method => {
-                let hint = "values have no methods: use a filter, such as `x | lower`".to_owned();
+                let hint = "use a filter, such as `x | lower`: values have no methods".to_owned();
                 return Err((word.range.clone(), format!("`{name}` is called as a method"), hint));
             }
             _ => continue,

@@ -1,4 +1,4 @@
-//! Filters on text. They are our own because minijinja's print booleans and null as Python does.
+//! Filters on text. minijinja's own filters print booleans and null as Python does, so these replace them.
 
 use std::{fmt::Write, sync::Arc};
 
@@ -20,7 +20,7 @@ impl From<Unfit> for Error {
     }
 }
 
-/// The text of a value, not longer than a template may make.
+/// The text of a value, up to the length limit of templates.
 pub(super) fn text(value: &Any) -> Result<Arc<str>, Error> {
     let text = to_text(value)?;
     bounded(text.len())?;
@@ -126,7 +126,7 @@ fn node(value: &Any) -> Result<Node, Error> {
     Ok(to_node(value, Origin::NOWHERE, &mut Budget::new())?)
 }
 
-/// Keys in alphabetical order, so that the order of a definition's keys does not reach the output.
+/// Converts a node to JSON with sorted keys, so that the order of keys in a definition does not affect the output.
 fn sorted_json(node: &Node) -> Json {
     match &node.value {
         Value::Sequence(items) => items.iter().map(sorted_json).collect(),
@@ -155,7 +155,7 @@ pub(super) fn b64encode(value: &Any) -> Result<String, Error> {
     Ok(encoded)
 }
 
-/// A hexadecimal SHA-256 of a text: for names and annotations that follow a content.
+/// The hexadecimal SHA-256 digest of a text, for names and annotations that change with the content.
 pub(super) fn sha256(value: &Any) -> Result<String, Error> {
     use sha2::Digest;
     let digest = sha2::Sha256::digest(text(value)?.as_bytes());

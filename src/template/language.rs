@@ -1,20 +1,21 @@
-//! Language level 1: every function, filter and test that an expression may use. Nothing here reads a clock, a random
-//! source, the environment, the network or a file; what is listed is never changed, a new level is added instead.
+//! Language level 1: every function, filter and test that an expression may use. None of them reads a clock, a random
+//! source, the environment, the network or a file. What is listed here never changes; additions go into a new level.
 //!
 //! - functions: `range(n)`, `range(from, to, step)`
-//! - filters on text: `b64encode indent(width, first) join(separator) lines lower replace(from, to) sha256
-//!   split(separator) string tojson toyaml trim(characters) upper`
+//! - filters on text: `b64encode indent(width, first) join(separator) lines lower replace(from, to) sha256 split(separator)
+//!   string tojson toyaml trim(characters) upper`
 //! - filters on numbers: `abs float int round`
 //! - filters on lists and maps: `first items last length list map(filter or attribute=) max min reject(test)
 //!   rejectattr(attribute, test) reverse select(test) selectattr(attribute, test) sort(attribute=, reverse=) unique`
-//! - filters on anything: `bool default(value)` (null and undefined take the default)
+//! - filters on anything: `bool default(value)` (null and undefined values become the default)
 //! - tests: `boolean defined endingwith eq even false float ge gt in integer iterable le lt mapping ne none number odd
 //!   sequence startingwith string true undefined`
 //! - operators: those of minijinja: `+ - * / // % ** ~ == != < <= > >= in and or not`, `a if b else c`, `x[0]`, `x[1:]`
 //!
-//! Bound in a loop, beside its names: `loop` with `index index0 first last length`. Maps are walked in the order of
-//! their keys. Text prints booleans as `true` and `false` and floats as the emitter does; null, maps and lists have no
-//! text. A `set` binds its name for the entries that follow in its collection and block, and for all below those.
+//! Besides its own names, a loop binds `loop` with `index index0 first last length`. Maps are iterated in the order of their
+//! keys. In text, booleans become `true` and `false`, and floats look as the emitter writes them; null, maps and lists
+//! cannot be converted. A `set` binds its name for the following entries of its collection and block, and for everything
+//! below them.
 
 use std::sync::LazyLock;
 
@@ -22,13 +23,12 @@ use minijinja::{Environment, UndefinedBehavior, filters as builtin, functions, t
 
 use super::{checks, filters, lex::TEXT_FILTER, limits::FUEL, lists};
 
-/// The newest language level; this program knows every level from 1 to this.
+/// The newest language level. This program supports every level from 1 to this one.
 pub const LANGUAGE: u32 = 1;
 
-/// The functions of the language.
 pub(super) const FUNCTIONS: [&str; 1] = ["range"];
 
-/// What expressions of a language level are compiled against; none for a level that this program does not know.
+/// The environment in which expressions of a language level are compiled; none for an unknown level.
 pub(super) fn environment(level: u32) -> Option<&'static Environment<'static>> {
     static FIRST: LazyLock<Environment<'static>> = LazyLock::new(first);
     (level == 1).then(|| &*FIRST)
@@ -47,7 +47,7 @@ fn first() -> Environment<'static> {
     language
 }
 
-/// A table of names and what they are, and the function that adds them to a language.
+/// Defines a table of names and their implementations, and a function that adds them to a language.
 macro_rules! table {
     ($names:ident, $add:ident, $method:ident: $($name:literal $what:path,)*) => {
         pub(super) const $names: &[&str] = &[$($name),*];

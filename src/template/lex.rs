@@ -1,8 +1,9 @@
-//! The words of an expression: where it ends, which names stand where in it, and its `~` made to print as YAML does.
+//! The tokens of an expression: finds its end, determines the role of each word, and rewrites `~` to print values as YAML
+//! does.
 
 use std::ops::Range;
 
-/// A word of an expression.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A name or a keyword.
@@ -17,7 +18,7 @@ pub(super) enum Kind {
     Sign,
 }
 
-/// A word and the bytes it spans.
+/// A token and its byte range.
 #[derive(Clone, Debug)]
 pub(super) struct Token {
     pub(super) kind: Kind,
@@ -30,7 +31,7 @@ impl Token {
     }
 }
 
-/// The words of an expression; what the language does not know becomes a sign, for the compiler to refuse.
+/// Splits an expression into tokens. Characters outside the language become signs, which the compiler then refuses.
 pub(super) fn tokens(expression: &str) -> Vec<Token> {
     let bytes = expression.as_bytes();
     let mut tokens = Vec::new();
@@ -54,7 +55,7 @@ pub(super) fn tokens(expression: &str) -> Vec<Token> {
     tokens
 }
 
-/// The byte behind the string that opens at `at`, or the end of the text.
+/// The byte after the string that starts at `at`, or the end of the text.
 fn string_end(bytes: &[u8], at: usize) -> usize {
     let mut end = at + 1;
     while let Some(&byte) = bytes.get(end) {
@@ -96,7 +97,7 @@ fn sign_end(expression: &str, at: usize) -> usize {
     }
 }
 
-/// How many bytes of `text`, which begins behind `${{`, stand before the `}}` that closes it on the same line.
+/// The number of bytes before the `}}` that closes an expression on the same line. `text` starts after the `${{`.
 pub(crate) fn expression_end(text: &str) -> Option<usize> {
     let line = text.split('\n').next().unwrap_or_default();
     let bytes = line.as_bytes();
@@ -114,28 +115,28 @@ pub(crate) fn expression_end(text: &str) -> Option<usize> {
         }
         at += 1;
     }
-    // An open quote swallowed the end: let the compiler report the quote.
+    // An unclosed quote swallowed the end. Let the compiler report the quote.
     line.find("}}")
 }
 
-/// A word with what stands around it, by which its meaning is known.
+/// The role of a word, determined by its neighbors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// A name that is looked up, or a keyword.
+    /// A name to look up, or a keyword.
     Name,
-    /// Behind a point.
+    /// After a point.
     Attribute,
-    /// Behind a point, and called.
+    /// After a point, and called.
     Method,
-    /// Behind `|`.
+    /// After `|`.
     Filter,
-    /// Behind `is` or `is not`.
+    /// After `is` or `is not`.
     Test,
-    /// Before `=`, in a call.
+    /// Before `=` in a call.
     Argument,
 }
 
-/// What the word at `at` is.
+/// The role of the word at `at`.
 pub(super) fn role(tokens: &[Token], at: usize, expression: &str) -> Role {
     let text = |index: Option<usize>| {
         index.and_then(|index| tokens.get(index)).map_or("", |token| token.text(expression))
@@ -151,18 +152,18 @@ pub(super) fn role(tokens: &[Token], at: usize, expression: &str) -> Role {
     }
 }
 
-/// The filter that a rewritten `~` puts its operands through.
+/// The filter that is applied to the operands of a rewritten `~`.
 pub(super) const TEXT_FILTER: &str = "__text";
 
-/// An expression whose `~` prints as YAML does, and how to find a byte of it in the expression as written.
+/// An expression whose `~` prints values as YAML does, with a map back to the expression as written.
 pub(super) struct Rewritten {
     pub(super) text: String,
-    /// Where something was put in (in the expression as written), and how many bytes.
+    /// The position of each insertion (in the expression as written) and its number of bytes.
     insertions: Vec<(usize, usize)>,
 }
 
 impl Rewritten {
-    /// The byte of the expression as written that a byte of the text came from.
+    /// Maps a byte of the rewritten text to the expression as written.
     pub(super) fn original(&self, offset: usize) -> usize {
         let mut shift = 0;
         for (at, length) in &self.insertions {
@@ -175,15 +176,15 @@ impl Rewritten {
     }
 }
 
-/// A run of operands that `~` joins, at one level of brackets.
+/// Operands joined by `~` at one level of brackets.
 #[derive(Default)]
 struct Chain {
-    /// The operands' first and last words; the last one is open.
+    /// The first and last token of each operand; the last operand may still grow.
     operands: Vec<Range<usize>>,
     open: bool,
 }
 
-/// Puts every operand of `~` through [`TEXT_FILTER`]; none where there is no `~`, or where it stands wrong.
+/// Wraps every operand of `~` in [`TEXT_FILTER`]; none if there is no `~` or one is misplaced.
 pub(super) fn rewrite(expression: &str) -> Option<Rewritten> {
     let tokens = tokens(expression);
     let mut chains = vec![Chain::default()];
@@ -215,13 +216,13 @@ pub(super) fn rewrite(expression: &str) -> Option<Rewritten> {
     if inserts.is_empty() || !chains.is_empty() {
         return None;
     }
-    // What was finished first is inside: at equal places it closes first, which a stable sort keeps.
+    // Inner chains are finished first. At equal positions they must close first, which a stable sort preserves.
     inserts.sort_by_key(|(at, _)| *at);
     Some(insert(expression, &inserts))
 }
 
 impl Chain {
-    /// Takes a word into the last operand.
+    /// Adds a token to the last operand.
     fn extend(&mut self, at: usize) {
         match self.operands.last_mut() {
             Some(operand) if self.open => operand.end = at,
@@ -257,7 +258,7 @@ fn insert(expression: &str, inserts: &[(usize, &str)]) -> Rewritten {
     Rewritten { text, insertions: inserts.iter().map(|(at, what)| (*at, what.len())).collect() }
 }
 
-/// Whether a word ends an operand of `~`: what binds less, and what separates.
+/// Whether a token ends an operand of `~`: an operator that binds less tightly, or a separator.
 fn is_boundary(tokens: &[Token], at: usize, expression: &str) -> bool {
     let text = tokens[at].text(expression);
     match tokens[at].kind {
@@ -275,7 +276,7 @@ fn is_boundary(tokens: &[Token], at: usize, expression: &str) -> bool {
     }
 }
 
-/// Whether a value ends before the word at `at`, so that a sign there stands between two values.
+/// Whether a value ends before the token at `at`, so that a sign there is a binary operator.
 fn ends_operand(tokens: &[Token], at: usize, expression: &str) -> bool {
     let Some(before) = at.checked_sub(1) else { return false };
     match tokens[before].kind {
@@ -343,7 +344,7 @@ mod tests {
         assert_eq!(rewritten.original(rewritten.text.len()), 7);
     }
 
-    /// A made-up expression over texts and whole numbers, which print alike in every way.
+    /// A random expression over texts and whole numbers, which look the same in every output format.
     fn made(next: &mut impl FnMut(usize) -> usize, depth: usize) -> String {
         let operand = |next: &mut dyn FnMut(usize) -> usize| {
             [
@@ -399,7 +400,8 @@ mod tests {
             };
             let Some(rewritten) = rewrite(&expression) else { continue };
             let expected = evaluate(&expression);
-            // Such as `x is odd if y`, where minijinja takes `if` for an argument: refused before it is rewritten.
+            // For example `x is odd if y`, where minijinja takes `if` for an argument. `compile` refuses it before
+            // rewriting.
             if expected == Err(minijinja::ErrorKind::SyntaxError) {
                 continue;
             }

@@ -1,25 +1,25 @@
-//! How much a template may make: a bomb ends in an error that names the template, not in a full machine.
+//! Limits on the output of a template: a template bomb ends in an error that names the template, not in exhausted memory.
 
 use std::fmt;
 
 use crate::yaml::{Node, Value};
 
-/// Nodes of one rendering, substituted ones counted.
+/// The most nodes of one rendering, including substituted ones.
 pub(super) const MAX_NODES: usize = 200_000;
-/// Bytes of text of one rendering.
+/// The most bytes of text of one rendering.
 pub(super) const MAX_TEXT: usize = 8 << 20;
-/// Turns of all loops of one rendering.
+/// The most iterations of all loops of one rendering.
 pub(super) const MAX_TURNS: usize = 200_000;
-/// Levels of nesting of what a rendering makes.
+/// The deepest nesting of a rendering's output.
 pub(super) const MAX_DEPTH: usize = 200;
-/// Steps of one expression.
+/// The most interpreter steps of one expression.
 pub(super) const FUEL: u64 = 100_000;
-/// Expressions and statements of one file. Each takes about 16 KiB once it is compiled.
+/// The most expressions and statements of one file. Each takes about 16 KiB once compiled.
 pub(super) const MAX_EXPRESSIONS: usize = 10_000;
-/// Blocks inside blocks, and brackets inside brackets.
+/// The deepest nesting of blocks, and of brackets.
 pub(super) const MAX_NESTING: usize = 50;
 
-/// A limit that was passed.
+/// An exceeded limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Excess {
     Nodes,
@@ -31,15 +31,15 @@ pub(super) enum Excess {
 impl fmt::Display for Excess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Nodes => write!(f, "the template makes more than {MAX_NODES} nodes"),
-            Self::Text => write!(f, "the template makes more than {} MiB of text", MAX_TEXT >> 20),
-            Self::Turns => write!(f, "the loops of the template turn more than {MAX_TURNS} times"),
-            Self::Depth => write!(f, "the template nests more than {MAX_DEPTH} levels deep"),
+            Self::Nodes => write!(f, "the template produces more than {MAX_NODES} nodes"),
+            Self::Text => write!(f, "the template produces more than {} MiB of text", MAX_TEXT >> 20),
+            Self::Turns => write!(f, "the loops of the template run more than {MAX_TURNS} times"),
+            Self::Depth => write!(f, "the template is nested more than {MAX_DEPTH} levels deep"),
         }
     }
 }
 
-/// What is left to be used by one rendering.
+/// The remaining budget of one rendering.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
     nodes: usize,
@@ -65,7 +65,7 @@ impl Budget {
         take(&mut self.turns, 1, Excess::Turns)
     }
 
-    /// Does something one level deeper.
+    /// Runs `what` one level deeper.
     pub(super) fn deeper<T, E: From<Excess>>(
         &mut self,
         what: impl FnOnce(&mut Self) -> Result<T, E>,
@@ -76,7 +76,7 @@ impl Budget {
         result
     }
 
-    /// Takes what a whole tree needs.
+    /// Charges the budget for a whole tree.
     pub(super) fn take_tree(&mut self, node: &Node) -> Result<(), Excess> {
         self.nodes(1)?;
         match &node.value {

@@ -1,5 +1,5 @@
-//! Filters on lists, maps and numbers. Where they are our own, they refuse what minijinja's take for nothing: undefined
-//! and null values, missing attributes, and orders between things that have none.
+//! Filters on lists, maps and numbers. Our own filters refuse input that minijinja's silently ignore: undefined and null
+//! values, missing attributes, and comparisons of values without an order.
 
 #![expect(clippy::needless_pass_by_value, reason = "arguments come as minijinja hands them over")]
 
@@ -18,11 +18,11 @@ fn items(value: &Any) -> Result<Vec<Any>, Error> {
     match value.kind() {
         ValueKind::Seq | ValueKind::Iterable | ValueKind::Map => Ok(value.try_iter()?.collect()),
         ValueKind::Undefined => Err(Error::from(ErrorKind::UndefinedError)),
-        other => Err(invalid(format!("{other} where a list or a map is wanted"))),
+        other => Err(invalid(format!("{other} where a list or a map is expected"))),
     }
 }
 
-/// What is unset is null here, so null takes the default as an undefined name does.
+/// Replaces null as well as undefined values, since unset values of a definition are null here.
 pub(super) fn default(value: &Any, other: Any, also_false: Option<bool>) -> Any {
     let unset = value.is_undefined() || value.is_none() || (also_false == Some(true) && !value.is_true());
     if unset { other } else { value.clone() }
@@ -35,7 +35,7 @@ pub(super) fn truth(value: &Any) -> Result<bool, Error> {
     Ok(value.is_true())
 }
 
-/// How many items a list or a map has, or how many characters a text.
+/// The number of items of a list or map, or of characters of a text.
 pub(super) fn length(value: &Any) -> Result<usize, Error> {
     match value.as_str() {
         Some(text) => Ok(text.chars().count()),
@@ -51,10 +51,10 @@ pub(super) fn last(value: &Any) -> Result<Any, Error> {
     Ok(items(value)?.pop().unwrap_or_default())
 }
 
-/// The keys of a map with their values, as lists of two.
+/// The entries of a map as `[key, value]` lists.
 pub(super) fn pairs(value: &Any) -> Result<Vec<Any>, Error> {
     if !matches!(value.kind(), ValueKind::Map | ValueKind::Undefined) {
-        return Err(invalid(format!("{} where a map is wanted", value.kind())));
+        return Err(invalid(format!("{} where a map is expected", value.kind())));
     }
     items(value)?.into_iter().map(|key| Ok(Any::from(vec![key.clone(), value.get_item(&key)?]))).collect()
 }
@@ -63,14 +63,14 @@ pub(super) fn list(value: &Any) -> Result<Vec<Any>, Error> {
     items(value)
 }
 
-/// A list backwards. (A map has no order of its own.)
+/// Reverses a list. (A map has no order of its own.)
 pub(super) fn reverse(value: &Any) -> Result<Vec<Any>, Error> {
     let mut items = items(value)?;
     items.reverse();
     Ok(items)
 }
 
-/// The value at a path of attributes in an item.
+/// The value of an item at a path of attributes.
 fn attribute(item: &Any, path: &str) -> Result<Any, Error> {
     let mut value = item.clone();
     for name in path.split('.') {
@@ -82,7 +82,7 @@ fn attribute(item: &Any, path: &str) -> Result<Any, Error> {
     Ok(value)
 }
 
-/// The items for which a test holds: of the item itself, or of one of its attributes.
+/// The items for which a test holds. The test is applied to the item itself or to one of its attributes.
 fn pick(
     state: &mut State<'_, '_>,
     value: &Any,
@@ -149,7 +149,7 @@ pub(super) fn rejectattr(
     pick(state, value, Some(path), test, &arguments, false)
 }
 
-/// An attribute of every item, or what a filter makes of it: `map(attribute="name")`, `map("lower")`.
+/// An attribute of every item, or the result of a filter: `map(attribute="name")`, `map("lower")`.
 pub(super) fn map(
     state: &mut State<'_, '_>,
     value: &Any,
@@ -173,7 +173,7 @@ pub(super) fn map(
     items(value)?.into_iter().map(one).collect()
 }
 
-/// Texts by their characters' code points, numbers by size; nothing else has an order.
+/// Compares texts by code points and numbers by size. Other values have no order.
 fn order(a: &Any, b: &Any) -> Result<Ordering, Error> {
     match (a.kind(), b.kind()) {
         (ValueKind::String, ValueKind::String) | (ValueKind::Number, ValueKind::Number) => Ok(a.cmp(b)),
@@ -214,7 +214,7 @@ pub(super) fn max(value: &Any) -> Result<Any, Error> {
     sorted(value, None)?.pop().ok_or_else(|| invalid("an empty list has no largest item"))
 }
 
-/// The items without those that came before.
+/// The items without duplicates.
 pub(super) fn unique(value: &Any) -> Result<Vec<Any>, Error> {
     let mut seen = BTreeSet::new();
     let mut unique = items(value)?;
@@ -225,7 +225,7 @@ pub(super) fn unique(value: &Any) -> Result<Vec<Any>, Error> {
     Ok(unique)
 }
 
-/// A value as messages show it.
+/// Formats a value for messages.
 pub(super) fn shown(value: &Any) -> String {
     match value.kind() {
         ValueKind::None => "null".to_owned(),
@@ -235,7 +235,7 @@ pub(super) fn shown(value: &Any) -> String {
     }
 }
 
-/// A whole number, without what is behind the point.
+/// Converts to a whole number, without the fraction.
 pub(super) fn int(value: &Any) -> Result<i64, Error> {
     let wrong = || invalid(format!("{} is not a whole number of 64 bits", shown(value)));
     match value.kind() {

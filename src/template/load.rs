@@ -1,4 +1,4 @@
-//! Reading a template: documents, statements, and the trees that they make together.
+//! Reads a template: builds trees from its documents and statements.
 
 use std::ops::Range;
 
@@ -15,17 +15,17 @@ use crate::{
     yaml::{self, Document, Plain, RawKind, RawNode, Source, Style, Value},
 };
 
-/// What reading a template needs at hand.
+/// The state of reading a template.
 pub(super) struct Loader<'a> {
     pub(super) source: &'a Source,
     pub(super) level: u32,
     pub(super) notes: &'a mut Notes,
     mask: Mask,
-    /// The bytes at which comments begin.
+    /// The bytes at which comments start.
     comments: Vec<usize>,
-    /// The bytes at which the `---` and `...` lines begin.
+    /// The bytes at which the `---` and `...` lines start.
     markers: Vec<usize>,
-    /// Statements of the document that is being read, until they are taken into a tree.
+    /// The statements of the current document that are not yet part of a tree.
     pub(super) statements: Vec<Option<Statement>>,
 }
 
@@ -55,7 +55,7 @@ pub(super) fn load(source: &Source, level: u32, notes: &mut Notes) -> Option<Vec
     trees.into_iter().collect::<Option<_>>().filter(|_| sound)
 }
 
-/// Where `---` and `...` lines begin; nothing else can stand at the beginning of a line and look like one.
+/// The starts of the `---` and `...` lines. Nothing else at the start of a line can look like one.
 fn markers(text: &str) -> Vec<usize> {
     let (mut markers, mut at) = (Vec::new(), 0);
     for line in text.split_inclusive('\n') {
@@ -71,7 +71,7 @@ fn markers(text: &str) -> Vec<usize> {
 type Sections = std::collections::BTreeMap<usize, Vec<Statement>>;
 
 impl Loader<'_> {
-    /// The number of the document, counted by its `---` and `...` lines, that a byte stands in.
+    /// The number of the document that contains a byte, counted by `---` and `...` lines.
     fn section(&self, offset: usize) -> usize {
         self.markers.partition_point(|marker| *marker <= offset)
     }
@@ -95,8 +95,8 @@ impl Loader<'_> {
             if line.starts_with("#%") && !comment.alone {
                 let place = self.source.place(comment.start, line.trim_end().len());
                 self.notes
-                    .error("template-statement", place, "a statement behind something else on its line")
-                    .hint("statements stand on lines of their own");
+                    .error("template-statement", place, "a statement after something else on its line")
+                    .hint("write the statement on a line of its own");
                 sound = false;
                 continue;
             }
@@ -105,7 +105,7 @@ impl Loader<'_> {
         sound.then_some(sections)
     }
 
-    /// Takes the statement of a line, if it is one.
+    /// Parses the statement of a line, if it is one.
     fn statement(&mut self, line: &str, offset: usize, sections: &mut Sections) -> bool {
         if !line.starts_with("#%") {
             return true;
@@ -141,7 +141,7 @@ impl Loader<'_> {
     fn document(&mut self, document: &Document, mut statements: Vec<Statement>) -> Option<Tree> {
         if let Some(at) = document.anchor {
             self.notes
-                .error("template-anchor", self.source.word(at), "anchors and aliases are not for templates")
+                .error("template-anchor", self.source.word(at), "templates cannot have anchors and aliases")
                 .hint("bind the value with `#% set name = …`, or write it out");
             return None;
         }
@@ -166,7 +166,7 @@ impl Loader<'_> {
         self.tree(&document.root, groups)
     }
 
-    /// The tree of a node and of the blocks that stand in it.
+    /// Builds the tree of a node and of the blocks inside it.
     fn tree(&mut self, raw: &RawNode, groups: Vec<Group>) -> Option<Tree> {
         let kind = match &raw.kind {
             RawKind::Scalar { text, style } => {
@@ -217,7 +217,7 @@ impl Loader<'_> {
         Some(Entry { key: key_text, origin: self.source.origin(key.start), value: value? })
     }
 
-    /// The byte at which an item of a list begins: that of its dash, if it has one.
+    /// The byte at which a list item starts: that of its dash, if it has one.
     fn item_start(&self, list: &RawNode, item: &RawNode) -> usize {
         let text = self.mask.text.as_bytes();
         if text.get(list.start) == Some(&b'[') {
@@ -287,7 +287,7 @@ impl Loader<'_> {
         }
     }
 
-    /// Whether a block scalar is literal: its header is the last line above that is not blank.
+    /// Whether a block scalar is literal. Its header is the last non-blank line above it.
     fn is_literal(&self, raw: &RawNode) -> bool {
         let (header, _) = self.header(raw);
         let end = self.comments[..self.comments.partition_point(|start| *start < raw.start)]
@@ -298,7 +298,7 @@ impl Loader<'_> {
         line.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-' || c == '+').ends_with('|')
     }
 
-    /// The line that opens a block scalar, and the byte at which its first line begins.
+    /// The header line of a block scalar, and the byte at which its first line starts.
     fn header(&self, raw: &RawNode) -> (Range<usize>, usize) {
         let text = &self.mask.text;
         let mut first = text[..raw.start].rfind('\n').map_or(0, |at| at + 1);
@@ -312,7 +312,7 @@ impl Loader<'_> {
         }
     }
 
-    /// A literal block with statements among its lines.
+    /// Builds a literal block with statements among its lines.
     fn block(&mut self, raw: &RawNode, text: &str) -> Option<Kind> {
         let (_, mut offset) = self.header(raw);
         let written = self.source.text.clone();
@@ -346,7 +346,8 @@ impl Loader<'_> {
         self.block_items(statements, pieces).map(|items| Kind::Text(Words::lines(items, terminated)))
     }
 
-    /// Statements are known in literal blocks alone; elsewhere a line like one would become one when it is written.
+    /// Refuses lines that look like statements outside of literal blocks: writing the template would turn them into
+    /// statements.
     fn refuse_text_statements(&mut self, raw: &RawNode, text: &str, style: Style) -> Option<()> {
         let mut at = raw.start;
         let mut shown = None;
@@ -363,7 +364,7 @@ impl Loader<'_> {
         let place = self.source.word(shown.unwrap_or(raw.start));
         self.notes
             .error("template-statement", place, "a line of a text that begins with `#%`")
-            .hint("statements work in literal blocks (`|`) alone; for the text `#%` write `${{ \"#%\" }}`");
+            .hint("statements work only in literal blocks (`|`); for the text `#%` write `${{ \"#%\" }}`");
         None
     }
 
@@ -385,7 +386,7 @@ impl Loader<'_> {
         nest(pieces.collect::<Option<_>>()?)
     }
 
-    /// The pieces of a scalar; what only looks like an expression is an error.
+    /// The pieces of a scalar. Text that only looks like an expression is an error.
     fn pieces<'t>(&mut self, text: &'t str, raw: &RawNode) -> Option<Vec<Piece<'t>>> {
         let within = raw.start..raw.end;
         let Some(pieces) = self.mask.pieces(text, &within) else {

@@ -1,35 +1,35 @@
-//! `${{ … }}` before YAML is read: each expression becomes a stand-in of the same length, which no YAML reader minds, so
-//! that every byte behind it stays where it was.
+//! Hides `${{ … }}` from the YAML reader. Each expression is replaced by a stand-in of the same length that every YAML
+//! reader accepts, so all later bytes keep their position.
 
 use std::ops::Range;
 
 use super::{lex::expression_end, limits::MAX_EXPRESSIONS};
 use crate::{note::Notes, yaml::Source};
 
-/// The characters that stand-ins begin with; a template's own text may not hold them.
+/// The first characters of stand-ins, which a template's own text must not contain.
 const PRIVATE: std::ops::RangeInclusive<char> = '\u{e000}'..='\u{f8ff}';
 const RADIX: usize = 6400;
-/// Bytes of the two characters that number an expression.
+/// The number of bytes of the two characters that number an expression.
 const NUMBER: usize = 6;
 
-/// A text whose expressions are masked.
+/// A text with masked expressions.
 pub(super) struct Mask {
     pub(super) text: String,
-    /// The expressions with their `${{` and `}}`.
+    /// The expressions including their `${{` and `}}`.
     spans: Vec<Range<usize>>,
 }
 
 /// A piece of a scalar.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Piece<'a> {
-    /// Text, and how many bytes of the scalar stand before it.
+    /// Text.
     Text(&'a str),
-    /// The bytes of the file that an expression spans, between its braces.
+    /// The bytes of an expression in the file, between its braces.
     Expression(Range<usize>),
 }
 
 impl Mask {
-    /// Masks a file; faults go to `notes`.
+    /// Masks a file. Faults go to `notes`.
     pub(super) fn new(source: &Source, notes: &mut Notes) -> Option<Self> {
         let text = &*source.text;
         if let Some((at, _)) = text.char_indices().find(|(_, c)| PRIVATE.contains(c)) {
@@ -38,7 +38,7 @@ impl Mask {
                 .hint("templates hold no characters from U+E000 to U+F8FF");
             return None;
         }
-        // YAML breaks lines there, and nothing else does: statements would stand on lines that no one sees.
+        // Only YAML breaks lines here, so statements would be on lines that nobody sees.
         if let Some(at) = lone_return(text) {
             notes
                 .error("template-character", source.place(at, 1), "a carriage return without a line feed")
@@ -83,8 +83,8 @@ impl Mask {
         self.spans.push(span);
     }
 
-    /// The pieces of a scalar that was read from the bytes `within`; none where its text holds characters of our own
-    /// that no expression put there.
+    /// The pieces of a scalar that was read from the bytes `within`; none if its text contains private characters that do
+    /// not come from an expression.
     pub(super) fn pieces<'t>(&self, text: &'t str, within: &Range<usize>) -> Option<Vec<Piece<'t>>> {
         let (mut pieces, mut rest, mut next) = (Vec::new(), text, 0);
         while let Some(at) = rest.find(|c| PRIVATE.contains(&c)) {
@@ -117,21 +117,21 @@ fn lone_return(text: &str) -> Option<usize> {
     text.match_indices('\r').map(|(at, _)| at).find(|at| text.as_bytes().get(at + 1) != Some(&b'\n'))
 }
 
-/// Expressions without an end on one line: the search for each one's end goes through the rest of the line.
+/// The most unclosed expressions on one line, since the search for each end scans the rest of the line.
 const MOST_OPEN: usize = 1000;
 
-/// What stands on its line before a place: places are asked for from the first to the last.
+/// The part of a line before a position. Positions are queried in ascending order.
 #[derive(Default)]
 struct Behind {
     at: usize,
-    /// Whether a `#` stands there: then the place may be in a comment, where nothing is an expression.
+    /// Whether it contains a `#`. The position may then be in a comment, where nothing is an expression.
     comment: bool,
-    /// How many places of the line have been asked for.
+    /// The number of queried positions on this line.
     open: usize,
 }
 
 impl Behind {
-    /// Goes on to the next place, and says how many of its line have been asked for.
+    /// Moves on to the next position and returns how many on its line have been queried.
     fn open_on_line(&mut self, text: &str, at: usize) -> usize {
         let passed = &text[self.at..at];
         let on_line = passed.rfind('\n').map(|end| &passed[end + 1..]);
@@ -145,7 +145,7 @@ impl Behind {
     }
 }
 
-/// Where the first expression or statement stands that a file may not hold anymore.
+/// The position of the first expression or statement beyond the limit of a file.
 fn one_too_many(text: &str) -> Option<usize> {
     let mut begins = 0;
     let mut signs = text.split_inclusive('\n').flat_map(|line| {

@@ -1,12 +1,13 @@
-//! Structural templates: a file is read once, and evaluated often.
+//! Structural templates: parsed once, evaluated many times.
 //!
-//! `${{ expression }}` stands for a value, and `#% if`, `#% for` and `#% set` on lines of their own enclose whole entries
-//! of one map or list. Expressions become stand-ins of the same length before YAML is read ([`mask`]); statements come
-//! back from the reader as comments, and find the collection that they belong to ([`assign`]). What is left at the end
-//! is a tree ([`tree`]) that is evaluated into nodes ([`render`]) or written in its one form, which reads back as the
-//! same template. What an expression may say is listed in [`language`].
+//! `${{ expression }}` stands for a value. `#% if`, `#% for` and `#% set` on lines of their own enclose whole entries of one
+//! map or list. Before YAML is read, each expression is replaced by a stand-in of the same length ([`mask`]). The reader
+//! returns statements as comments, and each is assigned to its collection ([`assign`]).
 //!
-//! Absent on purpose: templates that include others, macros, and text that is rendered and parsed again.
+//! The result is a tree ([`tree`]). It is either evaluated into nodes ([`render`]) or written in canonical form, which
+//! parses back into the same template. The expression language is listed in [`language`].
+//!
+//! Deliberately absent: templates that include others, macros, and text that is rendered and then parsed again.
 
 mod assign;
 mod checks;
@@ -45,14 +46,14 @@ use crate::{
     yaml::{Node, Source, emit},
 };
 
-/// A template. Two are equal if they are the same but for comments, formatting and the order of keys.
+/// A template. Two templates are equal if they differ only in comments, formatting and the order of keys.
 pub struct Template {
     source: Source,
     documents: Vec<Tree>,
 }
 
 impl Template {
-    /// Reads a template of a language level; faults go to `notes`.
+    /// Reads a template of a language level. Faults go to `notes`.
     pub fn load(source: &Source, level: u32, visible: Visible, notes: &mut Notes) -> Option<Self> {
         if language::environment(level).is_none() {
             notes
@@ -61,7 +62,7 @@ impl Template {
                     Place::file(&*source.path),
                     format!("template language level {level} is not known"),
                 )
-                .hint(format!("this program knows the levels up to {LANGUAGE}: use a newer one"));
+                .hint(format!("this program supports levels up to {LANGUAGE}: use a newer one"));
             return None;
         }
         let documents = load::load(source, level, notes)?;
@@ -72,7 +73,7 @@ impl Template {
         (notes.errors() == before).then(|| Self { source: source.clone(), documents })
     }
 
-    /// Evaluates the template: a node per document, without those that became `{}`. All faults go to `notes`.
+    /// Evaluates the template: one node per document, without those that became `{}`. All faults go to `notes`.
     pub fn render(&self, context: &Context, notes: &mut Notes) -> Option<Vec<Node>> {
         let scope = context::Scope::new(context);
         let mut renderer = render::Renderer::new(&self.source, context, notes);
@@ -92,7 +93,7 @@ impl Template {
         nodes
     }
 
-    /// Evaluates a template of Kubernetes objects: a document that is a list gives one for each of its entries.
+    /// Evaluates a template of Kubernetes objects. A document that is a list yields one object per item.
     pub fn objects(&self, context: &Context, notes: &mut Notes) -> Option<Vec<Node>> {
         let documents = self.render(context, notes)?;
         let objects = documents.into_iter().flat_map(|document| match document.as_sequence() {
@@ -102,7 +103,7 @@ impl Template {
         Some(objects.collect())
     }
 
-    /// The file that it was read from.
+    /// The file it was read from.
     pub fn source(&self) -> &Source {
         &self.source
     }
@@ -112,7 +113,7 @@ impl Template {
         &self.documents
     }
 
-    /// The template in its one form: what is hashed, and what a release freezes.
+    /// The canonical form, which is hashed and which a release freezes.
     pub fn canonical(&self) -> String {
         let mut out = String::new();
         for (at, document) in self.documents.iter().enumerate() {

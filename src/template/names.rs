@@ -1,4 +1,4 @@
-//! Every name of every expression is bound by a statement around it, or seen by the template's folder.
+//! Checks that every name in every expression is bound by an enclosing statement or visible to the template's folder.
 
 use std::{ops::Range, sync::Arc};
 
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{note::Notes, yaml::Source};
 
-/// A walk over a template with the names that are bound at its place.
+/// A walk over a template with the names bound at the current position.
 pub(super) struct Names<'a> {
     source: &'a Source,
     visible: Visible,

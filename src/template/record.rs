@@ -1,8 +1,8 @@
-//! What a rendering read, and what let it through: kept only for those who want to know, so that making a tree costs
-//! nothing more.
+//! Records what a rendering read and which statements it passed through. It is only active on request, so that normal
+//! generation pays nothing.
 //!
-//! A recorder is handed over with the context. Nodes that expressions and statements had a say in then have an origin
-//! that is the number of a [`Trace`].
+//! The recorder is passed along with the context. The origin of a node that expressions or statements affected is then the
+//! number of a [`Trace`].
 
 use std::{
     collections::BTreeSet,
@@ -11,7 +11,7 @@ use std::{
 
 use crate::yaml::{Entry, Key, Node, Origin, Path, Value};
 
-/// Keeps the traces of one part, beside those of what the part is made from.
+/// Keeps the traces of one part on top of those of its sources.
 #[derive(Clone, Debug, Default)]
 pub struct Recorder(Arc<Inner>);
 
@@ -20,20 +20,20 @@ struct Inner {
     below: Option<Recorder>,
     start: u32,
     traces: Mutex<Vec<Arc<Trace>>>,
-    /// What has been read since the last expression began.
+    /// The reads since the current expression started.
     tape: Mutex<BTreeSet<Read>>,
 }
 
-/// Something that an expression read.
+/// One read of an expression.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Read {
-    /// A single value of the context, or that there is none.
+    /// A single value of the context, or its absence.
     Value(Path),
-    /// Which entries or how many items a map or list of the context has.
+    /// The keys of a map or the number of items of a list in the context.
     Shape(Path),
-    /// What a statement of the template says, such as `#% set x = 3`.
+    /// The value from a statement of the template, such as `#% set x = 3`.
     Statement(Origin),
-    /// A map or list on the way to something; only a read of its own if nothing below it was.
+    /// A map or list on a path. It counts as a read only if nothing below it was read.
     #[doc(hidden)]
     Passed(Path),
 }
@@ -47,38 +47,38 @@ impl Read {
     }
 }
 
-/// A statement that let something through, and what it read.
+/// A statement that enclosed a result, and its reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Given {
     /// The statement.
     pub statement: Origin,
-    /// What it read.
+    /// The reads of its expression.
     pub reads: Vec<Read>,
 }
 
-/// Where a node of a rendering came from.
+/// The sources of a rendered node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
     /// The place in the template; it may be a trace itself.
     pub site: Option<Origin>,
-    /// What its expressions read.
+    /// The reads of its expressions.
     pub reads: Vec<Read>,
-    /// The statements that it stands in, as far as its parent does not.
+    /// The statements around it, except those that also enclose its parent.
     pub given: Vec<Given>,
-    /// The statements that decide which entries it has; its entries know their own.
+    /// The statements that decide which entries it has. Each entry's own trace lists the statements around that entry.
     pub shape: Vec<Given>,
-    /// The lines of a text, where they came from several places.
+    /// The lines of a text, if they have several sources.
     pub lines: Vec<Line>,
 }
 
-/// Where a line of a text came from.
+/// The sources of a line of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     /// The place in the template.
     pub site: Origin,
-    /// What its expressions read.
+    /// The reads of its expressions.
     pub reads: Vec<Read>,
-    /// The statements that it stands in.
+    /// The statements around it.
     pub given: Vec<Given>,
 }
 
@@ -87,14 +87,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Recorder {
-    /// A recorder that knows what this one knows, and keeps what it hears to itself.
+    /// Creates a recorder on top of this one: it sees the existing traces and keeps new ones to itself.
     #[must_use]
     pub fn above(&self) -> Self {
         let start = self.0.start + u32::try_from(lock(&self.0.traces).len()).unwrap_or(u32::MAX);
         Self(Arc::new(Inner { below: Some(self.clone()), start, ..Inner::default() }))
     }
 
-    /// The trace of an origin, if a trace tells it.
+    /// The trace of an origin, if it has one.
     pub fn trace(&self, origin: Origin) -> Option<Arc<Trace>> {
         let number = origin.trace()?;
         match number.checked_sub(self.0.start) {
@@ -118,7 +118,7 @@ impl Recorder {
         lock(&self.0.tape).extend(reads.iter().cloned());
     }
 
-    /// What has been read since this was asked last.
+    /// The reads since the last call.
     pub(super) fn take(&self) -> Vec<Read> {
         let tape = std::mem::take(&mut *lock(&self.0.tape));
         let mut paths: Vec<&Path> = tape.iter().filter_map(Read::path).collect();
@@ -135,7 +135,7 @@ impl Recorder {
         tape.iter().filter_map(read).collect()
     }
 
-    /// A part of the context that an expression put into the tree: every node of it with its own path.
+    /// Traces a part of the context that an expression put into the tree; every node of it gets its own path.
     pub(super) fn placed(&self, node: &Node, path: &Path, site: Origin) -> Node {
         let read = if matches!(node.value, Value::Sequence(_) | Value::Mapping(_)) {
             Read::Shape(path.clone())

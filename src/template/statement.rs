@@ -1,4 +1,4 @@
-//! Statements, `#% …`: reading one, matching the blocks of a document, and nesting what stands between them.
+//! Statements, `#% …`: parses them, matches the blocks of a document, and nests the entries between them.
 
 use super::{
     expression::{Expression, Failure},
@@ -8,18 +8,17 @@ use super::{
     visible::Visible,
 };
 
-/// A statement.
 pub(super) struct Statement {
     /// The byte of its `#`.
     pub(super) offset: usize,
-    /// Its bytes, up to the end of its line.
+    /// The number of its bytes up to the end of its line.
     pub(super) length: usize,
     pub(super) kind: Kind,
-    /// The statement behind `#% `, in its one form.
+    /// The canonical form of the statement after `#% `.
     pub(super) written: String,
 }
 
-/// What a statement does.
+/// The kind of a statement.
 pub(super) enum Kind {
     If(Expression),
     Elif(Expression),
@@ -33,7 +32,7 @@ pub(super) enum Kind {
 const KEYWORDS: [&str; 7] = ["if", "elif", "else", "endif", "for", "endfor", "set"];
 
 impl Statement {
-    /// Reads the statement whose line is `line`, from its `#` at the byte `offset` on.
+    /// Parses the statement on `line`, whose `#` is at the byte `offset`.
     pub(super) fn parse(line: &str, offset: usize, level: u32) -> Result<Self, Failure> {
         let line = line.trim_end();
         let fail = |message: String, hint: &str| Failure {
@@ -45,7 +44,7 @@ impl Statement {
         let body = &line[2..];
         if !body.starts_with([' ', '\t']) {
             let message = format!("`{line}` is not a statement");
-            return Err(fail(message, "write a blank behind `#%`: `#% if …`"));
+            return Err(fail(message, "write a space after `#%`: `#% if …`"));
         }
         let text = body.trim_start();
         let keyword = text.split([' ', '\t']).next().unwrap_or_default();
@@ -57,8 +56,8 @@ impl Statement {
             "for" => parse_for(rest, at, level, &fail)?,
             "set" => parse_set(rest, at, level, &fail)?,
             "else" | "endif" | "endfor" if !rest.trim().is_empty() => {
-                let message = format!("`{}` stands behind `{keyword}`", rest.trim());
-                return Err(fail(message, "this statement takes nothing behind it"));
+                let message = format!("unexpected `{}` after `{keyword}`", rest.trim());
+                return Err(fail(message, "remove it: this statement takes no argument"));
             }
             "else" => Kind::Else,
             "endif" => Kind::EndIf,
@@ -101,11 +100,11 @@ type Fail<'a> = dyn Fn(String, &str) -> Failure + 'a;
 fn unknown(keyword: &str, fail: &Fail<'_>) -> Failure {
     let word: String = keyword.chars().take_while(char::is_ascii_alphanumeric).collect();
     if KEYWORDS.contains(&word.as_str()) {
-        return fail(format!("`{keyword}` is not a statement"), &format!("write a blank behind `{word}`"));
+        return fail(format!("`{keyword}` is not a statement"), &format!("write a space after `{word}`"));
     }
     let hint = match super::expression::similar(&word, KEYWORDS.into_iter()) {
         Some(meant) => format!("did you mean `{meant}`?"),
-        None => format!("there are: {}; for the text `#%` write `${{{{ \"#%\" }}}}`", KEYWORDS.join(", ")),
+        None => format!("use one of {}; for the text `#%` write `${{{{ \"#%\" }}}}`", KEYWORDS.join(", ")),
     };
     fail(format!("there is no statement `{keyword}`"), &hint)
 }
@@ -125,13 +124,13 @@ fn parse_for(rest: &str, at: usize, level: u32, fail: &Fail<'_>) -> Result<Kind,
     }
     if has_open_condition(over) {
         let hint = "write an `#% if` inside the loop, or `list | selectattr(…)`";
-        return Err(fail("`for … in … if …` is not of this language".to_owned(), hint));
+        return Err(fail("`for … in … if …` is not supported".to_owned(), hint));
     }
     let over = Expression::compile(over, at + split + 4, level)?;
     Ok(Kind::For(names, over))
 }
 
-/// Whether an `if` stands outside of all brackets without an `else`.
+/// Whether an `if` outside of all brackets has no `else`.
 fn has_open_condition(expression: &str) -> bool {
     use super::lex::{Kind as Word, Role, role, tokens};
     let words = tokens(expression);
@@ -165,24 +164,24 @@ fn check_name(name: &str, fail: &Fail<'_>) -> Result<std::sync::Arc<str>, Failur
     let sound = name.starts_with(|c: char| c.is_ascii_alphabetic())
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     if !sound {
-        let hint = "a name begins with a letter, and has letters, digits and `_`";
+        let hint = "begin a name with a letter, and use only letters, digits and `_`";
         return Err(fail(format!("`{name}` is not a name"), hint));
     }
     if RESERVED.contains(&name) || FUNCTIONS.contains(&name) || Visible::seen_in(name).is_some() {
-        let hint = "the language and the context have this name: take another";
+        let hint = "choose another name: the language or the context uses this one";
         return Err(fail(format!("`{name}` cannot be bound"), hint));
     }
     Ok(name.into())
 }
 
-/// A block with its statements (`if`, `elif` …, `endif`) and what stands in it; a `set` is a block of one statement.
+/// A block with its statements (`if`, `elif` …, `endif`) and inner blocks. A `set` is a block of one statement.
 pub(super) struct Group {
-    /// Indices of statements.
+    /// The indices of its statements.
     pub(super) marks: Vec<usize>,
     pub(super) inner: Vec<Group>,
 }
 
-/// Matches the blocks of a document or a text; `fail` is called for statements that do not match.
+/// Matches the blocks of a document or a text. `fail` is called for statements that do not match.
 pub(super) fn groups(
     statements: &[Statement],
     mut fail: impl FnMut(&Statement, String, &str),
@@ -213,7 +212,7 @@ pub(super) fn groups(
                 open.last_mut()?.inner.push(group);
             }
             (Kind::Elif(_) | Kind::Else, Some(Kind::If(_))) => {
-                fail(statement, format!("`{keyword}` behind `else`"), "`else` is the last branch");
+                fail(statement, format!("`{keyword}` after `else`"), "`else` is the last branch");
                 return None;
             }
             (_, Some(opener)) => {
@@ -226,7 +225,7 @@ pub(super) fn groups(
                 fail(
                     statement,
                     format!("`{keyword}` without a block that it belongs to"),
-                    "open one, or drop it",
+                    "open one, or remove it",
                 );
                 return None;
             }
@@ -235,25 +234,25 @@ pub(super) fn groups(
     let last = open.pop()?;
     let Some(first) = last.marks.first() else { return Some(last.inner) };
     let keyword = statements[*first].kind.keyword();
-    let hint = format!("write `#% end{keyword}` behind the last entry of the block");
+    let hint = format!("write `#% end{keyword}` after the last entry of the block");
     fail(&statements[*first], format!("`{keyword}` is never closed in this document"), &hint);
     None
 }
 
-/// A statement, or what stands between statements.
+/// A statement, or an entry between statements.
 pub(super) enum Piece<T> {
     Statement(Box<Statement>),
     Entry(T),
 }
 
-/// A block that is being nested.
+/// A block that is still being nested.
 struct Open<T> {
     head: Option<Statement>,
     items: Vec<Item<T>>,
     branches: Vec<Branch<T>>,
 }
 
-/// Nests pieces whose blocks match.
+/// Nests pieces whose blocks are known to match.
 pub(super) fn nest<T>(pieces: Vec<Piece<T>>) -> Option<Vec<Item<T>>> {
     let mut open = vec![Open { head: None, items: Vec::new(), branches: Vec::new() }];
     for piece in pieces {
@@ -297,7 +296,7 @@ pub(super) fn nest<T>(pieces: Vec<Piece<T>>) -> Option<Vec<Item<T>>> {
     open.is_empty().then_some(last.items)
 }
 
-/// Closes the branch that is open with the statement at the byte `end`.
+/// Ends the current branch with the statement at the byte `end`.
 fn close_branch<T>(open: &mut Open<T>, end: usize) -> Option<Branch<T>> {
     let Statement { kind, written, offset, .. } = open.head.take()?;
     let condition = match kind {

@@ -1,4 +1,4 @@
-//! A field of a definition that may hold expressions.
+//! A field of a definition that may contain expressions.
 
 use std::fmt;
 
@@ -17,8 +17,8 @@ use crate::{
     yaml::{Node, Origin, Source, Value},
 };
 
-/// A text that may hold expressions, outside of a template. Two are equal if they are written the same, but for the
-/// blanks around expressions.
+/// A text outside of a template that may contain expressions. Two texts are equal if they are written the same, apart from
+/// the blanks around expressions.
 pub struct Text {
     parts: Vec<Part>,
     source: Source,
@@ -26,7 +26,7 @@ pub struct Text {
 }
 
 impl Text {
-    /// Reads the text of a node that stands in `source`; faults go to `notes`.
+    /// Parses the text of a node in `source`. Faults go to `notes`.
     pub fn parse(
         node: &Node,
         source: &Source,
@@ -37,18 +37,18 @@ impl Text {
         let place = source.word(node.origin.offset as usize);
         let Some(text) = node.as_str() else {
             notes
-                .error("template-value", place, format!("{} where a text is wanted", node.kind()))
+                .error("template-value", place, format!("{} where a text is expected", node.kind()))
                 .hint("put it in quotes");
             return None;
         };
         if language::environment(level).is_none() {
             notes
                 .error("template-language", place, format!("template language level {level} is not known"))
-                .hint("a later stackloom made this release: use that one");
+                .hint("a newer stackloom made this release: use that one");
             return None;
         }
         let (mut parts, mut rest) = (Vec::new(), text);
-        // Where the file shows the text as it is, expressions have exact places; else that of the whole.
+        // If the file contains the text verbatim, expressions have exact places. Otherwise they have that of the whole text.
         let offset = node.origin.offset as usize;
         let mut at =
             source.text.get(offset..).and_then(|file| file.find(text)).map_or(offset, |at| offset + at);
@@ -81,7 +81,7 @@ impl Text {
         (notes.errors() == before).then(|| Self { parts, source: source.clone(), origin: node.origin })
     }
 
-    /// Evaluates the text; faults go to `notes`.
+    /// Evaluates the text. Faults go to `notes`.
     pub fn render(&self, context: &Context, notes: &mut Notes) -> Option<Node> {
         let mut renderer = Renderer::new(&self.source, context, notes);
         let (text, origin) = renderer.text_of(&self.parts, &Scope::new(context), self.origin).ok()?;
@@ -90,7 +90,7 @@ impl Text {
 }
 
 impl fmt::Display for Text {
-    /// In its one form, which reads back as the same text.
+    /// Writes the canonical form, which parses back into the same text.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::new();
         push_parts(&mut text, &self.parts);

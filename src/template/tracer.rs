@@ -1,4 +1,4 @@
-//! The statements and texts that a rendering is in the middle of, as far as someone wants to know.
+//! Tracks the statements and texts that surround the current position of a rendering, if reads are recorded.
 
 use std::sync::Arc;
 
@@ -11,19 +11,19 @@ use super::{
 };
 use crate::yaml::{Node, Origin, Path, Segment};
 
-/// What a rendering is in the middle of.
+/// The current position of a rendering.
 #[derive(Debug)]
 pub(super) struct Tracer {
     pub(super) recorder: Recorder,
-    /// The statements that are open, the outermost first.
+    /// The open statements, outermost first.
     given: Vec<Given>,
-    /// The statements that stood among the entries of the collections and texts that are open.
+    /// For each open collection or text, the statements between its entries.
     shapes: Vec<Vec<Given>>,
-    /// The lines of the text that is being put together.
+    /// The lines of the current text.
     lines: Vec<Line>,
 }
 
-/// How the context leads to a value, if it stands there.
+/// The path of a value in the context, if it is part of the context.
 fn trail(value: &Any) -> Option<&Trail> {
     value.downcast_object_ref::<Shared>()?.trail.as_ref()
 }
@@ -37,7 +37,7 @@ impl Tracer {
         self.given.len()
     }
 
-    /// What follows stands in a statement.
+    /// Enters a statement.
     pub(super) fn given(&mut self, statement: Origin, reads: Vec<Read>, decides: bool) {
         let given = Given { statement, reads };
         if let (true, Some(shape)) = (decides, self.shapes.last_mut()) {
@@ -55,7 +55,7 @@ impl Tracer {
         self.shapes.push(Vec::new());
     }
 
-    /// The origin of a collection, once its entries are there.
+    /// The origin of a collection, after its entries are complete.
     pub(super) fn close(&mut self, site: Origin) -> Origin {
         let shape = self.shapes.pop().unwrap_or_default();
         if shape.is_empty() {
@@ -64,7 +64,7 @@ impl Tracer {
         self.recorder.add(Trace { site: Some(site), shape, ..Trace::default() })
     }
 
-    /// The origin of something that stands in the statements opened since `base`.
+    /// The origin of something inside the statements opened since `base`.
     pub(super) fn within(&self, origin: Origin, base: usize) -> Origin {
         match self.given.get(base..) {
             None | Some([]) => origin,
@@ -74,7 +74,7 @@ impl Tracer {
         }
     }
 
-    /// The node of a value that an expression gave.
+    /// The node of an expression's value.
     pub(super) fn made(&self, node: Node, value: &Any, reads: Vec<Read>, site: Origin) -> Node {
         if !is_collection(&node) {
             let origin = self.recorder.add(Trace { site: Some(site), reads, ..Trace::default() });
@@ -84,14 +84,14 @@ impl Tracer {
         if reads.is_empty() {
             return node;
         }
-        // Whatever the expression looked at decides on all of it.
+        // All other reads of the expression affect the whole collection.
         let given = vec![Given { statement: site, reads }];
         let trace = Trace { site: Some(node.origin), given, ..Trace::default() };
         let origin = self.recorder.add(trace);
         node.with_origin(origin)
     }
 
-    /// A name for a value; what stands in the context stays there.
+    /// Binds a name to a value. A value from the context keeps its path.
     pub(super) fn bound(
         name: Arc<str>,
         value: Any,
@@ -110,18 +110,18 @@ impl Tracer {
         self.open();
     }
 
-    /// A line of the text begins.
+    /// Starts a line of the text.
     pub(super) fn line(&mut self, site: Origin, base: usize) {
         let given = self.given.get(base..).unwrap_or_default().to_vec();
         self.lines.push(Line { site, reads: Vec::new(), given });
     }
 
-    /// The last line was none: the text ends in a line break.
+    /// Drops the last line, which is empty because the text ends in a line break.
     pub(super) fn unline(&mut self) {
         self.lines.pop();
     }
 
-    /// An expression gave a text of so many line breaks.
+    /// Records text from an expression that contains this many line breaks.
     pub(super) fn wrote(&mut self, breaks: usize) {
         let reads = self.recorder.take();
         let Some(line) = self.lines.last_mut() else { return };
@@ -134,7 +134,7 @@ impl Tracer {
         self.lines.extend(std::iter::repeat_n(line, breaks));
     }
 
-    /// The origin of the text.
+    /// Ends the text and returns its origin.
     pub(super) fn end_text(&mut self, site: Origin) -> Origin {
         let shape = self.shapes.pop().unwrap_or_default();
         let mut lines = std::mem::take(&mut self.lines);
@@ -146,7 +146,7 @@ impl Tracer {
     }
 }
 
-/// Reads beside that of the value itself, which tells its own.
+/// Drops the read of the value itself, because the value has its own trace.
 fn beside(mut reads: Vec<Read>, trail: Option<&Trail>) -> Vec<Read> {
     if let Some(trail) = trail {
         reads.retain(|read| !matches!(read, Read::Shape(path) if *path == trail.path));
@@ -154,15 +154,15 @@ fn beside(mut reads: Vec<Read>, trail: Option<&Trail>) -> Vec<Read> {
     reads
 }
 
-/// What a loop goes over, and what its names are made from.
+/// The collection that a loop iterates over, and the reads behind its names.
 pub(super) struct Turns {
     reads: Vec<Read>,
-    /// The map or list of the context that it goes over as it stands.
+    /// The path of the map or list, if the loop iterates directly over a part of the context.
     over: Option<Path>,
 }
 
 impl Turns {
-    /// What `over` gives was made from `reads`.
+    /// Creates the tracking of a loop over the value `over`, which is based on `reads`.
     pub(super) fn new(over: &Any, text: &str, reads: Vec<Read>) -> Self {
         let itself = trail(over).map(|trail| trail.path.clone());
         let pairs = || {
@@ -177,7 +177,7 @@ impl Turns {
         Self { reads, over }
     }
 
-    /// What decides how many turns there are.
+    /// The reads that decide the number of iterations.
     pub(super) fn shape(&self) -> Vec<Read> {
         match &self.over {
             Some(over) => {
@@ -196,7 +196,8 @@ impl Turns {
         }
     }
 
-    /// What lets one turn through: the list, and the item as far as it is a whole of its own.
+    /// The reads that one iteration depends on: those of the list, and the shape of its item if that is a collection of the
+    /// context.
     pub(super) fn turn(&self, values: &[(Arc<str>, Any)]) -> Vec<Read> {
         let mut reads = self.shape();
         if let Some(item) = values.iter().find_map(|(_, value)| trail(value)) {
@@ -205,7 +206,7 @@ impl Turns {
         reads
     }
 
-    /// The names of one turn, each with what it was made from.
+    /// The names of one iteration, each with the reads behind it.
     pub(super) fn bound(&self, index: usize, values: Vec<(Arc<str>, Any)>) -> Vec<Bound> {
         let pair = match values.as_slice() {
             [(_, key), _] => key.as_str().map(str::to_owned),

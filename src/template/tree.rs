@@ -1,4 +1,4 @@
-//! What a template is once it is read: entries and statements, and how the emitter sees them.
+//! The tree of a parsed template (entries and statements), and the emitter's view of it.
 
 use std::sync::Arc;
 
@@ -9,17 +9,17 @@ use crate::yaml::{self, Emit, Item as Shown, Name, Node, Origin, Scalar, Value, 
 pub struct Tree {
     pub(super) kind: Kind,
     pub(super) origin: Origin,
-    /// What it makes, where that is the same every time.
+    /// Its result, if that is always the same.
     pub(super) constant: Option<Node>,
 }
 
-/// What a node of a template is.
+/// The kind of a template node.
 pub(super) enum Kind {
     /// A scalar without expressions.
     Scalar(Value),
     /// An expression that keeps its type.
     Typed(Expression),
-    /// Text with expressions or statements in it.
+    /// Text with expressions or statements.
     Text(Words),
     Sequence(Vec<Item<Tree>>),
     Mapping(Vec<Item<Entry>>),
@@ -32,13 +32,12 @@ pub(super) struct Entry {
     pub(super) value: Tree,
 }
 
-/// The key of an entry.
 pub(super) enum Key {
     Name(Arc<str>),
     Text(Words),
 }
 
-/// Something that stands in a collection or in a text.
+/// An item of a collection or a text.
 pub(super) enum Item<T> {
     Entry(T),
     If(Vec<Branch<T>>),
@@ -46,13 +45,13 @@ pub(super) enum Item<T> {
     Set(Binding),
 }
 
-/// A branch of an `if`; the last may have no condition.
+/// A branch of an `if`. The last one may have no condition.
 pub(super) struct Branch<T> {
     pub(super) condition: Option<Expression>,
     pub(super) written: String,
     /// The byte of its statement.
     pub(super) offset: usize,
-    /// The byte of the statement that closes it.
+    /// The byte of the statement that ends it.
     pub(super) end: usize,
     pub(super) items: Vec<Item<T>>,
 }
@@ -86,7 +85,7 @@ impl Key {
         }
     }
 
-    /// What keys are sorted by.
+    /// The text by which keys are sorted.
     fn text(&self) -> &str {
         match self {
             Self::Name(name) => name,
@@ -95,10 +94,10 @@ impl Key {
     }
 }
 
-/// A statement as it is written, and the byte where it stands.
+/// A statement as written, and its byte offset.
 pub(super) type StatementText<'a> = (&'a str, usize);
 
-/// Walks the lines that items are written as: statements, and entries between them.
+/// Visits the lines of the written form: statements, and the entries between them.
 pub(super) fn lines<'a, T>(items: &'a [Item<T>], line: &mut impl FnMut(Result<&'a T, StatementText<'a>>)) {
     for item in items {
         match item {
@@ -149,12 +148,12 @@ impl Emit for Tree {
 }
 
 impl Tree {
-    /// Where it came from.
+    /// Its origin.
     pub fn origin(&self) -> Origin {
         self.origin
     }
 
-    /// Whether it is a list or a map.
+    /// Reports whether it is a list or a map.
     pub fn is_collection(&self) -> bool {
         matches!(self.kind, Kind::Sequence(_) | Kind::Mapping(_))
     }
@@ -164,7 +163,7 @@ impl Tree {
         Shown::Statement(text, Origin { file: self.origin.file, offset })
     }
 
-    /// In the emitter's order where no statement stands among the keys, else in their own.
+    /// The entries in the emitter's order if there are no statements among the keys, otherwise in their own order.
     fn shown_mapping<'a>(&self, items: &'a [Item<Entry>]) -> Vec<Shown<'a, Self, Name<'a>>> {
         let mut entries: Vec<&Entry> = Vec::new();
         let mut shown = Vec::new();
@@ -193,7 +192,7 @@ impl Tree {
     }
 }
 
-/// What a node makes, where no expression and no statement has a say.
+/// The result of a node that involves no expressions and no statements.
 fn constant(kind: &Kind) -> Option<Value> {
     match kind {
         Kind::Scalar(value) => Some(value.clone()),

@@ -1,4 +1,4 @@
-//! What the corpus of the language cannot show: origins, sharing, equality, and texts outside of templates.
+//! Properties that the language corpus cannot show: origins, sharing, equality, and texts outside of templates.
 
 use super::*;
 use crate::yaml::{Mapping, Sources, read};

@@ -1,4 +1,4 @@
-//! Nodes as the expressions see them, and values as nodes again, unharmed where they come from nodes.
+//! Converts nodes to values for expressions and back. Nodes that an expression passes through stay unchanged.
 
 use std::{fmt, sync::Arc};
 
@@ -13,16 +13,16 @@ use super::{
 };
 use crate::yaml::{Entry, Key, Node, Origin, Path, Segment, Value};
 
-/// A map or a list of a document, as expressions see it. Maps are walked in the order of their keys, so that the
-/// order in which a definition is written never reaches an output.
+/// A map or list of a document, as expressions see it. Maps are iterated in the order of their keys, so the order in a
+/// definition never affects the output.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) node: Node,
-    /// How the context leads to it, where someone wants to know.
+    /// Its path in the context, if reads are recorded.
     pub(super) trail: Option<Trail>,
 }
 
-/// A path through the context, and the recorder of what is read there.
+/// A path through the context, and the recorder for reads at that path.
 #[derive(Clone, Debug)]
 pub(super) struct Trail {
     pub(super) path: Path,
@@ -30,7 +30,7 @@ pub(super) struct Trail {
 }
 
 impl Shared {
-    /// The value one step below; what is read is reported.
+    /// The value one step below. The read is recorded.
     fn below(&self, node: Option<&Node>, segment: impl FnOnce() -> Segment) -> Option<Any> {
         let Some(trail) = &self.trail else { return node.map(to_any) };
         let path = trail.path.to(segment());
@@ -41,7 +41,7 @@ impl Shared {
         node.map(|node| to_any_at(node, Some(Trail { path, recorder: trail.recorder.clone() })))
     }
 
-    /// Tells that its entries are looked at.
+    /// Records that its entries are inspected.
     pub(super) fn walked(&self) {
         if let Some(trail) = &self.trail {
             trail.recorder.read(Read::Shape(trail.path.clone()));
@@ -95,12 +95,12 @@ impl Object for Shared {
     }
 }
 
-/// A node as expressions see it.
+/// The value of a node for expressions.
 pub(super) fn to_any(node: &Node) -> Any {
     to_any_at(node, None)
 }
 
-/// The same, for a node of the context.
+/// The value of a node in the context, which records reads.
 pub(super) fn to_any_at(node: &Node, trail: Option<Trail>) -> Any {
     match &node.value {
         Value::Null => Any::from(()),
@@ -112,12 +112,12 @@ pub(super) fn to_any_at(node: &Node, trail: Option<Trail>) -> Any {
     }
 }
 
-/// Why a value is no node.
+/// The reason that a value cannot become a node.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Unfit {
     /// It is undefined.
     Undefined,
-    /// It is something that no document holds; the text ends "the value is …".
+    /// It cannot be part of a document. The text completes "the value is …".
     Kind(String),
     /// It is too large.
     Excess(Excess),
@@ -129,7 +129,7 @@ impl From<Excess> for Unfit {
     }
 }
 
-/// The node of a value; what the expression itself made comes from `origin`.
+/// Converts a value to a node. Parts made by the expression itself get `origin`.
 pub(super) fn to_node(any: &Any, origin: Origin, budget: &mut Budget) -> Result<Node, Unfit> {
     if let Some(Shared { node, trail }) = any.downcast_object_ref::<Shared>() {
         budget.take_tree(node)?;
@@ -155,7 +155,7 @@ pub(super) fn to_node(any: &Any, origin: Origin, budget: &mut Budget) -> Result<
             Ok::<_, Unfit>(Value::Sequence(Arc::new(nodes)))
         })?,
         ValueKind::Map => budget.deeper(|budget| map(any, origin, budget))?,
-        _ => return Err(Unfit::Kind("nothing that a document holds".to_owned())),
+        _ => return Err(Unfit::Kind("nothing that a document can hold".to_owned())),
     };
     Ok(Node { value, origin })
 }
@@ -188,9 +188,9 @@ fn number(any: &Any) -> Result<Value, Unfit> {
     }
 }
 
-/// The text of a value inside a text or a key.
+/// Converts a value to text for use in a text or a key.
 pub(super) fn to_text(any: &Any) -> Result<Arc<str>, Unfit> {
-    let unfit = |what: &str| Err(Unfit::Kind(format!("{what}, which has no place in a text or a key")));
+    let unfit = |what: &str| Err(Unfit::Kind(format!("{what}, which cannot be in a text or a key")));
     match any.kind() {
         ValueKind::String => Ok(any.to_str().unwrap_or_default()),
         ValueKind::Bool => Ok(if any.is_true() { "true".into() } else { "false".into() }),

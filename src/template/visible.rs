@@ -1,19 +1,19 @@
-//! Which names the templates of each folder of a stack see.
+//! The names that are visible to the templates of each folder of a stack.
 
-/// A folder of a stack, by what its templates see.
+/// A template folder of a stack, ordered by what its templates see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Visible {
-    /// `cluster-class/`: made once per release.
+    /// `cluster-class/`: rendered once per release.
     ClusterClass,
-    /// `namespace/`: made once per namespace.
+    /// `namespace/`: rendered once per namespace.
     Namespace,
-    /// `cluster/`: made once per cluster.
+    /// `cluster/`: rendered once per cluster.
     Cluster,
-    /// `addons/`: made once per cluster and addon.
+    /// `addons/`: rendered once per cluster and addon.
     Addon,
 }
 
-/// Every name of the context and the first folder that sees it; each folder sees what those before it see.
+/// Every name of the context with the first folder that sees it. Each folder also sees the names of the folders before it.
 const NAMES: [(&str, Visible); 8] = [
     ("stack", Visible::ClusterClass),
     ("release", Visible::ClusterClass),
@@ -31,7 +31,7 @@ impl Visible {
         NAMES.iter().filter(move |(_, first)| *first as u8 <= self as u8).map(|(name, _)| *name)
     }
 
-    /// The folders that see a name of the context, in words; none where no folder does.
+    /// The folders that see a name of the context, in words; none if the name does not exist.
     pub(super) fn seen_in(name: &str) -> Option<&'static str> {
         let (_, first) = NAMES.iter().find(|(known, _)| *known == name)?;
         Some(match first {
@@ -42,7 +42,7 @@ impl Visible {
         })
     }
 
-    /// The folder, as it is written.
+    /// The folder as written.
     pub(super) fn folder(self) -> &'static str {
         match self {
             Self::ClusterClass => "cluster-class/",

@@ -1,4 +1,4 @@
-//! Text with expressions in it, and block scalars with statements among their lines.
+//! Texts with expressions, and block scalars with statements among their lines.
 
 use super::{
     expression::Expression,
@@ -6,33 +6,32 @@ use super::{
 };
 use crate::yaml::{Scalar, quote};
 
-/// Text of a template.
+/// A text of a template.
 pub(super) struct Words {
     pub(super) kind: Kind,
     written: Written,
 }
 
-/// How the text is put together.
+/// The structure of a text.
 pub(super) enum Kind {
     Parts(Vec<Part>),
-    /// Lines of a block scalar; whether the last one ends in a line break.
+    /// The lines of a block scalar, and whether the last one ends in a line break.
     Lines(Vec<Item<Line>>, bool),
 }
 
 /// A line of a block scalar.
 pub(super) struct Line {
     pub(super) parts: Vec<Part>,
-    /// The byte of the file at which its text begins.
+    /// The byte of the file at which its text starts.
     pub(super) offset: usize,
 }
 
-/// A part of a text.
 pub(super) enum Part {
     Text(String),
     Expression(Expression),
 }
 
-/// The text in its one form.
+/// The canonical form of a text.
 enum Written {
     /// In double quotes.
     Quoted(String),
@@ -41,7 +40,7 @@ enum Written {
 }
 
 impl Words {
-    /// A text; only a value can be written as a literal block.
+    /// Creates a text from its parts. Only a value can be written as a literal block.
     pub(super) fn parts(parts: Vec<Part>, is_value: bool) -> Self {
         let written = match literal(&parts).filter(|_| is_value) {
             Some(text) => Written::Literal(text),
@@ -50,7 +49,7 @@ impl Words {
         Self { kind: Kind::Parts(parts), written }
     }
 
-    /// The lines of a block scalar.
+    /// Creates a text from the lines of a block scalar.
     pub(super) fn lines(items: Vec<Item<Line>>, terminated: bool) -> Self {
         let mut written = String::new();
         lines(&items, &mut |line| {
@@ -96,7 +95,7 @@ pub(super) fn push_parts(text: &mut String, parts: &[Part]) {
     }
 }
 
-/// The text as a literal block, where one gives it back.
+/// The text as a literal block, if a literal block preserves it.
 fn literal(parts: &[Part]) -> Option<String> {
     let has_break = |part: &Part| matches!(part, Part::Text(text) if text.contains('\n'));
     let special = |part: &Part| match part {

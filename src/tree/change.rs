@@ -1,4 +1,4 @@
-//! What became of the files of a tree.
+//! Records what happened to the files of a tree.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,56 +6,56 @@ use serde::Serialize;
 
 use super::{PartId, TreePath};
 
-/// What became of a file.
+/// What happened to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FileChange {
-    /// It was not there.
+    /// It is new.
     Added,
-    /// It was there with other content.
+    /// Its content changed.
     Changed,
-    /// It is no longer meant.
+    /// It is no longer part of the tree.
     Removed,
-    /// It was there as it is.
+    /// It already existed with the same content.
     Unchanged,
 }
 
-/// How many files of a part were added, changed and left.
+/// The numbers of files of a part that were added, changed and left unchanged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PartChange {
-    /// Files that were not there.
+    /// The number of new files.
     pub added: usize,
-    /// Files with new content.
+    /// The number of files with new content.
     pub changed: usize,
-    /// Files that stayed.
+    /// The number of files with the same content.
     pub unchanged: usize,
 }
 
-/// What became of a tree. Removed files belong to no part any more, so they are listed apart.
+/// The changes to a tree. Removed files no longer belong to a part, so they are listed separately.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// By part.
+    /// The numbers of files by part.
     pub parts: BTreeMap<PartId, PartChange>,
-    /// Every file that is not as it was, in order.
+    /// All files that were added, changed or removed, sorted by path.
     pub files: BTreeMap<TreePath, FileChange>,
-    /// Files that are in the target as they are meant, and were written again in the work tree beside it, where
-    /// they were damaged or gone.
+    /// Files that are already right in the target, but were damaged or missing in the work tree and were written there
+    /// again.
     pub repaired: BTreeSet<TreePath>,
-    /// Parts that are there and were left, though this run made no such part.
+    /// Existing parts that this run did not make and left unchanged.
     pub left: BTreeSet<PartId>,
-    /// The sources that the commit changes, beside the tree.
+    /// The sources that the commit changes in addition to the tree.
     pub sources: BTreeMap<String, FileChange>,
-    /// The commit that was made, if one was.
+    /// The new commit, if there is one.
     pub commit: Option<String>,
 }
 
 impl Changes {
-    /// Records what became of a file of a part.
+    /// Records what happened to a file of a part.
     pub fn record(&mut self, part: &PartId, path: &TreePath, change: FileChange) {
         self.record_part(part, [(path, change)]);
     }
 
-    /// Records what became of files of a part.
+    /// Records what happened to several files of a part.
     pub fn record_part<'a>(
         &mut self,
         part: &PartId,
@@ -75,12 +75,12 @@ impl Changes {
         }
     }
 
-    /// Records a file that is gone.
+    /// Records a removed file.
     pub fn record_removed(&mut self, path: TreePath) {
         self.files.insert(path, FileChange::Removed);
     }
 
-    /// The parts that are gone: a file in their own folder was removed, and this run made no such part.
+    /// The removed parts: a file in their own folder was removed, and this run made no such part.
     pub fn removed_parts(&self) -> BTreeSet<PartId> {
         let removed = self.files.iter().filter(|(_, change)| **change == FileChange::Removed);
         removed
@@ -89,7 +89,7 @@ impl Changes {
             .collect()
     }
 
-    /// How many files had this happen to them.
+    /// The number of files with this kind of change.
     pub fn count(&self, change: FileChange) -> usize {
         match change {
             FileChange::Unchanged => self.parts.values().map(|part| part.unchanged).sum(),
@@ -97,7 +97,7 @@ impl Changes {
         }
     }
 
-    /// Whether nothing changed.
+    /// Reports whether nothing changed.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }

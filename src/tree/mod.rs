@@ -1,7 +1,7 @@
-//! The output: files in parts, and where they go.
+//! The output: files in parts, and their destinations.
 //!
-//! A tree of 10,000 clusters does not fit in memory, so it is never one value: it is made in parts, each handed to a
-//! [`Sink`] and dropped. Parts have disjoint folders. Nothing that a sink was given is visible before it commits.
+//! A tree of 10,000 clusters doesn't fit in memory, so it never exists as a whole. It is made in parts; each is passed to a
+//! [`Sink`] and dropped. Parts have disjoint folders. Nothing passed to a sink is visible before the sink commits.
 
 mod change;
 mod nowhere;
@@ -18,20 +18,20 @@ pub use path::TreePath;
 /// A generated file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
-    /// Where it goes.
+    /// The path of the file.
     pub path: TreePath,
-    /// What it holds.
+    /// The content of the file.
     pub bytes: Vec<u8>,
 }
 
-/// What a part is of. The order is that in which parts are made.
+/// The identity of a part. Parts are made in this order.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PartId {
-    /// What the tree as a whole has: `.gitattributes`.
+    /// The files of the tree as a whole: `.gitattributes`.
     Root,
-    /// A head release, frozen for as long as a cluster uses it.
+    /// A head release. It exists as long as a cluster uses it.
     Release(String),
-    /// What a management cluster has of its own: the engine's entry, sources, chart sources.
+    /// The files of a management cluster itself: the engine's entry point, sources, chart sources.
     Management(String),
     /// A namespace of a management cluster.
     Namespace {
@@ -52,8 +52,8 @@ pub enum PartId {
 }
 
 impl PartId {
-    /// The part whose own folder a path lies in: how a removed file tells what was removed. What lies elsewhere in
-    /// the folder of a management cluster, such as the engine's objects, counts as the management cluster's own.
+    /// Identifies the part whose own folder contains a path, so that a removed file reveals which part was removed. Other
+    /// paths in the folder of a management cluster, such as the engine's objects, belong to the management cluster.
     pub fn of_path(path: &TreePath) -> Option<Self> {
         let parts: Vec<&str> = path.as_str().split('/').skip(1).collect();
         match *parts.as_slice() {
@@ -75,44 +75,45 @@ impl PartId {
 /// Files that are made, checked and written together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// What they are of.
+    /// The identity of the part.
     pub id: PartId,
-    /// The files, in order of their paths.
+    /// The files, sorted by path.
     pub files: Vec<File>,
 }
 
-/// Where a tree goes: the disk, a git commit, a comparison, memory. Each compares with its own target.
+/// The destination of a tree: the disk, a git commit, a comparison, memory. Each compares the new tree with its own current
+/// state.
 pub trait Sink {
-    /// Looks at the target: what stands in the way there (foreign files, links) goes to `notes` as errors.
+    /// Inspects the destination. Obstacles there (foreign files, links) go to `notes` as errors.
     fn begin(&mut self, notes: &mut Notes) -> Result<(), Fault>;
 
-    /// Takes parts, which it may look at side by side; still nothing is visible.
+    /// Accepts parts, which the sink may process in parallel. Nothing becomes visible yet.
     fn parts(&mut self, parts: Vec<Part>) -> Result<(), Fault>;
 
-    /// Files below this folder belong to no part of this run and stay as they are.
+    /// Declares that files below this folder belong to no part of this run and must stay as they are.
     fn keep(&mut self, folder: TreePath);
 
-    /// Files below this folder that no part has go all the same, though it lies in a folder that is kept.
+    /// Declares that files below this folder that no part has must be removed, even within a folder to keep.
     fn sweep(&mut self, _folder: TreePath) {}
 
-    /// Makes everything visible, and removes the program's own files that no part has any more.
-    /// `message` describes the changes, for a sink that records them.
+    /// Makes everything visible, and removes those of the program's own files that no part has any more. `message` describes
+    /// the changes, for a sink that records them.
     ///
-    /// Only now is it known which files no part has. One of them that the program did not write goes to `notes` as
-    /// an error, and then nothing is made visible; the changes are those that would have been made.
+    /// Only at this point is it known which files no part has. If the program didn't write one of them, it is reported to
+    /// `notes` as an error. Then nothing becomes visible; the returned changes are those that would have been made.
     fn commit(&mut self, notes: &mut Notes, message: &dyn Fn(&Changes) -> String) -> Result<Changes, Fault>;
 }
 
-/// A sink in memory, for tests and for looking at a tree without writing it.
+/// An in-memory sink, for tests and for examining a tree without writing it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
-    /// The parts that were committed.
+    /// The committed parts.
     pub parts: Vec<Part>,
     staged: Vec<Part>,
 }
 
 impl Memory {
-    /// Every committed file.
+    /// Iterates over all committed files.
     pub fn files(&self) -> impl Iterator<Item = &File> {
         self.parts.iter().flat_map(|part| &part.files)
     }

@@ -1,9 +1,9 @@
-//! A sink that keeps nothing.
+//! A sink that discards everything.
 
 use super::{Changes, Part, Sink, TreePath};
 use crate::note::{Fault, Notes};
 
-/// Takes parts and forgets them: for runs that only look for errors.
+/// Accepts parts and discards them; for runs that only look for errors.
 #[derive(Debug)]
 pub struct Nowhere;
 

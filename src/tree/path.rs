@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-/// The folder that belongs to the program.
+/// The folder that the program owns.
 const ROOT: &str = "generated";
 
-/// A path from the root of the fleet, below `generated/`: parts joined by `/`, none of them empty, `.`, `..` or hidden
-/// by a separator of its own.
+/// A path relative to the root of the fleet, below `generated/`. Its parts are joined by `/`. No part is empty, `.` or `..`,
+/// or contains a separator.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TreePath(String);
 
@@ -16,7 +16,7 @@ impl TreePath {
         Self(ROOT.to_owned())
     }
 
-    /// A path below this one. A part that could lead elsewhere is a fault of the program: names are validated before.
+    /// Appends a part. Panics on a part that could lead elsewhere, because names are validated earlier.
     #[must_use]
     pub fn join(&self, part: &str) -> Self {
         assert!(
@@ -26,7 +26,7 @@ impl TreePath {
         Self(format!("{}/{part}", self.0))
     }
 
-    /// Reads a path as a repository lists it; none if it is not below `generated/`.
+    /// Parses a path as a repository lists it; none if it is not below `generated/`.
     pub fn parse(path: &str) -> Option<Self> {
         let mut parts = path.split('/');
         let below = parts.next() == Some(ROOT);
@@ -39,12 +39,12 @@ impl TreePath {
         &self.0
     }
 
-    /// The folders that this path lies in, outermost first.
+    /// The folders that contain this path, outermost first.
     pub fn folders(&self) -> impl Iterator<Item = &str> {
         self.0.match_indices('/').map(|(at, _)| &self.0[..at])
     }
 
-    /// Whether this path is `folder` or lies in it.
+    /// Reports whether this path is `folder` or below it.
     pub fn is_within(&self, folder: &Self) -> bool {
         self.0.strip_prefix(&folder.0).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }

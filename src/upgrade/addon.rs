@@ -1,4 +1,4 @@
-//! What releases and the definition of a cluster say of each addon.
+//! Collects what releases and the definition of a cluster state about each addon.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -12,7 +12,7 @@ use crate::{
     release::{Release, ReleaseAddon},
 };
 
-/// What a definition says of an addon, as far as it decides a plan.
+/// The parts of an addon's definition that affect a plan.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Chosen {
     enabled: Option<bool>,
@@ -37,7 +37,7 @@ impl Chosen {
     }
 }
 
-/// The addons of a cluster on its way. One without versions constrains nothing, and is left out.
+/// The addons of a cluster along the upgrade. Addons without versions impose no constraints and are left out.
 pub(super) fn tracks(
     cluster: &Cluster,
     line: &[Arc<Release>],
@@ -68,14 +68,14 @@ pub(super) fn tracks(
     tracks
 }
 
-/// The release that an addon is taken from, with the addon.
+/// The release that an addon is borrowed from, with the addon.
 fn borrowed(
     choice: Option<&AddonChoice>,
     name: &str,
     fleet: &Fleet<'_>,
 ) -> Option<(Arc<Release>, Arc<ReleaseAddon>)> {
     let (release, origin) = choice?.release.as_ref()?;
-    // One that is missing or refused is reported by `check`.
+    // `check` reports a release that is missing or refused.
     let release = fleet.releases.named(release, *origin, &mut Notes::new())?;
     let addon = release.addon(name)?.clone();
     Some((release, addon))
@@ -139,14 +139,14 @@ impl<'a> Addon<'a> {
         (is_on && step != Some(RemovalStep::Delete)).then_some(frozen)
     }
 
-    /// The version that the cluster has.
+    /// The current version on the cluster.
     fn today(&self, pinned: Option<&AddonVersion>) -> Option<AddonVersion> {
         let of_other = self.borrowed.as_ref().and_then(|(_, addon)| addon.version.clone());
         let released = || self.line[self.start].addon(self.name)?.version.clone();
         pinned.cloned().or(of_other).or_else(released)
     }
 
-    /// Every version that it could have; one that only the definition allows comes first.
+    /// All versions that the addon could have. A version that only the definition allows comes first.
     fn versions(&self, today: Option<&AddonVersion>, is_special: bool) -> Vec<Version> {
         let rows = self.line.iter().rev().filter_map(|release| release.addon(self.name));
         let listed = rows.flat_map(|frozen| {
@@ -170,7 +170,7 @@ impl<'a> Addon<'a> {
         frozen.addon.matrix.iter().find(|row| row.version.is_same(version))
     }
 
-    /// Whether the matrix has a version for the Kubernetes version of a release; or the definition vouches for it.
+    /// Whether the matrix supports a version on the Kubernetes version of a release, or the definition vouches for it.
     fn fits(&self, version: &Version, frozen: &ReleaseAddon, release: &Release) -> bool {
         let holds = |row: &Requirement| row.kubernetes.contains(release.kubernetes.as_semver());
         if !version.is_special {
@@ -187,14 +187,14 @@ impl<'a> Addon<'a> {
         }
     }
 
-    /// The Kubernetes versions that the chart takes, where that of a release is none of them.
+    /// The Kubernetes versions that the chart supports, if they exclude the version of a release.
     fn refusal(&self, version: &Version, frozen: &ReleaseAddon, release: &Release) -> Option<VersionRange> {
         let frozen = self.borrowed.as_ref().filter(|_| version.is_special).map_or(frozen, |(_, addon)| addon);
         let range = self.fleet.charts().kubernetes(frozen, &version.version)?;
         (!range.contains(release.kubernetes.as_semver())).then_some(range)
     }
 
-    /// That a chart takes some versions of Kubernetes only; none if it takes those of all releases.
+    /// Adds the constraint that a chart supports only some Kubernetes versions; none if it supports those of all releases.
     fn chart(&self, version: &Version, constraints: &mut Vec<Constraint>) -> Option<usize> {
         let there = self.line.iter().filter_map(|release| Some((release, self.enabled(release)?)));
         let range = there.clone().find_map(|(release, frozen)| self.refusal(version, frozen, release))?;
@@ -213,10 +213,10 @@ impl<'a> Addon<'a> {
         Some(constraints.len() - 1)
     }
 
-    /// The rules on this addon of all releases, by name, each as a constraint.
+    /// Adds a constraint for each rule of any release on this addon. The result lists them by name.
     fn rules(&self, constraints: &mut Vec<Constraint>) -> Vec<(Arc<str>, usize)> {
         let mut found: Vec<(Arc<str>, usize)> = Vec::new();
-        // If releases word a rule differently, the newest counts.
+        // If releases word a rule differently, the newest wording is used.
         for release in self.line.iter().rev() {
             for rule in release.compatibility.iter().filter(|rule| rule.addon.as_str() == self.name) {
                 if found.iter().any(|(name, _)| *name == rule.name) {
@@ -253,7 +253,8 @@ impl<'a> Addon<'a> {
         rules.any(|rule| rule.forbids(Some(version.version.as_semver()), &release.kubernetes))
     }
 
-    /// That a version works with some versions of Kubernetes only, in the words of the first release that refuses it.
+    /// Adds the constraint that a version supports only some Kubernetes versions, as worded by the first release that
+    /// refuses it.
     fn range(&self, version: &Version, constraints: &mut Vec<Constraint>) -> usize {
         let (name, number) = (self.name, &version.version);
         let stack = &self.line[self.start].stack;

@@ -1,4 +1,5 @@
-//! The Kubernetes versions that charts take by their own `kubeVersion`: Helm refuses to install a chart with another one.
+//! The Kubernetes versions that charts support according to their `kubeVersion`. Helm refuses to install a chart on any
+//! other.
 
 use std::{
     collections::BTreeMap,
@@ -13,7 +14,7 @@ use crate::{
     world::Input,
 };
 
-/// What locked charts say; each is read once.
+/// The metadata of locked charts. Each chart is read once.
 #[derive(Debug)]
 pub(super) struct Charts<'a> {
     lock: &'a Lock,
@@ -26,14 +27,14 @@ impl<'a> Charts<'a> {
         Self { lock, input, read: Mutex::default() }
     }
 
-    /// The Kubernetes versions that the chart of an addon takes; none if it takes all, or if nothing is known of it.
+    /// The Kubernetes versions that the chart of an addon supports; none if it supports all, or nothing is known about it.
     pub(super) fn kubernetes(&self, addon: &ReleaseAddon, version: &AddonVersion) -> Option<VersionRange> {
         let (digest, _) = plan::described(addon, version, self.lock)?;
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         read.entry(digest).or_insert_with_key(|digest| self.range(digest)).clone()
     }
 
-    /// A file that is not the one that was locked says nothing; `check` reports it.
+    /// A file that differs from the locked one is ignored; `check` reports it.
     fn range(&self, digest: &Digest) -> Option<VersionRange> {
         let source = self.input.sources.at(&values::file(digest))?;
         let is_same = values::digest(&source.text).as_ref() == Some(digest);

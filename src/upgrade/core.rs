@@ -1,8 +1,8 @@
-//! Why there is no plan: the smallest set of constraints that rules it out.
+//! Explains why there is no plan: the smallest set of constraints that rules out every plan.
 //!
-//! Fewer constraints never make a plan impossible. So a set rules every plan out if, and only if, it has a constraint of
-//! each set whose lifting makes one possible. Such sets are found one after the other; the smallest set that has one of
-//! each is the answer as soon as it rules out all plans by itself.
+//! Removing constraints never makes a plan impossible. A set therefore rules out every plan if, and only if, it contains a
+//! member of each set of constraints whose lifting makes a plan possible. These sets are found one by one. The answer is the
+//! smallest set with a member of each, as soon as it alone rules out every plan.
 
 use std::collections::BTreeSet;
 
@@ -12,26 +12,26 @@ use super::{
     situation::{Kept, Situation},
 };
 
-/// Sets whose lifting makes a plan possible that are found before the search gives up.
+/// The search gives up after finding this many sets whose lifting makes a plan possible.
 const SETS: usize = 300;
 
 /// Why there is no plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Core {
-    /// The constraints.
+    /// The constraints, each of which is necessary.
     pub constraints: Vec<Blocking>,
 }
 
-/// A constraint that rules a plan out, together with others.
+/// A constraint that rules out every plan, together with others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocking {
-    /// Which.
+    /// Its index.
     pub constraint: usize,
-    /// Whether there is a plan as soon as this one alone is lifted.
+    /// Whether lifting this constraint alone makes a plan possible.
     pub is_enough: bool,
 }
 
-/// The smallest set of constraints that rules every plan out; none if there is no plan even without any.
+/// The smallest set of constraints that rules out every plan; none if there is no plan even without constraints.
 pub fn core(situation: &Situation) -> Result<Option<Core>, NotFound> {
     let mut ways_out: Vec<BTreeSet<usize>> = Vec::new();
     for _ in 0..SETS {
@@ -65,7 +65,7 @@ fn is_possible(situation: &Situation, kept: &Kept) -> Result<bool, NotFound> {
     }
 }
 
-/// A smallest set of constraints without which there is a plan, among those that a plan breaks.
+/// A minimal set of constraints to lift to make a plan possible, among those that a given plan breaks.
 fn way_out(
     situation: &Situation,
     candidate: &[usize],
@@ -87,7 +87,7 @@ fn way_out(
     Ok(lifted)
 }
 
-/// The smallest set that has a member of each set; of several, the first in order.
+/// The smallest set with a member of each of `sets`; the first in order if there are several.
 fn smallest_hitting(sets: &[BTreeSet<usize>]) -> Vec<usize> {
     let mut size = 0;
     loop {

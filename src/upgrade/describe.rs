@@ -1,4 +1,4 @@
-//! What each step of a plan changes, by name: for people, documents and edits.
+//! Describes what each step of a plan changes, by name, for people, documents and edits.
 
 use super::{
     plan::{Change, Plan, Step},
@@ -6,32 +6,32 @@ use super::{
 };
 use crate::model::AddonVersion;
 
-/// What a step changes.
+/// The changes of a step.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StepDescription {
-    /// The release or the addon.
+    /// The release or addon that changes.
     pub change: DescribedChange,
-    /// Addons that stay at their versions though the release has others, each with its version and that of the release.
+    /// Addons that keep their version although the release has another. Each with its own version and that of the release.
     pub keeps: Vec<(String, AddonVersion, AddonVersion)>,
-    /// Addons that go with the release, each with its version before and after.
+    /// Addons that change with the release, each with its version before and after.
     pub follows: Vec<(String, AddonVersion, AddonVersion)>,
-    /// Addons that come with the release.
+    /// Addons that the release adds.
     pub arrives: Vec<(String, AddonVersion)>,
     /// Addons that the release no longer has.
     pub leaves: Vec<String>,
-    /// What the definition says of versions after the step, where it says something else than before: none where the addon
+    /// The versions that the definition pins after the step, where this differs from before. None means that the addon
     /// follows its release from then on.
     pub pins: Vec<(String, Option<AddonVersion>)>,
 }
 
-/// What a step changes above all.
+/// The main change of a step.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DescribedChange {
     /// The release.
     Release {
-        /// Before.
+        /// The release before.
         before: String,
-        /// After.
+        /// The release after.
         after: String,
         /// The Kubernetes version before.
         kubernetes_before: String,
@@ -40,7 +40,7 @@ pub enum DescribedChange {
     },
     /// An addon.
     Addon {
-        /// Which.
+        /// The addon.
         addon: String,
         /// Its version before.
         before: AddonVersion,
@@ -49,7 +49,7 @@ pub enum DescribedChange {
     },
 }
 
-/// What each step changes.
+/// Describes each step.
 pub fn describe(situation: &Situation, plan: &Plan) -> Vec<StepDescription> {
     let start = Step {
         change: Change::Release { from: situation.start },
@@ -96,7 +96,7 @@ fn version(track: &Track, at: usize) -> AddonVersion {
     track.versions[at].version.clone()
 }
 
-/// The version that a definition pins an addon to.
+/// The version that a definition must pin an addon to, if any.
 fn pin(track: &Track, release: usize, at: Option<usize>) -> Option<usize> {
     let own = track.listings[release].as_ref()?.own;
     at.filter(|at| track.held || *at != own)

@@ -1,7 +1,7 @@
-//! What steps of plans change in definitions and in the defaults of folders.
+//! Computes the edits that the steps of plans make to definitions and to the defaults of folders.
 //!
-//! A value changes where it is written. Defaults change only if every cluster that takes the value from them makes the same
-//! change; otherwise the definitions of those that make it say so themselves. Absent on purpose: the disk, and the tree.
+//! A value is changed where it is written. Defaults change only if every cluster that inherits the value makes the same
+//! change. Otherwise the definitions of the clusters that change override them. Deliberately absent: the disk and the tree.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,34 +18,35 @@ use crate::{
     yaml::{self, Node, Source},
 };
 
-/// A cluster as it is and as a step leaves it.
+/// A cluster before and after a step.
 #[derive(Clone, Debug)]
 pub struct Taken<'a> {
-    /// As it is.
+    /// Its current definition.
     pub before: &'a Cluster,
-    /// As its definition has it after the step.
+    /// Its definition after the step.
     pub after: Cluster,
 }
 
-/// What steps change.
+/// The edits for some steps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Edits {
-    /// The files.
+    /// The edited files.
     pub files: Vec<Edited>,
-    /// Defaults that stay as they are, since not all clusters below them make the step: the definitions differ from them now.
+    /// Files of defaults that stay unchanged because not all clusters below them take the step. Definitions override them
+    /// now.
     pub overruled: BTreeSet<String>,
 }
 
-/// A file that is changed.
+/// An edited file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edited {
-    /// The file.
+    /// Its path.
     pub file: String,
-    /// Its text now.
+    /// Its current text.
     pub before: String,
-    /// Its text afterwards.
+    /// Its new text.
     pub after: String,
-    /// The clusters that it changes.
+    /// The clusters for which it is edited.
     pub clusters: BTreeSet<ClusterId>,
 }
 
@@ -59,13 +60,13 @@ struct Setting {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Value {
     Text(String),
-    /// What an outer folder says does not hold.
+    /// Overrides the defaults of an outer folder.
     Null,
     Gone,
 }
 
-/// The changes for clusters that take a step; obstacles go to `notes`. `all` is everything that was read, including definitions
-/// that were left out because of errors.
+/// Computes the edits for clusters that take a step; obstacles go to `notes`. `all` holds every file that was read,
+/// including definitions that were left out because of errors.
 pub fn edits(fleet: &Understood, all: &Input, taken: &[Taken<'_>], notes: &mut Notes) -> Option<Edits> {
     let layers = Layers::of(fleet, all);
     let wanted: BTreeMap<ClusterId, Vec<Setting>> =
@@ -96,8 +97,8 @@ pub fn edits(fleet: &Understood, all: &Input, taken: &[Taken<'_>], notes: &mut N
     Some(Edits { files, overruled })
 }
 
-/// Takes out what definitions say of their release though the defaults above say the same by now: what is left of an upgrade in
-/// waves. Only of these clusters.
+/// Removes the release from the definitions of these clusters if the defaults above set the same. An upgrade in waves leaves
+/// such duplicates behind.
 pub fn fold(
     fleet: &Understood,
     all: &Input,
@@ -130,7 +131,7 @@ pub fn fold(
     Some(Edits { files, overruled: BTreeSet::new() })
 }
 
-/// Everything that was read, with the edits made.
+/// Applies edits to everything that was read.
 pub fn with_edits(all: &Input, edits: &Edits) -> Input {
     let mut files: BTreeMap<String, String> =
         all.sources.iter().map(|source| (source.path.to_string(), source.text.to_string())).collect();
@@ -140,7 +141,7 @@ pub fn with_edits(all: &Input, edits: &Edits) -> Input {
     Input { sources: yaml::Sources::new(files), ..all.clone() }
 }
 
-/// Compares what edited definitions mean with what the steps ask for, and every other cluster with what it was.
+/// Checks that the edited definitions mean what the steps require, and that all other clusters stay the same.
 pub fn check(fleet: &Understood, taken: &[Taken<'_>], edited: &Understood, notes: &mut Notes) {
     let mut due: BTreeMap<ClusterId, &Cluster> =
         fleet.model.clusters.iter().map(|cluster| (cluster.id(), cluster)).collect();
@@ -160,13 +161,13 @@ pub fn check(fleet: &Understood, taken: &[Taken<'_>], edited: &Understood, notes
     }
 }
 
-/// What a definition says of its release and of versions.
+/// The release and the addon versions that a definition sets.
 fn said(cluster: &Cluster) -> (&ReleaseRef, Vec<(&str, Chosen)>) {
     let addons = cluster.addons.iter().map(|(name, choice)| (name.as_str(), chosen(choice)));
     (&cluster.release, addons.filter(|(_, chosen)| *chosen != Chosen::default()).collect())
 }
 
-/// The version of an addon, whether it is kept for an upgrade, its release, and whether it is unlisted.
+/// The version of an addon, whether it is pinned for an upgrade, its release, and whether it is unlisted.
 type Chosen = (Option<String>, bool, Option<String>, bool);
 
 fn chosen(choice: &AddonChoice) -> Chosen {
@@ -177,7 +178,7 @@ fn chosen(choice: &AddonChoice) -> Chosen {
 
 const RELEASE: [&str; 2] = ["spec", "release"];
 
-/// What a step asks of a definition.
+/// The settings that a step requires in a definition.
 fn settings(one: &Taken<'_>) -> Vec<Setting> {
     let (before, after) = (one.before, &one.after);
     let set = |path: &[&str], value: Value| Setting {
@@ -221,21 +222,21 @@ fn settings(one: &Taken<'_>) -> Vec<Setting> {
     settings
 }
 
-/// The files that define clusters, and which cluster is made from which.
+/// The files that define clusters, and the files that each cluster is made from.
 struct Layers<'a> {
     by_file: BTreeMap<&'a str, &'a Layer>,
     of: BTreeMap<ClusterId, Vec<&'a Layer>>,
     /// The clusters below each file of defaults.
     users: BTreeMap<&'a str, Vec<ClusterId>>,
-    /// Files of defaults with definitions below them that have errors.
+    /// Files of defaults above definitions with errors.
     unsure: BTreeSet<&'a str>,
 }
 
-/// Where a setting goes.
+/// The place for a setting.
 struct Put<'a> {
     layer: &'a Layer,
     settings: Vec<Setting>,
-    /// Defaults that could not change.
+    /// The defaults that could not be changed.
     overruled: Option<&'a Layer>,
 }
 
@@ -272,7 +273,8 @@ impl<'a> Layers<'a> {
         found
     }
 
-    /// Where a setting of a cluster goes. One that is new goes where its release is written, which is its `home`.
+    /// Finds the place for a setting of a cluster. A new setting goes where the cluster's release is set, which is its
+    /// `home`.
     fn place(
         &self,
         cluster: &ClusterId,
@@ -301,7 +303,7 @@ impl<'a> Layers<'a> {
     }
 }
 
-/// A numbered release stands alone: what names a head beside it goes.
+/// Removes the keys for head releases when setting a numbered release.
 fn with_head(layer: &Layer, setting: &Setting) -> Vec<Setting> {
     let is_number = matches!(&setting.value, Value::Text(name) if setting.path == RELEASE && name != "head");
     let head = definition::OF_HEAD.iter().map(|key| vec!["spec".to_owned(), (*key).to_owned()]);
@@ -326,7 +328,7 @@ impl Setting {
         Some(source.with_text(edit.apply(&source.text)))
     }
 
-    /// Removes a key, and the maps around it that are empty without it, unless a comment would go with them.
+    /// Removes a key and the maps that become empty, unless a comment would be lost.
     fn remove(&self, source: &Source, path: &[Locator<'_>], notes: &mut Notes) -> Option<Source> {
         let document = yaml::read(source, notes)?;
         let entries = |keys: &[String]| {

@@ -1,14 +1,13 @@
-//! Plans of upgrades: the shortest sequence of steps from where a cluster is to where it should be.
+//! Plans upgrades: the shortest sequence of steps from a cluster's current state to its target.
 //!
 //! ```text
 //! definitions, releases ─situation→ Situation ─search→ Found ─steps→ Plan
 //!                                             └ core → Core
 //! ```
 //!
-//! A step changes the release of a cluster, or the version of one addon. After each step, every addon works with the
-//! Kubernetes version that the cluster then has, by the matrix and the rules of its release. Another Kubernetes minor comes
-//! alone: no addon changes with it. Absent on purpose: what Cluster API makes of a step. That is predicted for the steps
-//! that are found.
+//! A step changes the release of a cluster or the version of one addon. After each step, every addon supports the cluster's
+//! Kubernetes version, according to the matrix and the rules of its release. A step to another Kubernetes minor changes no
+//! addon. Deliberately absent: how Cluster API acts on a step. That is forecast only for the steps of a finished plan.
 
 mod addon;
 mod core;

@@ -1,11 +1,11 @@
-//! Releases that the management cluster cannot serve: a cluster does not move to them until it can.
+//! Excludes releases that the management cluster does not support yet.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::situation::{Constraint, ConstraintKind};
 use crate::{model::ManagementCluster, release::Release, yaml::Origin};
 
-/// What stands in the way of releases, with the releases that it concerns.
+/// Unmet requirements, each with the releases that have it.
 #[derive(Default)]
 struct Needs(BTreeMap<(String, String), Need>);
 
@@ -15,8 +15,8 @@ struct Need {
     way: String,
 }
 
-/// Adds to each move what the management cluster lacks for the release after it. What it may lack is no constraint: `check`
-/// warns of that.
+/// Adds unmet requirements of the next release to each move. A requirement that may or may not be met is no constraint;
+/// `check` warns about it.
 pub(super) fn forbid(
     (line, start): (&[Arc<Release>], usize),
     management: &ManagementCluster,
@@ -29,7 +29,7 @@ pub(super) fn forbid(
             found
         } else {
             let names: Vec<&str> = what.releases.iter().map(|one| line[*one].name.as_str()).collect();
-            format!("{} {need}, and {found}", each(&names))
+            format!("{} {need}, but {found}", each(&names))
         };
         let lift = format!("the management cluster `{}`: {}", management.name, what.way);
         constraints.push(Constraint { kind: ConstraintKind::Requirement, text, origin: what.origin, lift });

@@ -1,4 +1,4 @@
-//! The steps of a plan.
+//! Plans and their steps.
 
 use std::collections::BTreeSet;
 
@@ -8,35 +8,35 @@ use super::{
     track::{Cost, Way},
 };
 
-/// A plan.
+/// An upgrade plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// Its steps, in order; none if nothing is to do.
+    /// Its steps, in order; empty if there is nothing to do.
     pub steps: Vec<Step>,
-    /// What it costs.
+    /// Its cost.
     pub cost: Cost,
 }
 
-/// A step of a plan, and where the cluster is after it.
+/// A step of a plan, and the state of the cluster after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// What it changes.
+    /// Its change.
     pub change: Change,
-    /// The release after it.
+    /// The release after the step.
     pub release: usize,
-    /// The version of each addon after it; none if the cluster does not have it.
+    /// The version of each addon after the step; none if the cluster does not have the addon.
     pub versions: Vec<Option<usize>>,
 }
 
-/// What a step changes.
+/// The change of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// The release; from this one.
+    /// The release changes.
     Release {
         /// The release before.
         from: usize,
     },
-    /// The version of an addon.
+    /// The version of an addon changes.
     Addon {
         /// The addon.
         addon: usize,
@@ -47,7 +47,7 @@ pub enum Change {
     },
 }
 
-/// The steps that were found.
+/// Converts a search result to a plan.
 pub fn steps(situation: &Situation, found: &Found) -> Plan {
     let order = order(situation);
     let mut steps = Vec::new();
@@ -75,7 +75,7 @@ fn version(situation: &Situation, addon: usize, entry: usize) -> Option<usize> {
     (entry < situation.addons[addon].versions.len()).then_some(entry)
 }
 
-/// The order of addons on a release: what does not fit today comes first.
+/// The order of addons on a release. On the first, addons that do not fit today come first.
 fn first_repairs(situation: &Situation, order: &[usize], ways: &[Vec<Vec<usize>>], at: usize) -> Vec<usize> {
     let kept = situation.all();
     let fits = |addon: &usize| {
@@ -87,14 +87,14 @@ fn first_repairs(situation: &Situation, order: &[usize], ways: &[Vec<Vec<usize>>
     order
 }
 
-/// The addons, each after those that it depends on; else by name.
+/// The addons, each after its dependencies, otherwise by name.
 fn order(situation: &Situation) -> Vec<usize> {
     let mut left: Vec<usize> = (0..situation.addons.len()).collect();
     left.sort_by(|a, b| situation.addons[*a].name.cmp(&situation.addons[*b].name));
     let mut order = Vec::new();
     while !left.is_empty() {
         let is_free = |one: &usize| !situation.addons[*one].after.iter().any(|other| left.contains(other));
-        // Addons that depend on one another are refused elsewhere.
+        // Cyclic dependencies of addons are refused elsewhere.
         let next = left.iter().position(is_free).unwrap_or(0);
         order.push(left.remove(next));
     }
@@ -111,7 +111,7 @@ pub(super) fn broken(situation: &Situation, found: &Found) -> BTreeSet<usize> {
         for (at, release) in found.path.iter().enumerate() {
             let Some(listing) = &track.listings[*release] else { continue };
             let entries = &ways[at];
-            // The first entry at the start is what is there today: it counts only if the cluster goes on with it.
+            // The first entry at the start is the current version. It only counts if the cluster keeps it.
             let is_today = |index: usize| at == 0 && index == 0 && entries.len() > 1;
             for (index, entry) in entries.iter().enumerate().filter(|(index, _)| !is_today(*index)) {
                 broken.extend(listing.broken.get(*entry).into_iter().flatten());

@@ -1,21 +1,21 @@
-//! Where a cluster should be: where someone asks for it, or else where its own policy leads.
+//! The target of a cluster: as requested, or according to its own policy.
 
 use super::situate::Target;
 use crate::model::{Cluster, Date, Hold, UpgradePolicy};
 
-/// What was asked for.
+/// The options of an upgrade.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
-    /// The target; none: each cluster by its policy.
+    /// The target; none if each cluster follows its policy.
     pub target: Option<Target>,
-    /// The day that holds count from.
+    /// The date for evaluating holds.
     pub today: Date,
-    /// Whether clusters move although they are held.
+    /// Whether clusters on hold are upgraded anyway.
     pub despite_hold: bool,
 }
 
 impl Asked {
-    /// Where a cluster should be; `Err` says why it stays where it is.
+    /// The target of a cluster. `Err` explains why it stays as it is.
     pub fn of(&self, cluster: &Cluster) -> Result<Target, String> {
         if let Some(hold) = self.hold(cluster) {
             let until = hold.until.map(|date| format!("until {date}: ")).unwrap_or_default();
@@ -29,7 +29,7 @@ impl Asked {
         }
     }
 
-    /// What holds a cluster today.
+    /// The hold that applies to a cluster today.
     pub fn hold<'a>(&self, cluster: &'a Cluster) -> Option<&'a Hold> {
         cluster.held(self.today).filter(|_| !self.despite_hold)
     }

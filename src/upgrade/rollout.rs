@@ -1,4 +1,4 @@
-//! What Cluster API makes of the steps of plans: each step's result is the next one's start.
+//! Forecasts how Cluster API acts on the steps of plans. Each step starts from the result of the one before.
 
 use std::collections::BTreeMap;
 
@@ -16,16 +16,16 @@ use crate::{
     topology::Meaning,
 };
 
-/// What a step does to a cluster.
+/// The effect of a step on a cluster.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rollout {
-    /// What becomes of it, in words.
+    /// What happens, in words.
     pub means: String,
-    /// How many machines are replaced.
+    /// The number of machines replaced.
     pub machines: Machines,
-    /// Why the step is not possible.
+    /// Why the step is refused, if it is.
     pub refused: Option<String>,
-    /// Whether something of it is not known.
+    /// Whether any of the effects is unknown.
     pub is_unknown: bool,
 }
 
@@ -41,7 +41,7 @@ pub struct Planned<'a> {
 }
 
 impl Fleet<'_> {
-    /// What each step does to each cluster.
+    /// Forecasts each step of each cluster. Suspended clusters have none: nothing happens to them until they are resumed.
     pub fn rollouts(&self, planned: &[Planned<'_>]) -> BTreeMap<ClusterId, Vec<Rollout>> {
         let definitions = self.definitions();
         let answers = Answers::default();
@@ -54,11 +54,11 @@ impl Fleet<'_> {
             let rollouts = definitions.along(&states, &answers).iter().map(of).collect();
             (one.cluster.id(), rollouts)
         };
-        planned.par_iter().map(one).collect()
+        planned.par_iter().filter(|one| one.cluster.suspend.is_none()).map(one).collect()
     }
 
-    /// How many machines of clusters a move between two releases replaces. What is not known counts for more than anything
-    /// that is.
+    /// The number of machines replaced when clusters move between two releases. An unknown number counts as more than any
+    /// known one.
     pub(super) fn machines(&self, clusters: &[&Cluster], from: &str, to: &str) -> u64 {
         let (Some(from), Some(to)) = (self.releases.find(from), self.releases.find(to)) else {
             return UNKNOWN;
@@ -91,7 +91,7 @@ fn known_machines(rollout: &Rollout) -> u64 {
 /// More machines than any fleet has.
 const UNKNOWN: u64 = 1 << 40;
 
-/// A cluster as its definition has it after a step.
+/// A cluster's definition after a step.
 pub fn after(cluster: &Cluster, planned: &Planned<'_>, step: &Step, fleet: &Fleet<'_>) -> Cluster {
     let mut cluster = cluster.clone();
     let situation = &planned.open.situation;

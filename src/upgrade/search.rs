@@ -1,8 +1,8 @@
-//! The cheapest path of releases.
+//! Searches for the cheapest path of releases.
 //!
-//! A label stands for a path that ends at a release, with what each version of each addon costs by then. Labels are taken
-//! in the order of their least possible cost, so the first that arrives is the cheapest. One that is nowhere cheaper than
-//! another of the same release is dropped.
+//! A label stands for a path that ends at a release, with the cost of reaching each version of each addon. Labels are
+//! processed in order of their minimum cost, so the first to reach the goal is the cheapest. A label is dropped if another
+//! of the same release is at least as cheap everywhere.
 
 use std::{
     cmp::Reverse,
@@ -14,31 +14,31 @@ use super::{
     track::{Cost, Reached, Way},
 };
 
-/// Labels that are looked at before the search gives up.
+/// The number of labels processed before the search gives up.
 const LABELS: usize = 50_000;
 
 /// Why a search ended without a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotFound {
-    /// There is none.
+    /// No plan exists.
     Impossible,
     /// There are too many possibilities.
     TooMany,
 }
 
-/// A path of releases that was found, and what it costs.
+/// A path of releases and its cost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// The releases, from the first to the last.
+    /// The releases, first to last.
     pub path: Vec<usize>,
-    /// What the plan costs.
+    /// The cost of the plan.
     pub cost: Cost,
-    /// For each addon and each release of the path, its versions there; the number of versions stands for none.
+    /// For each addon and each release of the path, the addon's versions there. The number of versions stands for no addon.
     pub ways: Vec<Vec<Vec<usize>>>,
 }
 
-/// How many machines a move between two releases of one Kubernetes minor replaces. Another minor replaces all of them, on
-/// whatever path.
+/// The number of machines replaced by a move between two releases of the same Kubernetes minor. A move to another minor
+/// replaces all machines, whatever the path.
 pub type Machines<'a> = &'a dyn Fn(usize, usize) -> u64;
 
 struct Label {
@@ -52,18 +52,18 @@ struct Search<'a> {
     situation: &'a Situation,
     kept: &'a Kept,
     machines: Option<Machines<'a>>,
-    /// Longer plans are not looked for.
+    /// The maximum number of steps.
     most: u64,
-    /// For each release, the moves that it takes at least to arrive; none if it cannot.
+    /// For each release, the minimum number of moves to the goal; none if the goal cannot be reached.
     ahead: Vec<Option<u64>>,
     labels: Vec<Label>,
     by_release: BTreeMap<usize, Vec<usize>>,
-    /// Least cost, whether it has arrived, and the label.
+    /// The minimum cost, whether the label has reached the goal, and the label.
     open: BinaryHeap<Reverse<(Cost, bool, usize)>>,
 }
 
-/// Finds the cheapest plan that keeps to the constraints. `machines` is asked only about moves that plans with the fewest
-/// steps could make.
+/// Finds the cheapest plan that satisfies the constraints. `machines` is called only for moves that could be part of a plan
+/// with the fewest steps.
 pub fn search(situation: &Situation, kept: &Kept, machines: Option<Machines<'_>>) -> Result<Found, NotFound> {
     let found = Search::new(situation, kept, None, u64::MAX).run()?;
     match machines {
@@ -108,7 +108,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Looks at every release that can follow.
+    /// Extends a label to all releases that can follow.
     fn go_on(&mut self, at: usize) {
         let from = self.labels[at].release;
         let situation = self.situation;
@@ -134,7 +134,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The least that any plan over a label costs; none if there is none.
+    /// The minimum cost of any plan that extends a label; none if there is no such plan.
     fn least(&self, label: &Label) -> Option<Cost> {
         let ahead = Cost { steps: self.ahead[label.release]?, ..Cost::default() };
         let mut sum = label.base.and(ahead);
@@ -193,7 +193,7 @@ impl Label {
     }
 }
 
-/// For each release, the moves between releases that it takes at least to arrive, whatever addons need.
+/// For each release, the minimum number of moves to the goal, ignoring addons.
 fn ahead(situation: &Situation, kept: &Kept) -> Vec<Option<u64>> {
     let mut before: Vec<Vec<usize>> = vec![Vec::new(); situation.releases.len()];
     for ((from, to), _) in situation.moves.iter().filter(|(_, broken)| kept.allows(broken)) {

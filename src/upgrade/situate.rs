@@ -1,4 +1,4 @@
-//! From definitions and releases to the situation of a cluster.
+//! Derives the situation of a cluster from definitions and releases.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -17,34 +17,34 @@ use crate::{
     world::Input,
 };
 
-/// Where clusters should be.
+/// The target of an upgrade.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Target {
-    /// On this release.
+    /// This release.
     Release(ReleaseRef),
-    /// On a release of this Kubernetes minor.
+    /// Any release of this Kubernetes minor.
     Minor(Minor),
-    /// On the newest release of its own Kubernetes minor.
+    /// The newest release of the cluster's own Kubernetes minor.
     Newest,
-    /// On the newest release of the newest minor that can be relied on.
+    /// The newest release of the newest Kubernetes minor that is neither preview nor expired.
     Latest,
 }
 
 /// The fleet that plans are made for.
 #[derive(Debug)]
 pub struct Fleet<'a> {
-    /// As meant.
+    /// The model of the fleet.
     pub model: &'a Model,
-    /// What clusters can be made from.
+    /// The releases that clusters can use.
     pub releases: &'a Releases,
-    /// What was read.
+    /// The input of the run.
     pub input: &'a Input,
-    /// Whether Kubernetes minors that are no longer patched may be passed.
+    /// Whether plans may pass through expired Kubernetes minors.
     pub through_expired: bool,
     charts: Charts<'a>,
 }
 
-/// What clusters have in common that get the same plan.
+/// Clusters with equal keys get the same plan.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
     release: ReleaseRef,
@@ -52,18 +52,18 @@ pub struct Key {
     addons: Vec<(String, addon::Chosen)>,
 }
 
-/// What there is to plan for a cluster.
+/// The starting point for planning a cluster.
 #[derive(Clone, Debug)]
 pub enum Situated {
-    /// A plan is to be found.
+    /// A plan must be searched for.
     Open(Box<Open>),
-    /// The cluster has a later Kubernetes minor than it should.
+    /// The cluster already has a later Kubernetes minor than the target.
     Ahead,
-    /// The target is not there for it.
+    /// The cluster cannot use the target.
     NoTarget(Constraint),
 }
 
-/// A situation, and the releases that its numbers stand for.
+/// A situation, and the releases that its indexes refer to.
 #[derive(Clone, Debug)]
 pub struct Open {
     /// The situation.
@@ -73,7 +73,7 @@ pub struct Open {
 }
 
 impl<'a> Fleet<'a> {
-    /// The fleet that was understood.
+    /// Creates a fleet from the result of reading the definitions.
     pub fn new(understood: &'a Understood, through_expired: bool) -> Self {
         let Understood { input, model, releases, .. } = understood;
         Self { model, releases, input, through_expired, charts: Charts::new(&model.lock, input) }
@@ -83,14 +83,14 @@ impl<'a> Fleet<'a> {
         &self.charts
     }
 
-    /// What decides the plan of a cluster.
+    /// Everything that decides the plan of a cluster.
     pub fn key(&self, cluster: &Cluster) -> Key {
         let addons = cluster.addons.iter().map(|(name, choice)| (name.clone(), addon::Chosen::of(choice)));
         let management = cluster.management.name.clone();
         Key { release: cluster.release.clone(), management, addons: addons.collect() }
     }
 
-    /// The situation of a cluster; none if its release has errors, which the notes say.
+    /// The situation of a cluster; none if its release has errors, which are in the notes.
     pub fn situation(&self, cluster: &Cluster, target: &Target, notes: &mut Notes) -> Option<Situated> {
         let own = self.releases.of(cluster, notes)?;
         let mut line = release::line(self.releases, &own);
@@ -120,7 +120,8 @@ impl<'a> Fleet<'a> {
         Some(self.between(cluster, &own, line, &goal))
     }
 
-    /// The newest release of the newest minor that can be relied on; at least of its own minor.
+    /// The newest release of the newest minor that is neither preview nor expired, and never of an older minor than the
+    /// cluster's.
     fn newest(&self, line: &[Arc<Release>], own: &Arc<Release>) -> Arc<Release> {
         let minor = own.kubernetes.minor();
         let is_meant = |one: &&Arc<Release>| {
@@ -170,7 +171,7 @@ impl<'a> Fleet<'a> {
         Situated::Open(Box::new(Open { situation, releases: line }))
     }
 
-    /// From which release a cluster could move to which.
+    /// The possible moves between releases.
     fn moves(
         &self,
         line: &[Arc<Release>],
@@ -214,7 +215,7 @@ impl<'a> Fleet<'a> {
         moves
     }
 
-    /// Why a minor is not passed, because of its maturity.
+    /// The constraint that keeps plans from passing through a minor because of its maturity, if any.
     fn not_passed(&self, release: &Release) -> Option<Constraint> {
         let key = (release.stack.clone(), release.kubernetes.minor());
         let stack = self.model.stacks.get(&key)?;
@@ -236,7 +237,7 @@ impl<'a> Fleet<'a> {
     }
 }
 
-/// Whether a cluster is on its way out; then no upgrade is planned for it.
+/// Whether a cluster is being removed. If so, no upgrade is planned for it.
 pub fn leaves(cluster: &Cluster) -> bool {
     matches!(
         cluster.removal.as_ref().map(|removal| removal.step),
@@ -244,7 +245,7 @@ pub fn leaves(cluster: &Cluster) -> bool {
     )
 }
 
-/// Of releases that follow one another in a minor that is passed and say the same of all addons, the newest.
+/// Of consecutive equal releases, keeps only the newest. The cluster's own minor and the goal are left as they are.
 fn distinct(line: Vec<Arc<Release>>, own: &Release, goal: Option<&str>) -> Vec<Arc<Release>> {
     let is_alike = |one: &Release, other: &Release| {
         one.kubernetes == other.kubernetes
@@ -309,7 +310,7 @@ fn missing(own: &Release, minor: Minor) -> Constraint {
     }
 }
 
-/// Where to look for a release: heads exist for each minor that the stack serves.
+/// Where to look for a release. Head releases exist for each minor listed by the stack.
 fn channel(own: &Release) -> &'static str {
     if own.is_head() { " in stack.yaml" } else { "" }
 }

@@ -1,5 +1,5 @@
-//! What a plan is made for: where a cluster is, where it should be, and what it could pass on the way. Tables of numbers,
-//! so that the search compares nothing but numbers.
+//! The input of the search: the current state of a cluster, its target, and what it could use on the way. Everything is a
+//! table of numbers, so that the search only compares numbers.
 
 use std::collections::BTreeMap;
 
@@ -8,29 +8,29 @@ use crate::{
     yaml::Origin,
 };
 
-/// Where a cluster is, where it should be, and what it could pass on the way.
+/// The current state of a cluster, its target, and what it could use on the way.
 #[derive(Clone, Debug)]
 pub struct Situation {
     /// The releases that it could use.
     pub releases: Vec<Candidate>,
     /// The addons that it has or would get.
     pub addons: Vec<Track>,
-    /// All that a plan must keep to.
+    /// The constraints that a plan must satisfy.
     pub constraints: Vec<Constraint>,
-    /// The release that it has.
+    /// Its current release.
     pub start: usize,
-    /// Where it should be.
+    /// Its target.
     pub goal: Goal,
-    /// From which release it could move to which, each with the constraints that this would break.
+    /// The possible moves between releases, each with the constraints that it would break.
     pub moves: BTreeMap<(usize, usize), Vec<usize>>,
 }
 
-/// Where a cluster should be.
+/// The target of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Goal {
-    /// On a release, and addons that follow the release are at its versions.
+    /// This release. Addons that follow the release must have at least its versions.
     Release(usize),
-    /// On any release of a Kubernetes minor.
+    /// Any release of this Kubernetes minor.
     Minor(Minor),
 }
 
@@ -41,28 +41,28 @@ pub struct Candidate {
     pub name: String,
     /// Its Kubernetes version.
     pub kubernetes: KubernetesVersion,
-    /// How many newer ones of its minor there are.
+    /// The number of newer releases of its minor.
     pub age: u64,
 }
 
-/// An addon on its way.
+/// An addon along the upgrade.
 #[derive(Clone, Debug)]
 pub struct Track {
     /// Its name.
     pub name: String,
-    /// Whether the cluster pins it: then no release moves it.
+    /// Whether the cluster pins it, so that releases do not change its version.
     pub held: bool,
-    /// Its version now; none if the cluster does not have it yet.
+    /// Its current version; none if the cluster does not have it yet.
     pub start: Option<usize>,
     /// All versions that it could have.
     pub versions: Vec<Version>,
-    /// What each release says of it; none if the release does not have it.
+    /// Its entry in each release; none if the release does not have it.
     pub listings: Vec<Option<Listing>>,
     /// The addons that it depends on.
     pub after: Vec<usize>,
     /// The constraint `maxMinorStep`.
     pub step: usize,
-    /// The constraint that it never goes back.
+    /// The constraint against downgrades.
     pub back: usize,
 }
 
@@ -71,63 +71,63 @@ pub struct Track {
 pub struct Version {
     /// The version.
     pub version: AddonVersion,
-    /// Whether only the cluster's own definition allows it as it is: it can be left, and not be reached.
+    /// Whether only the cluster's own definition allows it. Plans can leave such a version, but not move to it.
     pub is_special: bool,
 }
 
-/// What a release says of an addon.
+/// The entry of an addon in a release.
 #[derive(Clone, Debug)]
 pub struct Listing {
-    /// The version that it pins.
+    /// The version that the release pins.
     pub own: usize,
-    /// How many minors the addon may move at a time.
+    /// The maximum number of minors that the addon may move at a time.
     pub limit: Option<u64>,
     /// For each version, the constraints that it would break on this release.
     pub broken: Vec<Vec<usize>>,
 }
 
-/// Something that a plan must keep to.
+/// A constraint that a plan must satisfy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Constraint {
-    /// What kind it is.
+    /// Its kind.
     pub kind: ConstraintKind,
-    /// What it says.
+    /// Its text.
     pub text: String,
-    /// Where it is written.
+    /// The place that defines it.
     pub origin: Option<Origin>,
-    /// Who could lift it, and how.
+    /// Who can lift it, and how.
     pub lift: String,
 }
 
-/// What kind of constraint it is.
+/// The kind of a constraint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ConstraintKind {
     /// A Kubernetes minor cannot be skipped.
     Minor,
-    /// There is no release of a Kubernetes minor, which cannot be skipped.
+    /// A Kubernetes minor that cannot be skipped has no release.
     MissingRelease,
-    /// A Kubernetes minor is not passed because of its maturity.
+    /// A Kubernetes minor must not be passed through because of its maturity.
     Maturity,
-    /// A cluster does not go back to an older release or Kubernetes version.
+    /// A cluster must not go back to an older release or Kubernetes version.
     OlderRelease,
-    /// A version of an addon works with some versions of Kubernetes only.
+    /// A version of an addon supports only some Kubernetes versions.
     Range,
     /// Releases do not list a version of an addon.
     Unlisted,
-    /// A chart refuses versions of Kubernetes by its own `kubeVersion`.
+    /// A chart excludes Kubernetes versions by its own `kubeVersion`.
     Chart,
-    /// A release needs what the management cluster does not have.
+    /// A release needs something that the management cluster lacks.
     Requirement,
     /// A rule of the stack.
     Rule,
-    /// `maxMinorStep` of an addon.
+    /// The `maxMinorStep` of an addon.
     MinorStep,
-    /// An addon is not downgraded.
+    /// An addon must not be downgraded.
     Downgrade,
 }
 
 impl ConstraintKind {
-    /// Its word in documents.
+    /// The word for machine-readable output.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Minor => "minor-by-minor",
@@ -145,24 +145,24 @@ impl ConstraintKind {
     }
 }
 
-/// Which constraints are kept to.
+/// The constraints in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept(pub Vec<bool>);
 
 impl Kept {
-    /// Whether constraints that something breaks leave it possible.
+    /// Whether something remains possible although it breaks these constraints.
     pub(super) fn allows(&self, broken: &[usize]) -> bool {
         broken.iter().all(|one| !self.0[*one])
     }
 }
 
 impl Situation {
-    /// All constraints are kept to.
+    /// Keeps all constraints.
     pub fn all(&self) -> Kept {
         Kept(vec![true; self.constraints.len()])
     }
 
-    /// Only some are.
+    /// Keeps only some constraints.
     pub fn only(&self, some: &[usize]) -> Kept {
         Kept((0..self.constraints.len()).map(|one| some.contains(&one)).collect())
     }
@@ -171,7 +171,7 @@ impl Situation {
         self.releases[release].kubernetes.minor()
     }
 
-    /// Whether a cluster on a release is there, as far as the release goes.
+    /// Whether a release reaches the goal, regardless of addons.
     pub(super) fn is_goal(&self, release: usize) -> bool {
         match self.goal {
             Goal::Release(goal) => goal == release,
@@ -181,7 +181,7 @@ impl Situation {
 }
 
 impl Track {
-    /// Constraints that a step of the addon from one version to another breaks on a release; none if there is no such step.
+    /// The constraints broken by moving the addon between two versions on a release; none if that is no step at all.
     pub(super) fn broken_by(&self, listing: &Listing, from: usize, to: usize) -> Option<Vec<usize>> {
         let (old, new) = (&self.versions[from], &self.versions[to]);
         if from == to || new.is_special {
@@ -196,7 +196,7 @@ impl Track {
         Some(broken)
     }
 
-    /// How many newer versions there are of the same minor.
+    /// The number of newer versions of the same minor.
     pub(super) fn age(&self, version: usize) -> u64 {
         let own = self.versions[version].version.as_semver();
         let is_newer = |one: &&Version| {
@@ -207,7 +207,7 @@ impl Track {
     }
 }
 
-/// How many minors lie between two versions. A new major counts as one, and then its minors.
+/// The number of minors between two versions. A major counts as one, plus the minors of the newer major.
 pub fn distance(from: &AddonVersion, to: &AddonVersion) -> u64 {
     let (low, high) = (from.as_semver().min(to.as_semver()), from.as_semver().max(to.as_semver()));
     match high.major - low.major {
@@ -217,7 +217,7 @@ pub fn distance(from: &AddonVersion, to: &AddonVersion) -> u64 {
 }
 
 impl ConstraintKind {
-    /// Whether it is about the Kubernetes versions that an addon works with.
+    /// Whether it is about the Kubernetes versions that an addon supports.
     pub(super) fn is_about_range(self) -> bool {
         matches!(self, Self::Range | Self::Unlisted)
     }

@@ -1,4 +1,4 @@
-//! Clusters in equal situations, each situation solved once.
+//! Groups clusters in equal situations and solves each situation once.
 
 use std::{cell::RefCell, collections::BTreeMap};
 
@@ -14,50 +14,50 @@ use super::{
 };
 use crate::{model::Cluster, note::Notes};
 
-/// Clusters in equal situations, and what there is to do for them.
+/// Clusters in equal situations, and the answer for them.
 #[derive(Clone, Debug)]
 pub struct Solved<'a> {
     /// The clusters, in order.
     pub clusters: Vec<&'a Cluster>,
-    /// What there is to do.
+    /// The answer.
     pub answer: Answer,
 }
 
-/// What there is to do for a cluster.
+/// The answer for a cluster.
 #[derive(Clone, Debug)]
 pub enum Answer {
-    /// These steps; none if it is where it should be.
+    /// The steps to take; none if the target is reached.
     Plan {
         /// The situation.
         open: Box<Open>,
         /// The plan.
         plan: Plan,
-        /// Why each step is taken.
+        /// The reason for each step.
         reasons: Vec<String>,
     },
     /// There is no plan.
     Blocked {
         /// The situation.
         open: Box<Open>,
-        /// Why.
+        /// The constraints that rule out every plan.
         core: Core,
     },
-    /// The target is not there for it.
+    /// The cluster cannot use the target.
     NoTarget(Constraint),
-    /// It has a later Kubernetes minor than it should.
+    /// The cluster already has a later Kubernetes minor than the target.
     Ahead,
-    /// There are too many possibilities to look at.
+    /// There are too many possibilities to search.
     TooMany,
-    /// It stays where it is, and why.
+    /// The cluster is on hold, for this reason.
     Held(String),
-    /// It is on its way out.
+    /// The cluster is being removed.
     Leaves,
-    /// Its release, or the one that it should have, has errors.
+    /// Its release or the target release has errors.
     Unknown(Notes),
 }
 
 impl Fleet<'_> {
-    /// Solves the situations of clusters that should be at a target, in the order of their first clusters.
+    /// Solves the situations of clusters with the same target, ordered by the first cluster of each.
     pub fn solve<'a>(&self, target: &Target, clusters: &[&'a Cluster]) -> Vec<Solved<'a>> {
         let mut places: BTreeMap<_, usize> = BTreeMap::new();
         let mut groups: Vec<Vec<&Cluster>> = Vec::new();

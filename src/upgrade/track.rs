@@ -1,20 +1,20 @@
-//! One addon on its way along a path of releases: what it costs to have each version.
+//! Tracks one addon along a path of releases, with the cost of having each version.
 //!
-//! Whether a version fits depends on the release alone and on no other addon. So along one path each addon finds its own
-//! cheapest way, and the cost of a path is the sum.
+//! Whether a version fits depends only on the release, not on other addons. Along a path, the cheapest way of each addon can
+//! therefore be found separately, and the cost of the path is the sum.
 
 use super::situation::{Kept, Listing, Situation, Track};
 
-/// What a plan costs. Of two plans, that with the lesser cost is better: fields count in their order.
+/// The cost of a plan; the plan with the lower cost is better. Fields are compared in order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cost {
-    /// Steps.
+    /// The number of steps.
     pub steps: u64,
-    /// Machines that are replaced.
+    /// The number of machines replaced.
     pub machines: u64,
-    /// Minors that addons move.
+    /// The number of minors that addons move.
     pub minors: u64,
-    /// How much newer releases and versions could have been taken.
+    /// The number of newer releases and versions that could have been used instead.
     pub age: u64,
 }
 
@@ -29,19 +29,19 @@ impl Cost {
     }
 }
 
-/// What it costs to have an addon at each version; the last entry is not to have it. None: it cannot be.
+/// The cost of having an addon at each version; none if impossible. The last entry stands for not having the addon.
 pub(super) type Reached = Vec<Option<Cost>>;
 
 /// How a version was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Came {
-    /// With the release, from this entry.
+    /// Together with the release, from this entry.
     Along(usize),
     /// By a step of the addon, from this version.
     Step(usize),
 }
 
-/// An addon, a situation, and the constraints that are kept to.
+/// An addon in a situation, with the constraints in force.
 #[derive(Clone, Copy)]
 pub(super) struct Way<'a> {
     pub(super) situation: &'a Situation,
@@ -59,7 +59,7 @@ impl<'a> Way<'a> {
         self.track.listings[release].as_ref()
     }
 
-    /// Where the addon is before the first step.
+    /// The entries before the first step.
     pub(super) fn begin(self) -> Reached {
         let mut reached = vec![None; self.none() + 1];
         reached[self.track.start.unwrap_or(self.none())] = Some(Cost::default());
@@ -74,7 +74,7 @@ impl<'a> Way<'a> {
         }
     }
 
-    /// What a step of the addon costs on a release, if it is possible.
+    /// The cost of a step of the addon on a release, if it is possible.
     pub(super) fn step(self, release: usize, from: usize, to: usize) -> Option<Cost> {
         if from == self.none() || to == self.none() {
             return None;
@@ -86,7 +86,7 @@ impl<'a> Way<'a> {
         self.kept.allows(&broken).then_some(cost)
     }
 
-    /// Adds what can be reached by steps of the addon on a release.
+    /// Adds all entries that can be reached by steps of the addon on a release.
     pub(super) fn close(self, release: usize, reached: &mut Reached) {
         let mut open: Vec<usize> = (0..reached.len()).filter(|one| reached[*one].is_some()).collect();
         while let Some(from) = open.pop() {
@@ -102,7 +102,7 @@ impl<'a> Way<'a> {
         }
     }
 
-    /// What becomes of an entry when the release changes: each possible entry with its cost.
+    /// The entries that an entry can lead to when the release changes, with their costs.
     pub(super) fn along(self, from: usize, to: usize, entry: usize) -> Vec<(usize, Cost)> {
         let free = Cost::default();
         if !self.fits(from, entry) {
@@ -121,13 +121,13 @@ impl<'a> Way<'a> {
             found.push((listing.own, free));
         }
         if self.fits(to, entry) {
-            // Of two plans that are alike otherwise, the one in which the addon goes with its release is better.
+            // Between otherwise equal plans, prefer the one in which the addon moves with its release.
             found.push((entry, Cost { age: u64::from(may_follow), ..free }));
         }
         found
     }
 
-    /// What can be reached when the release changes.
+    /// The entries that can be reached when the release changes.
     pub(super) fn moved(self, from: usize, to: usize, reached: &Reached) -> Reached {
         let mut after = vec![None; reached.len()];
         for (entry, cost) in reached.iter().enumerate() {
@@ -142,7 +142,7 @@ impl<'a> Way<'a> {
         after
     }
 
-    /// Whether an addon may be at an entry in the end.
+    /// Whether the addon may end at an entry.
     fn is_goal(self, release: usize, entry: usize) -> bool {
         if !self.fits(release, entry) {
             return false;
@@ -157,14 +157,14 @@ impl<'a> Way<'a> {
         }
     }
 
-    /// The cheapest entry in the end.
+    /// The cheapest final entry.
     pub(super) fn end(self, release: usize, reached: &Reached) -> Option<(usize, Cost)> {
         let costs = reached.iter().enumerate().filter_map(|(entry, cost)| Some((entry, (*cost)?)));
         let fitting = costs.filter(|(entry, _)| self.is_goal(release, *entry));
         fitting.min_by_key(|(entry, cost)| (*cost, *entry))
     }
 
-    /// The cheapest way along a path: for each release, the entries from that on which it comes to that on which it goes.
+    /// The cheapest way along a path: for each release, the addon's entries there from first to last.
     pub(super) fn trace(self, path: &[usize]) -> Option<Vec<Vec<usize>>> {
         let mut came: Vec<(Reached, Reached)> = Vec::new();
         for (at, release) in path.iter().enumerate() {
@@ -181,7 +181,7 @@ impl<'a> Way<'a> {
         let mut ways = vec![Vec::new(); path.len()];
         for at in (0..path.len()).rev() {
             ways[at].push(entry);
-            // Steps are taken as late as possible: just before what needs them.
+            // Steps are taken as late as possible, just before something needs them.
             while let Came::Step(before) = self.came(path[at], &came[at], entry) {
                 ways[at].push(before);
                 entry = before;
@@ -197,7 +197,7 @@ impl<'a> Way<'a> {
         Some(ways)
     }
 
-    /// How an entry was reached on a release.
+    /// Finds out how an entry was reached on a release.
     fn came(self, release: usize, (entered, closed): &(Reached, Reached), entry: usize) -> Came {
         let is_before = |from: &usize| {
             let cost = closed[*from].zip(self.step(release, *from, entry));
@@ -212,7 +212,7 @@ impl<'a> Way<'a> {
         }
     }
 
-    /// From which entry of the release before an entry came.
+    /// Finds the entry on the previous release that led to an entry.
     fn came_along(
         self,
         (from, to): (usize, usize),

@@ -1,4 +1,4 @@
-//! Why a plan has each of its steps, in words.
+//! Explains the steps of a plan in words.
 
 use super::{
     plan::{Change, Plan},
@@ -6,7 +6,7 @@ use super::{
     situation::{Goal, Situation, Track},
 };
 
-/// Why each step is taken.
+/// The reason for each step.
 pub fn reasons(open: &Open, plan: &Plan) -> Vec<String> {
     (0..plan.steps.len()).map(|at| Why { open, situation: &open.situation, plan }.reason(at)).collect()
 }
@@ -106,12 +106,12 @@ impl Why<'_> {
     }
 }
 
-/// What a version breaks on a release.
+/// The constraints that a version breaks on a release.
 fn broken(track: &Track, version: usize, release: usize) -> Vec<usize> {
     track.listings[release].as_ref().map(|listing| listing.broken[version].clone()).unwrap_or_default()
 }
 
-/// Whether the release has a newer version than this one.
+/// Whether the release lists a newer version as its own.
 fn own_is_further(track: &Track, release: usize, version: usize) -> bool {
     let of = |at: usize| track.versions[at].version.as_semver();
     track.listings[release].as_ref().is_some_and(|listing| of(listing.own) > of(version))

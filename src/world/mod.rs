@@ -1,4 +1,4 @@
-//! What the flow may read of the outside world, and a world in memory for tests.
+//! The interface through which the flow reads the outside world, and an in-memory implementation for tests.
 
 use std::{
     cell::RefCell,
@@ -11,58 +11,60 @@ use crate::{
     yaml::Sources,
 };
 
-/// What was found where charts, images and releases come from.
+/// The lock: the results of looking up charts, images and releases.
 pub const LOCK: &str = "stackloom.lock";
 
-/// Everything that `generate` reads.
+/// The complete input of `generate`.
 #[derive(Clone, Debug, Default)]
 pub struct Input {
-    /// `stackloom.yaml`, `stackloom.lock`, what charts say of their values (`charts/values/`), every file below `stacks/`, the definitions below `clusters/` and `rollouts/`, and the numbered releases below
-    /// `generated/releases/`. Nothing in a `<cluster>.d/` folder.
+    /// The sources: `stackloom.yaml`, `stackloom.lock`, the descriptions of chart values (`charts/values/`), every file
+    /// below `stacks/`, the definitions below `clusters/` and `rollouts/`, and the numbered releases below
+    /// `generated/releases/`. The `<cluster>.d/` folders are excluded.
     pub sources: Sources,
-    /// The `<cluster>.d/` folders that hold something to apply, as paths from the root of the fleet.
+    /// The `<cluster>.d/` folders that contain objects to apply, as paths relative to the root of the fleet.
     pub companions: BTreeSet<String>,
-    /// The files in such folders. Nothing is made from them; the checks look for secrets in them.
+    /// The files in these folders. Nothing is generated from them, but they are checked for secrets.
     pub beside: Sources,
-    /// Where the fleet lies in the git repository around it, empty for its top; none outside of a repository. It makes
-    /// nothing, and only says whether the engine would look in the right folder.
+    /// The folder of the fleet within the surrounding git repository: empty at the top, none outside a repository. It
+    /// doesn't affect the output, but is used to check whether the engine would read the right folder.
     pub folder: Option<String>,
-    /// What of numbered releases cannot be read (links, binary files …), by name. A cluster that uses one is refused.
+    /// Problems with unreadable parts of numbered releases (links, binary files …), by release. Clusters that use such a
+    /// release are rejected.
     pub damaged: BTreeMap<String, Notes>,
-    /// What git recorded of the numbered releases, by name; those that it knows nothing of are left out.
+    /// Git's record of the numbered releases, by name. Releases unknown to git are missing.
     pub recorded: BTreeMap<String, Recorded>,
 }
 
-/// What git recorded of a numbered release, compared with its files.
+/// Git's record of a numbered release, compared with its files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recorded {
-    /// What it is recorded by.
+    /// The kind of record.
     pub by: Record,
-    /// The files that are not as they were recorded, by their paths in the release's folder; none if the tag names
-    /// something that has no such folder.
+    /// The files that differ from the record, by path within the release's folder; none if the tag points to something
+    /// without such a folder.
     pub drift: Option<BTreeMap<String, Drift>>,
-    /// The commit that added it, where there is no tag, and the clone goes back as far.
+    /// The commit that added it, if there is no tag and the clone's history contains the commit.
     pub since: Option<String>,
-    /// What the lock said when the release was taken; the newest first, where it was taken more than once.
+    /// The lock in each commit that imported the release, newest first.
     pub locks: Vec<Taking>,
-    /// The files that are not as they were recorded, and that git was told to look away from, by the same paths.
+    /// Files that differ from the record but that git was told to ignore, by path within the release's folder.
     pub unseen: BTreeSet<String>,
-    /// What keeps it from being known.
+    /// The reason why the record is unreliable, if it is.
     pub doubt: Option<Doubt>,
 }
 
-/// The lock of a commit that took a release.
+/// The lock in a commit that imported a release.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Taking {
-    /// The commit.
+    /// The commit ID.
     pub at: String,
-    /// Its lock, where that is in this clone.
+    /// The text of the lock, if this clone has it.
     pub text: Option<Arc<str>>,
-    /// Whether no later commit took the release again, knowing of this one.
+    /// Whether no later commit with knowledge of this one imported the release again.
     pub is_last: bool,
 }
 
-/// Whether the name of a release stands in a text, and not as the beginning of a longer one.
+/// Reports whether a text contains the name of a release, and not just as part of a longer name.
 pub fn stands_in(name: &str, text: &str) -> bool {
     text.match_indices(name).any(|(at, _)| {
         let before = text[..at].chars().next_back();
@@ -72,84 +74,84 @@ pub fn stands_in(name: &str, text: &str) -> bool {
     })
 }
 
-/// How git is had to look at a file that it was told to look away from.
+/// The hint for making git look again at a file that it was told to ignore.
 pub fn look_again(path: &str) -> String {
     format!(
-        "git was told to look away from it; `git update-index --no-assume-unchanged {path}` and \
-         `git update-index --no-skip-worktree {path}` have it look again"
+        "git is set to ignore its changes: turn that off with `git update-index --no-assume-unchanged {path}` and `git \
+         update-index --no-skip-worktree {path}`"
     )
 }
 
-/// Why what a release is recorded by is not to be relied on.
+/// Why the record of a release is unreliable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Doubt {
-    /// Its tag has it as this commit has it, and the commit that added it has it otherwise.
+    /// The content at the tag differs from the content in the commit that added the release.
     Moved {
-        /// The commit that the tag names.
+        /// The commit that the tag points to.
         tagged: String,
-        /// The commit that added it.
+        /// The commit that added the release.
         added: String,
-        /// Whether the tag's commit is one of the branch, so that nothing but the tag can be wrong.
+        /// Whether the tagged commit is part of the branch, so that only the tag can be wrong.
         is_here: bool,
     },
-    /// Two lines of the history added it, not the same.
+    /// Two lines of the history added the release with different content.
     TwoLines {
-        /// The commit that added the one that counts: as its tag has it, else as it is here.
+        /// The commit that added the version that counts: the tagged one, or else the one in the work tree.
         taken: String,
-        /// The commit that added the other.
+        /// The commit that added the other version.
         other: String,
-        /// Whether it is the tag that says so.
+        /// Whether the tag decides which one counts.
         is_tagged: bool,
     },
-    /// Its tag or the history of the branch cannot be read, and why.
+    /// Its tag or the history of the branch can't be read; holds the reason.
     Unreadable(String),
-    /// Its tag or the history of the branch is not in this partial clone.
+    /// Its tag or the history of the branch is missing from this partial clone.
     NotFetched,
 }
 
-/// What a release is recorded by.
+/// The record that a release is compared with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Record {
-    /// The tag of its name.
+    /// The tag with its name.
     Tag,
-    /// The commit that is checked out: there is no such tag here.
+    /// The current commit, because this clone has no such tag.
     Head,
-    /// The commit that added it, and which HEAD no longer agrees with: there is no such tag here.
+    /// The commit that added it, because this clone has no such tag and HEAD has different content.
     Commit(String),
 }
 
-/// What became of a file since it was recorded.
+/// The difference between a file and its record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drift {
-    /// It has another content.
+    /// The content differs.
     Changed,
-    /// It has other line ends, and else the same content.
+    /// Only the line ends differ.
     LineEnds,
-    /// It may be run, or no longer be run, and has the same content.
+    /// Only the executable bit differs.
     Mode,
-    /// It was not there.
+    /// The file was added.
     Added,
-    /// It is gone.
+    /// The file is missing.
     Missing,
 }
 
-/// The outside world, as far as the flow may see it.
+/// The outside world, as visible to the flow.
 pub trait World {
-    /// Reads the input. What is wrong with single files (links that lead out, no UTF-8, too large) goes to `notes`.
+    /// Reads the input. Problems with single files (links that lead outside, invalid UTF-8, excessive size) go to `notes`.
     fn read(&self, notes: &mut Notes) -> Result<Input, Fault>;
 }
 
-/// A world that was read already.
+/// A world whose content was already read; can be used several times.
 #[derive(Clone, Debug)]
 pub struct Held {
-    /// What was read.
+    /// The input.
     pub input: Input,
-    /// What was wrong with single files.
+    /// The problems with single files.
     pub notes: Notes,
 }
 
 impl Held {
-    /// Reads a world once, for several uses.
+    /// Reads a world once, for repeated use.
     pub fn read(world: &dyn World) -> Result<Self, Fault> {
         let mut notes = Notes::new();
         let input = world.read(&mut notes)?;
@@ -164,7 +166,7 @@ impl World for Held {
     }
 }
 
-/// A world of files in memory.
+/// An in-memory world.
 #[derive(Clone, Debug, Default)]
 pub struct Files(pub BTreeMap<String, String>);
 
@@ -192,12 +194,13 @@ impl World for Files {
     }
 }
 
-/// A world that was read already: a run sees what was compared, whatever has been saved since.
+/// A world whose content was already read; can be used once. A run sees the content that was compared, even if files were
+/// saved since.
 #[derive(Debug)]
 pub struct AlreadyRead(RefCell<Option<(Input, Notes)>>);
 
 impl AlreadyRead {
-    /// What was read, and what was found then.
+    /// Wraps an input and the problems found while it was read.
     pub fn new(input: Input, notes: Notes) -> Self {
         Self(RefCell::new(Some((input, notes))))
     }
@@ -213,7 +216,7 @@ impl World for AlreadyRead {
     }
 }
 
-/// The `<cluster>.d` folder that a path lies in: the user's own objects, which nothing is made from.
+/// The `<cluster>.d` folder that contains a path. It holds the user's own objects; nothing is generated from it.
 pub fn companion_folder(path: &str) -> Option<&str> {
     if !path.starts_with("clusters/") {
         return None;
@@ -222,8 +225,8 @@ pub fn companion_folder(path: &str) -> Option<&str> {
     Some(&path[..at + 2])
 }
 
-/// Whether a file of a `<cluster>.d` folder is something that Flux applies: YAML with more in it than comments. What
-/// else it holds is the user's own business.
+/// Reports whether a file of a `<cluster>.d` folder is something that Flux applies: YAML that contains more than comments.
+/// Other files are ignored.
 pub fn holds_object(path: &str, bytes: &[u8]) -> bool {
     let file = std::path::Path::new(path);
     let yaml = is_yaml(path);
@@ -236,18 +239,19 @@ pub fn holds_object(path: &str, bytes: &[u8]) -> bool {
     (yaml || named) && bytes.split(|byte| *byte == b'\n').any(says)
 }
 
-/// The names under which kustomize looks for its own file.
+/// The file names that kustomize recognizes.
 pub const KUSTOMIZATIONS: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
-/// Whether a path ends as definitions do.
+/// Reports whether a path has the extension of a definition.
 pub fn is_yaml(path: &str) -> bool {
     let extension = std::path::Path::new(path).extension();
     extension.is_some_and(|extension| extension == "yaml" || extension == "yml")
 }
 
-/// Whether a file is input: by its folder, and for releases by its name (head releases are output). Hidden files
-/// are none: they belong to editors and operating systems. In a release they are, as whatever lies there: it was cut with
-/// every one of its files, and engines apply hidden ones, too.
+/// Reports whether a file is input. This depends on its folder and, for releases, on its name: head releases are output.
+///
+/// Hidden files are ignored, because they belong to editors and operating systems. In a release, they are input like all
+/// other files: the release was cut with all of its files, and engines apply hidden files, too.
 pub fn is_input(path: &str) -> bool {
     let yaml = is_yaml(path);
     if path.starts_with("generated/releases/") {
@@ -263,18 +267,18 @@ pub fn is_input(path: &str) -> bool {
         || (path.starts_with("clusters/") || path.starts_with("rollouts/")) && yaml
 }
 
-/// Where `update` puts what charts say of their values.
+/// The folder in which `update` stores the descriptions of chart values.
 pub const CHART_VALUES: &str = "charts/values";
 
-/// Whether a file says which values a chart takes: by its name, the digest of its content. A fleet may have charts of its own
-/// beside it.
+/// Reports whether a file is a description of chart values. Its name is the digest of its content. The fleet may keep its
+/// own charts next to it.
 fn is_chart_values(path: &str) -> bool {
     let file = path.strip_prefix(CHART_VALUES).and_then(|file| file.strip_prefix('/'));
     let digest = file.and_then(|file| file.strip_suffix(".json"));
     digest.is_some_and(|digest| digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// The names of the numbered releases among the sources, in order.
+/// The names of the numbered releases among the sources, sorted.
 pub fn numbered_releases(sources: &Sources) -> Vec<String> {
     let files = sources.below("generated/releases");
     let mut names: Vec<_> = files
@@ -285,18 +289,18 @@ pub fn numbered_releases(sources: &Sources) -> Vec<String> {
     names
 }
 
-/// The numbered release that a file lies in.
+/// The numbered release that contains a file.
 pub fn release_of(path: &str) -> Option<&str> {
     let (name, _) = path.strip_prefix("generated/releases/")?.split_once('/')?;
     (!is_head_release(name)).then_some(name)
 }
 
-/// Whether a release is a head release (channel `hash`), which is made anew by every run.
+/// Reports whether a name is that of a head release (channel `hash`), which every run makes anew.
 pub fn is_head_release(name: &str) -> bool {
     name.contains("-v0-sha.")
 }
 
-/// A text with the line ends that every file of a release was cut with; none if it has no others.
+/// Converts a text to the line ends that all release files have; none if it has them already.
 pub fn unix_ends(text: &str) -> Option<String> {
     text.contains("\r\n").then(|| text.replace("\r\n", "\n"))
 }

@@ -1,34 +1,34 @@
-//! The one emitter: the same tree gives the same bytes, and no reader takes a string for anything but that string.
+//! The only emitter. The same tree gives the same bytes, and every reader reads a string back as that string.
 //!
-//! Keys come in Kubernetes' order ([`rank`], then alphabetical). Strings are plain only where no YAML 1.1 or 1.2 reader
-//! could take them for something else; with line breaks they are literal blocks; else quoted.
+//! Keys come in Kubernetes' order ([`rank`], then alphabetical). Strings are plain only if no YAML 1.1 or 1.2 reader could
+//! take them for something else. Strings with line breaks are literal blocks; all others are quoted.
 
 use std::fmt::Write;
 
 use super::{Entry, Mapping, Node, Origin, Value};
 
-/// What a thing looks like to the emitter. Documents have entries only; templates have statements among them.
+/// A value that can be emitted. Documents consist of entries only; templates also contain statements.
 pub trait Emit: Sized {
-    /// Shows the thing.
+    /// The emitter's view of the value.
     fn view(&self) -> View<'_, Self>;
 }
 
-/// A thing as the emitter sees it.
+/// The emitter's view of a value.
 pub enum View<'a, T> {
     /// A scalar.
     Scalar(Scalar<'a>),
     /// A list in its order.
     Sequence(Vec<Item<'a, T, ()>>),
-    /// A map in the order in which it is to be written.
+    /// A map in output order.
     Mapping(Vec<Item<'a, T, Name<'a>>>),
 }
 
-/// The key of an entry, and where it came from.
+/// The key of an entry and its origin.
 pub type Name<'a> = (Scalar<'a>, Origin);
 
 /// A line or an entry of a collection.
 pub enum Item<'a, T, K> {
-    /// A template's statement, written `#% …` on a line of its own, and where it came from.
+    /// A template statement, written as `#% …` on a line of its own, and its origin.
     Statement(&'a str, Origin),
     /// An entry.
     Entry(K, &'a T),
@@ -39,7 +39,7 @@ pub enum Item<'a, T, K> {
 pub enum Scalar<'a> {
     /// `null`.
     Null,
-    /// A truth value.
+    /// A boolean.
     Bool(bool),
     /// A whole number.
     Int(i64),
@@ -47,11 +47,11 @@ pub enum Scalar<'a> {
     Float(f64),
     /// Text.
     String(&'a str),
-    /// Written as it is.
+    /// Text that is written unchanged.
     Verbatim(&'a str),
-    /// An expression of a template that keeps its type.
+    /// A template expression that keeps its type.
     Expression(&'a str),
-    /// Text of a template, which only our own reader sees: a literal block, whatever it holds. Not for keys.
+    /// Template text that only our own reader sees: always a literal block. Not for keys.
     Literal(&'a str),
 }
 
@@ -79,8 +79,8 @@ fn sorted<'a>(mapping: &'a Mapping) -> Vec<Item<'a, Node, Name<'a>>> {
     entries.into_iter().map(|(_, entry)| item(entry)).collect()
 }
 
-/// The keys that come first in a map, in this order; all others follow alphabetically, and `components` last, as the
-/// cluster stack operator's documents write a release's metadata.
+/// The sort rank of a map key. These keys come first, in this order; all others follow alphabetically. `components` comes
+/// last, as in the cluster stack operator's release metadata.
 pub fn rank(key: &str) -> u8 {
     match key {
         "apiVersion" => 0,
@@ -94,17 +94,17 @@ pub fn rank(key: &str) -> u8 {
     }
 }
 
-/// Told what is written where, while it is written: entries as they begin and end, and statements.
+/// Observes the output while it is written: the start and end of each entry, and statements.
 pub trait Watch<'a, T> {
-    /// An item of a list, or an entry of a map, begins at a byte of the output.
+    /// A list item or map entry starts at a byte of the output.
     fn enter(&mut self, at: usize, key: Option<Name<'a>>, value: &'a T);
-    /// What was entered last ends.
+    /// The most recently entered item or entry ends.
     fn leave(&mut self);
-    /// A statement stands at a byte of the output.
+    /// A statement starts at a byte of the output.
     fn statement(&mut self, at: usize, origin: Origin);
 }
 
-/// Nobody wants to know.
+/// An observer that ignores everything.
 struct Unwatched;
 
 impl<'a, T> Watch<'a, T> for Unwatched {
@@ -113,12 +113,12 @@ impl<'a, T> Watch<'a, T> for Unwatched {
     fn statement(&mut self, _at: usize, _origin: Origin) {}
 }
 
-/// Appends a document to `out`, without a separator, ending in one line break.
+/// Appends a document to `out`, without a separator and with one final line break.
 pub fn emit<T: Emit>(root: &T, out: &mut String) {
     emit_watched(root, out, &mut Unwatched);
 }
 
-/// The same, and tells what stands where.
+/// Like [`emit`], and reports to `watch` what is written where.
 pub fn emit_watched<'a, T: Emit>(root: &'a T, out: &mut String, watch: &mut impl Watch<'a, T>) {
     match root.view() {
         View::Scalar(scalar) => {
@@ -132,7 +132,7 @@ pub fn emit_watched<'a, T: Emit>(root: &'a T, out: &mut String, watch: &mut impl
     }
 }
 
-/// Writes entries at `indent`; the first line is already indented by `done` columns (behind a `- `).
+/// Writes entries at `indent`. The first line is already indented by `done` columns (after a `- `).
 fn write_mapping<'a, T: Emit>(
     out: &mut String,
     items: Vec<Item<'a, T, Name<'a>>>,
@@ -185,7 +185,7 @@ fn write_statement<'a, T>(out: &mut String, text: &str, origin: Origin, watch: &
     out.push('\n');
 }
 
-/// Writes what follows a `key:` or a `-` that stands at `indent`.
+/// Writes the value after a `key:` or `-` at `indent`.
 fn write_value<'a, T: Emit>(
     out: &mut String,
     value: &'a T,
@@ -202,7 +202,7 @@ fn write_value<'a, T: Emit>(
         }
         View::Sequence(items) if items.is_empty() => out.push_str(" []\n"),
         View::Mapping(items) if items.is_empty() => out.push_str(" {}\n"),
-        // A statement behind `- ` would be a comment of the line, no statement of the collection.
+        // After `- `, a statement would be an ordinary comment on that line instead of a statement of the collection.
         View::Sequence(items) if after_key || starts_with_statement(&items) => {
             out.push('\n');
             write_sequence(out, items, inner, 0, watch);
@@ -230,7 +230,7 @@ fn pad(out: &mut String, columns: usize) {
     out.extend(std::iter::repeat_n(' ', columns));
 }
 
-/// Writes a scalar; on several lines only where `block_indent` says how deep.
+/// Writes a scalar. It spans several lines only if `block_indent` gives an indent.
 fn write_scalar(out: &mut String, scalar: Scalar<'_>, block_indent: Option<usize>) {
     match scalar {
         Scalar::Null => out.push_str("null"),
@@ -245,7 +245,7 @@ fn write_scalar(out: &mut String, scalar: Scalar<'_>, block_indent: Option<usize
     }
 }
 
-/// With a point and a signed exponent, which is what YAML 1.1 asks of a float.
+/// Writes a float with a point and a signed exponent, as YAML 1.1 requires.
 fn write_float(out: &mut String, number: f64) {
     let text = format!("{number:?}");
     match text.split_once('e') {
@@ -264,7 +264,7 @@ fn write_float(out: &mut String, number: f64) {
     }
 }
 
-/// Writes a string; as a literal block only where `block_indent` says how deep.
+/// Writes a string. It becomes a literal block only if `block_indent` gives an indent.
 fn write_string(out: &mut String, text: &str, block_indent: Option<usize>) {
     if is_plain(text) {
         out.push_str(text);
@@ -282,22 +282,22 @@ fn write_string(out: &mut String, text: &str, block_indent: Option<usize>) {
     }
 }
 
-/// What single quotes cannot hold for every reader: controls, line breaks of Unicode, byte order marks.
+/// Characters that not every reader accepts in single quotes: controls, Unicode line breaks, byte order marks.
 pub(crate) fn is_special(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{85}' | '\u{a0}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
         || is_private(c)
 }
 
-/// Characters that some readers do not count as printable.
+/// Characters that some readers consider unprintable.
 fn is_private(c: char) -> bool {
     matches!(c, '\u{e000}'..='\u{f8ff}') || (c as u32 & 0xfffe) == 0xfffe
 }
 
-/// Longer strings are easier to read in quotes, and old readers fold them.
+/// The longest plain string. Longer ones are easier to read in quotes, and old readers fold them.
 const MAX_PLAIN: usize = 120;
 
-/// Whether every YAML 1.1 and 1.2 reader takes the text, unquoted, for exactly that string.
+/// Whether every YAML 1.1 and 1.2 reader takes the unquoted text for exactly that string.
 fn is_plain(text: &str) -> bool {
     let bytes = text.as_bytes();
     let Some(&first) = bytes.first() else { return false };
@@ -321,7 +321,7 @@ fn is_plain_byte(bytes: &[u8], at: usize, byte: u8) -> bool {
     }
 }
 
-/// A text that begins with a digit and holds a letter no number, date or hexadecimal can have.
+/// Whether a text that starts with a digit contains a character that no number, date or hexadecimal can have.
 fn is_no_number(text: &str) -> bool {
     text.bytes().any(|b| {
         matches!(b.to_ascii_lowercase(), b'g'..=b'n' | b'p'..=b's' | b'u'..=b'w' | b'y') || b == b'/'
@@ -334,7 +334,7 @@ fn is_reserved(text: &str) -> bool {
     text.len() <= 8 && WORDS.contains(&text.to_ascii_lowercase().as_str())
 }
 
-/// Whether a literal block gives the text back for every reader.
+/// Whether every reader reads the text back unchanged from a literal block.
 fn is_literal(text: &str) -> bool {
     text.contains('\n')
         && !text.starts_with([' ', '\n'])
@@ -371,7 +371,7 @@ fn write_double_quoted(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// Appends a text as it stands between double quotes.
+/// Appends the text as the content of a double-quoted string.
 pub(crate) fn quote(text: &str, out: &mut String) {
     for c in text.chars() {
         match c {

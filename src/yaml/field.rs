@@ -1,11 +1,11 @@
-//! Field paths as Kubernetes prints them, followed into our own trees.
+//! Follows field paths, as Kubernetes prints them, into our own trees.
 
 use super::Node;
 
-/// How a node is reached from the one before.
+/// How a node is reached from the previous one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reached<'a> {
-    /// It is where the path begins.
+    /// It is the start of the path.
     Root,
     /// It is the value of a key.
     Key(&'a str),
@@ -13,7 +13,7 @@ pub enum Reached<'a> {
     Item,
 }
 
-/// The nodes on a path, from the root to the deepest one that is there: a path may name what is missing.
+/// The nodes on a path, from the root to the deepest one that exists. The path may name something that is missing.
 pub fn trail<'a>(root: &'a Node, field: &str) -> Vec<(Reached<'a>, &'a Node)> {
     let mut trail = vec![(Reached::Root, root)];
     let mut rest = field;
@@ -27,7 +27,7 @@ pub fn trail<'a>(root: &'a Node, field: &str) -> Vec<(Reached<'a>, &'a Node)> {
 
 fn follow<'a>(node: &'a Node, rest: &str) -> Option<(Reached<'a>, &'a Node, usize)> {
     if let Some(mapping) = node.as_mapping() {
-        // The longest key that the path can mean: of many keys, those that are not on it are not looked at.
+        // Looks up the longest key that the path can mean, instead of looking at every key of the map.
         let found = key_lengths(rest).into_iter().rev().find_map(|(key, length)| {
             let entry = mapping.entry(key)?;
             Some((Reached::Key(&entry.key.name), &entry.value, length))
@@ -45,8 +45,8 @@ fn follow<'a>(node: &'a Node, rest: &str) -> Option<(Reached<'a>, &'a Node, usiz
     Some((Reached::Item, item, index.len() + 2))
 }
 
-/// The keys that a path may begin with, and how much of it each takes, the longest last: `.key`, `[key]`, and `key` at
-/// the very beginning.
+/// The keys that may come first in a path, each with the length it takes up, longest last: `.key`, `[key]`, and `key` at the
+/// very beginning.
 fn key_lengths(rest: &str) -> Vec<(&str, usize)> {
     if let Some(inner) = rest.strip_prefix('[') {
         return inner.match_indices(']').map(|(at, _)| (&inner[..at], at + 2)).collect();

@@ -1,17 +1,16 @@
-//! An index of line starts, so that finding the line of a byte takes the same time anywhere in a file. The time to report
-//! errors then grows only with the length of the file.
+//! An index of line starts. Finding the line of a byte takes about the same time anywhere in a file, so the time to report
+//! errors grows only with the length of the file.
 
-/// The distance between two bytes up to which characters have been counted.
+/// The number of bytes between two character counts.
 const BLOCK: usize = 4096;
 
-/// The lines of a text.
 #[derive(Debug)]
 pub(super) struct LineIndex {
-    /// The byte at which each line begins.
+    /// The byte at which each line starts.
     starts: Vec<usize>,
-    /// The characters before every block.
+    /// The number of characters before each block.
     characters: Vec<usize>,
-    /// How long the text is.
+    /// The length of the text in bytes.
     length: usize,
 }
 
@@ -26,19 +25,19 @@ impl LineIndex {
         Self { starts, characters, length: text.len() }
     }
 
-    /// The line that a byte stands on, counted from 1.
+    /// The line that contains a byte, counted from 1.
     pub(super) fn line_of(&self, offset: usize) -> usize {
         self.starts.partition_point(|start| *start <= offset)
     }
 
-    /// Where a line begins, and the byte of its end.
+    /// The first byte of a line and the byte of its end.
     pub(super) fn span(&self, line: usize) -> Option<(usize, usize)> {
         let start = *self.starts.get(line.checked_sub(1)?)?;
         let end = self.starts.get(line).map_or(self.length, |next| next - 1);
         Some((start, end))
     }
 
-    /// How many characters stand between two bytes of the text.
+    /// The number of characters between two bytes of the text.
     pub(super) fn characters(&self, text: &str, start: usize, end: usize) -> usize {
         let before =
             |at: usize| self.characters[at / BLOCK] + count(&text.as_bytes()[at / BLOCK * BLOCK..at]);
@@ -46,7 +45,7 @@ impl LineIndex {
     }
 }
 
-/// How many characters begin in these bytes of a text.
+/// The number of characters that start in these bytes.
 fn count(bytes: &[u8]) -> usize {
     bytes.iter().filter(|byte| **byte & 0xC0 != 0x80).count()
 }

@@ -1,5 +1,5 @@
-//! Maps in the order in which they were written. Long ones know where each key stands, so that a file with a hundred
-//! thousand keys is read in the time that its length takes.
+//! Maps that keep the written order. Long maps have an index, so the time to read a map grows only with its length, even
+//! with a hundred thousand keys.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -9,7 +9,7 @@ use std::{
 
 use super::{Node, Origin};
 
-/// Entries up to which a search from the first to the last is as fast as an index.
+/// The most entries for which a linear search is as fast as an index.
 const SHORT: usize = 32;
 
 /// The key of an entry.
@@ -17,7 +17,7 @@ const SHORT: usize = 32;
 pub struct Key {
     /// Its text.
     pub name: Arc<str>,
-    /// Where it stands.
+    /// Its origin.
     pub origin: Origin,
 }
 
@@ -30,11 +30,11 @@ pub struct Entry {
     pub value: Node,
 }
 
-/// A map in the order in which it was written; no key twice.
+/// A map in its written order, without duplicate keys.
 #[derive(Clone, Default)]
 pub struct Mapping {
     entries: Vec<Entry>,
-    /// Where each key stands, once somebody has asked a long map.
+    /// The position of each key; built on the first lookup in a long map.
     index: OnceLock<BTreeMap<Arc<str>, usize>>,
 }
 
@@ -45,7 +45,7 @@ impl fmt::Debug for Mapping {
 }
 
 impl PartialEq for Mapping {
-    /// The order of keys does not count.
+    /// Ignores the order of keys.
     fn eq(&self, other: &Self) -> bool {
         self.entries.len() == other.entries.len()
             && self.iter().all(|entry| other.get(&entry.key.name) == Some(&entry.value))
@@ -53,12 +53,12 @@ impl PartialEq for Mapping {
 }
 
 impl Mapping {
-    /// Without entries.
+    /// Creates an empty map.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Where a key stands among the entries.
+    /// The position of a key among the entries.
     fn position(&self, name: &str) -> Option<usize> {
         if self.entries.len() <= SHORT {
             return self.entries.iter().position(|entry| &*entry.key.name == name);
@@ -80,12 +80,12 @@ impl Mapping {
         self.position(name).map(|at| &self.entries[at])
     }
 
-    /// The value of a key, to be changed.
+    /// The value of a key, for changing.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut Node> {
         self.position(name).map(|at| &mut self.entries[at].value)
     }
 
-    /// Sets a key, in its old place if it had one.
+    /// Sets a key. An existing key keeps its position.
     pub fn insert(&mut self, key: Key, value: Node) {
         if let Some(at) = self.position(&key.name) {
             self.entries[at] = Entry { key, value };
@@ -103,14 +103,14 @@ impl Mapping {
         self.insert(Key { name: name.into(), origin: value.origin }, value);
     }
 
-    /// Sets a key, unless there is nothing to say.
+    /// Sets a key if there is a value.
     pub fn set_some(&mut self, name: &str, value: Option<impl Into<Node>>) {
         if let Some(value) = value {
             self.set(name, value);
         }
     }
 
-    /// Sets a key, unless the value is an empty map or list: webhooks reject empties in what we compose.
+    /// Sets a key unless the value is an empty map or list: webhooks reject empty ones in composed objects.
     pub fn set_filled(&mut self, name: &str, value: impl Into<Node>) {
         let value = value.into();
         if !value.is_empty_collection() {
@@ -118,14 +118,14 @@ impl Mapping {
         }
     }
 
-    /// Takes a key out. The entries behind it move up: for many keys at once, see [`Self::remove_all`].
+    /// Removes a key and moves the following entries up. To remove many keys at once, use [`Self::remove_all`].
     pub fn remove(&mut self, name: &str) -> Option<Node> {
         let at = self.position(name)?;
         self.index.take();
         Some(self.entries.remove(at).value)
     }
 
-    /// Takes keys out, all of them in one go.
+    /// Removes several keys in one pass.
     pub fn remove_all(&mut self, names: &BTreeSet<Arc<str>>) {
         if !names.is_empty() {
             self.index.take();
@@ -138,18 +138,18 @@ impl Mapping {
         self.entries.iter()
     }
 
-    /// The entry that is the last one before or at a place of the file that all of them stand in.
+    /// The last entry that starts at or before a byte of the file. All entries must come from that one file.
     pub fn entry_before(&self, offset: u32) -> Option<&Entry> {
         let at = self.entries.partition_point(|entry| entry.key.origin.offset <= offset);
         self.entries[..at].last()
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there are none.
+    /// Reports whether the map is empty.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -165,7 +165,7 @@ impl FromIterator<Entry> for Mapping {
 mod tests {
     use super::*;
 
-    /// Short and long maps answer alike, whatever was put in and taken out, and keep their order.
+    /// Short and long maps behave alike after any changes, and keep their order.
     #[test]
     fn long_maps_answer_as_short_ones_do() {
         for count in [0, 1, SHORT - 1, SHORT, SHORT + 1, 4 * SHORT] {

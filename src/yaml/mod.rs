@@ -1,8 +1,8 @@
-//! YAML: reading with positions and limits, nodes that remember where they came from, and the one emitter.
+//! YAML: reading with positions and limits, nodes that remember their origin, and a single emitter.
 //!
-//! Reading is strict where YAML's readers disagree: what a YAML 1.1 reader takes for a boolean or an octal number and a
-//! 1.2 reader for a string is an error with a place, never a guess. Absent on purpose: anchors, aliases and tags in
-//! output, comments in output (templates keep their statements), and any way to format a document but one.
+//! Reading is strict where YAML readers disagree. A value that is a boolean or an octal number to a YAML 1.1 reader but a
+//! string to a 1.2 reader is an error with a place, never a guess. Deliberately absent: anchors, aliases and tags in the
+//! output, comments in the output (templates keep their statements), and formatting options.
 
 mod emit;
 mod field;
@@ -30,7 +30,7 @@ pub use source::{Source, Sources};
 
 use crate::note::Notes;
 
-/// Reads a file that holds exactly one document; faults go to `notes`.
+/// Reads a file that holds exactly one document. Faults go to `notes`.
 pub fn read(source: &Source, notes: &mut Notes) -> Option<Node> {
     let documents = read_raw(source, notes)?;
     if let Some(second) = documents.get(1) {

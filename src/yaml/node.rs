@@ -1,20 +1,20 @@
-//! Documents as trees whose every node knows where it came from.
+//! Documents as trees in which every node knows its origin.
 
 use std::{fmt, sync::Arc};
 
 use super::{Entry, Key, Mapping, Origin, Plain, RawKind, RawNode, Source, Style, resolve_plain};
 use crate::note::Notes;
 
-/// A node; equality is of content, never of origin. Cloning is cheap: collections are shared.
+/// A node. Equality compares content, never origins. Cloning is cheap because collections are shared.
 #[derive(Clone)]
 pub struct Node {
-    /// What it is.
+    /// Its value.
     pub value: Value,
-    /// Where it came from.
+    /// Its origin.
     pub origin: Origin,
 }
 
-/// What a node is.
+/// The value of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// `null`.
@@ -46,12 +46,12 @@ impl fmt::Debug for Node {
 }
 
 impl Node {
-    /// A node that the program itself makes.
+    /// Creates a node that the program itself makes.
     pub fn new(value: Value) -> Self {
         Self { value, origin: Origin::NOWHERE }
     }
 
-    /// The same content from another place.
+    /// The same content with a different origin.
     #[must_use]
     pub fn with_origin(mut self, origin: Origin) -> Self {
         self.origin = origin;
@@ -63,7 +63,7 @@ impl Node {
         if let Value::Mapping(mapping) = &self.value { Some(mapping) } else { None }
     }
 
-    /// The map, to be changed, if it is one.
+    /// The map for changing, if it is one.
     pub fn as_mapping_mut(&mut self) -> Option<&mut Mapping> {
         if let Value::Mapping(mapping) = &mut self.value { Some(Arc::make_mut(mapping)) } else { None }
     }
@@ -83,7 +83,7 @@ impl Node {
         if let Value::Int(number) = self.value { Some(number) } else { None }
     }
 
-    /// The truth value, if it is one.
+    /// The boolean, if it is one.
     pub fn as_bool(&self) -> Option<bool> {
         if let Value::Bool(value) = self.value { Some(value) } else { None }
     }
@@ -102,7 +102,7 @@ impl Node {
         }
     }
 
-    /// The value of a key, if this is a map that has it.
+    /// The value of a key, if this is a map with that key.
     pub fn get(&self, name: &str) -> Option<&Self> {
         self.as_mapping().and_then(|mapping| mapping.get(name))
     }
@@ -112,7 +112,7 @@ impl Node {
         path.iter().try_fold(self, |node, name| node.get(name))
     }
 
-    /// What kind of thing it is, in words for messages.
+    /// The kind of value in words, for messages.
     pub fn kind(&self) -> &'static str {
         match self.value {
             Value::Null => "null",
@@ -124,7 +124,7 @@ impl Node {
         }
     }
 
-    /// Makes a tree from what was read; faults (duplicate keys, scalars that readers disagree on) go to `notes`.
+    /// Builds a tree from parsed nodes. Faults (duplicate keys, ambiguous scalars) go to `notes`.
     pub fn from_raw(raw: &RawNode, source: &Source, notes: &mut Notes) -> Option<Self> {
         let origin = source.origin(raw.start);
         let value = match &raw.kind {
@@ -168,10 +168,10 @@ fn mapping(entries: &[(RawNode, RawNode)], source: &Source, notes: &mut Notes) -
                 .error(
                     "duplicate-key",
                     source.word(raw_key.start),
-                    format!("the key `{name}` stands twice in one map"),
+                    format!("the key `{name}` appears twice in one map"),
                 )
                 .related("first here", first)
-                .hint("readers differ on which one counts: keep one of them");
+                .hint("keep one of them: YAML readers differ on which one counts");
             sound = false;
             continue;
         }
@@ -222,7 +222,7 @@ impl From<Vec<Self>> for Node {
     }
 }
 
-/// The JSON value of a tree.
+/// Converts a tree to JSON.
 pub fn to_json(node: &Node) -> serde_json::Value {
     use serde_json::Value as Json;
     match &node.value {
@@ -238,7 +238,7 @@ pub fn to_json(node: &Node) -> serde_json::Value {
     }
 }
 
-/// The tree of a JSON value, from one place.
+/// Converts JSON to a tree, with the same origin for all nodes.
 pub fn from_json(json: &serde_json::Value, origin: Origin) -> Node {
     use serde_json::Value as Json;
     let value = match json {

@@ -4,26 +4,26 @@ use std::{fmt, sync::Arc};
 
 use super::Node;
 
-/// A way from the root of a tree to one of its nodes.
+/// A path from the root of a tree to one of its nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Path(Vec<Segment>);
 
 /// One step of a [`Path`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Segment {
-    /// To the value of a key.
+    /// The value of a key.
     Key(Arc<str>),
-    /// To an item of a list, counted from 0.
+    /// An item of a list, counted from 0.
     Item(usize),
 }
 
 impl Path {
-    /// The path of keys.
+    /// Creates a path of keys.
     pub fn of(keys: &[&str]) -> Self {
         Self(keys.iter().map(|key| Segment::Key((*key).into())).collect())
     }
 
-    /// The path one step further.
+    /// The path extended by one step.
     #[must_use]
     pub fn to(&self, segment: Segment) -> Self {
         let mut segments = Vec::with_capacity(self.0.len() + 1);
@@ -32,13 +32,13 @@ impl Path {
         Self(segments)
     }
 
-    /// The path to the value of a key.
+    /// The path extended by a key.
     #[must_use]
     pub fn key(&self, name: &str) -> Self {
         self.to(Segment::Key(name.into()))
     }
 
-    /// The path to an item.
+    /// The path extended by a list index.
     #[must_use]
     pub fn item(&self, index: usize) -> Self {
         self.to(Segment::Item(index))
@@ -49,7 +49,7 @@ impl Path {
         &self.0
     }
 
-    /// The steps as text; items are empty.
+    /// The steps as text; list items are empty strings.
     pub fn names(&self) -> Vec<&str> {
         self.0
             .iter()
@@ -66,7 +66,7 @@ impl Path {
         Some(Self(above.to_vec()))
     }
 
-    /// The node that the path leads to.
+    /// The node at the path.
     pub fn find<'a>(&self, root: &'a Node) -> Option<&'a Node> {
         self.0.iter().try_fold(root, |node, segment| match segment {
             Segment::Key(name) => node.get(name),

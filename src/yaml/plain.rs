@@ -1,19 +1,19 @@
-//! What a plain scalar means, and where YAML's readers disagree about that.
+//! The meaning of plain scalars, and the cases in which YAML readers disagree.
 
 use super::Value;
 
-/// What a plain scalar is.
+/// The meaning of a plain scalar.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Plain {
-    /// The same for every reader.
+    /// The same value for every reader.
     Value(Value),
-    /// One thing for one reader and another for the next; the text ends "`x` is …".
+    /// Different values for different readers. The text completes "`x` is …".
     Ambiguous(&'static str),
 }
 
-/// Resolves a plain scalar by what YAML 1.1 and 1.2 readers agree on.
+/// Resolves a plain scalar according to what YAML 1.1 and 1.2 readers agree on.
 ///
-/// Dates and `12:30` are strings, as Kubernetes' own reader takes them; the emitter quotes them for the others.
+/// Dates and `12:30` are strings, as in Kubernetes' own reader. The emitter quotes them for other readers.
 pub fn resolve_plain(text: &str) -> Plain {
     let string = || Plain::Value(Value::String(text.into()));
     match text {
@@ -30,12 +30,12 @@ pub fn resolve_plain(text: &str) -> Plain {
         return string();
     }
     if matches!(unsigned, ".inf" | ".Inf" | ".INF" | ".nan" | ".NaN" | ".NAN") {
-        return Plain::Ambiguous("not a number that JSON has");
+        return Plain::Ambiguous("a number that JSON cannot hold");
     }
     number(text, unsigned).unwrap_or_else(string)
 }
 
-/// The booleans of YAML 1.1 beside `true` and `false`, as go-yaml v2 reads them.
+/// The booleans of YAML 1.1 other than `true` and `false`, as go-yaml v2 reads them.
 fn is_word_of_1_1(text: &str) -> bool {
     matches!(
         text,
@@ -101,7 +101,7 @@ fn hex_number(text: &str, hex: &str) -> Option<Plain> {
     }))
 }
 
-/// `12`, `1.5`, `.5`, `1.`, `1e3`, `1.5E-3`: digits with at most one point and an exponent.
+/// Matches `12`, `1.5`, `.5`, `1.`, `1e3` and `1.5E-3`: digits with at most one point and an exponent.
 fn is_number_shaped(unsigned: &str) -> bool {
     let (mantissa, exponent) = match unsigned.find(['e', 'E']) {
         Some(at) => (&unsigned[..at], Some(&unsigned[at + 1..])),

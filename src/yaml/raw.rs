@@ -1,6 +1,6 @@
-//! What the parser saw: scalars with their style, collections, comments, and the bytes they span.
+//! The parser's view of a file: scalars with their style, collections, comments, and their byte ranges.
 //!
-//! Limits hold here: depth (the parser's), nodes in all, and what aliases may unfold to.
+//! Limits apply here: nesting depth (enforced by the parser), the number of nodes, and the size of expanded aliases.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -9,50 +9,50 @@ use granit_parser::{Event, Parser, ScalarStyle, Span, StructureStyle};
 use super::Source;
 use crate::note::Notes;
 
-/// Nodes of one document, aliases unfolded. A generous ClusterClass has some 10,000.
+/// The most nodes of a file; an alias counts as one node here. A large ClusterClass has about 10,000.
 const MAX_NODES: usize = 500_000;
-/// Nodes that aliases may add: what a person abbreviates, not what a bomb unfolds.
+/// The most nodes that aliases may add: enough for people's abbreviations, too little for a "billion laughs" attack.
 const MAX_ALIASED: usize = 20_000;
-/// Levels of nesting; Kubernetes' own decoders stop at 10,000, people at about 20.
+/// The deepest nesting. Kubernetes' own decoders stop at 10,000 levels, people at about 20.
 const MAX_DEPTH: usize = 100;
-/// Comment lines that may stand together.
+/// The most comment lines in a row.
 const MAX_COMMENTS: usize = 100_000;
 
 /// How a scalar is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// Without quotes: its type is resolved.
+    /// Unquoted; its type is resolved.
     Plain,
-    /// In quotes: text.
+    /// Quoted text.
     Quoted,
-    /// A block scalar, `|` or `>`: text.
+    /// A block scalar, `|` or `>`; always text.
     Block,
 }
 
 /// A node as written.
 #[derive(Clone, Debug)]
 pub struct RawNode {
-    /// What it is.
+    /// Its content.
     pub kind: RawKind,
-    /// The byte at which it begins.
+    /// The byte at which it starts.
     pub start: usize,
-    /// The byte behind its end.
+    /// The byte after its end.
     pub end: usize,
 }
 
-/// What a node is.
+/// The content of a node as written.
 #[derive(Clone, Debug)]
 pub enum RawKind {
     /// A scalar.
     Scalar {
-        /// Its text, escapes resolved.
+        /// Its text with escapes resolved.
         text: String,
-        /// How it is written.
+        /// Its style.
         style: Style,
     },
     /// A list.
     Sequence(Vec<RawNode>),
-    /// A map: keys and values as written, duplicates included.
+    /// A map: keys and values as written, including duplicates.
     Mapping(Vec<(RawNode, RawNode)>),
 }
 
@@ -61,34 +61,34 @@ pub enum RawKind {
 pub struct Comment {
     /// The byte of its `#`.
     pub start: usize,
-    /// Its text behind the `#`.
+    /// Its text after the `#`.
     pub text: String,
-    /// Whether nothing else stands on its line.
+    /// Whether it has a line of its own.
     pub alone: bool,
 }
 
 /// One document of a file.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// The byte at which its content begins.
+    /// The byte at which its content starts.
     pub start: usize,
-    /// Its root.
+    /// Its root node.
     pub root: RawNode,
-    /// Its comments, in order; those behind the last document of a file belong to that.
+    /// Its comments in order. Comments after the last document of a file belong to that document.
     pub comments: Vec<Comment>,
-    /// The byte of its first anchor or alias, if it has one.
+    /// The byte of its first anchor or alias, if there is one.
     pub anchor: Option<usize>,
 }
 
-/// The code of a message on text that is not YAML.
+/// The code of the message about text that is not YAML.
 pub const SYNTAX: &str = "yaml-syntax";
 
-/// Reads all documents of a file; empty ones (comments only) are left out. Faults go to `notes`.
+/// Reads all documents of a file. Empty ones (comments only) are left out. Faults go to `notes`.
 pub fn read_raw(source: &Source, notes: &mut Notes) -> Option<Vec<Document>> {
     read_masked(&source.text, source, notes)
 }
 
-/// Where the first of git's conflict markers stands, where all three of them are there in their order.
+/// The byte and length of git's first conflict marker, if all three markers appear in order.
 fn conflict(text: &str) -> Option<(usize, usize)> {
     if !text.contains("<<<<<<< ") {
         return None;
@@ -107,7 +107,7 @@ fn conflict(text: &str) -> Option<(usize, usize)> {
     None
 }
 
-/// Reads `text`, which is the source's text with some bytes replaced one for one; places show the source's own.
+/// Reads `text`, a copy of the source's text in which some bytes are replaced one for one. Places show the original text.
 pub(crate) fn read_masked(text: &str, source: &Source, notes: &mut Notes) -> Option<Vec<Document>> {
     if source.text.starts_with('\u{feff}') {
         notes
@@ -159,7 +159,7 @@ pub(crate) fn read_masked(text: &str, source: &Source, notes: &mut Notes) -> Opt
     Some(builder.documents)
 }
 
-/// The text of a key; only scalars can be keys.
+/// The text of a key. Only scalars can be keys.
 pub(crate) fn key_text(key: &RawNode, source: &Source, notes: &mut Notes) -> Option<Arc<str>> {
     let RawKind::Scalar { text, style } = &key.kind else {
         notes
@@ -169,9 +169,9 @@ pub(crate) fn key_text(key: &RawNode, source: &Source, notes: &mut Notes) -> Opt
     };
     if *style == Style::Plain {
         if text == "<<" {
-            notes
-                .error("merge-key", source.place(key.start, 2), "merge keys (`<<`) are not read")
-                .hint("readers differ on them: write the entries out, or put them into `_defaults.yaml`");
+            notes.error("merge-key", source.place(key.start, 2), "merge keys (`<<`) are not supported").hint(
+                "write the entries out, or put them into `_defaults.yaml`: YAML readers differ on merge keys",
+            );
             return None;
         }
         let hazard = match super::resolve_plain(text) {
@@ -189,7 +189,7 @@ pub(crate) fn key_text(key: &RawNode, source: &Source, notes: &mut Notes) -> Opt
     Some(text.as_str().into())
 }
 
-/// A collection that is being read.
+/// A collection that is still being read.
 struct Open {
     start: usize,
     anchor: usize,
@@ -259,7 +259,7 @@ impl Builder<'_> {
 
     fn close(&mut self, end: usize) -> Option<()> {
         let open = self.stack.pop()?;
-        // A block collection's end is only known at the next token: it ends where its last entry does.
+        // The parser reports the end of a block collection only at the next token. Its real end is that of its last entry.
         let end = if open.flow { end } else { open.items.last().map_or(end, |last| last.end) };
         let kind = if open.mapping {
             let mut items = open.items.into_iter();
@@ -300,7 +300,7 @@ impl Builder<'_> {
             let place = self.source.word(start);
             self.notes
                 .error("alias", place, "an alias inside the node that it names")
-                .hint("write out what is meant: this would be without end");
+                .hint("write the value out: the alias would never end");
             return None;
         };
         self.anchor.get_or_insert(start);
@@ -313,7 +313,7 @@ impl Builder<'_> {
 
     fn limit(&mut self, start: usize, message: String) -> Option<()> {
         let place = self.source.place(start, 1);
-        self.notes.error("yaml-limit", place, message).hint("split the file, or write less of it by alias");
+        self.notes.error("yaml-limit", place, message).hint("split the file, or use fewer aliases");
         None
     }
 
@@ -321,7 +321,7 @@ impl Builder<'_> {
         if tagged {
             let place = self.source.word(start);
             self.notes
-                .error("yaml-tag", place, "tags (`!…`) are not read")
+                .error("yaml-tag", place, "tags (`!…`) are not supported")
                 .hint("write the value in its plain form, or in quotes if text is meant");
             return None;
         }
@@ -332,15 +332,17 @@ impl Builder<'_> {
         let start = place.source.trim_start_matches(|c: char| c.is_whitespace() || c == '-');
         let tab = place.source[..place.source.len() - start.len()].contains('\t');
         if info.contains("recursion limit") {
-            let message = format!("collections lie in one another more than {MAX_DEPTH} levels deep");
-            self.notes.error("yaml-limit", place, message).hint("write less nested: people stop at about 20");
+            let message = format!("collections are nested more than {MAX_DEPTH} levels deep");
+            self.notes
+                .error("yaml-limit", place, message)
+                .hint("use less nesting: people stop at about 20 levels");
             return;
         }
-        let note = self.notes.error(SYNTAX, place, format!("this is not YAML: {info}"));
+        let note = self.notes.error(SYNTAX, place, format!("invalid YAML: {info}"));
         if tab {
-            note.hint("the line is indented with a tab: YAML takes spaces only");
+            note.hint("indent the line with spaces: YAML does not allow tabs");
         } else {
-            note.hint("look at the indentation and the quotes of this line and the one above");
+            note.hint("check the indentation and the quotes of this line and the one above");
         }
     }
 }

@@ -1,27 +1,26 @@
-//! Scalars of a document that others wrote, each with its path. Nothing is kept and nothing is judged: what other tools
-//! take (types that depend on the reader, merge keys, tags) is no fault here, and size is no danger.
+//! Visits the scalars of a third-party document, each with its path. It stores and judges nothing: input that other tools
+//! accept (reader-dependent types, merge keys, tags) is no fault here, and there are no size limits.
 
 use granit_parser::{Event, Parser};
 
-/// A step on the way to a scalar.
+/// A step on the path to a scalar.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Into an entry of a map.
+    /// The value of a map key.
     Key(String),
-    /// Into an item of a list.
+    /// An item of a list.
     Index(usize),
 }
 
-/// A collection that is open.
 struct Open {
     /// The key whose value comes next.
     key: Option<String>,
-    /// The number of the next item; none in a map.
+    /// The index of the next item; none for a map.
     next: Option<usize>,
 }
 
-/// Tells every scalar value of the first document with its path; what an alias stands for is left out. What is no YAML
-/// is said in words.
+/// Visits every scalar value of the first document with its path. Aliases are not expanded. Text that is not YAML is an
+/// error with a message.
 pub fn scan(text: &str, mut visit: impl FnMut(&[Part], &str)) -> Result<(), String> {
     let mut open: Vec<Open> = Vec::new();
     let mut path: Vec<Part> = Vec::new();
@@ -61,7 +60,7 @@ pub fn scan(text: &str, mut visit: impl FnMut(&[Part], &str)) -> Result<(), Stri
     Ok(())
 }
 
-/// The step to what comes next.
+/// The step to the next value.
 fn step(open: &[Open]) -> Option<Part> {
     open.last().map(|last| match (&last.key, last.next) {
         (_, Some(at)) => Part::Index(at),
@@ -69,7 +68,7 @@ fn step(open: &[Open]) -> Option<Part> {
     })
 }
 
-/// A value is over.
+/// Moves on after a value has ended.
 fn passed(open: &mut [Open]) {
     if let Some(last) = open.last_mut() {
         last.key = None;
@@ -81,7 +80,7 @@ fn passed(open: &mut [Open]) {
 mod tests {
     use super::*;
 
-    fn reported(text: &str) -> Vec<String> {
+    fn scanned(text: &str) -> Vec<String> {
         let mut found = Vec::new();
         let shown = |part: &Part| match part {
             Part::Key(name) => name.clone(),
@@ -97,9 +96,9 @@ mod tests {
     #[test]
     fn every_scalar_comes_with_its_path() {
         let text = "a: {b: [1, {c: yes}], d: !x 2}\ne:\n- - f\n- g: |\n    h\ni: []\nj: k\n";
-        assert_eq!(reported(text), ["a.b.0=1", "a.b.1.c=yes", "a.d=2", "e.0.0=f", "e.1.g=h\n", "j=k"]);
-        assert_eq!(reported("- 1\n- [a]\n- 2\n"), ["0=1", "1.0=a", "2=2"]);
-        assert_eq!(reported("word"), ["=word"]);
+        assert_eq!(scanned(text), ["a.b.0=1", "a.b.1.c=yes", "a.d=2", "e.0.0=f", "e.1.g=h\n", "j=k"]);
+        assert_eq!(scanned("- 1\n- [a]\n- 2\n"), ["0=1", "1.0=a", "2=2"]);
+        assert_eq!(scanned("word"), ["=word"]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Source files in memory, and where in them something stands.
+//! Source files in memory, and positions in them.
 
 use std::{
     collections::BTreeMap,
@@ -9,7 +9,8 @@ use std::{
 use super::lines::LineIndex;
 use crate::note::{FileId, Origin, Place};
 
-/// The longest line that a message shows, in bytes: a file on one line would be in every message about it.
+/// The longest line that a message shows, in bytes. Without it, a file written as one line would be in every message about
+/// it.
 const LONGEST_SHOWN: usize = 4096;
 
 /// A source file.
@@ -17,21 +18,21 @@ const LONGEST_SHOWN: usize = 4096;
 pub struct Source {
     /// Its number among the sources of this run.
     pub id: FileId,
-    /// Its path from the root of the fleet, with `/`.
+    /// Its path relative to the root of the fleet, with `/`.
     pub path: Arc<str>,
     /// Its text.
     pub text: Arc<str>,
-    /// Where its lines begin, once somebody has asked.
+    /// Its line index, built on first use.
     lines: Arc<OnceLock<LineIndex>>,
 }
 
 impl Source {
-    /// A file.
+    /// Creates a source file.
     pub fn new(id: FileId, path: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Self {
         Self { id, path: path.into(), text: text.into(), lines: Arc::default() }
     }
 
-    /// The same file with another text.
+    /// The same file with a different text.
     #[must_use]
     pub fn with_text(&self, text: impl Into<Arc<str>>) -> Self {
         Self::new(self.id, self.path.clone(), text)
@@ -41,23 +42,23 @@ impl Source {
         self.lines.get_or_init(|| LineIndex::new(&self.text))
     }
 
-    /// The number of the line that a byte stands on, counted from 1.
+    /// The number of the line that contains a byte, counted from 1.
     pub fn line_of(&self, offset: usize) -> usize {
         self.index().line_of(offset)
     }
 
-    /// The text of a line, counted from 1, without its end.
+    /// The text of a line without its line break. Lines are counted from 1.
     pub fn line_text(&self, line: usize) -> &str {
         let Some((start, end)) = self.index().span(line) else { return "" };
         self.text[start..end].trim_end_matches('\r')
     }
 
-    /// An origin in this file.
+    /// The origin of a byte in this file.
     pub fn origin(&self, offset: usize) -> Origin {
         Origin { file: self.id, offset: u32::try_from(offset).unwrap_or(u32::MAX) }
     }
 
-    /// The place of `length` characters from the byte `offset`.
+    /// The place of `length` characters starting at the byte `offset`.
     pub fn place(&self, offset: usize, length: usize) -> Place {
         let offset = self.text.floor_char_boundary(offset.min(self.text.len()));
         let index = self.index();
@@ -73,14 +74,14 @@ impl Source {
         }
     }
 
-    /// The place of the word (a scalar or a key) that begins at the byte `offset`.
+    /// The place of the word (a scalar or a key) that starts at the byte `offset`.
     pub fn word(&self, offset: usize) -> Place {
         let length = self.word_at(offset).chars().count();
         self.place(offset, length)
     }
 
-    /// The byte at which a line of the literal block begins whose text stands at the byte `offset`; lines are counted
-    /// from 0. None where no literal block stands there.
+    /// The byte at which a line of a literal block starts. The text of the block starts at the byte `offset`, and lines are
+    /// counted from 0. None if there is no literal block.
     pub fn block_line(&self, offset: usize, line: usize) -> Option<usize> {
         let header = self.block_header(offset)?;
         if header.indicator != '|' {
@@ -91,7 +92,7 @@ impl Source {
         Some(header.end + at)
     }
 
-    /// The lines of the scalar that stands at the byte `offset`, counted from 1; a block scalar begins with its header.
+    /// The lines of the scalar at the byte `offset`, counted from 1. A block scalar starts with its header.
     pub fn lines_at(&self, offset: usize) -> RangeInclusive<usize> {
         let offset = self.text.floor_char_boundary(offset.min(self.text.len()));
         let line = |at: usize| self.line_of(at);
@@ -107,7 +108,7 @@ impl Source {
         line(offset)..=line(offset + end)
     }
 
-    /// The header of the block scalar whose first text stands at a byte: that is the last line above with something on.
+    /// The header of the block scalar whose text starts at `offset`: the last non-blank line above it.
     fn block_header(&self, offset: usize) -> Option<Header> {
         let text = &self.text;
         let first = text.get(..offset)?.rfind('\n')? + 1;
@@ -131,7 +132,7 @@ impl Source {
         Some(Header { start, end, indicator, lines })
     }
 
-    /// The scalar as it is written at the byte `offset`: with its quotes, up to the end of its line.
+    /// The scalar at the byte `offset` as written: with its quotes, at most up to the end of the line.
     pub fn word_at(&self, offset: usize) -> &str {
         let (_, end) = self.index().span(self.line_of(offset)).unwrap_or_default();
         let line = self.text.get(offset..end).unwrap_or_default();
@@ -144,19 +145,19 @@ impl Source {
     }
 }
 
-/// The line that opens a block scalar.
+/// The line that starts a block scalar.
 struct Header {
     /// Its first byte.
     start: usize,
-    /// The byte behind it.
+    /// The byte after its line.
     end: usize,
     /// `|` or `>`.
     indicator: char,
-    /// How many lines follow that belong to it.
+    /// The number of following lines that belong to the scalar.
     lines: usize,
 }
 
-/// Where a text in single quotes ends: a quote in it is written twice.
+/// The offset of the closing single quote. A quote within the text is doubled.
 fn single_quoted(text: &str) -> usize {
     let mut before: Option<usize> = None;
     for (at, byte) in text.bytes().enumerate().skip(1) {
@@ -170,7 +171,7 @@ fn single_quoted(text: &str) -> usize {
     before.unwrap_or(0)
 }
 
-/// Where a text in double quotes ends.
+/// The offset of the closing double quote.
 fn double_quoted(text: &str) -> usize {
     let mut escaped = false;
     for (at, byte) in text.bytes().enumerate().skip(1) {
@@ -183,7 +184,7 @@ fn double_quoted(text: &str) -> usize {
     0
 }
 
-/// Where a plain scalar that begins `line` ends.
+/// The end of a plain scalar at the start of `line`.
 fn plain_end(line: &str) -> usize {
     let mut previous = ' ';
     for (at, c) in line.char_indices() {
@@ -209,7 +210,7 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// Takes the files in order of their paths, so that numbers do not depend on the order of reading.
+    /// Adds the files in order of their paths, so that their numbers do not depend on the order of reading.
     pub fn new(files: BTreeMap<String, String>) -> Self {
         let mut sources = Self::default();
         for (path, text) in files {
@@ -218,7 +219,7 @@ impl Sources {
         sources
     }
 
-    /// Adds a file, such as a frozen one that is made during the run.
+    /// Adds a file, such as a frozen one created during the run.
     pub fn add(&mut self, path: &str, text: impl Into<Arc<str>>) -> FileId {
         let id = FileId(u32::try_from(self.files.len()).expect("fewer than 2^32 files"));
         let path: Arc<str> = path.into();
@@ -227,7 +228,7 @@ impl Sources {
         id
     }
 
-    /// The file of a number.
+    /// The file with a number.
     pub fn get(&self, id: FileId) -> Option<&Source> {
         self.files.get(id.0 as usize)
     }
@@ -237,12 +238,12 @@ impl Sources {
         self.by_path.get(path).and_then(|id| self.get(*id))
     }
 
-    /// All files, in order of their numbers.
+    /// All files in order of their numbers.
     pub fn iter(&self) -> impl Iterator<Item = &Source> {
         self.files.iter()
     }
 
-    /// All files below a folder (given without a slash at its end), in order of their paths.
+    /// All files below a folder (given without a trailing slash), in order of their paths.
     pub fn below<'a>(&'a self, folder: &str) -> impl Iterator<Item = &'a Source> + use<'a> {
         let prefix = format!("{folder}/");
         self.by_path
@@ -251,12 +252,12 @@ impl Sources {
             .filter_map(|id| self.get(id))
     }
 
-    /// The place of the word at an origin; none where the program itself made it.
+    /// The place of the word at an origin; none if the program itself made it.
     pub fn place(&self, origin: Origin) -> Option<Place> {
         self.get(origin.file).map(|source| source.word(origin.offset as usize))
     }
 
-    /// The scalar at an origin as it is written.
+    /// The scalar at an origin as written.
     pub fn written(&self, origin: Origin) -> &str {
         self.get(origin.file).map_or("", |source| source.word_at(origin.offset as usize))
     }

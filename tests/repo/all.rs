@@ -21,7 +21,7 @@ use crate::{
 const ALL: [&str; 3] = ["generate", "--commit", "--all"];
 const ONE: &str = "clusters/blue/one.yaml";
 
-/// Commits the whole fleet with git, so that only what a test changes is left to do.
+/// Commits the whole fleet, so that only the changes of a test remain.
 fn settled() -> Sandbox {
     let sandbox = fleet();
     ends(&sandbox, &["generate", "--commit"], 0);
@@ -117,7 +117,7 @@ fn staged_sources_are_committed_as_they_are_on_disk() {
     assert!(sandbox.git(&["show", &format!("HEAD:{ONE}")]).ends_with("# staged\n# and more\n"));
 }
 
-/// Reads the fleet, has `edit` change it, and commits what was read.
+/// Reads the fleet, lets `edit` change it, and commits what was read.
 fn edited_meanwhile(sandbox: &Sandbox, edit: impl FnOnce()) -> (Result<Changes, Fault>, Notes) {
     let workspace = sandbox.workspace();
     let mut notes = Notes::new();
@@ -141,7 +141,7 @@ fn what_was_read_is_committed_whatever_is_saved_meanwhile() {
     add(&sandbox, two, "# read\n");
     let (changes, notes) = edited_meanwhile(&sandbox, || {
         let text = sandbox.read(ONE).unwrap();
-        // Of the same length, so that the content alone tells.
+        // The same length, so that only the content differs.
         sandbox.write(ONE, text.replace("# read\n", "# late\n"));
         fs::remove_file(sandbox.root.join(two)).unwrap();
         sandbox.write("clusters/blue/late.yaml", "a: 1\n");
@@ -227,7 +227,7 @@ fn modes_links_and_line_ends_are_as_git_would_have_them() {
     assert_eq!(mode(ONE).as_deref(), Some("100755"));
     assert_eq!(mode("clusters/blue/more").as_deref(), Some("120000"));
     assert!(!sandbox.git(&["show", "HEAD:shared/more/four.yaml"]).contains('\r'));
-    // A folder in the place of the link, and a file less behind it.
+    // A folder instead of the link, and one file fewer behind it.
     fs::remove_file(sandbox.root.join("clusters/blue/more")).unwrap();
     sandbox.write("clusters/blue/more/four.yaml", sandbox.read("shared/more/four.yaml").unwrap());
     ends(&sandbox, &ALL, 0);
@@ -247,7 +247,7 @@ fn what_a_filter_converts_is_refused() {
     sandbox.git(&["add", ".gitattributes"]);
     sandbox.git(&["commit", "-qm", "attributes"]);
     add(&sandbox, ONE, "# words\n");
-    // As long as no such filter is configured, git passes it over.
+    // Git ignores the filter as long as it is not configured.
     ends(&sandbox, &ALL, 0);
     sandbox.git(&["config", "filter.lock.clean", "tr a-z b-za"]);
     add(&sandbox, ONE, "# words\n");
@@ -263,7 +263,7 @@ fn a_submodule_has_to_be_as_committed() {
     other.git(&["add", "."]);
     other.git(&["commit", "-qm", "three"]);
     let url = other.root.to_str().unwrap();
-    // As a repository of its own first.
+    // First as a nested repository.
     sandbox.git(&["clone", "-q", url, "clusters/elsewhere"]);
     let said = ends(&sandbox, &ALL, 1);
     assert!(said.contains("nested-repository"), "{said}");
@@ -318,7 +318,7 @@ fn hooks_are_not_run() {
     ends(&sandbox, &ALL, 0);
 }
 
-/// Not a test of its own: the process that [`a_killed_run_leaves_the_repository_whole`] kills.
+/// Not a test of its own: the process killed by [`a_killed_run_leaves_the_repository_whole`].
 #[test]
 fn the_commit_that_is_killed() {
     let Some((workspace, end)) = to_be_killed() else { return };
@@ -345,7 +345,7 @@ fn a_killed_run_leaves_the_repository_whole() {
         sandbox.git(&["fsck", "--strict"]);
         assert_eq!(sandbox.git(&["show", &format!("HEAD:{ONE}")]).ends_with("# words\n"), moved, "{stop}");
         assert!(sandbox.read(ONE).unwrap().ends_with("# words\n"), "{stop}");
-        // The next run does what is left to do.
+        // The next run completes the rest.
         assert!(!is_killed("all::the_commit_that_is_killed", &sandbox, usize::MAX), "{stop}");
         assert_eq!(sandbox.git(&["status", "--porcelain", "--ignored"]), "", "{stop}");
         assert_eq!(sandbox.git(&["rev-list", "--count", "HEAD"]).trim(), "2", "{stop}");

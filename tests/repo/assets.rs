@@ -1,4 +1,4 @@
-//! `stackloom release --assets`: what the cluster stack operator is told, and what it cannot be told exactly.
+//! `stackloom release --assets`: the files for the cluster stack operator, and what these cannot express exactly.
 
 use crate::{
     release::{commit, edit, ends},
@@ -10,7 +10,7 @@ const DRY: [&str; 4] = ["release", "--assets", "out", "--dry-run"];
 
 const NOTES: &str = "stacks/test/tiny/addons/notes/manifests/notes.yaml";
 
-/// A fleet whose only addon is made of manifests, so that nothing is asked of a network.
+/// A fleet whose only addon consists of manifests, so that the network is not needed.
 fn manifests_only() -> Sandbox {
     let sandbox = plain_fleet("https://charts.example.org/");
     edit(&sandbox, "addons/net/addon.yaml", "stage: bootstrap", "stage: bootstrap\n  enabled: false");
@@ -18,7 +18,7 @@ fn manifests_only() -> Sandbox {
     sandbox
 }
 
-/// What is said of a stack with another text in place of `old` in a manifest.
+/// The output for a stack with `old` replaced in a manifest.
 fn with_notes(old: &str, new: &str, code: i32) -> String {
     let sandbox = manifests_only();
     edit(&sandbox, "addons/notes/manifests/notes.yaml", old, new);
@@ -61,8 +61,8 @@ fn an_object_that_the_operator_would_send_elsewhere_is_refused() {
         assert!(said.contains(word), "{word}: {said}");
     }
     let said = with_notes("  namespace: kube-system\n", "", 1);
-    assert!(said.contains("ConfigMap `notes` says no namespace"), "{said}");
-    // What lies in no namespace says none.
+    assert!(said.contains("ConfigMap `notes` has no namespace"), "{said}");
+    // Objects that are not namespaced have no namespace.
     let all = "kind: ConfigMap\nmetadata:\n  name: notes\n  namespace: kube-system\n";
     with_notes(all, "kind: Namespace\nmetadata:\n  name: notes\n", 0);
 }
@@ -89,10 +89,7 @@ fn a_version_of_addons_never_stands_for_two_contents() {
         ("${{ cluster.name }}", "x${{ images[0].name }}"),
     ] {
         let said = with_notes(old, new, 1);
-        assert!(
-            said.contains("may say something else in the next release") && said.contains(NOTES),
-            "{said}"
-        );
+        assert!(said.contains("may differ in the next release") && said.contains(NOTES), "{said}");
     }
     with_notes("${{ cluster.name }}", "${{ kubernetes.minor }} ${{ stack.name }} ${{ addon.name }}", 0);
 }
@@ -110,7 +107,7 @@ fn two_addons_never_share_a_folder() {
     commit(&sandbox, "two");
     let said = ends(&sandbox, &DRY, 1);
     assert!(
-        said.contains("the addons `net` and `net-manifests` both come to the folder `net-manifests`"),
+        said.contains("the addons `net` and `net-manifests` both use the folder `net-manifests`"),
         "{said}"
     );
 }

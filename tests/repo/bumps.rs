@@ -1,5 +1,5 @@
-//! What `stackloom release` makes of a change: the examples of the cluster stacks, what a Kubernetes patch bumps, what is refused,
-//! and what is told of the clusters that a release is for.
+//! The versions that `stackloom release` bumps for a change: the examples of the cluster stacks, the effect of a Kubernetes
+//! patch, refusals, and the reported impact on the clusters of a release.
 
 use std::fs;
 
@@ -28,7 +28,7 @@ versions:
     nodeImage: v2
 ";
 
-/// The fleet without clusters: its stacks alone.
+/// The fleet without clusters.
 fn stacks_alone() -> Sandbox {
     let sandbox = fleet();
     fs::remove_dir_all(sandbox.root.join("clusters")).unwrap();

@@ -1,4 +1,4 @@
-//! `generate --commit` in repositories as people have them: submodules, clones that lack things, hooks, other owners.
+//! `generate --commit` in realistic repositories: submodules, partial clones, hooks, other owners.
 
 use std::{fs, path::Path};
 
@@ -11,7 +11,7 @@ fn git(folder: &Path, arguments: &[&str]) {
     assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// A fleet with a history of three commits, two of them the program's.
+/// A fleet with a history of three commits, two of them by the program.
 fn origin() -> Sandbox {
     let sandbox = Sandbox::repository();
     sandbox.write("clusters/a.yaml", "a: 1\n");
@@ -24,7 +24,7 @@ fn origin() -> Sandbox {
     sandbox
 }
 
-/// A clone of it, made over the wire, as `file://` is.
+/// A clone, made with the `file://` transport as over a network.
 fn cloned(origin: &Sandbox, options: &[&str]) -> Sandbox {
     let sandbox = Sandbox::new();
     fs::remove_dir(&sandbox.root).unwrap();
@@ -71,7 +71,7 @@ fn a_partial_clone_is_committed_to_and_pushed() {
     }
 }
 
-/// A file that goes must be looked at first: it may not be the program's own.
+/// A file to be deleted must be read first, since it may not be the program's own.
 #[test]
 fn what_a_partial_clone_lacks_is_asked_for() {
     let origin = origin();
@@ -80,7 +80,7 @@ fn what_a_partial_clone_lacks_is_asked_for() {
     clone.git(&["checkout", "-q", "main"]);
     assert!(!clone.has("generated/management"));
     let (fault, hints) = fault(&clone, &["one"]);
-    assert!(fault.to_string().contains("is not in this partial clone"), "{fault}");
+    assert!(fault.to_string().contains("is missing from this partial clone"), "{fault}");
     assert!(hints.contains("git sparse-checkout add generated"), "{hints}");
     clone.git(&["sparse-checkout", "add", "generated"]);
     clone.commit(vec![base(), cluster("one", "c")]).unwrap();
@@ -130,7 +130,7 @@ fn a_work_tree_of_a_bare_repository() {
     assert_eq!(clone.git(&["rev-parse", "main"]).trim(), changes.commit.unwrap());
 }
 
-/// What CI services check out: one commit, by its id, with no branch.
+/// The checkout of a CI service: one commit, by ID, without a branch.
 #[test]
 fn a_checkout_as_ci_makes_it() {
     let origin = origin();
@@ -163,7 +163,7 @@ fn hooks_are_not_run() {
     assert!(!sandbox.has(".git/hooks/was-run"));
 }
 
-/// The program as a hook of git's own.
+/// Runs the program in one of git's hooks.
 #[test]
 fn inside_a_hook_nothing_is_committed_unasked() {
     let sandbox = Sandbox::repository();

@@ -1,4 +1,4 @@
-//! `generate --commit` in repositories as they should be.
+//! `generate --commit` in well-kept repositories.
 
 use std::{fs, os::unix::fs::PermissionsExt as _};
 

@@ -1,4 +1,4 @@
-//! What is cut: of which versions, compared with what, and what is not.
+//! Cutting releases: the versions, the release to compare with, and when nothing is cut.
 
 use crate::release::{ONE_MINOR, STACK, commit, edit, ends, fleet, versions};
 
@@ -14,7 +14,7 @@ fn a_component_version_never_stands_for_two_contents() {
     commit(&sandbox, "an edit");
     ends(&sandbox, &ONE_MINOR, 0);
     assert_eq!(versions(&sandbox, "test-tiny-1-35-v2"), ["v2", "v2", "v1"]);
-    // Taken back: the release goes, its tag stays, and another change follows.
+    // After a revert, the release is gone, but its tag stays; then another change follows.
     sandbox.git(&["revert", "--no-edit", "HEAD"]);
     sandbox.git(&["revert", "--no-edit", "HEAD~2"]);
     edit(&sandbox, "addons/net/values.yaml", "replicas: 2", "replicas: 4");
@@ -62,7 +62,7 @@ fn a_custom_release_follows_what_its_name_says() {
             .contains("nothing changed since test-tiny-1-35-v1-hotfix.1")
     );
 
-    // Another word, of a higher number, that has nothing to do with it.
+    // Another channel word with a higher number, which is unrelated.
     edit(&sandbox, "cluster-class/class.yaml", "default: 20", "default: 30");
     commit(&sandbox, "an edit");
     ends(&sandbox, &custom("v2-canary.1"), 0);
@@ -107,7 +107,7 @@ fn an_addon_that_changes_is_told_once_and_a_push_from_no_branch_names_one() {
     assert!(recorded.contains("addonsChanged:") && !recorded.contains("inPlace:"), "{recorded}");
     let push = "git push --atomic origin HEAD:refs/heads/<branch> test-tiny-1-35-v2";
     assert!(told.contains(push), "{told}");
-    // What may be chosen from now on changes nothing of a cluster that moves.
+    // More choices for the future have no effect on a cluster that moves.
     edit(&sandbox, "addons/net/addon.yaml", ">=1.33 <1.37", ">=1.32 <1.37");
     commit(&sandbox, "a wider range");
     let told = ends(&sandbox, &ONE_MINOR, 0);

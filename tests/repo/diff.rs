@@ -1,4 +1,4 @@
-//! `stackloom diff` and `check --against`: which commit a change is compared with, and how a run ends.
+//! `stackloom diff` and `check --against`: the commit to compare with, and the exit code.
 
 use std::{fs, path::Path};
 
@@ -9,7 +9,7 @@ use crate::{
     sandbox::{Sandbox, git_in},
 };
 
-/// The small fleet, generated and committed, and published as `origin/main`.
+/// The small fleet, generated, committed and published as `origin/main`.
 fn fleet() -> Sandbox {
     let sandbox = Sandbox::repository();
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fleets/inmemory");
@@ -55,7 +55,7 @@ fn a_change_is_compared_with_where_it_left_the_branch_that_the_engine_reads() {
     replace(&sandbox, ONE, "replicas: 2", "replicas: 4");
     says(&sandbox, &["diff"], 0, "merge base with origin/main");
     says(&sandbox, &["diff", "--exit-code"], 3, "1 of 3 clusters changes: 1 in place");
-    // What is committed is still a change, though it is what HEAD has.
+    // A committed change still counts, although HEAD contains it.
     ends(&sandbox, &["generate"], 0);
     save(&sandbox, "topic");
     says(&sandbox, &["diff", "--exit-code"], 3, "1 of 3 clusters changes: 1 in place");
@@ -70,7 +70,7 @@ fn a_change_is_compared_with_where_it_left_the_branch_that_the_engine_reads() {
     says(&sandbox, &["diff", "--fail-on", "deletes,refused"], 0, "1 in place");
     says(&sandbox, &["diff", "--fail-on", "deletes,in-place"], 1, "1 in place");
     says(&sandbox, &["diff", "--fail-on", "everything"], 2, "unannounced-deletes");
-    // As CI checks out a pull request: a merge commit, and no branch.
+    // The checkout of a pull request in CI: a merge commit without a branch.
     sandbox.git(&["update-ref", "-d", "refs/remotes/origin/main"]);
     sandbox.git(&["checkout", "--quiet", "--detach", "main"]);
     sandbox.git(&["merge", "--quiet", "--no-ff", "--message", "merge", "topic"]);
@@ -86,7 +86,7 @@ fn without_a_commit_to_compare_with_the_way_out_is_named() {
     says(&sandbox, &["diff", "nowhere"], 1, "error[unknown-revision]: `nowhere`: git knows no such commit");
     says(&sandbox, &["diff", "HEAD", "nowhere"], 1, "error[unknown-revision]: `nowhere`");
     says(&sandbox, &["check", "--against", "nowhere"], 1, "error[unknown-revision]: `--against nowhere`");
-    // A history that has nothing to do with this one.
+    // An unrelated history.
     sandbox.git(&["checkout", "--quiet", "--orphan", "other"]);
     sandbox.git(&["commit", "--quiet", "--message", "other"]);
     sandbox.git(&["update-ref", "refs/remotes/origin/main", "main"]);
@@ -112,7 +112,7 @@ fn what_generate_would_refuse_is_refused_against_a_base() {
     let sandbox = fleet();
     replace(&sandbox, THREE, "kubernetes: \"1.36\"", "kubernetes: \"1.35\"");
     says(&sandbox, &["check"], 1, "error[replaced]");
-    // A tree that is already as the change makes it, or is not there, hides that.
+    // A tree that already contains the change, or does not exist, hides it.
     fs::remove_dir_all(sandbox.root.join("generated/management")).unwrap();
     says(&sandbox, &["check"], 0, "no fault found");
     says(&sandbox, &["check", "--against", "HEAD"], 1, "error[replaced]");
@@ -159,14 +159,14 @@ fn one_run_writes_the_report_in_every_form() {
     let digest =
         comment.lines().last().unwrap().trim_start_matches("<!-- stackloom-diff ").trim_end_matches(" -->");
     assert!(page.contains(&format!("content=\"{digest}\"")), "{page}");
-    // Each file is what the format of the same name prints.
+    // Each file equals the output in the format of the same name.
     for (format, text) in [("html", &page), ("markdown", &comment), ("json", &report), ("sarif", &sarif)] {
         let printed = stackloom(&sandbox, &["diff", "--format", format]);
         assert_eq!(String::from_utf8_lossy(&printed.stdout), *text, "{format}");
     }
     let [report, sarif] = [&report, &sarif].map(|text| serde_json::from_str::<Json>(text).unwrap());
     let changes = report["clusters"][0]["changes"].as_array().unwrap();
-    // Cluster API refuses it, and so does a guard: that is one refusal.
+    // The refusals by Cluster API and by a guard count as one.
     let refused: Vec<_> = changes
         .iter()
         .filter(|one| one["risk"] == "refused")
@@ -174,7 +174,7 @@ fn one_run_writes_the_report_in_every_form() {
         .collect();
     assert_eq!(refused.len(), 1, "{report:#}");
     let results = sarif["runs"][0]["results"].as_array().unwrap();
-    // Once: not again at the generated file.
+    // Only once, and not again for the generated file.
     let errors: Vec<_> = results.iter().filter(|one| one["level"] == "error").collect();
     assert_eq!(errors.len(), 1, "{sarif:#}");
     let text = sandbox.read(THREE).unwrap();
@@ -198,7 +198,7 @@ fn findings_are_annotations_at_the_line_that_causes_them() {
         assert!(line.starts_with(&format!("::error file={THREE},line=")), "{said}");
         assert!(line.contains("title=Refused or stuck::green/three: cluster: is refused%0A"), "{said}");
     }
-    // Cluster API refuses it, and so does a guard.
+    // Cluster API and a guard both refuse it.
     assert_eq!(errors.len(), 1, "{said}");
     assert!(said.contains("1 of 3 clusters changes: 1 refused"), "{said}");
 }
@@ -230,7 +230,7 @@ fn a_run_that_compares_nothing_says_so_in_its_files() {
     says(&sandbox, &["diff", "--write", "html=x", "--write", "json=x"], 2, "names `x` twice");
 }
 
-/// The command that reports, and the files that are kept of it.
+/// The reporting command of an example, and the files that it keeps.
 fn example(path: &str, command: &[&str], files: &[&str]) -> (String, Vec<String>) {
     let text =
         fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/review").join(path)).unwrap();
@@ -285,7 +285,7 @@ fn the_examples_for_reviews_write_what_they_keep() {
     }
 }
 
-/// Generates, commits, and gives the commit as messages name it.
+/// Generates and commits, and returns the short commit ID used in messages.
 fn step(sandbox: &Sandbox, message: &str) -> String {
     ends(sandbox, &["generate", "--commit", "--all"], 0);
     sandbox.git(&["commit", "--quiet", "--amend", "--message", message]);
@@ -317,17 +317,17 @@ fn a_removal_with_all_its_steps_in_one_change_is_announced() {
     step(&sandbox, "gone");
     says(&sandbox, GUARDED[0], 0, "warning[announced]");
     says(&sandbox, &["diff", "main", "topic", "--fail-on", "unannounced-deletes"], 0, "warning[announced]");
-    // As CI checks it out, with a commit on the branch meanwhile.
+    // The checkout in CI, with a new commit on the branch in the meantime.
     sandbox.git(&["checkout", "--quiet", "--detach", "main"]);
     sandbox.git(&["commit", "--quiet", "--allow-empty", "--message", "meanwhile"]);
     sandbox.git(&["merge", "--quiet", "--no-ff", "--message", "merge", "topic"]);
     says(&sandbox, &["diff", "--fail-on", "unannounced-deletes"], 0, "warning[announced]");
-    // The same in one commit is not.
+    // The same changes in one commit are not announced.
     sandbox.git(&["checkout", "--quiet", "-b", "squashed", "main"]);
     sandbox.git(&["merge", "--quiet", "--squash", "topic"]);
     sandbox.git(&["commit", "--quiet", "--message", "squashed"]);
     says(&sandbox, GUARDED[1], 1, "abandoned");
-    // Neither is it where a step is left out.
+    // Neither are they if a step is skipped.
     sandbox.git(&["checkout", "--quiet", "-b", "jump", "main"]);
     sandbox.write(ONE, format!("{text}  removal: {{ reason: over, step: detach }}\n"));
     step(&sandbox, "detach");
@@ -363,7 +363,7 @@ fn a_shallow_clone_says_which_history_it_lacks() {
 fn what_a_later_commit_undoes_is_a_warning_and_what_it_does_not_is_an_error() {
     let sandbox = fleet();
     sandbox.git(&["checkout", "--quiet", "-b", "topic"]);
-    // The guards of `generate` do not see a tree that is not there.
+    // The guards of `generate` cannot check against a missing tree.
     let commit = |from: &str, to: &str, message: &str| {
         replace(&sandbox, THREE, from, to);
         fs::remove_dir_all(sandbox.root.join("generated/management")).unwrap();
@@ -381,7 +381,7 @@ fn what_a_later_commit_undoes_is_a_warning_and_what_it_does_not_is_an_error() {
     }
 }
 
-/// The id of the change of a part, as a document has it.
+/// The ID of a part's change in the JSON report.
 fn id_of(sandbox: &Sandbox, part: &str, risk: &str) -> String {
     let output = stackloom(sandbox, &["diff", "origin/main", "--format", "json"]);
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -414,26 +414,26 @@ fn a_risk_that_is_accepted_passes_and_any_other_change_voids_that() {
     says(&sandbox, &check, 0, "this risk is accepted: it is empty");
     says(&sandbox, &diff, 0, "is refused; accepted: it is empty");
     says(&sandbox, &["diff", "origin/main", "--fail-on", "in-place"], 1, "accepted");
-    // Another risk than that of the change.
+    // A different risk than that of the change.
     accept("pools");
     says(&sandbox, &diff, 1, "has the risk `deletes`, not `pools`");
     accept("deletes");
-    // Any other change of the cluster.
+    // A different change of the cluster.
     let accepted = sandbox.read(ONE).unwrap();
     sandbox.write(ONE, accepted.replace("replicas: 2", "replicas: 3"));
     says(&sandbox, &diff, 1, "warning[unused-acceptance]");
-    // In the base, nothing needs it any more; and nobody else's definition may accept it.
+    // Once it is in the base, the acceptance is no longer needed. Another cluster's definition cannot accept the change.
     sandbox.write(ONE, text.clone());
     let other = sandbox.read(THREE).unwrap();
     let own = format!("  accept: [{{ risk: refused, reason: it is empty, change: {refused} }}]\n");
     sandbox.write(THREE, format!("{other}{own}"));
-    says(&sandbox, &check, 1, "this file does not speak for what the change");
+    says(&sandbox, &check, 1, "this file cannot accept the change");
     sandbox.git(&["checkout", "--quiet", "."]);
     sandbox.write(THREE, format!("{other}{own}"));
     says(&sandbox, &check, 0, "nothing needs this acceptance");
 }
 
-/// A release that calls a variable otherwise: the lines that no longer fit are named, and `migrate` changes them.
+/// A release renames a variable: messages name the lines that no longer fit, and `migrate` changes them.
 #[test]
 fn migrate_mends_what_the_move_to_a_release_with_other_variables_breaks() {
     const TWO: &str = "clusters/blue/two.yaml";
@@ -470,7 +470,7 @@ fn migrate_mends_what_the_move_to_a_release_with_other_variables_breaks() {
     says(&sandbox, &["migrate"], 0, "no definition needs a change");
 }
 
-/// A pool and an addon alone leave in their own steps: all of them in one change, or one after the other.
+/// Pools and addons leave in steps of their own, all in one change or one after the other.
 #[test]
 fn what_leaves_a_cluster_in_steps_is_announced() {
     let sandbox = fleet();
@@ -501,7 +501,7 @@ fn what_leaves_a_cluster_in_steps_is_announced() {
         says(&sandbox, unannounced, 0, "warning[announced]");
         says(&sandbox, unannounced, 0, what);
         says(&sandbox, unannounced, 0, one);
-        // The steps before were merged: the last ones alone are as good.
+        // If the earlier steps were merged, the last ones alone are enough.
         let later = ["diff", "topic~2", "topic", "--fail-on", "refused,unannounced-deletes"];
         says(&sandbox, &later, 0, one);
         sandbox.git(&["checkout", "--quiet", "-B", "squashed", "origin/main"]);
@@ -547,9 +547,9 @@ fn folder_defaults_accept_for_what_is_below_and_beside() {
         "ConfigMap green/three-settings is deleted (files: 1 removed); accepted: as agreed",
     );
     says(&sandbox, &["check", "--against", "origin/main"], 0, "this risk is accepted: as agreed");
-    // The definition of another cluster does not speak for the folder.
+    // The definition of another cluster cannot accept changes of the folder.
     sandbox.write(DEFAULTS, defaults + &accepting(&ids[..2]));
     let one = sandbox.read(ONE).unwrap();
     sandbox.write(ONE, one + &accepting(&ids[2..]));
-    says(&sandbox, &fails, 1, "this file does not speak for what the change");
+    says(&sandbox, &fails, 1, "this file cannot accept the change");
 }

@@ -113,7 +113,7 @@ fn a_foreign_file_where_one_is_meant_stops_the_run() {
     result.unwrap();
     assert_eq!(codes(&notes), [format!("foreign-file {path}"), format!("linked-output {ONE}/cluster.yaml")]);
     assert_eq!(sandbox.read(&path).unwrap(), "kind: ConfigMap\n");
-    // A file that git knows is the program's own, whatever became of it.
+    // A file tracked by git is the program's own, whatever its content.
     fs::remove_file(sandbox.root.join(ONE).join("cluster.yaml")).unwrap();
     sandbox.git(&["init", "--quiet"]);
     sandbox.git(&["add", "."]);
@@ -211,7 +211,7 @@ fn what_a_killed_run_left_is_removed_and_repaired() {
     }
 }
 
-/// A forgotten sink holds the lock of the folder for the life of this process; another folder has another lock.
+/// A forgotten sink keeps the lock of the folder for the lifetime of this process. A copy of the folder has its own lock.
 fn break_lock(sandbox: &Sandbox) {
     let (tree, copy) = (sandbox.root.join("generated"), sandbox.root.join("copy"));
     fs::create_dir(&copy).unwrap();
@@ -247,12 +247,12 @@ fn a_file_of_two_parts_is_a_fault() {
 fn a_full_disk_leaves_the_tree_as_it_was() {
     let sandbox = Sandbox::new();
     sandbox.generate(vec![base(), cluster("one", "a")]).unwrap();
-    // A file where the stage would be is as good as no space: nothing can be staged.
+    // A file at the staging path has the same effect as a full disk: nothing can be staged.
     let mut sink = DiskSink::new(&sandbox.workspace());
     sink.begin(&mut Notes::new()).unwrap();
     sandbox.write("generated/.stackloom-staged", "in the way");
     let fault = sink.parts(vec![cluster("one", "b")]).unwrap_err();
-    assert!(fault.to_string().contains("cannot make the folder"), "{fault}");
+    assert!(fault.to_string().contains("cannot create the folder"), "{fault}");
     assert!(!fault.hints().is_empty());
     drop(sink);
     assert_eq!(sandbox.read(&format!("{ONE}/cilium.yaml")).unwrap(), body("a"));

@@ -1,4 +1,4 @@
-//! `generate --commit` where settings, other programs and the end of the process stand in the way.
+//! `generate --commit` despite adverse settings, other programs, and a killed process.
 
 use std::{fs, process::Command};
 
@@ -19,7 +19,7 @@ fn parts(text: &str) -> Vec<Part> {
     vec![base(), cluster("one", text), cluster("two", text)]
 }
 
-/// What a commit in this folder is refused with; nothing is left behind by it.
+/// The message of a refused commit in this folder, which must leave nothing behind.
 fn refused(sandbox: &Sandbox, text: &str) -> String {
     let fault = match CommitSink::open(&sandbox.workspace()) {
         Err(fault) => fault,
@@ -52,7 +52,7 @@ fn line_endings_and_filters_change_nothing() {
     sandbox.git(&["commit", "-qm", "attributes"]);
     let text = "identity: $Id$\r\nlines: both\n";
     sandbox.commit(parts(text)).unwrap();
-    // Git must come to the same without what the index remembers, and when it writes the files itself.
+    // Git must get the same result without its index cache, and when it writes the files itself.
     fs::remove_file(sandbox.root.join(".git/index")).unwrap();
     sandbox.git(&["reset", "-q"]);
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
@@ -190,7 +190,7 @@ fn an_end_after_any_step_leaves_the_old_or_the_new() {
     }
 }
 
-/// Not a test of its own: the process that [`a_killed_process_is_followed_by_a_repair`] kills.
+/// Not a test of its own: the process killed by [`a_killed_process_is_followed_by_a_repair`].
 #[test]
 fn the_process_that_is_killed() {
     let Some((workspace, end)) = to_be_killed() else { return };
@@ -307,7 +307,7 @@ fn sparse_checkouts() {
     assert!(sandbox.git(&["ls-files", "-v", "docs"]).starts_with("S "));
     sandbox.git(&["sparse-checkout", "set", "generated"]);
     let said = refused(&sandbox, "c");
-    assert!(said.contains("leaves out `clusters/a.yaml`"), "{said}");
+    assert!(said.contains("leaves out the source `clusters/a.yaml`"), "{said}");
     sandbox.git(&["sparse-checkout", "set", "--sparse-index", "generated"]);
     let said = refused(&sandbox, "c");
     assert!(said.contains("--no-sparse-index"), "{said}");

@@ -1,5 +1,4 @@
-//! Who commits, and with which signature. These run in processes of their own, away from the settings of whoever runs
-//! the tests.
+//! The committer and the signature. These tests run in separate processes, isolated from the user's settings.
 
 use std::{
     fs,
@@ -19,7 +18,7 @@ use crate::{
     sandbox::{self, Sandbox, base, cluster, git_in, run},
 };
 
-/// Not a test of its own: commits in the folder that it is told.
+/// Not a test of its own: commits in a given folder.
 #[test]
 fn the_process_that_commits() {
     let Ok(root) = std::env::var("STACKLOOM_TEST_COMMIT") else { return };
@@ -40,7 +39,7 @@ fn the_process_that_commits() {
     }
 }
 
-/// Commits in another process, with an empty home.
+/// Commits in another process, with an empty home folder.
 fn commit(sandbox: &Sandbox, environment: &[(&str, &str)]) -> Output {
     let home = sandbox.outside().join("home");
     fs::create_dir_all(&home).unwrap();
@@ -107,7 +106,7 @@ fn the_users_own_configuration_counts() {
     assert_eq!(sandbox.git(&["log", "-1", "--format=%an", "trunk"]).trim(), "Global");
 }
 
-/// As git does, which leaves them out. A commit with such a line in its header is one that no git can read.
+/// Like git, drops line breaks. No git could read a commit with a line break in its header.
 #[test]
 fn line_ends_in_names_and_addresses_are_left_out() {
     let environment = [
@@ -135,7 +134,7 @@ fn line_ends_in_names_and_addresses_are_left_out() {
     }
 }
 
-/// One that talks without end, and one that says nothing and does not end.
+/// One program prints without end, the other prints nothing and never ends.
 #[test]
 fn a_signing_program_that_does_not_end_is_ended() {
     let sandbox = Sandbox::repository();
@@ -165,7 +164,7 @@ fn a_signing_program_that_does_not_end_is_ended() {
     }
 }
 
-/// Only root can give a folder away. CI runs as root, or may become it.
+/// Only root can change the owner of a folder. CI runs as root or can become root.
 #[test]
 fn a_repository_of_someone_else_must_be_trusted() {
     let sandbox = Sandbox::below("repository/fleets/one");
@@ -227,7 +226,7 @@ fn commits_are_signed_with_ssh() {
     sandbox.git(&["config", "gpg.ssh.defaultKeyCommand", "true"]);
     let (result, _) =
         run(&mut CommitSink::open(&sandbox.workspace()).unwrap(), vec![base(), cluster("one", "b")]);
-    assert!(result.unwrap_err().to_string().contains("no key is named"));
+    assert!(result.unwrap_err().to_string().contains("no key is set"));
 }
 
 #[test]
@@ -268,7 +267,7 @@ fn a_commit_of_sources_and_tree_is_signed_or_not_made() {
     assert_eq!(sandbox.read(one).unwrap(), format!("{text}# not signed\n"));
 }
 
-/// A stand-in for gpg: what is sent to it, and what it must say, are all that counts.
+/// A fake gpg: only its input and its required output matter.
 #[test]
 fn commits_are_signed_with_gpg() {
     let sandbox = Sandbox::repository();

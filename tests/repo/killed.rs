@@ -1,4 +1,4 @@
-//! Runs of `release` that end early: the next one finishes what they began.
+//! Runs of `release` that end early: the next run completes them.
 
 use std::{collections::BTreeMap, fs};
 
@@ -15,7 +15,7 @@ use crate::{
     sandbox::{Sandbox, git_in, is_killed, to_be_killed},
 };
 
-/// Two small releases, as `release` would hand them over.
+/// Two small releases in the form that `release` passes on.
 fn made_up() -> Vec<NewRelease> {
     let one = |name: &str| NewRelease {
         name: name.to_owned(),
@@ -34,7 +34,7 @@ fn made_up() -> Vec<NewRelease> {
     vec![one("test-tiny-1-35-v1"), one("test-tiny-1-36-v1")]
 }
 
-/// Not a test of its own: the process that [`a_killed_run_is_finished_by_the_next`] kills.
+/// Not a test of its own: the process killed by [`a_killed_run_is_finished_by_the_next`].
 #[test]
 fn the_release_that_is_killed() {
     let Some((workspace, end)) = to_be_killed() else { return };
@@ -42,7 +42,7 @@ fn the_release_that_is_killed() {
     run.with_lock(LOCK.to_owned()).unwrap().commit(&made_up(), &[], "release: two\n").unwrap();
 }
 
-/// A lock that goes into the same commit.
+/// A lock for the same commit.
 const LOCK: &str = "apiVersion: stackloom.dev/v1alpha1\nkind: Lock\nspec: {}\n";
 
 #[test]
@@ -57,14 +57,14 @@ fn a_killed_run_is_finished_by_the_next() {
         assert!(moved || tags(&sandbox).is_empty(), "a stray tag at {stop}");
         let tagged = tags(&sandbox).len();
         if moved && tagged < 2 {
-            // It may have been killed while it made the next tag.
+            // The run may have been killed while it created the next tag.
             sandbox.write(&format!(".git/refs/tags/test-tiny-1-3{}-v1.lock", 5 + tagged), "");
         }
         let branch = format!(".git/{}.lock", sandbox.git(&["symbolic-ref", "HEAD"]).trim());
         let journal = sandbox.read(".git/stackloom-release").unwrap_or_default();
         if let Some(commit) = journal.lines().find_map(|line| line.strip_prefix("commit ")).filter(|_| !moved)
         {
-            // Or between the lock of the branch and its move, before anything is in it or after that.
+            // Or while it held the lock of the branch, before or after writing to the lock.
             let written = format!("{commit}\n");
             sandbox.write(&branch, if between == 0 { "" } else { &written });
             between += 1;
@@ -93,7 +93,7 @@ fn a_killed_run_is_finished_by_the_next() {
     );
 }
 
-/// A journal of a commit that the branch no longer has is forgotten.
+/// The journal of a commit that is no longer on the branch is discarded.
 #[test]
 fn what_was_taken_back_is_not_done_again() {
     let sandbox = fleet();
@@ -103,7 +103,7 @@ fn what_was_taken_back_is_not_done_again() {
     assert!(tags(&sandbox).is_empty() && !sandbox.has("generated"));
 }
 
-/// Else `git add` would take it, where the next run is refused for another reason.
+/// Otherwise `git add` would add these files if the next run is refused for another reason.
 #[test]
 fn what_a_run_that_was_taken_back_had_staged_is_removed() {
     let sandbox = fleet();
@@ -117,7 +117,7 @@ fn what_a_run_that_was_taken_back_had_staged_is_removed() {
     assert_eq!(sandbox.git(&["status", "--porcelain", "--ignored"]), " M stackloom.yaml\n");
 }
 
-/// Else the index that is written next would lack the releases that the branch has, and the next commit take them away.
+/// Otherwise the next index would lack the releases on the branch, and the next commit would delete them.
 #[test]
 fn what_a_killed_release_began_is_finished_before_anything_else_is_committed() {
     let sandbox = fleet();
@@ -131,7 +131,7 @@ fn what_a_killed_release_began_is_finished_before_anything_else_is_committed() {
     assert!(!sandbox.has(".git/stackloom-release"));
 }
 
-/// A run that ends when the branch has moved, and nothing else.
+/// A run that ends right after moving the branch.
 fn killed(sandbox: &Sandbox) {
     let end = |step| if step == Milestone::Reference { Err(Fault::new("the end")) } else { Ok(()) };
     let run = ReleaseRun::begin(&sandbox.workspace()).unwrap().on_milestone(end);
@@ -140,7 +140,7 @@ fn killed(sandbox: &Sandbox) {
 
 const BOTH: [&str; 2] = ["test-tiny-1-35-v1", "test-tiny-1-36-v1"];
 
-/// The tags are made wherever the next run is; the work tree and the index are git's there.
+/// The next run creates the tags on any branch. The work tree and index are left to git there.
 #[test]
 fn what_a_killed_release_began_is_finished_from_another_branch() {
     let sandbox = fleet();
@@ -157,7 +157,7 @@ fn what_a_killed_release_began_is_finished_from_another_branch() {
     assert_eq!(named, sandbox.git(&["rev-parse", "main"]));
 }
 
-/// The lock of the branch that it was on is its own, wherever HEAD is by now.
+/// The lock of the former branch belongs to the run, wherever HEAD is now.
 #[test]
 fn what_a_killed_release_locked_is_set_free_from_another_branch() {
     let sandbox = fleet();

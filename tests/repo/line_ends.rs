@@ -1,4 +1,4 @@
-//! Releases where git changes line ends on checkout.
+//! Releases in repositories where git converts line endings on checkout.
 
 use std::{fs, path::Path};
 
@@ -8,7 +8,7 @@ use crate::{
     share::{NAME, address, pin, publisher},
 };
 
-/// A clone in which git changes line ends as it does on Windows.
+/// A clone in which git converts line endings as on Windows.
 fn clone_with_crlf(of: &Sandbox) -> Sandbox {
     let clone = Sandbox::new();
     fs::remove_dir(&clone.root).unwrap();
@@ -32,7 +32,7 @@ fn a_release_is_the_same_where_git_changes_line_ends() {
     assert!(clone.read("stackloom.yaml").unwrap().contains("\r\n"));
     ends(&clone, &["generate", "--check"], 0);
 
-    // A repository that took a release, and has not generated yet.
+    // A repository that pulled a release but has not generated yet.
     let to = fleet();
     ends(&to, &["pull", &address(&from, NAME)], 0);
     assert_eq!(to.git(&["status", "--porcelain"]), "");
@@ -52,7 +52,7 @@ fn attributes_that_lie_there_are_kept_or_refused() {
     let sandbox = fleet();
     sandbox.write("generated/.gitattributes", "* text\n");
     let told = ends(&sandbox, &["release"], 4);
-    assert!(told.contains("`generated/.gitattributes` is not as stackloom writes it"), "{told}");
+    assert!(told.contains("`generated/.gitattributes` was not written by stackloom"), "{told}");
     assert!(sandbox.git(&["tag"]).is_empty() && !sandbox.has("generated/releases"));
     assert_eq!(sandbox.read("generated/.gitattributes").unwrap(), "* text\n");
 }
@@ -66,10 +66,10 @@ fn what_differs_in_line_ends_alone_is_told_as_that_and_put_back_as_told() {
     let clone = clone_with_crlf(&from);
     let told = ends(&clone, &["generate"], 1);
     let of_v1 =
-        told.split("\n\n").filter(|note| note.contains("ends lines with CRLF") && note.contains(NAME));
+        told.split("\n\n").filter(|note| note.contains("has CRLF line endings") && note.contains(NAME));
     assert_eq!(of_v1.count(), 1, "{told}");
     assert!(told.contains("release-refused") && !told.contains("is not what the tag"), "{told}");
-    // The other one is used by nobody, and told all the same.
+    // The other release is unused, but reported anyway.
     for name in [NAME, "test-tiny-1-36-v1"] {
         for command in [
             format!("rm -r -q --cached generated/releases/{name}"),
@@ -83,9 +83,9 @@ fn what_differs_in_line_ends_alone_is_told_as_that_and_put_back_as_told() {
     assert_eq!(clone.git(&["status", "--porcelain"]), "");
     assert!(clone.has("generated/.gitattributes"));
 
-    // Copied by hand, and no git around.
+    // Copied by hand, without git.
     let copied = clone_with_crlf(&from);
     fs::remove_dir_all(copied.root.join(".git")).unwrap();
     let told = ends(&copied, &["check"], 1);
-    assert!(told.contains("ends lines with CRLF") && told.contains("release-refused"), "{told}");
+    assert!(told.contains("has CRLF line endings") && told.contains("release-refused"), "{told}");
 }

@@ -1,4 +1,4 @@
-//! Releases that more than one line of the history added.
+//! Releases added on more than one line of history.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use crate::{
     sandbox::Sandbox,
 };
 
-/// Two clones that cut the same number; the first one publishes it.
+/// Two clones that cut the same version; the first publishes it.
 fn raced() -> (Sandbox, Sandbox) {
     let (first, second) = (pinned(), Sandbox::new());
     first.git(&["init", "-q", "--bare", "-b", "main", "../origin.git"]);
@@ -31,7 +31,7 @@ fn raced() -> (Sandbox, Sandbox) {
     (first, second)
 }
 
-/// What `check` says, whether it passes or not.
+/// The output of `check`, whether it passes or not.
 fn checked(sandbox: &Sandbox) -> String {
     said(&stackloom(sandbox, &["check"]))
 }
@@ -45,18 +45,19 @@ fn a_race_that_a_merge_ends_leaves_the_release_that_was_published() {
     second.git(&["checkout", "-q", "--theirs", "."]);
     commit(&second, "merged");
     let name = "test-tiny-1-35-v2";
-    // While the own tag is here, it is what the release was cut as: whoever obeyed that would take back what was published.
+    // While the clone's own tag exists, it decides what the release was cut as. Following it would undo the published
+    // release.
     let told = checked(&second);
     assert!(told.contains("release-changed") && told.contains("warning[release-tag]"), "{told}");
     let fetch = format!("`git fetch --force origin tag {name}`");
-    assert!(told.contains(&fetch) && told.contains("first see to it that the tag"), "{told}");
+    assert!(told.contains(&fetch) && told.contains("first make sure that the tag"), "{told}");
     let clone = second.git(&["rev-parse", "HEAD"]);
     second.git(&["checkout", "-q", name, "--", &format!("generated/releases/{name}")]);
     commit(&second, "as the own tag has it");
     let told = checked(&second);
     assert!(!told.contains("release-changed") && told.contains("warning[release-tag]"), "{told}");
     second.git(&["reset", "-q", "--hard", clone.trim()]);
-    // Without a tag, nobody knows which one was published.
+    // Without a tag, it is unknown which one was published.
     second.git(&["tag", "-d", name]);
     let told = checked(&second);
     assert!(told.contains("warning[release-tag]") && told.contains(&own[..12]), "{told}");
@@ -67,7 +68,7 @@ fn a_race_that_a_merge_ends_leaves_the_release_that_was_published() {
     first.git(&["pull", "-q"]);
     let told = checked(&first);
     assert!(!told.contains("release-"), "{told}");
-    // An edit after that is one.
+    // A later edit is still detected.
     let path = format!("generated/releases/{name}/NOTES.md");
     first.write(&path, "other words\n");
     commit(&first, "an edit of a release");
@@ -122,20 +123,20 @@ fn a_line_that_added_another_release_is_told_whichever_is_taken() {
         let added = |branch: &str| sandbox.git(&["rev-parse", "--short=12", branch]).trim().to_owned();
         let (main, other) = (added("HEAD^1"), added("other"));
         let (here, there) = if kept == "main" { (main, other) } else { (other, main) };
-        let words = format!("here is that of the commit {here}, and the commit {there} added another one");
+        let words = format!("here is the one of the commit {here}, and the commit {there} added the other");
         assert!(told.contains("warning[release-tag]") && told.contains(&words), "{strategy}: {told}");
-        // As the message says, if the other was published.
+        // Follows the message, assuming that the other one was published.
         let folder = "generated/releases/test-tiny-1-35-v2";
         let take = format!("git restore --source={there} --staged --worktree -- {folder}");
         assert!(told.contains(&take), "{told}");
         sandbox.git(&take.split(' ').skip(1).collect::<Vec<_>>());
         commit(&sandbox, "the other one");
         let told = checked(&sandbox);
-        let words = format!("here is that of the commit {there}, and the commit {here} added another one");
+        let words = format!("here is the one of the commit {there}, and the commit {here} added the other");
         assert!(told.contains(&words) && !told.contains("release-changed"), "{strategy}: {told}");
         ends(&sandbox, &["release", "tag"], 0);
         let told = checked(&sandbox);
-        assert!(told.contains("its tag has that of the commit") && !told.contains("error"), "{told}");
+        assert!(told.contains("its tag has the one of the commit") && !told.contains("error"), "{told}");
         sandbox.git(&["checkout", "-q", &here, "--", folder]);
         let told = checked(&sandbox);
         assert!(told.contains("release-changed"), "{told}");
@@ -154,7 +155,7 @@ fn the_tag_says_which_of_two_lines_counts() {
     first.git(&["pull", "-q"]);
     let own = second.git(&["rev-parse", "--short=12", "HEAD^1"]);
     let words = format!(
-        "its tag has that of the commit {}, and the commit {} added another",
+        "its tag has the one of the commit {}, and the commit {} added the other",
         published.trim(),
         own.trim()
     );
@@ -162,21 +163,21 @@ fn the_tag_says_which_of_two_lines_counts() {
     assert!(told.contains("warning[release-tag]") && told.contains(&words), "{told}");
     let put_back = format!("git checkout {name} -- {folder}/release.yaml");
     assert!(told.contains("release-changed") && told.contains(&put_back), "{told}");
-    // As the message says, and for good.
+    // Follows the message, which settles it for good.
     first.git(&["checkout", "-q", name, "--", &folder]);
     commit(&first, "what was published");
     let told = checked(&first);
     assert!(!told.contains("release-changed") && told.contains(&words), "{told}");
     ends(&first, &["release"], 0);
-    // Where the loser's own tag stays, its release is what is here.
+    // In the losing clone, its own tag matches its own release.
     let told = checked(&second);
     assert!(!told.contains("release-"), "{told}");
-    // A tag that has neither is moved.
+    // A tag that matches neither must have been moved.
     first.write(&format!("{folder}/NOTES.md"), "other words\n");
     commit(&first, "an edit of a release");
     first.git(&["tag", "-f", name, "HEAD"]);
     let told = checked(&first);
-    assert!(told.contains("release-tag") && told.contains("whose release is not the one"), "{told}");
+    assert!(told.contains("release-tag") && told.contains("whose release differs from the one"), "{told}");
 }
 
 #[test]
@@ -201,7 +202,7 @@ fn what_a_shallow_clone_does_not_reach_is_nobodys() {
     }
 }
 
-/// As pull requests do it: both cut the same name, and one is merged by a squash and tagged.
+/// As with pull requests: both cut the same name, and one is squash-merged and tagged.
 #[test]
 fn a_branch_whose_name_was_given_first_elsewhere_is_told_how_to_go_on() {
     let sandbox = pinned();
@@ -221,7 +222,7 @@ fn a_branch_whose_name_was_given_first_elsewhere_is_told_how_to_go_on() {
     let told = checked(&sandbox);
     let merge = format!("git merge {}", &published[..12]);
     let take = format!("git restore --source={name} --staged --worktree -- generated/releases/{name}");
-    let go_on = format!("`{merge}`, `{take}` where the two collide, commit, and release again");
+    let go_on = format!("`{merge}`, `{take}` if the two conflict, commit, and release again");
     assert!(told.contains("release-tag") && told.contains(&go_on), "{told}");
     sandbox.try_git(&merge.split(' ').skip(1).collect::<Vec<_>>());
     sandbox.git(&take.split(' ').skip(1).collect::<Vec<_>>());

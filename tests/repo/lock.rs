@@ -1,4 +1,4 @@
-//! `stackloom.lock` and releases: what a release records, what is no content of it, and a lock that says otherwise.
+//! `stackloom.lock` and releases: what a release records, what is not part of its content, and a lock that contradicts it.
 
 use crate::{
     release::{commit, edit, ends, fleet},
@@ -26,7 +26,7 @@ fn lock(sandbox: &Sandbox, digit: char, replaces: Option<char>) {
     );
 }
 
-/// Has the base's cluster take the release instead of the stack as it stands.
+/// Pins the base's cluster to the release instead of the head of its stack.
 fn pin(sandbox: &Sandbox, release: &str) {
     let text = sandbox.read("clusters/blue/one.yaml").unwrap();
     let text = text.split("  stack: null").next().unwrap().to_owned();
@@ -49,7 +49,7 @@ fn a_release_records_what_the_lock_says_and_is_not_another_one_for_it() {
     let bare = without.read(RELEASE).unwrap();
     let whole = |text: &str| text.lines().find(|line| line.contains("whole:")).unwrap().to_owned();
     assert_eq!(whole(&recorded), whole(&bare), "a digest is no content");
-    // That someone looked, later, changes nothing.
+    // A later lookup changes nothing.
     lock(&without, 'a', None);
     commit(&without, "lock");
     assert!(ends(&without, &CUT, 0).contains("nothing changed since test-tiny-1-35-v1"));
@@ -70,12 +70,12 @@ fn a_lock_that_contradicts_a_release_in_use_is_refused_until_it_says_so_itself()
     {
         assert!(said.contains(word), "{word}: {said}");
     }
-    // Nor does it go on into the next release.
+    // It does not get into the next release either.
     commit(&sandbox, "taken without a word");
     assert!(ends(&sandbox, &CUT, 1).contains("lock-contradicts"));
     lock(&sandbox, 'b', Some('a'));
     ends(&sandbox, &["check"], 0);
-    // Other bytes under the same version are another release, and it says of what.
+    // Other bytes under the same version make another release, which says what changed.
     commit(&sandbox, "accepted");
     let said = ends(&sandbox, &CUT, 0);
     assert!(said.contains("test-tiny-1-35-v2") && said.contains("digest of 1.1.0"), "{said}");
@@ -127,7 +127,7 @@ fn what_the_cluster_stack_operator_cannot_have_is_refused_in_words_and_not_relea
     let sandbox = fleet();
     let said = ends(&sandbox, &[&CUT[..], &["--assets", "out"]].concat(), 1);
     for word in [
-        "it makes no objects beside a Cluster",
+        "the operator creates no objects next to a Cluster",
         "cluster.network.pods",
         "stacks/test/tiny/addons/net/values.yaml",
         "nothing was released",

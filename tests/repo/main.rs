@@ -1,4 +1,4 @@
-//! Disk and git, in folders and repositories of their own. `git` itself is the oracle.
+//! Tests of disk and git, in separate folders and repositories. `git` itself is the oracle.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests own their sandbox and may panic")]
 
 mod all;

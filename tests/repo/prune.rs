@@ -81,7 +81,7 @@ fn what_is_used_newest_or_published_is_kept() {
     ends(&sandbox, &["release"], 0);
 }
 
-/// A rebase, a prune, and then the rebase is taken back.
+/// A rebase and a prune, after which the rebase is reverted.
 #[test]
 fn what_was_pruned_comes_back_from_its_tag() {
     let sandbox = four();

@@ -1,5 +1,5 @@
-//! Releases that move through a real registry on this machine. The program is `tests/conformance/cmd/registry`, and
-//! `STACKLOOM_REGISTRY` names it; without it nothing is asked, and that is said.
+//! Releases transferred through a real local registry. The program is `tests/conformance/cmd/registry`, named by
+//! `STACKLOOM_REGISTRY`. Without it, these tests are skipped with a message.
 
 use std::{
     collections::BTreeMap,
@@ -29,17 +29,17 @@ use crate::{
     update::Server,
 };
 
-/// The repository of releases there.
+/// The repository for releases in the registry.
 fn repository(server: &Server) -> String {
     format!("oci://{}/platform/releases", server.address)
 }
 
-/// A connection of our own, to put there what the program would not.
+/// A separate connection, to upload what the program would not.
 fn open(server: &Server) -> Registry {
     Registry::open(&OciRepository::parse(&repository(server)).unwrap()).unwrap()
 }
 
-/// Publishes the releases of a repository; the address of [`NAME`] with its digest.
+/// Publishes the releases of a repository. Returns the address of [`NAME`] with its digest.
 fn publish(from: &Sandbox, server: &Server) -> String {
     let (code, document) = json(from, &["release", "push", &repository(server)]);
     assert_eq!(code, Some(0), "{document}");
@@ -55,7 +55,7 @@ fn a_release_that_came_from_a_registry_generates_the_same_bytes() {
     assert!(told.contains("would be pushed"), "{told}");
     let source = publish(&from, &server);
     let told = ends(&from, &["release", "push", &repository(&server)], 0);
-    assert!(told.contains("was there already") && !told.contains(" pushed"), "{told}");
+    assert!(told.contains("was already there") && !told.contains(" pushed"), "{told}");
     let tag = format!("{}:{NAME}", repository(&server));
     let told = ends(&to, &["pull", &tag], 1);
     let digest = source.rsplit_once('@').unwrap().1;
@@ -67,7 +67,7 @@ fn a_release_that_came_from_a_registry_generates_the_same_bytes() {
     generate_the_same(&from, &to);
 }
 
-/// The client of Flux' own code; `STACKLOOM_FLUXPULL` names the program of `tests/conformance/cmd/fluxpull`.
+/// Uses Flux's own client code; `STACKLOOM_FLUXPULL` names the program of `tests/conformance/cmd/fluxpull`.
 #[test]
 fn flux_reads_the_artifact() {
     let program = environment::named("STACKLOOM_FLUXPULL", "the program of `tests/conformance/cmd/fluxpull`");
@@ -103,7 +103,7 @@ fn a_tag_that_holds_another_release_is_never_overwritten() {
         "{told}"
     );
     assert_eq!(open(&server).digest_of(NAME).unwrap().as_deref(), Some(digest));
-    // The same release, tagged on another commit: the same files under another digest stay as they are.
+    // The same release tagged on another commit would have another digest; equal files are not uploaded again.
     one.git(&["tag", "-d", NAME]);
     one.write("README.md", "words\n");
     commit(&one, "later");
@@ -116,7 +116,7 @@ fn provenance() -> Provenance {
     Provenance { created: "2026-11-21T10:00:00Z".to_owned(), source: None, revision: "x@sha1:0".to_owned() }
 }
 
-/// Puts an artifact under a tag; its address with its digest.
+/// Uploads an artifact under a tag. Returns its address with the digest.
 fn put(server: &Server, made: &Artifact) -> String {
     open(server).push("made-up", made).unwrap();
     format!("{}@{}", repository(server), made.digest)
@@ -158,7 +158,7 @@ fn artifacts_that_are_no_release_are_refused_by_what_they_are() {
     let renamed = made(&|files| text(files, "release.yaml", "version: v1", "version: v2"));
     refused(&put(&server, &renamed), "wrong-name", "release.yaml");
     let nameless = made(&|files| drop(files.remove("release.yaml")));
-    refused(&put(&server, &nameless), "no-release", "names none");
+    refused(&put(&server, &nameless), "no-release", "does not name one");
     let mut links = made(&|_| {});
     links.layer = b"not an archive".to_vec();
     let manifest = String::from_utf8(links.manifest.clone()).unwrap();
@@ -176,7 +176,7 @@ fn artifacts_that_are_no_release_are_refused_by_what_they_are() {
     refused(&escapes, "no-release", "`../../clusters/evil.yaml`");
 }
 
-/// An artifact whose archive has one file with a path of its own making.
+/// An artifact whose archive has a file with a crafted path.
 fn remade_with_path(like: &Artifact, path: &str) -> Artifact {
     let mut header = tar::Header::new_ustar();
     header.as_old_mut().name[..path.len()].copy_from_slice(path.as_bytes());
@@ -193,7 +193,7 @@ fn remade_with_path(like: &Artifact, path: &str) -> Artifact {
     Artifact { digest: sha256(&manifest), manifest, layer, config: like.config.clone() }
 }
 
-/// Something between the program and a registry, that changes the last byte of answers about paths with a word in them.
+/// A proxy that changes the last byte of responses if the path contains a word.
 struct Meddler {
     address: String,
     over: Arc<AtomicBool>,
@@ -226,7 +226,7 @@ impl Drop for Meddler {
     }
 }
 
-/// One question and its answer, for questions without a body.
+/// Handles one request without a body, and its response.
 fn meddle(mut client: TcpStream, upstream: &str, word: &str) {
     let mut head = Vec::new();
     let mut byte = [0];
@@ -256,8 +256,8 @@ fn one_changed_byte_on_the_way_is_refused_and_named() {
         let meddler = Meddler::start(&server, word);
         let to = fleet();
         let told = ends(&to, &["pull", &format!("oci://{}/platform/releases@{digest}", meddler.address)], 4);
-        assert!(told.contains(what) && told.contains("nothing was taken"), "{word}: {told}");
-        assert!(told.contains("other bytes"), "{word}: {told}");
+        assert!(told.contains(what) && told.contains("is not used"), "{word}: {told}");
+        assert!(told.contains("does not match the digest"), "{word}: {told}");
         assert!(!to.has("generated") && !to.has("stackloom.lock"));
     }
     let meddler = Meddler::start(&server, "/nothing/");
@@ -321,8 +321,8 @@ fn newer_releases_of_a_registry_are_told_with_their_digests() {
     assert!(to.has("generated/releases/test-tiny-1-35-v2/release.yaml"));
 }
 
-/// A stand-in for cosign: it writes down how it was called, and ends as it is told. What cosign itself does is not
-/// tested here; that it is asked, and believed, is.
+/// A fake cosign that records its arguments and exits as told. These tests cover that cosign is called and trusted, not
+/// cosign itself.
 #[cfg(unix)]
 #[test]
 fn a_key_is_held_against_the_signature_by_cosign() {
@@ -350,7 +350,7 @@ fn a_key_is_held_against_the_signature_by_cosign() {
         sandbox::program(&program, &format!("#!/bin/sh\necho \"$@\" >>../called\n{ending}\n"));
     };
     let (code, told) = pull(&["--key", "keys/releases.pub", &source]);
-    assert!(code == Some(4) && told.contains("there is no key `keys/releases.pub`"), "{told}");
+    assert!(code == Some(4) && told.contains("the key `keys/releases.pub` does not exist"), "{told}");
     let text = to.read("stackloom.yaml").unwrap();
     let sources = format!(
         "  releases:\n    sources:\n      - url: {}\n        key: keys/releases.pub\n",
@@ -360,7 +360,10 @@ fn a_key_is_held_against_the_signature_by_cosign() {
     to.write("keys/releases.pub", "a key\n");
     commit(&to, "a source with a key");
     let (code, told) = pull(&[&source]);
-    assert!(code == Some(4) && told.contains("cannot run `cosign`") && told.contains("install it"), "{told}");
+    assert!(
+        code == Some(4) && told.contains("cannot run `cosign`") && told.contains("install cosign"),
+        "{told}"
+    );
     stand_in("echo 'no matching signatures' >&2; exit 1");
     let (code, told) = pull(&[&source]);
     assert!(code == Some(4) && told.contains("no matching signatures"), "{told}");

@@ -1,4 +1,4 @@
-//! `stackloom release` in real repositories: what is bumped, what a commit holds, races, tags.
+//! `stackloom release` in real repositories: bumped versions, the contents of commits, races, tags.
 
 use std::{
     fs,
@@ -28,7 +28,7 @@ pub(crate) fn fleet() -> Sandbox {
     fleet_of("tests/cases/_base")
 }
 
-/// A committed copy of a folder of this package.
+/// A committed copy of a folder in this package.
 pub(crate) fn fleet_of(folder: &str) -> Sandbox {
     let sandbox = Sandbox::repository();
     copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &sandbox.root);
@@ -57,7 +57,7 @@ pub(crate) fn said(output: &Output) -> String {
     text(&output.stdout) + &text(&output.stderr)
 }
 
-/// A run that ends with this code; what it said.
+/// Runs the program, checks its exit code, and returns its output.
 pub(crate) fn ends(sandbox: &Sandbox, arguments: &[&str], code: i32) -> String {
     let output = stackloom(sandbox, arguments);
     assert_eq!(output.status.code(), Some(code), "{arguments:?}\n{}", said(&output));
@@ -71,7 +71,7 @@ pub(crate) fn edit(sandbox: &Sandbox, file: &str, old: &str, new: &str) {
     sandbox.write(&path, text.replace(old, new));
 }
 
-/// The versions of the stack, the addons and the images, as `metadata.yaml` has them.
+/// The versions of the stack, the addons and the images in `metadata.yaml`.
 pub(crate) fn versions(sandbox: &Sandbox, release: &str) -> [String; 3] {
     let text = sandbox.read(&format!("generated/releases/{release}/metadata.yaml")).unwrap();
     let of = |key: &str| {
@@ -92,10 +92,11 @@ pub(crate) fn tags(sandbox: &Sandbox) -> Vec<String> {
 
 pub(crate) const ONE_MINOR: [&str; 4] = ["release", "test/tiny", "--kubernetes", "1.35"];
 
-/// An edit, and the versions of stack, addons and images after it; none where it is no content.
+/// An edit, with the resulting versions of stack, addons and images; none if it does not change the content.
 type Edit = (&'static str, &'static str, &'static str, Option<[&'static str; 3]>);
 
-/// The second, third and fourth are the example of the cluster stacks' own description: v3, v2 and v1 become v4, v2
+/// The second, third and fourth are the example in the documentation of cluster stacks: when the node image changes, v3, v2
+/// and v1 become v4, v2 and v2.
 /// and v2 when the node image changes.
 const EDITS: [Edit; 10] = [
     ("addons/net/values.yaml", "replicas: 2", "replicas: 3", Some(["v2", "v2", "v1"])),
@@ -212,7 +213,7 @@ fn what_is_not_committed_is_not_released() {
     let told = ends(&sandbox, &["release"], 1);
     assert!(told.contains("not-committed") && told.contains("addons/net/values.yaml"), "{told}");
     assert!(tags(&sandbox).is_empty() && !sandbox.has("generated/releases"));
-    // What git ignores is read like the rest.
+    // Files ignored by git are read like any others.
     sandbox.git(&["checkout", "-q", "stacks"]);
     sandbox.write(".gitignore", "secrets.*\n");
     commit(&sandbox, "ignore");
@@ -244,7 +245,7 @@ fn channels_count_apart_and_names_are_never_used_twice() {
     }
     assert!(ends(&sandbox, &["release", "test/tinny"], 1).contains("did you mean `test/tiny`?"));
     assert!(
-        ends(&sandbox, &["release", "--kubernetes", "1.20"], 1).contains("no stack serves Kubernetes 1.20")
+        ends(&sandbox, &["release", "--kubernetes", "1.20"], 1).contains("no stack supports Kubernetes 1.20")
     );
 }
 

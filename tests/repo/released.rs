@@ -1,4 +1,4 @@
-//! Releases never change: what was edited, where, and who is concerned.
+//! Releases never change: detects edits, their place, and the affected clusters.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::{
 
 const RELEASE: &str = "generated/releases/test-tiny-1-35-v1";
 
-/// A fleet in which one cluster uses a numbered release, and the other does not.
+/// A fleet in which only one cluster uses a numbered release.
 pub(crate) fn pinned() -> Sandbox {
     let sandbox = fleet();
     ends(&sandbox, &["release", "--kubernetes", "1.35"], 0);
@@ -23,7 +23,7 @@ pub(crate) fn pinned() -> Sandbox {
     sandbox
 }
 
-/// What is said is of this file, names the cluster that uses the release, and not the other one.
+/// The messages must name this file and the cluster that uses the release, but not the other cluster.
 fn refused(sandbox: &Sandbox, code: &str, file: &str) -> String {
     let told = ends(sandbox, &["generate"], 1);
     assert!(told.contains(&format!("error[{code}")) && told.contains(file), "{told}");
@@ -32,7 +32,7 @@ fn refused(sandbox: &Sandbox, code: &str, file: &str) -> String {
     told
 }
 
-/// Puts the release back as a commit added it: its tag is made there again, and nothing is at fault.
+/// Restores the release as a commit added it, and checks that its tag is created there again and nothing is wrong.
 fn put_back(sandbox: &Sandbox, added: &str) {
     sandbox.git(&["checkout", "-q", added.trim(), "--", RELEASE]);
     commit(sandbox, "put back");
@@ -116,7 +116,7 @@ fn without_its_tag_a_release_is_verified_from_the_branch_and_from_files() {
         assert!(told.contains(&format!("git checkout HEAD -- {RELEASE}/{file}")), "{told}");
         sandbox.git(&["checkout", "HEAD", "--", RELEASE]);
     }
-    // Without git, the release's own digests are what is left.
+    // Without git, only the release's own digests are left.
     tamper(&sandbox, "addons/net/values.yaml");
     commit(&sandbox, "an edit of a release");
     refused(&sandbox, "release-changed", "addons/net/values.yaml");
@@ -172,7 +172,7 @@ fn a_release_that_nobody_uses_must_not_change_either() {
         }
         let (_, document) = crate::share::json(&sandbox, &["check"]);
         assert_eq!(document["exit"], 1, "{document}");
-        // Whoever does something else goes on.
+        // Other commands still work.
         for others in [&["generate"][..], &["explain", "one"], &["releases"]] {
             ends(&sandbox, others, 0);
         }
@@ -181,7 +181,7 @@ fn a_release_that_nobody_uses_must_not_change_either() {
     }
 }
 
-/// Something that cannot be read stands where a file of a release was, or beside it.
+/// Puts something unreadable in the place of a release's file, or next to it.
 fn damage(sandbox: &Sandbox, kind: &str) -> &'static str {
     let at = |path: &str| sandbox.root.join(RELEASE).join(path);
     match kind {
@@ -216,7 +216,7 @@ fn what_cannot_be_read_of_a_release_concerns_those_who_use_it() {
         let told = refused(&sandbox, if path.contains('.') { "" } else { "linked-output" }, path);
         let put_back = format!("git checkout test-tiny-1-35-v1 -- {RELEASE}/{path}");
         if kind == "a file beside it" {
-            assert!(told.contains("not cut with the release") && !told.contains(&put_back), "{told}");
+            assert!(told.contains("not part of the release") && !told.contains(&put_back), "{told}");
             fs::remove_file(sandbox.root.join(RELEASE).join(path)).unwrap();
         } else {
             assert!(told.contains(&put_back) && !told.contains("is missing"), "{told}");
@@ -253,10 +253,10 @@ fn a_hidden_file_is_no_part_of_a_release_wherever_it_is() {
             commit(&sandbox, "a hidden file");
         }
         let told = refused(&sandbox, "release-changed", &path);
-        assert!(told.contains("was added: it is not what the tag"), "{told}");
+        assert!(told.contains("was added, and is not in the tag"), "{told}");
     }
     sandbox.git(&["tag", "-d", "test-tiny-1-35-v1"]);
-    assert!(refused(&sandbox, "release-changed", &path).contains("was added: it is not"));
+    assert!(refused(&sandbox, "release-changed", &path).contains("was added, and is not in"));
     sandbox.git(&["rm", "-q", &path]);
     commit(&sandbox, "gone again");
     ends(&sandbox, &["check"], 0);
@@ -281,12 +281,12 @@ fn without_its_tag_a_release_is_held_against_the_commit_that_added_it() {
     commit(&sandbox, "put back");
     ends(&sandbox, &["check"], 0);
 
-    // One that was pruned and had back begins anew.
+    // A release that was pruned and restored has a new start.
     sandbox.git(&["rm", "-rq", RELEASE]);
     sandbox.git(&["commit", "-qm", "gone"]);
     sandbox.git(&["checkout", &added[..12], "--", RELEASE]);
     sandbox.git(&["commit", "-qm", "and back"]);
-    assert!(!ends(&sandbox, &["check"], 0).contains("from files alone"));
+    assert!(!ends(&sandbox, &["check"], 0).contains("from files only"));
 }
 
 #[test]
@@ -300,10 +300,10 @@ fn a_shallow_clone_says_that_it_knows_no_more_than_the_files() {
     sandbox.git(&["clone", "-q", "--depth", "1", &url, &path]);
     let told = ends(&clone, &["check"], 0);
     assert!(
-        told.contains("1 release verified from files alone, there being no tag here: test-tiny-1-35-v1"),
+        told.contains("1 release verified from files only, because there is no tag here: test-tiny-1-35-v1"),
         "{told}"
     );
-    // Since when nobody uses one was before; and so was, perhaps, the next number.
+    // It is unknown since when a release is unused; even the next version number may be taken.
     for (key, value) in [("user.name", "Test"), ("user.email", "test@example.org")] {
         clone.git(&["config", key, value]);
     }
@@ -351,8 +351,8 @@ fn a_released_file_that_may_be_run_is_another() {
     ends(&sandbox, &["check"], 0);
 }
 
-/// The files of the first release become those of another one of the same name, told apart by a number: all digests are
-/// right.
+/// Replaces the files of the first release with those of another with the same name, varied by a number. All digests are
+/// correct.
 fn rewrite(sandbox: &Sandbox, replicas: u8) {
     let other = fleet();
     edit(&other, "addons/net/values.yaml", "replicas: 2", &format!("replicas: {replicas}"));
@@ -373,7 +373,7 @@ fn a_moved_tag_makes_no_other_release_of_it() {
     let head = sandbox.git(&["rev-parse", "HEAD"]);
     assert!(told.contains(&head[..12]) && told.contains(&added[..12]), "{told}");
     ends(&sandbox, &["release", "push", "oci://localhost:1/x"], 1);
-    // Nor does one on a commit that is not of the branch.
+    // A tag on a commit outside the branch does not help either.
     sandbox.git(&["checkout", "-qb", "side", "HEAD~4"]);
     assert!(!sandbox.has(RELEASE));
     rewrite(&sandbox, 6);
@@ -382,22 +382,22 @@ fn a_moved_tag_makes_no_other_release_of_it() {
     sandbox.git(&["tag", "-f", "test-tiny-1-35-v1", "side"]);
     let told = refused(&sandbox, "release-tag", RELEASE);
     assert!(told.contains("git tag --delete test-tiny-1-35-v1"), "{told}");
-    // Where a merge has brought that, it is one of two that were added: the tag decides, and that is told.
+    // Once a merge brings that commit in, the release was added twice: the tag decides, with a warning.
     sandbox.git(&["merge", "-q", "-s", "ours", "-m", "merged", "side"]);
     refused(&sandbox, "release-changed", RELEASE);
     sandbox.git(&["checkout", "-q", "side", "--", RELEASE]);
     commit(&sandbox, "as the tag has it");
     let told = ends(&sandbox, &["check"], 0);
-    let words = format!("and the commit {} added another one", &added[..12]);
+    let words = format!("and the commit {} added the other", &added[..12]);
     assert!(told.contains("warning[release-tag]") && told.contains(&words), "{told}");
-    // As the messages say.
+    // Follows the messages.
     sandbox.git(&["tag", "--delete", "test-tiny-1-35-v1"]);
     let told = ends(&sandbox, &["check"], 0);
-    assert!(told.contains("warning[release-tag]") && told.contains("added another one"), "{told}");
+    assert!(told.contains("warning[release-tag]") && told.contains("added the other"), "{told}");
     put_back(&sandbox, &added);
 }
 
-/// Adds a release on a branch of its own, in a commit of this date.
+/// Adds a release on a separate branch, in a commit with this date.
 fn add_aside(sandbox: &Sandbox, branch: &str, replicas: u8, date: &str) -> String {
     sandbox.git(&["checkout", "-q", "-b", branch, "base"]);
     rewrite(sandbox, replicas);
@@ -439,7 +439,7 @@ fn a_tag_that_cannot_be_read_concerns_its_release_alone() {
     ends(&sandbox, &["check"], 1);
     let told = ends(&sandbox, &["generate"], 0);
     assert!(
-        told.contains("warning[release-tag]") && told.contains("`test-tiny-1-36-v1` cannot be read"),
+        told.contains("warning[release-tag]") && told.contains("about the release `test-tiny-1-36-v1`"),
         "{told}"
     );
     tamper(&sandbox, "release.yaml");
@@ -450,7 +450,7 @@ fn a_tag_that_cannot_be_read_concerns_its_release_alone() {
     let told = refused(&sandbox, "release-tag", RELEASE);
     assert!(told.contains("git tag --delete test-tiny-1-35-v1"), "{told}");
     sandbox.git(&["tag", "--delete", "test-tiny-1-35-v1", "test-tiny-1-36-v1"]);
-    // One of another's is not looked at.
+    // Unrelated tags are ignored.
     sandbox.write(".git/refs/tags/v1", id);
     sandbox.write(".git/refs/tags/some/v1", id);
     ends(&sandbox, &["check"], 0);
@@ -494,7 +494,7 @@ fn one_that_was_removed_and_came_back_is_what_it_was_at_first() {
     let told = refused(&sandbox, "release-changed", &format!("{RELEASE}/release.yaml"));
     assert!(told.contains(&format!("git checkout {} --", &added[..12])), "{told}");
     let told = ends(&sandbox, &["release", "tag"], 1);
-    assert!(!told.contains("does not have it whole"), "{told}");
+    assert!(!told.contains("does not have all of it"), "{told}");
     put_back(&sandbox, &added);
 }
 
@@ -539,7 +539,7 @@ fn a_tag_on_the_commit_that_added_a_release_again_makes_no_other_of_it() {
     sandbox.git(&["tag", "-f", name, "HEAD"]);
     let told = refused(&sandbox, "release-tag", RELEASE);
     assert!(told.contains(&format!("the commit {} added", &added[..12])), "{told}");
-    // The same files again are the same release, wherever its tag stands.
+    // The same files are the same release, wherever its tag is.
     sandbox.git(&["checkout", "-q", added.trim(), "--", RELEASE]);
     commit(&sandbox, "put back");
     sandbox.git(&["rm", "-rq", RELEASE]);

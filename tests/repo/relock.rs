@@ -1,4 +1,4 @@
-//! What the lock says of releases that were taken: compared with what it said then, and put back.
+//! The lock's entries for pulled releases: compared with earlier entries, and restored.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use crate::{
     share::{NAME, address, json, other_publisher, pin, pruned, publisher, taken},
 };
 
-/// Whatever else is edited: the entry of the lock.
+/// Edits only the release's entry in the lock.
 fn edit_lock(to: &Sandbox, change: impl Fn(&str) -> String) {
     let lock = to.read("stackloom.lock").unwrap();
     let (before, entry) = lock.split_once("    - name:").unwrap();
@@ -21,21 +21,21 @@ fn edit_lock(to: &Sandbox, change: impl Fn(&str) -> String) {
 fn where_a_release_was_taken_from_is_history() {
     let to = taken();
     let added = to.git(&["log", "-1", "--format=%H", "--", "stackloom.lock"]);
-    let put_back = format!("`git show {}:./stackloom.lock` has it", &added[..12]);
+    let put_back = format!("`git show {}:./stackloom.lock`", &added[..12]);
     edit_lock(&to, |entry| entry.replace("git+file:///", "git+file:///elsewhere/"));
     for committed in [false, true] {
         if committed {
             commit(&to, "another source");
         }
         let told = ends(&to, &["check"], 1);
-        assert!(told.contains("release-lock") && told.contains("and the lock says from `git+file"), "{told}");
+        assert!(told.contains("release-lock") && told.contains("but the lock names `git+file"), "{told}");
         assert!(told.contains("stackloom.lock:7") && told.contains(&put_back), "{told}");
         assert!(told.contains("release-refused") && told.contains("clusters/blue/one.yaml"), "{told}");
     }
     to.git(&["checkout", "-q", added.trim(), "--", "stackloom.lock"]);
     ends(&to, &["check"], 0);
 
-    // A key may be asked for later, and then stays asked for, by whoever takes the release anew.
+    // A key can be required later. Pulling the release again then keeps requiring it.
     let (from, to) = (publisher(), fleet());
     ends(&to, &["pull", &address(&from, NAME)], 0);
     edit_lock(&to, |entry| format!("{}\n      key: keys/releases.pub\n", entry.trim_end()));
@@ -55,7 +55,7 @@ fn what_the_lock_lost_comes_back_with_a_pull() {
     let lock = to.read("stackloom.lock").unwrap();
     to.git(&["rm", "-q", "stackloom.lock"]);
     commit(&to, "out of the lock");
-    let pull = format!("`stackloom pull {}` puts its entry back", address(&from, NAME));
+    let pull = format!("`stackloom pull {}` to restore its entry", address(&from, NAME));
     let told = ends(&to, &["check"], 1);
     assert!(told.contains(&pull), "{told}");
 
@@ -77,7 +77,7 @@ fn what_the_lock_lost_comes_back_with_a_pull() {
     let told = ends(&to, &["pull", &address(&from, NAME)], 0);
     assert!(told.contains("nothing to pull"), "{told}");
 
-    // One that is not as it was taken is none to vouch for again.
+    // A release that differs from the one pulled cannot be vouched for again.
     to.git(&["rm", "-q", "stackloom.lock"]);
     for sandbox in [&from, &to] {
         sandbox.write(&format!("generated/releases/{NAME}/NOTES.md"), "other words\n");
@@ -96,7 +96,7 @@ fn what_was_pruned_may_be_taken_from_elsewhere() {
     ends(&to, &["pull", &mirror], 0);
     pin(&to);
     ends(&to, &["check"], 0);
-    // Both times it was taken count.
+    // Both entries count.
     edit_lock(&to, |entry| {
         assert!(entry.contains(&mirror), "{entry}");
         entry.replace(&mirror, &address(&from, NAME))
@@ -116,7 +116,7 @@ fn two_lines_may_take_the_same_release_from_two_places() {
     to.git(&["checkout", "-q", "main"]);
     ends(&to, &["pull", &address(&from, NAME)], 0);
     pin(&to);
-    // Whichever entry a merge takes, on whichever side.
+    // Whichever entry a merge keeps, and on either side.
     to.git(&["checkout", "-q", "other"]);
     to.try_git(&["merge", "-q", "main"]);
     to.git(&["checkout", "-q", "--theirs", "stackloom.lock"]);
@@ -149,8 +149,8 @@ fn a_key_that_one_line_asked_for_stays() {
     edit_lock(&to, |entry| entry.replace("      key: keys/releases.pub\n", ""));
     let told = ends(&to, &["check"], 1);
     assert!(told.contains("with a signature for the key `keys/releases.pub`"), "{told}");
-    assert!(told.contains("and the lock names none") && told.contains("put its entry back"), "{told}");
-    // Whoever takes it anew, without it, knows of that.
+    assert!(told.contains("but the lock names none") && told.contains("restore its entry"), "{told}");
+    // Pulling the release again without the key makes this known.
     to.git(&["checkout", "-q", "--", "stackloom.lock"]);
     to.git(&["rm", "-rq", &format!("generated/releases/{NAME}"), "stackloom.lock"]);
     commit(&to, "gone");
@@ -161,7 +161,7 @@ fn a_key_that_one_line_asked_for_stays() {
 #[test]
 fn one_that_a_squash_brought_without_its_entry_gets_one() {
     let (from, to) = (fleet(), fleet());
-    // In one second both would have the same first commit, and the release be cut of it.
+    // Otherwise both repositories might have the same first commit within one second, and the release would be cut from it.
     from.write("README.md", "words of its own\n");
     commit(&from, "words");
     ends(&from, &["release"], 0);
@@ -175,7 +175,7 @@ fn one_that_a_squash_brought_without_its_entry_gets_one() {
     assert!(told.contains("added to stackloom.lock"), "{told}");
     assert_eq!(to.read("stackloom.lock").unwrap(), lock);
     ends(&to, &["check"], 0);
-    // One that was cut here needs none.
+    // A release that was cut here needs no entry.
     let told = ends(&from, &["pull", &address(&from, NAME)], 0);
     assert!(told.contains("nothing to pull") && !from.has("stackloom.lock"), "{told}");
 }

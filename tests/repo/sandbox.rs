@@ -1,4 +1,4 @@
-//! A folder for one test, and what tests do in it.
+//! A folder for each test, and common actions in it.
 
 use std::{
     fs,
@@ -19,13 +19,13 @@ use stackloom::{
 
 /// Writes a script that can be run at once.
 ///
-/// Another process writes it: if this one did, a child that another test starts at the same moment would hold the file open
-/// for writing, and the system would refuse to run it ("text file busy").
+/// Another process writes the file. If this process did, a child started by another test at the same moment could hold the
+/// file open for writing, and the system would refuse to run it ("text file busy").
 pub(crate) fn program(path: &Path, script: &str) {
     install("cat >\"$1\"", path, script.as_bytes());
 }
 
-/// Copies a program so that it can be run at once, as [`program`] does.
+/// Copies a program so that it can be run at once, like [`program`].
 pub(crate) fn copy_program(from: &Path, to: &Path) {
     install(&format!("cp '{}' \"$1\"", from.display()), to, b"");
 }
@@ -38,7 +38,7 @@ fn install(how: &str, path: &Path, input: &[u8]) {
     assert!(child.wait().unwrap().success(), "{}", path.display());
 }
 
-/// A folder that goes with the test.
+/// A folder that is deleted after the test.
 pub(crate) struct Sandbox {
     folder: tempfile::TempDir,
     /// The root of the fleet.
@@ -50,7 +50,7 @@ impl Sandbox {
         Self::below("fleet")
     }
 
-    /// With the fleet in a sub-folder.
+    /// A sandbox with the fleet in a subfolder.
     pub(crate) fn below(path: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap().join(path);
@@ -58,7 +58,7 @@ impl Sandbox {
         Self { folder, root }
     }
 
-    /// The folder around the fleet.
+    /// The folder that contains the fleet.
     pub(crate) fn outside(&self) -> PathBuf {
         self.folder.path().canonicalize().unwrap()
     }
@@ -81,7 +81,7 @@ impl Sandbox {
         self.root.join(path).symlink_metadata().is_ok()
     }
 
-    /// Everything below `generated/`, folders with a slash at their end.
+    /// Everything below `generated/`. Folders end with a slash.
     pub(crate) fn tree(&self) -> Vec<String> {
         let top = self.root.join("generated");
         let mut all: Vec<String> = walkdir::WalkDir::new(&top)
@@ -105,14 +105,14 @@ impl Sandbox {
         clean(run(&mut CheckSink::new(&self.workspace()), parts)).unwrap()
     }
 
-    /// A repository with an identity, in the fleet's folder.
+    /// A sandbox with a repository and an identity, in the fleet's folder.
     pub(crate) fn repository() -> Self {
         let sandbox = Self::new();
         Self::init(&sandbox.root);
         sandbox
     }
 
-    /// Makes a repository of a folder.
+    /// Makes a folder a repository.
     pub(crate) fn init(folder: &Path) {
         let git = |arguments: &[&str]| assert!(git_in(folder).args(arguments).status().unwrap().success());
         git(&["init", "-q", "-b", "main"]);
@@ -121,7 +121,7 @@ impl Sandbox {
         git(&["config", "commit.gpgsign", "false"]);
     }
 
-    /// Commits with the program, and holds what must be true after every commit.
+    /// Commits with the program, and checks what must hold after every commit.
     pub(crate) fn commit(&self, parts: Vec<Part>) -> Result<Changes, Fault> {
         let changes = clean(run(&mut CommitSink::open(&self.workspace())?, parts.clone()))?;
         assert_eq!(self.git(&["status", "--porcelain", "generated"]), "");
@@ -134,13 +134,13 @@ impl Sandbox {
         Ok(changes)
     }
 
-    /// The paths of a commit.
+    /// The paths in a commit.
     pub(crate) fn files_of(&self, commit: &str) -> Vec<String> {
         let listed = self.git(&["ls-tree", "-r", "--name-only", "--full-tree", commit]);
         listed.lines().map(str::to_owned).collect()
     }
 
-    /// The `git` program in the root of the fleet, away from the settings of whoever runs the test.
+    /// Runs `git` in the root of the fleet, isolated from the user's settings.
     pub(crate) fn git(&self, arguments: &[&str]) -> String {
         let output = self.try_git(arguments);
         assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -162,7 +162,7 @@ pub(crate) fn git_in(folder: &Path) -> Command {
     git
 }
 
-/// Runs a test of this program by itself, in a process that ends after so many steps; whether it did.
+/// Runs a single test of this program in a process that is killed after `stop` steps. Returns whether it was killed.
 pub(crate) fn is_killed(test: &str, sandbox: &Sandbox, stop: usize) -> bool {
     let status = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", test])
@@ -175,7 +175,7 @@ pub(crate) fn is_killed(test: &str, sandbox: &Sandbox, stop: usize) -> bool {
     !status.success()
 }
 
-/// In a process of [`is_killed`]: the fleet, and what ends the process when it has been told of its last step.
+/// In a process of [`is_killed`]: the fleet, and a callback that ends the process at its last step.
 pub(crate) fn to_be_killed()
 -> Option<(Workspace, impl FnMut(Milestone) -> Result<(), Fault> + Send + 'static)> {
     let root = std::env::var("STACKLOOM_TEST_ROOT").ok()?;
@@ -191,7 +191,7 @@ pub(crate) fn to_be_killed()
     Some((Workspace::open(root.as_ref()).unwrap(), end))
 }
 
-/// Hands the parts to a sink, as `generate` does.
+/// Passes the parts to a sink, like `generate`.
 pub(crate) fn run(sink: &mut dyn Sink, parts: Vec<Part>) -> (Result<Changes, Fault>, Notes) {
     let mut notes = Notes::new();
     let result = (|| {
@@ -218,18 +218,18 @@ pub(crate) fn yaml(at: &str, text: &str) -> File {
     File { path: path(at), bytes: body(text).into_bytes() }
 }
 
-/// What a generated file holds.
+/// The text of a generated file.
 pub(crate) fn body(text: &str) -> String {
     format!("# Generated by stackloom from clusters/a.yaml; do not edit\n{text}\n")
 }
 
-/// The part of the tree as a whole.
+/// The root part of the tree.
 pub(crate) fn base() -> Part {
     let file = File { path: path("generated/.gitattributes"), bytes: GITATTRIBUTES.into() };
     Part { id: PartId::Root, files: vec![file] }
 }
 
-/// A cluster of the namespace `team-a`, with two files that hold `text`.
+/// A cluster in the namespace `team-a`, with two files that contain `text`.
 pub(crate) fn cluster(name: &str, text: &str) -> Part {
     let (management, namespace) = ("mgmt".to_owned(), "team-a".to_owned());
     let folder = format!("generated/management/mgmt/clusters/team-a/{name}");

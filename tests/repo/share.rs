@@ -1,4 +1,4 @@
-//! Releases that move between repositories by git, and what a repository that took one holds it against.
+//! Releases transferred between repositories with git, and the checks of a repository that pulled one.
 
 use std::fs;
 
@@ -12,14 +12,14 @@ use crate::{
 pub(crate) const NAME: &str = "test-tiny-1-35-v1";
 const NEXT: &str = "test-tiny-1-35-v2";
 
-/// A repository that has cut a release of each minor.
+/// A repository that has cut a release for each minor.
 pub(crate) fn publisher() -> Sandbox {
     let sandbox = fleet();
     ends(&sandbox, &["release"], 0);
     sandbox
 }
 
-/// A repository whose releases have the names of [`publisher`]'s and another content.
+/// A repository whose releases have the same names as those of [`publisher`], but other content.
 pub(crate) fn other_publisher() -> Sandbox {
     let sandbox = fleet();
     edit(&sandbox, "addons/net/values.yaml", "replicas: 2", "replicas: 9");
@@ -28,14 +28,14 @@ pub(crate) fn other_publisher() -> Sandbox {
     sandbox
 }
 
-/// Has it cut [`NEXT`], which follows [`NAME`].
+/// Cuts [`NEXT`], which follows [`NAME`].
 fn release_again(from: &Sandbox) {
     edit(from, "addons/net/values.yaml", "replicas: 2", "replicas: 3");
     commit(from, "an edit");
     ends(from, &["release", "--kubernetes", "1.35"], 0);
 }
 
-/// A publisher of two releases, and who took both and pruned the older one.
+/// A publisher of two releases, and a repository that pulled both and pruned the older one.
 pub(crate) fn pruned() -> (Sandbox, Sandbox) {
     let (from, to) = (publisher(), fleet());
     release_again(&from);
@@ -44,12 +44,12 @@ pub(crate) fn pruned() -> (Sandbox, Sandbox) {
     (from, to)
 }
 
-/// Its address, with a tag.
+/// The address of a repository, with a tag.
 pub(crate) fn address(from: &Sandbox, tag: &str) -> String {
     format!("git+file://{}#{tag}", from.root.display())
 }
 
-/// Has the cluster `blue/one` be made from the release.
+/// Pins the cluster `blue/one` to the release.
 pub(crate) fn pin(sandbox: &Sandbox) {
     let text = sandbox.read("clusters/blue/one.yaml").unwrap();
     sandbox.write("clusters/blue/one.yaml", format!("{text}  release: {NAME}\n"));
@@ -63,12 +63,12 @@ pub(crate) fn json(sandbox: &Sandbox, arguments: &[&str]) -> (Option<i32>, Json)
     (output.status.code(), serde_json::from_slice(&output.stdout).unwrap())
 }
 
-/// The id of what a path has in HEAD.
+/// The object ID of a path in HEAD.
 pub(crate) fn id(sandbox: &Sandbox, path: &str) -> String {
     sandbox.git(&["rev-parse", &format!("HEAD:{path}")])
 }
 
-/// The whole tree of two repositories is the same where the same release is used.
+/// Checks that two repositories generate the same tree with the same release.
 pub(crate) fn generate_the_same(one: &Sandbox, other: &Sandbox) {
     pin(one);
     pin(other);
@@ -100,7 +100,7 @@ fn a_release_that_came_by_git_generates_the_same_bytes() {
     assert!(ends(&to, &["pull", &source], 0).contains("is already in this repository"));
     let (_, listed) = json(&to, &["releases"]);
     assert_eq!(listed["releases"][0]["source"], source);
-    // Of a stack that is elsewhere, nobody here knows how far one may rely on it.
+    // If the stack is elsewhere, the maturity of its minors is unknown here.
     fs::rename(to.root.join("stacks"), to.outside().join("stacks")).unwrap();
     fs::rename(to.root.join("clusters"), to.outside().join("clusters")).unwrap();
     let told = ends(&to, &["releases"], 0);
@@ -111,7 +111,7 @@ fn a_release_that_came_by_git_generates_the_same_bytes() {
     generate_the_same(&from, &to);
 }
 
-/// A clone that has the release in a folder of a larger repository, and its commit, but not its own tags.
+/// A clone with the release in a folder of a larger repository, and with its commit, but without its tags.
 #[test]
 fn the_fleet_may_lie_anywhere_in_its_repository() {
     let from = Sandbox::below("platform/fleet");
@@ -145,11 +145,11 @@ fn what_is_not_to_be_had_is_told() {
     let told = ends(&to, &["pull", &address(&from, "test-tiny-1-35-v8")], 4);
     assert!(told.contains("has no release"), "{told}");
     let told = ends(&to, &["pull", "git+https://me:word@git.example.org/r#x"], 2);
-    assert!(told.contains("holds no credentials"), "{told}");
+    assert!(told.contains("must not contain credentials"), "{told}");
     assert!(!to.has("generated") && !to.has("stackloom.lock"));
 }
 
-/// What the tag of another repository holds after someone changed it.
+/// A publisher that someone tampered with, and the address of its tag.
 fn tampered(change: impl Fn(&Sandbox, &str)) -> (Sandbox, String) {
     let from = publisher();
     change(&from, &format!("generated/releases/{NAME}"));
@@ -205,7 +205,7 @@ fn what_was_changed_where_it_was_published_is_refused_by_file() {
         let (_from, source) = tampered(change);
         let to = fleet();
         let told = ends(&to, &["pull", &source], 1);
-        assert!(told.contains(code) && told.contains(file) && told.contains("nothing was taken"), "{told}");
+        assert!(told.contains(code) && told.contains(file) && told.contains("nothing was pulled"), "{told}");
         assert!(!to.has("generated") && !to.has("stackloom.lock"), "{told}");
     }
     #[cfg(unix)]
@@ -219,7 +219,7 @@ fn what_was_changed_where_it_was_published_is_refused_by_file() {
     }
 }
 
-/// A repository that took the release.
+/// A repository that pulled the release.
 pub(crate) fn taken() -> Sandbox {
     let (from, to) = (publisher(), fleet());
     ends(&to, &["pull", &address(&from, NAME)], 0);
@@ -249,8 +249,11 @@ fn what_was_changed_here_is_refused_and_named() {
     let found = digest(&to);
     replace(&to, "stackloom.lock", &found, &other);
     let told = ends(&to, &["generate"], 1);
-    assert!(told.contains("release-lock") && told.contains(&format!("its folder is `{found}`")), "{told}");
-    assert!(told.contains(":./stackloom.lock` has it") && told.contains("stackloom.lock:"), "{told}");
+    assert!(
+        told.contains("release-lock") && told.contains(&format!("the digest of its folder is `{found}`")),
+        "{told}"
+    );
+    assert!(told.contains(":./stackloom.lock`") && told.contains("stackloom.lock:"), "{told}");
     commit(&to, "tampered");
     assert!(ends(&to, &["check"], 1).contains("release-lock"), "committed or not");
 
@@ -282,18 +285,18 @@ fn what_was_taken_stays_in_the_lock() {
             assert!(told.contains("release-lock") && told.contains("is no longer in the lock"), "{told}");
             assert!(told.contains("release-refused") && told.contains("clusters/blue/one.yaml"), "{told}");
         }
-        // A tag that was made here leads to the commit that took it, whose lock has it.
+        // A tag created here points to the commit that added the release, which contains the entry of the lock.
         to.git(&["tag", NAME, "HEAD~1"]);
         let told = ends(&to, &["check"], 1);
         let added = format!("generated/releases/{NAME}/release.yaml");
         let added = to.git(&["log", "-1", "--format=%H", "--diff-filter=A", "--", &added]);
         let file = format!("{}:./stackloom.lock", &added[..12]);
-        assert!(told.contains(&format!("`git show {file}` has it")), "{told}");
+        assert!(told.contains(&format!("`git show {file}`")), "{told}");
         let lock = to.git(&["show", &file]);
         to.write("stackloom.lock", lock);
         ends(&to, &["check"], 0);
     }
-    // What was cut here never was in it.
+    // A release that was cut here never had an entry.
     let from = publisher();
     from.git(&["tag", "-d", NAME]);
     ends(&from, &["check"], 0);
@@ -322,7 +325,7 @@ fn a_name_never_means_two_things() {
     assert!(told.contains("release-missing") && told.contains("stackloom pull git+file://"), "{told}");
     let (_other, source) = tampered(|from, at| from.write(&format!("{at}/NOTES.md"), "other words\n"));
     let told = ends(&to, &["pull", &source], 1);
-    assert!(told.contains("release-lock") && told.contains("the lock holds"), "{told}");
+    assert!(told.contains("release-lock") && told.contains("but the lock has"), "{told}");
     let again = other_publisher();
     ends(&to, &["pull", &address(&again, NAME)], 1);
 }
@@ -332,7 +335,7 @@ fn a_lock_that_is_being_edited_is_not_committed() {
     let (from, to) = (publisher(), fleet());
     to.write("stackloom.lock", "apiVersion: stackloom.dev/v1alpha1\nkind: Lock\nspec: {}\n");
     let told = ends(&to, &["pull", &address(&from, NAME)], 4);
-    assert!(told.contains("`stackloom.lock` is not as HEAD has it"), "{told}");
+    assert!(told.contains("`stackloom.lock` differs from HEAD"), "{told}");
     assert!(!to.has("generated") && !to.has(".git/index.lock"));
     commit(&to, "a lock");
     ends(&to, &["pull", &address(&from, NAME), &address(&from, "test-tiny-1-36-v1")], 0);
@@ -368,7 +371,10 @@ fn newer_releases_are_told_with_who_would_want_them() {
     let before = to.git(&["rev-parse", "HEAD"]);
     let told = ends(&to, &["releases", "--check"], 4);
     assert!(told.contains("test-tiny-1-35-v2: newer than test-tiny-1-35-v1; for mgmt/blue/one"), "{told}");
-    assert!(told.contains("test-tiny-1-36-v1: none of test/tiny 1.36 of its channel is here"), "{told}");
+    assert!(
+        told.contains("test-tiny-1-36-v1: no release of test/tiny 1.36 in its channel is here"),
+        "{told}"
+    );
     assert!(told.contains(&format!("stackloom pull {url}#test-tiny-1-35-v2")), "{told}");
     assert!(
         told.contains("/nowhere/at-all") && !told.contains("v1.2.3") && !told.contains("test-tiny-1-35-v1:"),
@@ -394,7 +400,7 @@ fn newer_releases_are_told_with_who_would_want_them() {
 #[test]
 fn only_what_is_whole_and_tagged_is_published() {
     let from = publisher();
-    // Nothing listens there, and nothing is asked before all is known to be sound.
+    // Nothing listens there; the registry is only contacted once everything is known to be valid.
     let to = "oci://127.0.0.1:1/releases";
     from.git(&["tag", "-d", NAME]);
     let told = ends(&from, &["release", "push", to], 1);

@@ -1,4 +1,4 @@
-//! Reading the sources.
+//! Tests of reading the sources.
 
 use std::{fs, os::unix::fs::symlink};
 

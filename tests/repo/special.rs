@@ -15,7 +15,7 @@ use crate::sandbox::{self, Sandbox, base, cluster, codes, run};
 const CLUSTER: &str = "generated/management/mgmt/clusters/team-a/one/cluster.yaml";
 const ATTRIBUTES: &str = "generated/.gitattributes";
 
-/// Puts something in the place of a file.
+/// Replaces a file with something else.
 fn replace(sandbox: &Sandbox, path: &str, kind: &str) {
     let file = sandbox.root.join(path);
     fs::remove_file(&file).ok();
@@ -64,7 +64,8 @@ fn what_is_no_file_in_the_place_of_one_stops_the_run_though_git_knows_the_file()
     sandbox.commit(parts("b")).unwrap();
 }
 
-/// The program as a user who may not read everything: nobody, if the test runs as root, for whom no file is closed.
+/// Runs the program as a user with limited permissions. If the test runs as root, who can read every file, that user is
+/// nobody.
 fn as_nobody(sandbox: &Sandbox, arguments: &[&str]) -> (Option<i32>, String) {
     use std::os::unix::{fs::PermissionsExt as _, process::CommandExt as _};
     let program = sandbox.outside().join("stackloom");

@@ -1,5 +1,5 @@
-//! `stackloom update` against a real registry and a real repository of charts on this machine. The program is
-//! `tests/conformance/cmd/registry`, and `STACKLOOM_REGISTRY` names it; without it nothing is asked, and that is said.
+//! `stackloom update` with a real local registry and chart repository. The program is `tests/conformance/cmd/registry`,
+//! named by `STACKLOOM_REGISTRY`. Without it, these tests are skipped with a message.
 
 use std::{
     collections::BTreeMap,
@@ -22,7 +22,7 @@ use crate::{
     sandbox::Sandbox,
 };
 
-/// A server that ends with this value: it ends when its input does.
+/// A server that stops when dropped, because its input ends.
 pub(crate) struct Server {
     child: Child,
     pub(crate) address: String,
@@ -51,7 +51,7 @@ impl Drop for Server {
     }
 }
 
-/// An archive of a chart with nothing in it but its description.
+/// A chart archive that only contains its description.
 fn archive(description: &str) -> Vec<u8> {
     let mut tar = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::default()));
     let mut header = tar::Header::new_ustar();
@@ -61,7 +61,7 @@ fn archive(description: &str) -> Vec<u8> {
     tar.into_inner().unwrap().finish().unwrap()
 }
 
-/// An archive of these files.
+/// An archive with these files.
 fn archive_of(files: &[(&str, &str)]) -> Vec<u8> {
     let mut tar = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::default()));
     for (path, text) in files {
@@ -73,7 +73,7 @@ fn archive_of(files: &[(&str, &str)]) -> Vec<u8> {
     tar.into_inner().unwrap().finish().unwrap()
 }
 
-/// A chart with a schema, a template, and a subchart that has a schema of its own.
+/// A chart with a schema, a template, and a subchart with a schema of its own.
 fn chart_with_values(version: &str, schema: &str) -> Vec<u8> {
     let description = format!(
         "apiVersion: v2\nname: net\nversion: {version}\nkubeVersion: \">=1.30.0-0\"\ndependencies:\n- {{ name: sub, alias: db, version: 1.0.0, condition: db.enabled }}\n"
@@ -89,7 +89,7 @@ fn chart_with_values(version: &str, schema: &str) -> Vec<u8> {
     ])
 }
 
-/// Publishes such charts, with an index that names their digests.
+/// Publishes such charts, with an index that contains their digests.
 fn publish_with_values(folder: &Path, versions: &[&str], schema: &str) {
     let mut index = "apiVersion: v1\nentries:\n  net:\n".to_owned();
     for version in versions {
@@ -132,7 +132,7 @@ fn values_are_checked_against_what_update_has_found() {
         told.contains(r#"Helm refuses the values of `net` for the chart `net` 1.1.0: "token" is a required"#),
         "{told}"
     );
-    // It may come from a Secret; what is there has to be right all the same.
+    // The value may come from a Secret, but values that are set must be valid anyway.
     edit(
         &sandbox,
         "addons/net/addon.yaml",
@@ -148,7 +148,7 @@ fn values_are_checked_against_what_update_has_found() {
         "{told}"
     );
     edit(&sandbox, "addons/net/values.yaml", "replicas: 3\ndb:\n  size: much", "replicas: 2");
-    // What is missing or damaged is told, and made good.
+    // Missing or damaged files are reported and repaired.
     let lock = sandbox.read("stackloom.lock");
     fs::write(&kept()[0], "{}\n").unwrap();
     assert!(check(1).contains("was changed"));
@@ -157,18 +157,18 @@ fn values_are_checked_against_what_update_has_found() {
     assert!(ends(&sandbox, &[], 0).contains("stays as it is"));
     assert_eq!((kept().len(), sandbox.read("stackloom.lock")), (1, lock));
     check(0);
-    // Another content is another file.
+    // Different content is in a different file.
     publish_with_values(files.path(), &["1.0.0", "1.1.0"], "true");
     ends(&sandbox, &["--accept", "net"], 0);
     assert_eq!(kept().len(), 1, "the other one goes");
     check(0);
-    // A schema that leads elsewhere is not fetched.
+    // A schema with external references is not fetched.
     publish_with_values(files.path(), &["1.0.0", "1.1.0"], r#"{"$ref": "https://example.org/x.json"}"#);
     let told = ends(&sandbox, &["--accept", "net"], 0);
     assert!(told.contains("cannot be checked") && told.contains("cannot be used offline"), "{told}");
     assert!(kept().is_empty() && !sandbox.read("stackloom.lock").unwrap().contains("values:"));
     check(0);
-    // One that is too long is not kept.
+    // A schema that is too long is not kept.
     let long = format!(r#"{{"title": "{}"}}"#, "x".repeat(2 * 1024 * 1024));
     publish_with_values(files.path(), &["1.0.0", "1.1.0"], &long);
     let told = ends(&sandbox, &["--accept", "net"], 0);
@@ -177,7 +177,7 @@ fn values_are_checked_against_what_update_has_found() {
     check(0);
 }
 
-/// Publishes versions of the chart `net` in a folder, and gives the digest of each.
+/// Publishes versions of the chart `net` in a folder. Returns the digest of each.
 fn publish(folder: &Path, versions: &[&str], salt: &str, image: Option<&str>) -> Vec<String> {
     let mut index = "apiVersion: v1\ngenerated: 2026-11-21T10:00:00Z\nentries:\n  net:\n".to_owned();
     let mut digests = Vec::new();
@@ -200,14 +200,14 @@ fn publish(folder: &Path, versions: &[&str], salt: &str, image: Option<&str>) ->
     digests
 }
 
-/// The base's fleet, with its chart from here.
+/// The base fleet, with its chart from a local repository.
 fn fleet_of(repository: &str) -> Sandbox {
     let sandbox = fleet();
     edit(&sandbox, "addons/net/addon.yaml", "https://charts.example.org/", repository);
     sandbox
 }
 
-/// The program, with nobody's logins but those that the test wrote.
+/// Runs the program with only the test's own logins.
 fn update(sandbox: &Sandbox, arguments: &[&str]) -> Output {
     let home = sandbox.outside().join("home");
     fs::create_dir_all(&home).unwrap();
@@ -231,7 +231,7 @@ fn ends(sandbox: &Sandbox, arguments: &[&str], code: i32) -> String {
     said(&output)
 }
 
-/// Has a registry hold an image or a chart: a manifest with a description and one layer.
+/// Uploads an image or a chart: a manifest with a description and one layer.
 fn push(address: &str, path: &str, tag: &str, description: &str) -> String {
     let (config, layer) = (description.as_bytes().to_vec(), archive(description));
     let manifest = format!(
@@ -270,7 +270,7 @@ fn charts_of_a_repository_are_locked_once_and_held_to_it() {
     assert!(!lock.contains(&digests[2]), "only what a stack lists");
     assert!(ends(&sandbox, &[], 0).contains("stays as it is"));
     assert_eq!(sandbox.read("stackloom.lock").unwrap(), lock);
-    // Something else under the same versions.
+    // Different content under the same versions.
     let other = publish(files.path(), &["1.0.0", "1.1.0", "1.2.0"], "other", Some(&named));
     let told = ends(&sandbox, &[], 1);
     assert!(
@@ -280,7 +280,7 @@ fn charts_of_a_repository_are_locked_once_and_held_to_it() {
     assert_eq!(sandbox.read("stackloom.lock").unwrap(), lock);
     ends(&sandbox, &["--accept", "net"], 0);
     assert!(sandbox.read("stackloom.lock").unwrap().contains(&other[1]));
-    // What no stack lists any more goes.
+    // Entries that no stack lists any more are removed.
     edit(&sandbox, "addons/net/addon.yaml", "    - version: 1.0.0\n      kubernetes: \">=1.34 <1.37\"\n", "");
     let told = ends(&sandbox, &[], 0);
     assert!(told.contains("- net 1.0.0"), "{told}");
@@ -313,7 +313,7 @@ fn a_version_that_is_not_published_is_the_stacks_fault() {
     assert!(sandbox.has("stackloom.lock"), "the rest holds");
 }
 
-/// A stack without charts, whose images are not looked up.
+/// Adds a stack without charts, whose images are not looked up.
 fn add_small_stack(sandbox: &Sandbox) {
     let from = sandbox.root.join("stacks/test/tiny");
     for folder in ["cluster-class", "cluster"] {
@@ -363,7 +363,7 @@ fn one_dead_repository_takes_nothing_from_the_others() {
     let Some(server) = Server::start(&["-files", files.path().to_str().unwrap()]) else { return };
     let digests = publish(files.path(), &["1.0.0", "1.1.0"], "", None);
     let sandbox = fleet_of(&format!("http://{}/files", server.address));
-    // A port that nobody listens on, as far as can be known.
+    // A port on which presumably nobody listens.
     let dead = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let addon = "apiVersion: stackloom.dev/v1alpha1\nkind: Addon\nmetadata:\n  name: dead\nspec:\n  chart: \
         {repository: 'http://DEAD', name: dead}\n  versions: [{version: 1.0.0, kubernetes: '>=1.30'}]\n";
@@ -385,7 +385,7 @@ fn redirects_are_followed_and_end() {
     ends(&sandbox, &[], 0);
     let sandbox = fleet_of(&format!("http://{}/round", server.address));
     let told = ends(&sandbox, &[], 4);
-    assert!(told.contains("sent on more than 5 times"), "{told}");
+    assert!(told.contains("more than 5 redirects"), "{told}");
 }
 
 #[test]
@@ -435,13 +435,13 @@ fn charts_of_a_registry_are_locked_by_their_manifests() {
     let source =
         fs::read_dir(folder).unwrap().map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap());
     assert!(source.collect::<String>().contains(&format!("digest: {}", digests[1])));
-    // The same tag, moved: the manifest is another one.
+    // The tag was moved: the manifest is a different one.
     let moved = push(address, "charts/net", "1.1.0", "{\"name\":\"net\"}");
     let told = ends(&sandbox, &[], 1);
     assert!(told.contains(&digests[1]) && told.contains(&moved), "{told}");
 }
 
-/// A fleet whose stack says nothing that the cluster stack operator cannot be told.
+/// A fleet whose stack has nothing that the cluster stack operator does not support.
 pub(crate) fn plain_fleet(repository: &str) -> Sandbox {
     let sandbox = fleet_of(repository);
     edit(&sandbox, "addons/notes/manifests/notes.yaml", "namespace: default", "namespace: kube-system");
@@ -464,7 +464,7 @@ pub(crate) fn plain_fleet(repository: &str) -> Sandbox {
     sandbox
 }
 
-/// The files of an archive, as text.
+/// The files in an archive, as text.
 pub(crate) fn unpacked(path: &Path) -> BTreeMap<String, String> {
     let file = fs::File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(file));
@@ -508,7 +508,7 @@ fn assets_are_those_that_the_cluster_stack_operator_reads() {
     let stages = fs::read_to_string(out.join("clusteraddon.yaml")).unwrap();
     assert!(stages.find("name: net").unwrap() < stages.find("name: notes").unwrap(), "{stages}");
     assert!(fs::read_to_string(out.join("metadata.yaml")).unwrap().contains("clusterStack: v1"));
-    // Nothing changed: the same release, and the same bytes.
+    // Nothing changed: the same release, byte for byte.
     let said = release(&sandbox, &["--assets", "again"], 0);
     assert!(said.contains("nothing to release"), "{said}");
     for entry in fs::read_dir(&out).unwrap() {
@@ -519,7 +519,7 @@ fn assets_are_those_that_the_cluster_stack_operator_reads() {
     keep_for_helm(&out, &sandbox.root.join("generated/releases/test-tiny-1-35-v1/cluster-class"));
 }
 
-/// Hands the assets, and the class of their release, to `tests/conformance/cmd/assets`, which reads them with helm.
+/// Keeps the assets and the class of their release for `tests/conformance/cmd/assets`, which reads them with Helm.
 fn keep_for_helm(assets: &Path, class: &Path) {
     let what = "the folder from which `tests/conformance/cmd/assets` reads";
     let Some(root) = environment::named("STACKLOOM_ASSETS", what) else { return };
@@ -543,6 +543,6 @@ fn assets_that_are_not_what_was_locked_are_not_made_and_nothing_is_released() {
     crate::release::commit(&sandbox, "lock");
     publish(files.path(), &["1.0.0", "1.1.0"], "other", None);
     let said = release(&sandbox, &["--assets", "out"], 4);
-    assert!(said.contains("the release was made when it was"), "{said}");
+    assert!(said.contains("but the release was made with"), "{said}");
     assert!(!sandbox.has("out") && !sandbox.has("generated/releases/test-tiny-1-35-v1"));
 }

@@ -1,4 +1,4 @@
-//! `watch`, run as a program, while definitions are saved in every way that editors and git have.
+//! `watch`, run as a program, while definitions are saved in all the ways that editors and git do it.
 
 use std::{
     fs,
@@ -17,10 +17,10 @@ use serde_json::Value as Json;
 
 use crate::sandbox::Sandbox;
 
-/// Longer than any save here takes to be seen, on a machine that does other things too.
+/// Longer than it takes to detect any save here, even on a busy machine.
 const SOON: Duration = Duration::from_mins(1);
 
-/// Long enough for a run that should not be.
+/// Long enough to notice an unexpected run.
 const QUIET: Duration = Duration::from_millis(1200);
 
 const ONE: &str = "clusters/dev/dev-1.yaml";
@@ -36,11 +36,11 @@ fn stackloom(folder: &Path) -> Command {
     command
 }
 
-/// A program that watches, and what it says; it ends with the test.
+/// A program that watches, with its output. It ends with the test.
 struct Watching {
     child: Child,
     records: Receiver<Json>,
-    /// All that came on standard error.
+    /// Everything printed to standard error.
     talk: Arc<Mutex<String>>,
 }
 
@@ -68,22 +68,22 @@ impl Watching {
         Self { child, records, talk }
     }
 
-    /// The same, with one object for each run.
+    /// The same, printing one object for each run.
     fn begin_json(sandbox: &Sandbox, options: &[&str]) -> Self {
         Self::begin(sandbox, &[&["--format", "json"], options].concat())
     }
 
-    /// How often it has said something on standard error.
+    /// The number of times that a text was printed to standard error.
     fn count(&self, what: &str) -> usize {
         self.talk.lock().unwrap().matches(what).count()
     }
 
-    /// The next thing that it says.
+    /// The next record.
     fn next(&self) -> Json {
         self.records.recv_timeout(SOON).expect("it says something soon")
     }
 
-    /// What it says until something holds.
+    /// The records until a condition holds.
     fn until(&self, holds: impl Fn() -> bool, what: &str) -> Vec<Json> {
         let (end, mut said) = (Instant::now() + SOON, Vec::new());
         while !holds() {
@@ -93,18 +93,18 @@ impl Watching {
         said
     }
 
-    /// What it still says until nothing more comes.
+    /// The records until no more arrive.
     fn rest(&self) -> Vec<Json> {
         std::iter::from_fn(|| self.records.recv_timeout(QUIET).ok()).collect()
     }
 
-    /// Nothing more is said.
+    /// Checks that no more records arrive.
     fn is_quiet(&self) {
         let more = self.rest();
         assert!(more.is_empty(), "runs that nobody asked for: {more:#?}");
     }
 
-    /// Ends it.
+    /// Ends the program with a signal.
     fn end(mut self, signal: &str) {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args([&format!("-{signal}"), &id]).status().unwrap().success());
@@ -120,7 +120,7 @@ impl Drop for Watching {
     }
 }
 
-/// A fleet in a repository, its sources committed.
+/// A fleet in a repository, with its sources committed.
 fn fleet() -> Sandbox {
     let sandbox = Sandbox::repository();
     let made = stackloom(&sandbox.root).args(["init", "--name", "demo"]).output().unwrap();
@@ -130,7 +130,7 @@ fn fleet() -> Sandbox {
     sandbox
 }
 
-/// A definition that can be told from others by its mark.
+/// A definition with a mark that identifies it.
 fn definition(name: &str, mark: &str) -> String {
     format!(
         "apiVersion: stackloom.dev/v1alpha1\nkind: ClusterDefinition\nmetadata:\n  name: {name}\n  labels: {{ mark: {mark} }}\n\
@@ -138,13 +138,13 @@ fn definition(name: &str, mark: &str) -> String {
     )
 }
 
-/// The generated Cluster of a commit.
+/// The generated Cluster in HEAD.
 fn committed(sandbox: &Sandbox, name: &str) -> String {
     let path = format!("HEAD:generated/management/mgmt/clusters/team-a/{name}/cluster/cluster.yaml");
     String::from_utf8(sandbox.try_git(&["show", &path]).stdout).unwrap()
 }
 
-/// Git, once the index is free: a run may be about to let go of it.
+/// Runs git as soon as the index is free; a run may be about to release it.
 fn git(sandbox: &Sandbox, arguments: &[&str]) {
     let end = Instant::now() + SOON;
     loop {
@@ -158,7 +158,7 @@ fn git(sandbox: &Sandbox, arguments: &[&str]) {
     }
 }
 
-/// The tree is what the definitions say, on disk and in HEAD.
+/// Checks that the tree matches the definitions, on disk and in HEAD.
 fn is_right(sandbox: &Sandbox) {
     let checked = stackloom(&sandbox.root).args(["generate", "--check"]).output().unwrap();
     assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stdout));
@@ -212,7 +212,7 @@ fn every_way_of_saving_ends_in_the_right_tree() {
     let mut runs = Vec::new();
     let mut saves = 0;
     for (round, (way, save)) in WAYS.into_iter().enumerate() {
-        // New, in folders that are made just before, and then again.
+        // First a new file in folders created just before, then the same file again.
         let name = format!("c{round}");
         let file = sandbox.root.join(format!("clusters/dev/new-{round}/deep/er/{name}.yaml"));
         fs::create_dir_all(file.parent().unwrap()).unwrap();

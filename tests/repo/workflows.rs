@@ -1,4 +1,4 @@
-//! The workflows of this repository, whose scripts users copy: run here as a CI service runs them, against real repositories.
+//! The workflows of this repository, whose scripts users copy: run like in a CI service, against real repositories.
 
 use std::{fs, path::Path, process::Output};
 
@@ -34,7 +34,7 @@ fn run(sandbox: &Sandbox, workflow: &str, step: &str) -> Output {
         .unwrap()
 }
 
-/// What the check says of a pull request, in its merge result.
+/// The result of the check for a pull request, in its merge commit.
 fn merged(sandbox: &Sandbox, change: impl Fn()) -> (Option<i32>, String) {
     sandbox.git(&["checkout", "-qB", "pull-request", "main"]);
     change();
@@ -76,7 +76,7 @@ fn a_pull_request_that_edits_a_released_folder_is_refused() {
     assert_eq!(code, Some(0), "{told}");
 }
 
-/// A bare repository beside the fleet, which follows its branch `main`.
+/// A bare repository next to the fleet, which has the fleet's branch `main`.
 fn published(sandbox: &Sandbox) -> std::path::PathBuf {
     let remote = sandbox.outside().join("remote.git");
     sandbox.git(&["branch", "-M", "main"]);

@@ -1,8 +1,8 @@
-//! Faulty fleets: a folder below `tests/cases` is a small overlay on the good fleet `_base`, with the messages that it
-//! must give in `notes.txt`. `UPDATE=1` writes those anew.
+//! Faulty fleets. Each folder below `tests/cases` is a small overlay on the good fleet `_base`, with the expected messages
+//! in `notes.txt`. `UPDATE=1` rewrites these.
 //!
-//! A case is made of files to add or replace, and may say in `edits.txt`, `remove.txt` and `links.txt` what else is to
-//! be done: see [`super::overlay`].
+//! A case consists of files to add or replace, and of further changes in `edits.txt`, `remove.txt` and `links.txt`: see
+//! [`super::overlay`].
 
 use std::{fmt::Write as _, fs, panic, path::Path};
 
@@ -17,7 +17,7 @@ use super::{overlay, sandbox, support};
 
 const CASES: &str = "tests/cases";
 
-/// What an expression of a template does wrong may be anything: of these errors not all have a next step to offer.
+/// Errors without a hint in some cases: an expression of a template can fail in too many ways to suggest a next step.
 const WITHOUT_HINT: [&str; 2] = ["template-value", "undefined-name"];
 
 #[test]
@@ -75,7 +75,7 @@ fn judge(base: &Path, case: &Path) -> Result<(), String> {
     if wrong.is_empty() { Ok(()) } else { Err(wrong) }
 }
 
-/// An error says where, shows what stands there, and offers the next step.
+/// Every error must name a place, show the line there, and suggest the next step.
 fn check_error(root: &Path, note: &Diagnostic, wrong: &mut String) {
     let Some(place) = &note.place else {
         writeln!(wrong, "no place: {}", note.message).unwrap();
@@ -93,7 +93,7 @@ fn check_error(root: &Path, note: &Diagnostic, wrong: &mut String) {
     let bytes = fs::read(root.join(&place.file)).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     let line = text.split('\n').nth(place.line - 1).map(|line| line.trim_end_matches('\r'));
-    // Of a line with a secret no more is shown than its key; of a folder of which any line may be one, nothing.
+    // A line with a secret is shown only up to its key. Nothing is shown from a folder in which any line may be a secret.
     let secret = matches!(note.code, "plaintext-secret" | "unencrypted-secret");
     let masked = secret && line.is_some_and(|line| is_masked(line, &place.source));
     let hidden = masked || place.source.is_empty() && (note.code == "secret" || place.file.contains(".d/"));
@@ -105,7 +105,7 @@ fn check_error(root: &Path, note: &Diagnostic, wrong: &mut String) {
     }
 }
 
-/// Whether a text is a line with stars in the place of its value.
+/// Whether a text is a line with its value masked by asterisks.
 fn is_masked(line: &str, shown: &str) -> bool {
     let same = line.chars().count() == shown.chars().count();
     same && shown.contains('*') && line.chars().zip(shown.chars()).all(|(was, is)| is == was || is == '*')

@@ -1,6 +1,6 @@
-//! Good fleets with what they give: a folder below `tests/cases-good` holds `in/`, an overlay on `tests/cases/_base`,
-//! and `out/`, every generated file that the base's own tree does not have as it is. Files that the base has and the
-//! case has not are listed in `gone.txt`, warnings in `notes.txt`. The case `plain` changes nothing, and holds the whole tree.
+//! Good fleets with their results. Each folder below `tests/cases-good` contains `in/`, an overlay on `tests/cases/_base`,
+//! and `out/` with every generated file that differs from the base's tree. `gone.txt` lists files that only the base has,
+//! and `notes.txt` the warnings. The case `plain` changes nothing and contains the whole tree.
 
 use std::{
     collections::BTreeMap,
@@ -13,7 +13,7 @@ use stackloom::{io::disk::Workspace, tree::Memory};
 
 use super::{overlay, sandbox, support};
 
-/// The tree of a case, and the warnings on the way.
+/// The tree of a case, and its warnings.
 fn tree_of(case: &Path) -> (BTreeMap<String, String>, String) {
     let root = sandbox::folder();
     let base = support::package().join("tests/cases/_base");

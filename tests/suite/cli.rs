@@ -1,4 +1,4 @@
-//! The program as people and machines run it.
+//! The program as used by people and machines.
 
 use std::{
     fs,
@@ -48,7 +48,7 @@ const COMMANDS: &[&[&str]] = &[
     &["man"],
 ];
 
-/// The program, in a folder, with nothing of this machine's git and terminal.
+/// The program, run in a folder, isolated from this machine's git and terminal settings.
 pub(super) fn stackloom(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_stackloom"));
     command.current_dir(folder);
@@ -56,7 +56,7 @@ pub(super) fn stackloom(folder: &Path) -> Command {
     command
 }
 
-/// An environment in which git knows who commits, and knows nothing else.
+/// An environment in which git knows the committer and nothing else.
 pub(super) fn environment(command: &mut Command) {
     for name in ["NO_COLOR", "CLICOLOR_FORCE", "STACKLOOM_LOG", "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"]
     {
@@ -88,7 +88,7 @@ pub(super) fn ran(folder: &Path, arguments: &[&str]) -> Ran {
     Ran { code: status.code().unwrap(), out: text(stdout), err: text(stderr) }
 }
 
-/// A run that ends as it should.
+/// Runs the program and checks its exit code.
 pub(super) fn ends(folder: &Path, arguments: &[&str], code: i32) -> Ran {
     let ran = ran(folder, arguments);
     assert_eq!(ran.code, code, "{arguments:?}\n{}{}", ran.out, ran.err);
@@ -206,7 +206,7 @@ fn new_refuses_what_is_wrong_before_it_writes() {
         assert!(refused.err.contains("error["), "{fault:?}\n{}", refused.err);
         assert!(refused.err.contains("nothing was written"), "{}", refused.err);
     }
-    // A cluster of this name is there already, in another folder.
+    // A cluster with this name already exists in another folder.
     ends(root.path(), &["new", "cluster", "dev-1", "--folder", "clusters/prod", "--namespace", "team-a"], 1);
     ends(root.path(), &["new", "addon", "docker/scs", "cilium"], 1);
     let chart = ["--chart", "https://charts.example.org/x", "--chart-version", "new"];
@@ -214,7 +214,7 @@ fn new_refuses_what_is_wrong_before_it_writes() {
     let taken = ends(root.path(), &["new", "stack", "docker/scs"], 1);
     assert_eq!(taken.err.matches("error[").count(), 1, "{}", taken.err);
     assert!(before == sandbox::snapshot(root.path()), "something was written");
-    // What is wrong elsewhere is told, and does not stand in the way.
+    // Errors elsewhere are reported, but do not block the command.
     fs::write(root.path().join("clusters/dev/dev-3.yaml"), "kind: [").unwrap();
     let made = ends(root.path(), &["new", "addon", "docker/scs", "priorities"], 0);
     assert!(made.err.contains("`clusters/dev/dev-3.yaml`"), "{}", made.err);
@@ -322,7 +322,7 @@ fn help_teaches_by_example() {
         let help = ends(root.path(), &[command, &["--help"]].concat(), 0);
         assert!(help.err.is_empty());
         assert!(help.out.contains("Usage: stackloom"), "{}", help.out);
-        // `new` only names what there is to begin; each of those has examples.
+        // `new` only lists its subcommands; each of those has examples.
         if command != ["new"] {
             assert!(help.out.contains("Examples:\n"), "{command:?}\n{}", help.out);
             assert!(help.out.contains(&format!("  stackloom {}", command.join(" "))), "{}", help.out);
@@ -366,7 +366,7 @@ fn quiet_says_only_what_is_wrong() {
     assert!(wrong.err.contains("error[yaml-syntax]"), "{}", wrong.err);
 }
 
-/// From another folder, `-C` makes the same tree, and paths in messages stay those of the fleet.
+/// `-C` makes the same tree from another folder, and paths in messages stay relative to the fleet.
 #[test]
 fn another_folder_makes_no_difference() {
     let root = fleet();

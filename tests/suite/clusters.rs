@@ -1,4 +1,4 @@
-//! `stackloom clusters`: where each cluster stands, and which of them a question selects. `stackloom matrix`: what fits.
+//! `stackloom clusters`: the state of each cluster, and selecting clusters. `stackloom matrix`: compatible versions.
 
 use std::{fs, path::Path, process::Command};
 
@@ -34,7 +34,7 @@ fn commit(root: &Path) {
     }
 }
 
-/// Four clusters that stand at different places.
+/// Four clusters in different states.
 fn four() -> tempfile::TempDir {
     let made = fleet();
     let root = made.path();
@@ -96,7 +96,7 @@ fn clusters_say_where_they_stand() {
         (&["--behind"], &["p-1"]),
         (&["--selector", "env=prod,!legacy"], &["p-1", "p-2", "p-4"]),
         (&["--selector", "env in (dev,prod)", "--release", "head"], &["p-3"]),
-        // What has ended is listed, too; the last day counts.
+        // Versions past their end of life are listed, too; the last day counts.
         (&["--eol-within", "96d", "--today", "2026-11-23"], &["p-3"]),
         (&["--eol-within", "97d", "--today", "2026-11-23"], &["p-1", "p-2", "p-3"]),
         (&["--eol-within", "97d", "--today", "2026-11-23", "--behind"], &["p-1"]),
@@ -158,7 +158,7 @@ rules:
   no-1-19: cilium <1.20.0 with Kubernetes 1.33.x: it leaks
 ";
 
-/// The matrix lost a version that releases pin, and gained a rule.
+/// Edits the stack: the matrix loses a version that releases pin, and gains a rule.
 fn matrix_of_stack(root: &Path) {
     let stack = root.join("stacks/docker/scs");
     let edit = |path: &str, from: &str, to: &str| {
@@ -179,7 +179,7 @@ fn matrix_of_stack(root: &Path) {
     assert_eq!((&denied[0]["rule"], &denied[2]["range"]), (&"no-1-19".into(), &">=1.32 <1.36".into()));
     assert_eq!(told["addons"][0]["kubernetes"][2]["pinnedBy"][0], "docker-scs-1-36-v1");
     assert_eq!(told["rules"][0]["upgradeTo"], "1.20.2");
-    // Releases keep what they pinned when the stack drops it.
+    // Releases keep their pinned versions when the stack drops them.
     edit("addons/cilium/addon.yaml", "    - version: 1.20.2\n      kubernetes: \">=1.33 <1.37\"\n", "");
     edit("addons/cilium/addon.yaml", "<1.36", "<1.37");
     edit("stack.yaml", "      upgradeTo: 1.20.2\n", "");

@@ -1,4 +1,4 @@
-//! What differs between two states of the fleet: only what is another object, and what Cluster API makes of it.
+//! Comparing two states of the fleet: finds only objects that differ, and how Cluster API acts on them.
 
 use stackloom::{
     compare::{
@@ -25,7 +25,7 @@ fn definitions(understood: &Understood) -> Definitions<'_> {
     Definitions::new(&understood.model, &understood.releases)
 }
 
-/// The tree of a fleet, changed as one likes.
+/// The tree of a fleet, with files changed or removed by a function.
 fn generated(files: &Files, change: impl Fn(&str, &str) -> Option<String>) -> Memory {
     let mut memory = Memory::default();
     for (path, text) in sandbox::tree(files) {
@@ -36,19 +36,19 @@ fn generated(files: &Files, change: impl Fn(&str, &str) -> Option<String>) -> Me
     memory
 }
 
-/// The tree of a fleet as it is.
+/// The unchanged tree of a fleet.
 fn tree(files: &Files) -> Memory {
     generated(files, |_, text| Some(text.to_owned()))
 }
 
-/// What differs between a tree and the definitions.
+/// Compares a tree with the definitions.
 fn since(tree: &Memory, files: &Files) -> Comparison {
     let after = understood(files);
     let before = Tree::new(tree, &after.model.fleet.management_clusters);
     compare(&before, &definitions(&after)).unwrap()
 }
 
-/// The fleet with another text in one file.
+/// The fleet with a text replaced in one file.
 fn edited(files: &Files, path: &str, from: &str, to: &str) -> Files {
     let mut files = files.clone();
     let text = files.0.get_mut(path).unwrap();
@@ -72,7 +72,7 @@ fn what_was_generated_is_the_same_whatever_its_layout() {
     let files = support::many(4);
     let found = since(&tree(&files), &files);
     assert_eq!((found.clusters.len(), found.unchanged), (0, 4), "{found:#?}");
-    // Other bytes, the same objects.
+    // Different bytes, but the same objects.
     let laid_out = |_: &str, text: &str| {
         let (first, rest) = text.split_once('\n')?;
         let moved = rest.split_once('\n').filter(|(line, _)| line.starts_with("apiVersion: "));
@@ -115,7 +115,7 @@ fn values_of_an_addon_touch_no_machine() {
     let [addon] = one.addons.as_slice() else { panic!("{one:#?}") };
     assert_eq!((addon.name.as_str(), addon.objects, &addon.before), ("demo", 1, &addon.after));
     assert_eq!(addon.values.iter().map(|one| one.path.to_string()).collect::<Vec<_>>(), ["color"]);
-    // An addon that is turned off is gone, with the version that it had.
+    // An addon that is turned off is gone; its former version is known.
     let after = edited(&files, path, "    demo:\n", "    notes:\n      enabled: false\n    demo:\n");
     let found = since(&tree, &after);
     let addon = only(&found).addons.iter().find(|one| one.name == "notes").unwrap();
@@ -133,10 +133,10 @@ fn clusters_come_go_and_move() {
     let one = only(&gone);
     assert_eq!((&one.fate, &one.outcome), (&Fate::Gone, &Outcome::Absent));
     assert!(one.before.is_some() && one.after.is_none());
-    // The file may lie elsewhere: that is no change of any object.
+    // Moving the file changes no object.
     after.0.insert("clusters/elsewhere/two.yaml".to_owned(), text.clone());
     assert_eq!(since(&tree, &after).clusters.len(), 0);
-    // In another namespace it is another cluster for Cluster API, and the same for people.
+    // In another namespace it is another cluster for Cluster API, but the same one for people.
     after.0.insert(
         "clusters/elsewhere/two.yaml".to_owned(),
         text.replace("namespace: team-000", "namespace: other"),
@@ -148,7 +148,7 @@ fn clusters_come_go_and_move() {
         (from.to_string().as_str(), one.cluster.to_string().as_str()),
         ("team-000/cluster-00002", "other/cluster-00002")
     );
-    // With another size it is not certain that it is the same.
+    // With another spec, it is not certain to be the same cluster.
     let other =
         text.replace("namespace: team-000", "namespace: other").replace("motd: cluster 2", "motd: another");
     after.0.insert("clusters/elsewhere/two.yaml".to_owned(), other);
@@ -174,14 +174,14 @@ fn what_cannot_be_read_or_written_is_not_known() {
         file.path.ends_with("team-000/cluster-00001/cluster/cluster.yaml") && file.line.is_some(),
         "{file}"
     );
-    // A tree without the class that its Cluster names.
+    // A tree without the class of its Clusters.
     let classless = |path: &str, text: &str| (!path.contains("/cluster-class/")).then(|| text.to_owned());
     let after = edited(&files, "clusters/team-000/cluster-00001.yaml", "replicas: 1", "replicas: 2");
     let found = since(&generated(&files, classless), &after);
     let unread = |one: &ClusterChange| matches!(one.outcome, Outcome::Unknown(Unknown::Unread { .. }));
-    // All of them are in doubt: their class is another one than before.
+    // All of them are unknown, because their class differs.
     assert!(found.clusters.len() == 2 && found.clusters.iter().all(unread), "{found:#?}");
-    // A Cluster that would not be written any more.
+    // A Cluster that would no longer be generated.
     let fleet = understood(&files);
     let before = definitions(&fleet);
     let nowhere = ReleaseRef::Named(stackloom::model::Subdomain::new("gone-1-36-v1").unwrap());
@@ -208,7 +208,7 @@ fn a_class_that_was_edited_under_its_name_counts_for_all_of_its_clusters() {
     );
 }
 
-/// Answers are shared between clusters: each must be the one that the cluster would get alone.
+/// Answers are shared between clusters. Each must be the one that the cluster would get alone.
 #[test]
 fn each_cluster_that_moves_gets_its_own_answer() {
     let files = support::large::large(20);
@@ -245,7 +245,7 @@ fn each_cluster_that_moves_gets_its_own_answer() {
 
 #[test]
 fn a_file_is_called_as_git_calls_it() {
-    // `git hash-object --stdin` of the same.
+    // The result of `git hash-object --stdin` for the same content.
     let hex = stackloom::model::hex(&BlobId::of(b"hello\n").0);
     assert_eq!(hex, "ce013625030ba8dba906f756967f9e9ca394464a");
 }

@@ -1,8 +1,9 @@
-//! `stackloom diff`: one folder per change, with the fleet before and after it, and what the report says.
+//! `stackloom diff`: each folder is a change, with the fleet before and after it, and the expected report.
 //!
-//! `before/` is laid over the small fleet, `after/` over the result (see [`overlay`]); each may be missing. `report.txt` has
-//! the messages and the text, `report.md` the comment, `findings.txt` what becomes annotations, where there is any, and
-//! `report.html` the page, in cases that have one. `UPDATE=1` writes what is expected.
+//! `before/` is laid over the small fleet, `after/` over the result (see [`overlay`]); each may be missing. With `live.txt`, an
+//! export judges the cluster `blue/one`: the objects of the fleet before, with the edits of that file. `report.txt` has the
+//! messages and the text, `report.md` the comment, `findings.txt` the annotations, if there are any, and `report.html` the
+//! page, in cases that have one. `UPDATE=1` writes the expected files.
 
 use std::{
     collections::BTreeSet,
@@ -11,11 +12,12 @@ use std::{
 };
 
 use stackloom::{
-    compare::Memory,
-    generate::Failure,
+    compare::{Archive as _, Export, Memory},
+    generate::{self, Failure},
     io::disk::Workspace,
     note::Notes,
     report::{self, Finding, Page, Places, Report, Risk},
+    topology::import::Objects,
     world::{Held, Input, World},
 };
 
@@ -34,7 +36,43 @@ fn archive(world: &dyn World, root: Option<&Path>) -> Memory {
 }
 
 fn drawn(before: &Memory, after: &dyn World, notes: &mut Notes) -> Result<Report, Failure> {
-    report::drawn(before, &Held::read(after).unwrap(), None, &|_, _| {}, notes)
+    judged(before, after, &[], notes)
+}
+
+fn judged(
+    before: &Memory,
+    after: &dyn World,
+    exports: &[Export],
+    notes: &mut Notes,
+) -> Result<Report, Failure> {
+    report::drawn(before, &Held::read(after).unwrap(), None, exports, &|_, _| {}, notes)
+}
+
+/// The cluster `blue/one` of a tree and all classes, as if exported from the only management cluster after the edits of `live.txt`:
+/// lines of `old => new`.
+fn exported(tree: &Memory, fleet: &Held, edits: &Path) -> Vec<Export> {
+    let Ok(edits) = fs::read_to_string(edits) else { return Vec::new() };
+    let mut text = String::new();
+    for folder in ["generated/releases", "generated/management/mgmt/clusters/blue/one/cluster"] {
+        for (path, id) in tree.list(folder).unwrap() {
+            if path.contains("/cluster-class/") || path.ends_with("/cluster.yaml") {
+                let object = tree.read(&id).unwrap();
+                let in_namespace = "metadata:\n  namespace: cluster-classes\n";
+                let has_one = object.contains("\n  namespace: ");
+                let object = if has_one { object } else { object.replacen("metadata:\n", in_namespace, 1) };
+                text.extend(["---\n", &object]);
+            }
+        }
+    }
+    for line in edits.lines() {
+        let (old, new) = line.split_once(" => ").unwrap();
+        assert!(text.contains(old), "live.txt: `{old}` is not in the tree");
+        text = text.replace(old, new);
+    }
+    let mut objects = Objects::default();
+    objects.read("live.yaml", &text).unwrap();
+    let fleet = generate::fleet(&fleet.input, &mut Notes::new()).unwrap();
+    vec![Export { management: fleet.management_clusters[0].clone(), objects }]
 }
 
 fn laid(base: &Path, case: &Path) -> tempfile::TempDir {
@@ -52,7 +90,7 @@ fn text(report: &Report) -> String {
     lines.chain([String::new()]).collect::<Vec<_>>().join("\n")
 }
 
-/// What was made of a case.
+/// The result of a case.
 pub(super) struct Made {
     /// The folder of the case.
     pub(super) case: PathBuf,
@@ -62,7 +100,7 @@ pub(super) struct Made {
     after: Input,
 }
 
-/// The name of the commit before, in pages and comments.
+/// The name of the earlier commit, in pages and comments.
 pub(super) const COMPARED: &str = "the fleet before";
 
 impl Made {
@@ -70,7 +108,7 @@ impl Made {
         report::html(&Page { report: Some(&self.report), compared: COMPARED, notes: &self.notes })
     }
 
-    /// One line for each finding, and below it those of the group.
+    /// One line for each finding, followed by the grouped ones.
     fn findings(&self) -> String {
         let places = Places::new(&self.before, &self.after);
         let line = |one: Finding| {
@@ -84,7 +122,7 @@ impl Made {
     }
 }
 
-/// The report of each case.
+/// Runs all cases.
 pub(super) fn cases() -> impl Iterator<Item = Made> {
     let folder = support::package().join("tests/diff");
     let mut cases: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -98,7 +136,8 @@ fn made(case: PathBuf) -> Made {
     let tree = archive(&Workspace::open(before.path()).unwrap(), Some(before.path()));
     let [old, new] = [&before, &after].map(|root| Workspace::open(root.path()).unwrap());
     let mut notes = Notes::new();
-    let Ok(report) = drawn(&tree, &new, &mut notes) else {
+    let exports = exported(&tree, &Held::read(&old).unwrap(), &case.join("live.txt"));
+    let Ok(report) = judged(&tree, &new, &exports, &mut notes) else {
         panic!("{}: {}", case.display(), sandbox::messages(&notes))
     };
     let [before, after] = [&old, &new].map(|world| Held::read(world).unwrap().input);
@@ -146,7 +185,7 @@ fn a_fleet_does_not_differ_from_itself() {
     assert_eq!(report::summary(&report), "None of 12 clusters changes");
 }
 
-/// Each cluster alone has what it has in the report on all of them.
+/// The report on each single cluster equals its part of the report on all of them.
 #[test]
 fn a_change_split_by_cluster_gives_the_same() {
     let before = support::many(9);
@@ -182,7 +221,7 @@ fn a_change_split_by_cluster_gives_the_same() {
     assert_eq!(grouped, changes.len());
 }
 
-/// Neither the order in which a tree is read nor that of the definitions' files is in the digest.
+/// The digest depends neither on the order in which a tree is read nor on the order of definition files.
 #[test]
 fn the_digest_does_not_depend_on_the_order_of_files() {
     let before = support::many(9);
@@ -221,7 +260,7 @@ fn the_digest_does_not_depend_on_the_order_of_files() {
     );
 }
 
-/// Fleets and changes too large for a comment: what is folded is counted, and no class is lost.
+/// Fleets and changes too large for a comment: whatever is folded is counted, and no risk class is lost.
 #[test]
 fn a_comment_fits_whatever_changes() {
     let before = support::many(1_000);
@@ -229,7 +268,7 @@ fn a_comment_fits_whatever_changes() {
     let mut after = before.clone();
     for (at, path) in before.0.keys().filter(|path| path.contains("/cluster-")).enumerate() {
         let text = &before.0[path];
-        // A change of its own for each of many clusters, so that nothing can be put together.
+        // A different change for each of many clusters, so that they cannot be grouped.
         let color = format!("color: \"changed{at}\"");
         let text = match at % 4 {
             0 => text.replace("motd: cluster", "motd: klaster"),

@@ -36,7 +36,7 @@ fn check_with_files_shows_and_counts_what_concerns_them() {
     let elsewhere = cli::json(at, &["check", TWO], 0);
     assert_eq!(elsewhere["elsewhere"], json!({ "errors": 1, "warnings": 0 }));
     assert_eq!(elsewhere["diagnostics"], json!([]));
-    // From another folder, and as a hook passes them for a fleet in a sub-folder.
+    // From another folder, and with paths as passed by a hook if the fleet is in a subfolder.
     cli::ends(&at.join("clusters/blue"), &["check", "one.yaml"], 1);
     cli::ends(at, &["-C", "clusters", "check", ONE], 1);
     cli::ends(at, &["check", at.join(ONE).to_str().unwrap()], 1);
@@ -100,7 +100,7 @@ fn messages_are_annotations_for_github() {
     assert!(stale.out.starts_with(&begin), "{}", stale.out);
 }
 
-/// In a sub-folder of a repository, where the tree is out of date.
+/// The fleet is in a subfolder of a repository, and its tree is outdated.
 #[test]
 fn an_outdated_tree_is_a_finding_and_paths_are_those_of_the_repository() {
     let outer = sandbox::folder();
@@ -133,7 +133,7 @@ fn sarif_results(folder: &Path, arguments: &[&str], code: i32) -> Json {
     sarif(folder, arguments, code)["runs"][0]["results"].clone()
 }
 
-/// What the standard requires of the parts that are used, and what code scanning needs beyond it.
+/// Checks the requirements of the standard for the parts in use, and the additional ones of code scanning.
 fn assert_sarif(document: &Json, code: i32) {
     let keys = |value: &Json| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
     let within = |value: &Json, known: &[&str]| {
@@ -204,12 +204,12 @@ fn messages_are_findings_of_sarif_with_fingerprints_that_stay() {
     };
     assert_eq!(line(&before) + 2, line(&after));
     assert_eq!(before[0]["partialFingerprints"], after[0]["partialFingerprints"]);
-    // Wherever messages are all that there is; elsewhere, data would be missing.
+    // Only commands that print nothing but messages support it; others would lose data.
     for arguments in [&["generate"][..], &["check", ONE]] {
         assert!(!sarif_results(root.path(), arguments, 1).as_array().unwrap().is_empty(), "{arguments:?}");
     }
     let refused = cli::ends(root.path(), &["clusters", "--format", "sarif"], 2);
-    assert!(refused.err.contains("`--format json` has what this command finds"), "{}", refused.err);
+    assert!(refused.err.contains("`--format json` for the result of this command"), "{}", refused.err);
 }
 
 #[test]
@@ -227,7 +227,7 @@ fn what_fails_outside_of_the_input_is_told_in_every_format() {
     assert!(run.out.starts_with("::error title=stackloom::") && run.out.contains("%0Ahelp: "), "{}", run.out);
 }
 
-/// As pre-commit would: the regular expression selects files, the entry is run with them.
+/// Does what pre-commit does: selects files by the regular expression, and runs the entry with them.
 #[test]
 fn the_hooks_for_pre_commit_run() {
     let text = fs::read_to_string(support::package().join(".pre-commit-hooks.yaml")).unwrap();
@@ -245,7 +245,7 @@ fn the_hooks_for_pre_commit_run() {
         let arguments: Vec<_> = words.collect();
         let passes = hook["pass_filenames"].as_bool() != Some(false);
         if !passes {
-            // It stops a push, whatever the reason.
+            // It must stop a push, whatever the reason.
             cli::ends(root.path(), &arguments, 1);
             continue;
         }
@@ -259,7 +259,7 @@ fn the_hooks_for_pre_commit_run() {
     assert_eq!(ids, ["stackloom-check", "stackloom-generate-check"]);
 }
 
-/// Whether a regular expression is found in a text, by `grep`, which is everywhere.
+/// Whether a text matches a regular expression, using `grep`, which exists everywhere.
 fn takes(pattern: &str, text: &str) -> bool {
     use std::{
         io::Write as _,

@@ -1,4 +1,4 @@
-//! The first hour with the program: what `new` writes, what there is to list, and from which folder it is asked.
+//! The first hour with the program: the files written by `new`, lists, and running in different folders.
 
 use std::{fs, path::Path, process::Command};
 
@@ -64,7 +64,7 @@ fn a_new_cluster_asks_for_its_folder() {
     ends(&root.join("clusters/prod"), &["new", "cluster", "x-1"], 0);
     assert!(root.join("clusters/prod/x-1.yaml").is_file());
     ends(&root.join("clusters"), &["new", "cluster", "x-2", "--folder", "prod"], 0);
-    // Paths from the root are those of messages.
+    // Paths relative to the root are also accepted, since messages use them.
     ends(&root.join("clusters"), &["new", "cluster", "x-3", "--folder", "clusters/prod"], 0);
     assert!(root.join("clusters/prod/x-3.yaml").is_file());
 }
@@ -92,7 +92,7 @@ fn a_new_cluster_takes_the_newest_release() {
     let none = of("a-3", &["--release", "docker-scs-1-35-v9"], 1);
     assert!(none.contains("did you mean `docker-scs-1-35-v1`?"), "{none}");
     of("a-3", &["--release", "docker-scs-1-35-v1", "--kubernetes", "1.34"], 1);
-    // A folder that follows the head was asked for it.
+    // The folder's defaults explicitly request the head release.
     ends(root, &["new", "cluster", "p-1", "--folder", "clusters/prod"], 0);
     assert!(!read(root, "clusters/prod/p-1.yaml").contains("release"));
     ends(root, &["new", "cluster", "p-2", "--folder", "clusters/prod", "--release", "docker-scs-1-35-v1"], 0);
@@ -140,7 +140,7 @@ fn a_cluster_keeps_its_network() {
             assert!(before == sandbox::snapshot(&root.join("generated")), "{new}");
         }
     }
-    // One that has none yet gets one, with a warning.
+    // A cluster without pod network gets one, with a warning.
     let folder = root.join("clusters/bare");
     ends(root, &["new", "cluster", "c-1", "--folder", "clusters/bare"], 0);
     fs::write(&file, &text).unwrap();
@@ -203,7 +203,7 @@ fn the_fleet_is_found_from_any_folder_below_it() {
     fs::write(dev.join("dev-2.yaml"), "kind: [").unwrap();
     let faulty = ends(&dev, &["check"], 1);
     assert!(faulty.err.contains("--> clusters/dev/dev-2.yaml:1:7"), "{}", faulty.err);
-    // A repository inside of the fleet's folder is none of it.
+    // A repository inside the fleet's folder does not belong to the fleet.
     fs::create_dir_all(root.join("clusters/other/.git")).unwrap();
     let none = ends(&root.join("clusters/other"), &["check"], 1);
     assert!(none.err.contains("no `stackloom.yaml` here or in a folder above"), "{}", none.err);

@@ -1,5 +1,5 @@
-//! Strings that careless readers take for something else, and files of them for readers that are not ours: JSON says
-//! what each string is, YAML is what our emitter makes of it, as key and value.
+//! Strings that careless readers misinterpret, and files of them for third-party readers: JSON contains each string, YAML
+//! our emitter's output for it, as key and value.
 
 use std::{fs, path::Path};
 
@@ -7,10 +7,10 @@ use stackloom::yaml::{Key, Mapping, Node, Origin, emit};
 
 use super::support::random::Random;
 
-/// Words that some reader takes for a truth value or for nothing.
+/// Words that some readers take for a boolean or null.
 const WORDS: [&str; 11] = ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "~", "nan"];
 
-/// Texts that some reader takes for a number, a date, or syntax.
+/// Texts that some readers take for a number, a date or syntax.
 const TEXTS: [&str; 118] = [
     "",
     " ",
@@ -132,7 +132,7 @@ const TEXTS: [&str; 118] = [
     "#% if a",
 ];
 
-/// Texts of several lines, and with characters that are lines or nothing to some readers.
+/// Multi-line texts, and texts with characters that some readers take for line breaks or ignore.
 const LINES: [&str; 44] = [
     "a\n",
     "a\nb",
@@ -180,7 +180,7 @@ const LINES: [&str; 44] = [
     "日本語\n😀\n",
 ];
 
-/// Every string that is known to be hazardous.
+/// All strings known to be hazardous.
 pub(super) fn strings() -> Vec<String> {
     let mut all: Vec<String> = TEXTS.iter().chain(&LINES).map(|text| (*text).to_owned()).collect();
     for word in WORDS {
@@ -206,7 +206,7 @@ pub(super) fn strings() -> Vec<String> {
     all
 }
 
-/// As many made-up strings as asked for, the same in every run.
+/// Random strings, equal in every run.
 fn made_up(count: usize) -> Vec<String> {
     let known = strings();
     let short: Vec<_> = known.iter().filter(|text| text.len() < 12).collect();
@@ -230,7 +230,7 @@ fn made_up(count: usize) -> Vec<String> {
     (0..count).map(|_| one()).collect()
 }
 
-/// Below the folder where Cargo builds, for whoever comes next.
+/// Writes a file below Cargo's build folder, for other tools to read.
 fn put(name: &str, strings: &[String]) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("hazards");
     let entry = |text: &String| {

@@ -8,7 +8,7 @@ fn text(path: &str) -> String {
     fs::read_to_string(support::package().join(path)).unwrap()
 }
 
-/// The commands of the workflow's steps, each with the lines that go on with it.
+/// The commands of the workflow's steps.
 fn commands() -> Vec<String> {
     let text = text(".github/workflows/ci.yml");
     let runs =
@@ -16,7 +16,7 @@ fn commands() -> Vec<String> {
     runs.map(|command| command.trim().to_owned()).collect()
 }
 
-/// What `.ci/run` cannot run: it would fetch a program over the network, or belongs to the service alone.
+/// Commands that `.ci/run` leaves out, because they download a program or belong only to the CI service.
 const OF_THE_SERVICE: [&str; 3] =
     ["cargo install --locked --version 0.20.2 cargo-deny", "cargo deny check", "|"];
 

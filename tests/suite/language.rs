@@ -1,5 +1,5 @@
-//! The template language: a corpus per level that is never edited, laws over made-up templates, and templates that are
-//! damaged at random.
+//! The template language: a corpus per level whose results are never edited (messages can be reworded), properties of random
+//! templates, and randomly damaged templates.
 
 use std::{fmt::Write, fs, path::Path};
 
@@ -43,7 +43,7 @@ fn emitted(nodes: &[Node]) -> String {
     out
 }
 
-/// What a case gives: its documents, or its messages.
+/// The result of a case: its documents, or its messages.
 fn outcome(template: &str, context: &Context, visible: Visible) -> Result<String, String> {
     let (loaded, mut notes) = load(template, visible);
     let Some(loaded) = loaded else {
@@ -72,8 +72,8 @@ fn visible(text: &str) -> Visible {
     }
 }
 
-/// Each case holds `template.yaml`, may hold `context.yaml` (else that of the level is taken), and holds what comes of
-/// it: `expected.yaml` or `notes.txt`. A first comment line that names a folder says what the template sees.
+/// Each case contains `template.yaml`, optionally `context.yaml` (otherwise the level's context is used), and the result:
+/// `expected.yaml` or `notes.txt`. A folder in the first comment line selects what the template can see.
 #[test]
 fn every_level_renders_its_corpus_to_the_same_bytes() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/language/1");
@@ -95,6 +95,7 @@ fn every_level_renders_its_corpus_to_the_same_bytes() {
         };
         match fs::read_to_string(case.join(name)) {
             Ok(expected) if expected == *found => {}
+            Ok(_) if update && name == "notes.txt" => fs::write(case.join(name), found).unwrap(),
             Ok(expected) => {
                 writeln!(wrong, "{}: expected\n{expected}found\n{found}", case.display()).unwrap();
             }
@@ -107,7 +108,7 @@ fn every_level_renders_its_corpus_to_the_same_bytes() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// A made-up template: formatted, commented and quoted at random, sound by construction.
+/// A random template: formatted, commented and quoted at random, valid by construction.
 mod made {
     use std::fmt::{Arguments, Write};
 
@@ -117,7 +118,7 @@ mod made {
         text.write_fmt(what).unwrap();
     }
 
-    /// What stands in a collection, before it is written.
+    /// A part of a collection, before it is written.
     #[derive(Clone, Debug)]
     pub(super) enum Part {
         Entry(Node),
@@ -200,7 +201,7 @@ mod made {
                 })
             })
         });
-        // The first line says how deep the block is.
+        // The first line determines the indentation of the block.
         prop::collection::vec(lines, 0..4)
             .prop_map(|parts| std::iter::once("first".to_owned()).chain(parts.concat()).collect())
     }
@@ -237,7 +238,7 @@ mod made {
 
     fn collection(text: &mut String, parts: &[Part], mapping: bool, indent: usize, keys: &mut usize) {
         entries(text, parts, mapping, indent, keys);
-        // So that no collection is without entries, and no set without one that follows.
+        // Ensures that no collection is without entries, and that every set is followed by one.
         let pad = " ".repeat(indent);
         *keys += 1;
         let end = if mapping { format!("k{keys}:") } else { "-".to_owned() };
@@ -312,7 +313,7 @@ const SMALL: &str =
 proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig { cases: 150, failure_persistence: None, ..Default::default() })]
 
-    /// What is written reads back as the same template, and renders to the same documents.
+    /// A written template reads back as the same template, and renders the same documents.
     #[test]
     fn a_written_template_is_the_same_template(template in made::template()) {
         if let Err(notes) = outcome(&template, &context(SMALL), Visible::Cluster) {
@@ -321,7 +322,7 @@ proptest::proptest! {
     }
 }
 
-/// A small generator, so that a failure is found again.
+/// A small generator, so that failures are reproducible.
 fn random(state: &mut u64) -> usize {
     *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     usize::try_from(*state >> 33).unwrap()
@@ -380,7 +381,7 @@ fn damaged(template: &str, state: &mut u64) -> String {
     text.into_iter().collect()
 }
 
-/// Whatever is done to a template: it is refused with words, or it keeps the law.
+/// A damaged template is refused with a message, or it still satisfies the properties.
 #[test]
 fn damaged_templates_are_refused_or_keep_the_law() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/language/1");

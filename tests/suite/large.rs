@@ -1,4 +1,4 @@
-//! The fleet that benchmarks measure is one that `check` accepts.
+//! `check` accepts the fleet used by the benchmarks.
 
 use super::{sandbox, support};
 

@@ -1,5 +1,5 @@
-//! What a stack says of its Kubernetes minors, and when their patches end: warnings that depend on the day, and a tree that
-//! does not.
+//! The maturity of a stack's Kubernetes minors, and the end of their patches: warnings that depend on the date, and a tree
+//! that does not.
 
 use std::{fs, path::Path};
 
@@ -52,14 +52,14 @@ fn kubernetes_versions_that_end_are_warned_about() {
         "end-of-life: 1 cluster has a Kubernetes version that gets no patches after the next 90 days";
     assert_eq!(told(root, &["clusters", "--today", "2026-11-30"], 0), [summary]);
     assert_eq!(told(root, &["clusters", "--today", "2026-11-29"], 0), Vec::<String>::new());
-    // What the stack says of it itself.
+    // The maturity set by the stack itself.
     edit(root, STACK, "1.35.8\n      maturity: supported", "1.35.8\n      maturity: deprecated");
     assert_eq!(of_day("2026-11-23"), [format!("deprecated: {minor} is deprecated")]);
     edit(root, STACK, "1.35.8\n      maturity: deprecated", "1.35.8\n      maturity: expired");
     let expired = "expired: the stack `docker/scs` no longer maintains Kubernetes 1.35: `maturity: expired`";
     assert_eq!(of_day("2026-11-23"), [expired]);
 
-    // The tree knows no day.
+    // The tree does not depend on the date.
     let tree = |day: &str| {
         let mut command = stackloom(root);
         assert!(command.env("STACKLOOM_TODAY", day).arg("generate").output().unwrap().status.success());
@@ -91,18 +91,17 @@ fn new_clusters_and_releases_heed_the_maturity() {
         ["end-of-life: Kubernetes 1.35 of `docker/scs` gets patches for 58 more days, until 2027-02-28"]
     );
     edit(root, STACK, "1.36.4\n      maturity: supported", "1.36.4\n      maturity: preview");
-    let preview =
-        "preview: Kubernetes 1.36 of `docker/scs` is a preview: to be tried out, not for production";
+    let preview = "preview: Kubernetes 1.36 of `docker/scs` is a preview: for tests, not for production";
     assert_eq!(run(&new("c", "1.36"), 0), [preview]);
     edit(root, STACK, OLD, "maturity: expired");
-    let refused = "expired: no new cluster gets Kubernetes 1.34: its maturity in `docker/scs` is `expired`";
+    let refused =
+        "expired: cannot create a cluster with Kubernetes 1.34: its maturity in `docker/scs` is `expired`";
     assert_eq!(run(&new("d", "1.34"), 1), [refused]);
     assert!(!root.join("clusters/dev/d.yaml").exists());
 
     let dry = ["release", "--dry-run"];
-    let skipped =
-        "expired: nothing is released for Kubernetes 1.34 of `docker/scs`: its maturity is `expired`";
-    let early = "preview: Kubernetes 1.36 of `docker/scs` is a preview, and this is a stable release of it";
+    let skipped = "expired: cannot release Kubernetes 1.34 of `docker/scs`: its maturity is `expired`";
+    let early = "preview: Kubernetes 1.36 of `docker/scs` is a preview, but this is a stable release";
     assert_eq!(told(root, &dry, 0), [early, skipped]);
     assert_eq!(told(root, &[&dry[..], &["--kubernetes", "1.34"]].concat(), 1), [skipped]);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! All integration tests, in one binary: one build, one place for what they share.
+//! All integration tests in one binary, with a single build and shared code.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests own their sandbox and may panic")]
 
 mod overlay;

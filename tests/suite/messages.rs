@@ -1,4 +1,4 @@
-//! Whether messages name what the user gave, once, and point at the line to change.
+//! Messages name the user's input exactly once, and point at the line to change.
 
 use std::fs;
 
@@ -71,7 +71,7 @@ fn a_cluster_that_is_not_there_is_told_alike_by_every_command() {
             &["error[unknown-cluster]: there is no cluster `dve-1`", "did you mean `dev-1`?"],
         );
     }
-    // Another number is another cluster: nobody should remove it by mistake.
+    // A different number means a different cluster, which nobody should remove by mistake.
     let told = ends(root, &["remove", "dev-2", "--reason", "why"], 1).err;
     assert!(!told.contains("did you mean"), "{told}");
     refused(root, &["variables", "docker"], &["the provider `docker` has the stacks `docker/scs`"]);
@@ -86,7 +86,7 @@ fn a_generated_file_of_a_faulty_cluster_is_not_called_unknown() {
     refused(root, &["explain", file], &["error[yaml-syntax]", DEV]);
     let told = ends(root, &["explain", file], 1).err;
     assert!(!told.contains("no definition produces"), "{told}");
-    // Its error says enough.
+    // Its error is enough.
     assert!(!told.contains("left-out"), "{told}");
     sandbox::write(&root.join("clusters/dev/dev-2.yaml"), "kind: [");
     let told = ends(root, &["explain", file], 1).err;
@@ -113,8 +113,8 @@ fn all_faults_of_variables_are_told_at_once() {
         &["check"],
         &[
             "no variable `unheard`",
-            "the variable `certSANs` is not",
-            "the variable `podSecurityStandard.enforce` is not",
+            "does not accept the variable `certSANs`",
+            "does not accept the variable `podSecurityStandard.enforce`",
         ],
     );
     assert_eq!(json(root, &["check"], 1)["diagnostics"].as_array().unwrap().len(), 3);

@@ -1,4 +1,4 @@
-//! What `migrate` changes in definitions: each case is some edits of the small fleet, and what becomes of its files.
+//! `migrate`: each case consists of edits of the small fleet, and the resulting changes to its files.
 
 use stackloom::{
     generate,
@@ -14,7 +14,7 @@ const STACK: &str = "stacks/test/tiny/stack.yaml";
 const DEFAULTS: &str = "clusters/_defaults.yaml";
 const ONE: &str = "clusters/blue/one.yaml";
 
-/// The small fleet; its class has the variables `banner` and `count`, which were called otherwise.
+/// The small fleet. Its class has the variables `banner` and `count`, which had other names before.
 fn fleet() -> Files {
     let mut files = support::fleet(&support::package().join("tests/cases/_base"));
     let variable = |name: &str, kind: &str| {
@@ -38,7 +38,7 @@ fn fleet() -> Files {
     files
 }
 
-/// The lines that become others, file by file, and the messages.
+/// The changed lines of each file, and the messages.
 fn told(files: &Files) -> String {
     let mut notes = Notes::new();
     let held = Held::read(files).unwrap();
@@ -58,7 +58,7 @@ fn told(files: &Files) -> String {
     if lines.len() > 1 { lines.join("\n") } else { String::new() }
 }
 
-/// What it shows, the edits (text to add to a file; for a class, a variable `greeting`), and what becomes of it.
+/// The title, the edits (text to append to a file; for a class, a variable `greeting`), and the result.
 type Case = (&'static str, &'static [(&'static str, &'static str)], &'static str);
 
 const CASES: [Case; 8] = [
@@ -87,9 +87,9 @@ error[migration] clusters/blue/one.yaml:12:42: `amount` is called `count` in the
 <   variables: { greeting: 12 }
 >   variables: { banner: '12' }
 error[migration] clusters/green/two.yaml:19:24: `banner` is of type string in the release `test-tiny-1-36-v0-sha.X`, and this value is not
-  hint: write the value by hand: there is more than one way to read it
+  hint: write the value by hand: it can be read in more than one way
 error[migration] clusters/green/two.yaml:19:37: `count` is of type integer in the release `test-tiny-1-36-v0-sha.X`, and this value is not
-  hint: write the value by hand: there is more than one way to read it
+  hint: write the value by hand: it can be read in more than one way
 ",
         ),
         (

@@ -1,4 +1,4 @@
-//! Mistakes that people make, and whether the answer names the cause and leads on.
+//! Common mistakes: the answer names the cause and suggests what to do.
 
 use std::{fs, path::Path, process::Command};
 
@@ -27,7 +27,7 @@ pub(super) fn git(root: &Path, arguments: &[&str]) {
     assert!(command.args(arguments).current_dir(root).status().unwrap().success(), "{arguments:?}");
 }
 
-/// A fleet whose tree is committed.
+/// A fleet with a committed tree.
 pub(super) fn committed() -> tempfile::TempDir {
     let root = fleet();
     ends(root.path(), &["generate", "--commit"], 0);
@@ -36,7 +36,7 @@ pub(super) fn committed() -> tempfile::TempDir {
     root
 }
 
-/// Runs a command that is refused, and looks for words in what it says.
+/// Runs a command that must be refused, and looks for words in its messages.
 pub(super) fn refused(root: &Path, arguments: &[&str], words: &[&str]) {
     let told = ends(root, arguments, 1).err;
     for word in words {
@@ -52,12 +52,12 @@ const STACK: &str = "stacks/docker/scs/stack.yaml";
 fn variables_of_a_cluster_that_cannot_be_planned_name_the_error() {
     let root = fleet();
     let root = root.path();
-    // Only the content says the name.
+    // Only the content contains the name.
     fs::rename(root.join(DEV), root.join("clusters/dev/one.yaml")).unwrap();
     edit(root, "clusters/dev/one.yaml", "default-worker", "none-such");
     refused(root, &["variables", "dev-1"], &["error[unknown-class]", "clusters/dev/one.yaml:"]);
     edit(root, "clusters/dev/one.yaml", "none-such", "default-worker");
-    // A twin that has errors must not make the other one the only one of the name.
+    // A cluster with the same name and with errors must not make the other one unambiguous.
     edit(root, "stackloom.yaml", "    - name: mgmt\n", "    - name: mgmt\n    - name: other\n");
     ends(
         root,
@@ -76,7 +76,7 @@ fn a_value_of_a_variable_is_in_its_own_row() {
     let root = fleet();
     let root = root.path();
     let class = "stacks/docker/scs/cluster-class/cluster-class.yaml";
-    // An object with a single field.
+    // An object with a single property.
     let variable = "  variables:\n    - name: registry\n      required: false\n      schema:\n        openAPIV3Schema:\n          \
                     type: object\n          properties:\n            host: { type: string }\n";
     edit(root, class, "  variables:\n", variable);
@@ -105,7 +105,7 @@ fn new_refuses_what_cannot_be_checked() {
     );
     refused(root, &["new", "pool", "dev-1", "gpu"], &["there is no release `docker-scs-1-35-v9`"]);
     assert!(before == sandbox::snapshot(&root.join("clusters")));
-    // What does not need it is written, with a warning.
+    // Commands that do not need the release still write, with a warning.
     let other = ends(root, &["new", "cluster", "x-1", "--folder", "clusters/x"], 0);
     assert!(other.err.contains("warning[left-out]"), "{}", other.err);
 
@@ -166,14 +166,14 @@ fn check_refuses_what_generate_refuses() {
         edit(root, file, from, to);
         let told = json(root, &["check"], 1);
         let found = &told["diagnostics"][0];
-        // The line to change is in the definition; what was generated from it stands beside.
+        // The message points to the line in the definition, and mentions the generated file.
         assert_eq!((&found["code"], &found["place"]["file"]), (&code.into(), &file.into()), "{told:#}");
         assert_eq!(found["related"][0][1]["file"], cluster, "{told:#}");
         assert_eq!(ends(root, &["generate"], 1).out, "", "{code}");
         fs::write(root.join(DEFAULTS), &as_it_was).unwrap();
         fs::write(root.join(DEV), &definition).unwrap();
     }
-    // The one that was never applied goes, the other has to be committed.
+    // A change that was never applied is reverted; otherwise the applied one must be committed.
     edit(root, DEFAULTS, "kubernetes: '1.35'", "kubernetes: '1.34'");
     refused(root, &["check"], &["restore and commit the applied one", "&& git commit -- "]);
     fs::write(root.join(DEFAULTS), &as_it_was).unwrap();
@@ -242,7 +242,7 @@ fn broken_defaults_concern_their_own_folder() {
     let root = fleet();
     let root = root.path();
     sandbox::write(&root.join("clusters/prod/_defaults.yaml"), "kind: [");
-    // Which folder is meant depends on what all of them say.
+    // Finding the folder requires the defaults of all folders.
     refused(root, &["new", "cluster", "dev-2"], &["clusters/prod/_defaults.yaml:1:7", "`--folder FOLDER`"]);
     refused(root, &["new", "cluster", "p-1", "--folder", "clusters/prod"], &["error[yaml-syntax]"]);
     refused(root, &["new", "folder", "clusters/prod/eu"], &["error[yaml-syntax]"]);
@@ -261,7 +261,7 @@ fn a_fleet_does_not_begin_inside_another() {
         refused(&root.join(folder), arguments, &["error[fleet-in-fleet]", "`stackloom new`"]);
     }
     assert!(!root.join("sub").exists() && !root.join("clusters/stackloom.yaml").exists());
-    // A repository of its own is another place, as for every other command.
+    // A nested repository is a separate place, as for every other command.
     fs::create_dir(root.join("sub")).unwrap();
     git(&root.join("sub"), &["init", "--quiet"]);
     ends(root, &["init", "sub"], 0);

@@ -1,9 +1,10 @@
-//! `stackloom upgrade next` and `stackloom rollout`: one folder per case, laid over a small fleet in a real repository.
+//! `stackloom upgrade next` and `stackloom rollout`: each folder is a case, laid over a small fleet in a real repository.
 //!
-//! Each line of `commands.txt` is done in turn: `next …` (of `upgrade`) and `rollout …` run the program, `commit` commits everything,
-//! `push` has the remote follow, `touch FILE` puts a file of someone else there, `at TIME` sets the clock, and `health CLUSTER true`
-//! makes a report for the commit that is checked out. `told.txt` has what the runs print, and `after/` the definitions in
-//! the end, byte for byte. `UPDATE=1` writes both.
+//! The lines of `commands.txt` run in order. `next …` (of `upgrade`) and `rollout …` run the program. `commit` commits
+//! everything, `push` updates the remote, `touch FILE` creates an unrelated file, `at TIME` sets the clock, and `health
+//! CLUSTER true` writes a report for the current commit.
+//!
+//! `told.txt` contains the output of the runs, and `after/` the final definitions, byte for byte. `UPDATE=1` rewrites both.
 
 use std::{
     fs,
@@ -32,7 +33,7 @@ fn commit(root: &Path) {
     git(root, &["commit", "--quiet", "--message", "all of it"]);
 }
 
-/// The case over the small fleet, generated and committed.
+/// The case laid over the small fleet, generated and committed.
 fn laid(case: &Path) -> tempfile::TempDir {
     let tests = support::package().join("tests");
     let base = sandbox::folder();
@@ -51,7 +52,7 @@ fn laid(case: &Path) -> tempfile::TempDir {
     root
 }
 
-/// The remote of a fleet, in the fleet's own `.git`.
+/// Pushes to a remote, which is inside the fleet's own `.git`.
 fn push(root: &Path) {
     let remote = root.join(".git/remote");
     if !remote.exists() {
@@ -61,13 +62,13 @@ fn push(root: &Path) {
     git(root, &["push", "--quiet", "origin", "main"]);
 }
 
-/// A fleet, and what the clock shows.
+/// A fleet, and the time of its clock.
 struct Case<'a> {
     root: &'a Path,
     now: String,
 }
 
-/// The words of a line; those in quotes are one.
+/// Splits a line into words; quoted words stay together.
 fn words(line: &str) -> Vec<String> {
     let part = |(at, part): (usize, &str)| -> Vec<String> {
         if at % 2 == 1 { vec![part.to_owned()] } else { part.split_whitespace().map(str::to_owned).collect() }
@@ -76,7 +77,7 @@ fn words(line: &str) -> Vec<String> {
 }
 
 impl Case<'_> {
-    /// Runs the program, and says what it printed and whether something is left that is not committed.
+    /// Runs the program. The result is its output, and whether it left uncommitted changes.
     fn program(&self, line: &str) -> String {
         let root = self.root;
         let before = git(root, &["status", "--porcelain"]);

@@ -1,4 +1,4 @@
-//! What the program prints, whatever stands in its input and wherever its output goes.
+//! The program's output, for any input and any destination.
 
 use std::process::{Command, Output};
 
@@ -58,7 +58,7 @@ fn a_reader_that_has_gone_is_no_fault() {
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Colour, a bell, another direction, nothing to see, a line of its own, a tag.
+/// Color, a bell, bidirectional control, invisible characters, a line break, a tag.
 const HIDDEN: [char; 12] = [
     '\u{1b}',
     '\u{7}',
@@ -112,7 +112,7 @@ fn no_message_holds_a_character_that_nobody_sees() {
     assert!(err.contains("three\\u{202e}\\u{200b}.yaml"), "{err}");
 }
 
-/// The file that `tests/conformance` runs in Argo CD's Lua engine; both forms hold the same scripts.
+/// The file that `tests/conformance` runs in Argo CD's Lua engine is current. Both output formats contain the same scripts.
 #[test]
 fn health_scripts_are_those_that_are_tested() {
     let root = sandbox::folder();

@@ -1,20 +1,20 @@
-//! Small changes to a good fleet, written down in a folder:
+//! Applies small changes to a good fleet, given as a folder:
 //!
 //! - `remove.txt`: paths to delete, one per line;
-//! - `edits.txt`: the path of a file on a line of its own, below it lines that begin with `<` (what stands there, once)
-//!   and lines that begin with `>` (what is to stand there instead); `<` and `>` are followed by one space;
+//! - `edits.txt`: the path of a file on its own line, followed by lines that begin with `<` (the old lines, which must occur
+//!   once) and lines that begin with `>` (the new lines); `<` and `>` are followed by one space;
 //! - `links.txt`: `<path> -> <target>`, one symbolic link per line;
 //! - `pipes.txt`: paths of named pipes, one per line;
-//! - every other file: added to the fleet, or put in the place of the one of the same path.
+//! - all other files are added to the fleet, or replace the file with the same path.
 
 use std::{fs, path::Path};
 
 use super::sandbox;
 
-/// What a case says of itself; all else are files of the fleet.
+/// The files of the case itself; all others belong to the fleet.
 const OWN: [&str; 5] = ["edits.txt", "links.txt", "notes.txt", "pipes.txt", "remove.txt"];
 
-/// Makes the fleet of a case in `root`.
+/// Creates the fleet of a case in `root`.
 pub(super) fn apply(base: &Path, case: &Path, root: &Path) -> Result<(), String> {
     sandbox::copy(base, root);
     for path in lines(&case.join("remove.txt")) {
@@ -61,7 +61,7 @@ fn pipe(path: &Path) -> std::io::Result<()> {
     if status.success() { Ok(()) } else { Err(std::io::Error::other("mkfifo failed")) }
 }
 
-/// One replacement: what stands there, and what is to stand there.
+/// One replacement: the old and the new lines.
 #[derive(Default)]
 struct Edit {
     old: String,
@@ -89,7 +89,7 @@ fn edit(root: &Path, text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Replaces whole lines. Without old ones, the new ones come at the end.
+/// Replaces whole lines. Without old lines, the new ones are appended.
 fn replace(root: &Path, path: &str, edit: &Edit) -> Result<(), String> {
     let target = root.join(path);
     let text = fs::read_to_string(&target).map_err(|error| format!("cannot edit {path}: {error}"))?;

@@ -1,5 +1,5 @@
-//! The page of `stackloom diff`, read by the parser of a browser: its structure, who can read it, and that no text of a
-//! definition becomes anything but text.
+//! The page of `stackloom diff`, parsed like in a browser: its structure, its accessibility, and that text from definitions
+//! stays text.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,7 +17,7 @@ use stackloom::{
 
 use super::diff;
 
-/// What a page is made of. Nothing here runs, loads or sends anything.
+/// The elements of a page. None of them runs, loads or sends anything.
 const ELEMENTS: [&str; 33] = [
     "a", "article", "body", "caption", "code", "details", "div", "footer", "h1", "h2", "h3", "head",
     "header", "html", "li", "main", "meta", "nav", "ol", "p", "section", "span", "strong", "style",
@@ -40,12 +40,12 @@ const ATTRIBUTES: [&str; 13] = [
     "tabindex",
 ];
 
-/// An element with its attributes and its text, in the order of the page.
+/// An element with its attributes and text, in page order.
 struct Element {
     name: String,
     attributes: BTreeMap<String, String>,
     text: String,
-    /// The elements around it.
+    /// The names of its ancestors.
     around: Vec<String>,
 }
 
@@ -85,7 +85,7 @@ fn named<'a>(all: &'a [Element], name: &'a str) -> impl Iterator<Item = &'a Elem
     all.iter().filter(move |one| one.name == name)
 }
 
-/// What every page holds, whatever is in it.
+/// Checks what must hold for every page.
 fn holds(page: &str, of: &str) -> Vec<Element> {
     let all = elements(page);
     for one in &all {
@@ -131,7 +131,7 @@ fn headings_are_in_order(all: &[Element], of: &str) {
     }
 }
 
-/// The rows of the table of classes: title, clusters, machines, changes beside clusters.
+/// The rows of the table of risk classes: title, clusters, machines, changes outside clusters.
 fn risks(all: &[Element]) -> BTreeMap<String, (usize, usize)> {
     let mut rows = BTreeMap::new();
     let from = all.iter().position(|one| one.attributes.get("id").is_some_and(|id| id == "risks"));
@@ -148,7 +148,7 @@ fn risks(all: &[Element]) -> BTreeMap<String, (usize, usize)> {
     rows
 }
 
-/// Every class with its counts, and every cluster by name.
+/// Checks that all risk classes with their counts and all clusters are on the page.
 fn is_whole(all: &[Element], report: &Report, of: &str) {
     let count = |risk: Risk| {
         let clusters = report.clusters.iter().filter(|one| one.risk == risk).count();
@@ -166,7 +166,7 @@ fn is_whole(all: &[Element], report: &Report, of: &str) {
     }
 }
 
-/// A page of a report holds what every page holds, and leaves no class and no cluster out.
+/// Checks the page of a report: it must be valid, and leave out no risk class and no cluster.
 pub(super) fn is_sound(report: &Report, of: &str) {
     let page = report::html(&Page { report: Some(report), compared: "before", notes: &Notes::new() });
     is_whole(&holds(&page, of), report, of);
@@ -188,7 +188,7 @@ fn every_page_is_sound_and_whole() {
     }
 }
 
-/// Text from definitions that would like to be more.
+/// Text from definitions that contains markup.
 #[test]
 fn hostile_text_stays_text() {
     let made = diff::cases().find(|made| made.case.ends_with("hostile-text")).unwrap();
@@ -209,7 +209,7 @@ fn hostile_text_stays_text() {
     assert_eq!(named(&all, "h1").next().unwrap().text, "Nothing was compared");
 }
 
-/// What the page may load, which is nothing, and its own style by its digest.
+/// The page's policy allows loading nothing, and only its own style, by digest.
 #[test]
 fn the_policy_of_a_page_allows_its_own_style_alone() {
     let page = report::html(&Page { report: Some(&Report::default()), compared: "x", notes: &Notes::new() });

@@ -1,4 +1,4 @@
-//! Runs that make a part of the tree: what is at fault, and what is not asked for, stays as it is.
+//! Runs that generate only a part of the tree: anything with errors or not selected stays as it is.
 
 use std::{fs, path::Path};
 
@@ -7,7 +7,7 @@ use super::{
     sandbox, support,
 };
 
-/// The base fleet of faults, with a third cluster in a stack of its own, and its tree.
+/// The base fleet for faults, with a third cluster on its own stack, and its tree.
 fn fleet() -> tempfile::TempDir {
     let root = sandbox::folder();
     sandbox::copy(&support::package().join("tests/cases/_base"), root.path());
@@ -26,7 +26,7 @@ fn edit(root: &Path, path: &str, from: &str, to: &str) {
     sandbox::write(&root.join(path), text.replacen(from, to, 1));
 }
 
-/// What a run changes below `generated/`.
+/// The files that a run changes below `generated/`.
 fn changed(root: &Path, arguments: &[&str], code: i32) -> (Vec<String>, serde_json::Value) {
     let before = sandbox::snapshot(&root.join("generated"));
     let told = json(root, arguments, code);
@@ -44,7 +44,7 @@ fn left(told: &serde_json::Value) -> Vec<String> {
 
 const TWO: &str = "management/mgmt/clusters/green/two/cluster/cluster.yaml";
 
-/// Each fault: where, what stands there, what is written instead, and which clusters are left for it.
+/// Faults: file, old text, new text, and the clusters left out because of it.
 const FAULTS: [(&str, &str, &str, &[&str]); 7] = [
     ("clusters/blue/one.yaml", "replicas: 2", "replicas: : 2", &["blue/one"]),
     ("clusters/blue/one.yaml", "replicas: 2", "replicsa: 2", &["blue/one"]),
@@ -105,7 +105,7 @@ fn what_is_not_ours_in_a_clusters_folder_stops_that_cluster_only() {
         edit(root, "clusters/blue/one.yaml", "replicas: 4", "replicas: 2");
         ends(root, &["generate", "--keep-going"], 1);
     }
-    // What stands elsewhere is in nobody's way.
+    // Files elsewhere do no harm.
     fs::rename(&own, root.join("generated/own.yaml")).unwrap();
     edit(root, "clusters/green/two.yaml", "replicas: 3", "replicas: 5");
     let (paths, _) = changed(root, &["generate", "--keep-going"], 0);
@@ -168,7 +168,7 @@ fn only_what_is_named_is_written_whatever_is_wrong_elsewhere() {
         edit(root, "clusters/green/two.yaml", "\n  suspend: \"yes\"", "");
         ends(root, &["generate", "--only", only], 0);
     }
-    // What it needs comes along: a changed stack gives a new release, and the old one stays for the others.
+    // Its dependencies are generated, too: a changed stack gives a new release, and the old one stays for the others.
     let values = root.join("stacks/test/tiny/addons/net/values.yaml");
     let text = fs::read_to_string(&values).unwrap();
     sandbox::write(&values, text + "more: true\n");
@@ -182,10 +182,10 @@ fn only_what_is_named_is_written_whatever_is_wrong_elsewhere() {
     for missing in ["tow", "clusters/red", "blue/two"] {
         let none = ends(root, &["generate", "--only", missing], 1);
         assert!(none.err.contains("names no cluster"), "{}", none.err);
-        assert!(none.err.contains("`clusters/blue/one.yaml` is left out"), "{}", none.err);
+        assert!(none.err.contains("`clusters/blue/one.yaml` is skipped"), "{}", none.err);
         assert!(!none.err.contains("flow-in-block") && !none.err.contains("yaml-syntax"), "{}", none.err);
     }
-    // A definition that cannot be read is known by the name of its file.
+    // A definition that cannot be read is identified by its file name.
     for broken in ["one", "blue/one", "clusters/blue/one.yaml"] {
         let told = ends(root, &["generate", "--only", broken], 1);
         assert!(told.err.contains("yaml-syntax") && !told.err.contains("names no cluster"), "{}", told.err);
@@ -203,7 +203,7 @@ fn what_is_named_and_at_fault_is_told_and_left() {
     let (paths, told) = changed(root, &["generate", "--only", "clusters/blue", "--keep-going"], 1);
     assert_eq!(paths, ["management/mgmt/clusters/blue/three/cluster/cluster.yaml"]);
     assert_eq!(left(&told), ["clusters/blue/one.yaml"]);
-    // What leaves a cluster that is written goes; what nobody defines any more stays until a whole run.
+    // Files removed from a generated cluster are deleted. Files of clusters without a definition stay until a full run.
     edit(root, "clusters/blue/three.yaml", "spec:\n", "spec:\n  addons: { notes: { enabled: false } }\n");
     fs::remove_file(root.join("clusters/green/two.yaml")).unwrap();
     let (paths, told) = changed(root, &["generate", "--keep-going"], 1);
@@ -284,7 +284,7 @@ fn commands_that_look_go_on_with_what_is_sound() {
     }
 }
 
-/// What is made from something with a fault is at fault, too, and the message says what is.
+/// A cluster that depends on something faulty is faulty, too, and the message names the cause.
 #[test]
 fn a_cluster_of_a_broken_stack_is_left_out_and_says_why() {
     let root = fleet();
@@ -296,7 +296,7 @@ fn a_cluster_of_a_broken_stack_is_left_out_and_says_why() {
     assert!(ran.err.contains("wrong-kind"), "{}", ran.err);
 }
 
-/// A step that would break another cluster's definition is refused; faults that were there before are not its own.
+/// A step that would break another cluster's definition is refused, but errors that existed before do not count.
 #[test]
 fn a_faulty_neighbour_does_not_stop_a_removal() {
     let root = fleet();
@@ -307,7 +307,7 @@ fn a_faulty_neighbour_does_not_stop_a_removal() {
     assert!(text.contains("step: detach"), "{text}");
 }
 
-/// One cause for many clusters is one message; a machine gets every cluster.
+/// A cause shared by many clusters is reported once; machine-readable output names all clusters.
 #[test]
 fn a_cause_is_told_once_and_names_its_clusters() {
     let root = fleet();

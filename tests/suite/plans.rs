@@ -1,5 +1,5 @@
-//! Plans of upgrades for random situations, compared with what trying everything finds: each plan is valid and as cheap as
-//! any, and where there is none, no smaller set of constraints rules all of them out.
+//! Plans of upgrades for random situations, compared with exhaustive search. Each plan is valid and as cheap as any. If
+//! there is no plan, no smaller set of constraints rules out all plans.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,7 +19,7 @@ use super::support::random::Random;
 /// A release, and the version of each addon.
 type State = (usize, Vec<Option<usize>>);
 
-/// Steps, machines, minors of addons.
+/// Steps, machines, and minors that addons move.
 type Price = (u64, u64, u64);
 
 fn constraint(constraints: &mut Vec<Constraint>, kind: ConstraintKind) -> usize {
@@ -48,7 +48,7 @@ fn track(name: usize, releases: &[Candidate], all: &mut Vec<Constraint>, random:
         let version = AddonVersion::parse(text).unwrap();
         versions.push(Version { version, is_special: is_special && number == 0 });
     }
-    // For each version, the minors that it works with: some from one on.
+    // For each version, a range of minors that it supports.
     let ranges: Vec<(u64, u64, usize)> = versions
         .iter()
         .map(|_| {
@@ -119,12 +119,12 @@ fn situation(random: &mut Random) -> Situation {
     Situation { releases, addons, constraints, start: 0, goal, moves }
 }
 
-/// What replacing machines costs between two releases of one minor.
+/// The number of machines replaced between two releases of one minor.
 fn machines(from: usize, to: usize) -> u64 {
     ((from * 7 + to * 3) % 4) as u64
 }
 
-/// A situation in which only some constraints count, without any cleverness.
+/// A naive model of a situation with the constraints in force.
 struct Plain<'a>(&'a Situation, &'a Kept);
 
 impl Plain<'_> {
@@ -150,7 +150,7 @@ impl Plain<'_> {
         if low.major == high.major { high.minor - low.minor } else { high.major - low.major + high.minor }
     }
 
-    /// Whether an addon may change so on a release.
+    /// Whether an addon may make this change on a release.
     fn may_change(&self, release: usize, addon: usize, from: usize, to: usize) -> bool {
         let track = &self.0.addons[addon];
         let listing = track.listings[release].as_ref().unwrap();
@@ -164,7 +164,7 @@ impl Plain<'_> {
             && !(is_far && self.1.0[track.step])
     }
 
-    /// Every state that one step leads to, with its price.
+    /// All states that are one step away, with the price of the step.
     fn next(&self, state: &State) -> Vec<(State, Price)> {
         let (release, versions) = state;
         let mut found = Vec::new();
@@ -247,7 +247,7 @@ impl Plain<'_> {
     }
 }
 
-/// Whether some set of fewer constraints rules out all plans. If one does, so does one of the greatest of these sizes.
+/// Whether a smaller set of constraints rules out all plans. If any does, so does one of the largest smaller size.
 fn is_ruled_out_by_fewer(situation: &Situation, size: usize) -> bool {
     let listings = situation.addons.iter().flat_map(|track| track.listings.iter().flatten());
     let broken = listings.flat_map(|listing| &listing.broken).chain(situation.moves.values()).flatten();
@@ -264,7 +264,7 @@ fn is_ruled_out_by_fewer(situation: &Situation, size: usize) -> bool {
     sets.iter().any(|set| Plain(situation, &situation.only(set)).cheapest().is_none())
 }
 
-/// Each step of a plan is one that trying everything knows, too, and the last one arrives.
+/// Checks that exhaustive search knows each step of a plan, and that the last step reaches the goal.
 fn replay(situation: &Situation, found: &stackloom::upgrade::Found) {
     let all = situation.all();
     let plain = Plain(situation, &all);
@@ -327,13 +327,12 @@ fn plans_are_as_good_as_trying_everything_and_reasons_are_the_fewest() {
             }
         }
     }
-    // Otherwise the situations would show little.
+    // Otherwise the situations would prove little.
     assert!(planned > count / 4 && refused > count / 8, "{planned} planned, {refused} refused: {sizes:?}");
     assert!(sizes.len() > 2, "{sizes:?}");
 }
 
-/// Two releases of the minor between, each of which lists the next version of another addon. Whoever moves one addon cannot
-/// move the other.
+/// Two releases of the minor in between each list the next version of only one addon. If one addon moves, the other cannot.
 #[test]
 fn addons_that_block_one_another_are_named_together() {
     let kubernetes = |text| KubernetesVersion::parse(text).unwrap();
@@ -379,7 +378,7 @@ fn addons_that_block_one_another_are_named_together() {
     let core = core(&situation).unwrap().unwrap();
     let named: Vec<(usize, bool)> =
         core.constraints.iter().map(|one| (one.constraint, one.is_enough)).collect();
-    // Both versions of both addons: to lift what is said of any of them is enough.
+    // Both versions of both addons: lifting any of these constraints is enough.
     assert_eq!(named, [(2, true), (3, true), (6, true), (7, true)]);
     assert!(!is_ruled_out_by_fewer(&situation, named.len()));
 }

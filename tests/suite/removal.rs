@@ -1,4 +1,4 @@
-//! What leaves, step by step, as people and git see it.
+//! Removals step by step, as seen by people and git.
 
 use std::{fs, path::Path, process::Command};
 
@@ -35,7 +35,7 @@ fn git(folder: &Path, arguments: &[&str]) {
     assert!(output.status.success(), "{arguments:?} {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// A fleet of two clusters in a repository, with everything committed.
+/// A fleet of two clusters in a repository, fully committed.
 fn committed() -> tempfile::TempDir {
     let root = fleet();
     sandbox::write(&root.path().join("clusters/dev/dev-2.yaml"), DEFINITION);
@@ -222,8 +222,8 @@ fn a_pool_that_goes_without_its_steps_is_refused_and_an_addon_told() {
     assert!(told.err.contains("warning[abandoned]") && told.err.contains("`cilium`"), "{}", told.err);
 }
 
-/// What no branch contains cannot be put back with git. It may have reached an engine another way, so it is guarded like any
-/// other.
+/// Git cannot restore files that are on no branch. They may have reached an engine some other way, so they are guarded like
+/// any others.
 #[test]
 fn a_cluster_that_was_never_committed_is_guarded_and_its_warning_says_so() {
     let root = fleet();
@@ -251,7 +251,7 @@ fn a_cluster_that_was_never_committed_is_guarded_and_its_warning_says_so() {
     }
     assert!(!root.join("generated/management/mgmt/clusters/team-a/dev-2").exists());
 
-    // Another branch may be the one that an engine applies.
+    // An engine may apply another branch.
     sandbox::write(&file, DEFINITION);
     git(root, &["checkout", "--quiet", "-b", "other"]);
     commit(root);
@@ -329,8 +329,8 @@ fn a_removal_that_makes_no_sound_fleet_writes_nothing() {
     ends(root, &REMOVE, 0);
     commit(root);
     let paused = ends(root, &REMOVE, 1);
-    assert!(paused.err.contains("is suspended, and cannot be deleted so"), "{}", paused.err);
+    assert!(paused.err.contains("is suspended, so it cannot be deleted"), "{}", paused.err);
     let unknown = ends(root, &["remove", "dev-3", "--reason", "x"], 1);
-    // A name that differs in its number alone is another cluster, so the message suggests none of them.
+    // A name that differs only in its number is another cluster, so the message suggests none.
     assert!(unknown.err.contains("run `stackloom clusters` for a list"), "{}", unknown.err);
 }

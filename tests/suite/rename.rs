@@ -1,4 +1,4 @@
-//! `stackloom rename`: what moves, what is refused, and what is left alone.
+//! `stackloom rename`: what it moves, refuses and leaves alone.
 
 use std::{fs, path::Path};
 
@@ -9,7 +9,7 @@ use super::{
     sandbox, support,
 };
 
-/// The small fleet; the first cluster has objects of its own, and the folder `red` has other defaults.
+/// The small fleet. The first cluster has objects of its own, and the folder `red` has other defaults.
 fn fleet() -> tempfile::TempDir {
     let root = sandbox::folder();
     sandbox::copy(&support::package().join("tests/fleets/inmemory"), root.path());
@@ -39,8 +39,8 @@ fn what_cannot_move_is_refused_and_nothing_is_written() {
     for (subject, new, words) in [
         ("nobody", "other", "there is no cluster `nobody`"),
         ("one", "One", "cannot be the name of a cluster"),
-        ("one", "one", "this is where it is already"),
-        ("one", "two", "`rename` overwrites nothing"),
+        ("one", "one", "it is already there"),
+        ("one", "two", "`rename` never overwrites anything"),
         ("two", "three", "would become part of this cluster"),
         ("one", "clusters/blue/one.txt", "cannot be the file of a definition"),
         ("one", "clusters/blue/_defaults.yaml", "cannot be the file of a definition"),
@@ -50,7 +50,7 @@ fn what_cannot_move_is_refused_and_nothing_is_written() {
         ("one", "stacks/one.yaml", "no definition is read from"),
         ("one", "clusters/red/", "+     color: red"),
         ("clusters/blue", "clusters/blue/more", "cannot become"),
-        ("clusters/blue", "clusters/green", "overwrites nothing"),
+        ("clusters/blue", "clusters/green", "never overwrites anything"),
         #[cfg(unix)]
         ("clusters/green", "clusters/grey", "this is a link"),
     ] {
@@ -84,14 +84,14 @@ fn a_definition_moves_and_its_cluster_stays() {
     assert_eq!(moved["moves"][0]["to"], "clusters/blue/deep/one.yaml");
     assert_eq!(moved["moves"][1]["to"], "clusters/blue/deep/one.d");
     assert_eq!(moved["written"], true);
-    // What was announced is what `generate` then finds.
+    // `generate` finds exactly the announced changes.
     let changed = ends(root, &["generate", "--check"], 3).out;
     let changed: Vec<&str> = changed.lines().filter_map(|line| line.strip_prefix("~ ")).collect();
     assert_eq!(json!(changed), moved["changed"]);
     assert_eq!(changed.len(), 1);
     assert!(!is_there(root, "clusters/blue/one.yaml") && !is_there(root, "clusters/blue/one.d"));
 
-    // Back again, as a whole folder; nothing is left of it.
+    // Back again, as a whole folder; nothing remains in the old place.
     fs::remove_dir_all(root.join("clusters/red")).unwrap();
     let folder = ends(root, &["rename", "clusters/blue/deep", "clusters/red", "--move-file"], 0);
     assert!(folder.out.contains("the folder moves:\n  clusters/blue/deep -> clusters/red"), "{}", folder.out);

@@ -1,4 +1,4 @@
-//! What may not be written over a running Cluster, and what a fleet may hold at most.
+//! Changes that must not be made to a running Cluster, and the limits of a fleet.
 
 use std::fs;
 
@@ -14,7 +14,7 @@ use super::{sandbox, support};
 
 const CLUSTER: &str = "generated/management/mgmt/clusters/blue/one/cluster/cluster.yaml";
 
-/// The codes and messages of a run over a tree whose Cluster was another one before.
+/// The codes and messages of a run whose tree had a different Cluster before.
 fn over(from: &str, to: &str) -> Vec<String> {
     let root = sandbox::folder();
     sandbox::copy(&support::package().join("tests/cases/_base"), root.path());
@@ -114,7 +114,7 @@ fn a_stack_takes_as_many_addons_as_its_limit_and_no_more() {
         drop(generate(&files, &mut Memory::default(), &|_, _| {}, &mut notes));
         sandbox::messages(&notes)
     };
-    // The base has two of its own.
+    // The base has two addons of its own.
     assert_eq!(with(198, false), "");
     assert!(with(199, false).contains("a stack can have at most 200 addons; this one has 201"));
     assert!(with(198, true).contains("these addons wait for each other: a000 → a197 → "));
@@ -164,7 +164,7 @@ fn a_delivery_changes_on_standby_only_also_that_of_one_cluster() {
     let others = sandbox::chart_deliveries().map(|to| (flux, to.as_str(), "", true));
     let moves = others.chain([
         ("helm-chart-proxy", flux, "", true),
-        // Who suspends a cluster leaves its engine running.
+        // Suspending a cluster does not stop its engine.
         (flux, "helm-chart-proxy", "suspend: storage is being moved", true),
         (flux, "helm-chart-proxy", "standby", false),
     ]);

@@ -1,6 +1,6 @@
-//! A rollout of 200 clusters in 5 waves, simulated hour by hour over three months of weekends, freezes, a pause, and a cluster that
-//! fails. No window is violated and no limit exceeded; the log of decisions is compared with `tests/rollout/log.txt`, which
-//! `UPDATE=1` writes.
+//! Simulates a rollout of 200 clusters in 5 waves, hour by hour for three months, with weekends, freezes, a pause, and a
+//! failing cluster. No window or limit may be violated. The log of decisions is compared with `tests/rollout/log.txt`, which
+//! `UPDATE=1` rewrites.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -60,7 +60,7 @@ struct Real {
     steps: usize,
     changed: Option<DateTime<Utc>>,
     healthy_from: DateTime<Utc>,
-    /// A step that was proposed, and when it is merged.
+    /// The time at which a proposed step is merged.
     proposed: Option<DateTime<Utc>>,
 }
 
@@ -105,7 +105,7 @@ impl Fleet {
         Seen { now, waves: WAVES.iter().enumerate().map(wave).collect() }
     }
 
-    /// What happens until the next hour: requests are merged, and machines replaced.
+    /// The events of an hour: requests are merged, and machines replaced.
     fn pass(&mut self, now: DateTime<Utc>) {
         for (id, real) in &mut self.clusters {
             if real.proposed.is_some_and(|merged| merged <= now) {
@@ -114,7 +114,7 @@ impl Fleet {
                 let hours = 1 + self.random.below(6);
                 real.healthy_from = now + TimeDelta::hours(i64::try_from(hours).unwrap());
                 if id.name.as_str() == "c-044" && real.steps == 2 {
-                    // A machine does not start, until somebody looks.
+                    // A machine does not start until somebody intervenes.
                     real.healthy_from = now + TimeDelta::days(9);
                 }
             }
@@ -138,7 +138,7 @@ fn of((id, real): (&ClusterId, &Real), now: DateTime<Utc>) -> SeenCluster {
     }
 }
 
-/// Whether steps may be proposed, computed in another way than the program's.
+/// Whether steps may be proposed, computed independently of the program.
 fn may_propose(now: DateTime<Utc>) -> bool {
     let local = now.with_timezone(&chrono_tz::Europe::Berlin);
     let is_working = !matches!(local.weekday(), Weekday::Fri | Weekday::Sat | Weekday::Sun);
@@ -147,7 +147,7 @@ fn may_propose(now: DateTime<Utc>) -> bool {
     is_working && (9..15).contains(&local.hour()) && !is_frozen
 }
 
-/// What must be so whenever steps are taken.
+/// Checks the conditions for taking steps.
 fn check(rollout: &Rollout, fleet: &Fleet, taken: &[ClusterId], now: DateTime<Utc>) {
     assert!(may_propose(now), "{now}: outside of the windows");
     assert!(rollout.paused.is_none(), "{now}: paused");
@@ -221,7 +221,7 @@ fn a_rollout_over_three_months_keeps_to_windows_limits_and_order() {
             Next::Take(clusters) => {
                 check(&rollout, &fleet, &clusters, now);
                 for id in &clusters {
-                    // A request that is open already stays as it is.
+                    // A request that is already open stays as it is.
                     let real = fleet.clusters.get_mut(id).unwrap();
                     real.proposed = real.proposed.or(Some(now + TimeDelta::minutes(100)));
                 }

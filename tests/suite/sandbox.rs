@@ -1,4 +1,4 @@
-//! Folders that a test may do anything to, and what a run in them gives.
+//! Folders in which tests may do anything, and runs in them.
 
 use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
 
@@ -19,7 +19,7 @@ pub(crate) fn folder() -> TempDir {
     TempDir::with_prefix("stackloom-test-").unwrap()
 }
 
-/// Copies a folder over another one.
+/// Copies a folder over another.
 pub(crate) fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
@@ -33,7 +33,7 @@ pub(crate) fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Copies the sources of a fleet, and nothing else that lies in its folder.
+/// Copies the sources of a fleet and nothing else from its folder.
 pub(crate) fn copy_fleet(from: &Path, to: &Path) {
     fs::copy(from.join("stackloom.yaml"), to.join("stackloom.yaml")).unwrap();
     copy(&from.join("stacks"), &to.join("stacks"));
@@ -43,13 +43,13 @@ pub(crate) fn copy_fleet(from: &Path, to: &Path) {
     }
 }
 
-/// Writes a file, and the folders that lead to it.
+/// Writes a file, creating its parent folders.
 pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, bytes).unwrap();
 }
 
-/// Everything in a folder, by path: files with their bytes, links with their targets.
+/// The contents of a folder by path: the bytes of files, the targets of links.
 pub(crate) fn snapshot(root: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut all = BTreeMap::new();
     for entry in walkdir::WalkDir::new(root).min_depth(1) {
@@ -68,26 +68,26 @@ pub(crate) fn snapshot(root: &Path) -> BTreeMap<String, Vec<u8>> {
     all
 }
 
-/// A run, and what it found.
+/// Runs the generator, and returns its messages.
 pub(crate) fn run(world: &dyn World, sink: &mut dyn Sink) -> (Result<Generation, Failure>, Notes) {
     let mut notes = Notes::new();
     let done = generate(world, sink, &|_, _| {}, &mut notes);
     (done, notes)
 }
 
-/// A run that finds no fault.
+/// Runs the generator, which must succeed.
 pub(crate) fn sound(world: &dyn World, sink: &mut dyn Sink) -> Generation {
     let (done, notes) = run(world, sink);
     done.unwrap_or_else(|failure| panic!("{failure:?}\n{}", messages(&notes)))
 }
 
-/// A run that writes a fleet's tree to disk.
+/// Writes a fleet's tree to disk.
 pub(crate) fn to_disk(root: &Path) -> Generation {
     let world = Workspace::open(root).unwrap();
     sound(&world, &mut DiskSink::new(&world))
 }
 
-/// A run that compares a fleet's tree with the disk.
+/// Compares a fleet's tree with the disk.
 pub(crate) fn compared(root: &Path) -> Generation {
     let world = Workspace::open(root).unwrap();
     sound(&world, &mut CheckSink::new(&world))
@@ -110,7 +110,7 @@ pub(crate) fn differences(one: &BTreeMap<String, String>, other: &BTreeMap<Strin
     paths
 }
 
-/// Messages in a form that stays the same from run to run.
+/// Messages in a form that is stable across runs.
 pub(crate) fn messages(notes: &Notes) -> String {
     let mut out = String::new();
     for cause in notes.causes() {
@@ -136,7 +136,7 @@ pub(crate) fn messages(notes: &Notes) -> String {
     out
 }
 
-/// Holds a text against the file that it should be; `UPDATE=1` writes the file instead.
+/// Compares a text with the expected file; `UPDATE=1` writes the file instead.
 pub(crate) fn expect_file(path: &Path, found: &str, wrong: &mut String) {
     let expected = fs::read_to_string(path).ok();
     if expected.as_deref() == Some(found) {
@@ -150,12 +150,12 @@ pub(crate) fn expect_file(path: &Path, found: &str, wrong: &mut String) {
     writeln!(wrong, "{}: expected\n{expected}found\n{found}", path.display()).unwrap();
 }
 
-/// Whether expected files are to be written anew.
+/// Whether to rewrite expected files.
 pub(crate) fn updating() -> bool {
     std::env::var_os("UPDATE").is_some()
 }
 
-/// The folders in a folder, in order of their names.
+/// The folders in a folder, ordered by name.
 pub(crate) fn folders(root: &Path) -> Vec<std::path::PathBuf> {
     let mut all: Vec<_> = fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path()).collect();
     all.retain(|path| path.is_dir());
@@ -168,7 +168,7 @@ pub(crate) fn name(path: &Path) -> &str {
     path.file_name().unwrap().to_str().unwrap()
 }
 
-/// The deliveries beside the engines' own that install charts, under any engine.
+/// The deliveries that install charts, under any engine, except the engines' own.
 pub(crate) fn chart_deliveries() -> impl Iterator<Item = AddonDelivery> {
     let is_meant = |one: &AddonDelivery| {
         let is_of_engine = Engine::ALL.iter().any(|engine| AddonDelivery::of(*engine) == *one);

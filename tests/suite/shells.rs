@@ -6,7 +6,7 @@ use clap::CommandFactory as _;
 
 use super::{cli, sandbox, support};
 
-/// What a command prints.
+/// The output of a command.
 fn printed(arguments: &[&str]) -> String {
     let output = cli::stackloom(&support::package()).args(arguments).output().unwrap();
     assert!(output.status.success(), "{arguments:?}");
@@ -22,7 +22,7 @@ fn every_shell_has_a_script_that_asks_the_program() {
     }
 }
 
-/// Asks as bash does when tab is pressed: by the function that the script registers.
+/// Completes like bash when tab is pressed: with the function registered by the script.
 #[test]
 fn bash_completes_names_of_the_fleet() {
     let lines = [
@@ -63,7 +63,7 @@ fn bash_completes_names_of_the_fleet() {
     assert_eq!(found, lines.map(|(_, expected)| expected), "{lines:?}");
 }
 
-/// The names of a command and of those below it, as their pages have them.
+/// The names of the man pages of a command and its subcommands.
 fn names(command: &clap::Command, above: &str) -> Vec<String> {
     let name = format!("{above}{}", command.get_name());
     let below = command.get_subcommands().filter(|below| !below.is_hide_set() && below.get_name() != "help");

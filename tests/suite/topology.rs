@@ -1,5 +1,5 @@
-//! `stackloom topology` as people run it. A folder below `tests/topology/commands` is a few files over those of `_base`,
-//! the arguments in `command.txt`, and in `expected.txt` what is printed and how it ends. `UPDATE=1` writes those anew.
+//! `stackloom topology` on the command line. Each folder below `tests/topology/commands` contains some files to lay over
+//! `_base`, the arguments in `command.txt`, and the output and exit code in `expected.txt`. `UPDATE=1` rewrites the latter.
 
 use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
 
@@ -38,7 +38,7 @@ fn printed(base: &Path, case: &Path) -> String {
     text
 }
 
-/// The fleet of `init`, generated and committed.
+/// The fleet made by `init`, generated and committed.
 fn committed() -> tempfile::TempDir {
     let root = sandbox::folder();
     let done = |arguments: &[&str]| {

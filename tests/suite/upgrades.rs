@@ -1,7 +1,7 @@
-//! `stackloom upgrade plan`: one folder per case, laid over a small fleet.
+//! `stackloom upgrade plan`: each folder is a case, laid over a small fleet.
 //!
-//! `commands.txt` has the arguments of one run on each line (`-` for none), `plan.txt` what these runs print, messages last. `UPDATE=1`
-//! writes what is expected.
+//! Each line of `commands.txt` contains the arguments of one run (`-` for none). `plan.txt` contains the output of these
+//! runs, with messages last. `UPDATE=1` rewrites the expected files.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! The loop of `watch` over a world in memory, with everything that happens in the order in which it is written here.
+//! The loop of `watch` with a world in memory, in which events happen in a fixed order.
 
 use std::{
     cell::{Cell, RefCell},
@@ -19,21 +19,21 @@ use stackloom::{
 
 use super::{sandbox, support};
 
-/// Something that happens to the sources.
+/// An event that changes the sources.
 type Event = Box<dyn FnOnce(&mut Files)>;
 
-/// A world, what will happen to it while the loop waits, and while a run makes its parts.
+/// A world, with the events while the loop waits and while a run generates its parts.
 #[derive(Default)]
 struct Stage {
     files: RefCell<Files>,
     waits: RefCell<Vec<(Event, Signal)>>,
-    /// Each pause that was asked for.
+    /// The requested pauses.
     pauses: RefCell<Vec<Option<Duration>>>,
     during: RefCell<Vec<Event>>,
     refusals: Cell<usize>,
     deaf: Cell<bool>,
     stop: Arc<AtomicBool>,
-    /// What was made visible.
+    /// The number of commits to the sink.
     committed: Cell<usize>,
 }
 
@@ -66,7 +66,7 @@ impl Listener for Ears {
     }
 }
 
-/// What was made, by whom it is counted, and whether something happened during the run.
+/// A sink that counts commits in a stage. The flag tells whether the run's event already happened.
 struct Counting(Memory, Rc<Stage>, bool);
 
 impl Sink for Counting {
@@ -108,7 +108,7 @@ fn stage() -> Rc<Stage> {
     Rc::new(stage)
 }
 
-/// What the loop tells, as words.
+/// The reports of the loop, as words.
 fn told(stage: &Rc<Stage>) -> Vec<&'static str> {
     let mut all = Vec::new();
     let mut open = || -> Result<Box<dyn Sink>, Fault> {

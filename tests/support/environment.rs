@@ -1,6 +1,7 @@
-//! What some tests need of the machine, and most machines lack.
+//! Requirements of some tests that most machines do not meet.
 
-/// What a variable names: a program or a file that other steps make. None where it is not set; then the test is skipped.
+/// The program or file named by an environment variable, made by another step. None if it is not set; the test is then
+/// skipped.
 pub(crate) fn named(variable: &str, what: &str) -> Option<String> {
     let found = std::env::var(variable).ok().filter(|value| !value.is_empty());
     if found.is_none() {
@@ -9,7 +10,7 @@ pub(crate) fn named(variable: &str, what: &str) -> Option<String> {
     found
 }
 
-/// Says that a test is skipped. CI has everything, so there it fails: what is skipped there is never run.
+/// Reports that a test is skipped. In CI it fails instead: CI has everything, so a test skipped there would never run.
 #[expect(clippy::print_stdout, reason = "what is not tested is said")]
 pub(crate) fn is_missing(what: &str, hint: &str) {
     let is_ci = std::env::var("CI").is_ok_and(|value| !value.is_empty() && value != "false");

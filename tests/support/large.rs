@@ -1,21 +1,21 @@
-//! A large fleet as platform teams keep them: this repository's own stacks, three environments with regions, defaults in
-//! every folder, twenty teams, and clusters of which some differ from their neighbours.
+//! A large fleet like those of platform teams: this repository's own stacks, three environments with regions, defaults in
+//! every folder, twenty teams, and clusters that sometimes differ from their neighbors.
 
 use std::fmt::Write as _;
 
 use stackloom::world::Files;
 
-/// The namespaces; each has clusters in every environment.
+/// The number of namespaces; each has clusters in every environment.
 const TEAMS: usize = 20;
 
-/// The minors that clusters are spread over.
+/// The minors used by the clusters.
 const MINORS: [&str; 2] = ["1.35", "1.36"];
 
-/// A folder of `clusters/`, and what its clusters are made from.
+/// A folder of `clusters/`, and the stack of its clusters.
 struct Folder {
     path: &'static str,
     stack: &'static str,
-    /// Its part of ten clusters.
+    /// Its share of every ten clusters.
     share: std::ops::Range<usize>,
 }
 
@@ -26,7 +26,7 @@ const FOLDERS: [Folder; 4] = [
     Folder { path: "prod/eu-2", stack: "openstack/scs", share: 8..10 },
 ];
 
-/// A fleet of this many clusters, all made from their stacks as they stand.
+/// A fleet with this many clusters, all on the head releases of their stacks.
 pub(crate) fn large(count: usize) -> Files {
     let mut files = super::fleet(&super::package());
     files.0.retain(|path, _| !path.starts_with("clusters/") || path.ends_with("/_defaults.yaml"));
@@ -48,7 +48,7 @@ pub(crate) fn large(count: usize) -> Files {
     files
 }
 
-/// The defaults that decide what the clusters of a folder are made from.
+/// The defaults that select the release for the clusters of a folder.
 fn defaults(stack: &str, minor: &str) -> String {
     format!(
         "apiVersion: stackloom.dev/v1alpha1\n\
@@ -60,7 +60,7 @@ fn defaults(stack: &str, minor: &str) -> String {
     )
 }
 
-/// The definition of one cluster: short, and now and then with words of its own.
+/// The definition of one cluster: short, sometimes with settings of its own.
 fn cluster(index: usize) -> String {
     let team = index / 10 % TEAMS;
     let mut text = format!(

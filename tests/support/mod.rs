@@ -10,12 +10,12 @@ use std::{
 
 use stackloom::world::Files;
 
-/// The folder of the package, which is a fleet itself.
+/// The folder of the package, which is also a fleet.
 pub(crate) fn package() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The sources of a fleet on disk; numbered releases are not among them.
+/// The sources of a fleet on disk, without numbered releases.
 pub(crate) fn fleet(root: &Path) -> Files {
     let mut files = Files::default();
     read(root, &root.join("stackloom.yaml"), &mut files);
@@ -24,7 +24,7 @@ pub(crate) fn fleet(root: &Path) -> Files {
     files
 }
 
-/// The folders of the numbered releases of a fleet.
+/// The folders of a fleet's numbered releases.
 pub(crate) fn numbered(root: &Path) -> Vec<PathBuf> {
     let Ok(folders) = fs::read_dir(root.join("generated/releases")) else { return Vec::new() };
     let mut all: Vec<_> = folders.map(|folder| folder.unwrap().path()).collect();
@@ -44,7 +44,7 @@ fn read(root: &Path, path: &Path, files: &mut Files) {
     }
 }
 
-/// This repository's own fleet, with every cluster made from its stack as it stands.
+/// This repository's own fleet, with every cluster on the head release of its stack.
 pub(crate) fn own() -> Files {
     let mut files = fleet(&package());
     for (_, text) in files.0.iter_mut().filter(|(path, _)| path.starts_with("clusters/")) {
@@ -64,10 +64,10 @@ pub(crate) fn inmemory() -> Files {
     fleet(&package().join("tests/fleets/inmemory"))
 }
 
-/// Clusters that share a namespace.
+/// The number of clusters per namespace.
 const PER_NAMESPACE: usize = 50;
 
-/// The small fleet's stack with as many clusters as one likes, no two of them alike.
+/// The stack of the small fleet, with any number of different clusters.
 pub(crate) fn many(count: usize) -> Files {
     let mut files = inmemory();
     files.0.retain(|path, _| !path.starts_with("clusters/") || path == "clusters/_defaults.yaml");
@@ -78,7 +78,7 @@ pub(crate) fn many(count: usize) -> Files {
     files
 }
 
-/// The file and the text of one cluster of [`many`].
+/// The path and text of one cluster of [`many`].
 pub(crate) fn cluster(index: usize) -> (String, String) {
     let namespace = index / PER_NAMESPACE;
     let path = format!("clusters/team-{namespace:03}/cluster-{index:05}.yaml");

@@ -1,10 +1,10 @@
-//! Numbers that look random and are the same in every run.
+//! Pseudorandom numbers, equal in every run.
 
-/// A small generator: good enough to shuffle and to choose.
+/// A small generator, good enough for shuffling and choosing.
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// A generator that begins at a seed.
+    /// A generator with a seed.
     pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -24,12 +24,12 @@ impl Random {
         usize::try_from(self.next() % limit).unwrap()
     }
 
-    /// One of several.
+    /// Chooses one of several items.
     pub(crate) fn choose<'a, T>(&mut self, from: &'a [T]) -> &'a T {
         &from[self.below(from.len())]
     }
 
-    /// Another order.
+    /// Shuffles items.
     pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for at in (1..items.len()).rev() {
             items.swap(at, self.below(at + 1));

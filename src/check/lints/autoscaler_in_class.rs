@@ -1,4 +1,4 @@
-//! The autoscaler's range in the class.
+//! Finds autoscaler annotations in the class.
 
 use super::{
     Found, Lint,
@@ -8,8 +8,8 @@ use crate::yaml::{Mapping, Node};
 
 pub(super) static LINT: Lint = Lint {
     name: "autoscaler-in-class",
-    docs: "With the autoscaler's annotations in the class, every pool of it is the autoscaler's, and a pool that says \
-           `replicas` has two masters: Cluster API puts the number back as often as the autoscaler changes it.",
+    docs: "If the class has the autoscaler's annotations, the autoscaler owns every pool of the class. A pool that sets \
+           `replicas` then has two masters: Cluster API resets the number each time the autoscaler changes it.",
     find,
 };
 
@@ -26,8 +26,7 @@ fn find(view: &View<'_>, found: &mut Vec<Found>) {
                 lint: LINT.name,
                 origin: entry.key.origin,
                 message: format!("the class of workers `{name}` carries the autoscaler's annotations"),
-                hint: "leave the range to clusters: `autoscale: { min: …, max: … }` of a node pool"
-                    .to_owned(),
+                hint: "set the range in node pools instead: `autoscale: { min: …, max: … }`".to_owned(),
             });
         }
     }

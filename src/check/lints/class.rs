@@ -1,4 +1,4 @@
-//! A class as lints see it: its variables and its templates, with where they stand.
+//! A class in the form that lints need: its variables and templates, with their places.
 
 use gotmpl::Template;
 use serde_json::Value as Json;
@@ -13,13 +13,13 @@ use crate::{
 pub(super) struct View<'a> {
     /// The `ClusterClass`.
     pub(super) class: &'a Node,
-    /// Its variables: name, schema as written, and whether every cluster has it.
+    /// Its variables: name, schema as written, and whether every cluster must set it.
     pub(super) variables: Vec<Variable>,
-    /// The same, as the webhook reads them.
+    /// The same variables, as parsed by the webhook.
     pub(super) definitions: Vec<Definition>,
-    /// What its patches do.
+    /// The operations of its patches.
     pub(super) operations: Vec<Operation<'a>>,
-    /// The objects of its release, among them the templates that it refers to.
+    /// The objects of its release, including the templates that it refers to.
     pub(super) templates: &'a [Node],
 }
 
@@ -31,16 +31,16 @@ pub(super) struct Variable {
     pub(super) required: bool,
 }
 
-/// What stands where an operation's value is.
+/// The value of an operation.
 #[derive(Debug)]
 pub(super) enum Value<'a> {
-    /// A template, parsed; none where it cannot be.
+    /// A template, with its parsed form; none if it cannot be parsed.
     Template(&'a str, Option<Template>),
     /// The path of a variable.
     Variable(&'a str),
-    /// A value as it is.
+    /// A literal value.
     Given(&'a Node),
-    /// Nothing, as where something is removed.
+    /// No value, for example in a removal.
     None,
 }
 
@@ -50,7 +50,7 @@ pub(super) struct Operation<'a> {
     pub(super) patch: &'a str,
     pub(super) path: &'a str,
     pub(super) kind: &'a str,
-    /// Whether it changes what the control plane or workers are made from, and not the infrastructure cluster alone.
+    /// Whether it changes templates of the control plane or workers, rather than only the infrastructure cluster.
     pub(super) of_machines: bool,
     pub(super) value: Value<'a>,
     pub(super) origin: Origin,
@@ -95,7 +95,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// The items of a list, none where there is no list.
+/// The items of a list; none if there is no list.
 pub(super) fn items<'a>(node: &'a Node, path: &[&str]) -> &'a [Node] {
     node.at(path).and_then(Node::as_sequence).unwrap_or_default()
 }

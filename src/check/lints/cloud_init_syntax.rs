@@ -1,4 +1,4 @@
-//! Text of machines that cloud-init cannot read as the template that it is to cloud-init.
+//! Finds text for machines that is invalid as a cloud-init template.
 
 use serde_json::Value as Json;
 
@@ -11,16 +11,16 @@ use crate::yaml::{Node, Origin, to_json};
 
 pub(super) static LINT: Lint = Lint {
     name: "cloud-init-syntax",
-    docs: "What machines boot with is a Jinja template to cloud-init, files and commands included. `{#` begins a comment \
-           there, which bash's `${#list[@]}` never ends, and `{{ .Name }}` is an error: cloud-init then takes nothing of \
-           it, and the machine never joins.",
+    docs: "cloud-init evaluates everything that a machine boots with as a Jinja template, including files and commands. \
+           `{#` begins a comment, which bash's `${#list[@]}` never ends, and `{{ .Name }}` is an error. cloud-init then \
+           uses none of it, and the machine never joins.",
     find,
 };
 
-/// The fields of a kubeadm configuration that reach cloud-init as they are written.
+/// The fields of a kubeadm configuration that reach cloud-init unchanged.
 const COMMANDS: [&str; 3] = ["bootCommands", "preKubeadmCommands", "postKubeadmCommands"];
 
-/// Words that may begin a statement.
+/// Keywords that may start a statement.
 const STATEMENTS: [&str; 20] = [
     "block",
     "call",
@@ -81,12 +81,13 @@ fn tell(value: &Json, path: &str, owner: &str, origin: Origin, found: &mut Vec<F
         lint: LINT.name,
         origin,
         message: format!("{owner} gives machines a text with `{wrong}`, which cloud-init cannot read"),
-        hint: "put it between `{% raw %}` and `{% endraw %}`, or give a file in base64 (`encoding: base64`)"
-            .to_owned(),
+        hint:
+            "put it between `{% raw %}` and `{% endraw %}`, or pass the file in base64 (`encoding: base64`)"
+                .to_owned(),
     });
 }
 
-/// The first thing in a value that cloud-init would stumble over.
+/// The first text in a value that cloud-init cannot process.
 fn first(value: &Json, path: &str) -> Option<String> {
     match value {
         Json::String(text) if reaches(path) => stumbles(text),
@@ -107,7 +108,7 @@ fn reaches(path: &str) -> bool {
     is_file || COMMANDS.contains(&owner)
 }
 
-/// What of a text is no Jinja.
+/// The first part of a text that is not valid Jinja.
 fn stumbles(text: &str) -> Option<String> {
     let mut rest = text;
     while let Some(at) = rest.find('{') {

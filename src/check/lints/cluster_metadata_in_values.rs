@@ -1,4 +1,4 @@
-//! What changes with every rebase or upgrade, in what machines are made from.
+//! Finds machine templates that depend on metadata which changes with every rebase or upgrade.
 
 use super::{
     Found, Lint,
@@ -7,9 +7,9 @@ use super::{
 
 pub(super) static LINT: Lint = Lint {
     name: "cluster-metadata-in-values",
-    docs: "The labels and annotations of the Cluster, and the name of its class, in what machines are made from: an \
-           annotation that Cluster API itself sets during an upgrade rotates the templates twice, a label that someone adds \
-           replaces all machines, and so does every rebase.",
+    docs: "Labels or annotations of the Cluster, or the name of its class, are in what machines are made from. An \
+           annotation that Cluster API itself sets during an upgrade then rotates the templates twice. A label that \
+           someone adds replaces all machines, and so does every rebase.",
     find,
 };
 
@@ -30,7 +30,7 @@ fn find(view: &View<'_>, found: &mut Vec<Found>) {
                     "the patch `{}` puts `{name}` into what machines are made from",
                     operation.patch
                 ),
-                hint: "use a variable of the class for what machines have to know".to_owned(),
+                hint: "use a variable of the class for values that machines need".to_owned(),
             });
         }
     }

@@ -1,4 +1,4 @@
-//! Conditions of patches that are neither yes nor no.
+//! Finds conditions of patches that may be neither true nor false.
 
 use gotmpl::yaml;
 use serde_json::Value as Json;
@@ -11,8 +11,8 @@ use super::{
 
 pub(super) static LINT: Lint = Lint {
     name: "condition-not-boolean",
-    docs: "A patch runs where its `enabledIf` renders to `true`. Whatever else it renders to means no, without an error: a \
-           condition that prints a name or a list leaves its patch out for the very clusters that it is for.",
+    docs: "A patch runs only if its `enabledIf` renders to `true`. Any other result means no, without an error: a \
+           condition that prints a name or a list skips the patch for exactly the clusters that need it.",
     find,
 };
 
@@ -23,7 +23,7 @@ fn find(view: &View<'_>, found: &mut Vec<Found>) {
             let Some(condition) = &operation.condition else { continue };
             let text = condition.template.as_ref().and_then(|template| template.render(&data).ok());
             let Some(text) = text else { continue };
-            // Nothing at all is how conditions without an `else` say no.
+            // Conditions without an `else` render to nothing if they are false.
             let clear = yaml::parse(&text).is_ok_and(|value| matches!(value, Json::Bool(_) | Json::Null));
             if clear || found.iter().any(|one| one.lint == LINT.name && one.origin == condition.origin) {
                 continue;
@@ -36,7 +36,7 @@ fn find(view: &View<'_>, found: &mut Vec<Found>) {
                     "the condition of the patch `{}` can render to `{shown}`, which is neither true nor false",
                     operation.patch
                 ),
-                hint: "say what is meant: `{{ if … }}true{{ end }}`, or a comparison".to_owned(),
+                hint: "write `{{ if … }}true{{ end }}`, or a comparison".to_owned(),
             });
         }
     }

@@ -1,4 +1,4 @@
-//! Health checks that give up before a node can be ready.
+//! Finds health checks that time out before a node can be ready.
 
 use super::{
     Found, Lint,
@@ -8,8 +8,9 @@ use crate::yaml::Node;
 
 pub(super) static LINT: Lint = Lint {
     name: "early-health-check",
-    docs: "A new node is not Ready before the CNI runs on it, which is an addon and comes after the control plane. A health \
-           check that waits for less than five minutes replaces the machines of a new cluster again and again.",
+    docs: "A new node is not Ready until the CNI runs on it. The CNI is an addon, and is installed after the control \
+           plane. A health check that waits for less than five minutes replaces the machines of a new cluster again and \
+           again.",
     find,
 };
 
@@ -27,7 +28,7 @@ fn find(view: &View<'_>, found: &mut Vec<Found>) {
         let checks = ["healthCheck", "checks"];
         let startup = node.at(&[&checks[..], &["nodeStartupTimeoutSeconds"]].concat());
         let mut early = Vec::new();
-        // Zero turns the check off.
+        // Zero disables the check.
         early.extend(startup.filter(|node| node.as_int().is_some_and(|value| value > 0 && value < ENOUGH)));
         for condition in items(node, &[&checks[..], &["unhealthyNodeConditions"]].concat()) {
             let ready = condition.get("type").and_then(Node::as_str) == Some("Ready");
@@ -40,7 +41,7 @@ fn find(view: &View<'_>, found: &mut Vec<Found>) {
                 lint: LINT.name,
                 origin: node.origin,
                 message: format!("the health check of {owner} waits {} s", node.as_int().unwrap_or_default()),
-                hint: format!("wait for {ENOUGH} s at least: until the CNI is there, no node is ready"),
+                hint: format!("wait for at least {ENOUGH} s: no node is ready before the CNI runs"),
             });
         }
     }

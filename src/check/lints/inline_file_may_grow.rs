@@ -1,4 +1,4 @@
-//! Files of machines that may become longer than Cluster API takes.
+//! Finds files for machines that may exceed Cluster API's length limit.
 
 use serde_json::json;
 
@@ -10,12 +10,12 @@ use super::{
 
 pub(super) static LINT: Lint = Lint {
     name: "inline-file-may-grow",
-    docs: "The content of a file in a kubeadm configuration has 10240 characters at most. A variable that may be as long as \
-           its schema says makes the file longer than that, and then the topology of the cluster is stuck.",
+    docs: "A file in a kubeadm configuration can have at most 10240 characters. The longest value that a variable's \
+           schema allows makes this file longer, and then the topology of the cluster is stuck.",
     find,
 };
 
-/// `files[].content` in the schema of `KubeadmConfig`.
+/// The limit of `files[].content` in the schema of `KubeadmConfig`, in characters.
 const LIMIT: usize = 10_240;
 
 fn find(view: &View<'_>, found: &mut Vec<Found>) {
@@ -24,7 +24,7 @@ fn find(view: &View<'_>, found: &mut Vec<Found>) {
         let Some(most) = schema["maxLength"].as_u64().and_then(|most| usize::try_from(most).ok()) else {
             continue;
         };
-        // What fits into the file beside the text is found with one that is just too long for it.
+        // A value that alone just exceeds the limit is enough to tell whether the file can become too long.
         let Some(data) = with(view, &base, &path, json!("x".repeat(most.min(LIMIT + 1)))) else { continue };
         let may_grow = |one: &&Operation<'_>| one.kind.starts_with("Kubeadm") && one.reads(&path);
         for operation in view.operations.iter().filter(may_grow) {
@@ -43,10 +43,10 @@ fn find(view: &View<'_>, found: &mut Vec<Found>) {
                     lint: LINT.name,
                     origin: operation.origin,
                     message: format!(
-                        "the patch `{}` makes a file of more than {LIMIT} characters where `{name}` has {most}",
+                        "the patch `{}` makes a file of more than {LIMIT} characters if `{name}` has {most}",
                         operation.patch
                     ),
-                    hint: format!("give `{name}` a smaller `maxLength`, or give machines the file by `contentFrom`"),
+                    hint: format!("give `{name}` a smaller `maxLength`, or use `contentFrom` for the file"),
                 });
             }
         }

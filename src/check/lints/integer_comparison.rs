@@ -1,4 +1,4 @@
-//! Numbers compared with whole ones as they are written.
+//! Finds comparisons of numbers with integer literals.
 
 use gotmpl::Template;
 
@@ -12,8 +12,8 @@ use crate::yaml::Origin;
 
 pub(super) static LINT: Lint = Lint {
     name: "integer-comparison",
-    docs: "`eq .replicas 3` compares a float64 with an int, which Go refuses: the patch fails, and with it the topology of \
-           every cluster for which the comparison is reached.",
+    docs: "`eq .replicas 3` compares a float64 with an int, which Go refuses. The patch fails, and so does the topology \
+           of every cluster that reaches the comparison.",
     find,
 };
 
@@ -41,7 +41,7 @@ fn find(view: &View<'_>, found: &mut Vec<Found>) {
                 origin,
                 message: format!("the patch `{patch}` compares `{name}` with a whole number, which fails"),
                 hint: format!(
-                    "numbers are float64 to templates: write `int .{name}`, or the number as `3.0`"
+                    "write `int .{name}`, or the number as `3.0`: templates see every number as float64"
                 ),
             };
             if !found.contains(&one) {

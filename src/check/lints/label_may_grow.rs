@@ -1,4 +1,4 @@
-//! Labels made of names that may be too long for them.
+//! Finds labels that are built from names and may become too long.
 
 use super::{
     Found, Lint,
@@ -8,8 +8,8 @@ use super::{
 
 pub(super) static LINT: Lint = Lint {
     name: "label-may-grow",
-    docs: "The value of a label has 63 characters at most, and names of clusters and pools may have as many by themselves: \
-           a label made of such a name and more is refused for the first cluster with a long name.",
+    docs: "The value of a label can have at most 63 characters, and the name of a cluster or pool alone can be that \
+           long. A label made of such a name and more text is refused for the first cluster with a long name.",
     find,
 };
 
@@ -32,10 +32,10 @@ fn find(view: &View<'_>, found: &mut Vec<Found>) {
                 lint: LINT.name,
                 origin: operation.origin,
                 message: format!(
-                    "the patch `{}` makes a label of up to {longest} characters, and {LIMIT} are allowed",
+                    "the patch `{}` makes a label of up to {longest} characters, but only {LIMIT} are allowed",
                     operation.patch
                 ),
-                hint: format!("cut it: `| trunc {LIMIT} | trimSuffix \"-\"`"),
+                hint: format!("shorten it: `| trunc {LIMIT} | trimSuffix \"-\"`"),
             });
         }
     }

@@ -1,4 +1,4 @@
-//! Numbers of a million and more, printed into a text.
+//! Finds numbers of a million or more that are printed into text.
 
 use serde_json::json;
 
@@ -10,8 +10,8 @@ use super::{
 
 pub(super) static LINT: Lint = Lint {
     name: "large-number-in-text",
-    docs: "Numbers of variables are float64 to templates, and from a million on Go prints them as `1.2345678e+07`. Alone in \
-           a YAML value that is still the number; inside a longer text, a quoted one or a file it is not.",
+    docs: "Templates see numbers of variables as float64, and Go prints those from a million on as `1.2345678e+07`. \
+           Alone in a YAML value, that is still the number. Inside a longer text, in quotes or in a file, it is not.",
     find,
 };
 

@@ -1,4 +1,4 @@
-//! Labels and annotations of machine templates, patched.
+//! Finds patches of labels and annotations in machine templates.
 
 use super::{
     Found, Lint,
@@ -7,9 +7,9 @@ use super::{
 
 pub(super) static LINT: Lint = Lint {
     name: "metadata-patch-rolls",
-    docs: "Labels and annotations under `spec.template.metadata` of a machine or bootstrap template are part of its spec: \
-           when a variable changes them, the template is rotated and all machines are replaced, where those of the topology \
-           change in place.",
+    docs: "Labels and annotations under `spec.template.metadata` of a machine or bootstrap template are part of its \
+           spec. If a variable changes them, the template is rotated and all machines are replaced. Labels and \
+           annotations of the topology change in place.",
     find,
 };
 

@@ -1,4 +1,4 @@
-//! Values that are not there, printed.
+//! Finds missing values that are printed into text.
 
 use super::{
     Found, Lint,
@@ -8,8 +8,8 @@ use super::{
 
 pub(super) static LINT: Lint = Lint {
     name: "missing-value-in-text",
-    docs: "A template that prints a variable which is not set prints `<no value>`, without an error: it ends up in a name, a \
-           file or an argument.",
+    docs: "A template prints `<no value>` for a variable that is not set, without an error. The text ends up in a name, \
+           a file or an argument.",
     find,
 };
 

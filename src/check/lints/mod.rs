@@ -1,8 +1,9 @@
-//! Lints of a class: what Cluster API takes, and what then does something that nobody meant. One file each, one table.
+//! Lints for classes that Cluster API accepts but that do something unintended. Each lint is a file; one table lists them
+//! all.
 //!
-//! Each trap has been seen with Cluster API's own code. A stack allows a lint by name, with its reason (`spec.allow` in
-//! `stack.yaml`). Most of them render the class' templates with made-up values that its schemas take, so that what counts
-//! is the result and not how a template is written.
+//! Each trap was reproduced with Cluster API's own code. A stack allows a lint by name, with a reason (`spec.allow` in
+//! `stack.yaml`). Most lints render the templates of the class with sample values that its schemas accept. What counts is
+//! the result, not how a template is written.
 
 mod autoscaler_in_class;
 mod class;
@@ -38,15 +39,15 @@ use crate::{
 /// A lint.
 #[derive(Debug)]
 pub struct Lint {
-    /// Its name: the code of its messages, and what a stack allows.
+    /// Its name, which is the code of its messages and the word to allow it.
     pub name: &'static str,
-    /// What it finds, and what would happen.
+    /// What it finds, and the consequence.
     pub docs: &'static str,
-    /// Finds it.
+    /// Runs the lint.
     find: fn(&View<'_>, &mut Vec<Found>),
 }
 
-/// All lints, by name.
+/// All lints, ordered by name.
 pub static LINTS: [&Lint; 15] = [
     &autoscaler_in_class::LINT,
     &cloud_init_syntax::LINT,
@@ -65,7 +66,7 @@ pub static LINTS: [&Lint; 15] = [
     &version_like_text::LINT,
 ];
 
-/// What a lint found.
+/// A finding of a lint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) lint: &'static str,
@@ -74,26 +75,27 @@ pub(super) struct Found {
     pub(super) hint: String,
 }
 
-/// What is to be said of the classes of a plan's head releases.
+/// The findings about the classes of a plan's head releases.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     by_release: BTreeMap<String, Vec<Found>>,
-    /// About what is allowed: by the first release of each stack, so that it is reported once.
+    /// Faults of allowances, stored at the first release of each stack so that they are reported once.
     allowances: BTreeMap<String, Vec<Wrong>>,
 }
 
-/// An allowance that is none.
+/// An allowance that is invalid or not needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Wrong {
     pub(super) origin: Origin,
     pub(super) message: String,
     pub(super) hint: String,
-    /// Whether the run cannot go on with it.
+    /// Whether it is an error.
     pub(super) error: bool,
 }
 
 impl Findings {
-    /// Looks at the classes of releases; `others` are of the same stacks, and count where an allowance must be needed.
+    /// Runs the lints on the classes of releases. `others` are releases of the same stacks, whose findings only show that
+    /// allowances are needed.
     pub(super) fn of<'a>(
         releases: impl Iterator<Item = &'a Release>,
         others: impl Iterator<Item = &'a Release>,
@@ -122,12 +124,12 @@ impl Findings {
         findings
     }
 
-    /// What was found in a release.
+    /// The findings about a release.
     pub(super) fn found(&self, release: &Release) -> &[Found] {
         self.by_release.get(&release.name).map_or(&[], Vec::as_slice)
     }
 
-    /// What is wrong with the allowances of a release's stack.
+    /// The faults of the allowances of a release's stack.
     pub(super) fn wrong(&self, release: &Release) -> &[Wrong] {
         self.allowances.get(&release.name).map_or(&[], Vec::as_slice)
     }
@@ -144,7 +146,7 @@ fn find(release: &Release) -> Vec<Found> {
 }
 
 fn wrong(allowance: &Allowance, fired: &BTreeSet<&'static str>) -> Option<Wrong> {
-    // Allowances for secrets are not lints; `secrets::allow` checks those.
+    // Allowances for secrets are not lints; `secrets::allow` checks them.
     if secrets::is_name(&allowance.rule) {
         return None;
     }
@@ -155,12 +157,12 @@ fn wrong(allowance: &Allowance, fired: &BTreeSet<&'static str>) -> Option<Wrong>
             Some(similar) => format!("did you mean `{similar}`?"),
             None => format!("available: {}", names().collect::<Vec<_>>().join(", ")),
         };
-        let message = format!("there is no lint `{rule}` that could be allowed");
+        let message = format!("there is no lint `{rule}` to allow");
         return Some(Wrong { origin, message, hint, error: true });
     }
     (!fired.contains(rule)).then(|| Wrong {
         origin,
-        message: format!("`{rule}` is allowed, and nothing of the stack needs it"),
+        message: format!("`{rule}` is allowed, but nothing in the stack needs it"),
         hint: "remove it, so that the lint reports the next case".to_owned(),
         error: false,
     })

@@ -1,4 +1,4 @@
-//! Names made of other names that may be too long for where they stand.
+//! Finds names that are built from other names and may become too long.
 
 use serde_json::Value as Json;
 
@@ -11,13 +11,14 @@ use crate::topology::variables::lookup as variable;
 
 pub(super) static LINT: Lint = Lint {
     name: "name-may-grow",
-    docs: "Names of clusters and pools may have 63 characters. A load balancer of AWS takes 32, the name of a node and the \
-           value of a node's label 63: what is made of such a name, or of one and more, is refused for the first cluster \
-           with a long name, or its machines never become nodes.",
+    docs: "The name of a cluster or pool can have 63 characters. The name of an AWS load balancer can have 32, the name \
+           of a node and the value of a node's label 63. A name made of such a name, or of one and more text, is \
+           refused for the first cluster with a long name, or its machines never become nodes.",
     find,
 };
 
-/// A field with a limit: the kinds whose templates have it (a prefix), the end of its path, and the most characters.
+/// A field with a length limit: the prefix of the template kinds that have it, the end of its path, and the maximum number
+/// of characters.
 struct Field {
     kind: &'static str,
     path: &'static str,
@@ -25,17 +26,17 @@ struct Field {
 }
 
 const FIELDS: [Field; 3] = [
-    // api/v1beta2/awscluster_types.go of Cluster API's provider for AWS: `MaxLength:=32`.
+    // `MaxLength:=32` in api/v1beta2/awscluster_types.go of Cluster API's AWS provider.
     Field { kind: "AWSClusterTemplate", path: "/controlPlaneLoadBalancer/name", most: 32 },
     Field { kind: "AWSClusterTemplate", path: "/secondaryControlPlaneLoadBalancer/name", most: 32 },
-    // A kubelet writes the name of its host into the label `kubernetes.io/hostname`.
+    // The kubelet writes the host name into the label `kubernetes.io/hostname`.
     Field { kind: "Kubeadm", path: "/nodeRegistration/name", most: LABEL },
 ];
 
-/// The most characters of a label's value.
+/// The maximum length of a label value, in characters.
 const LABEL: usize = 63;
 
-/// Arguments of the kubelet that hold labels: `key=value`, and `key=value:effect`.
+/// Kubelet arguments that contain labels: `key=value` and `key=value:effect`.
 const LABELS: [&str; 2] = ["node-labels", "register-with-taints"];
 
 fn find(view: &View<'_>, found: &mut Vec<Found>) {
@@ -50,10 +51,10 @@ fn find(view: &View<'_>, found: &mut Vec<Found>) {
             lint: LINT.name,
             origin: operation.origin,
             message: format!(
-                "the patch `{}` makes {what} of up to {length} characters, and {most} are allowed",
+                "the patch `{}` makes {what} of up to {length} characters, but only {most} are allowed",
                 operation.patch
             ),
-            hint: format!("cut it: `| trunc {most} | trimSuffix \"-\"`, in a template"),
+            hint: format!("shorten it in a template: `| trunc {most} | trimSuffix \"-\"`"),
         });
     }
 }
@@ -65,7 +66,7 @@ fn value(operation: &Operation<'_>, data: &Json) -> Option<Json> {
     }
 }
 
-/// What is longer than it may be.
+/// A value that is too long.
 struct Long {
     what: String,
     length: usize,

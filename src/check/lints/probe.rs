@@ -1,4 +1,4 @@
-//! Values that a class' schemas take, made up to see what its templates make of them.
+//! Makes sample values that the schemas of a class accept, to find out what its templates render.
 
 use gotmpl::{Template, yaml};
 use serde_json::{Map, Value as Json, json};
@@ -6,24 +6,24 @@ use serde_json::{Map, Value as Json, json};
 use super::class::{Operation, Value, View};
 use crate::topology::variables::{Scope, default_variables, validate_variables};
 
-/// How values are made up.
+/// How samples are filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fill {
-    /// Everything that can be said is said.
+    /// Everything is set.
     All,
-    /// Only what must be said, and what is said by default.
+    /// Only required values and defaults are set.
     Least,
-    /// What is there is as empty as may be.
+    /// Values are as empty as possible.
     Empty,
 }
 
-/// The longest name that a cluster or a pool may have.
+/// The longest possible name of a cluster or a pool.
 pub(super) const LONG: &str = "a-name-of-sixty-three-characters-that-is-as-long-as-they-may-be";
 
-/// How deep values are made up; schemas that nest deeper are cut.
+/// The maximum depth of samples; deeper schemas are cut off.
 const DEPTH: usize = 12;
 
-/// The variables of a cluster, and what Cluster API itself adds to them.
+/// The variables of a cluster, including those that Cluster API adds.
 pub(super) fn data(view: &View<'_>, fill: Fill) -> Json {
     let given: Vec<Json> = view
         .variables
@@ -35,7 +35,7 @@ pub(super) fn data(view: &View<'_>, fill: Fill) -> Json {
             let definitions = &view.definitions;
             let judged =
                 validate_variables(std::slice::from_ref(&pair), &[], definitions, Scope::Override, "");
-            // What does not fit is left to its default.
+            // A value that does not fit is left to its default.
             judged.errors.is_empty().then_some(pair)
         })
         .collect();
@@ -48,7 +48,7 @@ pub(super) fn data(view: &View<'_>, fill: Fill) -> Json {
     Json::Object(data)
 }
 
-/// What Cluster API tells templates of the cluster, with one name for everything.
+/// Cluster API's built-in variables, with one name for everything.
 pub(super) fn builtin(name: &str) -> Json {
     let version = "v1.35.0";
     let metadata = json!({ "labels": { "a": "b" }, "annotations": { "a": "b" } });
@@ -74,7 +74,7 @@ pub(super) fn builtin(name: &str) -> Json {
     })
 }
 
-/// A value that a schema takes; none where none can be made up or, with [`Fill::Least`], none must be said.
+/// A value that a schema accepts; none if no value can be made or, with [`Fill::Least`], none is required.
 fn sample(schema: &Json, fill: Fill, depth: usize) -> Option<Json> {
     if depth == 0 {
         return None;
@@ -127,14 +127,14 @@ fn object(schema: &Json, fill: Fill, depth: usize) -> Option<Json> {
     Some(Json::Object(fields))
 }
 
-/// A step from a variable to a value inside of it.
+/// A step of the path from a variable to a value inside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum SchemaSegment {
     Key(String),
     Item,
 }
 
-/// Every value inside of a class' variables that is of one of these types, with the way to it.
+/// Lists all values of these types inside the variables of a class, with their paths.
 pub(super) fn leaves(view: &View<'_>, types: &[&str]) -> Vec<(Vec<SchemaSegment>, Json)> {
     let mut found = Vec::new();
     for variable in &view.variables {
@@ -167,7 +167,7 @@ fn collect(
     }
 }
 
-/// The way to a value, as templates write it.
+/// A path as written in templates.
 pub(super) fn spelled(path: &[SchemaSegment]) -> String {
     let mut text = String::new();
     for step in path {
@@ -180,7 +180,7 @@ pub(super) fn spelled(path: &[SchemaSegment]) -> String {
     text
 }
 
-/// The data with another value at a place; none where the place is not there, or the schemas refuse the value.
+/// The data with another value at a path; none if the path does not exist or the schemas refuse the value.
 pub(super) fn with(view: &View<'_>, data: &Json, path: &[SchemaSegment], value: Json) -> Option<Json> {
     let mut data = data.clone();
     let mut at = &mut data;
@@ -198,7 +198,8 @@ pub(super) fn with(view: &View<'_>, data: &Json, path: &[SchemaSegment], value: 
 }
 
 impl Operation<'_> {
-    /// The text that the operation's template gives; none where it has none, its patch does not run, or it fails.
+    /// The text rendered by the operation's template; none if there is no template, its patch is disabled, or rendering
+    /// fails.
     pub(super) fn rendered(&self, data: &Json) -> Option<String> {
         let Value::Template(_, template) = &self.value else { return None };
         if !self.runs(data) {
@@ -207,7 +208,7 @@ impl Operation<'_> {
         render(template.as_ref(), data)
     }
 
-    /// Whether another value of a variable can make another text; most templates look at few of a class' variables.
+    /// Whether the template may depend on a variable. Most templates read only a few of them.
     pub(super) fn reads(&self, path: &[SchemaSegment]) -> bool {
         let (Value::Template(_, Some(template)), Some(SchemaSegment::Key(name))) =
             (&self.value, path.first())
@@ -217,7 +218,7 @@ impl Operation<'_> {
         template.reads().is_none_or(|reads| reads.fields().any(|field| field == name))
     }
 
-    /// The value that its template gives.
+    /// The value rendered by the operation's template.
     pub(super) fn made(&self, data: &Json) -> Option<Json> {
         yaml::parse(&self.rendered(data)?).ok()
     }
@@ -233,7 +234,7 @@ fn render(template: Option<&Template>, data: &Json) -> Option<String> {
     template?.render(data).ok()
 }
 
-/// Every text in a value, with the keys that lead to it.
+/// Calls a function for each string in a value, with its path of keys.
 pub(super) fn texts(value: &Json, path: &str, look: &mut impl FnMut(&str, &str)) {
     match value {
         Json::String(text) => look(path, text),

@@ -1,4 +1,4 @@
-//! Templates that give nothing.
+//! Finds templates that render nothing.
 
 use super::{
     Found, Lint,
@@ -8,8 +8,8 @@ use super::{
 
 pub(super) static LINT: Lint = Lint {
     name: "renders-empty",
-    docs: "A template that renders to nothing gives `null`: the patch sets the field to null, and what stood there is gone \
-           or the API server refuses the object.",
+    docs: "A template that renders to nothing gives `null`. The patch then sets the field to null: the old value is \
+           lost, or the API server refuses the object.",
     find,
 };
 
@@ -26,7 +26,8 @@ fn find(view: &View<'_>, found: &mut Vec<Found>) {
                         "the patch `{}` sets {} to null for variables {when}",
                         operation.patch, operation.path
                     ),
-                    hint: "give the patch an `enabledIf` that says when it has something to set".to_owned(),
+                    hint: "add an `enabledIf` that is true only when the patch has something to set"
+                        .to_owned(),
                 });
             }
         }

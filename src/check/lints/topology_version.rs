@@ -1,4 +1,4 @@
-//! The version that the Cluster asks for, in what machines are made from.
+//! Finds machine templates that use the version of the Cluster's topology.
 
 use super::{
     Found, Lint,
@@ -7,8 +7,9 @@ use super::{
 
 pub(super) static LINT: Lint = Lint {
     name: "topology-version",
-    docs: "`builtin.cluster.topology.version` is where an upgrade ends; over several minors, machines pass through versions in \
-           between, and workers follow after the control plane: their templates would carry a version that they do not have.",
+    docs: "`builtin.cluster.topology.version` is the version where an upgrade ends. In an upgrade over several minors, \
+           machines pass through the versions in between, and workers follow after the control plane. Their templates \
+           would carry a version that the machines do not have.",
     find,
 };
 

@@ -1,4 +1,4 @@
-//! Texts that become something else when they are printed without quotes.
+//! Finds text that changes its type when printed without quotes.
 
 use serde_json::{Value as Json, json};
 
@@ -10,12 +10,12 @@ use super::{
 
 pub(super) static LINT: Lint = Lint {
     name: "version-like-text",
-    docs: "What a template prints is read as YAML again: a text such as `1.30` becomes the number 1.3, `012` becomes 10, `on` \
-           becomes true, unless the template prints it in quotes.",
+    docs: "The output of a template is read as YAML again. Unless the template prints it in quotes, a text such as \
+           `1.30` becomes the number 1.3, `012` becomes 10, and `on` becomes true.",
     find,
 };
 
-/// Texts that YAML takes for something else. The first that a schema takes is tried.
+/// Strings that YAML reads as another type. The first that a schema accepts is used.
 const LIKE_OTHERS: [&str; 4] = ["1.30", "012", "on", "null"];
 
 fn find(view: &View<'_>, found: &mut Vec<Found>) {
@@ -28,7 +28,7 @@ fn find(view: &View<'_>, found: &mut Vec<Found>) {
             let Some(text) = operation.rendered(&data) else { continue };
             let (Some(made), true) = (operation.made(&data), text.contains(probe)) else { continue };
             let read = gotmpl::yaml::parse(probe).unwrap_or_default();
-            // With another text in its place, a text stands where now something else does.
+            // Another string in its place shows whether the value would otherwise be a string.
             let Some(plain) =
                 with(view, &base, &path, json!("sample")).and_then(|data| operation.made(&data))
             else {
@@ -50,7 +50,7 @@ fn find(view: &View<'_>, found: &mut Vec<Found>) {
     }
 }
 
-/// Whether a text in one value is this other thing in the other value.
+/// Whether a string in one value corresponds to this other value in the other.
 fn turned(plain: &Json, made: &Json, read: &Json) -> bool {
     match (plain, made) {
         (Json::Object(one), Json::Object(other)) => {

@@ -1,6 +1,6 @@
-//! Findings that a stack or a definition allows, by name and with a reason.
+//! Findings that a stack or a definition allows by name, with a reason.
 //!
-//! `stack.yaml` allows a finding in a file of the stack. A definition allows one in itself or in a file of its `.d` folder.
+//! `stack.yaml` allows a finding in a file of the stack. A definition allows one in its own file or in its `.d` folder.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -12,24 +12,24 @@ use crate::{
     yaml::{FileId, Node, Source, read},
 };
 
-/// How names of kinds begin where they are allowed.
+/// The prefix of kinds in allowances.
 pub(in crate::check) const KIND: &str = "kind/";
 
-/// Whether this is the name of something that finds secrets, or of a kind.
+/// Whether this is the name of a finding about secrets, or of a kind.
 pub(in crate::check) fn is_name(name: &str) -> bool {
     name.strip_prefix(KIND).is_some_and(|kind| kind.starts_with(|c: char| c.is_ascii_uppercase()))
         || OWN.contains(&name)
         || rules::names().any(|one| one == name)
 }
 
-/// Whether a finding is allowed in a file, and how to allow it.
+/// Whether a finding is allowed in a file, with a hint on how to allow it.
 pub(in crate::check) fn allowed(finder: &mut Finder<'_>, file: &str, name: &str) -> (bool, Option<String>) {
     let list = of_file(finder, file);
     let allowed = list.as_ref().is_some_and(|list| list.allows(file, name));
     (allowed, list.map(|list| list.hint("if it belongs there", file, name)))
 }
 
-/// The allowances that hold for a file.
+/// The allowances that apply to a file.
 pub(super) struct List<'a> {
     owner: &'a Source,
     /// The folder that paths in `in` are relative to.
@@ -37,7 +37,7 @@ pub(super) struct List<'a> {
     entries: Arc<[Entry]>,
 }
 
-/// The allowances that were read, by the file that has them: a file can hold thousands of findings.
+/// A cache of allowances by the file that contains them, because a file can have thousands of findings.
 #[derive(Debug, Default)]
 pub(in crate::check) struct Known(BTreeMap<FileId, Arc<[Entry]>>);
 
@@ -49,14 +49,14 @@ struct Entry {
     node: Node,
 }
 
-/// The allowances for a file; `None` if no file can hold allowances for it.
+/// The allowances for a file; `None` if no file can contain allowances for it.
 pub(super) fn of_file<'a>(finder: &mut Finder<'a>, file: &str) -> Option<List<'a>> {
     let (owner, folder) = owner(finder.texts, file)?;
     let entries = finder.allowances.0.entry(owner.id).or_insert_with(|| entries(owner));
     Some(List { owner, folder, entries: Arc::clone(entries) })
 }
 
-/// The file that holds the allowances for a file, and the folder that its paths are relative to.
+/// The file that contains the allowances for a file, and the folder that its paths are relative to.
 fn owner<'a>(texts: Texts<'a>, file: &str) -> Option<(&'a Source, String)> {
     let sources = &texts.sources;
     if let Some(rest) = file.strip_prefix("stacks/") {
@@ -77,7 +77,7 @@ fn owner<'a>(texts: Texts<'a>, file: &str) -> Option<(&'a Source, String)> {
 }
 
 fn entries(owner: &Source) -> Arc<[Entry]> {
-    // Few definitions allow something, and to read all of them again takes its time.
+    // Few definitions allow anything, and parsing all of them again is slow.
     let is_worth_reading = owner.text.contains("allow");
     let read = is_worth_reading.then(|| read(owner, &mut Notes::new())).flatten();
     let Some(root) = read else { return Arc::default() };
@@ -108,7 +108,7 @@ impl List<'_> {
         (!own).then(|| file.strip_prefix(&*self.folder).unwrap_or(file))
     }
 
-    /// How something is allowed.
+    /// A hint on how to allow a finding.
     pub(super) fn hint(&self, when: &str, file: &str, name: &str) -> String {
         let inside = self.inside(file).map(|path| format!("in: {path}, ")).unwrap_or_default();
         format!(
@@ -118,7 +118,7 @@ impl List<'_> {
     }
 }
 
-/// Reports the allowances of a definition that allow nothing: an unknown name, no reason, a file that is not there.
+/// Reports allowances of a definition that have no effect: an unknown name, no reason, or a missing file.
 pub(in crate::check) fn faults(file: &str, finder: &mut Finder<'_>) {
     let Some(list) = of_file(finder, file) else { return };
     for entry in &*list.entries {
@@ -151,7 +151,7 @@ pub(in crate::check) fn faults(file: &str, finder: &mut Finder<'_>) {
         if !entry.reasoned {
             let message = format!("`{}` is allowed without a reason", entry.rule);
             let note = finder.notes.error("wrong-value", place("reason"), message);
-            note.hint("explain why it may be there");
+            note.hint("add the reason why it may be there");
         }
         let missing = entry.file.as_deref().filter(|path| {
             let path = format!("{}{path}", list.folder);

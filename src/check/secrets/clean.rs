@@ -1,7 +1,7 @@
-//! Texts in which nothing was found before: the clusters of a fleet have most of theirs in common.
+//! A cache of texts without findings. The clusters of a fleet share most of their texts.
 //!
-//! Only what is clean is remembered, under everything that decided it, so an answer never depends on what was asked
-//! before.
+//! Only clean texts are cached, with everything that decided the result as the key. An answer therefore never depends on
+//! earlier requests.
 
 #![expect(clippy::disallowed_types, reason = "a set that is only asked, and never walked through")]
 
@@ -9,17 +9,17 @@ use std::{cell::RefCell, collections::HashSet};
 
 use super::{At, rules};
 
-/// How many texts each thread remembers at most.
+/// The maximum number of texts cached per thread.
 const TEXTS: usize = 1 << 16;
-/// The longest text that is remembered, in bytes.
+/// The maximum length of a cached text, in bytes.
 const LONGEST: usize = 1 << 10;
 
 #[derive(Default)]
 struct Clean {
     texts: HashSet<Vec<u8>, ahash::RandomState>,
-    /// The path that was asked about last, and what the rules make of it.
+    /// The path of the last request, and the result of the rules for it.
     path: (String, Vec<u8>),
-    /// The key of a question: kept to spare an allocation for each.
+    /// The key of a request, kept to avoid an allocation for each.
     key: Vec<u8>,
 }
 
@@ -36,7 +36,7 @@ pub(super) fn is_known(at: At<'_>, text: &str) -> bool {
         })
 }
 
-/// Remembers that a text is clean.
+/// Records that a text is clean.
 pub(super) fn learn(at: At<'_>, text: &str) {
     if text.len() <= LONGEST {
         CLEAN.with_borrow_mut(|clean| {
@@ -50,13 +50,13 @@ pub(super) fn learn(at: At<'_>, text: &str) {
 }
 
 impl Clean {
-    /// Writes the key: whatever [`look`](super::look) goes by.
+    /// Builds the key from everything that [`look`](super::look) depends on.
     fn ask(&mut self, at: At<'_>, text: &str) {
         if self.path.0 != at.path || self.path.1.is_empty() {
             self.path = (at.path.to_owned(), rules::of_path(at.path));
         }
         self.key.clear();
-        // The length in front keeps neighbors apart, whatever they contain.
+        // The length prefix separates adjacent parts, whatever they contain.
         for part in [&self.path.1, at.parent.as_bytes(), at.key.as_bytes()] {
             self.key.extend_from_slice(&part.len().to_le_bytes());
             self.key.extend_from_slice(part);

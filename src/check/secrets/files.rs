@@ -1,4 +1,4 @@
-//! Secrets in a file: in its values and comments, in its lines if it is not YAML, and in its name.
+//! Finds secrets in a file: in its values and comments, in its lines if it is not YAML, and by its name.
 
 use super::{At, Found, Tree, in_comment, in_object, in_text, report, rules};
 use crate::{
@@ -9,16 +9,16 @@ use crate::{
 /// Extensions of binary key files.
 const KEY_FILES: [&str; 6] = [".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk"];
 
-/// Something in a file.
+/// A finding in a file.
 #[derive(Debug)]
 pub(in crate::check) struct Spot {
-    /// Where.
+    /// Its place.
     pub(in crate::check) place: Place,
-    /// What.
+    /// The finding.
     pub(in crate::check) found: Found,
 }
 
-/// Finds what looks like a secret in a file. Messages of the YAML reader go to `notes`.
+/// Finds text in a file that looks like a secret. Messages of the YAML reader go to `notes`.
 pub(in crate::check) fn in_file(source: &Source, notes: &mut Notes) -> Vec<Spot> {
     let mut spots = Vec::new();
     let lower = source.path.to_ascii_lowercase();
@@ -27,7 +27,7 @@ pub(in crate::check) fn in_file(source: &Source, notes: &mut Notes) -> Vec<Spot>
         spots.push(Spot { place: Place::file(&*source.path), found });
         return spots;
     }
-    // A file of assignments or of text is one long scalar to a reader of YAML, or several.
+    // A YAML reader takes a file of assignments or plain text for one or more long scalars.
     let documents = read_raw(source, notes).filter(|all| all.iter().any(|one| is_collection(&one.root)));
     match documents {
         Some(documents) => documents.iter().for_each(|one| in_document(source, one, &mut spots)),
@@ -55,7 +55,7 @@ fn in_document(source: &Source, document: &Document, spots: &mut Vec<Spot>) {
     }
 }
 
-/// Files in other formats are searched line by line.
+/// Searches files in other formats line by line.
 fn in_lines(source: &Source, spots: &mut Vec<Spot>) {
     let says = |line: &str, key: &str| {
         let rest = line.trim().trim_start_matches(['{', '"']).strip_prefix(key);

@@ -1,6 +1,6 @@
-//! Values that are credentials by the name they have: `password: …`, `--client-secret=…`, `{"token": "…"}`.
+//! Recognizes credentials by their keys: `password: …`, `--client-secret=…`, `{"token": "…"}`.
 
-/// How keys of credentials end, in lower case and without `-` and `_`.
+/// Suffixes of the keys of credentials, in lower case and without `-` and `_`.
 const ENDS: [&str; 26] = [
     "password",
     "passwd",
@@ -29,10 +29,10 @@ const ENDS: [&str; 26] = [
     "bindpw",
     "presharedkey",
 ];
-/// The shortest text that is taken for a credential.
+/// The minimum length of a credential.
 const SHORTEST: usize = 6;
 
-/// Whether a key says that its value is a credential.
+/// Whether a key indicates that its value is a credential.
 pub(super) fn names_credential(key: &str) -> bool {
     let short = key.strip_suffix("pass").is_some_and(|rest| rest.ends_with(['_', '-']));
     let key_lower = key.to_ascii_lowercase();
@@ -44,20 +44,20 @@ pub(super) fn names_credential(key: &str) -> bool {
         || ENDS.iter().any(|end| plain.ends_with(end))
 }
 
-/// Whether a value under such a key is a literal on one line, which includes passphrases with spaces and excludes
-/// references, placeholders and switches.
+/// Whether the value of such a key is a literal on one line. Includes passphrases with spaces, but excludes references,
+/// placeholders and switches.
 pub(super) fn is_credential(key: &str, text: &str) -> bool {
     let whole = text.trim();
-    // Most texts end here, before anything is made of their keys.
+    // Most texts are ruled out before their keys are examined.
     whole.len() >= SHORTEST && !whole.contains('\n') && is_literal(text) && names_credential(key)
 }
 
-/// References and encrypted values are not plaintext credentials.
+/// Whether a value is a literal: references and encrypted values are not plaintext credentials.
 fn is_literal(text: &str) -> bool {
     !text.contains("{{") && !text.contains("${") && !text.starts_with('$') && !is_encrypted(text)
 }
 
-/// Whether a value is as SOPS or a tool like it leaves it: `ENC[AES256_GCM,data:…,iv:…,tag:…,type:…]`.
+/// Whether a value was encrypted by SOPS or a similar tool: `ENC[AES256_GCM,data:…,iv:…,tag:…,type:…]`.
 pub(super) fn is_encrypted(text: &str) -> bool {
     let Some(inner) = text.trim().strip_prefix("ENC[").and_then(|rest| rest.strip_suffix(']')) else {
         return false;
@@ -72,7 +72,7 @@ pub(super) fn is_encrypted(text: &str) -> bool {
     }
 }
 
-/// Whether SOPS encrypted a file: a document, or lines of `key=value`.
+/// Whether a file is encrypted by SOPS: a document, or lines of `key=value`.
 pub(in crate::check) fn is_encrypted_file(text: &str) -> bool {
     let marked = text.lines().any(|line| {
         let line = line.trim_start().trim_start_matches('"');
@@ -85,7 +85,7 @@ pub(in crate::check) fn is_encrypted_file(text: &str) -> bool {
         })
 }
 
-/// Whether a line gives a credential its value, in any of the ways in which files, JSON and shells do.
+/// Whether a line assigns a credential, in any notation used in files, JSON and shells.
 pub(super) fn assigns(line: &str) -> bool {
     let line = line.trim();
     if line.len() < SHORTEST {
@@ -101,7 +101,7 @@ pub(super) fn assigns(line: &str) -> bool {
     assigns_as_a_whole(line) || assigns_inside(line) || hands_over(line)
 }
 
-/// The same of prose, where only what looks made up is taken for a credential.
+/// The same for prose, where only values that look random count as credentials.
 pub(super) fn assigns_in_prose(line: &str) -> bool {
     let made_up = |word: &str| {
         word.len() >= SHORTEST + 2
@@ -120,16 +120,16 @@ fn assigns_as_a_whole(line: &str) -> bool {
     let value = line[at + 1..].trim();
     let value =
         value.split(" #").next().unwrap_or(value).trim().trim_end_matches(',').trim_matches(['"', '\'']);
-    // A map or a list below the key is looked at piece by piece.
+    // A map or list below the key is examined piece by piece.
     plain && !value.starts_with(['{', '[']) && literal_value(value) && is_credential(last(key), value)
 }
 
-/// Pieces of JSON, of flow maps, of queries and of command lines.
+/// Examines pieces of JSON, flow maps, queries and command lines.
 fn assigns_inside(line: &str) -> bool {
     pieces(line).any(|(key, value)| literal_value(value) && is_credential(key, value))
 }
 
-/// Every `key: value` and `key=value` of a line, whatever stands around it.
+/// Every `key: value` and `key=value` in a line, whatever surrounds it.
 pub(super) fn pieces(line: &str) -> impl Iterator<Item = (&str, &str)> {
     line.match_indices(['=', ':']).filter_map(|(at, separator)| {
         let before = line[..at].trim_end_matches([' ', '"', '\'']);
@@ -148,7 +148,7 @@ pub(super) fn pieces(line: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// Command lines that hand a password over: `--password hunter2`, `sshpass -p …`, `echo root:… | chpasswd`, and `.netrc`.
+/// Whether a command line passes a password: `--password hunter2`, `sshpass -p …`, `echo root:… | chpasswd`, and `.netrc`.
 fn hands_over(line: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().map(|word| word.trim_matches(['"', '\''])).collect();
     let login =
@@ -169,7 +169,7 @@ fn hands_over(line: &str) -> bool {
     by_flag || line.contains("chpasswd") && piped()
 }
 
-/// Calls, placeholders and addresses are not literals.
+/// Whether a value is a literal; calls, placeholders and URLs are not.
 fn literal_value(value: &str) -> bool {
     !value.contains(['(', '<', '>', '%', '`']) && !value.contains("://")
 }
@@ -182,7 +182,7 @@ fn last(key: &str) -> &str {
     key.rsplit('.').next().unwrap_or(key)
 }
 
-/// Whether a value under this key is the name of something, and no secret itself.
+/// Whether a value under this key is the name of something, rather than a secret.
 pub(super) fn is_reference(parent: &str, key: &str) -> bool {
     const ENDS: [&str; 9] = ["name", "ref", "path", "file", "dir", "class", "namespace", "url", "id"];
     let (parent, key) = (parent.to_ascii_lowercase(), key.to_ascii_lowercase());

@@ -1,7 +1,7 @@
-//! What looks like a secret: by the name that it has ([`keys`]), by its form ([`rules`], a scanner's rule set), by what it
-//! decodes to, and by the object that holds it ([`tree`]).
+//! Finds text that looks like a secret: by its key ([`keys`]), by its form ([`rules`], the rule set of a scanner), by its
+//! decoded content, and by the object that contains it ([`tree`]).
 //!
-//! Nothing here reports: rules of `check` do, with a place whose line is masked ([`report`]).
+//! Nothing is reported here. The rules of `check` report findings, with a place whose line is masked ([`report`]).
 
 mod allow;
 mod clean;
@@ -22,19 +22,19 @@ pub(super) use keys::is_encrypted_file;
 pub(super) use report::{is_allowed, tell, tell_node};
 pub(super) use tree::{OBJECT, Tree, in_object};
 
-/// How often something may be encoded in something else.
+/// The maximum number of nested encodings.
 const DEPTH: usize = 3;
-/// What `auth` of a docker configuration holds.
+/// The content of `auth` in a docker configuration.
 const PAIR: &str = "a user name and password in base64";
 /// Markers of the first line of a private key.
 const KEYS: [&str; 3] = ["PRIVATE KEY-----", "PRIVATE KEY BLOCK-----", "PuTTY-User-Key-File"];
-/// The shortest word that is decoded.
+/// The minimum length of a word to be decoded.
 const ENCODED: usize = 24;
 
-/// Something in a text that looks like a secret.
+/// Text that looks like a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found {
-    /// The name by which it can be allowed.
+    /// The name for allowing it.
     pub(super) name: &'static str,
     /// What it looks like.
     pub(super) what: String,
@@ -42,12 +42,12 @@ pub(super) struct Found {
     pub(super) line: usize,
 }
 
-/// Where a text stands.
+/// The location of a text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct At<'a> {
     /// Its file.
     pub(super) path: &'a str,
-    /// The key above its own.
+    /// The parent of its key.
     pub(super) parent: &'a str,
     /// Its key.
     pub(super) key: &'a str,
@@ -66,7 +66,7 @@ pub(super) const OWN: [&str; 9] = [
     "unencrypted-value",
 ];
 
-/// What looks like a secret in a text; each line once.
+/// Finds what looks like a secret in a text, at most once per line.
 pub(super) fn in_text(at: At<'_>, text: &str) -> Vec<Found> {
     if clean::is_known(at, text) {
         return Vec::new();
@@ -118,12 +118,12 @@ fn look(at: At<'_>, text: &str, depth: usize, found: &mut Vec<Found>) {
     }
 }
 
-/// The key of a registry's user and password in a docker configuration, and that of npm.
+/// Whether this is the key for user and password in a docker configuration, or that of npm.
 fn is_auth(key: &str) -> bool {
     matches!(key, "auth" | "_auth")
 }
 
-/// What the scanner's rules say of a text, read with the keys above it, as one would write it in a file.
+/// Applies the scanner's rules to a text, prefixed with its keys as in a file.
 fn by_rules(at: At<'_>, text: &str, found: &mut Vec<Found>) {
     let prefix = match (at.parent, at.key) {
         (_, "") => String::new(),
@@ -134,7 +134,8 @@ fn by_rules(at: At<'_>, text: &str, found: &mut Vec<Found>) {
     for hit in rules::scan(at.path, &format!("{prefix}{text}")) {
         let start = hit.start.saturating_sub(prefix.len()).min(text.len());
         let line = text.get(..start).unwrap_or_default().matches('\n').count();
-        // The general rule goes by keys alone, and many keys of Kubernetes name a Secret, not what is in it.
+        // The generic rule only looks at keys, and many Kubernetes keys contain the name of a Secret rather than its
+        // content.
         if reference && line == 0 && hit.rule == rules::GENERIC {
             continue;
         }
@@ -142,7 +143,7 @@ fn by_rules(at: At<'_>, text: &str, found: &mut Vec<Found>) {
     }
 }
 
-/// What is encoded in base64, as a whole or word by word.
+/// Finds secrets in text encoded in base64, as a whole or word by word.
 fn decoded(at: At<'_>, text: &str, depth: usize, found: &mut Vec<Found>) {
     let mut inside = |word: &str, line: usize| {
         let Some(bytes) = decode(word) else { return };
@@ -177,7 +178,7 @@ fn decode(word: &str) -> Option<Vec<u8>> {
     engine.decode(word).ok()
 }
 
-/// Whether bytes begin as a private key does in DER: a sequence that begins with its version (RFC 5208, 8017, 5915).
+/// Whether bytes begin like a DER private key: a sequence that begins with its version (RFC 5208, 8017, 5915).
 fn is_key(bytes: &[u8]) -> bool {
     matches!(
         bytes,
@@ -185,13 +186,13 @@ fn is_key(bytes: &[u8]) -> bool {
     ) || matches!(bytes, [0x30, _, 0x02, 0x01, 0x00 | 0x01, 0x04 | 0x30, ..])
 }
 
-/// `user:password`, encoded.
+/// Whether a text is a base64-encoded `user:password`.
 fn is_pair(text: &str) -> bool {
     let decoded = decode(text.trim()).and_then(|bytes| String::from_utf8(bytes).ok());
     decoded.is_some_and(|pair| pair.split_once(':').is_some_and(|(_, password)| !password.is_empty()))
 }
 
-/// Beginnings of tokens, how long those are at least, and what they are.
+/// Prefixes of tokens, with their minimum lengths, names and descriptions.
 const FORMS: [(&str, usize, &str, &str); 7] = [
     ("AKIA", 20, "aws-access-token", "an AWS access key"),
     ("ghp_", 40, "github-pat", "a GitHub token"),
@@ -202,12 +203,12 @@ const FORMS: [(&str, usize, &str, &str); 7] = [
     ("AGE-SECRET-KEY-1", 60, "age-secret-key", "an age key"),
 ];
 
-/// Whether only the scanner's rule set finds this: some releases were cut before stackloom used it.
+/// Whether only the scanner's rule set finds this. Some releases were cut before stackloom used the rule set.
 pub(super) fn is_of_rules_alone(name: &str) -> bool {
     !OWN.contains(&name) && !FORMS.iter().any(|(_, _, form, _)| *form == name)
 }
 
-/// Tokens by their beginnings, whatever their entropy.
+/// Recognizes tokens by their prefixes, whatever their entropy.
 fn by_form(text: &str) -> Option<(&'static str, &'static str)> {
     const SHORTEST: usize = 20;
     if is_of_bot(text) {
@@ -221,7 +222,7 @@ fn by_form(text: &str) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// Telegram's tokens are a number and a key; the scanner's rule wants the service's name beside them.
+/// Whether a text contains a Telegram token: a number and a key. The scanner's rule requires the name of the service nearby.
 fn is_of_bot(text: &str) -> bool {
     text.match_indices(":A").any(|(at, _)| {
         let digits = text[..at].bytes().rev().take_while(u8::is_ascii_digit).count();
@@ -230,7 +231,7 @@ fn is_of_bot(text: &str) -> bool {
     })
 }
 
-/// Whether an address in a text carries `user:password@`, written out.
+/// Whether a URL in a text contains a plain `user:password@`.
 fn has_password(text: &str) -> bool {
     text.split("://").skip(1).any(|rest| {
         let authority = rest.split(|c: char| c.is_whitespace() || "/?#\"'`<>".contains(c)).next();
@@ -240,7 +241,7 @@ fn has_password(text: &str) -> bool {
     })
 }
 
-/// What a comment looks like.
+/// Finds what looks like a secret in a comment.
 pub(super) fn in_comment(path: &str, text: &str) -> Vec<Found> {
     in_text(At { path, parent: "", key: "" }, text)
 }

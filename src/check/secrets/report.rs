@@ -7,10 +7,10 @@ use crate::{
     yaml::{Node, Origin, Source},
 };
 
-/// The annotation that marks what looks like a secret as a false alarm, with a reason: on an object for itself, on a cluster
-/// for all its files.
+/// The annotation that marks findings as false alarms, with a reason: on an object for itself, on a cluster for all its
+/// files.
 const ALLOW: &str = "stackloom.dev/allow-plaintext-secret";
-/// The longest key that is shown beside a masked value.
+/// The maximum length of a key shown next to a masked value.
 const KEY: usize = 40;
 
 /// Whether an object marks its findings as false alarms, with a reason.
@@ -20,7 +20,7 @@ pub(in crate::check) fn is_allowed<T: Tree>(object: &T) -> bool {
     reason.is_some_and(|reason| !reason.trim().is_empty())
 }
 
-/// Reports a finding in a generated object; `made_from` is the file to show if the node has no place of its own.
+/// Reports a finding in a generated object. `made_from` is the file to show if the node has no place of its own.
 pub(in crate::check) fn tell_node(made_from: &str, node: &Node, found: &Found, finder: &mut Finder<'_>) {
     let sources = &finder.texts.sources;
     let node = node.get("kind").filter(|_| found.name == super::OBJECT).unwrap_or(node);
@@ -28,7 +28,7 @@ pub(in crate::check) fn tell_node(made_from: &str, node: &Node, found: &Found, f
     let source = sources.get(node.origin.file);
     let place = match source {
         Some(source) => at(source, node.origin.offset as usize, &text, found.line),
-        // What the program itself put into an object comes from the definition, where it stands as it is.
+        // Values inserted by the program itself are literal copies from the definition.
         None => searched(sources.at(made_from), &text).unwrap_or_else(|| Place::file(made_from)),
     };
     debug_assert!(source.is_some() || node.origin == Origin::NOWHERE || node.origin.trace().is_some());
@@ -43,19 +43,19 @@ fn searched(source: Option<&Source>, text: &str) -> Option<Place> {
     Some(source.word(at - usize::from(quoted)))
 }
 
-/// The place of a line of the scalar that stands at a byte of a file.
+/// The place of a line within the scalar at a byte offset of a file.
 pub(super) fn at(source: &Source, offset: usize, text: &str, line: usize) -> Place {
     let wanted = text.lines().nth(line).unwrap_or_default().trim();
     let exact = source.block_line(offset, line).filter(|_| !wanted.is_empty()).and_then(|start| {
         let rest = source.text[start..].lines().next().unwrap_or_default();
         let indent = rest.len() - rest.trim_start().len();
-        // A template's block has lines that are not among those of its result.
+        // The block of a template has lines that are missing from its result.
         (rest.trim() == wanted).then(|| source.place(start + indent, wanted.chars().count()))
     });
     exact.unwrap_or_else(|| source.word(offset))
 }
 
-/// Reports what was found at a place, unless it is allowed there.
+/// Reports a finding at a place, unless it is allowed there.
 pub(in crate::check) fn tell(code: &'static str, place: Place, found: &Found, finder: &mut Finder<'_>) {
     let allowed = allow::of_file(finder, &place.file);
     if allowed.as_ref().is_some_and(|list| list.allows(&place.file, found.name)) {
@@ -77,7 +77,7 @@ pub(in crate::check) fn tell(code: &'static str, place: Place, found: &Found, fi
     };
     let message = format!("this looks like {}, and {who}", found.what);
     let released = place.file.starts_with("generated/releases/");
-    // A numbered release cannot be changed, and was cut when its patterns were all that was looked for.
+    // A numbered release cannot be changed, and only its patterns were checked when it was cut.
     let note = if released && super::is_of_rules_alone(found.name) {
         finder.notes.warning(code, place, message)
     } else {
@@ -92,7 +92,7 @@ pub(in crate::check) fn tell(code: &'static str, place: Place, found: &Found, fi
     }
 }
 
-/// The line of a place with its value masked: only a short key before it is shown.
+/// The line of a place with its value masked. Only a short key before it is shown.
 fn masked(place: &Place) -> String {
     let line = &place.source;
     // The word `Secret` itself need not be masked.

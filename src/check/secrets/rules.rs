@@ -1,8 +1,8 @@
-//! The rules of a secret scanner, taken over as data (`data/`): keywords first, then a pattern, then entropy and
-//! allowlists, as gitleaks does it.
+//! The rules of a secret scanner, included as data (`data/`). As in gitleaks, keywords are checked first, then a pattern,
+//! then entropy and allowlists.
 //!
-//! Differences: patterns are compiled when a keyword first calls for them; `{` that begins no repetition is escaped, since
-//! Go takes it as text; the paths that the global allowlist leaves out are looked at, because git holds those files, too.
+//! Differences: patterns are compiled when one of their keywords first occurs. A `{` that starts no repetition is escaped,
+//! because Go reads it as text. Paths excluded by the global allowlist are checked, because git stores those files, too.
 
 use std::{
     collections::BTreeMap,
@@ -15,28 +15,28 @@ use serde::Deserialize;
 
 /// The rule set.
 const DATA: &str = include_str!("data/gitleaks.toml");
-/// Compiled patterns may be this large; the largest of the set needs about a third.
+/// The maximum size of a compiled pattern; the largest of the set needs about a third.
 const PATTERN_LIMIT: usize = 64 << 20;
-/// The rule that fits anything under a key that sounds like a credential. It is the last to be asked.
+/// The rule for any value of a key that sounds like a credential. It is applied last.
 pub(super) const GENERIC: &str = "generic-api-key";
 
-/// What a rule found in a text.
+/// The finding of a rule in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Hit {
     /// The rule's name.
     pub(super) rule: &'static str,
-    /// The byte at which the secret begins.
+    /// The byte offset of the secret.
     pub(super) start: usize,
 }
 
 static SCANNER: LazyLock<Scanner> = LazyLock::new(|| Scanner::read(DATA));
 
-/// What looks like a secret in a text of a file.
+/// Finds what looks like a secret in a text of a file.
 pub(super) fn scan(path: &str, text: &str) -> Vec<Hit> {
     SCANNER.scan(path, text)
 }
 
-/// Whether the name of a file says that it holds keys.
+/// Whether the name of a file indicates that it contains keys.
 pub(super) fn by_path(path: &str) -> Option<&'static str> {
     let only_path = SCANNER.rules.iter().filter(|rule| rule.regex.is_none());
     let mut fitting = only_path.filter(|rule| rule.path.as_ref().is_some_and(|pattern| pattern.fits(path)));
@@ -48,7 +48,7 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
     SCANNER.rules.iter().map(|rule| rule.id)
 }
 
-/// What the rules make of a path: two paths with the same answer have the same findings in the same text.
+/// Summarizes how the rules treat a path. Two paths with equal results have the same findings in the same text.
 pub(super) fn of_path(path: &str) -> Vec<u8> {
     let own = |rule: &'static Rule| rule.path.iter().chain(rule.allowed.iter().flat_map(|one| &one.paths));
     let patterns = SCANNER.rules.iter().flat_map(own).chain(&SCANNER.allowed.paths);
@@ -58,7 +58,7 @@ pub(super) fn of_path(path: &str) -> Vec<u8> {
 struct Scanner {
     rules: Vec<Rule>,
     keywords: AhoCorasick,
-    /// The rules of each keyword.
+    /// The indexes of the rules of each keyword.
     rules_of: Vec<Vec<usize>>,
     /// Rules without keywords.
     always: Vec<usize>,
@@ -74,7 +74,7 @@ struct Rule {
     allowed: Vec<Allowlist>,
 }
 
-/// A pattern that is compiled when it is first needed.
+/// A pattern that is compiled on first use.
 struct Pattern {
     text: &'static str,
     compiled: OnceLock<Regex>,
@@ -98,7 +98,7 @@ enum Target {
     Line,
 }
 
-/// The file, as far as its default rules use its format.
+/// The format of the file, as far as its default rules use it.
 #[derive(Deserialize)]
 struct Written {
     allowlist: WrittenAllowlist,
@@ -243,7 +243,7 @@ impl Pattern {
     }
 }
 
-/// Go's patterns know ASCII classes, and take a `{` that begins no repetition as text.
+/// Compiles a pattern like Go, with ASCII classes, and with any `{` that starts no repetition as text.
 fn compile(pattern: &str) -> Result<Regex, regex::Error> {
     RegexBuilder::new(&escaped(pattern)).unicode(false).size_limit(PATTERN_LIMIT).build()
 }
@@ -304,7 +304,7 @@ fn automaton(words: &[String]) -> AhoCorasick {
     AhoCorasickBuilder::new().ascii_case_insensitive(true).build(words).expect("a few thousand words fit")
 }
 
-/// The entropy of a text as Shannon defines it, in bits per byte.
+/// The Shannon entropy of a text, in bits per byte.
 fn entropy(text: &[u8]) -> f64 {
     let mut counts = [0_u32; 256];
     for byte in text {

@@ -1,26 +1,26 @@
-//! Secrets in an object: what its kind, its keys and its values say.
+//! Finds secrets in an object by its kind, keys and values.
 
 use std::borrow::Cow;
 
 use super::{At, Found, in_text, keys};
 use crate::yaml::{Mapping, Node, RawKind, RawNode, Style};
 
-/// What finds a Secret with plain content.
+/// The name of a finding for a Secret with plaintext content.
 pub(in crate::check) const OBJECT: &str = "secret-object";
 
-/// A tree of values: from a generated object, or from a file, where a key may occur twice.
+/// A tree of values from a generated object, or from a file, in which a key may occur twice.
 pub(in crate::check) trait Tree: Sized {
-    /// The text of a scalar; null and booleans have none.
+    /// The text of a scalar; none for null and booleans.
     fn text(&self) -> Option<Cow<'_, str>>;
     /// The entries of a map.
     fn entries(&self) -> Vec<(&str, &Self)>;
     /// The items of a list.
     fn items(&self) -> &[Self];
 
-    /// The value of a key; the first of several.
+    /// The value of a key; the first if there are several.
     fn child(&self, name: &str) -> Option<&Self>;
 
-    /// The text of a key.
+    /// The text of a key's value.
     fn word(&self, name: &str) -> Option<Cow<'_, str>> {
         self.child(name)?.text()
     }
@@ -85,8 +85,8 @@ impl Tree for RawNode {
     }
 }
 
-/// Finds plaintext secrets in an object of a file, and what looks like one: the node, and what it is. `skip` recognizes
-/// objects whose contents are allowed.
+/// Finds plaintext secrets, and values that look like one, in an object of a file. `skip` recognizes objects whose contents
+/// are allowed.
 pub(in crate::check) fn in_object<'a, T: Tree>(
     path: &str,
     object: &'a T,
@@ -109,7 +109,7 @@ fn of_object<'a, T: Tree>(
     }
     let kind = object.word("kind").map(Cow::into_owned).or_else(|| of_list.map(str::to_owned));
     let kind = kind.unwrap_or_default();
-    // A list of the API: each item is an object, of the kind that the list names where it names none.
+    // A list of the API: each item is an object. Items without a kind have that of the list.
     if let (Some(of), Some(items)) = (kind.strip_suffix("List"), object.child("items")) {
         let of = (!of.is_empty()).then_some(of);
         items.items().iter().for_each(|item| of_object(path, item, of, skip, found));
@@ -169,7 +169,7 @@ fn holds_encrypted<T: Tree>(object: &T) -> bool {
 
 struct Walk<'a> {
     path: &'a str,
-    /// A key whose values a tool encrypted.
+    /// A key whose values are encrypted by a tool.
     hidden: &'static str,
 }
 
@@ -180,7 +180,7 @@ impl Walk<'_> {
             self.value(parent, key, node, &text, found);
         }
         let entries = node.entries();
-        // In an ExternalSecret, `secretKey` is the name of a key; the other fields name the source.
+        // In an ExternalSecret, `secretKey` contains the name of a key; the other fields name the source.
         let reference = entries.iter().any(|(key, _)| *key == "remoteRef");
         for (name, value) in entries {
             let skipped = reference && name == "secretKey" || !self.hidden.is_empty() && name == self.hidden;
@@ -191,7 +191,7 @@ impl Walk<'_> {
         }
         let items = node.items();
         for (at, item) in items.iter().enumerate() {
-            // A command line in pieces: `--password` and then what it is.
+            // A command line as a list: `--password`, followed by its value.
             let flag = at.checked_sub(1).and_then(|before| items[before].text());
             let flag = flag.as_deref().filter(|flag| flag.starts_with("--") && !flag.contains('='));
             match flag {
@@ -223,8 +223,8 @@ impl Walk<'_> {
         }
     }
 
-    /// A variable, an entry of an environment, a JSON patch: its name says what its value is. What was found inside it
-    /// begins at `before`.
+    /// Handles variables, environment entries and JSON patches, whose name describes the value next to it. Findings inside
+    /// the node start at `before`.
     fn named<'a, T: Tree>(&self, node: &'a T, before: usize, found: &mut Vec<(&'a T, Found)>) {
         let Some(value) = node.child("value") else { return };
         let Some(text) = value.text() else { return };

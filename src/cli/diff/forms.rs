@@ -1,4 +1,4 @@
-//! The report of `diff` in every form, on standard output and in files. One run may write several.
+//! The report of `diff` in all formats, on standard output and in files. One run may write several.
 
 use std::{collections::BTreeSet, path::PathBuf, str::FromStr};
 
@@ -16,14 +16,14 @@ use crate::{
     world::Input,
 };
 
-/// A file to write a report to, and its form.
+/// A file to write a report to, with its format.
 #[derive(Clone, Debug)]
 pub(super) struct Target {
     form: Form,
     path: PathBuf,
 }
 
-/// The forms that files have.
+/// The formats of files.
 #[derive(Clone, Copy, Debug)]
 enum Form {
     Html,
@@ -46,7 +46,7 @@ impl FromStr for Target {
             _ => return Err(format!("there is no format `{form}` for files: {form_words}")),
         };
         if path.is_empty() || path == "-" {
-            return Err(format!("{form_words}; for standard output there is --format"));
+            return Err(format!("{form_words}; for standard output, use --format"));
         }
         Ok(Self { form, path: PathBuf::from(path) })
     }
@@ -60,33 +60,32 @@ pub(super) fn twice(targets: &[Target]) -> Option<Fault> {
     Some(Fault::new(message).hint("give each format a file of its own"))
 }
 
-/// How a run of `diff` ended, and what it found.
+/// The outcome of a run of `diff`.
 pub(super) struct DiffOutcome<'a> {
-    /// How it ends.
+    /// The exit code.
     pub(super) exit: Exit,
-    /// Its messages.
+    /// The messages of the run.
     pub(super) notes: &'a Notes,
-    /// What was found; none if nothing could be compared.
+    /// The findings; None if nothing could be compared.
     pub(super) found: Option<Found<'a>>,
-    /// Where in its repository the fleet lies.
+    /// The fleet's path in its repository.
     pub(super) folder: &'a str,
 }
 
-/// What a run of `diff` found.
+/// The findings of a run of `diff`.
 #[derive(Clone, Copy)]
 pub(super) struct Found<'a> {
-    /// The report.
     pub(super) report: &'a Report,
-    /// What it was compared with.
+    /// The commit that the change is compared with.
     pub(super) base: &'a Base,
     /// The definitions before the change.
     pub(super) before: &'a dyn Fn() -> Result<Input, Fault>,
-    /// The definitions after it.
+    /// The definitions after the change.
     pub(super) after: &'a Input,
 }
 
 impl Found<'_> {
-    /// What it was compared with, in words.
+    /// Describes the commit that the change is compared with.
     pub(super) fn compared(&self) -> String {
         format!("{} ({})", short_id(&self.base.commit), self.base.why)
     }
@@ -101,7 +100,7 @@ impl Found<'_> {
 }
 
 impl DiffOutcome<'_> {
-    /// Tells people, or the program that reads standard output.
+    /// Prints the outcome for people, or for the program that reads standard output.
     pub(super) fn tell(&self, printer: &Printer) -> Result<(), Fault> {
         match (printer.format(), &self.found) {
             (Format::Sarif, _) => printer.structured(&self.sarif()?),
@@ -131,7 +130,7 @@ impl DiffOutcome<'_> {
         Ok(())
     }
 
-    /// Writes the files that were asked for.
+    /// Writes the requested files.
     pub(super) fn write(&self, targets: &[Target], global: &Global) -> Result<(), Fault> {
         for target in targets {
             let text = match target.form {
@@ -145,7 +144,7 @@ impl DiffOutcome<'_> {
         Ok(())
     }
 
-    /// The messages that no finding repeats at the line of a definition.
+    /// The messages, without those that a finding repeats at the line of a definition.
     fn uncovered(&self) -> Notes {
         let mut own = Notes::new();
         let Some(found) = &self.found else { return self.notes.clone() };
@@ -183,7 +182,7 @@ impl DiffOutcome<'_> {
     }
 }
 
-/// Writes to files that a run failed outside of its input, so that none of an earlier run is taken for its result.
+/// Writes to the files that the run failed with a fault of an operation, so that no older file is mistaken for its result.
 pub(super) fn write_fault(fault: &Fault, targets: &[Target], global: &Global) -> Result<(), Fault> {
     let mut notes = Notes::new();
     let note = notes.error("failed", None, whole(fault));
@@ -208,7 +207,7 @@ fn text(found: &Found<'_>, printer: &Printer) {
     printer.lines(&lines.map(|line| (line.text, line.risk.map(colour))).collect::<Vec<_>>());
 }
 
-/// The colour of a class's heading, by its number in terminals.
+/// The colour of a class's heading, as a terminal colour code.
 fn colour(risk: Risk) -> u8 {
     match risk {
         Risk::Refused | Risk::Deletes => 31,

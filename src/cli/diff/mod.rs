@@ -1,5 +1,6 @@
 //! `stackloom diff`.
 
+mod exports;
 mod forms;
 
 use std::{collections::BTreeSet, str::FromStr};
@@ -19,61 +20,67 @@ use crate::{
     world::{Held, Input},
 };
 
-/// Say what a change does to all clusters
+/// Show what a change does to all clusters
 ///
-/// Compares what the definitions make now with `generated/` of BASE, object by object and field by field: comments,
-/// layout and the order of keys do not count. Clusters to which the same happens are shown once, ordered by risk. Only the
-/// files that --write names are written.
+/// Compares what the definitions generate now with `generated/` of BASE, object by object and field by field.
+/// Comments, layout and the order of keys do not count. Clusters with the same changes are shown once, the
+/// worst risk first. Writes only the files that --write names.
 ///
-/// Without BASE it compares with the merge base of HEAD and the branch that the engine reads (`source.branch` in
-/// stackloom.yaml), as it was last fetched. Where CI checked out a merge commit, it compares with its first parent. With
-/// HEAD it compares the `generated/` of two commits, and does not look at the work tree.
+/// Without BASE, compares with the merge base of HEAD and the branch that the engine reads (`source.branch`
+/// in stackloom.yaml), as it was last fetched. If CI checked out a merge commit, compares with its first
+/// parent. With two commits, compares their `generated/` and ignores the work tree.
 ///
-/// Risks, the worst first: `refused` (or stuck half-way), `deletes`, `unknown`, `control-plane` and `pools` (machines are
-/// replaced), `scale-down` (fewer machines), `restarts` (addons), `in-place`, `metadata`, `nothing`. What cannot be known is
-/// `unknown`, and never counts as safe.
+/// Risks, the worst first: `refused` (or stuck half-way), `deletes`, `unknown`, `control-plane` and `pools`
+/// (machines are replaced), `scale-down` (fewer machines), `restarts` (addons), `in-place`, `metadata`,
+/// `nothing`. An effect that cannot be known is `unknown`, and never counts as safe.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// The commit before the change: a branch, tag or commit
     #[arg(value_name = "BASE")]
     base: Option<String>,
-    /// The commit after the change; without it, the definitions here
+    /// The commit after the change; by default the definitions in the work tree
     #[arg(value_name = "HEAD", requires = "base")]
     head: Option<String>,
+    /// Judge changed clusters by what runs: a file of objects that `kubectl get -o yaml` exported from a management cluster, as for
+    /// `topology --before`. Repeat it for several files. With several management clusters, write MANAGEMENT=FILE
+    #[arg(long, value_name = "[MANAGEMENT=]FILE", value_hint = clap::ValueHint::FilePath)]
+    before: Vec<String>,
     /// Exit with 3 if anything changes
     #[arg(long)]
     exit_code: bool,
-    /// Exit with 1 if a change is of one of these classes: those above, and `unannounced-deletes` for what is deleted
-    /// without the steps of `stackloom remove`. Risks that a definition accepts (`accept`) do not count
+    /// Exit with 1 if a change is in one of these classes: the risks above, or `unannounced-deletes` for what
+    /// is deleted without the steps of `stackloom remove`. Risks that a definition accepts (`accept`) do not
+    /// count
     #[arg(long, value_name = "CLASS", value_delimiter = ',')]
     fail_on: Vec<FailOn>,
-    /// Also write the report to FILE, as html, json, markdown or sarif; repeat it for several files
+    /// Also write the report to FILE, as html, json, markdown or sarif; can be repeated
     #[arg(long, value_name = "FORMAT=FILE")]
     write: Vec<Target>,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  stackloom diff                       # what merging this branch does
-  stackloom diff origin/main           # the same, compared with a branch that you name
-  stackloom diff v1.4 v1.5             # what happened between two tags
-  stackloom diff -v                    # name every cluster, field and file
-  stackloom diff --format markdown     # a comment for a pull request
+  stackloom diff                       # show what merging this branch does
+  stackloom diff origin/main           # compare with another branch
+  stackloom diff v1.4 v1.5             # compare two tags
+  stackloom diff -v                    # show every cluster, field and file
+  stackloom diff --format markdown     # print a comment for a pull request
+  stackloom diff --before live.yaml    # judge changed clusters by what runs
   stackloom diff --write html=report.html --write markdown=comment.md   # a page and a comment from one run
   stackloom diff --format github --write sarif=diff.sarif               # findings at the lines that cause them
   stackloom diff --format json | jq '.clusters[] | select(.risk == \"refused\") | .cluster.name'
   stackloom diff --fail-on refused,unannounced-deletes,unknown   # in CI
 
 Exit codes: 0 done, 1 errors in the definitions, a change that `generate` would refuse, or a class of --fail-on,
-3 something changes (--exit-code), 4 no commit to compare with, or history that is not in this clone";
+3 something changes (--exit-code), 4 no commit to compare with, or history that this clone lacks";
 
-/// What makes a run fail.
+/// The findings that make a run fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FailOn {
-    /// A class.
+    /// Changes of this class.
     Risk(Risk),
-    /// What is deleted without the steps of a removal.
+    /// Objects that are deleted without the steps of a removal.
     UnannouncedDeletes,
 }
 
@@ -107,13 +114,13 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     }
     let ended = compared(args, global, printer);
     if let Err(fault) = &ended {
-        // The fault itself is what the caller tells, whatever becomes of the files.
+        // The caller reports the fault itself, even if the files cannot be written.
         forms::write_fault(fault, &args.write, global).ok();
     }
     ended
 }
 
-/// What was compared.
+/// The result of a comparison.
 struct Compared {
     report: Report,
     base: Base,
@@ -126,8 +133,8 @@ fn compared(args: &Args, global: &Global, printer: &Printer) -> Done {
     let repository = Repository::discover(&world)?;
     let mut notes = Notes::new();
     let made = match &args.head {
-        Some(head) => committed(args, head, &repository, &mut notes),
-        None => drawn(args, &world, &repository, printer, &mut notes),
+        Some(head) => committed(args, head, &repository, global, &mut notes),
+        None => drawn(args, &world, &repository, global, printer, &mut notes),
     };
     let made = match made {
         Ok(made) => Some(made),
@@ -165,19 +172,23 @@ fn exit(args: &Args, made: &Compared, notes: &Notes) -> Exit {
     }
 }
 
-/// What the definitions make now, compared with a commit.
+/// Compares the tree that the definitions now generate with a commit.
 fn drawn(
     args: &Args,
     world: &Workspace,
     repository: &Repository,
+    global: &Global,
     printer: &Printer,
     notes: &mut Notes,
 ) -> Result<Compared, Failure> {
     let held = Held::read(world)?;
-    let (base, before) = before(args, &fleet(&held, notes)?, repository, notes)?;
+    let fleet = fleet(&held, notes)?;
+    let (base, before) = before(args, &fleet, repository, notes)?;
+    let exports = exports::read(&args.before, &fleet, global, notes)?;
     let progress = Progress::new(printer, "Comparing");
     let since = repository.since(&base.commit, None)?;
-    let made = report::drawn(&before, &held, Some(&since), &|done, all| progress.at(done, all), notes);
+    let made =
+        report::drawn(&before, &held, Some(&since), &exports, &|done, all| progress.at(done, all), notes);
     progress.end();
     Ok(Compared { report: made?, base, before, after: held.input })
 }
@@ -208,11 +219,12 @@ fn before(
     Ok((base, before))
 }
 
-/// What one commit has, compared with another.
+/// Compares one commit with another.
 fn committed(
     args: &Args,
     head: &str,
     repository: &Repository,
+    global: &Global,
     notes: &mut Notes,
 ) -> Result<Compared, Failure> {
     let name = args.base.as_deref().unwrap_or_default();
@@ -220,6 +232,10 @@ fn committed(
     let archive = revision::named(repository, head, head, notes)?;
     let after = report::definitions(&archive, archive.file("stackloom.yaml")?)?;
     let since = repository.since(&before.commit(), Some(&archive.commit()))?;
-    let report = report::committed(&before, &archive, &after, Some(&since), notes)?;
+    let exports = match args.before.as_slice() {
+        [] => Vec::new(),
+        files => exports::read(files, &generate::fleet(&after, notes)?, global, notes)?,
+    };
+    let report = report::committed(&before, &archive, &after, Some(&since), &exports, notes)?;
     Ok(Compared { report, base: Base { commit: before.commit(), why: name.to_owned() }, before, after })
 }

@@ -22,9 +22,12 @@ use crate::{
 
 /// Add a cluster
 ///
-/// The definition holds only what the defaults of its folder do not set. Unless they or the options name a release, the
-/// cluster uses the newest numbered release of the stack and minor, or, in a fleet without releases, the head of the
-/// stack; the stack defaults to the only one of the fleet, and the minor to the newest supported one. The output shows what the cluster inherits, and from which file. A new folder gets a `_defaults.yaml`.
+/// Writes a definition that contains only what the defaults of its folder do not set. The output shows what
+/// the cluster inherits, and from which file. A new folder gets a `_defaults.yaml`.
+///
+/// If neither the defaults nor the options name a release, the cluster uses the newest numbered release of
+/// the stack and minor or, in a fleet without releases, the head of the stack. The stack defaults to the only
+/// one of the fleet, and the minor to the newest supported one.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  stackloom new cluster dev-2\n  stackloom new cluster prod-eu-1 --folder clusters/prod\n  stackloom new cluster prod-eu-1 --namespace team-b --release openstack-scs-1-35-v7\n  stackloom new cluster try-1 --stack openstack/scs --kubernetes 1.35 --release head"
@@ -32,11 +35,11 @@ use crate::{
 pub(super) struct ClusterArgs {
     /// The cluster's name
     name: String,
-    /// The folder of its definition; by default the current folder, the one whose defaults have the namespace, or the
-    /// only one
+    /// The folder of its definition; by default the current folder, the folder whose defaults set the
+    /// namespace, or the only folder
     #[arg(long, value_name = "FOLDER")]
     folder: Option<String>,
-    /// Its namespace; overrides the defaults of the folder for this cluster alone
+    /// Its namespace; overrides the defaults of the folder for this cluster only
     #[arg(long, value_name = "NAMESPACE")]
     namespace: Option<String>,
     #[command(flatten)]
@@ -73,7 +76,7 @@ pub(super) fn make(args: &ClusterArgs, world: &Workspace, notes: &mut Notes) -> 
         write(args, &inherited, definitions, origin.spec(&inherited), || origin.usual_class(input));
     let own = Node::from(mapping([("metadata", metadata.clone().into()), ("spec", spec.clone().into())]));
     let up = folder.matches('/').count() + 1;
-    // Editors complete variables and addons where the schema of the release is there.
+    // With the schema of the release, editors can complete variables and addons.
     let schema = format!("stacks/{}", origin.schema_file());
     let is_there = disk::exists(&world.root().join("schemas").join(&schema))?;
     let kind = Kind::ClusterDefinition;
@@ -95,7 +98,7 @@ impl ClusterArgs {
     }
 }
 
-/// The folder of the definition. A new one gets its defaults, which the fleet has from here on.
+/// Chooses the folder of the definition. A new folder gets its defaults, which are added to the fleet.
 fn settle_in(
     args: &ClusterArgs,
     world: &Workspace,
@@ -122,7 +125,7 @@ fn settle_in(
     Ok(folder)
 }
 
-/// The values that the definition needs, because its folder does not set them.
+/// The metadata and the spec that the definition needs, because its folder does not set them.
 fn write(
     args: &ClusterArgs,
     inherited: &Inherited,
@@ -149,7 +152,7 @@ fn write(
     (metadata, spec)
 }
 
-/// The folders that clusters are defined in, and the namespaces of their clusters.
+/// The folders of clusters, and the namespaces of their clusters.
 struct Folders {
     namespaces: BTreeMap<String, BTreeSet<String>>,
 }
@@ -163,7 +166,7 @@ impl Folders {
             let namespace = merged.at(&["metadata", "namespace"]).and_then(Node::as_str).map(str::to_owned);
             namespaces.entry(folder.to_owned()).or_default().extend(namespace);
         }
-        // Defaults around other folders are no place for a cluster; those of a folder that is empty yet are.
+        // A folder with defaults is a candidate only if no other such folder, or cluster, is below it.
         for folder in definitions.defaults.keys() {
             let inside = format!("{folder}/");
             let is_around =
@@ -177,7 +180,7 @@ impl Folders {
         Self { namespaces }
     }
 
-    /// Whether something is defined there already.
+    /// Whether anything is defined in or below a folder.
     fn has(&self, folder: &str) -> bool {
         let inside = format!("{folder}/");
         self.namespaces.keys().any(|one| one == folder || one.starts_with(&inside))
@@ -223,7 +226,7 @@ impl Folders {
     }
 }
 
-/// What a cluster of the fleet is called, for messages and for `new pool`.
+/// The management cluster, namespace and name of a cluster, for messages and for `new pool`.
 pub(super) fn identity(merged: &Node) -> Option<[&str; 3]> {
     let text = |path: &[&str]| merged.at(path).and_then(Node::as_str);
     Some([
@@ -233,7 +236,7 @@ pub(super) fn identity(merged: &Node) -> Option<[&str; 3]> {
     ])
 }
 
-/// Everything that a fleet's clusters are made of, to look one up.
+/// Finds a cluster of the fleet by its name.
 pub(super) fn called<'a>(
     name: &str,
     fleet: &'a Fleet,

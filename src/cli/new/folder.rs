@@ -1,4 +1,4 @@
-//! `stackloom new folder`: a folder for clusters, with its defaults.
+//! `stackloom new folder`: creates a folder for clusters, with its defaults.
 
 use super::{Files, Made, definition, inherit::Inherited, mapping, origin, shell_word};
 use crate::{
@@ -10,19 +10,21 @@ use crate::{
     yaml::{Mapping, Node},
 };
 
-/// The file of a folder's defaults.
+/// The file name of a folder's defaults.
 pub(super) const DEFAULTS: &str = "_defaults.yaml";
 
-/// Private networks, the defaults for new clusters.
+/// The default networks of new clusters, from private ranges.
 const PODS: &str = "192.168.0.0/16";
 const SERVICES: &str = "10.128.0.0/12";
 
 /// Add a folder for clusters, with the defaults that they share
 ///
-/// Writes a `_defaults.yaml` with what the parent folders do not set: a namespace, the management cluster and the networks
-/// of pods and services. With --stack, --kubernetes or --release, it also sets what the clusters are made from; the other
-/// two of them then default to the only stack, the newest supported minor and the newest numbered release. Without all
-/// three, it sets none of them.
+/// Writes a `_defaults.yaml` with what the parent folders do not set: a namespace, the management cluster,
+/// and the pod and service networks.
+///
+/// With --stack, --kubernetes or --release, also sets what the clusters are made from. The options that you
+/// leave out default to the only stack, the newest supported minor and the newest numbered release. Without
+/// all three, sets none of them.
 #[derive(Debug, Default, clap::Args)]
 #[command(
     after_help = "Examples:\n  stackloom new folder clusters/team-b\n  stackloom new folder clusters/prod/eu-1 --namespace team-a --pods 10.64.0.0/12\n  stackloom new folder clusters/prod --release docker-scs-1-35-v2"
@@ -88,8 +90,7 @@ pub(super) fn make(args: &FolderArgs, world: &Workspace, notes: &mut Notes) -> R
     })
 }
 
-/// The defaults of a folder that a new cluster brings with it.
-/// `None` if there is nothing to say in them.
+/// The defaults of a folder that is created for a new cluster. `None` if they would be empty.
 pub(super) fn of_cluster(
     folder: &str,
     namespace: Option<&str>,
@@ -108,7 +109,7 @@ pub(super) fn networks(pods: Option<&str>, services: Option<&str>) -> Mapping {
     mapping([("pods", list(pods.unwrap_or(PODS))), ("services", list(services.unwrap_or(SERVICES)))])
 }
 
-/// What the folders around a folder do not say. `None` if nobody names a namespace and the folder's name cannot be one.
+/// The defaults that a folder does not inherit. `None` if no namespace is given and the folder's name cannot be one.
 fn defaults(
     args: &FolderArgs,
     folder: &str,
@@ -137,7 +138,7 @@ fn defaults(
     Some((metadata, spec))
 }
 
-/// The management cluster that the folder does not say.
+/// The management cluster to set, unless the folder already sets it.
 pub(super) fn management(
     definitions: &Definitions,
     inherited: &Inherited,
@@ -158,7 +159,7 @@ fn last(folder: &str) -> &str {
     folder.rsplit('/').next().unwrap_or(folder)
 }
 
-/// The folder that the user names, from the fleet's root: relative to the current folder, or to the root, as in messages.
+/// Resolves a folder that the user names, relative to the current folder or, as in messages, to the fleet's root.
 pub(super) fn below_clusters(given: &str, world: &Workspace, notes: &mut Notes) -> Option<String> {
     let here = world.path(given);
     let from_root = || Some(given.trim_start_matches("./").trim_end_matches('/').to_owned());
@@ -191,7 +192,7 @@ pub(super) fn below_clusters(given: &str, world: &Workspace, notes: &mut Notes) 
     None
 }
 
-/// Why clusters cannot be defined in a folder.
+/// The reason that clusters cannot be defined in a folder.
 fn fault(path: &str) -> Option<String> {
     let Some(inside) = path.strip_prefix("clusters").filter(|rest| rest.is_empty() || rest.starts_with('/'))
     else {

@@ -10,7 +10,7 @@ use crate::{
     yaml::{Node, to_json},
 };
 
-/// The defaults of a folder, merged with those of the folders around it.
+/// The defaults of a folder, merged with those of its parent folders.
 pub(super) struct Inherited {
     node: Node,
 }
@@ -20,23 +20,23 @@ impl Inherited {
         Self { node: inherited(definitions, folder) }
     }
 
-    /// All that a cluster says, its own definition included.
+    /// All values of a cluster, including its own definition.
     pub(super) fn merged(node: Node) -> Self {
         Self { node }
     }
 
-    /// What they say at a path.
+    /// The value at a path.
     pub(super) fn at(&self, path: &[&str]) -> Option<&Node> {
         self.node.at(path).filter(|node| !node.is_null())
     }
 
-    /// The text that they say at a path.
+    /// The text at a path.
     pub(super) fn text(&self, path: &[&str]) -> Option<&str> {
         self.at(path)?.as_str()
     }
 
-    /// The value for the definition: what was asked for, unless the folder says the same; what else to take, unless the
-    /// folder says anything.
+    /// The value to write into the definition: the requested one, unless the folder sets the same. Without a request, the
+    /// fallback, unless the folder sets any value.
     pub(super) fn unless_said(
         &self,
         path: &[&str],
@@ -51,12 +51,12 @@ impl Inherited {
         }
     }
 
-    /// Whether they name a network of pods.
+    /// Whether a pod network is set.
     pub(super) fn has_pod_network(&self) -> bool {
         self.at(&["spec", "network", "pods"]).is_some_and(|pods| !pods.is_empty_collection())
     }
 
-    /// For people: every value that a definition does not replace, below the file that says it.
+    /// Lists every value that a definition does not override, grouped by the file that sets it.
     pub(super) fn lines(&self, input: &Input, own: &Node) -> Vec<String> {
         let mut files: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (path, node) in self.leaves(own) {
@@ -69,7 +69,7 @@ impl Inherited {
             .collect()
     }
 
-    /// The same for machines.
+    /// The same list for machines.
     pub(super) fn document(&self, input: &Input, own: &Node) -> Json {
         let one = |(path, node): (String, &Node)| {
             let place = input.sources.place(node.origin);
@@ -99,13 +99,13 @@ fn collect<'a>(path: String, node: &'a Node, own: Option<&Node>, leaves: &mut Ve
                 collect(path, &entry.value, own.and_then(|own| own.get(&entry.key.name)), leaves);
             }
         }
-        // The definition says something else.
+        // The definition overrides this value.
         (_, Some(_)) => {}
         (_, None) => leaves.push((path, node)),
     }
 }
 
-/// A value on one line.
+/// Formats a value on one line.
 fn shown(node: &Node) -> String {
     match node.as_str() {
         Some(text) => text.to_owned(),

@@ -1,7 +1,7 @@
-//! `stackloom new`: a stack, an addon, a folder of clusters, a cluster, a node pool.
+//! `stackloom new`: creates a stack, an addon, a folder of clusters, a cluster or a node pool.
 //!
-//! What is new is checked together with the fleet before anything is written, and a file that is there is never
-//! overwritten. A node pool is the one thing that edits a file; everything else in it stays as it was.
+//! New files are checked together with the fleet before anything is written, and an existing file is never overwritten. Only
+//! a node pool edits a file; everything else in that file stays as it was.
 
 mod cluster;
 mod folder;
@@ -53,20 +53,20 @@ enum What {
 /// New files, by their paths.
 type Files = BTreeMap<String, String>;
 
-/// What a command makes.
+/// The result of a command.
 #[derive(Default)]
 struct Made {
-    /// Files that are new.
+    /// New files.
     files: Files,
     /// A file that is edited: its path and its new text.
     edited: Option<(String, String)>,
-    /// What people should know about it.
+    /// Messages about it for people.
     talk: Vec<String>,
-    /// The same for machines.
+    /// The same information for machines.
     more: Map<String, Json>,
-    /// The options that were given, with their values: messages name them, rather than a file that was not written.
+    /// The given options with their values. Messages name these, rather than a file that was not written.
     options: Vec<(&'static str, String)>,
-    /// What is right, and should be looked at.
+    /// Warnings about valid values that should be checked.
     warnings: Notes,
 }
 
@@ -132,7 +132,7 @@ fn report(made: Made, found: &Notes, printer: &Printer) {
     printer.document(Exit::Done, found, Json::Object(document));
 }
 
-/// The fleet with what is not written yet.
+/// The fleet with the unwritten files.
 struct Added<'a> {
     world: &'a Workspace,
     made: &'a Made,
@@ -157,7 +157,7 @@ impl World for Added<'_> {
     }
 }
 
-/// All errors and warnings of a fleet.
+/// Collects all errors and warnings of a fleet.
 fn check(world: &dyn World, notes: &mut Notes) -> Result<(), Fault> {
     match generate::check(world, &|_, _| {}, notes) {
         Ok(_) | Err(Failure::Input) => Ok(()),
@@ -165,7 +165,7 @@ fn check(world: &dyn World, notes: &mut Notes) -> Result<(), Fault> {
     }
 }
 
-/// The same, as far as new files of a command can have anything to do with it: what is new of a cluster concerns its
+/// Collects the errors and warnings of a fleet, as far as a command's files can cause them: a new cluster affects its
 /// neighbors at most.
 fn check_made(world: &dyn World, made: &Made, notes: &mut Notes) -> Result<(), Fault> {
     let own = made.files.keys().chain(made.edited.iter().map(|(path, _)| path));
@@ -210,7 +210,7 @@ fn soundness(world: &Workspace, made: &Made) -> Result<Result<Notes, Notes>, Fau
     Ok(Ok(warnings))
 }
 
-/// Reports the errors of what the new files are made from or belong to: with these, the new files cannot be checked.
+/// Reports the errors in files that the new files depend on or belong to: with these, the new files cannot be checked.
 fn unchecked(added: &Added<'_>, found: &Notes, notes: &mut Notes) -> Result<(), Fault> {
     let own = || added.made.files.keys().chain(added.made.edited.iter().map(|(path, _)| path));
     let stacks: BTreeSet<_> = own().filter_map(|path| stack_folder(path)).collect();
@@ -246,13 +246,13 @@ fn unchecked(added: &Added<'_>, found: &Notes, notes: &mut Notes) -> Result<(), 
     Ok(())
 }
 
-/// The folder of the stack that a file belongs to.
+/// The folder of the stack that contains a file.
 fn stack_folder(path: &str) -> Option<&str> {
     let (at, _) = path.strip_prefix("stacks/")?.match_indices('/').nth(1)?;
     Some(&path[..at + "stacks/".len()])
 }
 
-/// Errors in files that were not written have no place that the user could look at. They name the option instead.
+/// Errors in unwritten files have no place that the user could look at. They name the option instead.
 fn by_option(notes: &Notes, made: &Made, world: &Workspace) -> Notes {
     let mut named = Notes::new();
     let before = made.edited.as_ref().and_then(|(path, _)| disk::text(world, path)).unwrap_or_default();
@@ -270,7 +270,7 @@ fn by_option(notes: &Notes, made: &Made, world: &Workspace) -> Notes {
     named
 }
 
-/// A message about text that was not written, with the option that the text came from.
+/// A message about unwritten text, with the option that the text came from.
 pub(super) fn name_option(options: &[(&'static str, String)], place: &Place, message: &str) -> String {
     let marked: String =
         place.source.chars().skip(place.column.saturating_sub(1)).take(place.length).collect();
@@ -328,7 +328,7 @@ impl Fleet {
         Ok(notes.halt(())?)
     }
 
-    /// Ends the command if the defaults of any folder have errors: what they would say may decide which folder is meant.
+    /// Ends the command if the defaults of any folder have errors: they may decide which folder is chosen.
     fn all_defaults_sound(&self, notes: &mut Notes) -> Result<(), Failure> {
         for note in self.faults.iter().filter(|note| defaults_of(file(note)).is_some()) {
             let mut note = note.clone();
@@ -338,7 +338,7 @@ impl Fleet {
         Ok(notes.halt(())?)
     }
 
-    /// Reports the errors because of which a cluster that may well be defined cannot be found; whether there are any.
+    /// Reports the errors that may be why a cluster cannot be found. Returns whether there are any.
     fn blame(&self, name: &str, world: &Workspace, notes: &mut Notes) -> Result<bool, Failure> {
         let mut found = Notes::new();
         check(world, &mut found)?;
@@ -362,13 +362,13 @@ fn file(note: &Diagnostic) -> &str {
     note.place.as_ref().map_or("", |place| place.file.as_str())
 }
 
-/// The folder that a file holds the defaults of.
+/// The folder to which a file of defaults applies.
 fn defaults_of(file: &str) -> Option<&str> {
     let (folder, name) = file.rsplit_once('/')?;
     name.starts_with("_defaults.").then_some(folder)
 }
 
-/// A definition as text, with the line for editors; `up` leads from its folder to the fleet's root.
+/// Formats a definition, with the schema line for editors; `up` is the number of folders up to the fleet's root.
 fn definition(kind: Kind, up: usize, metadata: Mapping, spec: Mapping) -> String {
     document(kind, scaffold::schema_line(kind, up), metadata, spec)
 }

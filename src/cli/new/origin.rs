@@ -1,4 +1,4 @@
-//! What a new cluster is made from: a numbered release, or the head of a stack.
+//! The origin of a new cluster: a numbered release, or the head of a stack.
 
 use std::{cmp::Reverse, collections::BTreeSet};
 
@@ -12,10 +12,10 @@ use crate::{
     yaml::{self, Mapping, Node},
 };
 
-/// The word for the stack as it stands.
+/// The word for a stack's current, unreleased state.
 const HEAD: &str = "head";
 
-/// The class of workers that the stacks of this program have.
+/// The class of workers in the stacks of this program.
 const USUAL_CLASS: &str = "default-worker";
 
 #[derive(Debug, Default, clap::Args)]
@@ -36,7 +36,7 @@ impl OriginArgs {
         self.release.is_none() && self.stack.is_none() && self.kubernetes.is_none()
     }
 
-    /// The options that were given.
+    /// The given options.
     pub(super) fn options(&self) -> Vec<(&'static str, String)> {
         [("--release", &self.release), ("--stack", &self.stack), ("--kubernetes", &self.kubernetes)]
             .into_iter()
@@ -45,16 +45,15 @@ impl OriginArgs {
     }
 }
 
-/// What a cluster is made from.
+/// The origin of a cluster.
 pub(super) enum Origin {
-    /// A numbered release.
     Numbered(String),
-    /// A stack as it stands, for one minor.
+    /// The current state of a stack, for one minor.
     Head(StackId, Minor),
 }
 
 impl Origin {
-    /// The part of a definition that says it, without what the folder says already.
+    /// The fields of a definition that set the origin, without those that the folder already sets.
     pub(super) fn spec(&self, inherited: &Inherited) -> Mapping {
         let mut spec = Mapping::new();
         let mut put = |key: &str, value: String| {
@@ -71,7 +70,7 @@ impl Origin {
         spec
     }
 
-    /// In words.
+    /// Describes the origin in words.
     pub(super) fn words(&self) -> String {
         match self {
             Self::Numbered(name) => format!("made from the release {name}"),
@@ -81,7 +80,7 @@ impl Origin {
         }
     }
 
-    /// The file name of the schema of its definitions.
+    /// The file name of the schema for definitions with this origin.
     pub(super) fn schema_file(&self) -> String {
         match self {
             Self::Numbered(name) => format!("{name}.schema.json"),
@@ -89,7 +88,7 @@ impl Origin {
         }
     }
 
-    /// The classes of workers that it has, as far as its files tell.
+    /// The classes of workers, as far as the files show.
     pub(super) fn worker_classes(&self, input: &Input) -> Vec<String> {
         let folders = match self {
             Self::Numbered(name) => vec![format!("generated/releases/{name}/cluster-class")],
@@ -113,7 +112,7 @@ impl Origin {
         classes
     }
 
-    /// The class of workers for a pool of which nothing is said.
+    /// The class of workers for a pool that names none.
     pub(super) fn usual_class(&self, input: &Input) -> String {
         let known = self.worker_classes(input);
         let usual = known.iter().find(|class| *class == USUAL_CLASS).or(known.first());
@@ -121,7 +120,7 @@ impl Origin {
     }
 }
 
-/// What clusters of a fleet can be made from, and what was asked for.
+/// The possible origins of a fleet's clusters, and the requested one.
 pub(super) struct Origins<'a> {
     pub(super) args: &'a OriginArgs,
     pub(super) definitions: &'a Definitions,
@@ -129,7 +128,7 @@ pub(super) struct Origins<'a> {
 }
 
 impl Origins<'_> {
-    /// What a cluster is made from: what was asked for, else what its folder says, else the newest numbered release.
+    /// Chooses the origin: the requested one, otherwise that of the folder, otherwise the newest numbered release.
     pub(super) fn choose(&self, inherited: &Inherited, notes: &mut Notes) -> Option<Origin> {
         let said = inherited.text(&["spec", "release"]);
         let names = numbered_releases(&self.input.sources);
@@ -137,7 +136,7 @@ impl Origins<'_> {
             (Some(HEAD), _) | (None, Some(HEAD)) => self.head(inherited, &names, notes),
             (Some(asked), _) => self.numbered(asked, &names, notes),
             (None, Some(said)) if self.args.is_empty() => Some(Origin::Numbered(said.to_owned())),
-            // A fleet that has released nothing yet has nothing else.
+            // Without any release, only the head is available.
             (None, _) if names.is_empty() => self.head(inherited, &names, notes),
             (None, _) => self.newest(inherited, &names, notes),
         }
@@ -198,7 +197,7 @@ impl Origins<'_> {
         None
     }
 
-    /// The stacks that are here, and those that releases were taken of.
+    /// The stacks in this repository, and those with releases here.
     fn stacks(&self) -> BTreeSet<String> {
         let names = numbered_releases(&self.input.sources);
         let released = names.iter().filter_map(|name| release::stack_and_minor(name));
@@ -284,8 +283,8 @@ impl Origins<'_> {
         found
     }
 
-    /// Refuses a minor that the stack neither supports nor has a release for. Of a stack that is not in this repository, only
-    /// the releases are known.
+    /// Refuses a minor that the stack neither supports nor has a release for. For a stack outside this repository, only the
+    /// releases are known.
     fn supported(
         &self,
         stack: &StackId,
@@ -308,7 +307,7 @@ impl Origins<'_> {
         None
     }
 
-    /// The minors of a stack: those for production first, those that it has given up last; the newest first.
+    /// The minors of a stack: supported ones first, expired ones last, and newest first within each group.
     fn served(&self, stack: &StackId) -> Vec<Minor> {
         let folder = self.definitions.stacks.get(&stack.to_string());
         let releases = folder.map(|folder| folder.stack.value.spec.kubernetes.as_slice()).unwrap_or_default();
@@ -326,7 +325,7 @@ impl Origins<'_> {
         minors.into_iter().map(|(_, Reverse(minor))| minor).collect()
     }
 
-    /// Refuses a Kubernetes minor that the stack has given up; what should not be used for long is a warning.
+    /// Refuses a Kubernetes minor that is expired in the stack. Returns warnings about one that should not be used for long.
     pub(super) fn lifecycle(&self, origin: &Origin, today: Date, notes: &mut Notes) -> Notes {
         let mut warnings = Notes::new();
         let of = match origin {
@@ -342,15 +341,15 @@ impl Origins<'_> {
         let better = self.served(&stack).into_iter().find(is_better);
         match lifecycle.maturity {
             Some(Maturity::Expired) => {
-                let message =
-                    format!("no new cluster gets Kubernetes {minor}: its maturity in `{stack}` is `expired`");
+                let message = format!(
+                    "cannot create a cluster with Kubernetes {minor}: its maturity in `{stack}` is `expired`"
+                );
                 let note = notes.error("expired", None, message);
                 note.hint(way_of(better));
             }
             Some(Maturity::Preview) => {
-                let message = format!(
-                    "Kubernetes {minor} of `{stack}` is a preview: to be tried out, not for production"
-                );
+                let message =
+                    format!("Kubernetes {minor} of `{stack}` is a preview: for tests, not for production");
                 warnings.warning("preview", None, message);
             }
             _ => {}
@@ -364,7 +363,7 @@ impl Origins<'_> {
 
 fn way_of(better: Option<Minor>) -> String {
     match better {
-        Some(better) => format!("the stack serves Kubernetes {better}, too: `--kubernetes {better}`"),
+        Some(better) => format!("the stack also supports Kubernetes {better}: use `--kubernetes {better}`"),
         None => "add a later minor to stack.yaml".to_owned(),
     }
 }

@@ -11,7 +11,9 @@ use crate::{
     yaml::{Mapping, Node, emit},
 };
 
-/// Add a stack: a copy of the built-in one for docker and openstack, a minimal one for other providers
+/// Add a stack
+///
+/// For docker and openstack, copies the built-in stack. For any other provider, writes a minimal stack.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  stackloom new stack openstack/scs\n  stackloom new stack hetzner/base")]
 pub(super) struct StackArgs {
@@ -29,12 +31,13 @@ pub(super) struct AddonArgs {
     /// The stack, as <provider>/<stack>
     #[arg(value_name = "PROVIDER/STACK")]
     stack: String,
-    /// The addon's name
+    /// The name of the addon
     name: String,
-    /// The chart, as <repository>/<chart>; without one, the addon is made of manifests
+    /// The chart, as <repository>/<chart>; without it, the addon is made of manifests
     #[arg(long, requires = "chart_version")]
     chart: Option<String>,
-    /// The chart's version as published; for a chart in a registry the exact tag, including a leading `v`
+    /// The version of the chart, as published; for a chart in a registry the exact tag, including a leading
+    /// `v`
     #[arg(long, requires = "chart", value_name = "VERSION")]
     chart_version: Option<String>,
 }
@@ -49,7 +52,7 @@ pub(super) fn stack_id(text: &str, notes: &mut Notes) -> Option<StackId> {
     id
 }
 
-/// Whether a folder that is to be made is there already; says so, once for all of its files.
+/// Reports that a folder to create already exists, once for all of its files. Returns whether it does.
 fn is_taken(world: &Workspace, folder: &str, what: &str, notes: &mut Notes) -> Result<bool, Fault> {
     let taken = disk::exists(&world.root().join(folder))?;
     if taken {
@@ -139,7 +142,7 @@ const VALUES: &str = "\
 {}
 ";
 
-/// An addon of a chart; the Kubernetes range is the author's to widen once it is tested.
+/// The spec of an addon from a chart. Its author can widen the Kubernetes range after testing.
 fn chart_spec(name: &str, chart: &str, version: &str, notes: &mut Notes) -> Option<Mapping> {
     let Some((repository, chart)) = chart.trim_end_matches('/').rsplit_once('/') else {
         notes

@@ -1,5 +1,5 @@
-//! Where a definition chooses what a cluster is made from. What Cluster API says of a version or of a class was written by the
-//! program, in the words of the release; the line to change is the one that chose the release.
+//! Finds where a definition chooses the origin of a cluster. Cluster API's messages about a version or a class concern
+//! fields that the program generated from the release; the line to change is the one that chose the release.
 
 use crate::{
     definition::{self, Definitions},
@@ -10,22 +10,22 @@ use crate::{
     yaml::Node,
 };
 
-/// What chose the release of a cluster.
+/// The choice of a cluster's release.
 pub(super) enum Choice {
-    /// Its definition, with the defaults of its folders.
+    /// The cluster's definition, with the defaults of its folders.
     Written(Node),
     /// The option `--release`.
     Option(String),
 }
 
 impl Choice {
-    /// What the definition of a cluster says.
+    /// The choice in the definition of a cluster.
     pub(super) fn of(cluster: &Cluster, definitions: &Definitions) -> Option<Self> {
         let layer = definitions.clusters.iter().find(|layer| *layer.source.path == *cluster.file)?;
         Some(Self::Written(definition::merged(definitions, layer)))
     }
 
-    /// Where to change what a fault is about; `None` if that is not for the definition to say.
+    /// The place to change for a refusal; `None` if the definition does not choose it.
     pub(super) fn place(&self, fault: &Refusal, is_head: bool, input: &Input) -> Option<Place> {
         let Self::Written(definition) = self else { return None };
         let keys: &[&str] = match (is_head, fault.error.path() == VERSION) {
@@ -37,7 +37,7 @@ impl Choice {
         input.sources.place(said.origin)
     }
 
-    /// The option, to begin a message with.
+    /// The option, as the prefix of a message.
     pub(super) fn option(&self) -> String {
         match self {
             Self::Written(_) => String::new(),
@@ -49,7 +49,7 @@ impl Choice {
 /// The field of a Cluster with its Kubernetes version.
 const VERSION: &str = "spec.topology.version";
 
-/// Whether a fault is about what the release brings: the version, or the templates of the class.
+/// Whether a refusal is about something that the release determines: the version, or the templates of the class.
 pub(super) fn is_of_release(fault: &Refusal) -> bool {
     let path = fault.error.path();
     fault.object.starts_with("Cluster/") && (path == VERSION || path.contains("templateRef"))

@@ -1,4 +1,4 @@
-//! `stackloom topology --from`: clusters of any files, without a fleet.
+//! `stackloom topology --from`: judges Clusters from any files, without a fleet.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -9,7 +9,7 @@ use std::{
 use k8s_schema::value::{get, text};
 use serde_json::Value as Json;
 
-use super::{Answer, Args, created, network, nothing_runs, reported, tell};
+use super::{Answer, Args, created, network, nothing_runs, report_unread, tell};
 use crate::{
     cli::{Global, cluster::ClusterName},
     compare,
@@ -26,7 +26,7 @@ use crate::{
     },
 };
 
-/// Clusters of any files, before and after.
+/// Judges Clusters from files, before and after a change.
 pub(super) fn of_files(args: &Args, global: &Global, notes: &mut Notes) -> Result<Vec<Answer>, Failure> {
     let settings = settings(args, notes)?;
     let named = |files: &[PathBuf]| files.iter().map(|file| global.path(file)).collect::<Vec<_>>();
@@ -39,7 +39,8 @@ pub(super) fn of_files(args: &Args, global: &Global, notes: &mut Notes) -> Resul
     spared(&mut after, &before, applier.as_ref(), notes);
     ignored(&before, notes);
     first_apply(args, &before, notes);
-    // What runs is what was given for it: nothing of what is yet to be applied stands in for it.
+    // The running state consists only of the files given for it: new files never replace a missing object. Only
+    // `CustomResourceDefinition`s are taken from them.
     let now = after.over(&before);
     let before = before.defined_by(&after);
     let all = compare::all_running(&before);
@@ -56,21 +57,21 @@ pub(super) fn of_files(args: &Args, global: &Global, notes: &mut Notes) -> Resul
     Ok(answers)
 }
 
-/// What was given, and what becomes of it.
+/// The given files, and the states derived from them.
 struct Files<'a> {
-    /// What is yet to be applied.
+    /// The objects that are yet to be applied.
     after: &'a Objects,
-    /// What runs.
+    /// The running objects.
     before: &'a Objects,
-    /// What runs once all is applied.
+    /// The running objects once all files are applied.
     now: &'a Objects,
-    /// All Clusters that run.
+    /// All running Clusters.
     all: &'a Arc<[Json]>,
     applier: Option<&'a Applier>,
 }
 
 impl Files<'_> {
-    /// What becomes of a Cluster; none where that cannot be said, which is reported.
+    /// Predicts the change of a Cluster; None if that is impossible, which is reported.
     fn answer(
         &self,
         managed: &Imported,
@@ -80,7 +81,7 @@ impl Files<'_> {
     ) -> Option<Answer> {
         let Self { after, before, now, all, applier } = *self;
         let (namespace, name) = identity(&managed.object);
-        // Only one of what is written and what runs may have a class.
+        // Of the new and the running Cluster, one may lack a class.
         let (written, there) = (after.any_cluster(namespace, name), before.any_cluster(namespace, name));
         let cluster = written.unwrap_or(managed);
         let side = side(cluster, managed, now, notes)?.with_written(written.is_some());
@@ -126,19 +127,15 @@ impl Files<'_> {
     }
 }
 
-/// What was said of the management cluster.
+/// The settings of the management cluster, from the arguments.
 fn settings(args: &Args, notes: &mut Notes) -> Result<Settings, Failure> {
     let text = args.cluster_api.trim_start_matches('v');
     let minor: Vec<&str> = text.splitn(3, '.').take(2).collect();
     let known = CLUSTER_API.contains(&minor.join(".").as_str());
     let Some(settings) = Settings::new(&args.cluster_api).filter(|_| known) else {
         notes
-            .error(
-                "cluster-api",
-                None,
-                format!("`{}` is no Cluster API that this program knows", args.cluster_api),
-            )
-            .hint(format!("it knows {}: write it as `1.14`", CLUSTER_API.join(", ")));
+            .error("cluster-api", None, format!("Cluster API `{}` is not supported", args.cluster_api))
+            .hint(format!("use one of {}: write it as `1.14`", CLUSTER_API.join(", ")));
         return Err(Failure::from(notes.halted()));
     };
     match Gates::parse(&args.feature_gates) {
@@ -158,7 +155,7 @@ fn settings(args: &Args, notes: &mut Notes) -> Result<Settings, Failure> {
     }
 }
 
-/// Who applies, where that was said.
+/// The manager that applies the files, if the arguments name it.
 fn applier(args: &Args, notes: &mut Notes) -> Result<Option<Applier>, Failure> {
     let Some(word) = args.applied_by.as_deref() else { return Ok(None) };
     let named = Applier::named(word);
@@ -172,7 +169,8 @@ fn applier(args: &Args, notes: &mut Notes) -> Result<Option<Applier>, Failure> {
     Ok(named)
 }
 
-/// A manager that applied nothing of what runs takes nothing away: that may be so, or its name be another one.
+/// Warns if the named manager has applied nothing of a live Cluster, so that nothing would be removed. This may be its first
+/// apply, or its name may be wrong.
 fn first_apply(args: &Args, before: &Objects, notes: &mut Notes) {
     let Some(word) = args.applied_by.as_deref() else { return };
     for cluster in before.clusters() {
@@ -187,16 +185,16 @@ fn first_apply(args: &Args, before: &Objects, notes: &mut Notes) {
         let note = notes.warning(
             "topology",
             Place { line: cluster.line, ..Place::file(&*cluster.file) },
-            format!("`{word}` applied nothing of the live Cluster {namespace}/{name}: it would be its first time, and nothing goes"),
+            format!("`{word}` has applied nothing of the live Cluster {namespace}/{name}: this would be its first apply, which removes nothing"),
         );
         match closest(&word.to_lowercase(), applier::WORDS.into_iter()).filter(|one| *one != word) {
             Some(similar) => note.hint(format!("did you mean `{similar}`?")),
-            None => note.hint("`metadata.managedFields` of the live Cluster names who did"),
+            None => note.hint("see `metadata.managedFields` of the live Cluster for the managers that did"),
         };
     }
 }
 
-/// Clusters that leave their namespace open are those of the other side, and that is reported.
+/// Gives each Cluster without a namespace that of its counterpart on the other side, and reports it.
 fn in_one_namespace(after: &mut Objects, before: &mut Objects, notes: &mut Notes) {
     for (open, side) in after
         .placed_as(before)
@@ -208,26 +206,24 @@ fn in_one_namespace(after: &mut Objects, before: &mut Objects, notes: &mut Notes
         let (name, all) = (&open.name, open.namespaces.join(", "));
         if open.namespaces.len() == 1 {
             let message =
-                format!("the Cluster {name} names no namespace: it is taken to be that of {side} in {all}");
-            notes
-                .warning("topology", place, message)
-                .hint("write `metadata.namespace` where another is meant");
+                format!("the Cluster {name} has no namespace: it is taken to be the one of {side} in {all}");
+            notes.warning("topology", place, message).hint("set `metadata.namespace` if it is another one");
         } else {
             let message = format!(
-                "the Cluster {name} names no namespace, and {side} has one of the name in each of {all}"
+                "the Cluster {name} has no namespace, and {side} has a Cluster of this name in each of {all}"
             );
-            notes.error("topology", place, message).hint("write `metadata.namespace`");
+            notes.error("topology", place, message).hint("set `metadata.namespace`");
         }
     }
 }
 
-/// What Flux leaves alone is as if it were not among the new files, and that is reported; the rest gets its labels.
+/// Drops new objects that Flux would not write, labels the others, and warns about objects that Flux would skip or recreate.
 fn spared(after: &mut Objects, before: &Objects, by: Option<&Applier>, notes: &mut Notes) {
     let mut warn = |one: &Spared, message: String| {
         let place = Place { line: one.line, ..Place::file(&*one.file) };
         notes
             .warning("topology", place, message)
-            .hint("where something else applies it, name that with `--applied-by`");
+            .hint("if something else applies it, name that with `--applied-by`");
     };
     for one in after.spare(before, by) {
         warn(&one, format!("Flux does not write {}: it asks for `{}`", one.name, one.asks));
@@ -235,29 +231,32 @@ fn spared(after: &mut Objects, before: &Objects, by: Option<&Applier>, notes: &m
     after.label(before, by);
     for one in after.forced(before, by) {
         let message = format!(
-            "{} asks for `{}`: where a change is refused because a field is immutable, Flux deletes the object and makes it \
-             anew, which is not followed here",
+            "{} asks for `{}`: if a change is refused because a field is immutable, Flux deletes and recreates the \
+             object, which is not predicted here",
             one.name, one.asks
         );
         warn(&one, message);
     }
 }
 
-/// What nobody applies: Cluster API makes it. Files of which nothing else is left are the wrong ones.
+/// Reports objects that Cluster API creates, because nobody applies them. Fails if no other objects are left.
 fn not_applied(after: &Objects, notes: &mut Notes) {
     if !after.counts() && notes.errors() == 0 {
         notes
             .error(
                 "topology",
                 None,
-                "nothing among the files of --from is a Cluster, a ClusterClass or a template of one",
+                "the files of --from contain no Cluster, no ClusterClass and no template of one",
             )
-            .hint("give what is applied: `stackloom topology --help` has examples");
+            .hint("pass the objects that are applied: `stackloom topology --help` has examples");
     }
     let made = after.made();
     if !made.is_empty() {
-        let message = format!("objects that Cluster API made are not taken to be applied: {}", counted(made));
-        notes.warning("topology", None, message).hint("give what runs with --before");
+        let message = format!(
+            "objects that Cluster API made are ignored, because nobody applies them: {}",
+            counted(made)
+        );
+        notes.warning("topology", None, message).hint("pass what runs with --before");
     }
 }
 
@@ -266,7 +265,7 @@ fn counted(kinds: BTreeMap<String, usize>) -> String {
     all.join(", ")
 }
 
-/// What runs and is not looked at.
+/// Warns about running objects that are not compared.
 fn ignored(before: &Objects, notes: &mut Notes) {
     let kinds = before.ignored();
     if kinds.is_empty() {
@@ -274,39 +273,40 @@ fn ignored(before: &Objects, notes: &mut Notes) {
     }
     let message = format!("objects that Cluster API made are not compared: {}", counted(kinds));
     notes.warning("topology", None, message).hint(
-        "they are computed from the Cluster and its class: of what runs, versions, templates and what decides how \
-         machines are replaced are used, and with `kubectl get -o yaml --show-managed-fields` all that Cluster API's topology controller wrote",
+        "they are computed from the Cluster and its class; of what runs, this uses versions, templates and what decides \
+         how machines are replaced, and with `kubectl get -o yaml --show-managed-fields` everything that Cluster API's \
+         topology controller wrote",
     );
 }
 
-/// What is not seen, by what was given.
+/// What the comparison cannot see with this input.
 fn unseen(running: &Side, cluster: &Imported) -> Option<&'static str> {
     match running.applied {
         Applied::File => Some(
-            "values that Cluster API filled in for earlier classes are not seen: give the live Cluster with --before",
+            "values that Cluster API filled in for earlier classes are not seen: pass the live Cluster with --before",
         ),
         Applied::Known(_) => None,
         Applied::Unknown if !cluster.managers.is_empty() => Some(
             "no manager in managedFields applied the class or version of the live Cluster: name the manager with --applied-by",
         ),
         Applied::Unknown => Some(
-            "nothing says who wrote the live Cluster's values: export it with `kubectl get -o yaml --show-managed-fields`",
+            "the live Cluster does not show who wrote its values: export it with `kubectl get -o yaml --show-managed-fields`",
         ),
     }
 }
 
-/// Whether the export of a Cluster says who applied it.
+/// Whether the export of a Cluster shows who applied it.
 fn is_known(running: &Side) -> bool {
     matches!(&running.applied, Applied::Known(claims) if !claims.is_empty())
 }
 
-/// Where the object of a fault begins: of a class that was looked at, else what it was looked at for.
+/// The place of a refusal: the start of the class's object that it concerns, otherwise of the judged object.
 fn place(fault: &Refusal, class: &ClassFiles, asking: &Imported, objects: &Objects) -> Place {
     let named = class.labelled(&fault.object).and_then(|object| objects.source(object)).unwrap_or(asking);
     Place { line: named.line, ..Place::file(&*named.file) }
 }
 
-/// Says which Clusters have no class, and where nothing has one.
+/// Warns about Clusters without a class, and fails if the files contain no class at all and no Cluster with one.
 fn alone(objects: &Objects, judged: &BTreeSet<String>, no_cluster: bool, notes: &mut Notes) {
     for cluster in objects.unmanaged() {
         let (namespace, name) = identity(&cluster.object);
@@ -319,12 +319,12 @@ fn alone(objects: &Objects, judged: &BTreeSet<String>, no_cluster: bool, notes: 
     if no_cluster && notes.errors() == 0 && objects.classes().next().is_none() {
         notes
             .error("topology", None, "there is no Cluster with a class among the files")
-            .hint("give a Cluster with `spec.topology`, its ClusterClass and the templates that it names");
+            .hint("pass a Cluster with `spec.topology`, its ClusterClass and the templates that it names");
     }
 }
 
-/// Classes that are written, themselves or their templates, and that no Cluster of the files uses, are judged for
-/// themselves: as new ones, or as what becomes of those that were there.
+/// Judges new or changed classes that no Cluster in the files uses. A class counts as changed if one of its templates is
+/// written. An existing class is judged as a change, any other as new.
 fn unused(
     after: &Objects,
     before: &Objects,
@@ -358,26 +358,30 @@ fn unused(
     }
 }
 
-/// Whether two are one class: a file may leave its namespace open.
+/// Whether two objects are the same class: a file may omit the namespace.
 fn is_same_class(one: &Json, other: &Json) -> bool {
     let of = |class, field| text(class, &["metadata", field]);
     let (here, there) = (of(one, "namespace"), of(other, "namespace"));
     of(one, "name") == of(other, "name") && (here == there || here.is_empty() || there.is_empty())
 }
 
-fn objects_of(files: &[PathBuf], mut objects: Objects, notes: &mut Notes) -> Result<Objects, Failure> {
+pub(in crate::cli) fn objects_of(
+    files: &[PathBuf],
+    mut objects: Objects,
+    notes: &mut Notes,
+) -> Result<Objects, Failure> {
     for file in files {
         let path = file.display().to_string();
         if let Err(unread) = objects.read(&path, &disk::named(file)?) {
-            reported(&unread, &path, notes);
+            report_unread(&unread, &path, notes);
         }
     }
     for (one, other) in objects.doubled() {
         let place = Place { line: other.line, ..Place::file(&*other.file) };
         let kind = text(&other.object, &["kind"]);
         let (first, name) = (format!("{}:{}", one.file, one.line), identity(&other.object).1);
-        notes.error("topology", place, format!("{kind} {name} is here, too, and differs from {first}")).hint(
-            "give one of them: `kubectl apply` would leave the last, and of two exports the newer one counts",
+        notes.error("topology", place, format!("{kind} {name} is here, too, but differs from {first}")).hint(
+            "pass only one of them: `kubectl apply` would keep the last one, and of two exports the newer one counts",
         );
     }
     for one in objects.refused() {
@@ -387,18 +391,18 @@ fn objects_of(files: &[PathBuf], mut objects: Objects, notes: &mut Notes) -> Res
     Ok(objects)
 }
 
-/// A Cluster with the class that it has, or had; a missing class is reported.
+/// A Cluster with its class; reports a missing one.
 fn side(cluster: &Imported, managed: &Imported, objects: &Objects, notes: &mut Notes) -> Option<Side> {
     let Some(class) = objects.class_of(&managed.object) else {
         no_class(managed, objects, notes);
         return None;
     };
-    let hint = "only the class and the Cluster are judged then";
-    report_missing(&class, cluster, ("the class names what is not among the files", hint), notes);
+    let hint = "without them, only the class and the Cluster are checked";
+    report_missing(&class, cluster, ("the class names objects that are not among the files", hint), notes);
     Some(Side::imported(cluster, class, objects))
 }
 
-/// Says which class is not there, and where one of its name lies.
+/// Reports a missing class, and the namespaces that have a class of this name.
 fn no_class(cluster: &Imported, objects: &Objects, notes: &mut Notes) {
     let (_, name) = asked_class(&cluster.object);
     let message = format!("{} is not among the files", class_in_words(cluster));
@@ -406,7 +410,7 @@ fn no_class(cluster: &Imported, objects: &Objects, notes: &mut Notes) {
     let elsewhere: BTreeSet<&str> = others.map(|one| text(&one.object, &["metadata", "namespace"])).collect();
     let note = notes.error("no-class", Place::file(&*cluster.file), message);
     if elsewhere.is_empty() {
-        note.hint("`kubectl get clusterclasses -A -o yaml` exports it");
+        note.hint("export it with `kubectl get clusterclasses -A -o yaml`");
     } else {
         let all: Vec<_> = elsewhere.into_iter().map(|one| format!("`{one}`")).collect();
         note.hint(format!(
@@ -416,12 +420,12 @@ fn no_class(cluster: &Imported, objects: &Objects, notes: &mut Notes) {
     }
 }
 
-/// The class that a Cluster moves away from, as the files leave it.
+/// The class that a Cluster moves away from, in its state after the change.
 fn left(running: &Json, new: &Json, now: &Objects) -> Option<ClassFiles> {
     if asked_class(running) == asked_class(new) { None } else { now.class_of(running) }
 }
 
-/// The class that a Cluster asks for, with its namespace where that is said.
+/// Names the class that a Cluster refers to, with its namespace if it is given.
 fn class_in_words(cluster: &Imported) -> String {
     match asked_class(&cluster.object) {
         ("", name) => format!("the ClusterClass `{name}`"),
@@ -429,7 +433,7 @@ fn class_in_words(cluster: &Imported) -> String {
     }
 }
 
-/// The same as a label among those of templates.
+/// The label of a missing class in the list of missing objects.
 fn missing_class(cluster: &Imported) -> String {
     match asked_class(&cluster.object) {
         ("", name) => format!("ClusterClass/{name}"),
@@ -437,12 +441,12 @@ fn missing_class(cluster: &Imported) -> String {
     }
 }
 
-/// A Cluster that runs, with its class; what was not given of that is reported, and never guessed.
+/// A running Cluster with its class. Parts of the class that were not given are reported, and never guessed.
 fn what_runs(cluster: &Imported, before: &Objects, all: &Arc<[Json]>, notes: &mut Notes) -> Side {
     let class =
         before.class_of(&cluster.object).unwrap_or_else(|| ClassFiles::absent(missing_class(cluster)));
-    let hint = "where all that runs is not given either, only the class and the Cluster are judged";
-    report_missing(&class, cluster, ("what the class made is not known, for --before lacks", hint), notes);
+    let hint = "unless everything that runs is given, only the class and the Cluster are checked";
+    report_missing(&class, cluster, ("what the class made is unknown, because --before lacks", hint), notes);
     let side = Side::imported(cluster, class, before);
     let observed = side.observed.clone().beside(Arc::clone(all));
     side.with_observed(observed)
@@ -458,5 +462,5 @@ fn report_missing(class: &ClassFiles, cluster: &Imported, (message, hint): (&str
     let message = format!("{message}: {}", class.missing.join(", "));
     notes
         .warning("topology", Place::file(&*cluster.file), message)
-        .hint(format!("{hint}; `kubectl get {} -A -o yaml` exports what is missing", kinds.join(",")));
+        .hint(format!("{hint}; export what is missing with `kubectl get {} -A -o yaml`", kinds.join(",")));
 }

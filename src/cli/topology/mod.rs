@@ -4,6 +4,8 @@ mod choice;
 mod files;
 mod network;
 
+pub(super) use files::objects_of;
+
 use std::path::PathBuf;
 
 use choice::Choice;
@@ -37,41 +39,47 @@ use crate::{
     yaml::{self, Node, Origin, from_json, trail},
 };
 
-/// Show what Cluster API makes of a cluster, or what a change of it would do
+/// Show what Cluster API makes of a cluster, or what a change to it would do
 ///
-/// Alone, it computes the objects that Cluster API's topology controller would create, without any cluster: text lists
-/// them, `--format yaml` prints them as manifests. With --release or --against it says of the infrastructure, the control
-/// plane and each pool what a change means: nothing, labels only, in place, scale, rollout (how many machines, at the same
-/// time as what), upgrade (with its steps), create, delete, rejected, stuck, or not known and why.
+/// By default, computes the objects that Cluster API's topology controller would create. Text output lists
+/// them; `--format yaml` prints them as manifests. Never contacts a cluster.
 ///
-/// Random parts of names are written #1 (drawn when the cluster was made) and #2 (drawn for the change). With --from
-/// it needs no fleet: give any Cluster, its ClusterClass and the templates that it names.
+/// With --release or --against, shows what a change means for the infrastructure, the control plane and each
+/// pool: nothing, labels only, in place, scale, rollout (how many machines, and what happens at the same
+/// time), upgrade (with its steps), create, delete, rejected, stuck, or not known and why.
+///
+/// In the output, #1 and #2 stand for random parts of names: #1 was drawn when the cluster was created, #2 is
+/// drawn for the change. With --from, needs no fleet: give any Cluster, its ClusterClass and the templates
+/// that the class names.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// The cluster: NAME, or NAMESPACE/NAME where several have the name
+    /// The cluster: NAME, or NAMESPACE/NAME if several have the name
     #[arg(required_unless_present = "from", conflicts_with = "from")]
     cluster: Option<String>,
-    /// What if the cluster moved to this release?
+    /// Show what moving the cluster to this release would do
     #[arg(long, value_name = "RELEASE", conflicts_with_all = ["against", "from"])]
     release: Option<String>,
-    /// What do the definitions of now change, compared with generated/ of this git revision?
+    /// Show what the definitions change, compared with generated/ of this git revision
     #[arg(long, value_name = "REV", conflicts_with = "from")]
     against: Option<String>,
-    /// Files with Clusters, `ClusterClasses` and templates, such as `kubectl get -o yaml` writes; `-` is standard input
+    /// Files with Clusters, `ClusterClasses` and templates, as `kubectl get -o yaml` writes them; `-` is
+    /// standard input
     #[arg(long, value_name = "FILE", num_args = 1..)]
     from: Vec<PathBuf>,
-    /// Files as --from, of the time before: what runs now, with its class and templates
+    /// Files like those of --from, for the state before the change: what runs now, with its class and
+    /// templates
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "from")]
     before: Vec<PathBuf>,
-    /// Who applies the Clusters of --from over those of --before: `flux`, `kubectl`, `kubectl-server-side`, `argocd`,
-    /// `argocd-server-side`, or a field manager's name; else who applied the live Cluster before
+    /// Who applies the Clusters of --from over those of --before: `flux`, `kubectl`, `kubectl-server-side`,
+    /// `argocd`, `argocd-server-side`, or the name of a field manager; by default whoever applied the live
+    /// Cluster before
     #[arg(long, value_name = "WHO", requires = "before")]
     applied_by: Option<String>,
     /// The version of Cluster API, with --from
     #[arg(long, value_name = "VERSION", requires = "from", default_value = "1.14")]
     cluster_api: String,
-    /// Feature gates of Cluster API's controllers, with --from; `ClusterTopology` is on without being named, too
+    /// Feature gates of Cluster API's controllers, with --from; `ClusterTopology` is on by default
     #[arg(
         long,
         value_name = "GATE=true,…",
@@ -84,18 +92,19 @@ pub(super) struct Args {
 
 const EXAMPLES: &str = "\
 Examples:
-  stackloom topology dev-2                               # the objects that Cluster API would make
+  stackloom topology dev-2                               # list the objects that Cluster API would create
   stackloom topology dev-2 --format yaml                 # the same, as manifests
-  stackloom topology team-a/dev-2 --against origin/main  # what merging this would do
-  stackloom topology dev-2 --release docker-scs-1-36     # what a rebase would do
+  stackloom topology team-a/dev-2 --against origin/main  # show what merging this would do
+  stackloom topology dev-2 --release docker-scs-1-36     # show what another release would do
   stackloom topology --from cluster.yaml class.yaml      # no fleet needed
   stackloom topology --from class.yaml cluster.yaml --feature-gates RuntimeSDK=true
   stackloom topology --before live.yaml templates.yaml --from cluster.yaml class-v2.yaml
   stackloom topology --before live.yaml templates.yaml --from cluster.yaml --applied-by flux
 
-For --before, these export what runs: Clusters (their managed fields tell which values Cluster API filled in) with
-their classes, and the templates that those name. What --before lacks is not taken from --from: it is not known.
-The third has all of it and what runs, too, for a Cluster that is still being brought to what it asks for.
+To export what runs for --before, use the first two commands below: one exports Clusters with
+their classes, the other the templates. The managed fields of a Cluster show which values Cluster
+API filled in. What --before lacks counts as not known; it is not taken from --from. While Cluster
+API still reconciles a Cluster, use the third command, which exports everything that runs.
   kubectl get clusters,clusterclasses -A -o yaml --show-managed-fields > live.yaml
   kubectl get -A -o yaml > templates.yaml \
     \"$(kubectl api-resources -o name | grep 'templates\\..*cluster\\.x-k8s\\.io$' | paste -sd, -)\"
@@ -120,7 +129,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         }
     };
     for verdict in answers.iter().flat_map(|one| &one.forecast.verdicts) {
-        // What a controller refuses half-way has been reported as a fault; here a provider does.
+        // A change that a controller refuses half-way was already reported as a fault; here a provider refuses it.
         if verdict.meaning == Meaning::Wedged && notes.errors() == 0 {
             let what = verdict.subject.in_words();
             let message = format!("the {what} would be stuck half-way: {}", verdict.reasons.join(", "));
@@ -141,31 +150,31 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         printer.talk(TO_KNOW_MORE);
     }
     if answers.is_empty() && exit == Exit::Done {
-        printer.result("no fault found; there is no Cluster whose objects could be computed");
+        printer.result("no fault found; there is no Cluster to compute objects for");
     }
     let clusters: Vec<Json> = answers.iter().map(Answer::document).collect();
     printer.document(exit, &notes, json!({ "clusters": clusters }));
     Ok(exit)
 }
 
-/// What was found out about one cluster.
+/// The result for one cluster.
 struct Answer {
     cluster: ClusterName,
-    /// With what it was compared, in words.
+    /// What it was compared with, in words.
     compared: Option<String>,
     forecast: Forecast,
-    /// What was not seen.
+    /// What the comparison could not see.
     caveat: Option<&'static str>,
-    /// Whether who applies the new Cluster was taken from the live one.
+    /// Whether the manager that applies the new Cluster was derived from the live one.
     taken: bool,
 }
 
-/// What to give where files leave something open.
-const TO_KNOW_MORE: &str = "to know more, give everything that runs with --before (`kubectl get cluster-api -A -o yaml \
-                            --show-managed-fields`), and who applies the files with --applied-by";
+/// A hint on the input that would resolve unknowns.
+const TO_KNOW_MORE: &str = "to know more, pass everything that runs with --before (`kubectl get cluster-api -A -o yaml \
+    --show-managed-fields`), and name who applies the files with --applied-by";
 
 impl Answer {
-    /// Whether something of the change is not known.
+    /// Whether a part of the change is unknown.
     fn is_open(&self) -> bool {
         self.compared.is_some()
             && (!self.forecast.opaque.is_empty()
@@ -179,13 +188,13 @@ impl Answer {
         let mut lines = vec![format!("{}, {compared}", self.cluster)];
         lines.extend(report::lines(forecast, fields));
         let is_compared = forecast.change.is_some() || !forecast.opaque.is_empty();
-        let taken =
-            (self.taken && is_compared).then_some("if another applies the files, name it with --applied-by");
+        let taken = (self.taken && is_compared)
+            .then_some("if something else applies the files, name it with --applied-by");
         lines.extend(self.caveat.into_iter().chain(taken).map(|note| format!("note: {note}")));
         lines
     }
 
-    /// The objects, one line each.
+    /// Lists the objects, one per line.
     fn list(&self) -> Vec<String> {
         let objects = self.forecast.desired.as_ref().map(|desired| desired.objects()).unwrap_or_default();
         let mut lines = vec![match objects.len() {
@@ -226,12 +235,12 @@ impl Answer {
     }
 }
 
-/// A cluster of the fleet, as the definitions mean it now.
+/// A cluster of the fleet, as currently defined.
 struct Now<'a> {
     input: &'a Input,
     plan: ClusterPlan,
     node: Node,
-    /// What chose its release.
+    /// The choice of its release.
     choice: Option<Choice>,
 }
 
@@ -240,7 +249,7 @@ impl Now<'_> {
         Written::drawn(&self.plan, &self.node, &Classes::default())
     }
 
-    /// The place of what is refused: in the definition, or in the stack's templates.
+    /// The place of a refused field: in the definition, or in the templates of the stack.
     fn place(&self, fault: &Refusal) -> Option<Place> {
         if let Some(choice) = self.choice.as_ref().filter(|_| choice::is_of_release(fault)) {
             return choice.place(fault, self.plan.release.is_head(), self.input);
@@ -273,9 +282,11 @@ impl Now<'_> {
 
 fn tell(fault: &Refusal, option: &str, place: Option<Place>, notes: &mut Notes) {
     let who = match fault.by {
-        By::Schema | By::ServerSideApply => "the API server refuses it by the schema of the kind",
+        By::Schema | By::ServerSideApply => "the API server refuses it because of the schema of its kind",
         By::WebhookDefault | By::WebhookValidate => "a webhook of Cluster API refuses it when it is written",
-        By::Topology => "Cluster API's controller stops here: it is taken, and nothing comes of it",
+        By::Topology => {
+            "the API server accepts it, but Cluster API's controller stops here and does nothing with it"
+        }
     };
     let needs = |gate: &&str| {
         let named = [format!("{gate} feature "), format!("feature gate {gate} ")];
@@ -283,19 +294,19 @@ fn tell(fault: &Refusal, option: &str, place: Option<Place>, notes: &mut Notes) 
     };
     let gate = Gates::names().filter(|_| fault.error.kind == ErrorType::Forbidden).find(needs);
     let hint = match gate {
-        Some(gate) => format!("{who}; where the gate is on, give `--from … --feature-gates {gate}=true`"),
+        Some(gate) => format!("{who}; if the gate is on, pass `--from … --feature-gates {gate}=true`"),
         None => who.to_owned(),
     };
     notes.error("topology", place, format!("{option}{fault}")).hint(hint);
 }
 
-/// The state before is at fault.
+/// Reports errors in the state before the change.
 fn nothing_runs(faults: &[Refusal], place: impl Fn(&Refusal) -> Option<Place>, notes: &mut Notes) {
     for fault in faults {
         let message = format!("the state before the change has an error: {fault}");
-        notes.error("topology", place(fault), message).hint(
-            "nothing runs then that the change could be compared with: compare with a state that works",
-        );
+        notes
+            .error("topology", place(fault), message)
+            .hint("a change can only be compared with a state without errors: choose another one");
     }
 }
 
@@ -328,7 +339,7 @@ fn of_fleet(
     Ok(vec![Answer { cluster: ClusterName::from(&cluster), compared, forecast, caveat: None, taken: false }])
 }
 
-/// The cluster that a user means.
+/// Finds the cluster with a name.
 fn chosen<'a>(name: &str, model: &'a Model, left: &LeftOut, notes: &mut Notes) -> Result<&'a Cluster, ()> {
     let all = || model.clusters.iter();
     let meant: Vec<_> = all().filter(|one| is_called(&one.full_name(), name)).collect();
@@ -345,7 +356,7 @@ fn chosen<'a>(name: &str, model: &'a Model, left: &LeftOut, notes: &mut Notes) -
     Err(())
 }
 
-/// A cluster as it would be written.
+/// Draws a cluster as it would be written.
 fn drawn<'a>(cluster: Cluster, fleet: &'a Understood, notes: &mut Notes) -> Result<Now<'a>, Failure> {
     let input = &fleet.input;
     let plan = fleet.planned_alone(cluster, notes)?;
@@ -385,7 +396,7 @@ fn rebased<'a>(
     Ok(Now { choice: Some(Choice::Option(name.to_owned())), ..moved })
 }
 
-/// A cluster as a revision of git has it; none where that does not have it.
+/// A cluster in a git revision; None if the revision does not have it.
 fn published(
     cluster: &Cluster,
     revision: &str,
@@ -413,7 +424,7 @@ fn published(
                             None,
                             format!("`{revision}` has the cluster, but not its class `{class}`"),
                         )
-                        .hint("give a revision whose `generated/` is whole");
+                        .hint("choose a revision with a complete `generated/`");
                 }
             }
             Err(Failure::from(notes.halted()))
@@ -421,7 +432,7 @@ fn published(
     }
 }
 
-fn reported(unread: &Unread, path: &str, notes: &mut Notes) {
+fn report_unread(unread: &Unread, path: &str, notes: &mut Notes) {
     let place = Place { line: unread.line, ..Place::file(path) };
     notes.error("unreadable", place, &*unread.message).hint(unread.hint);
 }

@@ -1,10 +1,10 @@
-//! A changed network of a Cluster: Cluster API accepts it, so that no verdict mentions it.
+//! Detects a changed cluster network. Cluster API accepts it, so no verdict mentions it.
 
 use serde_json::Value as Json;
 
 use crate::note::{Notes, Place};
 
-/// The fields, with what they say.
+/// The fields of a cluster network, with their names in messages.
 const FIELDS: [(&str, &str); 4] = [
     ("pods/cidrBlocks", "the pod network"),
     ("services/cidrBlocks", "the service network"),
@@ -12,7 +12,7 @@ const FIELDS: [(&str, &str); 4] = [
     ("apiServerPort", "the port of the API server"),
 ];
 
-/// Warns about each part of the network that changes. `merges` says that a field which is no longer written stays as it is.
+/// Warns about each part of the network that changes. With `merges`, a field that is no longer written keeps its value.
 pub(super) fn note_changed(
     (before, after): (&Json, &Json),
     merges: bool,
@@ -32,7 +32,7 @@ pub(super) fn note_changed(
         let message = format!("{what} would change from {} to {}", shown(old), shown(new));
         notes
             .warning("network-changed", place(&path), message)
-            .hint("Cluster API accepts that and does nothing about it: nodes that join later differ from those that are there")
+            .hint("Cluster API accepts the change but does not apply it: nodes that join later differ from the existing ones")
             .hint("for another network, create a new cluster and move the workloads");
     }
 }

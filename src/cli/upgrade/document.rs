@@ -1,4 +1,4 @@
-//! Plans for programs, as docs/output.md describes them.
+//! Plans as documents for programs; docs/output.md describes them.
 
 use serde_json::{Value as Json, json};
 
@@ -100,7 +100,7 @@ fn rollout(one: &RolloutShown) -> Json {
     })
 }
 
-/// As in the report of `diff`.
+/// The form is the same as in the report of `diff`.
 fn machines(machines: Machines) -> Json {
     let Machines { least, most, more } = machines;
     json!({ "least": least, "most": (!more).then_some(most) })

@@ -1,4 +1,4 @@
-//! Clusters that are shown together: those with the same steps.
+//! Groups clusters with the same steps for display.
 
 use std::collections::BTreeMap;
 
@@ -11,38 +11,38 @@ use crate::{
     world::Input,
 };
 
-/// Clusters that are shown together.
+/// A group of clusters that are shown together.
 #[derive(Debug)]
 pub(super) struct Shown {
     pub(super) clusters: Vec<ClusterId>,
-    /// Those that Cluster API leaves alone for now.
+    /// The number of suspended clusters.
     pub(super) suspended: usize,
-    /// The release and the Kubernetes version that they have; none where the release has errors.
+    /// The current release and Kubernetes version; None if the release has errors.
     pub(super) from: Option<(String, String)>,
     pub(super) state: State,
 }
 
-/// What there is to do for the clusters of a group.
+/// The state of a group's clusters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum State {
-    /// No plan: the constraints that rule it out.
+    /// There is no plan; these constraints rule it out.
     Blocked(Vec<Reason>),
-    /// Why it could not be planned.
+    /// Planning failed, for this reason.
     Failed(String),
-    /// Steps.
+    /// There are steps to take.
     Plan(Vec<StepShown>),
-    /// Nothing to do.
+    /// There is nothing to do.
     Done,
-    /// They have a later Kubernetes minor.
+    /// The clusters already have a later Kubernetes minor.
     Ahead,
-    /// They stay where they are, and why.
+    /// The clusters are held, for this reason.
     Held(String),
-    /// They are on their way out.
+    /// The clusters are being removed.
     Leaving,
 }
 
 impl State {
-    /// Its word in documents.
+    /// The name of the state in documents.
     pub(super) fn as_str(&self) -> &'static str {
         match self {
             Self::Blocked(_) => "blocked",
@@ -66,16 +66,16 @@ pub(super) struct Reason {
     pub(super) is_enough: bool,
 }
 
-/// A step that a group takes.
+/// A step of a group.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct StepShown {
     pub(super) description: StepDescription,
     pub(super) reason: String,
-    /// What becomes of the clusters, each with those to which it happens. Empty until all clusters are in the group.
+    /// The rollouts that the step causes, each with its clusters. Empty until all clusters are in the group.
     pub(super) rollouts: Vec<RolloutShown>,
 }
 
-/// What becomes of some clusters of a group.
+/// The rollout of a step for some clusters of a group.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct RolloutShown {
     pub(super) means: String,
@@ -91,7 +91,7 @@ impl StepShown {
     }
 }
 
-/// The groups: what needs a person first, then the largest.
+/// Forms the groups, ordered: those that need a person first, then the largest.
 pub(super) fn groups(
     solved: &[Solved<'_>],
     rollouts: &BTreeMap<ClusterId, Vec<Rollout>>,
@@ -119,7 +119,7 @@ pub(super) fn groups(
 }
 
 impl Shown {
-    /// Where it stands in the output.
+    /// The position in the output.
     fn rank(&self) -> u8 {
         match &self.state {
             State::Blocked(_) => 0,
@@ -186,7 +186,7 @@ fn state(answer: &Answer, input: &Input) -> State {
         }
         Answer::NoTarget(constraint) => State::Blocked(vec![reason(constraint, true)]),
         Answer::TooMany => State::Failed(
-            "there are too many releases and versions to look at: name a release with --to-release, or a nearer one"
+            "there are too many releases and versions to search: name a release with --to-release, or a nearer one"
                 .to_owned(),
         ),
         Answer::Unknown(notes) => {
@@ -198,7 +198,7 @@ fn state(answer: &Answer, input: &Input) -> State {
     }
 }
 
-/// Why there is no plan, in a few words.
+/// The reason that there is no plan, in a few words.
 pub(super) fn why_not(answer: &Answer, input: &Input) -> String {
     match state(answer, input) {
         State::Blocked(reasons) => {
@@ -241,7 +241,7 @@ pub(super) fn note_faults(groups: &[Shown], notes: &mut Notes) {
                         let why = one.refused.as_deref().unwrap_or_default();
                         notes
                             .error("step-refused", None, format!("step {} is refused for {clusters}: {why}", at + 1))
-                            .hint("where a release gives variables another name or type, `stackloom migrate` changes definitions accordingly");
+                            .hint("if a release gives variables another name or type, `stackloom migrate` changes definitions accordingly");
                     }
                 }
             }

@@ -13,7 +13,7 @@ mod which;
 
 use super::{Done, Global, Printer};
 
-/// Plan upgrades of clusters, and take their next step
+/// Plan upgrades of clusters, and take the next step
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]

@@ -23,22 +23,23 @@ use crate::{
 
 /// Take the next step of the plan: edit definitions, and generate
 ///
-/// The first step of each cluster's plan, as `stackloom upgrade plan` shows it: the release or the version of one addon changes
-/// in the definition. The defaults of a folder change if all clusters that take the value from them make the same step;
-/// otherwise the definitions of those that make it say so themselves. Comments, order and layout stay.
+/// Takes the first step of each cluster's plan, as `stackloom upgrade plan` shows it: changes the release, or
+/// the version of one addon, in the definition. Changes the defaults of a folder if all clusters that take
+/// the value from them make the same step; otherwise the definitions of the clusters that make it override
+/// the defaults. Comments, order and layout stay.
 ///
-/// An addon that stays behind during an upgrade gets an `interimVersion`, which a later step removes. A `version` that you wrote
-/// stays, unless the plan has to change it.
+/// An addon that stays behind during an upgrade gets an `interimVersion`, which a later step removes. A
+/// `version` that you wrote stays, unless the plan has to change it.
 ///
-/// Suspended and held clusters stay as they are. So do clusters without a plan, and those whose step would be refused; the exit code is
-/// then 1. If a check fails, nothing is written.
+/// Leaves suspended and held clusters alone. Also leaves out clusters without a plan, and those whose step
+/// would be refused; the exit code is then 1. If a check fails, writes nothing.
 ///
-/// A step needs time: push it, wait until it is rolled out, and run the command again for the one after it. A step is refused
-/// while the definitions that it changes differ from the last commit, and while what was committed for its clusters is not on the
-/// branch that the engine reads: the engine would apply both at once.
+/// A step takes time: push it, wait until it is rolled out, and run the command again for the next one. A
+/// step is refused while the definitions that it changes differ from the last commit, or while an earlier
+/// commit for its clusters is not on the branch that the engine reads: the engine would apply both at once.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  stackloom upgrade next --dry-run                       # what would the next step be?\n  stackloom upgrade next --selector env=dev --commit\n  stackloom upgrade next prod-eu-1 --to-kubernetes 1.36\n  stackloom upgrade next --selector env=prod --pr        # for a job that runs every morning\n\nExit codes: 0 done, or nothing to do; 1 a cluster has no plan, or its step would be refused"
+    after_help = "Examples:\n  stackloom upgrade next --dry-run                       # show the next step\n  stackloom upgrade next --selector env=dev --commit\n  stackloom upgrade next prod-eu-1 --to-kubernetes 1.36\n  stackloom upgrade next --selector env=prod --pr        # for a job that runs every morning\n\nExit codes: 0 done, or nothing to do; 1 a cluster has no plan, or its step would be refused"
 )]
 pub(super) struct Args {
     #[command(flatten)]
@@ -46,7 +47,7 @@ pub(super) struct Args {
     /// Commit the definitions and generated/ in one commit; everything else in the repository must be committed
     #[arg(long)]
     commit: bool,
-    /// Show the edits, write nothing; with --pr, also what would be pushed and asked for
+    /// Show the edits, and write nothing; with --pr, also show the branch and the pull request
     #[arg(long, conflicts_with = "commit")]
     dry_run: bool,
     #[command(flatten)]
@@ -61,7 +62,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     take(&args.which, args.dry_run, args.commit, &world, printer)
 }
 
-/// Takes the step of what is asked for.
+/// Takes the next step of the subject.
 pub(super) fn take(
     subject: &dyn Subject,
     is_dry: bool,
@@ -106,10 +107,10 @@ pub(super) fn failed(failure: Failure, notes: &Notes, printer: &Printer) -> Done
     Ok(exit)
 }
 
-/// Files whose lines are shown unless all are asked for.
+/// The number of files that are shown with their lines by default.
 const SHOWN: usize = 10;
 
-/// The steps, and what they edit.
+/// Prints the steps, and the lines that they edit.
 pub(super) fn edits(found: &Found, printer: &Printer) {
     if let Some(Wish::Nothing(why) | Wish::Unsure(why)) = &found.idle {
         printer.result(why);
@@ -143,7 +144,7 @@ pub(super) fn edits(found: &Found, printer: &Printer) {
     }
     for defaults in &found.edits.overruled {
         printer.result(&format!(
-            "{defaults} stays as it is: some clusters that take the value from it do not take this step"
+            "{defaults} stays as it is: some clusters that inherit the value from it do not take this step"
         ));
     }
 }
@@ -154,7 +155,7 @@ fn report(found: &Found, generation: Option<&Generation>, printer: &Printer) {
     match generation {
         _ if files.is_empty() => {}
         None => {
-            printer.result("nothing was written; to take the step: the same command without --dry-run");
+            printer.result("nothing was written; to take the step, run the same command without --dry-run");
         }
         Some(generation) => {
             let count = counted(generation.changes.files.len(), "generated file");
@@ -170,7 +171,7 @@ fn report(found: &Found, generation: Option<&Generation>, printer: &Printer) {
                 }
             }
             if !found.outcome.groups.is_empty() {
-                printer.result("  when it is rolled out: the same command for the step after it");
+                printer.result("  once it is rolled out, run the same command for the next step");
             }
         }
     }

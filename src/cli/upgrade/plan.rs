@@ -12,15 +12,17 @@ use crate::{
 
 /// Show the steps that upgrade clusters, and what each step replaces
 ///
-/// A step changes the release of a cluster, or the version of one addon; each is one commit, which has to be rolled out
-/// before the next. The plan is the shortest sequence of steps after each of which every addon works with the Kubernetes
-/// version of the cluster, by the matrix and the rules of its release and by the `kubeVersion` of its charts. The management
-/// cluster must have what each release needs. Kubernetes goes one minor at a time. Of plans with equally many steps, the one
-/// that replaces the fewest machines is shown.
+/// A step changes the release of a cluster, or the version of one addon. Each step is one commit, which must
+/// be rolled out before the next one. Writes nothing.
 ///
-/// With another Kubernetes minor, no addon changes: one that works with both is kept at its version, and one that does not is
-/// upgraded before. If there is no plan, the output shows the fewest constraints that rule it out, where each is written, and
-/// who can lift it. Nothing is written.
+/// The plan is the shortest sequence in which, after each step, every addon works with the Kubernetes version
+/// of the cluster. The matrix and the rules of the cluster's release decide that, and so does the
+/// `kubeVersion` of the charts. The management cluster must have what each release needs. Kubernetes goes one
+/// minor at a time. Of plans with equally many steps, shows the one that replaces the fewest machines.
+///
+/// When the Kubernetes minor changes, no addon changes: an addon that works with both minors keeps its
+/// version, and any other is upgraded before. If there is no plan, shows the fewest constraints that rule it
+/// out, where each is written, and who can lift it.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  stackloom upgrade plan                                           all clusters, each by its policy\n  stackloom upgrade plan --latest                                  all clusters, to the newest release\n  stackloom upgrade plan prod-eu-1 --to-kubernetes 1.36\n  stackloom upgrade plan --selector env=prod --to-release docker-scs-1-36-v2\n  stackloom upgrade plan --format json | jq '.groups[] | select(.state == \"blocked\")'\n\nExit codes: 0 every cluster has a plan or needs none, 1 a cluster has no plan, or a step would be refused"
@@ -30,7 +32,7 @@ pub(super) struct Args {
     which: Which,
 }
 
-/// What was planned.
+/// The result of planning.
 pub(super) struct Outcome {
     pub(super) groups: Vec<Shown>,
     pub(super) left: LeftOut,

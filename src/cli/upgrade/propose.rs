@@ -1,4 +1,4 @@
-//! `stackloom upgrade next --pr`: the step as a branch and a request to merge it.
+//! `stackloom upgrade next --pr`: proposes the step as a branch and a request to merge it.
 
 use std::collections::BTreeSet;
 
@@ -29,36 +29,36 @@ use crate::{
     world::Held,
 };
 
-/// How often a run begins again because somebody else was faster.
+/// The maximum number of attempts if someone else changes the branch in the meantime.
 const TRIES: usize = 3;
 
 /// The options of a proposal.
 #[derive(Debug, clap::Args)]
 pub(super) struct Propose {
-    /// Propose the step: commit it on a branch of its own, push that, and open a pull request, or bring the open one up to date. The
-    /// work tree stays as it is
+    /// Propose the step: commit it on its own branch, push the branch, and open a pull request or update the
+    /// open one. The work tree stays as it is
     #[arg(long, conflicts_with = "commit")]
     pub(super) pr: bool,
-    /// The branch that the request is for; by itself, the one that the engine reads
+    /// The branch that the pull request targets; by default the one that the engine reads
     #[arg(long, value_name = "BRANCH", requires = "pr")]
     base: Option<String>,
-    /// The branch to push; by itself, named after the clusters and the target
+    /// The branch to push; by default named after the clusters and the target, or after the rollout
     #[arg(long, value_name = "BRANCH", requires = "pr")]
     branch: Option<String>,
-    /// Push the branch, and open no request
+    /// Push the branch, but open no pull request
     #[arg(long, requires = "pr")]
     no_forge: bool,
 }
 
-/// What is proposed.
+/// The subject of a proposal.
 pub(super) trait Subject {
-    /// The step of a fleet.
+    /// Finds the step in a fleet.
     fn find(&self, mode: Mode, world: &Workspace, notes: &mut Notes) -> Result<Found, Failure>;
-    /// The branch of the proposal, the same for each run with the same options.
+    /// The branch of the proposal. It is the same for each run with the same options.
     fn branch(&self, found: &Found) -> String;
     /// The command that proposes the next step.
     fn command(&self) -> String;
-    /// What was asked for, as documents have it.
+    /// The options of the request, for documents.
     fn asked(&self) -> Json;
 }
 
@@ -80,7 +80,7 @@ impl Subject for Which {
     }
 }
 
-/// Where a proposal goes.
+/// The target of a proposal.
 struct Target<'a> {
     args: &'a Propose,
     subject: &'a dyn Subject,
@@ -92,7 +92,7 @@ struct Target<'a> {
     is_dry: bool,
 }
 
-/// What a run came to.
+/// The result of a run.
 struct Ended {
     found: Found,
     generation: Option<Generation>,
@@ -126,10 +126,10 @@ pub(super) fn run(
         }
     }
     Err(Fault::new(format!("the branch changed {TRIES} times while it was being pushed"))
-        .hint("another run is at work: let it finish, and run this again"))
+        .hint("another run is at work: wait until it is done, and run this again"))
 }
 
-/// Finds out where the proposal goes.
+/// Determines the target of the proposal.
 fn target<'a>(
     args: &'a Propose,
     subject: &'a dyn Subject,
@@ -147,8 +147,8 @@ fn target<'a>(
         (Some(base), _) => base.clone(),
         (None, [only]) => (*only).to_owned(),
         (None, _) => {
-            return Err(Fault::new("nothing says which one branch the engines read")
-                .hint("name the branch that requests are for: `--base main`")
+            return Err(Fault::new("cannot tell which branch the engines read")
+                .hint("name the base branch of requests: `--base main`")
                 .into());
         }
     };
@@ -157,7 +157,7 @@ fn target<'a>(
         None
     } else {
         propose::address(&remote.url, fleet.forge.as_ref()).map_err(|why| {
-            Fault::new(why).hint("`forge` in stackloom.yaml says where pull requests are opened")
+            Fault::new(why).hint("set `forge` in stackloom.yaml to where pull requests are opened")
         })?
     };
     let open = |address: &Address| Forge::open(address, |words| printer.talk(words));
@@ -166,7 +166,7 @@ fn target<'a>(
 }
 
 impl Target<'_> {
-    /// One run; none if somebody else changed the branch meanwhile.
+    /// Makes one attempt; None if someone else has changed the branch in the meantime.
     fn once(&self, printer: &Printer, notes: &mut Notes) -> Result<Option<Ended>, Failure> {
         let Self { repository, remote, .. } = self;
         let base = repository.fetch_base(remote, &self.base)?;
@@ -211,7 +211,7 @@ impl Target<'_> {
         Ok(seen)
     }
 
-    /// The step as a commit and a text.
+    /// Describes the step: its commit and the text of the request.
     fn step(
         &self,
         base: &str,
@@ -224,7 +224,7 @@ impl Target<'_> {
         let after = self.repository.revision(commit)?;
         let definitions = report::definitions(&after, after.file("stackloom.yaml")?)?;
         let since = self.repository.since(base, Some(commit))?;
-        let made = report::committed(&before, &after, &definitions, Some(&since), notes)?;
+        let made = report::committed(&before, &after, &definitions, Some(&since), &[], notes)?;
         let compared = format!("{} ({}/{})", short_id(base), self.remote.name, self.base);
         let subject = step::message(found).lines().next().unwrap_or_default().to_owned();
         let limits =
@@ -275,7 +275,7 @@ impl Target<'_> {
         exit
     }
 
-    /// What was done, and what comes next.
+    /// Lists the actions taken, and what comes next.
     fn lines(&self, ended: &Ended) -> Vec<String> {
         let kind = self.address.as_ref().map_or(ForgeKind::GitHub, |one| one.kind);
         let noun = kind.request();
@@ -293,7 +293,7 @@ impl Target<'_> {
                 if self.forge.is_none() {
                     lines.push(match &self.address {
                         Some(address) => format!("open the {noun}: {}", address.page(&self.base, &ended.branch)),
-                        None => "open the request at your forge; `forge` in stackloom.yaml has stackloom do it".to_owned(),
+                        None => "open the request at your forge, or configure `forge` in stackloom.yaml so that stackloom opens it".to_owned(),
                     });
                 }
             }
@@ -310,7 +310,7 @@ impl Target<'_> {
         }
         if self.is_dry {
             lines.push(
-                "nothing was pushed; to propose the step: the same command without --dry-run".to_owned(),
+                "nothing was pushed; to propose the step, run the same command without --dry-run".to_owned(),
             );
         }
         lines
@@ -381,11 +381,11 @@ impl Target<'_> {
     }
 }
 
-/// What became of an action.
+/// The result of an action.
 enum Performed {
     Done,
     Opened(Request),
-    /// Somebody else was faster.
+    /// Someone else has changed the branch in the meantime.
     Moved,
 }
 
@@ -400,22 +400,23 @@ fn number_of(kind: ForgeKind, number: u64) -> String {
     }
 }
 
-/// Why there is no step. Where a cluster waits for somebody, what was proposed before stays.
+/// The reason that there is no step. If a cluster is not settled, an earlier proposal stays open.
 fn nothing(groups: &[Shown]) -> Wish {
     let why = text::summary(groups);
     let is_settled = |group: &Shown| matches!(group.state, State::Done | State::Ahead | State::Leaving);
     if !groups.is_empty() && groups.iter().all(is_settled) { Wish::Nothing(why) } else { Wish::Unsure(why) }
 }
 
-/// The plan of a group; none where there is nothing to do.
+/// The plan of a group; None if there is nothing to do.
 fn plan(group: &Shown, found: &Found) -> Option<PlanOf> {
     let clusters = group.clusters.iter().map(ToString::to_string).collect();
     let from = group.from.as_ref().map(|(name, version)| format!("{name} (Kubernetes {version})"));
     let plan = match &group.state {
         State::Plan(steps) => {
             let is_taken = |one| found.edits.files.iter().any(|file| file.clusters.contains(one));
+            let active = group.clusters.len() - group.suspended;
             match group.clusters.iter().any(is_taken) {
-                true => Plan::Steps(steps.iter().map(|step| step_of(step, group.clusters.len())).collect()),
+                true => Plan::Steps(steps.iter().map(|step| step_of(step, active)).collect()),
                 false if group.suspended > 0 => Plan::LeftOut(vec!["suspended".to_owned()]),
                 false => Plan::LeftOut(refusals(steps)),
             }
@@ -448,7 +449,7 @@ fn blocking(reason: &Reason) -> String {
     format!("{}{place}; to lift it: {}", reason.text, reason.lift)
 }
 
-/// The subject as a title; the name of a rollout stays as it is.
+/// The subject as a title; a title that begins with a rollout's name keeps its case.
 fn title(subject: &str, found: &Found) -> String {
     if found.of.is_some() { subject.to_owned() } else { capital(subject) }
 }

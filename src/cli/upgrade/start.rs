@@ -1,4 +1,4 @@
-//! Whether a step may start: what it starts from is committed, and on the branch that the engine reads.
+//! Checks whether a step may start: its starting point must be committed, and on the branch that the engine reads.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,17 +13,17 @@ use crate::{
     world::Input,
 };
 
-/// What is known of the step.
+/// The step to check.
 pub(super) struct Start<'a> {
     pub(super) repository: &'a Repository,
     pub(super) input: &'a Input,
     pub(super) edits: &'a Edits,
-    /// Whether the step is going to be a commit.
+    /// Whether the step will be committed.
     pub(super) is_commit: bool,
 }
 
 impl Start<'_> {
-    /// The step before must be committed, and a commit must hold nothing but the step.
+    /// Refuses uncommitted changes: the step before must be committed, and a commit may contain nothing but its step.
     pub(super) fn refuse_uncommitted(&self, notes: &mut Notes) -> Result<(), Failure> {
         let before = notes.errors();
         let is_edited = |path: &str| self.edits.files.iter().any(|one| one.file == path);
@@ -38,21 +38,21 @@ impl Start<'_> {
             let note = notes.error(
                 "uncommitted",
                 Place::file(&*source.path),
-                "this file differs from the last commit, and a step is a commit of its own",
+                "this file differs from the last commit, but a step must be a commit of its own",
             );
             if is_edited(&source.path) {
                 note.hint("if it is the step before: commit and push it, and wait until it is rolled out");
-                note.hint("`stackloom generate --commit --all` commits it; `git restore` puts it back");
+                note.hint("run `stackloom generate --commit --all` to commit it, or `git restore` to discard the change");
             } else {
-                note.hint("commit it first, `stackloom generate --commit --all`, or put it back");
+                note.hint("commit it first with `stackloom generate --commit --all`, or discard the change");
             }
         }
         if notes.errors() > before { Err(Failure::Input) } else { Ok(()) }
     }
 
-    /// The branch that the engine reads must have the step before: otherwise the engine applies both at once.
+    /// Refuses a step before the previous one is on the branch that the engine reads: the engine would apply both at once.
     pub(super) fn refuse_unpushed(&self, fleet: &Understood, notes: &mut Notes) -> Result<(), Failure> {
-        if !self.repository.has_remotes()? {
+        if self.edits.files.is_empty() || !self.repository.has_remotes()? {
             return Ok(());
         }
         let all = &fleet.model.clusters;
@@ -69,7 +69,7 @@ impl Start<'_> {
                         None,
                         format!("cannot tell whether the steps before are pushed: {fault}"),
                     )
-                    .hint("make sure that each of these clusters has rolled out what was committed last");
+                    .hint("make sure that each of these clusters has rolled out its last commit");
                 return Ok(());
             }
         };
@@ -93,12 +93,12 @@ impl Start<'_> {
                     "unpushed",
                     Place::file(*file),
                     format!(
-                        "what was committed for {who} is not on the branch that the engine reads ({}): with another step \
-                         the engine would apply both at once",
+                        "committed changes of {who} are not on the branch that the engine reads ({}): with another \
+                         step, the engine would apply both at once",
                         base.why
                     ),
                 )
-                .hint("push it, have it merged, and wait until it is rolled out; then run this command again")
+                .hint("push it, get it merged, and wait until it is rolled out; then run this command again")
                 .hint("if it is merged already: `git fetch`, and rebase this branch");
         }
         if waiting.is_empty() { Ok(()) } else { Err(Failure::Input) }

@@ -1,4 +1,4 @@
-//! The step that comes next: what it edits, and how it is written.
+//! Finds and writes the next step.
 
 use std::collections::BTreeSet;
 
@@ -25,36 +25,36 @@ use crate::{
     world::{AlreadyRead, Held},
 };
 
-/// What becomes of a step.
+/// What to do with a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// It is shown.
+    /// Show it.
     DryRun,
-    /// It is written to the work tree.
+    /// Write it to the work tree.
     WorkTree,
-    /// It is committed on what is checked out.
+    /// Commit it to the current branch.
     Commit,
-    /// It is committed in a work tree of its own.
+    /// Commit it in a separate work tree.
     Propose,
 }
 
-/// What was found to do.
+/// The step that was found.
 pub(super) struct Found {
     pub(super) outcome: Outcome,
     pub(super) edits: Edits,
-    /// The fleet with the edits.
+    /// The fleet after the edits.
     pub(super) edited: Held,
     /// Suspended clusters, which take no step.
     pub(super) suspended: BTreeSet<ClusterId>,
-    /// The clusters that were asked for by name.
+    /// The clusters named in the arguments.
     pub(super) named: BTreeSet<ClusterId>,
-    /// The rollout and the wave that it is a step of.
+    /// The rollout and wave of the step.
     pub(super) of: Option<String>,
-    /// Why there is no step; none where the plans say it.
+    /// The reason that there is no step; None if the plans give it.
     pub(super) idle: Option<Wish>,
 }
 
-/// The first step of each plan, as edits.
+/// Finds the first step of each plan, as edits.
 pub(super) fn find(
     which: &Which,
     mode: Mode,
@@ -77,27 +77,27 @@ pub(super) fn find(
     )
 }
 
-/// What was solved, and for whom.
+/// The solved plans, and their context.
 pub(super) struct Solution<'a> {
-    /// What was read.
+    /// The input.
     pub(super) held: Held,
-    /// What it means.
+    /// The understood input.
     pub(super) understood: &'a Understood,
-    /// Definitions that were left out.
+    /// Definitions with errors, which were left out.
     pub(super) left: LeftOut,
-    /// What there is to do.
+    /// The solutions for the clusters.
     pub(super) solved: Vec<Solved<'a>>,
-    /// The clusters that were asked for by name.
+    /// The clusters named in the arguments.
     pub(super) named: BTreeSet<ClusterId>,
-    /// What else changes with the step.
+    /// Additional edits that belong to the step.
     pub(super) also: Vec<Edited>,
-    /// The errors that were found before.
+    /// The number of errors found before.
     pub(super) errors: usize,
-    /// Whether everything must be committed before.
+    /// Whether everything must be committed before the step.
     pub(super) needs_commits: bool,
 }
 
-/// The first steps of plans, as edits.
+/// Converts the first steps of plans to edits.
 pub(super) fn take(
     Solution { held, understood, left, solved, named, also, errors, needs_commits }: Solution<'_>,
     mode: Mode,
@@ -142,7 +142,7 @@ pub(super) fn take(
     })
 }
 
-/// The edits, which mean what the steps ask for.
+/// Creates the edits for the steps. Checks that the step may start, and that the edited definitions mean what it asks for.
 fn edited(
     (mode, needs_commits): (Mode, bool),
     world: &Workspace,
@@ -173,7 +173,7 @@ fn edited(
     if faulty { Err(Failure::Input) } else { Ok(edits) }
 }
 
-/// Writes the definitions, then the tree; if that fails, the definitions are put back.
+/// Writes the definitions, then the tree. If that fails, the definitions are restored.
 pub(super) fn write(
     mode: Mode,
     world: &Workspace,
@@ -218,7 +218,7 @@ fn generated_into(
     done
 }
 
-/// What a commit says: what changes, and why.
+/// The message of a step's commit: what changes, and why.
 pub(super) fn message(found: &Found) -> String {
     let groups = &found.outcome.groups;
     let clusters: BTreeSet<&ClusterId> = found.edits.files.iter().flat_map(|one| &one.clusters).collect();

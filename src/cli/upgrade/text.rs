@@ -1,4 +1,4 @@
-//! Plans for people, in lines of 80 columns.
+//! Formats plans for people, in lines of 80 columns.
 
 use super::group::{Reason, RolloutShown, Shown, State, StepShown};
 use crate::{
@@ -8,23 +8,23 @@ use crate::{
     upgrade::{DescribedChange, StepDescription},
 };
 
-/// Where lines end, if words allow it.
+/// The maximum width of a line; longer words exceed it.
 const WIDTH: usize = 80;
 
-/// Clusters that are named of a group unless all are asked for.
+/// The number of clusters of a group that are named by default.
 const NAMED: usize = 6;
 
-/// The groups, and how many clusters there are of each kind.
+/// Formats the groups, with all steps, and a summary.
 pub(super) fn lines(groups: &[Shown], all: bool) -> Vec<String> {
     shown(groups, usize::MAX, all)
 }
 
-/// The same, of each plan only the step that comes next.
+/// Formats the groups, with only the next step of each plan.
 pub(super) fn next(groups: &[Shown], all: bool) -> Vec<String> {
     shown(groups, 1, all)
 }
 
-/// The groups, with so many steps of each plan.
+/// Formats the groups, with up to `steps` steps of each plan.
 fn shown(groups: &[Shown], steps: usize, all: bool) -> Vec<String> {
     let mut lines = Vec::new();
     for group in groups {
@@ -55,9 +55,9 @@ pub(super) fn summary(groups: &[Shown]) -> String {
         (count(&|state| matches!(state, State::Held(_))), "held"),
         (count(&|state| *state == State::Leaving), "being removed"),
     ];
-    let reported =
+    let states =
         kinds.iter().filter(|(count, _)| *count > 0).map(|(count, words)| format!("{count} {words}"));
-    format!("{}: {}", counted(total, "cluster"), reported.collect::<Vec<_>>().join(", "))
+    format!("{}: {}", counted(total, "cluster"), states.collect::<Vec<_>>().join(", "))
 }
 
 fn of_group(group: &Shown, shown: usize, all: bool) -> Vec<String> {
@@ -80,7 +80,7 @@ fn of_group(group: &Shown, shown: usize, all: bool) -> Vec<String> {
     lines.extend(wrapped("  ", "  ", &named(&group.clusters, all)));
     if group.suspended > 0 {
         let suspended =
-            format!("{} suspended: nothing happens there before `suspend` is removed", group.suspended);
+            format!("{} suspended: nothing happens there until `suspend` is removed", group.suspended);
         lines.extend(wrapped("  ", "  ", &suspended));
     }
     lines.push(String::new());
@@ -88,7 +88,8 @@ fn of_group(group: &Shown, shown: usize, all: bool) -> Vec<String> {
         State::Plan(steps) => {
             for (at, step) in steps.iter().enumerate().take(shown) {
                 let before = at.checked_sub(1).map(|before| &steps[before]);
-                lines.extend(of_step(at + 1, step, before, group.clusters.len(), all));
+                let active = group.clusters.len() - group.suspended;
+                lines.extend(of_step(at + 1, step, before, active, all));
             }
         }
         State::Blocked(reasons) => lines.extend(blocked(reasons)),
@@ -147,13 +148,16 @@ fn of_step(
     for one in &step.rollouts {
         row("rollout", rollout(one, count, all));
     }
+    if step.rollouts.is_empty() {
+        row("rollout", "none while `suspend` is set".to_owned());
+    }
     if let Some(before) = before {
         row("after", format!("step {}: {}", number - 1, waits(before)));
     }
     lines
 }
 
-/// A step in one line.
+/// Describes a step in one line.
 pub(super) fn title(change: &DescribedChange) -> String {
     match change {
         DescribedChange::Release { after, kubernetes_before, kubernetes_after, .. } => {
@@ -165,13 +169,13 @@ pub(super) fn title(change: &DescribedChange) -> String {
             format!("release {after} ({versions})")
         }
         DescribedChange::Addon { addon, before, after } if before.is_same(after) => {
-            format!("addon {addon} {after} of its own release again")
+            format!("addon {addon} {after} from its own release again")
         }
         DescribedChange::Addon { addon, before, after } => format!("addon {addon} {before} to {after}"),
     }
 }
 
-/// What has to be so before the next step.
+/// The condition for the next step.
 pub(super) fn waits(step: &StepShown) -> String {
     match &step.description.change {
         DescribedChange::Addon { addon, after, .. } => format!("{addon} {after} is ready"),
@@ -195,7 +199,7 @@ pub(super) fn rollout(one: &RolloutShown, count: usize, all: bool) -> String {
     format!("{text}; {}: {}", counted(one.clusters.len(), "cluster"), named(&one.clusters, all))
 }
 
-/// How many machines are replaced; none if none are.
+/// The number of replaced machines; None if none is replaced.
 fn machines(machines: Machines) -> Option<String> {
     let Machines { least, most, more } = machines;
     if most == 0 && !more {
@@ -227,7 +231,7 @@ fn blocked(reasons: &[Reason]) -> Vec<String> {
     lines
 }
 
-/// Words in lines; a word that is longer than a line stands alone.
+/// Wraps words into lines; a word longer than a line gets a line of its own.
 fn wrapped(first: &str, later: &str, text: &str) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = first.to_owned();
@@ -245,7 +249,7 @@ fn wrapped(first: &str, later: &str, text: &str) -> Vec<String> {
     lines
 }
 
-/// The words of a text; a command in backticks is one, so that it can be copied.
+/// Splits a text into words. A command in backticks counts as one word, so that it can be copied.
 fn words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut is_inside = false;

@@ -1,4 +1,4 @@
-//! Which clusters are to be upgraded, and to what: the options that the commands of `upgrade` share.
+//! The clusters to upgrade and their target: the options that the commands of `upgrade` share.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,19 +23,20 @@ pub(super) struct Which {
     /// Only clusters with these labels, as kubectl writes them: `env=prod,region in (eu,us),!legacy`
     #[arg(long, value_name = "SELECTOR", value_parser = selector)]
     selector: Option<(String, Selector)>,
-    /// To this release; addons follow it, one step for each that another minor kept at its version
+    /// Upgrade to this release; addons follow it, with one step for each addon that a new Kubernetes minor
+    /// kept back
     #[arg(long, value_name = "RELEASE", group = "target")]
     to_release: Option<String>,
-    /// To this Kubernetes minor, such as 1.36; addons change only where they must
+    /// Upgrade to this Kubernetes minor, such as 1.36; addons change only if they must
     #[arg(long, value_name = "MINOR", group = "target", value_parser = minor)]
     to_kubernetes: Option<Minor>,
-    /// To the newest release of the newest Kubernetes minor that is neither `preview` nor `expired`
+    /// Upgrade to the newest release of the newest Kubernetes minor that is neither `preview` nor `expired`
     #[arg(long, group = "target")]
     latest: bool,
-    /// Plan over Kubernetes minors that are `expired`, too
+    /// Also plan through Kubernetes minors that are `expired`
     #[arg(long)]
     pub(super) through_expired: bool,
-    /// Move clusters although `upgrades.hold` says that they stay where they are
+    /// Also move clusters that `upgrades.hold` keeps where they are
     #[arg(long)]
     despite_hold: bool,
     #[command(flatten)]
@@ -58,7 +59,7 @@ impl Which {
         is_named && self.selector.as_ref().is_none_or(|(_, selector)| selector.matches(label))
     }
 
-    /// What is asked for; none where the target does not exist.
+    /// The request; None if its target does not exist.
     fn asked_for(&self, releases: &Releases, today: Date, notes: &mut Notes) -> Option<Asked> {
         let asked = |target| Asked { target, today, despite_hold: self.despite_hold };
         let Some(name) = &self.to_release else {
@@ -76,7 +77,7 @@ impl Which {
         None
     }
 
-    /// Solves what is asked for, for the clusters that are meant.
+    /// Plans the chosen clusters for the requested target.
     pub(super) fn solve<'a>(
         &self,
         fleet: &'a Understood,
@@ -106,7 +107,7 @@ impl Which {
         Ok(solved)
     }
 
-    /// The clusters that are meant. To a release, and without names, only those of its stack.
+    /// The chosen clusters. With a release as the target and no names, only those of the release's stack.
     fn chosen<'a>(&self, target: Option<&Target>, fleet: &'a Understood) -> Vec<&'a Cluster> {
         let stack = |release: &ReleaseRef| match release {
             ReleaseRef::Head(stack, _) => Some(stack.clone()),
@@ -136,7 +137,7 @@ impl Which {
         }
     }
 
-    /// What was asked for, as documents have it.
+    /// The request, for documents.
     pub(super) fn asked(&self) -> serde_json::Value {
         serde_json::json!({
             "release": self.to_release,
@@ -145,7 +146,7 @@ impl Which {
             "throughExpired": self.through_expired,
         })
     }
-    /// The clusters that were asked for by name.
+    /// The clusters named in the arguments.
     pub(super) fn named(&self, fleet: &Understood) -> BTreeSet<ClusterId> {
         let is_named = |cluster: &&Cluster| !self.clusters.is_empty() && self.means(cluster);
         fleet.model.clusters.iter().filter(is_named).map(Cluster::id).collect()
@@ -164,7 +165,7 @@ impl Which {
         propose::branch_name(&names, self.selector.as_ref().map(|(text, _)| text.as_str()), &target)
     }
 
-    /// The command that asks for the same.
+    /// The command that repeats the request.
     pub(super) fn command(&self) -> String {
         let mut words = vec!["stackloom upgrade next --pr".to_owned()];
         words.extend(self.clusters.iter().map(|name| shell_word(name)));
@@ -185,7 +186,7 @@ impl Which {
     }
 }
 
-/// Reports that a cluster is held, which was asked for by name.
+/// Reports that a cluster named in the arguments is held.
 fn note_held(cluster: &Cluster, hold: &Hold, notes: &mut Notes) {
     let until = hold.until.map(|date| format!(" until {date}")).unwrap_or_default();
     notes
@@ -194,5 +195,5 @@ fn note_held(cluster: &Cluster, hold: &Hold, notes: &mut Notes) {
             Place::file(&*cluster.file),
             format!("{} is held{until}: {}", cluster.id(), hold.reason),
         )
-        .hint("take `upgrades.hold` out, or add --despite-hold");
+        .hint("remove `upgrades.hold`, or add --despite-hold");
 }

@@ -1,4 +1,4 @@
-//! Risks that are accepted. Reports of changes read them; here it is only seen that each has a reason.
+//! Accepted risks. Reports of changes use them; this module only checks that each has a reason.
 
 use super::Lowering;
 use crate::{note::Notes, yaml::Node};
@@ -10,8 +10,8 @@ pub(super) fn check(context: &Lowering<'_>, notes: &mut Notes) {
         for reason in listed.iter().filter_map(|one| one.get("reason")) {
             if reason.as_str().is_some_and(|text| text.trim().is_empty()) {
                 notes
-                    .error("accept", context.place(reason.origin), "nothing says why the risk is accepted")
-                    .hint("write the reason: reports of the change show it to reviewers");
+                    .error("accept", context.place(reason.origin), "the accepted risk has no reason")
+                    .hint("add a `reason`: reports of the change show it to reviewers");
             }
         }
     }

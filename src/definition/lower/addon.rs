@@ -1,4 +1,4 @@
-//! Lowering addons: those of a stack's folder, and those that a release froze.
+//! Lowers addons: those in a stack's folder, and those frozen in a release.
 
 use super::{addon_version, check_address, holds_credential, label, place_at, range};
 use crate::{
@@ -8,10 +8,10 @@ use crate::{
     yaml::Origin,
 };
 
-/// What an addon says of itself, wherever it is written.
+/// The fields of an addon, from either kind of definition.
 pub(super) struct AddonFields<'a> {
     pub name: &'a str,
-    /// Whether it is written today, and not frozen in a release.
+    /// Whether the addon comes from the current sources and not from a release.
     pub fresh: bool,
     pub chart: Option<&'a written::Chart>,
     pub versions: &'a [written::AddonVersion],
@@ -25,7 +25,7 @@ pub(super) struct AddonFields<'a> {
 }
 
 impl<'a> AddonFields<'a> {
-    /// As `addon.yaml` says it.
+    /// Takes the fields from `addon.yaml`.
     pub(super) fn by_addon(name: &'a str, spec: &'a written::AddonSpec) -> Self {
         Self {
             name,
@@ -42,7 +42,7 @@ impl<'a> AddonFields<'a> {
         }
     }
 
-    /// As `release.yaml` says it.
+    /// Takes the fields from `release.yaml`.
     pub(super) fn by_release(name: &'a str, frozen: &'a written::FrozenAddon) -> Self {
         Self {
             name,
@@ -60,7 +60,7 @@ impl<'a> AddonFields<'a> {
     }
 }
 
-/// Lowers an addon; `base` is the path of its content inside `written`.
+/// Lowers an addon. `base` is the path of its content in `written`.
 pub(super) fn lower<T>(
     fields: &AddonFields<'_>,
     written: &Written<T>,
@@ -74,9 +74,9 @@ pub(super) fn lower<T>(
         let place = Place { source: String::new(), ..at(&["chart", "repository"]) };
         notes
             .error("secret", place, "the address holds a credential")
-            .hint("take it out of the address: the tree is read by many");
+            .hint("remove it from the address: many people can read the tree");
     }
-    // What a release froze is read for ever as it was.
+    // These checks don't apply to frozen addons: a release stays readable even if checks become stricter.
     if let Some(chart) = fields.chart.filter(|chart| fields.fresh && !holds_credential(&chart.repository)) {
         check_address(
             address::CHARTS,
@@ -89,7 +89,7 @@ pub(super) fn lower<T>(
     }
     if fields.chart.is_some() && fields.versions.is_empty() {
         notes
-            .error("no-versions", at(&["chart"]), format!("the addon `{name}` has a chart and no versions"))
+            .error("no-versions", at(&["chart"]), format!("the addon `{name}` has a chart but no versions"))
             .hint("add `versions: [{ version: …, kubernetes: \">=1.32 <1.37\" }]`");
     }
     let release_name = fields.release_name.unwrap_or(fields.name);
@@ -129,7 +129,7 @@ pub(super) fn lower<T>(
     })
 }
 
-/// The name of a chart in its repository: a path there that goes down only.
+/// Checks the name of a chart in its repository: a path that only leads downwards.
 fn check_chart_name(chart: &written::Chart, place: Place, notes: &mut Notes) {
     let part = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.ends_with('.');
     let lower =
@@ -141,7 +141,7 @@ fn check_chart_name(chart: &written::Chart, place: Place, notes: &mut Notes) {
     }
 }
 
-/// Helm keeps release names within 53 characters, so that it can add its own endings.
+/// Limits the name of a Helm release to 53 characters, like Helm, which appends suffixes.
 fn helm_name(name: Label, at: &dyn Fn(&[&str]) -> Place, notes: &mut Notes) -> Option<Label> {
     const HELM_LIMIT: usize = 53;
     if name.as_str().len() > HELM_LIMIT {
@@ -179,7 +179,7 @@ fn matrix<T>(
                 .error(
                     "duplicate",
                     at(&["versions", &index, "version"]),
-                    format!("version {version} stands twice in the matrix"),
+                    format!("version {version} appears twice in the matrix"),
                 )
                 .hint("join the two ranges with `||`");
         }
@@ -209,7 +209,7 @@ fn values_from<T>(
                     .error(
                         "values-from",
                         place_at(written, &path),
-                        "values come either from a `secret` or from a `configMap`",
+                        "values can come from a `secret` or from a `configMap`, but not from both",
                     )
                     .hint("name one of them");
                 return None;

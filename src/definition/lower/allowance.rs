@@ -8,7 +8,7 @@ use crate::{
     yaml::{Node, Origin},
 };
 
-/// Lints that the class of a stack may trip; a reason of blanks is none.
+/// The lints that the class of a stack may violate. A blank reason is an error.
 pub(super) fn allowances(stack: &Written<written::Stack>, notes: &mut Notes) -> Vec<Allowance> {
     let nodes = stack.node.at(&["spec", "allow"]).and_then(Node::as_sequence).unwrap_or_default();
     let mut allowed = Vec::new();
@@ -17,7 +17,7 @@ pub(super) fn allowances(stack: &Written<written::Stack>, notes: &mut Notes) -> 
             let place = place_at(stack, &["spec", "allow", &at.to_string(), "reason"]);
             notes
                 .error("wrong-value", place, format!("`{}` is allowed without a reason", one.rule))
-                .hint("say in words why it is right for this stack");
+                .hint("explain why it is right for this stack");
         }
         let rule = nodes.get(at).and_then(|node| node.get("rule"));
         let origin = rule.map_or(Origin::NOWHERE, |node| node.origin);

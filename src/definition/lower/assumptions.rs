@@ -1,4 +1,4 @@
-//! What a fleet knows better than the data that is built in.
+//! Statements of a fleet that override the built-in compatibility data.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::{
     note::Notes,
 };
 
-/// The entries of `compatibility`; none if one is at fault.
+/// Lowers the entries of `compatibility`; none if one has errors.
 pub(super) fn lower(written: &Written<written::Fleet>, notes: &mut Notes) -> Option<Arc<[Assumption]>> {
     let all = written.value.spec.compatibility.as_deref().unwrap_or_default();
     let before = notes.errors();
@@ -30,17 +30,17 @@ fn lower_one(
     let component = one.component.as_str();
     if knowledge::component(component).is_none() {
         let known = || knowledge::components().iter().map(|one| one.name.as_str());
-        let message = format!("nothing is built in for `{component}`, so there is nothing to replace");
+        let message = format!("there is no built-in data about `{component}` to replace");
         let note = notes.error("unknown-component", place("component"), message);
         match closest(component, known()) {
             Some(similar) => note.hint(format!("did you mean `{similar}`?")),
-            None => note.hint(format!("it is one of {}", known().collect::<Vec<_>>().join(", "))),
+            None => note.hint(format!("use one of {}", known().collect::<Vec<_>>().join(", "))),
         };
     }
     if one.reason.trim().is_empty() {
         notes
-            .error("no-reason", place("reason"), "an entry of `compatibility` with an empty `reason`")
-            .hint("say how this is known: messages and reviewers refer to it");
+            .error("no-reason", place("reason"), "an entry of `compatibility` has an empty `reason`")
+            .hint("explain how this is known: messages show it, and reviewers rely on it");
     }
     let versions = range(&one.versions, place("versions"), notes);
     let kubernetes = range(&one.kubernetes, place("kubernetes"), notes);

@@ -1,4 +1,4 @@
-//! Lowering clusters: each over its folders' defaults, one by one; what concerns several of them comes last.
+//! Lowers clusters: each one merged over its folders' defaults, and then the rules that concern several clusters.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::{
     yaml::{Node, Origin},
 };
 
-/// What Kubernetes and Flux keep for themselves in a management cluster.
+/// Namespaces that Kubernetes and Flux reserve in a management cluster.
 const RESERVED: [&str; 4] = ["flux-system", "kube-node-lease", "kube-public", "kube-system"];
 
 pub(super) fn lower_all(
@@ -48,14 +48,14 @@ pub(super) fn lower_all(
         }
         notes.append(own);
     }
-    // A cluster that is left out without a word would be taken from the tree.
-    let reported = notes.errors() > 0;
-    for file in lost.iter().filter(|_| !reported) {
+    // A cluster that is dropped without an error would be deleted from the tree.
+    let has_errors = notes.errors() > 0;
+    for file in lost.iter().filter(|_| !has_errors) {
         notes
             .error(
                 "not-understood",
                 Place::file(&**file),
-                "no cluster comes of this definition, and no fault was found in it",
+                "this definition produced neither a cluster nor an error",
             )
             .hint("this is a bug of stackloom; please report it with the definition");
     }
@@ -85,7 +85,7 @@ pub(super) fn lower_all(
     clusters
 }
 
-/// Whether a folder's defaults are at fault: what a cluster below them is, nobody knows.
+/// Reports whether a folder's defaults have errors, so that the settings of the clusters below are unknown.
 fn has_broken_defaults(context: &Lowering<'_>, layer: &Layer) -> bool {
     let path = &layer.source.path;
     let folders = path.match_indices('/').map(|(at, _)| &path[..at]);
@@ -94,7 +94,7 @@ fn has_broken_defaults(context: &Lowering<'_>, layer: &Layer) -> bool {
     files.any(|file| context.is_broken(&file))
 }
 
-/// Defaults of folders without a cluster: nobody would look at them before there is one.
+/// The defaults of folders without clusters. Otherwise, nothing would check them before the first cluster is added.
 fn unused<'a>(context: &Lowering<'a>) -> impl Iterator<Item = &'a Layer> {
     let sources = context.sources;
     let is_used = move |folder: &str| {
@@ -106,15 +106,19 @@ fn unused<'a>(context: &Lowering<'a>) -> impl Iterator<Item = &'a Layer> {
     context.definitions.defaults.iter().filter(move |(folder, _)| !is_used(folder)).map(|(_, layer)| layer)
 }
 
-/// A `<cluster>.d` folder beside no definition would be applied by nobody.
+/// Reports `<cluster>.d` folders without a definition next to them, because no engine would apply them.
 fn check_folders(context: &Lowering<'_>, input: &Input, notes: &mut Notes) {
     for folder in &input.companions {
         let stem = folder.strip_suffix(".d").unwrap_or(folder);
         let beside = [".yaml", ".yml"].map(|ending| format!("{stem}{ending}"));
         if !beside.iter().any(|path| context.sources.at(path).is_some()) {
             notes
-                .error("stray-folder", Place::file(folder.as_str()), format!("`{stem}.yaml` defines no cluster, so no engine applies this folder"))
-                .hint("name the folder after the file of a cluster definition, with `.d` in the place of `.yaml`");
+                .error(
+                    "stray-folder",
+                    Place::file(folder.as_str()),
+                    format!("`{stem}.yaml` defines no cluster, so no engine applies this folder"),
+                )
+                .hint("give the folder the name of the definition's file, with `.d` instead of `.yaml`");
         }
     }
 }
@@ -165,7 +169,7 @@ impl One<'_> {
         })
     }
 
-    /// The folder beside its file.
+    /// The folder with the user's own objects next to the definition.
     fn companion(&self) -> Option<Companion> {
         let (stem, _) = self.layer.source.path.rsplit_once('.')?;
         let folder = format!("{stem}.d");
@@ -174,7 +178,7 @@ impl One<'_> {
         self.input.companions.contains(&folder).then_some(Companion { folder, is_built })
     }
 
-    /// Looks at defaults that no cluster has yet, as far as they say something.
+    /// Checks the settings in defaults that no cluster uses yet.
     fn check_unused(&self, notes: &mut Notes) {
         let spec = &self.merged.spec;
         if self.merged.namespace.is_some() {
@@ -194,15 +198,16 @@ impl One<'_> {
         self.context.place(node.origin)
     }
 
-    /// The place of the definition itself, for what it lacks.
+    /// The place for errors about something that the definition lacks.
     fn own_place(&self) -> Place {
         let node = self.layer.node.get("spec").or_else(|| self.layer.node.at(&["metadata", "name"]));
         let node = node.unwrap_or(&self.layer.node);
         self.layer.source.word(node.origin.offset as usize)
     }
 
-    /// Reports an error in values that come from several layers. The message points to the definition if one of the values
-    /// is there or if something is missing, otherwise to the last of the folder's defaults. It lists the other places.
+    /// Reports an error in values that come from several layers. The message points to the definition if it contains one of
+    /// the values, or if something is missing; otherwise, it points to the last of the folder defaults. It also lists the
+    /// other places.
     fn fault_of<'n>(
         &self,
         settings: &[(&Node, &str)],
@@ -212,7 +217,7 @@ impl One<'_> {
     ) -> &'n mut Diagnostic {
         let in_own_file = |(node, _): &(&Node, &str)| node.origin.file == self.layer.source.id;
         let own = settings.iter().position(in_own_file);
-        // Several things that contradict each other in folders' defaults are the folders' fault, and none of the cluster's.
+        // Contradictions within folder defaults are not the cluster's fault.
         let own = own.or_else(|| (settings.len() > 1).then_some(settings.len() - 1));
         let place = own.map_or_else(|| Some(self.own_place()), |at| self.place(settings[at].0));
         let note = notes.error(code, place, message);
@@ -240,7 +245,7 @@ impl One<'_> {
                     format!("`{name}` belongs to the management cluster itself"),
                 )
                 .hint(
-                    "give clusters namespaces of their own: each is written, labelled and, one day, deleted",
+                    "use a namespace of its own for clusters: stackloom writes and labels it, and it may be deleted one day",
                 );
             return None;
         }
@@ -257,11 +262,8 @@ impl One<'_> {
             if self.fleet.broken {
                 return None;
             }
-            let note = notes.error(
-                "missing-key",
-                self.own_place(),
-                "nothing says which management cluster builds the cluster",
-            );
+            let note =
+                notes.error("missing-key", self.own_place(), "no management cluster is set for the cluster");
             let first = known.first().map_or("…", |cluster| cluster.name.as_str());
             note.hint(format!(
                 "add `managementCluster: {first}` to its spec, or to the folder's `_defaults.yaml`"
@@ -296,19 +298,19 @@ impl One<'_> {
         let (Some(name), Some(node)) = (self.merged.spec.release.as_deref(), self.merged.at("release"))
         else {
             notes
-                .error("missing-key", self.own_place(), "nothing says which release the cluster is made from")
+                .error("missing-key", self.own_place(), "no release is set for the cluster")
                 .hint("add `release: <name>`; or, for development, `stack: <provider>/<stack>`, `kubernetes: \"1.35\"` and `release: head`");
             return None;
         };
         if name == "head" {
             return self.head(node, notes).map(|found| (found, node.origin));
         }
-        // Whatever else is said about a release that does not exist: that it does not is what has to be mended.
+        // If the release doesn't exist, only that is reported.
         let exists = self.input.sources.below(&format!("generated/releases/{name}")).next().is_some()
             || self.input.damaged.contains_key(name);
         for key in OF_HEAD.iter().filter(|_| exists) {
             if let Some(other) = self.merged.at(key) {
-                let message = format!("`{key}` goes with `release: head`, and this cluster takes `{name}`");
+                let message = format!("`{key}` is only for `release: head`, but this cluster uses `{name}`");
                 let settings = [(node, "the release is named here"), (other, "it is set here")];
                 self.fault_of(&settings, "release", message, notes)
                     .hint(format!("remove `{key}`, or write `release: head`"));
@@ -319,7 +321,7 @@ impl One<'_> {
             Err(fault) => {
                 notes
                     .error("wrong-name", self.place(node), format!("`{name}` is not a release name: {fault}"))
-                    .hint("releases are called like `openstack-scs-1-35-v7`");
+                    .hint("write the name of a release, such as `openstack-scs-1-35-v7`");
                 None
             }
         }
@@ -348,15 +350,15 @@ impl One<'_> {
                 .error(
                     "wrong-version",
                     self.place(kubernetes),
-                    format!("`{minor_text}` is no Kubernetes minor"),
+                    format!("`{minor_text}` is not a Kubernetes minor"),
                 )
-                .hint("write it as \"1.35\"; the stack says which patch version that is");
+                .hint("write it as \"1.35\"; the stack sets the patch version");
         }
         let (id, minor) = (id?, minor?);
         let serves = |folder: &crate::definition::parse::StackFolder| {
             let listed = folder.stack.value.spec.kubernetes.iter();
             let mut listed = listed.map(|release| release.version.trim_start_matches('v'));
-            // A version that is written wrongly is reported where it stands, and not here as well.
+            // A malformed version is reported where it is written, and not again here.
             listed.any(|version| version == minor.to_string() || version.starts_with(&format!("{minor}.")))
         };
         match self.context.definitions.stacks.get(&id.to_string()) {
@@ -368,7 +370,9 @@ impl One<'_> {
                     notes.error("unknown-stack", self.place(stack), format!("there is no stack `{id}`"));
                 match similar {
                     Some(similar) => note.hint(format!("did you mean `{similar}`?")),
-                    None => note.hint(format!("`stackloom new stack {id}` creates it in `stacks/{id}`")),
+                    None => {
+                        note.hint(format!("run `stackloom new stack {id}` to create it in `stacks/{id}`"))
+                    }
                 };
                 None
             }
@@ -385,7 +389,7 @@ impl One<'_> {
                     .error(
                         "unknown-minor",
                         self.place(kubernetes),
-                        format!("the stack `{id}` does not serve Kubernetes {minor}"),
+                        format!("the stack `{id}` does not support Kubernetes {minor}"),
                     )
                     .hint(format!("it supports {}", served.join(", ")));
                 None
@@ -394,14 +398,14 @@ impl One<'_> {
         }
     }
 
-    /// A paused Cluster is never deleted: Cluster API does not look at it.
+    /// Lowers the removal of a cluster. A paused Cluster can't be deleted, because Cluster API ignores it.
     fn removal(&self, notes: &mut Notes) -> Option<Removal> {
         let written = self.merged.spec.removal.as_ref();
         let removal = removal::lower(self.context, written, self.merged.node.get("spec")?, notes)?;
         if let Some(suspend) = self.merged.at("suspend").filter(|_| removal.step == RemovalStep::Delete) {
-            let message = "a suspended cluster cannot be deleted: Cluster API does not look at it".to_owned();
+            let message = "a suspended cluster cannot be deleted: Cluster API ignores it".to_owned();
             self.fault_of(&[(suspend, "it is suspended here")], "removal", message, notes)
-                .hint("remove `suspend`; where a folder's defaults set it, write `suspend: null` here");
+                .hint("remove `suspend`; if a folder's defaults set it, write `suspend: null` here");
         }
         Some(removal)
     }

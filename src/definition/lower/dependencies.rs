@@ -1,4 +1,4 @@
-//! Relations between the addons of a stack.
+//! Checks the dependencies between the addons of a stack.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::{
 /// The addons of a stack, by name.
 type ByName<'a> = BTreeMap<&'a Label, &'a Addon>;
 
-/// Reports names in `dependsOn` that no addon of the same stack has, and circles.
+/// Reports names in `dependsOn` that no addon of the stack has, and dependency cycles.
 pub(super) fn check(addons: &[Addon], place: &dyn Fn(&Addon) -> Option<Place>, notes: &mut Notes) {
     let by_name: ByName<'_> = addons.iter().map(|addon| (&addon.name, addon)).collect();
     for addon in addons {
@@ -20,7 +20,7 @@ pub(super) fn check(addons: &[Addon], place: &dyn Fn(&Addon) -> Option<Place>, n
             let note = notes.error(
                 "unknown-addon",
                 place(addon),
-                format!("`{}` depends on `{other}`, which this stack does not have", addon.name),
+                format!("`{}` depends on `{other}`, but this stack has no such addon", addon.name),
             );
             match similar {
                 Some(similar) => note.hint(format!("did you mean `{similar}`?")),
@@ -43,7 +43,7 @@ pub(super) fn check(addons: &[Addon], place: &dyn Fn(&Addon) -> Option<Place>, n
     check_releases(addons, place, notes);
 }
 
-/// What nodes need cannot wait for what needs nodes, and addons wait for addons of their own kind.
+/// Reports dependencies that can't work: of bootstrap addons on others, and between charts and manifests.
 fn check_pair(addon: &Addon, other: &Addon, place: &dyn Fn(&Addon) -> Option<Place>, notes: &mut Notes) {
     if addon.chart.is_some() != other.chart.is_some() {
         notes
@@ -73,7 +73,7 @@ fn check_pair(addon: &Addon, other: &Addon, place: &dyn Fn(&Addon) -> Option<Pla
     }
 }
 
-/// One Helm release belongs to one addon.
+/// Reports addons that share a Helm release.
 fn check_releases(addons: &[Addon], place: &dyn Fn(&Addon) -> Option<Place>, notes: &mut Notes) {
     let mut releases: BTreeMap<(&Label, &Label), &Addon> = BTreeMap::new();
     let mut by_name: Vec<_> = addons.iter().filter(|addon| addon.chart.is_some()).collect();
@@ -97,7 +97,7 @@ fn check_releases(addons: &[Addon], place: &dyn Fn(&Addon) -> Option<Place>, not
     }
 }
 
-/// The cycle through an addon. Only the member whose name sorts first returns it, so that it is reported once.
+/// Finds a cycle through an addon. Only the member whose name sorts first returns the cycle, so that it is reported once.
 fn circle_from(start: &Addon, by_name: &ByName<'_>) -> Option<String> {
     let mut stack = vec![start];
     let mut before: BTreeMap<&Label, &Addon> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! What a management cluster says of its engine: how Argo CD applies its tree, how secrets are decrypted, what installs addons.
+//! Lowers the engine settings of a management cluster: how Argo CD applies the tree, decryption, and the addon delivery.
 
 use super::{fleet::One, label};
 use crate::{
@@ -54,7 +54,7 @@ impl One<'_> {
                 self.place(&["argocd", "destination"]),
                 format!("`{}` is not the name or the address of a cluster", text.escape_debug()),
             )
-            .hint("`argocd cluster list` shows the names and the addresses that Argo CD knows");
+            .hint("run `argocd cluster list` to see the names and the addresses that Argo CD knows");
         None
     }
 
@@ -116,7 +116,7 @@ impl One<'_> {
         delivery_of(delivery, engine, place, notes)
     }
 
-    /// Argo CD reads git by address, with credentials that are registered there.
+    /// Checks that the engine can read the source. Argo CD reads git by address, with credentials that are registered there.
     pub(super) fn check_engine_reads(
         &self,
         source: &EngineSource,
@@ -133,7 +133,7 @@ impl One<'_> {
             ),
             (Engine::ArgoCd, EngineSource::Git { secret: Some(_), .. }) if !is_read_by_flux => (
                 "secret",
-                "an Application of Argo CD names no Secret",
+                "an Application of Argo CD cannot refer to a Secret",
                 "remove `secret`, and register the repository with its credentials: `argocd repo add`",
             ),
             _ => return Some(()),
@@ -143,7 +143,7 @@ impl One<'_> {
     }
 }
 
-/// What installs addons, by its word, where an engine applies the tree.
+/// Looks up the addon delivery with this name, and checks that it works with the engine.
 pub(super) fn delivery_of(
     word: &str,
     engine: Engine,

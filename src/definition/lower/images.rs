@@ -1,4 +1,4 @@
-//! Lowering node images.
+//! Lowers node images.
 
 use super::{check_address, place_at, stack::kubernetes_version};
 use crate::{
@@ -7,10 +7,10 @@ use crate::{
     note::{Notes, Place},
 };
 
-/// The processors that Kubernetes is built for, as Go calls them.
+/// The architectures that Kubernetes supports, with the names used by Go.
 const ARCHITECTURES: [&str; 8] = ["amd64", "arm64", "arm", "386", "ppc64le", "s390x", "riscv64", "loong64"];
 
-/// Looks at all images as they are written, whatever version they are of.
+/// Checks all images as written, for all versions.
 pub(super) fn check(
     images: &[written::NodeImage],
     written: &Written<written::NodeImages>,
@@ -56,12 +56,12 @@ pub(super) fn check(
                     place("build"),
                     format!("the image `{}` has an empty `build`", image.name),
                 )
-                .hint("describe the steps, or set `url` and `checksum`, or `artifact`");
+                .hint("describe the build steps, or set `url` and `checksum`, or `artifact`");
         }
     }
 }
 
-/// A name goes into paths and into fields of providers.
+/// Checks a name that is used in paths and in providers' fields.
 fn check_name(name: &str, key: &str, place: Place, notes: &mut Notes) {
     const LONGEST: usize = 255;
     let odd = |c: char| c.is_control() || c == '\\' || "\u{200b}\u{200e}\u{200f}\u{202e}\u{feff}".contains(c);
@@ -83,7 +83,7 @@ fn check_name(name: &str, key: &str, place: Place, notes: &mut Notes) {
     }
 }
 
-/// The images of one Kubernetes version, by name.
+/// The images for one Kubernetes version, by name.
 pub(super) fn images<T>(
     images: &[written::NodeImage],
     written: &Written<T>,

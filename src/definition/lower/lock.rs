@@ -1,4 +1,4 @@
-//! Lowering `stackloom.lock`. The program writes it, so a fault in it is an edit or a merge that went wrong.
+//! Lowers `stackloom.lock`. The program writes it, so an error in it comes from a manual edit or a failed merge.
 
 use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 
@@ -10,9 +10,9 @@ use crate::{
     yaml::Origin,
 };
 
-const AGAIN: &str = "keep the right one; `stackloom update` writes the rest anew";
+const AGAIN: &str = "keep the right one; `stackloom update` rewrites the rest";
 
-/// Lowers the lock; there may be none.
+/// Lowers the lock, which may be missing.
 pub(super) fn lower(written: Option<&Written<written::Lock>>, notes: &mut Notes) -> Lock {
     let Some(written) = written else { return Lock::default() };
     let spec = &written.value.spec;
@@ -121,7 +121,7 @@ impl LockLowering<'_> {
         match map.entry(key) {
             Entry::Vacant(free) => drop(free.insert(value)),
             Entry::Occupied(_) => {
-                let message = format!("`{what}` stands twice in the lock");
+                let message = format!("`{what}` appears twice in the lock");
                 notes.error("duplicate", self.place(path), message).hint(AGAIN);
             }
         }
@@ -132,11 +132,11 @@ impl LockLowering<'_> {
             let place = Place { source: String::new(), ..self.place(path) };
             notes
                 .error("secret", place, "the address holds a credential")
-                .hint("take it out of the address: the lock is read by many");
+                .hint("remove it from the address: many people can read the lock");
         }
     }
 
-    /// A key comes from the same repository, so that whoever reviews the lock reviews the key.
+    /// Checks that a key is in this repository, so that reviewers of the lock also review the key.
     fn check_key(&self, key: Option<&str>, at: &str, notes: &mut Notes) {
         let Some(key) = key else { return };
         if is_outside(key) {
@@ -153,7 +153,7 @@ impl LockLowering<'_> {
     }
 }
 
-/// Whether a path is none of a file in the fleet.
+/// Reports whether a path leads outside the fleet.
 pub(super) fn is_outside(path: &str) -> bool {
     path.starts_with('-')
         || path.contains('\\')

@@ -1,4 +1,4 @@
-//! Migrations: variables that have another name or type than in earlier releases.
+//! Migrations: variables whose name or type differs from that in earlier releases.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::{
     note::Notes,
 };
 
-/// Errors across values: a migration without an effect, and two of one variable.
+/// Checks migrations as a whole: migrations without an effect, and several of one variable.
 pub(super) fn check(migrations: &[written::Migration], written: &Written<written::Stack>, notes: &mut Notes) {
     let mut seen = BTreeMap::new();
     for (at, one) in migrations.iter().enumerate() {
@@ -29,13 +29,13 @@ pub(super) fn check(migrations: &[written::Migration], written: &Written<written
         if let Some(first) = seen.insert(name.as_str(), place("variable")) {
             notes
                 .error("duplicate", place("variable"), format!("there are two migrations of `{name}`"))
-                .hint("write one entry with `renameTo` and `type`; if its new name changes again, that is an entry for the new name")
+                .hint("write one entry with both `renameTo` and `type`; if the new name changes again, add an entry for the new name")
                 .related("the other one", first);
         }
     }
 }
 
-/// The migrations of a stack, or those that a release froze, in their order.
+/// Lowers the migrations of a stack or a frozen release, in their order.
 pub(super) fn lower<T>(migrations: &[written::Migration], written: &Written<T>) -> Vec<Migration> {
     let one = |(at, one): (usize, &written::Migration)| Migration {
         variable: one.variable.as_str().into(),

@@ -1,5 +1,5 @@
-//! Lowering: definitions as written to the model as meant. Defaults are applied here and nowhere else; names, versions
-//! and either-or rules are checked here.
+//! Lowering: converts definitions as written into the model. Defaults are applied only here. Names, versions and either-or
+//! rules are checked here, too.
 
 mod addon;
 mod accept;
@@ -39,38 +39,38 @@ use crate::{
     yaml::{Origin, Source, Sources},
 };
 
-/// A template of a stack, with its path inside the stack.
+/// A template of a stack, with its path in the stack's folder.
 #[derive(Clone, Debug)]
 pub struct StackTemplate {
-    /// Its path inside the stack.
+    /// The path in the stack's folder.
     pub path: String,
-    /// What it is.
+    /// The parsed template.
     pub template: Arc<Template>,
 }
 
-/// A fleet as meant.
+/// The meaning of all definitions of a fleet.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// What holds for the whole repository.
+    /// The settings of the whole repository.
     pub fleet: Fleet,
-    /// The stacks that clusters use by `release: head`, per minor.
+    /// The stacks that clusters use by `release: head`, by minor.
     pub stacks: BTreeMap<(StackId, Minor), Stack<StackTemplate>>,
-    /// All clusters, by management cluster, namespace and name.
+    /// All clusters, sorted by management cluster, namespace and name.
     pub clusters: Vec<Cluster>,
     /// The rollouts, by name.
     pub rollouts: Vec<Rollout>,
-    /// What comes from elsewhere, and which bytes it was.
+    /// The lock, with the digests of external inputs.
     pub lock: Lock,
 }
 
 impl Model {
-    /// Lints that classes of stacks may trip.
+    /// The lints that the classes of stacks may violate.
     pub fn allowed(&self) -> BTreeMap<StackId, Vec<Allowance>> {
         self.stacks.iter().map(|((id, _), stack)| (id.clone(), stack.allow.clone())).collect()
     }
 }
 
-/// Lowers all definitions, also those beside faulty files; `program` is the version of this program.
+/// Lowers all definitions, even if other files have errors. `program` is the version of this program.
 pub fn lower(
     definitions: &Definitions,
     input: &Input,
@@ -89,11 +89,10 @@ pub fn lower(
     }
 }
 
-/// Reads the addons, rules and images that a `release.yaml` froze, with the same checks as a stack's.
 pub use fleet::CLUSTER_API;
 pub use stack::{FrozenParts, lower_frozen};
 
-/// Reads and lowers `stackloom.lock` alone; none where it is at fault.
+/// Reads and lowers only `stackloom.lock`; none if it has errors.
 pub fn read_lock(source: &Source, notes: &mut Notes) -> Option<Lock> {
     let mut own = Notes::new();
     let written = super::parse::read(source, super::Kind::Lock, &mut own);
@@ -103,8 +102,8 @@ pub fn read_lock(source: &Source, notes: &mut Notes) -> Option<Lock> {
     sound.then_some(lock)
 }
 
-/// The address at which the engine reads the fleet, for others to see where it is; none where there is none, or where it
-/// carries a credential.
+/// The address at which the engine reads the fleet, for display to others; none if there is none or it contains a
+/// credential.
 pub fn published_source(definitions: &Definitions) -> Option<String> {
     let spec = &definitions.fleet.as_ref()?.value.spec;
     let own = spec.management_clusters.iter().filter_map(|one| one.source.as_ref());
@@ -112,7 +111,7 @@ pub fn published_source(definitions: &Definitions) -> Option<String> {
     (!holds_credential(&url)).then_some(url)
 }
 
-/// What lowering looks things up in.
+/// The inputs that lowering uses for lookups.
 struct Lowering<'a> {
     sources: &'a Sources,
     definitions: &'a Definitions,
@@ -123,13 +122,13 @@ impl Lowering<'_> {
         self.sources.place(origin)
     }
 
-    /// Whether a file is at fault, so that what it would say is not known.
+    /// Reports whether a file has errors, so that its content is unknown.
     fn is_broken(&self, path: &str) -> bool {
         self.definitions.broken.contains(path)
     }
 }
 
-/// The place of a path of keys in a definition: that of the deepest key which is there.
+/// The place of a path of keys in a definition, or of the deepest existing key on that path.
 fn place_at<T>(written: &Written<T>, path: &[&str]) -> Place {
     let mut node = &written.node;
     for name in path {
@@ -155,14 +154,14 @@ fn name_error(text: &str, what: &str, place: Option<Place>, fault: &NameFault, n
         .hint("use lower-case letters, digits and dashes, at most 63, beginning and ending with a letter or digit");
 }
 
-/// Whether an address carries a credential: what stands before the `@`, save the plain user of an ssh address.
+/// Reports whether an address contains a credential: anything before the `@` except the plain user of an ssh address.
 fn holds_credential(url: &str) -> bool {
     let Some((scheme, rest)) = url.split_once("://") else { return false };
     let host = rest.split('/').next().unwrap_or_default();
     host.rsplit_once('@').is_some_and(|(user, _)| scheme != "ssh" || user.contains(':'))
 }
 
-/// Whether an address leads to one place for all who read it.
+/// Checks that an address is valid and unambiguous.
 fn check_address(
     form: address::Form,
     text: &str,
@@ -204,7 +203,7 @@ fn check_named<T>(written: &Written<T>, metadata: &Named, expected: &str, notes:
             .error(
                 "wrong-name",
                 place_at(written, &["metadata", "name"]),
-                format!("this is called `{}`, and its folder `{expected}`", metadata.name),
+                format!("the name is `{}`, but the folder is `{expected}`", metadata.name),
             )
             .hint(format!("write `name: {expected}`, or rename the folder"));
     }

@@ -1,4 +1,4 @@
-//! Lowering node pools, and what the control plane has in common with them.
+//! Lowers node pools, and the settings that they share with the control plane.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::{
     yaml::{Mapping, Node, Origin},
 };
 
-/// What passes through to the topology as it is.
+/// Settings that are passed to the topology unchanged.
 const SETTINGS: [&str; 8] = [
     "failureDomain",
     "failureDomains",
@@ -33,12 +33,13 @@ pub(super) fn settings(context: &Lowering<'_>, node: &Node, notes: &mut Notes) -
     settings
 }
 
-/// The API server takes no empty list or map here, and left out it would mean what the class says, not nothing.
+/// Rejects empty lists and maps. The API server doesn't accept them, and omitting them would apply the settings of the class
+/// instead.
 pub(super) fn check_filled(context: &Lowering<'_>, name: &str, value: &Node, notes: &mut Notes) {
     if value.is_empty_collection() {
         notes
             .error("empty-value", context.place(value.origin), format!("`{name}` is {} without entries", value.kind()))
-            .hint("remove it, or write `null` to take away what a folder's defaults say: the API server takes none that is empty");
+            .hint("remove it, or write `null` to remove what a folder's defaults set: the API server rejects an empty one");
     }
 }
 
@@ -62,14 +63,14 @@ pub(super) fn lower_all(
                 context.place(pool.origin),
                 format!("there are two node pools `{}`", pool.name),
             );
-            note.hint("give one of them another name: a pool's name is that of its machines");
+            note.hint("give one of them another name: machines are named after their pool");
             if let Some(place) = context.place(first) {
                 note.related("the other one", place);
             }
         }
         match removal::lower(context, written.removal.as_ref(), node, notes) {
             None => pools.push(pool),
-            // Its machines go first, drained one by one, and it can still be had back.
+            // The machines are drained and deleted one by one first; until then, the removal can be reverted.
             Some(found) if found.step == RemovalStep::Detach => {
                 let none = Node::from(0_i64).with_origin(found.origin);
                 pools.push(NodePool { size: Size::Fixed(none), ..pool });
@@ -114,7 +115,7 @@ fn lower(
     })
 }
 
-/// Two words on the bounds of the autoscaler: one of them would be overwritten.
+/// Rejects annotations for the limits of the autoscaler, which `autoscale` would overwrite.
 fn check_bounds(context: &Lowering<'_>, annotations: Option<&Node>, notes: &mut Notes) {
     for entry in annotations.and_then(Node::as_mapping).into_iter().flat_map(Mapping::iter) {
         if entry.key.name.starts_with("cluster.x-k8s.io/cluster-api-autoscaler-node-group-m") {
@@ -124,7 +125,7 @@ fn check_bounds(context: &Lowering<'_>, annotations: Option<&Node>, notes: &mut 
                     context.place(entry.key.origin),
                     format!("`autoscale` writes the annotation `{}`", entry.key.name),
                 )
-                .hint("remove the annotation: `min` and `max` say it");
+                .hint("remove the annotation: `min` and `max` set it");
         }
     }
 }
@@ -144,7 +145,7 @@ fn size(context: &Lowering<'_>, written: &written::NodePool, node: &Node, notes:
                     .error(
                         "replicas",
                         context.place(origin),
-                        format!("the pool has at least {min} and at most {max} machines"),
+                        format!("the pool has a minimum of {min} but a maximum of {max} machines"),
                     )
                     .hint("`max` must not be less than `min`");
                 return None;
@@ -156,7 +157,7 @@ fn size(context: &Lowering<'_>, written: &written::NodePool, node: &Node, notes:
     }
 }
 
-/// What Cluster API's topology knows for one kind of pool only.
+/// Rejects settings that Cluster API's topology doesn't support for this kind of pool.
 fn check_kind(context: &Lowering<'_>, node: &Node, kind: PoolKind, notes: &mut Notes) {
     let (words, unknown): (_, &[&[&str]]) = match kind {
         PoolKind::MachineDeployment => ("machine deployment", &[&["failureDomains"]]),
@@ -180,16 +181,16 @@ fn check_kind(context: &Lowering<'_>, node: &Node, kind: PoolKind, notes: &mut N
             );
             match path[0] {
                 "failureDomains" => {
-                    note.hint("a machine deployment has one `failureDomain`; make a pool per domain")
+                    note.hint("a machine deployment has one `failureDomain`: define a pool for each domain")
                 }
                 "failureDomain" => note.hint("a machine pool has `failureDomains`, a list"),
-                _ => note.hint("Cluster API's topology does not know it for machine pools: remove it"),
+                _ => note.hint("remove it: Cluster API's topology does not support it for machine pools"),
             };
         }
     }
 }
 
-/// Labels or annotations, in the form that the API server takes.
+/// Validates labels or annotations by the rules of the API server.
 pub(super) fn metadata(
     context: &Lowering<'_>,
     node: Option<&Node>,

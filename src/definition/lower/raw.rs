@@ -1,54 +1,54 @@
-//! What `raw` may not say: fields of a Cluster's `spec` that templates, checks or the engine's objects are made from, so
-//! that a second word on them would be heard by some and not by others; and what Cluster API writes by itself.
+//! The fields that `raw` must not set. Templates, checks or the engine's objects also depend on these fields of a Cluster's
+//! `spec`, and would miss the raw value. The list also contains fields that Cluster API writes itself.
 
 use super::Lowering;
 use crate::{note::Notes, yaml::Node};
 
-/// A field, and what is to be done instead.
+/// A forbidden field, and what to do instead.
 const CLOSED: [(&[&str], &str); 11] = [
-    (&["clusterNetwork", "pods"], "`network.pods` says it, and templates see it"),
-    (&["clusterNetwork", "serviceDomain"], "`network.serviceDomain` says it, and templates see it"),
-    (&["clusterNetwork", "services"], "`network.services` says it, and templates see it"),
-    (&["controlPlaneRef"], "Cluster API's topology writes it"),
-    (&["infrastructureRef"], "Cluster API's topology writes it"),
-    (&["paused"], "`suspend: <reason>` pauses the cluster, and what waits for it"),
-    (&["topology", "classRef"], "`release` says which class the cluster is made from"),
-    (&["topology", "controlPlane", "replicas"], "`controlPlane.replicas` says it, and templates see it"),
+    (&["clusterNetwork", "pods"], "`network.pods` sets it, and templates can read it"),
+    (&["clusterNetwork", "serviceDomain"], "`network.serviceDomain` sets it, and templates can read it"),
+    (&["clusterNetwork", "services"], "`network.services` sets it, and templates can read it"),
+    (&["controlPlaneRef"], "Cluster API's topology sets it"),
+    (&["infrastructureRef"], "Cluster API's topology sets it"),
+    (&["paused"], "`suspend: <reason>` pauses the cluster, and everything that depends on it"),
+    (&["topology", "classRef"], "`release` sets the class of the cluster"),
+    (&["topology", "controlPlane", "replicas"], "`controlPlane.replicas` sets it, and templates can read it"),
     (
         &["topology", "controlPlane", "variables"],
-        "`controlPlane.variables` says it, with the defaults inside each value",
+        "`controlPlane.variables` sets it, with the defaults inside each value",
     ),
-    (&["topology", "variables"], "`variables` says it, with the class' defaults"),
-    (&["topology", "version"], "`release` says which Kubernetes version that is"),
+    (&["topology", "variables"], "`variables` sets it, with the class' defaults"),
+    (&["topology", "version"], "`release` sets the Kubernetes version"),
 ];
 
-/// Lists replace one another, so `raw` would take away every pool that it does not repeat.
-const WORKERS: (&[&str], &str) = (&["topology", "workers"], "`nodePools` says it");
+/// Lists replace each other, so `raw` would remove every pool that it doesn't repeat.
+const WORKERS: (&[&str], &str) = (&["topology", "workers"], "`nodePools` sets it");
 
-/// Reports what is said in `raw` and may not be; a word on a whole part is reported once.
+/// Reports forbidden fields in `raw`. A value that covers several of them is reported once.
 pub(super) fn check(context: &Lowering<'_>, raw: &Node, notes: &mut Notes) {
-    let mut reported = Vec::new();
+    let mut seen = Vec::new();
     for (path, instead) in CLOSED.into_iter().chain([WORKERS]) {
         let Some((found, depth)) = said(raw, path) else { continue };
         let said = &path[..depth];
-        if reported.contains(&said) {
+        if seen.contains(&said) {
             continue;
         }
-        reported.push(said);
+        seen.push(said);
         let note = notes.error(
             "raw",
             context.place(found.origin),
-            format!("`raw` may not say `{}`", said.join(".")),
+            format!("`raw` must not set `{}`", said.join(".")),
         );
         if depth == path.len() {
             note.hint(format!("remove it: {instead}"));
         } else {
-            note.hint("it would take away what the definition says: name the fields below it that are meant");
+            note.hint("it would remove what the definition sets: set only the fields below it that you need");
         }
     }
 }
 
-/// The node at a path, or the one above it that is not a map and so stands for the whole; and how deep it is.
+/// The node at a path, or the first one on the way that isn't a map and therefore covers the path; with its depth.
 fn said<'a>(raw: &'a Node, path: &[&str]) -> Option<(&'a Node, usize)> {
     let mut node = raw;
     for (depth, key) in path.iter().enumerate() {

@@ -8,7 +8,7 @@ use crate::{
     yaml::Node,
 };
 
-/// How a cluster, a pool or an addon leaves, if it does.
+/// Lowers the removal of a cluster, a pool or an addon, if there is one.
 pub(super) fn lower(
     context: &Lowering<'_>,
     written: Option<&written::Removal>,
@@ -20,7 +20,7 @@ pub(super) fn lower(
         let origin = node.get("reason").map_or(node.origin, |reason| reason.origin);
         notes
             .error("removal", context.place(origin), "the reason of the removal is missing")
-            .hint("write why it is removed, for anyone who reads it later");
+            .hint("explain why it is removed, for anyone who reads it later");
     }
     let step = match written.step {
         written::RemovalStep::Detach => RemovalStep::Detach,
@@ -29,7 +29,7 @@ pub(super) fn lower(
     Some(Removal { reason: written.reason.clone(), step, origin: node.origin })
 }
 
-/// What folder defaults say holds for clusters that are not thought of, and for those that come later.
+/// Rejects removals in folder defaults, which would also apply to forgotten and future clusters.
 pub(super) fn check_defaults(context: &Lowering<'_>, notes: &mut Notes) {
     for layer in context.definitions.defaults.values() {
         if let Some(removal) = layer.node.at(&["spec", "removal"]) {

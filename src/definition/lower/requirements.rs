@@ -1,4 +1,4 @@
-//! What a stack needs of a management cluster, and what a management cluster has.
+//! Lowers the requirements of stacks and releases on management clusters, and the capabilities of management clusters.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,10 +9,10 @@ use crate::{
     note::{Notes, Place},
 };
 
-/// The name of Cluster API itself among its providers.
+/// The name of Cluster API itself in the list of providers.
 const CORE: &str = "cluster-api";
 
-/// What a stack says, or what its release froze.
+/// Lowers the requirements of a stack or a frozen release.
 pub(super) fn lower<T>(
     providers: Option<&BTreeMap<String, String>>,
     gates: impl Iterator<Item = String>,
@@ -27,7 +27,7 @@ pub(super) fn lower<T>(
     Requirements { providers, feature_gates: gates.collect() }
 }
 
-/// What a management cluster has; `place` gives the place of a key of it.
+/// Lowers the capabilities of a management cluster. `place` returns the place of one of its keys.
 pub(super) fn provided(
     management: &written::ManagementCluster,
     written: &Written<written::Fleet>,
@@ -70,7 +70,7 @@ pub(super) fn provided(
     (notes.errors() == before).then_some(provided)
 }
 
-/// The exact version of Cluster API must be one of `clusterApi`.
+/// Checks that the exact version of Cluster API belongs to the minor in `clusterApi`.
 fn check_core(
     providers: &BTreeMap<String, (semver::Version, crate::yaml::Origin)>,
     cluster_api: Option<Minor>,
@@ -83,8 +83,8 @@ fn check_core(
             .error(
                 "cluster-api",
                 place(&["providers", CORE]),
-                format!("Cluster API {version} is not of the minor {minor} that `clusterApi` names"),
+                format!("Cluster API {version} does not belong to the minor {minor} that `clusterApi` names"),
             )
-            .hint("write the same in both");
+            .hint("use the same minor in both");
     }
 }

@@ -1,4 +1,4 @@
-//! Lowering `rollouts/*.yaml`.
+//! Lowers `rollouts/*.yaml`.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::{
     note::{Notes, Place},
 };
 
-/// All rollouts, as far as they are sound.
+/// Lowers all rollouts, and drops those with errors.
 pub(super) fn lower_all(context: &Lowering<'_>, notes: &mut Notes) -> Vec<Rollout> {
     let mut found: Vec<Rollout> = Vec::new();
     for file in &context.definitions.rollouts {
@@ -33,7 +33,7 @@ pub(super) fn lower_all(context: &Lowering<'_>, notes: &mut Notes) -> Vec<Rollou
     found
 }
 
-/// A rollout, as meant; none where it is at fault.
+/// Lowers a rollout; none if it has errors.
 fn lower(file: &Written<written::Rollout>, notes: &mut Notes) -> Option<Rollout> {
     let one = One(file);
     let spec = &file.value.spec;
@@ -95,7 +95,11 @@ impl One<'_> {
             (None, None, Some(true)) => Some(RolloutTarget::Latest),
             _ => {
                 notes
-                    .error("rollout-target", self.place(&["spec", "target"]), "the target is not one thing")
+                    .error(
+                        "rollout-target",
+                        self.place(&["spec", "target"]),
+                        "a rollout needs exactly one target",
+                    )
                     .hint("set one of `kubernetes`, `release` and `latest: true`");
                 None
             }
@@ -130,7 +134,7 @@ impl One<'_> {
                     .error(
                         "empty-wave",
                         refer(&path("name")),
-                        format!("the wave `{}` takes all clusters, and others follow it", wave.name),
+                        format!("the wave `{}` takes all clusters, but others follow it", wave.name),
                     )
                     .hint("give it a `selector`, or make it the last one");
             }
@@ -247,15 +251,15 @@ impl One<'_> {
                 .error(
                     "rollout-frozen",
                     self.place(&["status", "waves"]),
-                    "the waves are not those with which the rollout began",
+                    "the waves have changed since the rollout began",
                 )
-                .hint("undo the change of `spec.waves`; another plan is another rollout");
+                .hint("undo the change of `spec.waves`; for another plan, write another rollout");
         }
         Some(status.waves.iter().map(|wave| wave.clusters.clone()).collect())
     }
 }
 
-/// Reads `30m`, `12h`, `3d`, `2w`.
+/// Parses `30m`, `12h`, `3d`, `2w`.
 fn duration(text: &str) -> Option<TimeDelta> {
     let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
     let number: u32 = number.parse().ok().filter(|_| number.bytes().all(|byte| byte.is_ascii_digit()))?;

@@ -1,4 +1,4 @@
-//! Compatibility rules: which versions of an addon do not work.
+//! Compatibility rules: versions of addons that don't work.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::{
     note::Notes,
 };
 
-/// Errors across values: two rules with one name, an empty rule, a rule that recommends what it forbids.
+/// Checks rules as a whole: rules with the same name, empty rules, and rules that recommend a version that they forbid.
 pub(super) fn check(
     rules: &[written::CompatibilityRule],
     written: &Written<written::Stack>,
@@ -21,8 +21,8 @@ pub(super) fn check(
         let place = |key: &str| place_at(written, &["spec", "compatibility", &index, key]);
         for (key, text) in [("name", &rule.name), ("deny", &rule.deny)] {
             if text.trim().is_empty() {
-                notes.error("no-reason", place(key), format!("a rule with an empty `{key}`")).hint(
-                    "messages show the `name`; `deny` explains the problem to the people whose run it stops",
+                notes.error("no-reason", place(key), format!("a rule has an empty `{key}`")).hint(
+                    "messages show the `name`, and `deny` explains the problem to the people whose run it stops",
                 );
             }
         }
@@ -52,7 +52,7 @@ pub(super) fn check(
     }
 }
 
-/// The rules of a stack, or those that a release froze.
+/// Lowers the rules of a stack or a frozen release.
 pub(super) fn lower<T>(
     rules: &[written::CompatibilityRule],
     written: &Written<T>,

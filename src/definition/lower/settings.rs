@@ -1,4 +1,4 @@
-//! What a definition says of a cluster, beside what it is called, where it lives and what it is made from.
+//! Lowers the settings of a cluster, except for its name, management cluster and release.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::{
     yaml::{Mapping, Node},
 };
 
-/// What a definition says, as meant.
+/// The lowered settings of a cluster.
 pub(super) struct ClusterSettings {
     pub labels: Mapping,
     pub annotations: Mapping,
@@ -27,7 +27,7 @@ pub(super) struct ClusterSettings {
     pub raw: Option<Node>,
 }
 
-/// Lowers it; all faults are reported.
+/// Lowers the settings, and reports all errors.
 pub(super) fn lower(context: &Lowering<'_>, merged: &Merged, notes: &mut Notes) -> Option<ClusterSettings> {
     let Merged { spec, node, .. } = merged;
     let one = One { context, spec, node };
@@ -97,16 +97,12 @@ impl One<'_> {
         })
     }
 
-    /// A reason that someone is to read later.
+    /// Checks that a reason is not blank.
     fn check_reason(&self, reason: Option<&str>, node: Option<&Node>, what: &str, notes: &mut Notes) {
         if reason.is_some_and(|reason| reason.trim().is_empty()) {
             notes
-                .error(
-                    "no-reason",
-                    node.and_then(|node| self.place(node)),
-                    format!("`{what}` gives no reason"),
-                )
-                .hint("say why in words: those who find it so will ask");
+                .error("no-reason", node.and_then(|node| self.place(node)), format!("`{what}` has no reason"))
+                .hint("explain why, for people who see it later");
         }
     }
 
@@ -163,27 +159,31 @@ impl One<'_> {
         }
     }
 
-    /// A block is written by its first address. Kubernetes takes another one and warns.
+    /// Warns about a block that isn't written with its first address. Kubernetes accepts such a block with a warning.
     fn check_first(&self, block: IpNet, node: &Node, notes: &mut Notes) {
         let first = block.network();
         if first != block.addr() {
             let text = node.as_str().unwrap_or_default();
-            notes.warning("wrong-cidr", self.place(node), format!("`{text}` begins within its block")).hint(
-                format!(
-                    "the block is {first}/{}; if another one is meant, its length is wrong",
+            notes
+                .warning(
+                    "wrong-cidr",
+                    self.place(node),
+                    format!("`{text}` is not the first address of its block"),
+                )
+                .hint(format!(
+                    "the block is {first}/{}; if you mean another one, correct the length",
                     block.prefix_len()
-                ),
-            );
+                ));
         }
     }
 
-    /// Nothing but their blocks distinguishes addresses of pods from those of services.
+    /// Rejects overlapping blocks, because only the blocks distinguish addresses of pods from those of services.
     fn check_overlap(&self, block: IpNet, node: &Node, others: &[(IpNet, &Node)], notes: &mut Notes) {
         let shown = |node: &Node| node.as_str().unwrap_or_default().to_owned();
         let Some((_, other)) = others.iter().find(|(other, _)| overlaps(other, &block)) else { return };
-        let message = format!("`{}` and `{}` have addresses in common", shown(node), shown(other));
+        let message = format!("`{}` and `{}` overlap", shown(node), shown(other));
         let note = notes.error("wrong-cidr", self.place(node), message);
-        note.hint("give pods and services blocks of their own, apart from the machines' network, too");
+        note.hint("give pods and services separate blocks, outside of the machines' network");
         if let Some(place) = self.place(other) {
             note.related("the other one", place);
         }
@@ -206,14 +206,8 @@ impl One<'_> {
             let unlisted = node.get("unlisted");
             if let (Some(unlisted), None) = (unlisted, &written.version) {
                 notes
-                    .error(
-                        "unlisted",
-                        self.place(unlisted),
-                        "`unlisted` is the reason for a version, and there is no `version`",
-                    )
-                    .hint(
-                        "add `version`, or remove `unlisted`; `null` takes away what a folder's defaults say",
-                    );
+                    .error("unlisted", self.place(unlisted), "`unlisted` is set without a `version`")
+                    .hint("add `version`, or remove `unlisted`; `null` removes what a folder's defaults set");
             }
             let reason = written.unlisted.clone();
             self.check_reason(reason.as_deref(), unlisted, "unlisted", notes);
@@ -224,9 +218,9 @@ impl One<'_> {
                     .error(
                         "removal",
                         self.context.place(found.origin),
-                        format!("the addon `{}` is turned off already by `enabled: false`", entry.key.name),
+                        format!("the addon `{}` is already turned off by `enabled: false`", entry.key.name),
                     )
-                    .hint("remove one of them: `removal` leads to `enabled: false` in steps");
+                    .hint("remove one of them: `removal` leads to `enabled: false` step by step");
             }
             let choice = AddonChoice {
                 origin: Some(entry.key.origin),
@@ -244,15 +238,15 @@ impl One<'_> {
     }
 }
 
-/// A block of addresses: an address of either family, and a prefix within its length. Go, and so Kubernetes, takes no zeros
-/// in front of a prefix.
+/// Parses a block of addresses of either family. Like Go, and therefore Kubernetes, it rejects leading zeros in the prefix
+/// length.
 fn block(text: &str) -> Option<IpNet> {
     let (_, prefix) = text.split_once('/')?;
     let is_plain = !(prefix.len() > 1 && prefix.starts_with('0'));
     text.parse().ok().filter(|_| is_plain)
 }
 
-/// Whether one of the two lies in the other: blocks cannot overlap otherwise.
+/// Reports whether one block contains the other; blocks can't overlap in any other way.
 fn overlaps(one: &IpNet, two: &IpNet) -> bool {
     one.contains(two) || two.contains(one)
 }

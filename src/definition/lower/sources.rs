@@ -1,4 +1,4 @@
-//! Lowering where other repositories publish releases.
+//! Lowers the locations where other repositories publish releases.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::{
     note::{Notes, Place},
 };
 
-/// The sources of releases, as far as they are sound.
+/// Lowers the release sources, and drops those with errors.
 pub(super) fn lower(written: &Written<written::Fleet>, notes: &mut Notes) -> Vec<ReleaseSource> {
     let releases = written.value.spec.releases.as_ref();
     let sources = releases.and_then(|releases| releases.sources.as_deref()).unwrap_or_default();
@@ -21,9 +21,9 @@ pub(super) fn lower(written: &Written<written::Fleet>, notes: &mut Notes) -> Vec
                 .error(
                     "duplicate",
                     place_at(written, &["spec", "releases", "sources", &at.to_string(), "url"]),
-                    format!("`{}` is a source twice", lowered.repository),
+                    format!("the source `{}` is listed twice", lowered.repository),
                 )
-                .hint("keep one of them, with all of its `stacks`");
+                .hint("keep one of them, with the `stacks` of both");
         } else {
             found.push(lowered);
         }
@@ -44,18 +44,18 @@ fn one(
         let place = Place { source: String::new(), ..place("url") };
         notes
             .error("secret", place, "the address holds a credential")
-            .hint("take it out: `docker login` has those of registries, and git's own configuration its own");
+            .hint("remove it: log in to a registry with `docker login`, and to a git server with git's own configuration");
         return None;
     }
     let repository = ReleaseRepository::parse(&source.url)
-        .map_err(|reported| {
-            notes.error("wrong-source", place("url"), reported).hint(
+        .map_err(|why| {
+            notes.error("wrong-source", place("url"), why).hint(
                 "a source is a whole repository: `oci://<registry>/<path>` or `git+https://<repository>`",
             );
         })
         .ok();
     if repository.is_some() && !address.starts_with("file://") {
-        // A path of this machine is for those who try things out.
+        // Local paths are not checked; they are for trying things out.
         let form = if address.len() < source.url.len() { address::GIT } else { address::CHARTS };
         check_address(form, address, "wrong-source", place("url"), notes);
     }
@@ -71,9 +71,9 @@ fn one(
                 .error(
                     "wrong-key",
                     place("key"),
-                    "a key is for artifacts of a registry, and this is a git repository",
+                    "`key` is for artifacts in a registry, but this is a git repository",
                 )
-                .hint("take `key` out; what is taken from git is held to the digest that the lock records");
+                .hint("remove `key`: releases from git are verified by the digest in the lock");
         }
     }
     if source.key.is_none() && source.transparency_log.is_some() {
@@ -81,9 +81,9 @@ fn one(
             .error(
                 "wrong-key",
                 place("transparencyLog"),
-                "`transparencyLog` is about signatures, and there is no `key`",
+                "`transparencyLog` is about signatures, but there is no `key`",
             )
-            .hint("add the `key` that artifacts are signed with, or take this out");
+            .hint("add the `key` that artifacts are signed with, or remove `transparencyLog`");
     }
     let mut stacks = BTreeSet::new();
     for stack in source.stacks.iter().flatten() {
@@ -92,7 +92,7 @@ fn one(
             None => {
                 notes
                     .error("wrong-name", place("stacks"), format!("`{stack}` is not a stack"))
-                    .hint("a stack is written <provider>/<stack>, such as openstack/scs");
+                    .hint("write a stack as <provider>/<stack>, such as openstack/scs");
             }
         }
     }

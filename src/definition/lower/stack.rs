@@ -1,4 +1,4 @@
-//! Lowering stacks: one per Kubernetes minor, with that minor's overrides in the place of shared files.
+//! Lowers stacks: one per Kubernetes minor, with the minor's overrides in place of shared files.
 
 use std::{collections::BTreeMap, ops::Bound, sync::Arc};
 
@@ -39,10 +39,10 @@ pub(super) fn lower_all(
     stacks
 }
 
-/// Addons of a stack. Every cluster has an object for each, and each may wait for all the others.
+/// The greatest number of addons in a stack. Every cluster has an object for each, and each may wait for all others.
 const MOST_ADDONS: usize = 200;
 
-/// The files whose paths begin with a prefix.
+/// The files whose path begins with a prefix.
 fn below<'a>(
     files: &'a BTreeMap<String, Source>,
     prefix: &'a str,
@@ -55,7 +55,7 @@ fn below<'a>(
 struct OneStack<'a> {
     context: &'a Lowering<'a>,
     folder: &'a StackFolder,
-    /// Templates are read once, however many minors share them.
+    /// The parsed templates. Each is parsed once, even if several minors share it.
     templates: BTreeMap<String, Option<Arc<Template>>>,
 }
 
@@ -71,7 +71,7 @@ impl OneStack<'_> {
                 .error(
                     "wrong-name",
                     place,
-                    format!("the provider is `{}`, and the folder `{provider}`", spec.provider),
+                    format!("the provider is `{}`, but the folder is `{provider}`", spec.provider),
                 )
                 .hint(format!("write `provider: {provider}`, or move the folder"));
         }
@@ -106,10 +106,10 @@ impl OneStack<'_> {
                     .error(
                         "stray-file",
                         Place::file(folder),
-                        format!("an override for Kubernetes {minor}, which the stack does not serve"),
+                        format!("this folder overrides Kubernetes {minor}, which the stack does not support"),
                     )
                     .hint(format!("add {minor} to `kubernetes` in stack.yaml, or remove the folder"))
-                    .related("the stack serves", place_at(written, &["spec", "kubernetes"]));
+                    .related("the stack supports", place_at(written, &["spec", "kubernetes"]));
             }
         }
         let versioning = match spec.versioning {
@@ -139,9 +139,9 @@ impl OneStack<'_> {
                     .error(
                         "duplicate",
                         place("version"),
-                        format!("Kubernetes {} stands twice", version.minor()),
+                        format!("Kubernetes {} appears twice", version.minor()),
                     )
-                    .hint("a stack serves one patch version per minor: keep the newer one");
+                    .hint("a stack has one patch version per minor: keep the newer one");
                 continue;
             }
             let maturity = match release.maturity {
@@ -156,7 +156,7 @@ impl OneStack<'_> {
         versions
     }
 
-    /// The files that a minor sees: its own in the place of the shared ones of the same path.
+    /// The files of a minor: shared files, replaced by the minor's own files with the same path.
     fn files(&self, minor: Minor) -> StackFiles {
         let mut files = self.folder.shared.clone();
         if let Some(own) = self.folder.overrides.get(&minor) {
@@ -182,7 +182,7 @@ impl OneStack<'_> {
                 .error(
                     "no-class",
                     Place::file(format!("stacks/{id}")),
-                    format!("the stack `{id}` has no cluster class"),
+                    format!("the stack `{id}` has no ClusterClass"),
                 )
                 .hint("put the ClusterClass and its templates into `cluster-class/`");
         }
@@ -200,7 +200,7 @@ impl OneStack<'_> {
                         "unknown-addon",
                         self.context.place(rule.origin),
                         format!(
-                            "the rule `{}` refers to `{}`, which the stack does not have",
+                            "the rule `{}` refers to `{}`, but the stack has no such addon",
                             rule.name, rule.addon
                         ),
                     )
@@ -269,7 +269,7 @@ impl OneStack<'_> {
             let written = files.addons.get(addon.name.as_str())?;
             Some(place_at(written, &["spec", "dependsOn"]))
         };
-        // What an addon that is at fault is called, or is made of, is not known.
+        // The names and contents of addons with errors are unknown.
         let whole = lowered.len() == files.addons.len() && !self.has_broken_addons();
         if whole {
             dependencies::check(&addons, &place, notes);
@@ -281,25 +281,25 @@ impl OneStack<'_> {
                 let path = format!("{}/addons/{folder}", self.root());
                 notes
                     .error("no-addon", Place::file(path), format!("the addon `{folder}` has no `addon.yaml`"))
-                    .hint("`stackloom new addon` writes one; or remove the folder");
+                    .hint("create one with `stackloom new addon`, or remove the folder");
             }
         }
         lowered
     }
 
-    /// The stack's folder.
+    /// The path of the stack's folder.
     fn root(&self) -> &str {
         self.folder.stack.source.path.trim_end_matches("/stack.yaml")
     }
 
-    /// Whether an `addon.yaml` of the stack is at fault.
+    /// Reports whether an `addon.yaml` of the stack has errors.
     fn has_broken_addons(&self) -> bool {
         let folder = format!("{}/", self.root());
         let mut broken = self.context.definitions.broken.range(folder.clone()..);
         broken.next().is_some_and(|path| path.starts_with(&folder))
     }
 
-    /// The templates whose paths begin with `prefix`.
+    /// The templates whose path begins with `prefix`.
     fn templates(
         &mut self,
         files: &StackFiles,
@@ -344,7 +344,7 @@ fn check_content(
             .error(
                 "values-without-chart",
                 place,
-                format!("the addon `{}` has values and no chart to take them", addon.name),
+                format!("the addon `{}` has values but no chart that uses them", addon.name),
             )
             .hint("add `chart:`, or write the values into the manifests' templates");
     }
@@ -374,30 +374,30 @@ pub(super) fn kubernetes_version(text: &str, place: Place, notes: &mut Notes) ->
         .ok()
 }
 
-/// A Kubernetes version that a stack serves.
+/// A Kubernetes version that a stack supports.
 struct Served {
     version: KubernetesVersion,
     maturity: Maturity,
-    /// Where it stands.
+    /// The origin of the version.
     origin: Origin,
 }
 
-/// What a `release.yaml` froze, as meant.
+/// The lowered content of a `release.yaml`.
 #[derive(Clone, Debug)]
 pub struct FrozenParts {
-    /// The stack.
+    /// The identity of the stack.
     pub stack: StackId,
     /// The exact Kubernetes version.
     pub kubernetes: KubernetesVersion,
-    /// The addons, by name, each with the version that the release pins.
+    /// The addons by name, each with the version in the release.
     pub addons: Vec<(Addon, Option<AddonVersion>)>,
     /// The node images.
     pub images: Vec<NodeImage>,
-    /// Combinations that do not work.
+    /// Combinations of addon and Kubernetes versions that don't work.
     pub compatibility: Vec<CompatibilityRule>,
-    /// Variables that have another name or type than before.
+    /// Variables whose name or type differs from that in earlier releases.
     pub migrations: Vec<Migration>,
-    /// What it needs of a management cluster.
+    /// The requirements on a management cluster.
     pub requires: Requirements,
 }
 
@@ -411,7 +411,7 @@ fn requires(
     requirements::lower(spec.and_then(|spec| spec.providers.as_ref()), gates, written, notes)
 }
 
-/// Lowers a `release.yaml`, with the same checks as a stack.
+/// Lowers a `release.yaml`, with the same checks as for a stack.
 pub fn lower_frozen(written: &Written<written::Release>, notes: &mut Notes) -> Option<FrozenParts> {
     let spec = &written.value.spec;
     let place = place_at(written, &["spec", "kubernetes"]);
@@ -425,7 +425,7 @@ pub fn lower_frozen(written: &Written<written::Release>, notes: &mut Notes) -> O
                     place_at(written, &["spec", "stack"]),
                     format!("this is not a valid stack name: {fault}"),
                 )
-                .hint("put the release back as it was cut");
+                .hint("restore the release as it was cut");
         })
         .ok();
     let mut addons = Vec::new();

@@ -1,4 +1,4 @@
-//! `generate --check`: what would change on disk, and nothing else.
+//! `generate --check`: finds what would change on disk, and writes nothing.
 
 use std::path::PathBuf;
 
@@ -51,7 +51,7 @@ impl Sink for CheckSink {
     }
 }
 
-/// What `begin` made.
+/// Unwraps what `begin` prepared; fails if `begin` was not called.
 pub(in crate::io) fn begun<T>(value: Option<T>) -> Result<T, Fault> {
     value.ok_or_else(|| {
         Fault::new("a sink was used before it began").hint("this is a bug of stackloom; please report it")

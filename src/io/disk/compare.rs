@@ -1,4 +1,4 @@
-//! What a run changes below `generated/`: each of its files, compared with the disk.
+//! Determines what a run changes below `generated/`, by comparing each file with the disk.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -25,21 +25,21 @@ const OUTPUT: &str = "generated";
 pub(super) struct Comparison {
     root: PathBuf,
     scan: Scan,
-    /// What became of each file of the scan; none where no part has it.
+    /// The outcome for each file of the scan; None if no part contains it.
     fates: Vec<Option<FileChange>>,
-    /// The files that were not there.
+    /// Files that did not exist.
     added: BTreeSet<TreePath>,
-    /// The files below `generated/` that git knows: what became of them since is damage, and is repaired.
+    /// The files below `generated/` that git tracks. Any difference from them is damage, which is repaired.
     tracked: OnceLock<BTreeSet<String>>,
-    /// Folders that are left as they are, and folders in them that are not.
+    /// Folders that are left as they are (true), and folders inside them that are not (false).
     kept: BTreeMap<String, bool>,
     guard: Guard,
-    /// What was found so far.
+    /// The changes found so far.
     pub(super) changes: Changes,
 }
 
 impl Comparison {
-    /// Looks at the disk.
+    /// Scans the disk.
     pub(super) fn begin(root: &Path, notes: &mut Notes) -> Result<Self, Fault> {
         let scan = Scan::read(root, notes)?;
         Ok(Self {
@@ -54,14 +54,14 @@ impl Comparison {
         })
     }
 
-    /// Compares the files of parts, and remembers that they are meant.
+    /// Compares the files of parts, and records that they belong to the tree.
     pub(super) fn parts(&mut self, parts: &[Part]) -> Result<Vec<Vec<FileChange>>, Fault> {
         let compare = |part: &Part| part.files.iter().map(|file| self.file(file)).collect();
         let found: Vec<Vec<_>> = parts.par_iter().map(compare).collect::<Result<_, Fault>>()?;
         parts.iter().zip(found).map(|(part, found)| self.take(part, &found)).collect()
     }
 
-    /// Remembers what became of the files of a part.
+    /// Records the outcome for the files of a part.
     fn take(&mut self, part: &Part, found: &[(FileChange, Option<usize>)]) -> Result<Vec<FileChange>, Fault> {
         for (file, (change, place)) in part.files.iter().zip(found) {
             let is_first = match place {
@@ -79,7 +79,7 @@ impl Comparison {
         Ok(changes)
     }
 
-    /// What becomes of a file, and its place in the scan.
+    /// The outcome for a file, and its index in the scan.
     fn file(&self, file: &File) -> Result<(FileChange, Option<usize>), Fault> {
         let Some(place) = self.scan.place(&file.path) else { return Ok((FileChange::Added, None)) };
         let change = match self.scan.files[place].1 {
@@ -87,7 +87,7 @@ impl Comparison {
             Found::File => match open::holds(&self.root.join(file.path.as_str()), &file.bytes) {
                 Ok(true) => FileChange::Unchanged,
                 Ok(false) => FileChange::Changed,
-                // What cannot be read may still be replaced: that asks for no more than the folder's permission.
+                // An unreadable file can still be replaced: that needs write permission on the folder alone.
                 Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => FileChange::Changed,
                 Err(error) => return Err(Fault::because(format!("cannot read `{}`", file.path), error)),
             },
@@ -95,11 +95,11 @@ impl Comparison {
         Ok((change, Some(place)))
     }
 
-    /// Whether what lies where a file is to be is the program's own, or was: it begins so, or git knows the file. An
-    /// empty file is ours, too. A link or a pipe never is: somebody put it there on purpose.
+    /// Whether the program owns, or owned, what exists at a path: the file begins with its header, or git tracks it. An
+    /// empty file also counts. A link or a pipe never does: someone put it there on purpose.
     fn is_ours(&self, path: &TreePath, found: Found) -> bool {
         let ours = match found {
-            // Of what cannot be read, git alone can tell.
+            // For an unreadable file, only git can tell.
             Found::File => is_ours_or_empty(&self.root, path).unwrap_or(false),
             Found::Link | Found::Special => return false,
         };
@@ -111,7 +111,7 @@ impl Comparison {
         self.kept.insert(folder.as_str().to_owned(), true);
     }
 
-    /// Does not leave a folder as it is, though it lies in one that is.
+    /// Excludes a folder from one that is left as it is.
     pub(super) fn sweep(&mut self, folder: &TreePath) {
         self.kept.insert(folder.as_str().to_owned(), false);
     }
@@ -132,7 +132,7 @@ impl Comparison {
         self.scan.place(path).is_some()
     }
 
-    /// Once every part is known: which of the program's own files go. What is not its own goes to `notes`.
+    /// Finds the program's own files to remove, once every part is known. Foreign files are reported in `notes`.
     pub(super) fn finish(&mut self, notes: &mut Notes) -> Result<Vec<TreePath>, Fault> {
         let (mut removed, mut left) = (Vec::new(), BTreeSet::new());
         for ((path, found), fate) in self.scan.files.iter().zip(&self.fates) {
@@ -172,7 +172,7 @@ impl Comparison {
         Ok(removed)
     }
 
-    /// The folders that hold nothing that stays, innermost first.
+    /// The folders that will be empty, innermost first.
     pub(super) fn empty_folders(&self, removed: &[TreePath]) -> Vec<TreePath> {
         let removed: BTreeSet<&TreePath> = removed.iter().collect();
         let staying = self.scan.files.iter().map(|(path, _)| path).filter(|path| !removed.contains(path));

@@ -1,28 +1,28 @@
-//! Finding the fleet from any folder below its root, and paths that are given there.
+//! Finds the fleet from any folder below its root, and resolves paths given in that folder.
 
 use std::path::{Component, Path};
 
 use super::Workspace;
 use crate::note::Fault;
 
-/// The file that makes a folder the root of a fleet.
+/// The file that marks a folder as the root of a fleet.
 pub const FLEET: &str = "stackloom.yaml";
 
-/// A path that was given in an argument.
+/// A path given as an argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Given {
     /// Relative to the root of the fleet.
     pub path: String,
-    /// Whether there is anything, in the fleet or outside.
+    /// Whether anything exists at the path, inside or outside the fleet.
     pub is_there: bool,
     /// Whether it is a folder of the fleet.
     pub is_folder: bool,
 }
 
 impl Workspace {
-    /// Opens the fleet that a folder belongs to: the nearest folder above it, or itself, with a `stackloom.yaml`. The
-    /// search ends at the top of the git repository, so that a repository inside a fleet is not taken for part of it. A
-    /// folder without a fleet is opened itself.
+    /// Opens the fleet that a folder belongs to: the nearest folder with a `stackloom.yaml`, starting with the folder
+    /// itself. The search ends at the top of the git repository, so that a repository inside a fleet does not count as part
+    /// of it. If there is no fleet, the folder itself is opened.
     pub fn find(folder: &Path) -> Result<Self, Fault> {
         let start = Self::open(folder)?;
         for above in start.root.ancestors() {
@@ -44,7 +44,7 @@ impl Workspace {
         &self.here
     }
 
-    /// Resolves a file name against the current folder, or, if there is no such file, against the root, as in messages.
+    /// Resolves a file name against the current folder or, if there is no such file, against the root, as in messages.
     pub fn file(&self, given: &str) -> String {
         let is_there = |path: &String| self.holds(path);
         let here = self.path(given);
@@ -52,8 +52,8 @@ impl Workspace {
         here.clone().filter(is_there).or_else(as_shown).or(here).unwrap_or_else(|| given.to_owned())
     }
 
-    /// What a path in an argument is. If there is none such in the fleet, it is taken from the folder in which the program was
-    /// started, from where hooks pass their files even if `-C` names the fleet.
+    /// Resolves a path given as an argument. If the fleet has no such path, it is resolved against the folder in which the
+    /// program was started: hooks pass their files from there, even if `-C` names the fleet.
     pub fn given(&self, name: &str) -> Given {
         let mut path = self.file(name);
         let whole = Path::new(name).canonicalize().ok();
@@ -73,7 +73,7 @@ impl Workspace {
         self.root.join(path).symlink_metadata().is_ok()
     }
 
-    /// Resolves a path against the current folder and makes it relative to the root; `None` if it leads out of the fleet.
+    /// Resolves a path against the current folder, relative to the root. `None` if it leads out of the fleet.
     pub fn path(&self, given: &str) -> Option<String> {
         let given = Path::new(given);
         let whole = match given.strip_prefix(&self.root) {

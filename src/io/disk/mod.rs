@@ -1,4 +1,4 @@
-//! The fleet on disk: what is read of it, and its `generated/` folder.
+//! The fleet on disk: its sources, and its `generated/` folder.
 //!
 //! [`Workspace`] reads, [`DiskSink`] writes, [`CheckSink`] only compares.
 
@@ -64,12 +64,12 @@ impl Workspace {
     }
 }
 
-/// The text of a file below the root of a fleet; none where there is none that can be read as text.
+/// The text of a file below the root of a fleet; None if it does not exist or cannot be read as text.
 pub fn text(world: &Workspace, path: &str) -> Option<String> {
     String::from_utf8(open::read(&world.root.join(path)).ok()?).ok()
 }
 
-/// Why something on disk cannot be read, in words for a message.
+/// Describes an I/O error in words for a message.
 fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::PermissionDenied => "permission denied".to_owned(),

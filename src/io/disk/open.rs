@@ -1,4 +1,4 @@
-//! Opening files that may be anything.
+//! Opens files of unknown type safely.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -6,8 +6,8 @@ use std::{
     path::Path,
 };
 
-/// Opens a plain file, or a link to one. Anything else is an error: a pipe blocks until somebody writes to it, and some
-/// devices never end. The type is checked again after opening, because the file may have been replaced meanwhile.
+/// Opens a plain file, or a link to one. Anything else is an error: a pipe blocks until something writes to it, and some
+/// devices never end. The type is checked again after opening, because the file may have been replaced in between.
 pub(in crate::io) fn open(path: &Path) -> io::Result<File> {
     refuse_special(&fs::metadata(path)?)?;
     let mut options = OpenOptions::new();
@@ -25,7 +25,7 @@ pub(in crate::io) fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Whether a file that its folder lists as a regular one contains these bytes and is not executable.
+/// Reports whether a file has exactly these bytes and is not executable. Its folder lists it as a regular file.
 ///
 /// A tree has a hundred thousand files, so this makes as few system calls as possible: it checks the type once the file is
 /// open, and does not follow a link that has replaced the file.
@@ -42,7 +42,7 @@ pub(super) fn holds(path: &Path, bytes: &[u8]) -> io::Result<bool> {
     let mut content = vec![0; bytes.len()];
     match file.read_exact(&mut content) {
         Ok(()) => Ok(content == bytes),
-        // It became shorter meanwhile.
+        // The file was truncated in the meantime.
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
         Err(error) => Err(error),
     }

@@ -1,4 +1,4 @@
-//! Reading the sources: which files there are, and their text. What is wrong with one of them does not hide the rest.
+//! Reads the sources: which files exist, and their text. A fault in one of them does not hide the others.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,13 +20,13 @@ use crate::{
     yaml::Sources,
 };
 
-/// The longest source file. A hundred times what people write; what is longer is a mistake or an attack.
+/// The largest source file, in bytes: a hundred times what people write. A larger one is a mistake or an attack.
 const LIMIT: u64 = 4 * 1024 * 1024;
 
-/// The file at the root.
+/// The fleet's file at the root.
 const FLEET: &str = "stackloom.yaml";
 
-/// Where numbered releases lie.
+/// The folder of numbered releases.
 const RELEASES: &str = "generated/releases";
 
 /// Reads everything that the flow may see.
@@ -64,10 +64,10 @@ pub(in crate::io) fn read(root: &Path, notes: &mut Notes) -> Result<Input, Fault
     Ok(Input { sources, companions, beside, folder, damaged, ..Input::default() })
 }
 
-/// What there is to read.
+/// The files to read.
 struct Found<'a> {
     root: &'a Path,
-    /// Paths from the root, and where the files are.
+    /// Paths from the root, and the locations of the files.
     files: Vec<(String, PathBuf)>,
     companions: BTreeSet<String>,
     beside: BTreeMap<String, String>,
@@ -84,13 +84,13 @@ impl Found<'_> {
             Ok(_) if file.is_dir() => {
                 self.notes
                     .error("special-file", Place::file(name), format!("`{name}` is a folder"))
-                    .hint("move it away: a fleet has a file of this name");
+                    .hint("move it away: it must be a file");
             }
             Ok(_) => self.file(name.to_owned(), &file),
         }
     }
 
-    /// Everything below a folder of sources.
+    /// Collects everything below a folder of sources.
     fn folder(&mut self, name: &str) {
         let top = self.root.join(name);
         if fs::symlink_metadata(&top).is_err() || self.leads_out(name, &top) {
@@ -103,14 +103,14 @@ impl Found<'_> {
                     Place::file(name),
                     format!("`{name}` is a file, and a folder belongs here"),
                 )
-                .hint("move it away: what is missing in the folder would be taken from the tree");
+                .hint("move it away: generated files of everything missing from the folder would be removed");
             return;
         }
         self.walk(&top, true);
     }
 
-    /// The numbered releases. No link is followed below `generated/`: a release is what lies in its folder. What is wrong
-    /// with one is reported separately: it concerns the clusters that use it.
+    /// Collects the numbered releases. No link is followed below `generated/`: a release is what its folder contains. Faults
+    /// of a release are reported separately, because they affect the clusters that use it.
     fn releases(&mut self, damaged: &mut BTreeMap<String, Notes>) {
         let mut folder = self.root.to_path_buf();
         for part in RELEASES.split('/') {
@@ -168,7 +168,7 @@ impl Found<'_> {
         }
     }
 
-    /// Takes an entry; false for a folder that is not to be entered.
+    /// Adds an entry. Returns false for a folder that must not be entered.
     fn take(&mut self, entry: &DirEntry) -> bool {
         let path = self.path_of(entry.path());
         let hidden = entry.depth() > 0 && entry.file_name().as_encoded_bytes().starts_with(b".");
@@ -188,7 +188,7 @@ impl Found<'_> {
             if !path.starts_with("generated/") && is_yaml(&path.to_lowercase()) {
                 self.notes
                     .error("special-file", Place::file(&path), "this is a folder with the name of a file")
-                    .hint("rename it: a definition of this name would be looked for in vain");
+                    .hint("rename it, so that nobody looks for a definition in it");
                 return false;
             }
             return !self.is_companion(&path, entry.path());
@@ -202,7 +202,7 @@ impl Found<'_> {
         true
     }
 
-    /// Whether a folder holds the user's own objects. They are applied as they are; what is not plain text is not looked at.
+    /// Whether a folder holds the user's own objects; adds them if so. They are applied as they are, and need not be UTF-8.
     fn is_companion(&mut self, path: &str, folder: &Path) -> bool {
         if companion_folder(&format!("{path}/")).is_none() {
             return false;
@@ -220,7 +220,7 @@ impl Found<'_> {
         true
     }
 
-    /// A file of the user's own.
+    /// Adds a file of the user's own.
     fn own_file(&mut self, folder: &str, entry: &DirEntry) {
         let path = self.path_of(entry.path());
         if entry.path_is_symlink() && self.leads_out(&path, entry.path()) {
@@ -253,7 +253,7 @@ impl Found<'_> {
         }
     }
 
-    /// Takes a file, if it is one.
+    /// Adds a file, if it is a plain one.
     fn file(&mut self, path: String, file: &Path) {
         if path.chars().any(|c| c.is_control() || c == char::REPLACEMENT_CHARACTER || c == '\\') {
             self.notes
@@ -273,7 +273,7 @@ impl Found<'_> {
         }
     }
 
-    /// Whether a link leads to where no sources are; says so.
+    /// Reports a link that leads to a place where no sources may be. Returns whether it does.
     fn leads_out(&mut self, path: &str, link: &Path) -> bool {
         let target = match link.canonicalize() {
             Ok(target) => target,
@@ -335,20 +335,21 @@ impl Found<'_> {
     }
 }
 
-/// The text of a file of the user's own, up to the limit for sources. The readers of Kubernetes pass over a byte order mark.
+/// The text of a file of the user's own, up to the size limit of sources. A byte order mark is removed: Kubernetes ignores
+/// it.
 pub(in crate::io) fn own_text(bytes: &[u8]) -> String {
     let limit = usize::try_from(LIMIT).unwrap_or(usize::MAX).min(bytes.len());
     String::from_utf8_lossy(&bytes[..limit]).trim_start_matches('\u{feff}').to_owned()
 }
 
-/// A file of the user's own, up to the limit for sources.
+/// The bytes of a file of the user's own, up to the size limit of sources.
 fn start_of(file: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(file)?.take(LIMIT).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// The text of a file, or what is wrong with it.
+/// The text of a file, or what is wrong with the file.
 fn text(path: &str, file: &Path) -> Result<String, Notes> {
     let mut notes = Notes::new();
     let mut bytes = Vec::new();

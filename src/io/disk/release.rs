@@ -1,4 +1,4 @@
-//! Folders of numbered releases: put into the tree whole, and taken out whole.
+//! Folders of numbered releases, added to the tree and removed from it as a whole.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::note::Fault;
 
-/// Puts the folder of a release in its place atomically. One that is there already stays.
+/// Puts the folder of a release in place atomically. An existing folder stays as it is.
 pub(in crate::io) fn place_release(
     root: &Path,
     name: &str,
@@ -31,7 +31,7 @@ pub(in crate::io) fn place_release(
     fs::rename(&staged, &target).map_err(failed)
 }
 
-/// Puts a file in its place atomically.
+/// Puts a file in place atomically.
 pub(in crate::io) fn place_file(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
     let staged = staged_beside(path);
     let done = fs::write(&staged, bytes).and_then(|()| fs::rename(&staged, path));
@@ -41,7 +41,7 @@ pub(in crate::io) fn place_file(path: &Path, bytes: &[u8]) -> Result<(), Fault> 
     done.map_err(|error| Fault::because(format!("cannot write `{}`", path.display()), error))
 }
 
-/// Takes the folder of a release out of the tree atomically.
+/// Removes the folder of a release from the tree atomically.
 pub(in crate::io) fn remove_release(root: &Path, name: &str) -> Result<(), Fault> {
     let target = root.join("generated/releases").join(name);
     if !target.exists() {
@@ -49,21 +49,21 @@ pub(in crate::io) fn remove_release(root: &Path, name: &str) -> Result<(), Fault
     }
     let mut stage = Stage::new(root)?;
     stage.open()?;
-    // What was staged goes when the stage is dropped.
+    // Staged files are deleted when the stage is dropped.
     fs::rename(&target, root.join(STAGE).join(name))
         .map_err(|error| Fault::because(format!("cannot remove the release `{name}`"), error))
 }
 
-/// Removes what a killed run has staged: folders of releases, and copies beside these files. Nothing reads it again.
+/// Removes what a killed run has staged: folders of releases, and copies beside these files. They are never used again.
 pub(in crate::io) fn remove_staged(root: &Path, files: &[&str]) -> Result<(), Fault> {
-    // It takes the tree for itself, so that it is no other run's.
+    // This locks the tree, so no running process owns the staged files.
     let _stage = Stage::new(root)?;
     for file in files {
         let staged = staged_beside(&root.join(file));
         match fs::remove_file(&staged) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 let what = format!("cannot remove `{}`, which a killed run left", staged.display());
-                return Err(Fault::because(what, error).hint("delete it, and run this again"));
+                return Err(Fault::because(what, error).hint("delete it, then run this again"));
             }
             _ => {}
         }

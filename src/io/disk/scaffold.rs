@@ -1,4 +1,4 @@
-//! Files that the user asked for by a command: definitions to begin with, schemas. Nothing is overwritten unasked.
+//! Files that the user requested with a command: initial definitions, schemas. Nothing is overwritten without a request.
 
 use std::{
     collections::BTreeMap,
@@ -9,32 +9,32 @@ use std::{
 
 use crate::note::Fault;
 
-/// Whether something is at a path, a dangling link included.
+/// Whether anything exists at a path, including a dangling link.
 pub fn exists(path: &Path) -> Result<bool, Fault> {
     match path.symlink_metadata() {
         Ok(_) => Ok(true),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(Fault::because(format!("cannot look at `{}`", path.display()), error)),
+        Err(error) => Err(Fault::because(format!("cannot access `{}`", path.display()), error)),
     }
 }
 
-/// Writes a file, and the folders that lead to it; a file of that name is replaced.
+/// Writes a file and creates its parent folders. An existing file is replaced.
 pub fn write(path: &Path, text: &str) -> Result<(), Fault> {
     write_bytes(path, text.as_bytes())
 }
 
-/// The same, of bytes.
+/// Writes bytes to a file and creates its parent folders. An existing file is replaced.
 pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(|error| {
-            Fault::because(format!("cannot make the folder `{}`", folder.display()), error)
+            Fault::because(format!("cannot create the folder `{}`", folder.display()), error)
         })?;
     }
     fs::write(path, bytes)
         .map_err(|error| Fault::because(format!("cannot write `{}`", path.display()), error))
 }
 
-/// What a file holds; none if there is none.
+/// The content of a file; None if it does not exist.
 pub fn read_file(path: &Path) -> Result<Option<Vec<u8>>, Fault> {
     match super::open::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -43,13 +43,13 @@ pub fn read_file(path: &Path) -> Result<Option<Vec<u8>>, Fault> {
     }
 }
 
-/// Where the next content of a file waits: beside it, so that a rename is enough.
+/// The path of a file's staged content: beside the file, so that a rename is enough.
 pub(super) fn staged_beside(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.stackloom-staged"))
 }
 
-/// Replaces a file in one step, so that nobody finds half of it. A link to it stays one, and so do its permissions.
+/// Replaces a file atomically, so that no reader sees half of it. A link stays a link, and the permissions are kept.
 pub fn replace(path: &Path, text: &str) -> Result<(), Fault> {
     let failed = |error| Fault::because(format!("cannot write `{}`", path.display()), error);
     let target = path.canonicalize().map_err(failed)?;
@@ -63,7 +63,7 @@ pub fn replace(path: &Path, text: &str) -> Result<(), Fault> {
     written.map_err(failed)
 }
 
-/// Writes a file in one step, whether it is there or not.
+/// Writes a file atomically, whether or not it exists.
 pub fn put(path: &Path, text: &str) -> Result<(), Fault> {
     if exists(path)? {
         return replace(path, text);
@@ -83,11 +83,11 @@ pub fn remove(path: &Path) -> Result<(), Fault> {
         .map_err(|error| Fault::because(format!("cannot remove `{}`", path.display()), error))
 }
 
-/// Moves a file or folder to where nothing is yet, and makes the folders that lead there.
+/// Moves a file or folder to a path that does not exist yet, and creates its parent folders.
 pub fn move_to(from: &Path, to: &Path) -> Result<(), Fault> {
     let what = || format!("cannot move `{}` to `{}`", from.display(), to.display());
     if exists(to)? {
-        return Err(Fault::new(format!("{}: something is there", what())));
+        return Err(Fault::new(format!("{}: the target already exists", what())));
     }
     if let Some(folder) = to.parent() {
         fs::create_dir_all(folder).map_err(|error| Fault::because(what(), error))?;
@@ -95,11 +95,11 @@ pub fn move_to(from: &Path, to: &Path) -> Result<(), Fault> {
     fs::rename(from, to).map_err(|error| Fault::because(what(), error))
 }
 
-/// The first link at a path or below it.
+/// The first symbolic link at a path or below it.
 pub fn link_in(path: &Path) -> Result<Option<PathBuf>, Fault> {
     for entry in walkdir::WalkDir::new(path).sort_by_file_name() {
         let entry =
-            entry.map_err(|error| Fault::because(format!("cannot look at `{}`", path.display()), error))?;
+            entry.map_err(|error| Fault::because(format!("cannot access `{}`", path.display()), error))?;
         if entry.path_is_symlink() {
             return Ok(Some(entry.into_path()));
         }
@@ -107,12 +107,12 @@ pub fn link_in(path: &Path) -> Result<Option<PathBuf>, Fault> {
     Ok(None)
 }
 
-/// Writes files below a folder, by their paths in it.
+/// Writes files below a folder, by their relative paths.
 pub fn write_all(root: &Path, files: &BTreeMap<String, String>) -> Result<(), Fault> {
     files.iter().try_for_each(|(path, text)| write(&root.join(path), text))
 }
 
-/// The name of a folder that may not be there yet.
+/// The name of a folder, which need not exist.
 pub fn folder_name(path: &Path) -> Result<String, Fault> {
     let whole = std::path::absolute(path)
         .map_err(|error| Fault::because(format!("cannot find the folder `{}`", path.display()), error))?;
@@ -120,15 +120,15 @@ pub fn folder_name(path: &Path) -> Result<String, Fault> {
     Ok(last.unwrap_or_default())
 }
 
-/// The longest file that a user names to be looked at: whole clusters are exported as one.
+/// The largest file that a user may name, in bytes. An export of a whole cluster is one file.
 const EXPORT_LIMIT: u64 = 64 * 1024 * 1024;
 
-/// A file that the user named on the command line; `-` is standard input.
+/// Reads a file named on the command line; `-` is standard input.
 pub fn named(path: &Path) -> Result<String, Fault> {
     let shown = path.display();
     let failed = |error| {
         Fault::because(format!("cannot read `{shown}`"), error)
-            .hint("give a file that is there, or `-` for standard input")
+            .hint("name a file that exists, or `-` for standard input")
     };
     let mut bytes = Vec::new();
     let read = if path == Path::new("-") {
@@ -145,8 +145,8 @@ pub fn named(path: &Path) -> Result<String, Fault> {
     })
 }
 
-/// Where a folder, which may not be there yet, lies in the git repository around it: by the nearest `.git` above it, as
-/// git itself looks for one. None outside of a repository.
+/// The path of a folder, which need not exist, in the git repository around it. The repository is found by the nearest
+/// `.git` above, as git itself does it. None outside a repository.
 pub fn folder_in_repository(path: &Path) -> Result<Option<String>, Fault> {
     let whole = without_links(path)?;
     let Some(top) = whole.ancestors().find(|folder| folder.join(".git").exists()) else { return Ok(None) };
@@ -155,8 +155,8 @@ pub fn folder_in_repository(path: &Path) -> Result<Option<String>, Fault> {
     Ok(parts.map(|parts| parts.join("/")))
 }
 
-/// The root of the fleet that a folder, which need not be there yet, lies in. The search ends at the top of a repository, as
-/// in [`super::Workspace::find`].
+/// The root of the fleet around a folder, which need not exist. The search ends at the top of a repository, as in
+/// [`super::Workspace::find`].
 pub fn fleet_around(path: &Path) -> Result<Option<PathBuf>, Fault> {
     let whole = without_links(path)?;
     let mut around = whole.ancestors();
@@ -170,7 +170,7 @@ pub fn fleet_around(path: &Path) -> Result<Option<PathBuf>, Fault> {
     Ok(None)
 }
 
-/// A path as it is once all links on the way to it are resolved, whether or not anything is there.
+/// Resolves all links in the existing part of a path. The path itself need not exist.
 fn without_links(path: &Path) -> Result<PathBuf, Fault> {
     let whole = std::path::absolute(path)
         .map_err(|error| Fault::because(format!("cannot find the folder `{}`", path.display()), error))?;

@@ -1,4 +1,4 @@
-//! What lies below `generated/`.
+//! Lists the contents of `generated/`.
 
 use std::{collections::BTreeSet, fs, io::Read as _, path::Path};
 
@@ -11,32 +11,31 @@ use crate::{
     world::is_head_release,
 };
 
-/// Something that lies below `generated/` and is no folder.
+/// Something below `generated/` that is not a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// A file.
     File,
-    /// A symbolic link, to whatever.
+    /// A symbolic link, whatever it points to.
     Link,
-    /// A device, a socket, a pipe.
+    /// A device, a socket or a pipe.
     Special,
 }
 
-/// Everything below `generated/`, save numbered releases, which are input, and what an earlier run staged.
+/// Everything below `generated/`, except numbered releases, which are input, and files that an earlier run staged.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
-    /// In order of their paths.
+    /// Sorted by path.
     pub(super) files: Vec<(TreePath, Found)>,
     pub(super) folders: BTreeSet<TreePath>,
 }
 
 impl Scan {
-    /// Looks at the disk. A `generated` that is no folder goes to `notes`.
+    /// Reads the disk. A `generated` that is not a folder is reported in `notes`.
     pub(super) fn read(root: &Path, notes: &mut Notes) -> Result<Self, Fault> {
         let top = root.join("generated");
         match fs::symlink_metadata(&top) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(error) => return Err(Fault::because("cannot look at `generated`", error)),
+            Err(error) => return Err(Fault::because("cannot access `generated`", error)),
             Ok(found) if found.is_symlink() => {
                 note_link(notes, "generated");
                 return Ok(Self::default());
@@ -55,24 +54,24 @@ impl Scan {
         Ok(Self { files, folders: folders.into_iter().collect() })
     }
 
-    /// The place of a path among the files.
+    /// The index of a path in `files`.
     pub(super) fn place(&self, path: &TreePath) -> Option<usize> {
         self.files.binary_search_by(|(found, _)| found.cmp(path)).ok()
     }
 }
 
-/// What lies in a folder, with all that lies in the folders in it.
+/// The contents of a folder and of all folders below it.
 #[derive(Default)]
 struct Listed {
     files: Vec<(TreePath, Found)>,
     folders: Vec<TreePath>,
-    /// Names that no file of the program's own can have.
+    /// Paths that none of the program's own files can have.
     foreign: Vec<String>,
 }
 
-/// Lists a folder; those in it side by side.
+/// Lists a folder; its subfolders are listed in parallel.
 fn list(folder: &Path, path: &str) -> Result<Listed, Fault> {
-    let failed = |error: std::io::Error| Fault::new(format!("cannot look at `{path}`: {}", reason(&error)));
+    let failed = |error: std::io::Error| Fault::new(format!("cannot access `{path}`: {}", reason(&error)));
     let (mut listed, mut inner) = (Listed::default(), Vec::new());
     for entry in fs::read_dir(folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;
@@ -99,12 +98,12 @@ fn list(folder: &Path, path: &str) -> Result<Listed, Fault> {
     Ok(listed)
 }
 
-/// Whether a folder is left alone: a numbered release, or what was staged.
+/// Whether a folder is left alone: a numbered release, or the staging folder.
 fn is_none_of_ours(folder: &TreePath) -> bool {
     folder.as_str() == STAGE || is_numbered_release(folder)
 }
 
-/// Whether a path is the folder of a numbered release: input that nothing here writes or removes.
+/// Whether a path is the folder of a numbered release, which is input and never written or removed here.
 pub(in crate::io) fn is_numbered_release(folder: &TreePath) -> bool {
     folder
         .as_str()
@@ -118,12 +117,12 @@ pub(in crate::io) fn is_in_numbered_release(path: &TreePath) -> bool {
     inside.is_some_and(|(name, _)| !is_head_release(name))
 }
 
-/// Whether the file at a path begins as the program's own files do.
+/// Whether the file at a path begins with the program's own header.
 pub(super) fn is_ours_on_disk(root: &Path, path: &TreePath) -> Result<bool, Fault> {
     Ok(is_ours(&start(root, path)?))
 }
 
-/// The same, or that it is empty.
+/// Whether the file at a path begins with the program's own header, or is empty.
 pub(super) fn is_ours_or_empty(root: &Path, path: &TreePath) -> Result<bool, Fault> {
     let start = start(root, path)?;
     Ok(start.is_empty() || is_ours(&start))
@@ -137,14 +136,14 @@ fn start(root: &Path, path: &TreePath) -> Result<Vec<u8>, Fault> {
     Ok(start)
 }
 
-/// Says that something below `generated/` is not the program's own.
+/// Reports a path below `generated/` that the program did not write.
 pub(in crate::io) fn note_foreign(notes: &mut Notes, path: &str, what: &str) {
-    notes
-        .error("foreign-file", Place::file(path), what)
-        .hint("move it out of `generated/`, or delete it; what goes with a cluster belongs in `clusters/<cluster>.d/`");
+    notes.error("foreign-file", Place::file(path), what).hint(
+        "move it out of `generated/`, or delete it; objects for a cluster belong in `clusters/<cluster>.d/`",
+    );
 }
 
-/// Says that a link stands in the tree.
+/// Reports a symbolic link below `generated/`.
 pub(in crate::io) fn note_link(notes: &mut Notes, path: &str) {
     notes
         .error("linked-output", Place::file(path), "this is a symbolic link")

@@ -1,4 +1,4 @@
-//! Where a folder belongs in a fleet. A file there would hide what the folder holds, and the tree would lose it.
+//! Paths that are reserved for folders. A file there would hide the folder's contents, which would vanish from the tree.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ pub(super) fn is_in_the_place_of_a_folder(path: &str, notes: &mut Notes) -> bool
     true
 }
 
-/// What the folder is that belongs at a path.
+/// Describes the folder that belongs at a path.
 fn folder_at(path: &str) -> Option<&'static str> {
     let parts: Vec<&str> = path.split('/').collect();
     match parts.as_slice() {
@@ -53,15 +53,15 @@ fn of_stack(inside: &[&str]) -> Option<&'static str> {
     }
 }
 
-/// Whether this may be the name of a provider, a stack, an addon or a folder of clusters. Such names hold no dots and no
-/// capitals, so `README.md` and `OWNERS` are none.
+/// Whether this may be the name of a provider, a stack, an addon or a folder of clusters. Such names contain no dots and no
+/// capitals, so `README.md` and `OWNERS` do not count.
 fn is_name(name: &str) -> bool {
     !name.is_empty()
         && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
 }
 
-/// Says that the ending of a definition is in capitals, so that neither this program nor kustomize reads the file;
-/// whether it is.
+/// Reports a definition whose file extension is in capitals: neither this program nor kustomize would read the file. Returns
+/// whether it is one.
 pub(super) fn has_capital_ending(path: &str, notes: &mut Notes) -> bool {
     let Some(lower) = with_lower_ending(path) else { return false };
     let name = lower.rsplit('/').next().unwrap_or_default();
@@ -81,7 +81,7 @@ fn with_lower_ending(path: &str) -> Option<String> {
     (!is_yaml(path) && is_yaml(&lower) && !is_build_file(path)).then_some(lower)
 }
 
-/// Files below `node-images/` build images; there are no definitions there.
+/// Files below `node-images/` build images, and are no definitions.
 fn is_build_file(path: &str) -> bool {
     path.starts_with("stacks/") && path.split('/').any(|part| part == "node-images")
 }

@@ -1,4 +1,4 @@
-//! `generate`: the tree on disk.
+//! `generate`: writes the tree to disk.
 
 use std::{collections::BTreeSet, fmt, fs, path::PathBuf};
 
@@ -13,12 +13,12 @@ use crate::{
     tree::{Changes, FileChange, Part, Sink, TreePath},
 };
 
-/// A sink that keeps `generated/` on disk as it is meant: changed files are staged, then renamed into place one by
-/// one; the program's own files that no part has any more are removed; anything else stops the run.
+/// A sink that keeps `generated/` on disk up to date. Changed files are staged, then renamed into place one by one. The
+/// program's own files that no part contains any more are removed. Any other file stops the run.
 pub struct DiskSink {
     root: PathBuf,
     open: Option<Open>,
-    /// `generated` itself cannot be written to: whatever comes is taken and comes to nothing.
+    /// `generated` itself cannot be written to: parts are accepted and discarded.
     blocked: bool,
     on_milestone: Option<OnMilestone>,
 }
@@ -35,19 +35,19 @@ impl fmt::Debug for DiskSink {
 }
 
 impl DiskSink {
-    /// The `generated/` of a fleet.
+    /// Creates a sink for the `generated/` of a fleet.
     pub fn new(workspace: &Workspace) -> Self {
         Self { root: workspace.root().to_path_buf(), open: None, blocked: false, on_milestone: None }
     }
 
-    /// Tells of each step when it is done. An error ends the run there, as the end of the process would.
+    /// Calls `tell` after each milestone. An error ends the run there, as the end of the process would.
     #[must_use]
     pub fn on_milestone(mut self, tell: impl FnMut(Milestone) -> Result<(), Fault> + Send + 'static) -> Self {
         self.on_milestone = Some(Box::new(tell));
         self
     }
 
-    /// Tells of a step.
+    /// Reports a milestone.
     pub(in crate::io) fn tell(&mut self, step: Milestone) -> Result<(), Fault> {
         self.on_milestone.as_mut().map_or(Ok(()), |tell| tell(step))
     }
@@ -67,7 +67,7 @@ impl DiskSink {
         self.open.as_ref().is_some_and(|open| open.comparison.is_on_disk(path))
     }
 
-    /// Once every part is known: which files go. None if something stands in the way; that is in `notes`.
+    /// Finds the files to remove, once every part is known. None if something is in the way; `notes` says what.
     pub(in crate::io) fn finish(&mut self, notes: &mut Notes) -> Result<Option<Vec<TreePath>>, Fault> {
         if self.blocked {
             return Ok(None);
@@ -80,12 +80,12 @@ impl DiskSink {
         Ok(clear.then_some(removed))
     }
 
-    /// Ends a run that makes nothing visible; what the disk would have seen.
+    /// Ends a run without making anything visible. Returns the changes that the disk would have seen.
     pub(in crate::io) fn abandon(&mut self) -> Changes {
         self.open.take().map(|open| open.comparison.changes).unwrap_or_default()
     }
 
-    /// Makes the disk what it is meant to be. What could be short of space is done first.
+    /// Publishes the staged files and removes obsolete ones. Steps that may run out of disk space come before most removals.
     pub(in crate::io) fn publish(&mut self, removed: &[TreePath]) -> Result<Changes, Fault> {
         let Self { root, open, on_milestone, blocked: _ } = self;
         let Open { comparison, stage } = begun(open.as_mut())?;
@@ -169,14 +169,15 @@ impl Sink for DiskSink {
     }
 }
 
-/// Whether a file to remove stands where a staged one needs a folder, or lies in a folder where one goes.
+/// Whether a file to remove is in the way of a staged file: it takes the path of a folder that one needs, or is inside a
+/// folder whose path one takes.
 fn blocks(removed: &TreePath, staged: &BTreeSet<&str>) -> bool {
     let below = format!("{removed}/");
     let inside = staged.range(below.as_str()..).next().is_some_and(|path| path.starts_with(&below));
     inside || gives_way(removed, staged)
 }
 
-/// Whether a staged file goes where this is, or where a folder above it is.
+/// Whether a staged file takes this path, or the path of a folder above it.
 fn gives_way(path: &TreePath, staged: &BTreeSet<&str>) -> bool {
     staged.contains(path.as_str()) || path.folders().any(|folder| staged.contains(folder))
 }
@@ -186,12 +187,12 @@ fn make_folders(root: &std::path::Path, staged: &BTreeSet<&str>) -> Result<(), F
         staged.iter().filter_map(|path| path.rsplit_once('/').map(|(folder, _)| folder)).collect();
     for folder in folders {
         fs::create_dir_all(root.join(folder))
-            .map_err(|error| Fault::because(format!("cannot make the folder `{folder}`"), error))?;
+            .map_err(|error| Fault::because(format!("cannot create the folder `{folder}`"), error))?;
     }
     Ok(())
 }
 
-/// Removes a folder that holds nothing of ours; someone else may have put something there meanwhile, and keeps it.
+/// Removes a folder that holds nothing of ours. If someone else has put something there in the meantime, it stays.
 fn remove_folder(folder: PathBuf, path: &TreePath) -> Result<(), Fault> {
     match fs::remove_dir(folder) {
         Err(error)

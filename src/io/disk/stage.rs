@@ -1,8 +1,8 @@
-//! Changed files before they are visible: in a hidden folder of the tree's own file system, so that a rename is enough.
+//! Changed files before they are visible. They are in a hidden folder on the tree's own file system, so a rename is enough.
 //!
-//! No file is synced: a run that is killed loses nothing that the system has taken, and what a power cut tears apart
-//! differs in content from what is meant, so the next run writes it again. A sync of each of 20,000 files would take
-//! longer than everything else together.
+//! No file is synced. If a run is killed, everything that the system has accepted survives. After a power cut, damaged files
+//! differ from the intended content, so the next run writes them again. A sync of each of 20,000 files would take longer
+//! than everything else together.
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -17,34 +17,34 @@ use crate::{
     tree::{self, TreePath},
 };
 
-/// Where changed files wait, from the root of the fleet. It may be deleted at any time.
+/// The staging folder, relative to the root of the fleet. It may be deleted at any time.
 pub(super) const STAGE: &str = "generated/.stackloom-staged";
 
-/// What a sink has just done. A listener may show it, or end the run there.
+/// A step that a sink has just completed. A listener may show it, or end the run there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Milestone {
     /// The index of the repository is locked.
     Locked,
-    /// Every changed file lies beside the tree.
+    /// Every changed file is staged.
     Staged,
     /// Blobs, trees and the commit are in the object database.
     Objects,
-    /// The branch names the new commit.
+    /// The branch points to the new commit.
     Reference,
-    /// One more release has its tag.
+    /// One more release is tagged.
     Tagged,
-    /// One more file of the tree is as it is meant.
+    /// One more file of the tree is up to date.
     File,
-    /// The tree on disk is as it is meant.
+    /// The tree on disk is up to date.
     WorkTree,
-    /// The index is as it is meant.
+    /// The index is up to date.
     Index,
 }
 
-/// Called for each step.
+/// Called after each milestone.
 pub(in crate::io) type OnMilestone = Box<dyn FnMut(Milestone) -> Result<(), Fault> + Send>;
 
-/// Files that wait. When dropped, nothing of it is left on disk.
+/// Staged files. When dropped, nothing is left on disk.
 #[derive(Debug)]
 pub(super) struct Stage {
     root: PathBuf,
@@ -55,8 +55,8 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// An empty stage; takes the tree for itself where it exists already. Nothing is written yet, so that a run
-    /// without changes needs no permission to write.
+    /// Creates an empty stage, and locks the tree if it already exists. Nothing is written yet, so a run without changes
+    /// needs no write permission.
     pub(super) fn new(root: &Path) -> Result<Self, Fault> {
         let (root, files) = (root.to_path_buf(), Vec::new());
         let mut stage = Self { root, lock: None, made_root: false, open: false, files };
@@ -67,7 +67,7 @@ impl Stage {
         Ok(stage)
     }
 
-    /// Writes files beside the tree.
+    /// Stages files.
     pub(super) fn add(&mut self, files: &[&tree::File]) -> Result<(), Fault> {
         if files.is_empty() {
             return Ok(());
@@ -81,25 +81,25 @@ impl Stage {
         Ok(())
     }
 
-    /// The files that wait.
+    /// The staged files.
     pub(super) fn files(&self) -> &[TreePath] {
         &self.files
     }
 
-    /// Puts a file in its place atomically.
+    /// Renames a staged file into place atomically.
     pub(super) fn publish(&self, index: usize) -> Result<(), Fault> {
         let path = &self.files[index];
         fs::rename(self.slot(index), self.root.join(path.as_str())).map_err(|error| cannot_write(path, error))
     }
 
-    /// Makes the folder, and takes the tree for itself.
+    /// Creates the staging folder, and locks the tree.
     pub(super) fn open(&mut self) -> Result<(), Fault> {
         if self.open {
             return Ok(());
         }
         let failed = |error| {
-            Fault::because(format!("cannot make the folder `{STAGE}`"), error)
-                .hint("the disk may be full or read-only, or the folder belong to someone else")
+            Fault::because(format!("cannot create the folder `{STAGE}`"), error)
+                .hint("check that the disk is neither full nor read-only, and that you may write to it")
         };
         if !self.tree().is_dir() {
             fs::create_dir(self.tree()).map_err(failed)?;
@@ -113,12 +113,12 @@ impl Stage {
         Ok(())
     }
 
-    /// Removes what a run that was killed has left.
+    /// Removes what a killed run has left.
     fn clean(&self) -> Result<(), Fault> {
         match fs::remove_dir_all(self.root.join(STAGE)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 Err(Fault::because(format!("cannot remove the folder `{STAGE}`"), error)
-                    .hint("it was left by a run that was killed; delete it"))
+                    .hint("delete it: a run that was killed left it"))
             }
             _ => Ok(()),
         }
@@ -136,15 +136,15 @@ impl Stage {
 impl Drop for Stage {
     fn drop(&mut self) {
         if self.open {
-            // Nothing to say it to; the next run removes what is left.
+            // An error cannot be reported here; the next run removes the rest.
             self.clean().ok();
         }
         if self.made_root {
-            // Fails, as it should, once there is anything in it.
+            // This fails, as intended, if the folder is not empty.
             fs::remove_dir(self.tree()).ok();
         }
         if let Some(lock) = &self.lock {
-            // Closing is not enough: a process that is just being started may still hold a copy of the file.
+            // Closing is not enough: a process that is just starting may still hold a copy of the file.
             lock.unlock().ok();
         }
     }
@@ -156,23 +156,23 @@ fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
 
 fn cannot_write(path: &TreePath, error: std::io::Error) -> Fault {
     let fault = Fault::because(format!("cannot write `{path}`"), error);
-    fault.hint("what is missing is written by the next run")
+    fault.hint("the next run writes what is missing")
 }
 
-/// Keeps a second run out of the tree. The lock is the system's own and goes with the process, however that ends.
-/// Where a file system knows no such lock, there is none.
+/// Locks the tree against a second run. The operating system releases the lock when the process ends, for whatever reason. A
+/// file system without such locks gives none.
 #[cfg(unix)]
 fn lock(tree: &Path) -> Result<Option<File>, Fault> {
     let folder = File::open(tree).map_err(|error| Fault::because("cannot open `generated`", error))?;
     match folder.try_lock() {
         Ok(()) => Ok(Some(folder)),
         Err(TryLockError::WouldBlock) => Err(Fault::new("another stackloom is writing `generated`")
-            .hint("wait until it is done, and run this again")),
+            .hint("wait until it is done, then run this again")),
         Err(TryLockError::Error(_)) => Ok(None),
     }
 }
 
-/// A folder cannot be locked here.
+/// Folders cannot be locked on this platform.
 #[cfg(not(unix))]
 fn lock(_tree: &Path) -> Result<Option<File>, Fault> {
     Ok(None)

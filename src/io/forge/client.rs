@@ -1,4 +1,4 @@
-//! Asking a forge over HTTP: pages, pauses, and what may be tried again.
+//! HTTP client for forges: handles pages, pauses and retries.
 
 use std::{
     fmt, thread,
@@ -17,54 +17,54 @@ use tokio::runtime::{Builder, Runtime};
 use super::Call;
 use crate::note::Fault;
 
-/// How long a connection may take, and a pause in an answer.
+/// The time limit for connecting, and for a pause within an answer.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// How long a whole answer may take.
+/// The time limit for a whole answer.
 const WHOLE: Duration = Duration::from_mins(2);
 
-/// The longest answer: a page of requests with their texts.
+/// The largest answer, in bytes: a page of requests with their texts.
 const LIMIT: usize = 64 * 1024 * 1024;
 
-/// How often something is tried.
+/// The maximum number of attempts.
 const TRIES: u32 = 4;
 
-/// The longest pause that is waited for; a job of a CI should end.
+/// The longest pause to wait for: a CI job must not hang.
 const LONGEST: Duration = Duration::from_mins(5);
 
-/// How often one may be sent on.
+/// The maximum number of redirects.
 const REDIRECTS: usize = 5;
 
-/// What asks one forge, as one user.
+/// A client for one forge, with one user's token.
 pub(super) struct Client<'a> {
     runtime: Runtime,
     inner: reqwest::Client,
     /// The address of the API, with a slash at its end.
     api: Url,
     authorization: HeaderValue,
-    /// Where the token comes from.
+    /// The environment variable of the token.
     pub(super) variable: &'static str,
     tell: Box<dyn Fn(&str) + 'a>,
 }
 
-/// What a forge answered.
+/// The answer of a forge.
 pub(super) struct Answer {
     pub(super) status: StatusCode,
-    /// What it says; null if that is no JSON.
+    /// The body; null if it is not JSON.
     pub(super) json: Json,
-    /// The next page, as a path below the address of the API.
+    /// The next page, as a path relative to the address of the API.
     pub(super) next: Option<String>,
 }
 
-/// Why there is no answer.
+/// The reason that there is no answer.
 #[derive(Debug)]
 pub(super) enum Problem {
     Network(reqwest::Error),
     TooLong,
     TooSlow,
-    /// The forge sends elsewhere.
+    /// The forge redirects to another address.
     SentOn(String),
-    /// The forge asks for a pause that is too long to wait for.
+    /// The forge asks for a pause longer than [`LONGEST`].
     Wait(Duration),
 }
 
@@ -72,7 +72,7 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Network(error) => {
-                // The last cause says what it was; the ones before it, that there was one.
+                // Only the last cause says what went wrong.
                 let mut cause: &dyn std::error::Error = error;
                 while let Some(deeper) = cause.source() {
                     cause = deeper;
@@ -80,10 +80,10 @@ impl fmt::Display for Problem {
                 write!(f, "{cause}")
             }
             Self::TooLong => write!(f, "the answer is longer than {LIMIT} bytes"),
-            Self::TooSlow => write!(f, "there was no whole answer within {} seconds", WHOLE.as_secs()),
-            Self::SentOn(host) => write!(f, "it sends on to {host}"),
+            Self::TooSlow => write!(f, "there was no complete answer within {} seconds", WHOLE.as_secs()),
+            Self::SentOn(host) => write!(f, "it redirects to {host}"),
             Self::Wait(pause) => {
-                write!(f, "it takes no more requests for {} minutes", pause.as_secs().div_ceil(60))
+                write!(f, "it accepts no more requests for {} minutes", pause.as_secs().div_ceil(60))
             }
         }
     }
@@ -95,9 +95,9 @@ impl Problem {
             Self::SentOn(_) => {
                 "the repository may have moved: correct the address of the git remote, or `forge` in stackloom.yaml"
             }
-            Self::Wait(_) => "run the same command again later: it goes on where this run ended",
+            Self::Wait(_) => "run the same command again later: it continues where this run ended",
             Self::Network(_) | Self::TooLong | Self::TooSlow => {
-                "look whether it can be reached from here; then run the same command again: it goes on where this run ended"
+                "check that it can be reached from here, then run the same command again: it continues where this run ended"
             }
         }
     }
@@ -108,7 +108,7 @@ impl Answer {
         self.status.is_success()
     }
 
-    /// What the forge says went wrong: `message`, `error`, and the texts of `errors`.
+    /// The forge's error messages: `message`, `error`, and the texts of `errors`.
     pub(super) fn words(&self) -> String {
         let mut words = Vec::new();
         for key in ["message", "error", "errors"] {
@@ -137,7 +137,7 @@ impl<'a> Client<'a> {
     ) -> Result<Self, Fault> {
         let api = Url::parse(&format!("{}/", api.trim_end_matches('/'))).map_err(|error| {
             Fault::because(format!("`{api}` is not a valid address"), error)
-                .hint("look at `forge.url` in stackloom.yaml")
+                .hint("check `forge.url` in stackloom.yaml")
         })?;
         let is_local = match api.host_str() {
             Some(host) => {
@@ -150,32 +150,33 @@ impl<'a> Client<'a> {
             None => false,
         };
         if api.scheme() != "https" && !is_local {
-            return Err(Fault::new(format!("`{api}` is not encrypted, and the token would go over it"))
+            return Err(Fault::new(format!("`{api}` is not encrypted, but the token would be sent to it"))
                 .hint("write `https://` in `forge.url` of stackloom.yaml"));
         }
         let mut authorization = HeaderValue::from_str(authorization).map_err(|_| {
-            Fault::new(format!("`{variable}` holds no token: it has characters that no token has"))
-                .hint("set it again")
+            Fault::new(format!(
+                "`{variable}` does not hold a token: it has characters that a token cannot have"
+            ))
+            .hint("set it again")
         })?;
         authorization.set_sensitive(true);
-        // An error means that there is one already.
+        // It fails only if a provider is already installed.
         drop(rustls::crypto::ring::default_provider().install_default());
-        let failed =
-            |error: &dyn fmt::Display| Fault::new(format!("cannot prepare for the network: {error}"));
+        let failed = |error: &dyn fmt::Display| Fault::new(format!("cannot set up the network: {error}"));
         let runtime = Builder::new_current_thread().enable_all().build().map_err(|error| failed(&error))?;
         let inner = reqwest::Client::builder()
             .user_agent(concat!("stackloom/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(SILENCE)
             .read_timeout(SILENCE)
-            // The token must not follow.
+            // The token must not be sent to another address.
             .redirect(Policy::none())
             .build()
             .map_err(|error| failed(&error))?;
         Ok(Self { runtime, inner, api, authorization, variable, tell })
     }
 
-    /// Asks, and asks again where that does no harm: after a pause that the forge names, and after an error of the server or the
-    /// network if the same call twice is as good as once.
+    /// Sends a call and retries where that is harmless: after a pause that the forge asks for, and, if the call is
+    /// idempotent, after a server or network error.
     pub(super) fn send(&self, call: &Call) -> Result<Answer, Problem> {
         let is_safe = call.method != Method::POST;
         let mut tries = 0;
@@ -202,7 +203,7 @@ impl<'a> Client<'a> {
         self.api.host_str().unwrap_or_default()
     }
 
-    /// Asks once, and follows to other paths of the same host where only something is read.
+    /// Sends a call once. Follows redirects to the same host, and only for reads.
     fn once(&self, call: &Call) -> Result<(Answer, HeaderMap), Problem> {
         let mut url = self.api.join(&call.path).map_err(|_| Problem::SentOn(call.path.clone()))?;
         for _ in 0..REDIRECTS {
@@ -254,7 +255,7 @@ impl<'a> Client<'a> {
         Ok((Answer { status, json, next }, headers))
     }
 
-    /// The path of an address below that of the API; none if it is elsewhere.
+    /// An address as a path relative to the API; None if it is elsewhere.
     fn below_api(&self, address: &str) -> Option<String> {
         let url = self.api.join(address).ok().filter(|url| url.origin() == self.api.origin())?;
         let path = url.path().strip_prefix(self.api.path())?;
@@ -271,7 +272,7 @@ fn next_page(link: &str) -> Option<String> {
     })
 }
 
-/// How long a forge asks to wait: 429, and 403 of GitHub
+/// The pause that a forge asks for, by status 429 or by GitHub's 403
 /// (<https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api>). A 403 without these headers is about
 /// permissions.
 fn pause_of(answer: &Answer, headers: &HeaderMap, tries: u32) -> Option<Duration> {
@@ -299,10 +300,10 @@ fn backoff(tries: u32) -> Duration {
     Duration::from_millis(500) * 4_u32.pow(tries - 1)
 }
 
-/// What needs no escape anywhere in an address (RFC 3986, section 2.3).
+/// The characters that need no escaping in any part of an address (RFC 3986, section 2.3).
 const UNRESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// A text as a part of a path or of a query.
+/// Escapes a text for a path or a query.
 pub(super) fn escaped(text: &str) -> String {
     utf8_percent_encode(text, &UNRESERVED).to_string()
 }

@@ -1,12 +1,12 @@
-//! Forgejo and Gitea: <https://codeberg.org/api/swagger>, <https://forgejo.org/docs/latest/user/api-usage/>.
+//! The API of Forgejo and Gitea: <https://codeberg.org/api/swagger>, <https://forgejo.org/docs/latest/user/api-usage/>.
 
 use reqwest::Method;
 use serde_json::{Value as Json, json};
 
-use super::{Answer, Call, Dialect, client::escaped, github::read};
-use crate::propose::Request;
+use super::{Answer, Call, Dialect, client::escaped, github::read, status};
+use crate::{propose::Request, rollout::CommitStatus};
 
-/// A repository.
+/// A repository on Forgejo.
 pub(super) struct Forgejo {
     /// `repos/<owner>/<name>`.
     repository: String,
@@ -24,7 +24,7 @@ impl Dialect for Forgejo {
         format!("token {token}")
     }
 
-    /// All requests, the last updated first: there is no filter by branch, and 50 are a page.
+    /// All requests, most recently updated first. There is no filter by branch, and a page has 50.
     fn list(&self, _base: &str, _branch: &str) -> Call {
         Call::get(format!("{}/pulls?state=all&sort=recentupdate&limit=50", self.repository))
     }
@@ -62,5 +62,17 @@ impl Dialect for Forgejo {
 
     fn permissions(&self) -> &'static str {
         "read and write issues and the repository (`write:issue`, `write:repository`)"
+    }
+
+    fn statuses(&self, commit: &str) -> Call {
+        Call::get(format!("{}/commits/{}/statuses?limit=50", self.repository, escaped(commit)))
+    }
+
+    fn read_status(&self, one: &Json) -> Option<(u64, CommitStatus)> {
+        status(one, "context", "status")
+    }
+
+    fn permission_to_read_statuses(&self) -> &'static str {
+        "read the repository (`read:repository`)"
     }
 }

@@ -1,12 +1,16 @@
-//! GitHub: <https://docs.github.com/en/rest/pulls/pulls>, <https://docs.github.com/en/rest/issues/comments>.
+//! The API of GitHub: <https://docs.github.com/en/rest/pulls/pulls>, <https://docs.github.com/en/rest/issues/comments>,
+//! <https://docs.github.com/en/rest/commits/statuses>.
 
 use reqwest::Method;
 use serde_json::{Value as Json, json};
 
-use super::{Answer, Call, Dialect, client::escaped};
-use crate::propose::{Request, RequestState};
+use super::{Answer, Call, Dialect, client::escaped, status};
+use crate::{
+    propose::{Request, RequestState},
+    rollout::CommitStatus,
+};
 
-/// A repository.
+/// A repository on GitHub.
 pub(super) struct GitHub {
     owner: String,
     /// `repos/<owner>/<name>`.
@@ -65,9 +69,21 @@ impl Dialect for GitHub {
     fn permissions(&self) -> &'static str {
         "read and write pull requests of the repository"
     }
+
+    fn statuses(&self, commit: &str) -> Call {
+        Call::get(format!("{}/commits/{}/statuses?per_page=100", self.repository, escaped(commit)))
+    }
+
+    fn read_status(&self, one: &Json) -> Option<(u64, CommitStatus)> {
+        status(one, "context", "state")
+    }
+
+    fn permission_to_read_statuses(&self) -> &'static str {
+        "read commit statuses of the repository"
+    }
 }
 
-/// A pull request, as GitHub and Forgejo describe it.
+/// Reads a pull request from the JSON of GitHub or Forgejo.
 pub(super) fn read(one: &Json) -> Option<(String, Request)> {
     let state = match one["state"].as_str()? {
         "open" => RequestState::Open,

@@ -1,25 +1,32 @@
-//! GitLab: <https://docs.gitlab.com/api/merge_requests/>, <https://docs.gitlab.com/api/notes/>.
+//! The API of GitLab: <https://docs.gitlab.com/api/merge_requests/>, <https://docs.gitlab.com/api/notes/>,
+//! <https://docs.gitlab.com/api/commits/#list-commit-statuses>.
 
 use reqwest::Method;
 use serde_json::{Value as Json, json};
 
-use super::{Answer, Call, Dialect, client::escaped};
-use crate::propose::{Request, RequestState};
+use super::{Answer, Call, Dialect, client::escaped, status};
+use crate::{
+    propose::{Request, RequestState},
+    rollout::CommitStatus,
+};
 
-/// A project.
+/// A project on GitLab.
 pub(super) struct GitLab {
+    /// `projects/<path>`.
+    project: String,
     /// `projects/<path>/merge_requests`.
     requests: String,
 }
 
 impl GitLab {
     pub(super) fn new(project: &str) -> Self {
-        Self { requests: format!("projects/{}/merge_requests", escaped(project)) }
+        let project = format!("projects/{}", escaped(project));
+        Self { requests: format!("{project}/merge_requests"), project }
     }
 }
 
 impl Dialect for GitLab {
-    /// GitLab takes personal, project and group tokens like this, too.
+    /// GitLab also accepts personal, project and group tokens in this form.
     fn authorization(&self, token: &str) -> String {
         format!("Bearer {token}")
     }
@@ -84,5 +91,18 @@ impl Dialect for GitLab {
 
     fn permissions(&self) -> &'static str {
         "use the API as a Developer of the project (scope `api`)"
+    }
+
+    /// GitLab lists the latest status of each name.
+    fn statuses(&self, commit: &str) -> Call {
+        Call::get(format!("{}/repository/commits/{}/statuses?per_page=100", self.project, escaped(commit)))
+    }
+
+    fn read_status(&self, one: &Json) -> Option<(u64, CommitStatus)> {
+        status(one, "name", "status")
+    }
+
+    fn permission_to_read_statuses(&self) -> &'static str {
+        "read the API as a Reporter of the project (scope `read_api`)"
     }
 }

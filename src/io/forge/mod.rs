@@ -1,7 +1,8 @@
-//! Forges: GitHub, GitLab, Forgejo and Gitea, as far as requests to merge a branch need them.
+//! Requests to merge a branch on forges: GitHub, GitLab, Forgejo and Gitea.
 //!
-//! The token comes from a named environment variable, goes to the forge's own host alone, and is never printed. What may have
-//! been done although no answer came is looked up before it is done again, so that one proposal makes one request.
+//! The token comes from a named environment variable, is sent only to the forge's own host, and is never printed. A call
+//! without an answer may have succeeded. Its effect is looked up before it is repeated, so that one proposal opens one
+//! request.
 
 mod client;
 mod forgejo;
@@ -15,14 +16,15 @@ use crate::{
     model::ForgeKind,
     note::Fault,
     propose::{Address, Limits, Request, RequestState},
+    rollout::{CommitState, CommitStatus},
 };
 
 use client::{Answer, Client, Problem};
 
-/// What is asked of a forge.
+/// A call to a forge's API.
 struct Call {
     method: Method,
-    /// Below the address of the API, with the query.
+    /// Relative to the address of the API, including the query.
     path: String,
     body: Option<Json>,
 }
@@ -37,31 +39,34 @@ impl Call {
     }
 }
 
-/// How a forge wants to be asked, and how it answers.
+/// The API of one kind of forge: its calls, and how to read its answers.
 trait Dialect {
-    /// The value of `Authorization`.
+    /// The value of the `Authorization` header.
     fn authorization(&self, token: &str) -> String;
-    /// The requests of a branch into a base, in any state. Other requests may be among them.
+    /// Lists the requests of a branch into a base, in any state. The answer may contain other requests.
     fn list(&self, base: &str, branch: &str) -> Call;
-    /// A request as the forge describes it, with the branch that it is from; none for what is not one.
+    /// Reads a request and its source branch from the forge's JSON; None if it is not a request.
     fn read(&self, one: &Json) -> Option<(String, Request)>;
-    /// Opens a request.
     fn create(&self, base: &str, branch: &str, title: &str, body: &str) -> Call;
-    /// Whether the answer to [`Self::create`] means that there is one already.
+    /// Reports whether the answer to [`Self::create`] means that the request already exists.
     fn is_there(&self, answer: &Answer) -> bool;
-    /// Replaces title and text.
+    /// Replaces the title and text of a request.
     fn update(&self, number: u64, title: &str, body: &str) -> Call;
-    /// Closes a request.
     fn close(&self, number: u64) -> Call;
-    /// Adds a comment.
     fn comment(&self, number: u64, text: &str) -> Call;
-    /// The comments on a request.
+    /// Lists the comments on a request.
     fn comments(&self, number: u64) -> Call;
-    /// Which permissions the token needs.
+    /// The permissions that the token needs for requests.
     fn permissions(&self) -> &'static str;
+    /// The statuses of a commit.
+    fn statuses(&self, commit: &str) -> Call;
+    /// A status as the forge describes it, with its number, which grows; none for what is not one.
+    fn read_status(&self, one: &Json) -> Option<(u64, CommitStatus)>;
+    /// The permission that the token needs to read statuses.
+    fn permission_to_read_statuses(&self) -> &'static str;
 }
 
-/// A repository of a forge.
+/// A repository on a forge.
 pub struct Forge<'a> {
     address: Address,
     dialect: Box<dyn Dialect>,
@@ -74,7 +79,7 @@ impl std::fmt::Debug for Forge<'_> {
     }
 }
 
-/// The environment variables that may hold a token, the first one first.
+/// The environment variables that may hold a token, in order of precedence.
 pub fn token_variables(kind: ForgeKind) -> &'static [&'static str] {
     match kind {
         ForgeKind::GitHub => &["STACKLOOM_FORGE_TOKEN", "GITHUB_TOKEN", "GH_TOKEN"],
@@ -83,8 +88,8 @@ pub fn token_variables(kind: ForgeKind) -> &'static [&'static str] {
     }
 }
 
-/// How long a text may be there, in bytes. GitHub takes 65,536 characters, and GitLab 1,048,576
-/// (<https://docs.gitlab.com/administration/instance_limits/>); Forgejo names no limit.
+/// The maximum length of a request's text, in bytes. GitHub allows 65,536 characters, and GitLab 1,048,576
+/// (<https://docs.gitlab.com/administration/instance_limits/>); Forgejo documents no limit.
 pub fn limits(kind: ForgeKind) -> Limits {
     match kind {
         ForgeKind::GitLab => Limits { body: 1_000_000 },
@@ -93,8 +98,7 @@ pub fn limits(kind: ForgeKind) -> Limits {
 }
 
 impl<'a> Forge<'a> {
-    /// Opens a forge with the token of the environment; nothing is sent yet. `tell` hears of each pause before something is tried
-    /// again.
+    /// Opens a forge with a token from the environment; nothing is sent yet. `tell` receives a message before each pause.
     pub fn open(address: &Address, tell: impl Fn(&str) + 'a) -> Result<Self, Fault> {
         let project = &address.project;
         let dialect: Box<dyn Dialect> = match address.kind {
@@ -108,7 +112,7 @@ impl<'a> Forge<'a> {
             let names = variables.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
             Fault::new(format!("no token for {} is set: none of {names}", address.url))
                 .hint(format!("create one that may {}, and set `{}`", dialect.permissions(), variables[0]))
-                .hint("--no-forge pushes the branch, and opens no request")
+                .hint("use --no-forge to push the branch without opening a request")
         })?;
         let token = std::env::var(variable).unwrap_or_default();
         let authorization = dialect.authorization(token.trim());
@@ -116,7 +120,7 @@ impl<'a> Forge<'a> {
         Ok(Self { address: address.clone(), dialect, client })
     }
 
-    /// The requests of a branch into a base, the newest first.
+    /// The requests of a branch into a base, newest first.
     pub fn requests(&self, base: &str, branch: &str) -> Result<Vec<Request>, Fault> {
         let listed = self.all(self.dialect.list(base, branch), "list the requests of the branch")?;
         let read = listed.iter().filter_map(|one| self.dialect.read(one));
@@ -130,6 +134,22 @@ impl<'a> Forge<'a> {
     pub fn comments(&self, number: u64) -> Result<Vec<String>, Fault> {
         let listed = self.all(self.dialect.comments(number), "list the comments of the request")?;
         Ok(listed.iter().filter_map(|one| Some(one["body"].as_str()?.to_owned())).collect())
+    }
+
+    /// The statuses of a commit, the latest first; none if the forge does not have the commit.
+    pub fn statuses(&self, commit: &str) -> Result<Option<Vec<CommitStatus>>, Fault> {
+        let what = "list the statuses of a commit";
+        let listed = match self.pages(self.dialect.statuses(commit), what)? {
+            Ok(listed) => listed,
+            // GitHub answers with 422 for an unknown commit, the others with 404, as for an unknown repository.
+            Err(answer) if matches!(answer.status.as_u16(), 404 | 422) => return Ok(None),
+            Err(answer) => {
+                return Err(self.refused(what, &answer, self.dialect.permission_to_read_statuses()));
+            }
+        };
+        let mut found: Vec<_> = listed.iter().filter_map(|one| self.dialect.read_status(one)).collect();
+        found.sort_by_key(|(number, _)| std::cmp::Reverse(*number));
+        Ok(Some(found.into_iter().map(|(_, status)| status).collect()))
     }
 
     /// Opens a request; none if there is one already.
@@ -147,7 +167,7 @@ impl<'a> Forge<'a> {
                 made.map(Some).ok_or_else(|| self.unexpected(what))
             }
             Ok(answer) if self.dialect.is_there(&answer) => Ok(None),
-            Ok(answer) => Err(self.refused(what, &answer)),
+            Ok(answer) => Err(self.denied(what, &answer)),
             // It may have been opened all the same.
             Err(problem) => {
                 let found = self.requests(base, branch).unwrap_or_default();
@@ -157,7 +177,7 @@ impl<'a> Forge<'a> {
         }
     }
 
-    /// Replaces title and text of a request.
+    /// Replaces the title and text of a request.
     pub fn update(&self, number: u64, title: &str, body: &str) -> Result<(), Fault> {
         self.done(&self.dialect.update(number, title, body), "update the request")
     }
@@ -172,7 +192,7 @@ impl<'a> Forge<'a> {
         let what = "comment on the request";
         match self.client.send(&self.dialect.comment(number, text)) {
             Ok(answer) if answer.is_success() => Ok(()),
-            Ok(answer) => Err(self.refused(what, &answer)),
+            Ok(answer) => Err(self.denied(what, &answer)),
             Err(problem) => {
                 let is_there =
                     self.comments(number).is_ok_and(|all| all.iter().any(|one| one.trim() == text.trim()));
@@ -183,20 +203,24 @@ impl<'a> Forge<'a> {
 
     fn done(&self, call: &Call, what: &str) -> Result<(), Fault> {
         let answer = self.client.send(call).map_err(|problem| self.failed(what, &problem))?;
-        if answer.is_success() { Ok(()) } else { Err(self.refused(what, &answer)) }
+        if answer.is_success() { Ok(()) } else { Err(self.denied(what, &answer)) }
     }
 
-    /// All pages of a list.
     fn all(&self, first: Call, what: &str) -> Result<Vec<Json>, Fault> {
+        self.pages(first, what)?.map_err(|answer| self.denied(what, &answer))
+    }
+
+    /// All pages of a list, or the answer by which the forge refuses it.
+    fn pages(&self, first: Call, what: &str) -> Result<Result<Vec<Json>, Answer>, Fault> {
         /// More pages than any branch has.
         const PAGES: usize = 200;
         let mut found = Vec::new();
         let mut next = Some(first);
         for _ in 0..PAGES {
-            let Some(call) = next else { return Ok(found) };
+            let Some(call) = next else { return Ok(Ok(found)) };
             let answer = self.client.send(&call).map_err(|problem| self.failed(what, &problem))?;
             if !answer.is_success() {
-                return Err(self.refused(what, &answer));
+                return Ok(Err(answer));
             }
             let Json::Array(page) = answer.json else { return Err(self.unexpected(what)) };
             found.extend(page);
@@ -207,28 +231,41 @@ impl<'a> Forge<'a> {
     }
 
     fn unexpected(&self, what: &str) -> Fault {
-        Fault::new(format!("cannot {what}: {} answered with something else", self.address.url))
-            .hint("look at `forge` in stackloom.yaml: is this the right kind of forge, and its start page?")
+        Fault::new(format!("cannot {what}: unexpected answer from {}", self.address.url))
+            .hint("check `forge` in stackloom.yaml: the kind of forge, and the address of its start page")
     }
 
     fn failed(&self, what: &str, problem: &Problem) -> Fault {
         Fault::new(format!("cannot {what} at {}: {problem}", self.address.url)).hint(problem.hint())
     }
 
-    fn refused(&self, what: &str, answer: &Answer) -> Fault {
+    fn denied(&self, what: &str, answer: &Answer) -> Fault {
+        self.refused(what, answer, self.dialect.permissions())
+    }
+
+    fn refused(&self, what: &str, answer: &Answer, permissions: &str) -> Fault {
         let Address { url, project, .. } = &self.address;
         let variable = self.client.variable;
-        let reported = answer.words();
-        let reported = if reported.is_empty() { String::new() } else { format!(": {reported}") };
-        let fault = Fault::new(format!("cannot {what} of `{project}` at {url}: {}{reported}", answer.status));
+        let words = answer.words();
+        let words = if words.is_empty() { String::new() } else { format!(": {words}") };
+        let fault = Fault::new(format!("cannot {what} of `{project}` at {url}: {}{words}", answer.status));
         match answer.status.as_u16() {
             401 => fault.hint(format!("the token in `{variable}` is wrong or has expired")),
-            403 => fault
-                .hint(format!("the token in `{variable}` must be allowed to {}", self.dialect.permissions())),
+            403 => fault.hint(format!("the token in `{variable}` must be allowed to {permissions}")),
             404 => fault.hint(format!(
-                "look whether `{project}` is right, and whether the token in `{variable}` may see it"
+                "check that `{project}` is right, and that the token in `{variable}` may see it"
             )),
-            _ => fault.hint("what the forge says names the reason"),
+            _ => fault.hint("see the answer of the forge for the reason"),
         }
     }
+}
+
+/// A commit status whose state and context have these fields.
+fn status(one: &Json, context: &str, state: &str) -> Option<(u64, CommitStatus)> {
+    let state = match one[state].as_str()? {
+        "success" => CommitState::Success,
+        "failure" | "failed" | "error" | "canceled" => CommitState::Failure,
+        _ => CommitState::Pending,
+    };
+    Some((one["id"].as_u64()?, CommitStatus { context: one[context].as_str()?.to_owned(), state }))
 }

@@ -1,4 +1,4 @@
-//! Since when releases are in the branch: what stands for a tag that is not here.
+//! Finds the commits that added releases. They serve as the record if a tag is missing.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,50 +10,50 @@ use git2::{Commit, ErrorCode, ObjectType, Oid, Tree};
 use super::{Repository, trees::RELEASES};
 use crate::world::LOCK;
 
-/// A commit that added a release, which none of its parents has, and the tree that it gave the release's folder.
+/// A commit that added a release absent from all of its parents, and the tree of the release's folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Added {
     pub(super) commit: Oid,
     pub(super) tree: Oid,
 }
 
-/// The commits that added releases, by name, in the reverse of the order in which HEAD's own line received them. There
-/// is more than one where a release was removed and came back, or where two lines that were merged added it.
+/// The commits that added releases, by name, newest first in the order in which HEAD's line received them. A release has
+/// several if it was removed and added again, or if two merged lines both added it.
 pub(super) type Additions = BTreeMap<String, Vec<Added>>;
 
-/// Which of the commits that added a release says what it is.
+/// The addition that defines a release.
 #[derive(Clone, Debug)]
 pub(super) struct Origin {
     pub(super) added: Added,
-    /// The commits that added another release of this name, on lines that knew nothing of it; that which the branch
-    /// received first comes first.
+    /// Commits that added a different release of this name on independent lines, in the order in which the branch received
+    /// them.
     pub(super) others: Vec<Added>,
-    /// The commit among them that added what HEAD has, if nothing but merges brought it here.
+    /// The commit that added the release as HEAD has it, if only merges brought it there.
     pub(super) unedited: Option<Added>,
 }
 
 /// A step of a walk through the history.
 enum Visit {
-    /// To a commit, whose parents come next.
+    /// Enters a commit; its parents are next.
     Enter(Oid),
-    /// Back from it, its parents being done, with the releases that it added.
+    /// Leaves a commit after its parents, with the releases that it added.
     Leave(Oid, BTreeMap<String, Oid>),
 }
 
-/// What a commit has that its parents do not.
+/// What a commit adds to its parents.
 #[derive(Default)]
 struct New {
-    /// Those of its parents that this clone has.
+    /// The parents that this clone has.
     parents: Vec<Oid>,
-    /// The releases that it added, each with its tree.
+    /// The added releases, each with its tree.
     names: BTreeMap<String, Oid>,
-    /// Releases that it or an earlier commit added, where a shallow clone ends.
+    /// Releases that this commit or an earlier one added, at the boundary of a shallow clone.
     older: Vec<String>,
 }
 
 impl Repository {
-    /// The commits of the history, merged lines included, that added releases, and whether all of it could be read. Of a
-    /// release that is older than one end of a shallow clone, nobody knows which commit added it first: it has none.
+    /// The commits in the history, including merged lines, that added releases, and whether all of it could be read. For a
+    /// release older than the boundary of a shallow clone, the first addition is unknown, so it is left out.
     pub(super) fn additions(&self) -> (Additions, Result<(), git2::Error>) {
         let (mut found, mut older) = (Additions::new(), BTreeSet::new());
         let walked = self.walk(&mut found, &mut older);
@@ -64,9 +64,9 @@ impl Repository {
         (found, walked)
     }
 
-    /// Visits each commit after its parents, and the first parent's history before that of the others. So the order is
-    /// that in which the branch received them, and follows from the shape of the history alone: clocks go wrong, and
-    /// commits of one second have no order.
+    /// Visits each commit after its parents, and the first parent's history before the others. That is the order in which
+    /// the branch received the commits. It follows from the shape of the history alone: clocks may be wrong, and commits of
+    /// the same second have no order.
     fn walk(&self, found: &mut Additions, older: &mut BTreeSet<String>) -> Result<(), git2::Error> {
         let tip = self.tip().ok().and_then(|tip| tip.commit());
         let mut open: Vec<Visit> = tip.map(Visit::Enter).into_iter().collect();
@@ -120,7 +120,7 @@ impl Repository {
         Ok(new)
     }
 
-    /// The releases that the folder of all of them has in a commit and in none of its parents, each with its tree.
+    /// The releases in a commit's folder that none of its parents has, each with its tree.
     fn new_in(&self, tree: Oid, before: &[Option<Oid>]) -> Result<BTreeMap<String, Oid>, git2::Error> {
         let before: Vec<Tree<'_>> =
             before.iter().flatten().map(|id| self.inner.find_tree(*id)).collect::<Result<_, _>>()?;
@@ -135,13 +135,13 @@ impl Repository {
         Ok(found)
     }
 
-    /// Whether a commit that added a release knew of another one that did.
+    /// Whether a commit that added a release descends from another one that did.
     pub(super) fn follows(&self, one: &Added, other: &Added) -> bool {
         one.commit != other.commit && self.descends(one.commit, other.commit)
     }
 
-    /// Which addition says what a release is: the first; where lines that know nothing of each other added it and not
-    /// the same, the one that is in HEAD, else the one that the branch received first.
+    /// The addition that defines a release: the first one. If independent lines added different contents, it is the one
+    /// whose content HEAD has, otherwise the one that the branch received first.
     pub(super) fn origin_of(&self, name: &str, additions: &[Added]) -> Option<Origin> {
         let is_first = |one: &&Added| !additions.iter().any(|other| self.follows(one, other));
         let mut firsts: Vec<Added> = match additions {
@@ -162,7 +162,7 @@ impl Repository {
         Some(Origin { added, others, unedited })
     }
 
-    /// The commit that added a release as HEAD has it, if nothing but merges brought it here.
+    /// The commit that added a release as HEAD has it, if only merges brought it there.
     fn unedited(&self, name: &str) -> Option<Oid> {
         let mut at = self.tip().ok()?.commit()?;
         let tree = self.folder_of(at, name).ok()??;
@@ -179,7 +179,7 @@ impl Repository {
         }
     }
 
-    /// The tree of all releases of a commit.
+    /// The tree of the folder of releases in a commit.
     fn releases_of(
         &self,
         commit: &Commit<'_>,
@@ -197,8 +197,8 @@ impl Repository {
         Ok(found)
     }
 
-    /// What the lock of a commit says, each text kept once: nothing where it has none, and no text where that is not in
-    /// this partial clone.
+    /// The lock in a commit; equal texts are stored once. The outer None means that there is no lock, the inner None that
+    /// its text is missing from this partial clone.
     #[expect(clippy::option_option, reason = "no lock, and one that is not here, are two things")]
     pub(super) fn lock_at(
         &self,

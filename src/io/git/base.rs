@@ -1,4 +1,4 @@
-//! Which commit a change is compared with, if nobody names one.
+//! Finds the commit to compare a change with, if the user names none.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,22 +7,22 @@ use git2::{ErrorCode, Oid};
 use super::{Repository, Tip};
 use crate::note::Fault;
 
-/// The commit that a change is compared with.
+/// The commit to compare a change with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Base {
-    /// The commit.
+    /// The ID of the commit.
     pub commit: String,
-    /// How it was found, for people.
+    /// How it was found, for a message.
     pub why: String,
 }
 
-/// What to do where no commit can be found.
+/// The hint if no commit can be found.
 const NAME_IT: &str =
     "name the commit to compare with: `stackloom diff <BASE>`, such as `stackloom diff origin/main`";
 
 impl Repository {
-    /// The commit before the change that is checked out: the first parent where CI checked out a merge commit, else
-    /// the merge base with the branch that engines read, as it was last fetched.
+    /// The commit before the checked-out change. If CI checked out a merge commit, its first parent; otherwise the merge
+    /// base with the branch that engines read, as last fetched.
     pub fn base(&self, branches: &BTreeSet<String>) -> Result<Base, Fault> {
         let head = match self.tip()? {
             Tip::Detached(commit) => match self.first_parent(commit)? {
@@ -39,7 +39,7 @@ impl Repository {
         match self.inner.merge_base(head, tip) {
             Ok(base) => Ok(Base { commit: base.to_string(), why: format!("merge base with {name}") }),
             Err(error) if error.code() == ErrorCode::NotFound && self.is_shallow() => Err(Fault::new(
-                format!("this clone is shallow: the commit at which HEAD and `{name}` part is not in it"),
+                format!("this clone is shallow, and lacks the merge base of HEAD and `{name}`"),
             )
             .hint("fetch the history: `git fetch --unshallow`; with actions/checkout: `fetch-depth: 0`")
             .hint(NAME_IT)),
@@ -53,7 +53,7 @@ impl Repository {
         }
     }
 
-    /// The first parent of a merge commit, which CI makes and checks out without a branch.
+    /// The first parent of a merge commit, which CI creates and checks out without a branch.
     fn first_parent(&self, commit: Oid) -> Result<Option<Base>, Fault> {
         let failed = |error| Fault::because(format!("cannot read the commit {commit}"), error);
         let found = self.inner.find_commit(commit).map_err(failed)?;
@@ -70,16 +70,16 @@ impl Repository {
         Ok(Some(Base { commit: parent.to_string(), why: "first parent of the merge commit".to_owned() }))
     }
 
-    /// The branch that engines read, by its remote-tracking reference.
+    /// The remote-tracking reference of the branch that engines read.
     fn read_by_engines(&self, branches: &BTreeSet<String>) -> Result<(String, Oid), Fault> {
         let branch = match branches.iter().collect::<Vec<_>>().as_slice() {
             [branch] => (*branch).clone(),
             [] => {
                 return Err(Fault::new(
-                    "nothing says which branch the engine reads, so there is no commit to compare with",
+                    "no branch is known that the engine reads, so there is no commit to compare with",
                 )
                 .hint(NAME_IT)
-                .hint("`source.branch` in stackloom.yaml names the branch"));
+                .hint("or set the branch as `source.branch` in stackloom.yaml"));
             }
             several => {
                 let names: Vec<_> = several.iter().map(|name| format!("`{name}`")).collect();
@@ -108,14 +108,14 @@ impl Repository {
         })
     }
 
-    /// Whether there is any remote.
+    /// Whether the repository has a remote.
     pub fn has_remotes(&self) -> Result<bool, Fault> {
         let remotes =
             self.inner.remotes().map_err(|error| Fault::because("cannot list the remotes", error))?;
         Ok(!remotes.is_empty())
     }
 
-    /// The commits of a branch, by remote.
+    /// The commits of a remote-tracking branch, by remote.
     fn tracked(&self, branch: &str) -> Result<BTreeMap<String, Oid>, Fault> {
         let failed = |error| Fault::because("cannot list the remote-tracking branches", error);
         let mut found = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! A commit, and the branch that names it from then on.
+//! Writes a commit and moves the branch to it.
 
 use std::{fs, thread::sleep, time::Duration};
 
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::note::Fault;
 
-/// Makes the commit; nothing names it yet.
+/// Writes the commit; no reference points to it yet.
 pub(super) fn commit(
     repository: &Repository,
     tip: &Tip,
@@ -27,7 +27,7 @@ pub(super) fn commit(
     let parents: Vec<_> = parent.iter().collect();
     let buffer = inner.commit_create_buffer(&author, &committer, message, &tree, &parents).map_err(failed)?;
     let text = std::str::from_utf8(&buffer)
-        .map_err(|error| Fault::because("the commit is not UTF-8; look at `git config user.name`", error))?;
+        .map_err(|error| Fault::because("the commit is not UTF-8; check `git config user.name`", error))?;
     let id = match sign(repository, Signed::Commit, &committer, text)? {
         Some(signature) => inner.commit_signed(text, &signature, None),
         None => inner.odb().and_then(|odb| odb.write(ObjectType::Commit, &buffer)),
@@ -37,7 +37,7 @@ pub(super) fn commit(
     Ok(id)
 }
 
-/// Has the branch name a commit, if it still names what it named when the run began.
+/// Points the branch to a commit, if it has not moved since the run began.
 pub(super) fn move_reference(
     repository: &Repository,
     tip: &Tip,
@@ -45,7 +45,7 @@ pub(super) fn move_reference(
     subject: &str,
 ) -> Result<(), Fault> {
     let inner = &repository.inner;
-    // A branch may have been left that did not move itself.
+    // HEAD may have changed to another branch, even if the old branch did not move.
     if repository.tip()? != *tip {
         return Err(moved_meanwhile("HEAD"));
     }
@@ -72,7 +72,7 @@ pub(super) fn move_reference(
             Err(error) if error.code() == ErrorCode::Locked => {
                 let lock = inner.commondir().join(format!("{name}.lock"));
                 return Err(Fault::because(format!("cannot move `{name}`"), error).hint(format!(
-                    "another git command is at it, or one that was killed left its lock: if none runs, delete `{}`",
+                    "another git command is running, or a killed one left its lock: if none is running, delete `{}`",
                     lock.display()
                 )));
             }
@@ -80,7 +80,7 @@ pub(super) fn move_reference(
         }
     }
     let folder = if name == "HEAD" { inner.path() } else { inner.commondir() };
-    // After a power cut the name must not be empty.
+    // After a power cut, the reference must not be empty.
     fs::File::open(folder.join(name))
         .and_then(|file| file.sync_all())
         .map_err(|error| Fault::because(format!("cannot sync `{name}`"), error))
@@ -88,16 +88,16 @@ pub(super) fn move_reference(
 
 fn moved_meanwhile(name: &str) -> Fault {
     Fault::new(format!("`{name}` moved while this ran, so nothing was committed"))
-        .hint("someone else committed, or changed to another branch; run this again on what is there now")
+        .hint("someone else committed or switched branches: run this again")
 }
 
-/// What is said when the commit is there and the rest is not.
+/// The fault if the commit exists but the work tree or the index could not be updated.
 pub(super) fn left_behind(commit: Option<Oid>, fault: Fault) -> Fault {
     match commit {
         None => fault,
         Some(id) => {
             Fault::because(format!("{id} is committed, but the work tree or the index is behind it"), fault)
-                .hint("run this again: it brings them up to date")
+                .hint("run this again to bring them up to date")
         }
     }
 }

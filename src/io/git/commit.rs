@@ -1,8 +1,7 @@
-//! `generate --commit`: the tree as one commit, with `--all` the sources too, and the work tree and the index as that
-//! commit has them.
+//! `generate --commit`: commits the tree, with `--all` also the sources, and updates the work tree and the index.
 //!
-//! In this order: the lock of the index, objects, the reference, the work tree, the index. Until the reference moves
-//! nothing can be seen; what a killed run leaves undone after that, the next run does.
+//! The order is: the lock of the index, objects, the reference, the work tree, the index. Nothing is visible until the
+//! reference moves. What a killed run leaves undone after that, the next run completes.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -32,21 +31,21 @@ use crate::{
     world::Input,
 };
 
-/// A sink that commits `generated/`, and only it, or with the sources that it is made from.
+/// A sink that commits `generated/`: either alone, or with the sources that it is made from.
 pub struct CommitSink {
     workspace: Workspace,
     repository: Repository,
     disk: DiskSink,
     open: Option<Open>,
-    /// What was read, where the sources are committed too.
+    /// The input, if the sources are committed too.
     input: Option<Input>,
-    /// What the commit is to be called.
+    /// The subject of the commit, if it is given.
     subject: Option<String>,
     /// Whether the message names the tree.
     claims: bool,
 }
 
-/// What a run knows from its beginning to its end.
+/// The state of a run.
 struct Open {
     index: LockedIndex,
     tip: Tip,
@@ -59,7 +58,7 @@ struct Open {
 }
 
 impl Open {
-    /// Compares the files of a part with HEAD, and keeps those that differ.
+    /// Compares the files of a part with HEAD, and adds those that differ.
     fn take(&mut self, part: &Part, ids: Vec<Oid>) -> Result<(), Fault> {
         for (file, id) in part.files.iter().zip(ids) {
             let change = match self.head.entries.get(&file.path) {
@@ -85,10 +84,10 @@ impl fmt::Debug for CommitSink {
 }
 
 impl CommitSink {
-    /// Commits to the repository that the fleet lies in.
+    /// Creates a sink for the repository that contains the fleet.
     pub fn open(workspace: &Workspace) -> Result<Self, Fault> {
         let repository = Repository::discover(workspace)?;
-        // What it brought may be what the definitions ask for, so this comes before they are read.
+        // The definitions may refer to a release that this completes, so it comes before they are read.
         ReleaseRun::finish(workspace, &repository)?;
         let disk = DiskSink::new(workspace);
         Ok(Self {
@@ -102,35 +101,36 @@ impl CommitSink {
         })
     }
 
-    /// Commits the sources of this input, too: the bytes that were read, whatever has been saved since.
+    /// Also commits the sources of this input: the bytes that were read, even if a file was saved since.
     #[must_use]
     pub fn with_sources(mut self, input: &Input) -> Self {
         self.input = Some(input.clone());
         self
     }
 
-    /// Has the message begin with this text in the place of its subject.
+    /// Replaces the subject of the message with this text.
     #[must_use]
     pub fn with_subject(mut self, subject: &str) -> Self {
         self.subject = Some(subject.trim().to_owned());
         self
     }
 
-    /// Has the message end with the name of the commit's own tree, as a trailer: [`propose::TREE`].
+    /// Ends the message with a trailer that names the commit's own tree: [`propose::TREE`].
     #[must_use]
     pub fn with_claim(mut self) -> Self {
         self.claims = true;
         self
     }
 
-    /// Tells of each step when it is done. An error ends the run there, as the end of the process would.
+    /// Calls `tell` after each milestone. An error ends the run there, as the end of the process would.
     #[must_use]
     pub fn on_milestone(mut self, tell: impl FnMut(Milestone) -> Result<(), Fault> + Send + 'static) -> Self {
         self.disk = self.disk.on_milestone(tell);
         self
     }
 
-    /// Drops whatever of HEAD or of the index no part has; none if some of it is not the program's own.
+    /// Drops all files of HEAD that no part contains. Returns false if HEAD or the index has files that the program did not
+    /// write.
     fn drop_stale(&mut self, notes: &mut Notes) -> Result<bool, Fault> {
         let Self { repository, disk, open, .. } = self;
         let open = begun(open.as_mut())?;
@@ -143,7 +143,7 @@ impl CommitSink {
             if entry.is_folder() || stays(path) {
                 continue;
             }
-            // What lies on disk has been judged there.
+            // The files on disk have already been checked.
             let known =
                 disk.is_on_disk(path) || entry.is_file() && repository.has_ours(entry.id, path.as_str())?;
             if !known {
@@ -164,7 +164,7 @@ impl CommitSink {
                     || disk.is_on_disk(&path)
             });
             if !known && !repository.has_ours(id, &path)? {
-                note_foreign(&mut found, &path, "the index has this file, and stackloom did not write it");
+                note_foreign(&mut found, &path, "the index has this file, but stackloom did not write it");
             }
         }
         let clear = found.errors() == 0;
@@ -186,7 +186,7 @@ impl CommitSink {
         Ok(clear)
     }
 
-    /// Writes the trees; the tree of the new commit, if it is not that of HEAD.
+    /// Writes the trees. Returns the tree of the new commit, if it differs from that of HEAD.
     fn write_trees(&mut self) -> Result<Option<Oid>, Fault> {
         let Self { repository, disk, open, .. } = self;
         let open = begun(open.as_mut())?;
@@ -209,7 +209,7 @@ impl CommitSink {
         Ok(tree)
     }
 
-    /// Writes the commit, and has the branch name it.
+    /// Writes the commit, and points the branch to it.
     fn write_commit(&mut self, tree: Oid, message: &str) -> Result<Oid, Fault> {
         let open = begun(self.open.as_mut())?;
         let commit = commit(&self.repository, &open.tip, &open.objects, tree, message)?;
@@ -220,13 +220,13 @@ impl CommitSink {
         Ok(commit)
     }
 
-    /// Ends the run: the locks go. What it found to change.
+    /// Ends the run and releases its locks. Returns the changes that it found.
     fn end(&mut self) -> Changes {
         self.disk.abandon();
         self.open.take().map(|open| open.changes).unwrap_or_default()
     }
 
-    /// Has the work tree and the index as the commit has them.
+    /// Updates the work tree and the index to match the commit.
     fn follow(&mut self, removed: &[TreePath]) -> Result<BTreeSet<TreePath>, Fault> {
         let on_disk = self.disk.publish(removed)?;
         let fresh: BTreeSet<TreePath> = on_disk.files.into_keys().collect();

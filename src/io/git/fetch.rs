@@ -1,5 +1,5 @@
-//! Releases of other repositories: one tag is fetched with the user's own `git`, which knows his credentials and
-//! proxies, into a repository that goes again, and read there.
+//! Releases of other repositories. One tag is fetched with the user's own `git`, which has their credentials and proxies,
+//! into a temporary repository, and read there.
 
 use std::{
     collections::BTreeMap,
@@ -12,32 +12,32 @@ use git2::{ObjectType, Oid};
 use super::trees::{FILE, RELEASES, RUNNABLE};
 use crate::{io::program, note::Fault};
 
-/// A release as a tag of another repository has it.
+/// A release from a tag of another repository.
 #[derive(Clone, Debug)]
 pub struct Fetched {
-    /// Its files, by their paths in its folder.
+    /// The files, by their paths in the release's folder.
     pub files: BTreeMap<String, Vec<u8>>,
-    /// The commit that the tag names.
+    /// The commit that the tag points to.
     pub commit: String,
 }
 
-/// The longest file, as of any other source.
+/// The largest file, in bytes; the limit is that of every source.
 const FILE_LIMIT: usize = 4 * 1024 * 1024;
 
-/// Folders that are looked into for the fleet of a repository that holds more.
+/// The maximum number of folders to search for the fleet.
 const FOLDER_LIMIT: usize = 100_000;
 
-/// Fetches the release that a tag is named after.
+/// Fetches a release with the tag of its name.
 pub fn fetch_release(url: &str, tag: &str) -> Result<Fetched, Fault> {
     let folder = tempfile::Builder::new()
         .prefix("stackloom-fetch-")
         .tempdir()
-        .map_err(|error| Fault::because("cannot make a folder for what is fetched", error))?;
+        .map_err(|error| Fault::because("cannot create a folder for the download", error))?;
     let path = folder.path().join("repository.git");
     let shown = path.to_string_lossy();
     let made =
         git(folder.path(), &["init", "--quiet", "--bare", "--template=", "--object-format=sha1", &shown])?;
-    said_well(&made, "cannot make a repository for what is fetched")?;
+    said_well(&made, "cannot create a repository for the download")?;
     let reference = format!("+refs/tags/{tag}:refs/tags/{tag}");
     let arguments = [
         "fetch",
@@ -64,8 +64,8 @@ pub fn list_tags(url: &str) -> Result<Vec<String>, Fault> {
     Ok(text.lines().filter_map(name).collect())
 }
 
-/// The user's `git` in a folder of ours. What the environment says of the repository that the program runs in, as it
-/// does in hooks, is none of its business.
+/// Runs the user's `git` in one of our folders. Environment variables about the current repository, as set in hooks, are
+/// removed.
 fn git(folder: &Path, arguments: &[&str]) -> Result<Output, Fault> {
     let mut command = Command::new("git");
     command.current_dir(folder).args(arguments);
@@ -83,7 +83,7 @@ fn git(folder: &Path, arguments: &[&str]) -> Result<Output, Fault> {
     }
     command.env("GIT_ALLOW_PROTOCOL", "file:http:https:ssh");
     program::spoken(command, b"")
-        .map_err(|fault| fault.hint("releases of other repositories are fetched with git: install it"))
+        .map_err(|fault| fault.hint("install git: it fetches releases from other repositories"))
 }
 
 fn said_well(output: &Output, what: &str) -> Result<(), Fault> {
@@ -91,7 +91,7 @@ fn said_well(output: &Output, what: &str) -> Result<(), Fault> {
         return Ok(());
     }
     Err(Fault::new(format!("{what}: {}", program::words(output)))
-        .hint("git does this with your own configuration: `git ls-remote --tags` with the same address shows what it sees"))
+        .hint("git uses your own configuration for this: run `git ls-remote --tags` with the same address to see what it finds"))
 }
 
 fn read(path: &Path, url: &str, tag: &str) -> Result<Fetched, Fault> {
@@ -109,15 +109,17 @@ fn read(path: &Path, url: &str, tag: &str) -> Result<Fetched, Fault> {
         [(_, tree)] => *tree,
         [] => {
             return Err(Fault::new(format!(
-                "the tag `{tag}` of `{url}` has no release: there is no `{RELEASES}/{tag}` in it"
+                "the tag `{tag}` of `{url}` has no release: it does not contain `{RELEASES}/{tag}`"
             ))
-            .hint("a release has a tag of its own name; `git ls-remote --tags` lists them"));
+            .hint(
+                "the tag of a release has the name of the release; run `git ls-remote --tags` for a list",
+            ));
         }
         [(one, _), (other, _), ..] => {
             return Err(Fault::new(format!(
                 "the tag `{tag}` of `{url}` has the release twice: `{one}` and `{other}`"
             ))
-            .hint("which of them is meant cannot be said: have it published as an OCI artifact"));
+            .hint("ask the publisher for an OCI artifact: here, it is unclear which of them is meant"));
         }
     };
     let mut files = BTreeMap::new();
@@ -126,12 +128,12 @@ fn read(path: &Path, url: &str, tag: &str) -> Result<Fetched, Fault> {
         Untaken::Kind(path) => Fault::new(format!(
             "`{path}` of the release in `{url}` is not a plain file, or is larger than a source may be"
         ))
-        .hint("a release is made by `stackloom release`, and by nothing else"),
+        .hint("releases are made only by `stackloom release`: ask the publisher"),
     })?;
     Ok(Fetched { files, commit: commit.id().to_string() })
 }
 
-/// Looks for the folder of a release: the fleet may lie anywhere in its repository.
+/// Searches for the folder of a release: the fleet may be anywhere in its repository.
 fn look(
     repository: &git2::Repository,
     tree: Oid,
@@ -142,7 +144,7 @@ fn look(
 ) -> Result<(), git2::Error> {
     *looked_at += 1;
     if *looked_at > FOLDER_LIMIT {
-        return Err(git2::Error::from_str("it has more folders than are looked into"));
+        return Err(git2::Error::from_str("it has too many folders to search"));
     }
     let path = format!("{RELEASES}/{name}");
     for entry in &repository.find_tree(tree)? {
@@ -159,7 +161,7 @@ fn look(
     Ok(())
 }
 
-/// Why a tree is not taken.
+/// The reason that a tree is refused.
 enum Untaken {
     Git(git2::Error),
     Kind(String),
@@ -181,7 +183,7 @@ fn collect(
         let path = format!("{prefix}{}", String::from_utf8_lossy(entry.name_bytes()));
         match (entry.kind(), entry.filemode_raw()) {
             (Some(ObjectType::Tree), _) => collect(repository, entry.id(), &format!("{path}/"), files)?,
-            // What is in a file that may be run counts, not that it may.
+            // Only the content of an executable file counts, not its mode.
             (Some(ObjectType::Blob), FILE | RUNNABLE) => {
                 let blob = repository.find_blob(entry.id())?;
                 if blob.size() > FILE_LIMIT {

@@ -1,4 +1,4 @@
-//! The folders of releases in commits, and the names that they take.
+//! The folders of releases in commits, and the names that are taken.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ impl Repository {
         Ok(tag::names(self)?.into_iter().collect())
     }
 
-    /// The names of branches, remote ones too, and of tags.
+    /// The names of branches, including remote ones, and of tags.
     pub fn revisions(&self) -> Result<BTreeSet<String>, Fault> {
         let failed = |error| Fault::because("cannot list the branches", error);
         let branches = self.inner.branches(None).map_err(failed)?.filter_map(Result::ok);
@@ -29,12 +29,12 @@ impl Repository {
         Ok(names.chain(self.tag_names()?).collect())
     }
 
-    /// The names of the releases that HEAD has.
+    /// The names of the releases in HEAD.
     pub fn committed_names(&self) -> Result<BTreeSet<String>, Fault> {
         Ok(self.committed_releases()?.into_keys().collect())
     }
 
-    /// The folders of releases that HEAD has, with their trees.
+    /// The folders of releases in HEAD, with their trees.
     pub(super) fn committed_releases(&self) -> Result<BTreeMap<String, Oid>, Fault> {
         let Some(head) = self.tip()?.commit() else { return Ok(BTreeMap::new()) };
         let failed = |error| Fault::because("cannot read the releases of HEAD", error);
@@ -65,7 +65,7 @@ impl Repository {
     }
 }
 
-/// Every file of a tree, with its mode.
+/// All files of a tree, with their modes.
 pub(super) fn files_in(
     repository: &git2::Repository,
     tree: &git2::Tree<'_>,

@@ -1,4 +1,4 @@
-//! When folders changed on a branch.
+//! Finds when folders changed on a branch.
 
 use std::collections::BTreeMap;
 
@@ -11,22 +11,22 @@ use crate::note::Fault;
 /// A commit that changed something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changed {
-    /// Its name.
+    /// The ID of the commit.
     pub commit: String,
-    /// When it was committed.
+    /// The time of the commit.
     pub time: DateTime<Utc>,
 }
 
 impl Repository {
-    /// Whether a revision is a commit of this repository, and has another commit in its history.
+    /// Whether a revision is a commit of this repository that has another commit in its history.
     pub fn contains(&self, revision: &str, commit: &str) -> Result<bool, Fault> {
         let named = |name: &str| self.inner.revparse_single(name).and_then(|found| found.peel_to_commit());
         let (Ok(one), Ok(other)) = (named(revision), named(commit)) else { return Ok(false) };
         Ok(self.descends(one.id(), other.id()))
     }
 
-    /// When each folder was last changed by a first-parent commit up to `tip`, since `file` says what `is_begun` looks for. Folders that
-    /// were not changed since are left out.
+    /// The commit that last changed each folder, among the first-parent commits up to `tip`. The search ends at the first
+    /// commit whose `file` does not satisfy `is_begun`. Folders without a change are left out.
     pub fn changed_since(
         &self,
         tip: &str,
@@ -63,6 +63,15 @@ impl Repository {
             next = parent;
         }
         Ok(found)
+    }
+
+    /// The first-parent commits from `tip` back, at most so many.
+    pub fn first_parents(&self, tip: &str, most: usize) -> Result<Vec<String>, Fault> {
+        let failed = |error| Fault::because(format!("cannot read the history of {tip}"), error);
+        let mut walk = self.inner.revwalk().map_err(failed)?;
+        walk.simplify_first_parent().map_err(failed)?;
+        walk.push(Oid::from_str(tip).map_err(failed)?).map_err(failed)?;
+        walk.take(most).map(|id| id.map(|id| id.to_string()).map_err(failed)).collect()
     }
 
     fn entry_in(&self, commit: &Commit<'_>, path: &str) -> Result<Option<Oid>, git2::Error> {

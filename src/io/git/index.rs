@@ -1,8 +1,8 @@
-//! The index: what git takes for the state of the work tree. Only the entries of files that are committed are ever changed.
+//! Git's index: what git assumes about the work tree. Only the entries of committed files are ever changed.
 //!
-//! The new index is a changed copy beside the old one, renamed over it while the lock is held. libgit2 drops
-//! extensions that only save git time (untracked cache, file system monitor); git makes them again. It refuses those
-//! that it would have to understand.
+//! The new index is a changed copy, renamed over the old one while the lock is held. libgit2 drops extensions that only make
+//! git faster (untracked cache, file system monitor); git creates them again. libgit2 refuses extensions that it would have
+//! to understand.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -29,24 +29,24 @@ pub(super) struct LockedIndex {
     _lock: Lock,
 }
 
-/// What the index is meant to say of the tree.
+/// The intended entries of the index.
 pub(super) struct Meant<'a> {
     /// The files of the tree.
     pub(super) files: &'a BTreeMap<TreePath, Oid>,
-    /// Those that were written just now, so that what the index knows of them is out of date.
+    /// Files that were just written, so that the index is out of date for them.
     pub(super) fresh: &'a BTreeSet<TreePath>,
-    /// Those that the work tree has otherwise, or not at all: git is to find that out.
+    /// Files that differ from the work tree or are missing from it; git must detect that itself.
     pub(super) unlike: &'a BTreeSet<TreePath>,
-    /// What this run leaves as it is.
+    /// Reports whether this run leaves a path as it is.
     pub(super) leave: &'a dyn Fn(&TreePath) -> bool,
-    /// A file of the fleet beside the tree, by its path, that was written too.
+    /// A file of the fleet outside the tree that was written too, by its path.
     pub(super) beside: Option<(&'a str, Oid)>,
-    /// The sources, where they are committed too.
+    /// The sources, if they are committed too.
     pub(super) sources: Option<&'a Sources>,
 }
 
 impl LockedIndex {
-    /// Locks the index, and looks whether libgit2 can write one like it.
+    /// Locks the index, and checks that no sparse checkout hides sources.
     pub(super) fn take(repository: &Repository) -> Result<Self, Fault> {
         let path = repository.inner.path().join("index");
         let lock = Lock::take(&path)?;
@@ -57,14 +57,14 @@ impl LockedIndex {
         Ok(locked)
     }
 
-    /// What the index has below `generated/`, by paths from the root of the fleet.
+    /// The entries below `generated/`, by paths from the root of the fleet.
     pub(super) fn entries(&self) -> Result<Vec<(String, Oid)>, Fault> {
         let index = self.open(&self.path)?;
         let inside = |path: &[u8]| lossy(path.get(self.prefix.len()..).unwrap_or_default());
         Ok(self.below(&index).map(|entry| (inside(&entry.path), entry.id)).collect())
     }
 
-    /// Brings the entries of the tree up to date.
+    /// Updates the entries.
     pub(super) fn update(&self, meant: &Meant, root: &Path) -> Result<(), Fault> {
         if self.path.exists() {
             fs::copy(&self.path, &self.copy)
@@ -100,7 +100,7 @@ impl LockedIndex {
         }
         if let Some((path, id)) = meant.beside {
             let whole = format!("{}{path}", self.prefix);
-            // In a conflict it has up to three entries; what is committed now settles it.
+            // A file in conflict has up to three entries; the new commit resolves the conflict.
             index.remove_path(Path::new(&whole)).map_err(failed)?;
             index.add(&self.entry(path, id, looked_at(path, root)?)).map_err(failed)?;
         }
@@ -108,7 +108,7 @@ impl LockedIndex {
         fs::rename(&self.copy, &self.path).map_err(|error| Fault::because("cannot replace the index", error))
     }
 
-    /// The entries that go, with their stages, and the paths that are as they are meant.
+    /// The entries to remove, with their stages, and the paths that are already correct.
     fn sort_out(&self, index: &Index, meant: &Meant) -> (Vec<(String, i32)>, BTreeSet<TreePath>) {
         let (mut stale, mut good) = (Vec::new(), BTreeSet::new());
         for entry in self.below(index) {
@@ -131,7 +131,8 @@ impl LockedIndex {
         (stale, good)
     }
 
-    /// The sources that the index has otherwise than the commit; with each, what it is to have. As after `git commit --all`, nothing of them stays staged.
+    /// The sources whose entries differ from the commit, each with its new entry, if any. As after `git commit --all`, none
+    /// of them stays staged.
     fn sort_out_sources(
         &self,
         index: &Index,
@@ -167,15 +168,15 @@ impl LockedIndex {
     fn open(&self, path: &Path) -> Result<Index, Fault> {
         Index::open(path).map_err(|error| {
             let hint = if error.message().contains("extension") {
-                "undo what libgit2 cannot write: `git update-index --no-split-index`, `git sparse-checkout reapply --no-sparse-index`"
+                "turn off what libgit2 cannot write: `git update-index --no-split-index`, `git sparse-checkout reapply --no-sparse-index`"
             } else {
-                "`git status` may say more; `git read-tree HEAD` makes the index anew"
+                "`git status` may tell more; `git read-tree HEAD` rebuilds the index"
             };
             Fault::because(format!("cannot read the index `{}`", self.path.display()), error).hint(hint)
         })
     }
 
-    /// The entries below `generated/`, and one in its place.
+    /// The entries below `generated/`, and an entry for `generated` itself.
     fn below<'a>(&self, index: &'a Index) -> impl Iterator<Item = IndexEntry> + use<'a> {
         let top = format!("{}generated", self.prefix).into_bytes();
         let folder = [top.as_slice(), b"/"].concat();
@@ -192,7 +193,7 @@ impl LockedIndex {
         known
     }
 
-    /// Removes what a run that was killed has left. The lock is held, so it is nobody else's.
+    /// Removes what a killed run has left. The lock is held, so no other process owns these files.
     fn clean(&self) {
         fs::remove_file(&self.copy).ok();
         fs::remove_file(self.copy.with_extension("stackloom.lock")).ok();
@@ -212,7 +213,7 @@ fn lossy(path: &[u8]) -> String {
     String::from_utf8_lossy(path).into_owned()
 }
 
-/// The same, without the path.
+/// Copies an entry without its path.
 fn copied(entry: &IndexEntry) -> IndexEntry {
     let IndexEntry { ctime, mtime, dev, ino, mode, uid, gid, file_size, id, flags, flags_extended, path: _ } =
         entry;

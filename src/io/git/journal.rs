@@ -1,5 +1,5 @@
-//! What a run that adds or removes releases is about to do, written down before the branch moves, so that the next run
-//! finishes what a killed one has begun: tags, the work tree and the index follow the branch.
+//! A journal of what a run that adds or removes releases is about to do. It is written before the branch moves, so that the
+//! next run can complete a killed one: tags, the work tree and the index follow the branch.
 
 use std::{fs, io::Write as _, path::PathBuf};
 
@@ -8,22 +8,22 @@ use git2::Oid;
 use super::Repository;
 use crate::{io::disk::read_plain, note::Fault};
 
-/// What a run is about to do.
+/// The planned steps of a run.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Journal {
-    /// The commit that the branch is going to name.
+    /// The commit that the branch will point to.
     pub(super) commit: Option<Oid>,
-    /// The branch that is going to name it; none for a HEAD without one.
+    /// The branch that will point to it; None if HEAD is detached.
     pub(super) branch: Option<String>,
     /// Releases that the commit adds.
     pub(super) added: Vec<String>,
-    /// Releases that it removes.
+    /// Releases that the commit removes.
     pub(super) removed: Vec<String>,
-    /// Tags, each with its object.
+    /// The tags to create, each with its object.
     pub(super) tags: Vec<(String, Oid)>,
-    /// Whether the commit has another `stackloom.lock`.
+    /// Whether the commit changes `stackloom.lock`.
     pub(super) lock: bool,
-    /// Whether the commit brings `generated/.gitattributes`.
+    /// Whether the commit adds `generated/.gitattributes`.
     pub(super) attributes: bool,
 }
 
@@ -32,15 +32,15 @@ impl Journal {
         repository.inner.path().join("stackloom-release")
     }
 
-    /// Whether a killed run has left one, whole or not.
+    /// Whether a killed run has left a journal, complete or not.
     pub(super) fn is_left(repository: &Repository) -> bool {
         Self::path(repository).exists()
     }
 
-    /// What a killed run has left; none if no run was.
+    /// Reads the journal of a killed run; None if there is none, or if it is incomplete.
     pub(super) fn read(repository: &Repository) -> Option<Self> {
         let text = String::from_utf8(read_plain(&Self::path(repository)).ok()?).ok()?;
-        // The last line is the last thing that was written.
+        // The last line shows that the journal is complete.
         let body = text.strip_suffix("end\n")?;
         let mut journal = Self::default();
         for line in body.lines() {
@@ -59,7 +59,7 @@ impl Journal {
         Some(journal)
     }
 
-    /// Writes it down, on the medium.
+    /// Writes the journal and syncs it.
     pub(super) fn write(&self, repository: &Repository) -> Result<(), Fault> {
         let mut text = String::new();
         text.extend(self.commit.iter().map(|id| format!("commit {id}\n")));
@@ -76,9 +76,9 @@ impl Journal {
             .map_err(|error| Fault::because(format!("cannot write `{}`", path.display()), error))
     }
 
-    /// Forgets it.
+    /// Removes the journal.
     pub(super) fn remove(repository: &Repository) {
-        // What stays is found to be done by the next run.
+        // If it stays, the next run finds that everything is done.
         fs::remove_file(Self::path(repository)).ok();
     }
 }

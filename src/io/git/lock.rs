@@ -1,8 +1,7 @@
-//! The lock of the index, as git takes it: a file that only one can create.
+//! The lock of the index, as git takes it: a file that only one process can create.
 //!
-//! A process that is killed leaves the file behind. Ours say which process made them, and are also locked in the way of
-//! the operating system, which forgets that with the process: so a lock file with our mark that nobody holds is a
-//! leftover, and is taken over.
+//! A killed process leaves the file behind. Our lock files name their process, and are also locked by the operating system,
+//! which releases the lock with the process. So an unlocked file with our mark is a leftover, and is taken over.
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -12,7 +11,7 @@ use std::{
 
 use crate::{io::disk::without_waiting, note::Fault};
 
-/// What our lock files begin with; the process follows. Git never reads a lock file that it did not make.
+/// The first words of our lock files; the process ID follows. Git never reads a lock file that it did not create.
 const MARK: &str = "locked by stackloom";
 
 /// A held lock; dropping it releases it.
@@ -30,7 +29,7 @@ impl Lock {
         let path = PathBuf::from(path);
         match OpenOptions::new().write(true).create_new(true).open(&path) {
             Ok(mut file) => {
-                // Where the file system has no such locks, a leftover is for people to remove, as git's own are.
+                // On a file system without such locks, the user must remove a leftover, as with git's own.
                 file.try_lock().ok();
                 mark(&mut file).map_err(|error| cannot_lock(&path, error))?;
                 Ok(Self { path, file })
@@ -51,14 +50,14 @@ impl Drop for Lock {
     }
 }
 
-/// Whose a lock is that cannot be had.
+/// The owner of a lock that cannot be taken.
 #[derive(Debug, PartialEq, Eq)]
 enum Held {
-    /// Not ours, or gone by now.
+    /// Another program, or the lock has just been released.
     ByOther,
-    /// Of a run that goes on.
+    /// A run that is still active.
     ByRun(String),
-    /// Of a run of which nobody can tell whether it goes on: the file system has no locks.
+    /// A run that may or may not be active: the file system has no locks.
     Unknown(String),
 }
 
@@ -68,7 +67,7 @@ fn mark(file: &mut File) -> std::io::Result<()> {
     writeln!(file, "{MARK}, process {}", std::process::id())
 }
 
-/// Takes over the lock of a run that was killed.
+/// Takes over the lock of a killed run.
 fn take_over(path: &Path) -> Result<Lock, Held> {
     let by_other = |_| Held::ByOther;
     let mut options = OpenOptions::new();
@@ -84,11 +83,11 @@ fn take_over(path: &Path) -> Result<Lock, Held> {
         Err(TryLockError::WouldBlock) => return Err(Held::ByRun(whose)),
         Err(TryLockError::Error(_)) => return Err(Held::Unknown(whose)),
     }
-    // Its owner may have ended in good order between the first look and now: then this is no lock any more.
+    // If its owner ended between opening the file and locking it, the file is no longer a lock.
     if !is_same_file(&file, path) {
         return Err(Held::ByOther);
     }
-    // Without its mark it is still a lock, though nobody knows whose.
+    // Without the mark it is still a lock, only without a known owner.
     mark(&mut file).ok();
     Ok(Lock { path: path.to_path_buf(), file })
 }
@@ -100,7 +99,7 @@ fn is_same_file(file: &File, path: &Path) -> bool {
     matches!((&file.metadata(), &fs::symlink_metadata(path)), (Ok(a), Ok(b)) if id(a) == id(b))
 }
 
-/// Nobody can remove a file that is open here.
+/// On this platform, an open file cannot be removed.
 #[cfg(not(unix))]
 fn is_same_file(_file: &File, path: &Path) -> bool {
     path.exists()
@@ -110,10 +109,10 @@ fn note_held(path: &Path, held: &Held) -> Fault {
     let shown = path.display();
     match held {
         Held::ByOther => Fault::new(format!("the index is locked: `{shown}` exists"))
-            .hint("wait until the other git command is done, and run this again")
+            .hint("wait until the other git command is done, then run this again")
             .hint("if no git command runs in this repository, one was killed: delete that file"),
-        Held::ByRun(whose) => Fault::new(format!("the index is locked: another run is at it ({whose})"))
-            .hint("wait until it is done, and run this again; a run that was killed does not block the next one"),
+        Held::ByRun(whose) => Fault::new(format!("the index is locked: another run is using it ({whose})"))
+            .hint("wait until it is done, then run this again; a run that was killed does not block the next one"),
         Held::Unknown(whose) => {
             Fault::new(format!("the index is locked: `{shown}` was left, or is held, by {whose}"))
                 .hint("its file system cannot tell whether that process still runs, on this machine or another one")
@@ -124,7 +123,7 @@ fn note_held(path: &Path, held: &Held) -> Fault {
 
 fn cannot_lock(path: &Path, error: std::io::Error) -> Fault {
     Fault::because(format!("cannot lock the index with `{}`", path.display()), error)
-        .hint("the disk may be full or read-only, or the repository belong to someone else")
+        .hint("check that the disk is neither full nor read-only, and that you may write to the repository")
 }
 
 #[cfg(test)]
@@ -136,7 +135,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (index, file) = (folder.path().join("index"), folder.path().join("index.lock"));
         let own = format!("stackloom, process {}", std::process::id());
-        // As this version leaves it, and as the one before did.
+        // The marks of this version and of the previous one.
         for left in ["locked by stackloom, process 1\n", "locked by stackloom\n"] {
             fs::write(&file, left).unwrap();
             let lock = Lock::take(&index).unwrap();

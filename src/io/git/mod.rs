@@ -1,7 +1,7 @@
-//! The repository around a fleet. Everything in it is libgit2; the `git` process is for what other repositories have
-//! ([`fetch_release`]).
+//! The git repository around a fleet. Local work uses libgit2; the `git` process is used only for access to other
+//! repositories, as in [`fetch_release`].
 //!
-//! Hooks are not run: they check sources, and run when somebody commits those.
+//! Hooks are not run: they check sources, and run when someone commits those.
 
 mod added;
 mod base;
@@ -51,20 +51,20 @@ pub use tag::Tagging;
 pub use uncommitted::Uncommitted;
 pub use usage::Unused;
 
-/// A repository with a work tree that the fleet lies in.
+/// The repository whose work tree contains the fleet.
 pub struct Repository {
     inner: git2::Repository,
     work_tree: PathBuf,
-    /// Where in the work tree the fleet lies: empty, or with a `/` at its end.
+    /// The fleet's path in the work tree: empty, or with a `/` at its end.
     prefix: String,
 }
 
-/// What HEAD names.
+/// What HEAD points to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Tip {
-    /// A branch, and its newest commit if it has one.
+    /// A branch, with its newest commit if it has one.
     Branch(String, Option<Oid>),
-    /// No branch.
+    /// A commit without a branch.
     Detached(Oid),
 }
 
@@ -84,15 +84,15 @@ impl std::fmt::Debug for Repository {
 }
 
 impl Repository {
-    /// The repository that the fleet lies in; none is a fault.
+    /// Opens the repository that contains the fleet; fails if there is none.
     pub fn discover(workspace: &Workspace) -> Result<Self, Fault> {
         Self::find(workspace)?.ok_or_else(|| {
             Fault::new(format!("`{}` is not in a git repository", workspace.root().display()))
-                .hint("make one with `git init`, or run `stackloom init`")
+                .hint("create one with `git init`, or run `stackloom init`")
         })
     }
 
-    /// The repository that the fleet lies in, if there is one.
+    /// Opens the repository that contains the fleet, if there is one.
     pub fn find(workspace: &Workspace) -> Result<Option<Self>, Fault> {
         let none: [&str; 0] = [];
         match git2::Repository::open_ext(workspace.root(), RepositoryOpenFlags::empty(), none) {
@@ -102,9 +102,9 @@ impl Repository {
         }
     }
 
-    /// Makes a repository of the fleet's folder, with the branch that git's configuration names, or `main`.
+    /// Creates a repository in the fleet's folder. Its branch is the one that git's configuration names, or `main`.
     pub fn init(workspace: &Workspace) -> Result<Self, Fault> {
-        let failed = |error| Fault::because("cannot make a git repository", error);
+        let failed = |error| Fault::because("cannot create a git repository", error);
         let mut config = Config::open_default().map_err(failed)?;
         heed_environment(&mut config).map_err(failed)?;
         let branch = config.get_string("init.defaultBranch").unwrap_or_else(|_| "main".to_owned());
@@ -119,7 +119,7 @@ impl Repository {
         &self.work_tree
     }
 
-    /// What HEAD has at a path of the fleet; none if there is no such file, or no commit.
+    /// The content of a fleet's file in HEAD; None if there is no such file, or no commit.
     pub fn committed(&self, path: &str) -> Result<Option<Vec<u8>>, Fault> {
         let Some(commit) = self.tip()?.commit() else { return Ok(None) };
         let whole = format!("{}{path}", self.prefix);
@@ -134,14 +134,14 @@ impl Repository {
         }
     }
 
-    /// Who commits, as author and as committer.
+    /// The author and the committer of new commits.
     pub fn identity(&self) -> Result<(Signature<'static>, Signature<'static>), Fault> {
         let unknown = |error: git2::Error| match error.code() {
             ErrorCode::NotFound => Fault::new("git does not know who you are, so nothing can be committed")
                 .hint("git config --global user.name \"Your Name\"")
                 .hint("git config --global user.email you@example.org"),
             _ => Fault::because("git cannot tell who you are", error)
-                .hint("look at `git config user.name` and `git config user.email`"),
+                .hint("check `git config user.name` and `git config user.email`"),
         };
         let author = self.inner.author_from_env().and_then(|person| on_one_line(&person)).map_err(unknown)?;
         let committer =
@@ -149,25 +149,25 @@ impl Repository {
         Ok((author, committer))
     }
 
-    /// Whether a blob begins as the program's own files do.
+    /// Whether a blob begins with the program's own header.
     fn has_ours(&self, id: Oid, path: &str) -> Result<bool, Fault> {
         match self.inner.find_blob(id) {
             Ok(blob) => Ok(is_ours(blob.content())),
             Err(error) if error.code() == ErrorCode::NotFound && self.is_partial() => Err(Fault::because(
-                format!("`{path}` goes, and HEAD's copy of it, which says whose it is, is not in this partial clone"),
+                format!("cannot remove `{path}`: HEAD's copy, which shows who wrote it, is missing from this partial clone"),
                 error,
             )
-            .hint("get what is missing: `git sparse-checkout add generated`, or `git checkout HEAD -- generated`")),
+            .hint("get it with `git sparse-checkout add generated`, or `git checkout HEAD -- generated`")),
             Err(_) => Ok(false),
         }
     }
 
-    /// Whether the history ends where this clone does.
+    /// Whether this clone is shallow.
     pub fn is_shallow(&self) -> bool {
         self.inner.is_shallow()
     }
 
-    /// Whether objects may be missing here that git would fetch when it wants them. libgit2 does not.
+    /// Whether this clone is partial: git would fetch missing objects on demand, but libgit2 does not.
     fn is_partial(&self) -> bool {
         let config = self.inner.config().and_then(|mut config| config.snapshot());
         let found = config.and_then(|config| {
@@ -188,7 +188,7 @@ impl Repository {
         let prefix = prefix(workspace.root(), &work_tree).ok_or_else(|| {
             let (root, tree) = (workspace.root().display(), work_tree.display());
             Fault::new(format!("`{root}` is not inside the repository's work tree `{tree}`"))
-                .hint("look at `core.worktree` in the repository's configuration")
+                .hint("check `core.worktree` in the repository's configuration")
         })?;
         inner
             .config()
@@ -197,17 +197,17 @@ impl Repository {
         Ok(Self { inner, work_tree, prefix })
     }
 
-    /// Refuses to commit from within a commit of git's own, or by another index than the repository's.
+    /// Refuses to commit from within another git commit, or with another index than the repository's.
     fn refuse_other_index() -> Result<(), Fault> {
         if env::var_os("GIT_INDEX_FILE").is_none() {
             return Ok(());
         }
         Err(Fault::new("`GIT_INDEX_FILE` is set, as git does for its hooks, so nothing is committed")
-            .hint("a commit made inside `pre-commit` makes git's own fail; a good hook is `stackloom generate --check`")
-            .hint("where no commit is under way, as in `post-commit`: `env -u GIT_INDEX_FILE stackloom generate --commit`"))
+            .hint("a commit inside `pre-commit` makes git's own commit fail: use `stackloom generate --check` in this hook")
+            .hint("if no commit is in progress, as in `post-commit`, run `env -u GIT_INDEX_FILE stackloom generate --commit`"))
     }
 
-    /// Refuses a repository in the middle of something that a commit would disturb.
+    /// Refuses a repository in which an operation is in progress that a commit would disturb.
     fn refuse_unfinished(&self) -> Result<(), Fault> {
         let (what, end) = match self.inner.state() {
             RepositoryState::Clean => return Ok(()),
@@ -226,34 +226,34 @@ impl Repository {
             RepositoryState::ApplyMailbox => ("`git am`", "git am --continue"),
         };
         Err(Fault::new(format!("{what} is in progress, so nothing is committed"))
-            .hint(format!("end it first, for example with `{end}`"))
-            .hint("`stackloom generate` without `--commit` writes files only: `git add generated` makes them part of it"))
+            .hint(format!("finish it first, for example with `{end}`"))
+            .hint("or run `stackloom generate` without `--commit`, and include the files with `git add generated`"))
     }
 
-    /// The commit that HEAD names.
+    /// The commit that HEAD points to.
     pub fn head(&self) -> Result<Option<String>, Fault> {
         Ok(self.tip()?.commit().map(|id| id.to_string()))
     }
 
-    /// Whether HEAD names a commit, and no branch.
+    /// Whether HEAD is detached.
     pub fn is_detached(&self) -> Result<bool, Fault> {
         Ok(matches!(self.tip()?, Tip::Detached(_)))
     }
 
-    /// Whether there is such a commit here.
+    /// Whether a commit exists locally.
     pub fn has_commit(&self, id: &str) -> bool {
         Oid::from_str(id).is_ok_and(|id| self.inner.find_commit(id).is_ok())
     }
 
-    /// Whether a commit is another one, or comes after it.
+    /// Whether `one` is the same commit as `other` or a descendant of it.
     pub(super) fn descends(&self, one: Oid, other: Oid) -> bool {
         one == other || self.inner.graph_descendant_of(one, other).unwrap_or(false)
     }
 
     fn tip(&self) -> Result<Tip, Fault> {
-        let failed = |error| Fault::because("cannot read what HEAD names", error);
+        let failed = |error| Fault::because("cannot resolve HEAD", error);
         let mut name = "HEAD".to_owned();
-        // A branch may be a name for another one; nobody has five of them in a row.
+        // A branch may be an alias of another one; no chain is longer than this in practice.
         for _ in 0..5 {
             let reference = match self.inner.find_reference(&name) {
                 Ok(reference) => reference,
@@ -267,19 +267,19 @@ impl Repository {
             };
             target.clone_into(&mut name);
         }
-        Err(Fault::new("HEAD leads from one name to the next without end")
-            .hint("look at `git symbolic-ref HEAD`"))
+        Err(Fault::new("HEAD is a chain of symbolic references without end")
+            .hint("check `git symbolic-ref HEAD`"))
     }
 }
 
-/// Where the fleet lies in the work tree.
+/// The fleet's path in the work tree.
 fn prefix(root: &Path, work_tree: &Path) -> Option<String> {
     let parts: Option<Vec<&str>> =
         root.strip_prefix(work_tree).ok()?.iter().map(|part| part.to_str()).collect();
     Some(parts?.into_iter().flat_map(|part| [part, "/"]).collect())
 }
 
-/// libgit2 does not look at the variable that names another configuration of the user; git does.
+/// Reads the file that `GIT_CONFIG_GLOBAL` names, as git does; libgit2 ignores the variable.
 fn heed_environment(config: &mut Config) -> Result<(), git2::Error> {
     let Some(file) = env::var_os("GIT_CONFIG_GLOBAL") else { return Ok(()) };
     for level in [ConfigLevel::XDG, ConfigLevel::Global] {
@@ -291,7 +291,7 @@ fn heed_environment(config: &mut Config) -> Result<(), git2::Error> {
 fn cannot_open(root: &Path, error: git2::Error) -> Fault {
     let text = error.message().to_lowercase();
     let hint = if error.code() == ErrorCode::Owner {
-        // The message has the path that git, too, compares with.
+        // The message contains the path that git also compares.
         let path =
             error.message().split('\'').nth(1).map_or_else(|| root.display().to_string(), str::to_owned);
         let elsewhere =
@@ -305,17 +305,18 @@ fn cannot_open(root: &Path, error: git2::Error) -> Fault {
             "it belongs to someone else; if you trust it: `git config --global --add safe.directory {path}`{note}"
         )
     } else if text.contains("object format") || text.contains("objectformat") {
-        "repositories with sha256 objects are not supported; make one with `git init --object-format=sha1`"
+        "repositories with sha256 objects are not supported; create one with `git init --object-format=sha1`"
             .to_owned()
     } else if text.contains("extension") {
-        "the repository uses a format that libgit2 does not know; look at `git config --get-regexp extensions`".to_owned()
+        "the repository uses a format that libgit2 does not know; check `git config --get-regexp extensions`"
+            .to_owned()
     } else {
-        "`git status` may say more".to_owned()
+        "`git status` may tell more".to_owned()
     };
     Fault::because(format!("cannot open the git repository of `{}`", root.display()), error).hint(hint)
 }
 
-/// A person without line ends in name and address, as git writes them: libgit2 would write a commit that no git can read.
+/// Removes line breaks from the name and the address, as git does: libgit2 would write a commit that git cannot read.
 fn on_one_line(person: &Signature<'_>) -> Result<Signature<'static>, git2::Error> {
     let plain = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace('\n', "");
     Signature::new(&plain(person.name_bytes()), &plain(person.email_bytes()), &person.when())

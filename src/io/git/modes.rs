@@ -1,4 +1,4 @@
-//! Whether released files may be run: the one thing besides content that git records of a file.
+//! File modes of releases: besides content, git records only whether a file is executable.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,8 +16,7 @@ use super::{
 use crate::note::Fault;
 
 impl Repository {
-    /// The files of a release that may be run, or not, otherwise than a tree has it: as HEAD has the release, or as the
-    /// work tree does.
+    /// The files of a release whose executable bit differs from a tree: in HEAD's copy of the release, or in the work tree.
     pub(super) fn other_modes(
         &self,
         name: &str,
@@ -47,7 +46,7 @@ impl Repository {
         Ok(found)
     }
 
-    /// Whether git believes the file system: where that knows no such thing, everything may be run, or nothing.
+    /// Whether git trusts the file modes: on some file systems, either every file is executable or none.
     pub(super) fn trusts_modes(&self) -> Result<bool, git2::Error> {
         match self.inner.config()?.get_bool("core.filemode") {
             Err(error) if error.code() == ErrorCode::NotFound => Ok(true),
@@ -56,7 +55,7 @@ impl Repository {
     }
 }
 
-/// Whether a file may be run by its owner, which is what git goes by; none for what is no file.
+/// Whether a file is executable by its owner, the bit that git records; None if it is not a plain file.
 #[cfg(unix)]
 pub(super) fn is_runnable(path: &Path) -> Result<Option<bool>, Fault> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -64,11 +63,11 @@ pub(super) fn is_runnable(path: &Path) -> Result<Option<bool>, Fault> {
     match fs::symlink_metadata(path) {
         Ok(found) => Ok(found.is_file().then(|| found.permissions().mode() & 0o100 != 0)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Fault::because(format!("cannot look at `{}`", path.display()), error)),
+        Err(error) => Err(Fault::because(format!("cannot access `{}`", path.display()), error)),
     }
 }
 
-/// Nothing here says whether a file may be run.
+/// This platform has no executable bit.
 #[cfg(not(unix))]
 pub(super) fn is_runnable(_path: &Path) -> Result<Option<bool>, Fault> {
     Ok(None)

@@ -1,7 +1,7 @@
-//! New objects on their way to the object database: a few as files of their own, many as a pack.
+//! Writes new objects to the object database: a few as loose files, many as a pack.
 //!
-//! A pack is many times faster than as many files, and smaller. What is written and never named by a reference is
-//! garbage that git collects in time.
+//! A pack is many times faster than the same number of files, and smaller. Objects that no reference reaches are garbage,
+//! which git collects eventually.
 
 use std::{
     collections::BTreeSet,
@@ -14,13 +14,13 @@ use git2::{ObjectType, Oid};
 use super::Repository;
 use crate::note::Fault;
 
-/// Up to so many objects are written one by one.
+/// Up to this many objects are written as loose files.
 const FEW: usize = 40;
 
-/// How many bytes of objects wait in memory for a pack.
+/// The bytes of objects that are buffered before a pack is written.
 const WAITING: usize = 32 * 1024 * 1024;
 
-/// Objects that are not in the database yet.
+/// Objects that are not yet in the database.
 pub(super) struct Objects {
     work_tree: PathBuf,
     folder: PathBuf,
@@ -32,13 +32,13 @@ pub(super) struct Objects {
 struct Object {
     kind: ObjectType,
     id: Oid,
-    /// The path it has in the tree: objects with like names are compressed against one another.
+    /// The path in the tree: objects with similar names are compressed against each other.
     name: String,
     bytes: Vec<u8>,
 }
 
 impl Objects {
-    /// Nothing yet.
+    /// Creates an empty buffer.
     pub(super) fn new(repository: &Repository) -> Self {
         Self {
             work_tree: repository.work_tree.clone(),
@@ -49,7 +49,7 @@ impl Objects {
         }
     }
 
-    /// Takes an object, once.
+    /// Adds an object, once.
     pub(super) fn add(&mut self, kind: ObjectType, id: Oid, name: &str, bytes: Vec<u8>) -> Result<(), Fault> {
         if !self.seen.insert(id) {
             return Ok(());
@@ -59,7 +59,7 @@ impl Objects {
         if self.size > WAITING { self.flush() } else { Ok(()) }
     }
 
-    /// Writes what waits, and has it on the medium: a reference must never name what a power cut can take away.
+    /// Writes the buffered objects and syncs them: a reference must never point to an object that a power cut can destroy.
     pub(super) fn flush(&mut self) -> Result<(), Fault> {
         let waiting = std::mem::take(&mut self.waiting);
         self.size = 0;
@@ -69,7 +69,7 @@ impl Objects {
         if waiting.len() <= FEW { self.loose(&waiting) } else { self.pack(&waiting) }
     }
 
-    /// Has an object on the medium that was written on its own.
+    /// Syncs an object that was written on its own.
     pub(super) fn sync(&self, id: Oid) -> Result<(), Fault> {
         let id = id.to_string();
         let file = self.folder.join(&id[..2]).join(&id[2..]);
@@ -93,7 +93,7 @@ impl Objects {
         ["pack", "idx"].into_iter().try_for_each(|kind| sync(&folder.join(format!("pack-{name}.{kind}"))))
     }
 
-    /// By a repository of its own: what is written to one with objects in memory stays there for good.
+    /// Uses a separate repository handle: objects written to a handle with an in-memory backend stay there for good.
     fn write_pack(&self, objects: &[Object], folder: &Path) -> Result<String, git2::Error> {
         let repository = git2::Repository::open(&self.work_tree)?;
         let odb = repository.odb()?;
@@ -115,5 +115,5 @@ fn sync(file: &Path) -> Result<(), Fault> {
 
 fn cannot_write(error: impl std::error::Error + Send + Sync + 'static) -> Fault {
     Fault::because("cannot write to the object database", error)
-        .hint("the disk may be full or read-only, or the repository belong to someone else")
+        .hint("check that the disk is neither full nor read-only, and that you may write to the repository")
 }

@@ -1,4 +1,4 @@
-//! What git recorded of the numbered releases that lie in the work tree.
+//! Compares the numbered releases in the work tree with what git recorded about them.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -22,29 +22,29 @@ use crate::{
     yaml::Sources,
 };
 
-/// Where the tag of a release points.
+/// The commit that the tag of a release points to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaggedCommit {
-    /// The commit.
+    /// The ID of the commit.
     pub commit: String,
-    /// When it was made, as RFC 3339 has it, in UTC.
+    /// The commit's time as RFC 3339, in UTC.
     pub made: String,
 }
 
-/// What the branch says of the releases.
+/// What the branch records about the releases.
 struct Known {
     head: BTreeMap<String, Oid>,
     additions: Additions,
-    /// Whether its history could be read.
+    /// Whether the branch's history could be read.
     walked: Result<(), git2::Error>,
     locks: BTreeMap<Oid, Arc<str>>,
     tip: Option<Oid>,
 }
 
-/// What a release is compared with.
+/// The record that a release is compared with.
 struct Held {
     by: Record,
-    /// Its folder there; none where the tag names something without it.
+    /// The release's folder in the record; None if the tag points to something without it.
     tree: Option<Oid>,
     doubt: Option<Doubt>,
 }
@@ -56,7 +56,7 @@ impl Held {
 }
 
 impl Repository {
-    /// The commit that a tag names.
+    /// The commit that a tag points to.
     pub fn tagged_commit(&self, name: &str) -> Result<TaggedCommit, Fault> {
         let failed = |error| Fault::because(format!("cannot read the tag `{name}`"), error);
         let reference = self.inner.find_reference(&format!("refs/tags/{name}")).map_err(failed)?;
@@ -64,7 +64,7 @@ impl Repository {
         Ok(TaggedCommit { commit: commit.id().to_string(), made: instant(commit.time().seconds()) })
     }
 
-    /// Whether there is a tag of a release's name here that names another content than these files.
+    /// Whether a local tag of this name exists whose content differs from these files.
     pub fn is_tagged_elsewhere(&self, name: &str, files: &BTreeMap<String, String>) -> Result<bool, Fault> {
         let sources = folder_with(name, files);
         Ok(match tag::tagged(self, name)? {
@@ -74,7 +74,7 @@ impl Repository {
         })
     }
 
-    /// The commit that added another release of this name than these files are, where none added this one.
+    /// The commit that added a release of this name, if no commit added one with these files.
     pub fn is_added_otherwise(
         &self,
         name: &str,
@@ -92,8 +92,8 @@ impl Repository {
         Ok(Some(short(added.commit)))
     }
 
-    /// Holds the files of each numbered release against the commit that added it and its tag, as far as the clone has
-    /// them, else against HEAD; a release that none of them has is left out.
+    /// Compares the files of each numbered release with the commit that added it and with its tag, as far as the clone has
+    /// them, otherwise with HEAD. A release that none of them has is left out.
     pub(in crate::io) fn recorded(&self, sources: &Sources) -> Result<BTreeMap<String, Recorded>, Fault> {
         let head = self.committed_releases()?;
         let tags: BTreeMap<String, Result<Tagged, Fault>> = numbered_releases(sources)
@@ -103,7 +103,7 @@ impl Repository {
                 (name, tagged)
             })
             .collect();
-        // Nothing was added to a branch that has none.
+        // Without releases in HEAD, no commit needs to be searched.
         let (additions, walked) = if head.is_empty() { (Additions::new(), Ok(())) } else { self.additions() };
         let mut known = Known { head, additions, walked, locks: BTreeMap::new(), tip: self.tip()?.commit() };
         let mut found = BTreeMap::new();
@@ -151,7 +151,7 @@ impl Repository {
         Some(Recorded { by, drift, since, locks, unseen, doubt })
     }
 
-    /// The tag counts, unless it was moved away from what the branch added.
+    /// The tag is decisive, unless it was moved away from what the branch added.
     fn held_by_tag(&self, tree: Oid, origin: Option<&Origin>, tagged: Option<Oid>, tip: Option<Oid>) -> Held {
         let doubt = origin.and_then(|origin| self.tag_doubt(origin, tree, tagged, tip));
         match (origin, &doubt) {
@@ -160,8 +160,8 @@ impl Repository {
         }
     }
 
-    /// Where there is no tag that can be read, HEAD counts, or the commit that added what HEAD no longer has. None where
-    /// neither knows the release.
+    /// Without a readable tag, HEAD is decisive, or the commit that added a release that HEAD has lost or changed. None if
+    /// neither has the release.
     fn held_by_branch(
         &self,
         unread: Option<&Fault>,
@@ -186,8 +186,8 @@ impl Repository {
         })
     }
 
-    /// What is to be said of a tag that names this content, beside the commits that added the release: nothing where the
-    /// tag and the merges agree.
+    /// The doubt about a tag with this content, compared with the commits that added the release. None if the tag agrees
+    /// with what was merged.
     fn tag_doubt(&self, origin: &Origin, tree: Oid, tagged: Option<Oid>, tip: Option<Oid>) -> Option<Doubt> {
         let firsts = || [&origin.added].into_iter().chain(&origin.others);
         let Some(taken) = firsts().find(|one| one.tree == tree) else {
@@ -202,8 +202,7 @@ impl Repository {
         Some(Doubt::TwoLines { taken: short(taken.commit), other: short(other.commit), is_tagged: true })
     }
 
-    /// What the lock said when a release was taken, each time: in the commits that added it, else where its tag stands
-    /// or in HEAD.
+    /// The lock at each time the release was added: in the commits that added it, otherwise in its tag's commit or in HEAD.
     fn locks_of(&self, additions: &[Added], tagged: Option<Oid>, known: &mut Known) -> Vec<Taking> {
         let mut commits: Vec<(String, Oid)> =
             additions.iter().map(|added| (short(added.commit), added.commit)).collect();
@@ -220,7 +219,7 @@ impl Repository {
         found.map(|(at, commit, text)| Taking { at, text, is_last: is_last(commit) }).collect()
     }
 
-    /// What of a drift git was told to look away from.
+    /// The drifted files that git was told not to check.
     fn unseen(&self, name: &str, drift: &BTreeMap<String, Drift>) -> BTreeSet<String> {
         if drift.is_empty() {
             return BTreeSet::new();
@@ -231,16 +230,16 @@ impl Repository {
         inside.filter(|path| drift.contains_key(*path)).map(str::to_owned).collect()
     }
 
-    /// What it means that something cannot be read: in a partial clone it may be fetched, elsewhere it is broken.
+    /// The doubt if an object cannot be read: in a partial clone it can be fetched, elsewhere it is broken.
     fn doubt(&self, why: String) -> Doubt {
         if self.is_partial() { Doubt::NotFetched } else { Doubt::Unreadable(why) }
     }
 
-    /// The files of a release whose content is not that of a tree, by their paths in its folder.
+    /// The files of a release that differ from a tree, by their paths in the release's folder.
     fn drift(&self, name: &str, tree: Oid, sources: &Sources) -> Result<BTreeMap<String, Drift>, Fault> {
         let failed = |error| {
-            Fault::because(format!("cannot read what was recorded of the release `{name}`"), error)
-                .hint("in a partial clone its trees may be missing: `git fetch --refetch --filter=blob:none`")
+            Fault::because(format!("cannot read what git recorded about the release `{name}`"), error)
+                .hint("in a partial clone, get missing trees with `git fetch --refetch --filter=blob:none`")
         };
         let tree = self.inner.find_tree(tree).map_err(failed)?;
         let mut recorded = files_in(&self.inner, &tree, "").map_err(failed)?;
@@ -267,7 +266,7 @@ impl Repository {
     }
 }
 
-/// The folder of a release as these files make it.
+/// The folder of a release with these files.
 fn folder_with(name: &str, files: &BTreeMap<String, String>) -> Sources {
     let mut sources = Sources::default();
     for (path, text) in files {
@@ -284,7 +283,7 @@ fn short(commit: Oid) -> String {
     commit.to_string()[..12].to_owned()
 }
 
-/// The blob of a text as it would be without carriage returns; none if it has none.
+/// The blob ID of a text without its carriage returns; None if it has none.
 fn with_unix_ends(text: &str) -> Result<Option<Oid>, Fault> {
     let Some(text) = unix_ends(text) else { return Ok(None) };
     let id = Oid::hash_object(ObjectType::Blob, text.as_bytes());

@@ -1,5 +1,5 @@
-//! What a proposal needs of git: the remote with its branches, a work tree of its own, and a push that overwrites nothing unseen.
-//! Whatever goes over the network is done by the user's own `git`, which knows their credentials and proxies.
+//! The git part of a proposal: the remote and its branches, a separate work tree, and a push that overwrites nothing unseen.
+//! All network access goes through the user's own `git`, which has their credentials and proxies.
 
 use std::{
     fs::{self, File},
@@ -16,33 +16,33 @@ use crate::{
     propose::{Branch, Commit},
 };
 
-/// A remote.
+/// A git remote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remote {
-    /// Its name.
+    /// The name of the remote.
     pub name: String,
-    /// Where it is; it may hold a credential, and is never printed.
+    /// The address. It may contain a credential, and is never printed.
     pub url: String,
 }
 
-/// What became of a push.
+/// The outcome of a push.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PushEnd {
-    /// The branch is as it is meant to be.
+    /// The branch was updated.
     Done,
-    /// Somebody else changed it meanwhile.
+    /// Someone else has changed the branch in the meantime.
     Moved,
 }
 
-/// How the folders of work trees are called, and the file in them that a run holds the lock of.
+/// The prefix of work tree folders, and the lock file in them that a run holds.
 const FOLDER: &str = "stackloom-propose-";
 const LOCK: &str = "lock";
 
-/// The most commits of a branch that are looked at.
+/// The maximum number of commits to read from a branch.
 const COMMITS: usize = 200;
 
 impl Repository {
-    /// The remote that proposals go to: that of the branch that is checked out, or `origin`, or the only one.
+    /// The remote for proposals: the upstream of the current branch, or `origin`, or the only one.
     pub fn remote(&self) -> Result<Remote, Fault> {
         let failed = |error| Fault::because("cannot list the remotes", error);
         let names = self.inner.remotes().map_err(failed)?;
@@ -53,7 +53,7 @@ impl Repository {
                 return Err(Fault::new(
                     "this repository has no remote, so there is nowhere to propose a change",
                 )
-                .hint("`git remote add origin <address>`, and push the branch that the engine reads"));
+                .hint("add one with `git remote add origin <address>`, and push the branch that the engine reads"));
             }
             (Some(upstream), names) if names.contains(&upstream) => upstream,
             (_, [only]) => only,
@@ -71,11 +71,11 @@ impl Repository {
         Ok(Remote { name: name.to_owned(), url: url.to_owned() })
     }
 
-    /// Fetches a branch, and says which commit it names.
+    /// Fetches a branch, and returns its commit.
     pub fn fetch_base(&self, remote: &Remote, base: &str) -> Result<String, Fault> {
         self.listed(remote, base)?.ok_or_else(|| {
             Fault::new(format!("`{}` has no branch `{base}`, which the engine reads", remote.name))
-                .hint("push it first, or look at `source.branch` in stackloom.yaml")
+                .hint("push it first, or check `source.branch` in stackloom.yaml")
         })?;
         Ok(self.fetched(remote, base)?.to_string())
     }
@@ -91,7 +91,7 @@ impl Repository {
         self.branch(base, tip).map(Some)
     }
 
-    /// The commit that a branch of a remote names, if there is such a branch.
+    /// The commit of a remote's branch, if the branch exists.
     fn listed(&self, remote: &Remote, branch: &str) -> Result<Option<String>, Fault> {
         let reference = format!("refs/heads/{branch}");
         let what = format!("cannot list the branches of `{}`", remote.name);
@@ -126,7 +126,7 @@ impl Repository {
         Ok(Branch { tip: tip.to_string(), commits })
     }
 
-    /// What a commit says of itself.
+    /// Reads the metadata of a commit.
     pub fn commit_of(&self, id: &str) -> Result<Commit, Fault> {
         let failed = |error| Fault::because(format!("cannot read the commit {id}"), error);
         let oid = Oid::from_str(id).map_err(failed)?;
@@ -141,10 +141,10 @@ impl Repository {
         })
     }
 
-    /// A work tree of a commit, beside the user's own. It goes with the value, or with the next one if the process is killed.
+    /// Creates a separate work tree of a commit. It is removed on drop or, if the process is killed, by the next call.
     pub fn work_tree_of(&self, commit: &str) -> Result<WorkTree<'_>, Fault> {
         self.remove_left()?;
-        let failed = |error| Fault::because("cannot make a folder for the proposal", error);
+        let failed = |error| Fault::because("cannot create a folder for the proposal", error);
         let folder = tempfile::Builder::new().prefix(FOLDER).tempdir().map_err(failed)?;
         let lock = File::create(folder.path().join(LOCK)).map_err(failed)?;
         lock.lock().map_err(failed)?;
@@ -152,12 +152,12 @@ impl Repository {
         let shown = path.to_string_lossy().into_owned();
         self.git(
             &["worktree", "add", "--quiet", "--detach", &shown, commit],
-            "cannot make a work tree for the proposal",
+            "cannot create a work tree for the proposal",
         )?;
         Ok(WorkTree { repository: self, path, _lock: lock, _folder: folder })
     }
 
-    /// Removes the work trees of runs that were killed: those that nobody holds the lock of.
+    /// Removes the work trees of killed runs: those whose lock is free.
     fn remove_left(&self) -> Result<(), Fault> {
         let listed = self.git(&["worktree", "list", "--porcelain"], "cannot list the work trees")?;
         let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
@@ -167,14 +167,14 @@ impl Repository {
             let is_held = || File::open(folder.join(LOCK)).is_ok_and(|lock| lock.try_lock().is_err());
             if is_ours && !is_held() {
                 self.run(&["worktree", "remove", "--force", path])?;
-                // What cannot be removed is in the folder for what is temporary.
+                // If it cannot be removed, it stays in the system's folder for temporary files.
                 fs::remove_dir_all(folder).ok();
             }
         }
         Ok(())
     }
 
-    /// Has a branch of the remote name a commit, or none, if it still names `old`.
+    /// Points a remote branch to a commit, or deletes it, if it still points to `old`.
     pub fn push_branch(
         &self,
         remote: &Remote,
@@ -190,7 +190,8 @@ impl Repository {
         }
         let reported =
             String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-        // What git and servers say of a reference that is not what it was: <https://git-scm.com/docs/git-push#Documentation/git-push.txt---porcelain>.
+        // The messages of git and servers for a reference that has changed:
+        // <https://git-scm.com/docs/git-push#Documentation/git-push.txt---porcelain>.
         let moved = [
             "stale info",
             "cannot lock ref",
@@ -203,7 +204,7 @@ impl Repository {
         }
         let reported = self.without_credentials(&program::words(&output));
         Err(Fault::new(format!("cannot push `{branch}` to `{}`: {reported}", remote.name))
-            .hint("git does this with your own configuration; the account needs the right to push branches"))
+            .hint("git uses your own configuration for this: check that the account may push branches"))
     }
 
     fn git(&self, arguments: &[&str], what: &str) -> Result<Output, Fault> {
@@ -213,10 +214,10 @@ impl Repository {
         }
         let reported = self.without_credentials(&program::words(&output));
         Err(Fault::new(format!("{what}: {reported}"))
-            .hint("git does this with your own configuration: try `git fetch`"))
+            .hint("git uses your own configuration for this: try `git fetch`"))
     }
 
-    /// What git said, without what the addresses of remotes hold of credentials.
+    /// Removes the credentials in the addresses of remotes from git's output.
     fn without_credentials(&self, text: &str) -> String {
         let Ok(names) = self.inner.remotes() else { return text.to_owned() };
         let mut text = text.to_owned();
@@ -239,17 +240,17 @@ impl Repository {
     fn run(&self, arguments: &[&str]) -> Result<Output, Fault> {
         let mut command = Command::new("git");
         command.current_dir(&self.work_tree).args(arguments).env("GIT_ALLOW_PROTOCOL", "file:http:https:ssh");
-        // What it says is read.
+        // Its output is parsed.
         command.env("LC_ALL", "C");
         for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_NAMESPACE"] {
             command.env_remove(name);
         }
         program::spoken(command, b"")
-            .map_err(|fault| fault.hint("proposals are fetched and pushed with git: install it"))
+            .map_err(|fault| fault.hint("install git: it fetches and pushes proposals"))
     }
 }
 
-/// A work tree that goes with the value.
+/// A work tree that is removed on drop.
 pub struct WorkTree<'a> {
     repository: &'a Repository,
     path: PathBuf,
@@ -264,7 +265,7 @@ impl std::fmt::Debug for WorkTree<'_> {
 }
 
 impl WorkTree<'_> {
-    /// The fleet in it, which lies where it lies in the repository.
+    /// The fleet in the work tree, at its path in the repository.
     pub fn workspace(&self) -> Result<Workspace, Fault> {
         Workspace::open(&self.path.join(Path::new(&self.repository.prefix)))
     }
@@ -273,7 +274,7 @@ impl WorkTree<'_> {
 impl Drop for WorkTree<'_> {
     fn drop(&mut self) {
         let shown = self.path.to_string_lossy().into_owned();
-        // Where this fails, git forgets the work tree by itself once its folder is gone.
+        // If this fails, git forgets the work tree once its folder is gone.
         self.repository.run(&["worktree", "remove", "--force", &shown]).ok();
     }
 }

@@ -1,4 +1,4 @@
-//! Files as a revision has them.
+//! Reads files of a revision.
 
 use std::{
     collections::BTreeMap,
@@ -18,15 +18,15 @@ use crate::{
     note::Fault,
 };
 
-/// The files of a fleet as a commit, tag or branch has them.
+/// The files of a fleet in a commit, tag or branch.
 pub struct Revision {
     name: String,
     commit: Oid,
     tree: Oid,
     prefix: String,
-    /// The repository's own folder.
+    /// The repository's `.git` folder.
     folder: PathBuf,
-    /// A handle of libgit2 serves one thread at a time; threads take one from here, and put it back.
+    /// Handles that are not in use. A libgit2 handle serves one thread at a time; a thread takes one and puts it back.
     open: Mutex<Vec<git2::Repository>>,
 }
 
@@ -42,11 +42,11 @@ impl Repository {
         self.inner.revparse_single(revision).and_then(|found| found.peel_to_commit()).is_ok()
     }
 
-    /// The files that a commit, tag or branch has.
+    /// Opens the files of a commit, tag or branch.
     pub fn revision(&self, name: &str) -> Result<Revision, Fault> {
         let unknown = |error: git2::Error| {
-            Fault::because(format!("git knows no revision `{name}`"), error).hint(
-                "give a commit, branch or tag, such as `HEAD~1` or `origin/main`; a shallow clone has few of them",
+            Fault::because(format!("unknown revision `{name}`"), error).hint(
+                "name a commit, branch or tag, such as `HEAD~1` or `origin/main`; a shallow clone has few of them",
             )
         };
         let commit =
@@ -63,12 +63,12 @@ impl Repository {
 }
 
 impl Revision {
-    /// The commit.
+    /// The ID of the commit.
     pub fn commit(&self) -> String {
         self.commit.to_string()
     }
 
-    /// The text of a file; none where there is no such file.
+    /// The text of a file; None if it does not exist.
     pub fn file(&self, path: &str) -> Result<Option<String>, Fault> {
         let whole = format!("{}{path}", self.prefix);
         self.with(|repository| match repository.find_tree(self.tree)?.get_path(whole.as_ref()) {
@@ -82,7 +82,7 @@ impl Revision {
         })
     }
 
-    /// What names the content of a folder; none where there is no such folder. Equal content has the same name.
+    /// The tree ID of a folder; None if it does not exist. Equal contents have the same ID.
     pub fn folder(&self, path: &str) -> Result<Option<String>, Fault> {
         Ok(self.tree_at(path)?.map(|tree| tree.to_string()))
     }
@@ -97,7 +97,7 @@ impl Revision {
         })
     }
 
-    /// The files of a tree; the trees in it side by side.
+    /// The files of a tree; subtrees are read in parallel.
     fn collect(&self, tree: Oid, path: &str) -> Result<Vec<(String, BlobId)>, Fault> {
         let (mut files, mut folders) = (Vec::new(), Vec::new());
         self.with(|repository| {
@@ -120,7 +120,7 @@ impl Revision {
     fn with<T>(&self, use_it: impl FnOnce(&git2::Repository) -> Result<T, git2::Error>) -> Result<T, Fault> {
         let failed = |error: git2::Error| {
             Fault::because(format!("cannot read the files of `{}`", self.name), error)
-                .hint("in a partial clone they may be missing: `git fetch --refetch`")
+                .hint("in a partial clone, get missing files with `git fetch --refetch`")
         };
         let free = self.open.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let repository = match free {
@@ -134,7 +134,7 @@ impl Revision {
 }
 
 impl Archive for Revision {
-    /// Plain files alone: links and submodules are none of the program's.
+    /// Lists plain files only: the program never writes links or submodules.
     fn list(&self, folder: &str) -> Result<BTreeMap<String, BlobId>, Fault> {
         let top = self.tree_at(folder)?;
         let files = top.map(|top| self.collect(top, folder)).transpose()?;

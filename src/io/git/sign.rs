@@ -1,4 +1,4 @@
-//! Signing commits as `commit.gpgsign` asks and tags as `tag.gpgsign` does, with the programs that git would run.
+//! Signs commits and tags as git's settings `commit.gpgsign` and `tag.gpgsign` require, with git's configured programs.
 
 use std::{
     fs::{self, OpenOptions},
@@ -15,10 +15,10 @@ use crate::{
     note::Fault,
 };
 
-/// The setting of how many seconds a signing program may take.
+/// The setting for the time limit of a signing program, in seconds.
 const TIMEOUT: &str = "stackloom.signingTimeout";
 
-/// What is signed, and the settings that ask for it.
+/// The object to sign, and the settings that require its signature.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Signed {
     Commit,
@@ -34,7 +34,7 @@ impl Signed {
     }
 }
 
-/// The signature of a commit or an annotated tag, if such are to be signed.
+/// Signs a commit or an annotated tag, if git's settings require it.
 pub(super) fn sign(
     repository: &Repository,
     what: Signed,
@@ -61,7 +61,7 @@ pub(super) fn sign(
         }
         "ssh" => with_ssh(repository, &config, content),
         other => Err(Fault::new(format!("`gpg.format` is `{other}`, which is unknown"))
-            .hint("it is one of `openpgp`, `ssh`, `x509`")),
+            .hint("use one of `openpgp`, `ssh`, `x509`")),
     };
     signature.map(Some).map_err(|fault| {
         fault
@@ -70,7 +70,7 @@ pub(super) fn sign(
     })
 }
 
-/// A signature is short. A person may have to type a passphrase or touch a key, so there is time for that.
+/// A signature is short. The time limit leaves room for typing a passphrase or touching a security key.
 fn limits(config: &Config) -> Limits {
     let seconds = config.get_i64(TIMEOUT).ok().and_then(|seconds| u64::try_from(seconds).ok());
     Limits { bytes: 1024 * 1024, time: Some(Duration::from_secs(seconds.unwrap_or(300))) }
@@ -105,7 +105,7 @@ fn with_ssh(repository: &Repository, config: &Config, content: &str) -> Result<S
     let key = SshKey::find(repository, config)?;
     let file = key.file.to_string_lossy();
     let mut arguments = vec!["-Y", "sign", "-n", "git", "-f", &file];
-    // A public key in the settings itself: its private half is in the agent.
+    // For a public key given in the settings, the private key is in the agent.
     arguments.extend(key.temporary.then_some("-U"));
     let output =
         program::run(&program, &arguments, &repository.work_tree, content.as_bytes(), limits(config))?;
@@ -135,7 +135,7 @@ impl SshKey {
             };
         }
         let missing = || {
-            Fault::new("commits or tags are to be signed with ssh, and no key is named")
+            Fault::new("commits or tags must be signed with ssh, but no key is set")
                 .hint("git config --global user.signingkey ~/.ssh/id_ed25519.pub")
         };
         let command = config.get_string("gpg.ssh.defaultKeyCommand").map_err(|_| missing())?;
@@ -158,20 +158,20 @@ impl SshKey {
 impl Drop for SshKey {
     fn drop(&mut self) {
         if self.temporary {
-            // A public key: nothing is lost if it stays.
+            // It is a public key, so it does no harm if it stays.
             fs::remove_file(&self.file).ok();
         }
     }
 }
 
-/// A public key where git also takes the name of a file.
+/// A public key given in place of a file name.
 fn literal(key: &str) -> Option<&str> {
     key.strip_prefix("key::").or_else(|| key.starts_with("ssh-").then_some(key))
 }
 
 fn text(program: &str, bytes: Vec<u8>) -> Result<String, Fault> {
     String::from_utf8(bytes)
-        // The end of its last line is the header's own.
+        // The header adds the final line break itself.
         .map(|text| text.replace("\r\n", "\n").trim_end().to_owned())
         .map_err(|error| Fault::because(format!("`{program}` returned a signature that is not text"), error))
 }

@@ -1,4 +1,4 @@
-//! What was committed since a commit, one commit after the other, as the first parents of HEAD tell it.
+//! The commits since a base, along the first parents of HEAD.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,10 @@ use crate::{
 
 /// The folder of everything that is generated.
 const GENERATED: &str = "generated";
-/// Below a folder this deep in it, all files are listed if any differs: that of a cluster, or of a release.
+/// At this depth below the folder, all files are listed if any differs: those of a whole cluster or release.
 const WHOLE: usize = 5;
 
-/// The commits since another one that change what is generated, the oldest first.
+/// The commits since a base that change the generated tree, oldest first.
 pub struct Since<'a> {
     repository: &'a Repository,
     commits: Vec<(Oid, Oid)>,
@@ -35,8 +35,8 @@ impl std::fmt::Debug for Since<'_> {
 }
 
 impl Repository {
-    /// The first-parent commits of `head` (without it, HEAD) since `base`. Of a merge commit that CI made of a pull request,
-    /// those of the pull request.
+    /// The first-parent commits of `head` (default: HEAD) since `base`. If the only one is a merge commit that CI made for a
+    /// pull request, the commits of the pull request instead.
     pub fn since(&self, base: &str, head: Option<&str>) -> Result<Since<'_>, Fault> {
         let named = |name: &str| -> Result<Oid, Fault> {
             let found = self.inner.revparse_single(name).and_then(|found| found.peel_to_commit());
@@ -61,7 +61,7 @@ impl Repository {
         Ok(since)
     }
 
-    /// The parents of a commit, also of those that a shallow clone pretends to have none.
+    /// The parents of a commit, including those that a shallow clone hides.
     fn parents(&self, commit: Oid) -> Result<Vec<Oid>, Fault> {
         let name = commit.to_string();
         let found = self.inner.find_commit(commit).map_err(|error| failed(&name, error))?;
@@ -76,7 +76,7 @@ fn failed(name: &str, error: git2::Error) -> Fault {
 }
 
 impl Since<'_> {
-    /// The commits from after `base` to `tip`, by first parents, the oldest first.
+    /// The commits after `base` up to `tip`, along first parents, oldest first.
     fn chain(&mut self, base: Oid, tip: Oid) -> Result<Vec<Oid>, Fault> {
         let inner = &self.repository.inner;
         let mut chain = Vec::new();
@@ -112,7 +112,7 @@ impl Since<'_> {
         Ok(())
     }
 
-    /// The folder of a commit that holds what was generated.
+    /// The tree of the generated folder in a commit.
     fn generated(&self, commit: Oid) -> Result<Option<Oid>, Fault> {
         let read = || -> Result<Option<Oid>, git2::Error> {
             let tree = self.repository.inner.find_commit(commit)?.tree()?;
@@ -126,7 +126,7 @@ impl Since<'_> {
         };
         read().map_err(|error| {
             failed(&commit.to_string(), error)
-                .hint("in a partial clone its files may be missing: `git fetch --refetch`")
+                .hint("in a partial clone, get missing files with `git fetch --refetch`")
         })
     }
 
@@ -143,7 +143,7 @@ impl Since<'_> {
     }
 }
 
-/// The files of a folder that another one does not have like this, with those beside them.
+/// The files of a folder that differ from another folder. From the depth [`WHOLE`] on, also the unchanged files beside them.
 fn collect(
     repository: &git2::Repository,
     tree: &Tree<'_>,

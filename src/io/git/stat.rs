@@ -1,4 +1,4 @@
-//! What the index knows of a file in the work tree, beside its content.
+//! The metadata of a file in an index entry, besides its content.
 
 use std::{fs, path::Path};
 
@@ -7,14 +7,14 @@ use git2::{IndexEntry, IndexTime, Oid};
 use super::trees::FILE;
 use crate::note::Fault;
 
-/// What it knows once it has looked at a file.
+/// The index entry for a file on disk.
 pub(super) fn looked_at(path: &str, root: &Path) -> Result<IndexEntry, Fault> {
     let metadata = fs::symlink_metadata(root.join(path))
-        .map_err(|error| Fault::because(format!("cannot look at `{path}`"), error))?;
+        .map_err(|error| Fault::because(format!("cannot access `{path}`"), error))?;
     Ok(known(&metadata))
 }
 
-/// What git wants to know of a file, so that its next look need not read it. It keeps the lower 32 bits of each.
+/// The metadata that lets git skip reading the file next time. Git keeps the lower 32 bits of each value.
 #[cfg(unix)]
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "as git does")]
 fn known(metadata: &fs::Metadata) -> IndexEntry {
@@ -31,13 +31,13 @@ fn known(metadata: &fs::Metadata) -> IndexEntry {
     }
 }
 
-/// Nothing is known here; git finds out by reading.
+/// No metadata is available here, so git reads the file.
 #[cfg(not(unix))]
 fn known(_metadata: &fs::Metadata) -> IndexEntry {
     blank()
 }
 
-/// Nothing: git finds out by reading.
+/// An entry without metadata, so that git reads the file.
 pub(super) fn blank() -> IndexEntry {
     let never = IndexTime::new(0, 0);
     IndexEntry {

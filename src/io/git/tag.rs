@@ -11,24 +11,24 @@ use super::{
 };
 use crate::{note::Fault, world::is_head_release};
 
-/// What a tag says of a release.
+/// The content of a release's tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tagged {
-    /// There is no such tag.
+    /// The tag does not exist.
     Missing,
-    /// It names something that has no such folder.
+    /// The tag points to something without the release's folder.
     Elsewhere,
-    /// It names a commit that has the folder, which is this tree.
+    /// The tag points to a commit whose folder of the release is this tree.
     Tree(Oid),
 }
 
-/// Writes the object of a tag; nothing names it yet.
+/// Writes a tag object; no reference points to it yet.
 pub(super) fn object(repository: &Repository, name: &str, commit: Oid, message: &str) -> Result<Oid, Fault> {
     let failed = |error| Fault::because(format!("cannot write the tag `{name}`"), error);
     let inner = &repository.inner;
     let (author, committer) = repository.identity()?;
     let tree = inner.find_commit(commit).and_then(|commit| commit.tree()).map_err(failed)?;
-    // libgit2 writes a person and a time as git does, in commits alone.
+    // libgit2 formats a person and a time as git does, but only for commits.
     let buffer = inner.commit_create_buffer(&author, &committer, "", &tree, &[]).map_err(failed)?;
     let header = String::from_utf8_lossy(&buffer);
     let tagger = header.lines().find_map(|line| line.strip_prefix("committer ")).unwrap_or_default();
@@ -43,10 +43,10 @@ pub(super) fn object(repository: &Repository, name: &str, commit: Oid, message: 
     Ok(id)
 }
 
-/// Has a tag name an object; one that is there already stays, and is a fault if it names another.
+/// Creates a tag for an object. An existing tag stays; it is a fault if it points to another object.
 pub(super) fn create(repository: &Repository, name: &str, id: Oid) -> Result<(), Fault> {
     let reference = format!("refs/tags/{name}");
-    // That there is none is looked at under the lock: one that comes meanwhile stays.
+    // Its absence is checked under the lock: a tag created in the meantime stays.
     match repository.inner.reference_matching(&reference, id, false, Oid::ZERO_SHA1, "") {
         Ok(_) => Ok(()),
         Err(error) if matches!(error.code(), ErrorCode::Exists | ErrorCode::Modified) => {
@@ -54,18 +54,19 @@ pub(super) fn create(repository: &Repository, name: &str, id: Oid) -> Result<(),
             if found == Some(id) {
                 return Ok(());
             }
-            Err(Fault::new(format!("there is a tag `{name}` already, and it names something else"))
-                .hint(format!("look at it: `git show {name}`; `stackloom check` says what to do about it")))
+            Err(Fault::new(format!("the tag `{name}` already exists, and points to something else")).hint(
+                format!("run `git show {name}` to see it, and `stackloom check` for what to do about it"),
+            ))
         }
         Err(error) if error.code() == ErrorCode::Locked => Err(Fault::because(
-            format!("cannot make the tag `{name}`"),
+            format!("cannot create the tag `{name}`"),
             error,
         )
         .hint(format!(
-            "another git command is at it, or one that was killed left its lock: if none runs, delete `{}`",
+            "another git command is running, or a killed one left its lock: if none is running, delete `{}`",
             lock_of(repository, name).display()
         ))),
-        Err(error) => Err(Fault::because(format!("cannot make the tag `{name}`"), error)),
+        Err(error) => Err(Fault::because(format!("cannot create the tag `{name}`"), error)),
     }
 }
 
@@ -73,18 +74,18 @@ fn lock_of(repository: &Repository, name: &str) -> PathBuf {
     repository.inner.commondir().join(format!("refs/tags/{name}.lock"))
 }
 
-/// Takes away the lock of a tag that a killed run of this program left; nobody else makes tags of this name while the
-/// lock of the index is held.
+/// Removes the lock of a tag that a killed run of this program left. While the index is locked, no other process creates
+/// tags of this name.
 pub(super) fn release_lock(repository: &Repository, name: &str) -> Result<(), Fault> {
     match fs::remove_file(lock_of(repository, name)) {
         Err(error) if error.kind() != ErrorKind::NotFound => {
-            Err(Fault::because(format!("cannot remove the lock that was left of the tag `{name}`"), error))
+            Err(Fault::because(format!("cannot remove the leftover lock of the tag `{name}`"), error))
         }
         _ => Ok(()),
     }
 }
 
-/// What the tag of a release says of its folder.
+/// Reads the tag of a release.
 pub(super) fn tagged(repository: &Repository, name: &str) -> Result<Tagged, Fault> {
     let failed = |error| Fault::because(format!("cannot read the tag `{name}`"), error);
     let reference = match repository.inner.find_reference(&format!("refs/tags/{name}")) {
@@ -99,7 +100,7 @@ pub(super) fn tagged(repository: &Repository, name: &str) -> Result<Tagged, Faul
         }
         Err(error) => {
             return Err(failed(error).hint(
-                "in a partial clone its trees may be missing: `git fetch --refetch --filter=blob:none`",
+                "in a partial clone, get missing trees with `git fetch --refetch --filter=blob:none`",
             ));
         }
     };
@@ -112,7 +113,7 @@ pub(super) fn tagged(repository: &Repository, name: &str) -> Result<Tagged, Faul
     }
 }
 
-/// The commit that the tag of a release names.
+/// The commit that the tag of a release points to.
 pub(super) fn commit_of(repository: &Repository, name: &str) -> Option<Oid> {
     let found = repository.inner.find_reference(&format!("refs/tags/{name}")).ok()?;
     found.peel_to_commit().ok().map(|commit| commit.id())
@@ -131,48 +132,48 @@ pub(super) fn names(repository: &Repository) -> Result<Vec<String>, Fault> {
     Ok(names)
 }
 
-/// What became of the tags of the releases that HEAD has.
+/// The result of tagging the releases in HEAD.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tagging {
-    /// The tags that were made, or would be.
+    /// The tags that were created, or would be in a dry run.
     pub made: Vec<String>,
-    /// Releases whose tag names another content.
+    /// Releases whose tag has a different content.
     pub elsewhere: Vec<String>,
-    /// Releases without a tag that the work tree does not have, or not whole.
+    /// Releases without a tag that are missing or incomplete in the work tree.
     pub absent: Vec<String>,
 }
 
 impl Repository {
-    /// The `metadata.yaml` of every release that a tag of its name has, by name.
+    /// The `metadata.yaml` of each release in the tag of its name.
     pub fn tagged_metadata(&self) -> Result<BTreeMap<String, String>, Fault> {
         let mut found = BTreeMap::new();
         for name in names(self)?.into_iter().filter(|name| !name.contains('/')) {
-            // One that cannot be read is ignored here: verification reports it if a release of the tree needs it.
+            // An unreadable tag is ignored here: verification reports it if a release of the tree needs it.
             let Ok(Tagged::Tree(tree)) = tagged(self, &name) else { continue };
             let text = || {
                 let entry = self.inner.find_tree(tree).ok()?.get_name("metadata.yaml")?.id();
                 Some(String::from_utf8_lossy(self.inner.find_blob(entry).ok()?.content()).into_owned())
             };
-            // In a partial clone it may be missing; then the tag's name is all that is known.
+            // In a partial clone the file may be missing; then only the tag's name is known.
             found.extend(text().map(|text| (name, text)));
         }
         Ok(found)
     }
 
-    /// Makes the tags that releases of HEAD lack, each on the oldest commit of the branch that has the release as it
-    /// is; a dry run makes none.
+    /// Creates the missing tags of releases in HEAD. Each tag points to the oldest commit of the branch that has the release
+    /// as HEAD has it. A dry run creates none.
     pub fn tag_releases(&self, messages: &BTreeMap<String, String>, dry_run: bool) -> Result<Tagging, Fault> {
         if !dry_run {
             self.identity()?;
         }
         if self.inner.is_shallow() {
-            return Err(Fault::new("this clone is shallow: tags and commits that others have are not here")
-                .hint("`git fetch --unshallow --tags`, and run this again"));
+            return Err(Fault::new("this clone is shallow, and may lack tags and commits")
+                .hint("run `git fetch --unshallow --tags`, then run this again"));
         }
         let mut tagging = Tagging::default();
         let committed = self.committed_releases()?;
         for (name, tree) in committed.into_iter().filter(|(name, _)| !is_head_release(name)) {
-            // What cannot be read was reported where the release was verified.
+            // An unreadable tag was reported when the release was verified.
             let Ok(tagged) = tagged(self, &name) else { continue };
             match tagged {
                 Tagged::Tree(found) if found == tree => {}
@@ -194,7 +195,7 @@ impl Repository {
         Ok(tagging)
     }
 
-    /// The oldest commit on the branch's own line that has a folder as this tree.
+    /// The oldest commit along the first parents of HEAD in which the release's folder is this tree.
     fn oldest_with(&self, name: &str, tree: Oid) -> Result<Oid, Fault> {
         let missing = || Fault::new("there is no commit yet");
         let failed = |error| Fault::because("cannot read a commit", error);

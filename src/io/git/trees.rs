@@ -1,4 +1,4 @@
-//! What a commit has below `generated/`, and the trees of the next one.
+//! Reads what a commit has below `generated/`, and writes the trees of the next commit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,22 +14,22 @@ use crate::{
 /// The mode of a plain file.
 pub(super) const FILE: i32 = 0o100_644;
 
-/// The mode of a file that may be run.
+/// The mode of an executable file.
 pub(super) const RUNNABLE: i32 = 0o100_755;
 
-/// Where releases lie in a fleet.
+/// The folder of releases in a fleet.
 pub(super) const RELEASES: &str = "generated/releases";
 
 /// The mode of a symbolic link.
 pub(super) const LINK: i32 = 0o120_000;
 
-/// The mode of the commit of a submodule.
+/// The mode of a submodule's commit.
 pub(super) const SUBMODULE: i32 = 0o160_000;
 
 /// The mode of a folder.
 pub(super) const FOLDER: i32 = 0o040_000;
 
-/// Something in a tree.
+/// An entry of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) id: Oid,
@@ -37,25 +37,25 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// Whether it is a whole folder that is not looked into: a numbered release.
+    /// Whether it is a whole folder whose contents are not listed: a numbered release.
     pub(super) fn is_folder(self) -> bool {
         self.mode == FOLDER
     }
 
-    /// Whether it is a file or a link, and so has content; the commit of a submodule has none.
+    /// Whether it is a file or a link, and so has content; a submodule's commit has none.
     pub(super) fn is_file(self) -> bool {
         matches!(self.mode >> 12, 0o10 | 0o12)
     }
 }
 
-/// Everything that a commit has below `generated/`; numbered releases as one entry each.
+/// Everything that a commit has below `generated/`, with one entry per numbered release.
 #[derive(Debug, Default)]
 pub(super) struct Listing {
     /// The tree of the whole commit.
     pub(super) root: Option<Oid>,
     pub(super) entries: BTreeMap<TreePath, Entry>,
     trees: BTreeSet<Oid>,
-    /// Paths that no file of ours could have.
+    /// Paths that none of the program's own files can have.
     pub(super) strange: Vec<String>,
 }
 
@@ -66,7 +66,7 @@ impl Listing {
         let Some(commit) = commit else { return Ok(listing) };
         listing.fill(repository, commit).map_err(|error| {
             Fault::because(format!("cannot read the trees of the commit {commit}"), error)
-                .hint("in a partial clone they may be missing: `git fetch --refetch --filter=blob:none` gets all trees")
+                .hint("in a partial clone, get all trees with `git fetch --refetch --filter=blob:none`")
         })?;
         Ok(listing)
     }
@@ -106,8 +106,8 @@ impl Listing {
         Ok(())
     }
 
-    /// Writes the trees of a commit that has these entries below `generated/`, and all else as the tree `root`, which must
-    /// be in the database. None if there is nothing, and was nothing.
+    /// Writes the trees of a commit with these entries below `generated/`. Everything else is as in the tree `root`, which
+    /// must be in the database. None if there was no tree and there are no entries.
     pub(super) fn write(
         &self,
         repository: &Repository,
@@ -127,7 +127,7 @@ impl Listing {
         }
     }
 
-    /// The tree of entries whose paths agree in their first `from` bytes.
+    /// Writes the tree of entries whose paths share their first `from` bytes.
     fn tree(&self, entries: &[(&str, Entry)], from: usize, objects: &mut Objects) -> Result<Oid, Fault> {
         let mut rows = Vec::new();
         let mut rest = entries;
@@ -152,7 +152,7 @@ impl Listing {
     }
 }
 
-/// A tree, which must be in the database, with one file of the fleet as given.
+/// Writes a tree that differs from `tree`, which must be in the database, in one file of the fleet.
 pub(super) fn with_file(
     repository: &Repository,
     tree: Oid,
@@ -166,7 +166,7 @@ pub(super) fn with_file(
     Ok(graft(&repository.inner, Some(tree), &parts, Some(file), objects)?.map_or(tree, |tree| tree.id))
 }
 
-/// A tree, which must be in the database, with other files at some paths of the fleet, or none. The new trees are written.
+/// Writes a tree that differs from `tree`, which must be in the database, in some files of the fleet. None removes a file.
 pub(super) fn with_files(
     repository: &Repository,
     tree: Option<Oid>,
@@ -188,10 +188,10 @@ pub(super) fn with_files(
     Ok(new)
 }
 
-/// What is to be at a name, and at paths below it.
+/// The new entry at a name, and the changes below it.
 type Replacement<'a> = (Option<Option<Entry>>, Vec<(&'a str, Option<Entry>)>);
 
-/// A folder with the changes at paths below it; none if nothing is left in it.
+/// Applies changes to a folder; None if it becomes empty.
 fn replaced(
     repository: &git2::Repository,
     tree: Option<Oid>,
@@ -242,7 +242,7 @@ fn empty_tree(objects: &mut Objects) -> Result<Oid, Fault> {
     Ok(id)
 }
 
-/// Puts something in the place of what a path names, deep in a tree. A folder that this leaves empty goes.
+/// Replaces the entry at a path deep in a tree. Folders that become empty are removed.
 fn graft(
     repository: &git2::Repository,
     tree: Option<Oid>,
@@ -266,7 +266,7 @@ fn graft(
             } else if entry.filemode_raw() == FOLDER {
                 inner = Some(entry.id());
             } else if !below.is_empty() {
-                return Err(Fault::new(format!("HEAD has the folder `{name}` of the fleet as a file"))
+                return Err(Fault::new(format!("the folder `{name}` of the fleet is a file in HEAD"))
                     .hint("commit that change first"));
             }
         }
@@ -284,7 +284,7 @@ fn graft(
     Ok(Some(Entry { id, mode: FOLDER }))
 }
 
-/// A tree as git stores it: rows in order of their names, where a folder's name ends with a slash.
+/// Serialises a tree as git stores it: sorted by name, where a folder's name counts with a slash at its end.
 fn serialise(mut rows: Vec<(Vec<u8>, Entry)>) -> Result<(Oid, Vec<u8>), Fault> {
     rows.sort_by_cached_key(|(name, entry)| {
         let mut key = name.clone();
@@ -303,9 +303,9 @@ fn serialise(mut rows: Vec<(Vec<u8>, Entry)>) -> Result<(Oid, Vec<u8>), Fault> {
     Ok((id, bytes))
 }
 
-/// Says that HEAD has what the program did not write.
+/// Reports that HEAD has a file that the program did not write.
 pub(super) fn note_foreign_in_head(notes: &mut Notes, path: &str) {
     notes
-        .error("foreign-file", Place::file(path), "HEAD has this file, and stackloom did not write it")
+        .error("foreign-file", Place::file(path), "HEAD has this file, but stackloom did not write it")
         .hint("commit its removal first, for example with `git rm --cached`, or move it out of `generated/`");
 }

@@ -1,4 +1,4 @@
-//! What of the sources is not committed, though git may have been told to look away.
+//! Finds uncommitted sources, including those that git was told to ignore.
 
 use std::{collections::BTreeSet, path::Path};
 
@@ -11,23 +11,23 @@ use crate::{
     world::{LOCK, look_again, unix_ends},
 };
 
-/// A file that is not as HEAD has it.
+/// A file that differs from HEAD.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Uncommitted {
     /// Its path in the fleet.
     pub path: String,
-    /// Whether git was told to look away from it, so that `git status` does not have it.
+    /// Whether git was told to skip it, so that `git status` does not show it.
     pub unseen: bool,
 }
 
 impl Uncommitted {
-    /// How git is had to look at it, where it was told not to.
+    /// The command that makes git check it again, if git was told to skip it.
     pub fn how_to_see(&self) -> Option<String> {
         self.unseen.then(|| look_again(&self.path))
     }
 }
 
-/// Whether a file would be read as a source, by its name.
+/// Whether the name of a file makes it a source.
 fn is_source_name(path: &str) -> bool {
     let hidden = path.split('/').any(|part| part.starts_with('.'));
     let extension = Path::new(path).extension().and_then(|extension| extension.to_str());
@@ -35,11 +35,11 @@ fn is_source_name(path: &str) -> bool {
 }
 
 impl Repository {
-    /// Files below folders of the fleet, or files, that are not as HEAD has them.
+    /// The files at or below these paths of the fleet that differ from HEAD.
     pub fn uncommitted(&self, folders: &[String]) -> Result<Vec<Uncommitted>, Fault> {
         let mut options = StatusOptions::new();
         options.include_untracked(true).recurse_untracked_dirs(true).disable_pathspec_match(true);
-        // What git ignores is read like the rest, and would be released though no commit has it.
+        // Ignored files are read like all others, and would be released although no commit has them.
         options.include_ignored(true).recurse_ignored_dirs(true);
         for folder in folders {
             options.pathspec(format!("{}{folder}", self.prefix));
@@ -63,7 +63,7 @@ impl Repository {
         Ok(found.into_iter().collect())
     }
 
-    /// The files that git does not look at in the work tree, because it was told so.
+    /// The files in the work tree that git was told not to check.
     pub(super) fn overlooked(&self, folders: &[String]) -> Result<Vec<String>, Fault> {
         let index = self.inner.index().map_err(|error| Fault::because("cannot read the index", error))?;
         let is_hidden = |entry: &git2::IndexEntry| {
@@ -83,7 +83,7 @@ impl Repository {
         Ok(paths.filter(|path| within(path)).collect())
     }
 
-    /// Whether the work tree has a file as HEAD has it, but for line ends.
+    /// Whether a file in the work tree equals the one in HEAD, except for line endings.
     fn is_committed(&self, path: &str) -> Result<bool, Fault> {
         let plain = |bytes: Vec<u8>| match String::from_utf8(bytes) {
             Ok(text) => unix_ends(&text).unwrap_or(text).into_bytes(),

@@ -1,7 +1,7 @@
-//! Where releases are named: in what is committed and published, and since when they no longer are.
+//! Finds where releases are named in committed and published files, and since when they no longer are.
 //!
-//! A name that stands anywhere in a definition or in the tree of a management cluster counts as used, comments included:
-//! what is kept for too long does no harm.
+//! A name counts as used wherever it appears in a definition or in the tree of a management cluster, even in a comment:
+//! keeping a release for too long does no harm.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,16 +10,16 @@ use git2::{ErrorCode, ObjectType, Oid, Sort};
 use super::Repository;
 use crate::{note::Fault, world::stands_in};
 
-/// Since when nothing committed names a release.
+/// Since when no definition has named a release.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unused {
-    /// The commit that no longer names it, or that added it if none ever did.
+    /// The first commit that no longer names it, or the commit that added it if none ever did.
     pub commit: String,
     /// Its day, as YYYY-MM-DD.
     pub day: String,
 }
 
-/// Names that stand in blobs and trees, each looked at once.
+/// Finds names in blobs and trees; each object is read once.
 struct Mentions<'a> {
     repository: &'a git2::Repository,
     names: &'a BTreeSet<String>,
@@ -49,7 +49,7 @@ impl Mentions<'_> {
         Ok(found)
     }
 
-    /// The names in a commit's definitions or its tree.
+    /// The names that a commit has in these folders.
     fn in_commit(&mut self, commit: Oid, folders: &[String]) -> Result<BTreeSet<String>, git2::Error> {
         let tree = self.repository.find_commit(commit)?.tree()?;
         let mut found = BTreeSet::new();
@@ -65,13 +65,13 @@ impl Mentions<'_> {
 }
 
 impl Repository {
-    /// The releases that HEAD, its upstream, or a published branch names, each with where.
+    /// The releases named by HEAD, its upstream or a published branch, each with the first place that names it.
     pub fn mentioned(
         &self,
         names: &BTreeSet<String>,
         branches: &BTreeSet<String>,
     ) -> Result<BTreeMap<String, String>, Fault> {
-        let failed = |error| Fault::because("cannot look for releases in what is published", error);
+        let failed = |error| Fault::because("cannot search the published commits for releases", error);
         let folders = [format!("{}clusters", self.prefix), format!("{}generated/management", self.prefix)];
         let mut mentions = Mentions { repository: &self.inner, names, known: BTreeMap::new() };
         let mut found = BTreeMap::new();
@@ -83,7 +83,7 @@ impl Repository {
         Ok(found)
     }
 
-    /// What is checked out, what it follows, and the branches that engines read, as they were last fetched.
+    /// HEAD, its upstream, and the branches that engines read, as last fetched.
     fn published(&self, branches: &BTreeSet<String>) -> Result<Vec<(String, Oid)>, git2::Error> {
         let mut found = Vec::new();
         if let Ok(head) = self.inner.head() {
@@ -111,13 +111,14 @@ impl Repository {
         Ok(found)
     }
 
-    /// Since when no definition on the branch's own line names these releases; those that HEAD still names are left out.
+    /// Since when no definition along the first parents of HEAD has named these releases. Those that HEAD names are left
+    /// out.
     pub fn unused_since(&self, names: &BTreeSet<String>) -> Result<BTreeMap<String, Unused>, Fault> {
         let failed = |error| {
-            let fault = Fault::because("cannot look for releases in the history", error);
+            let fault = Fault::because("cannot search the history for releases", error);
             if self.is_partial() {
                 fault.hint(
-                    "this clone is a partial one: `git fetch --refetch --no-filter` brings what it lacks",
+                    "this is a partial clone: get what is missing with `git fetch --refetch --no-filter`",
                 )
             } else {
                 fault
@@ -153,7 +154,7 @@ impl Repository {
             }
             newer = Some(commit);
         }
-        // Where a shallow clone ends, nobody knows what was used before.
+        // In a shallow clone, earlier uses are unknown.
         if let Some(oldest) = newer.filter(|_| !self.is_shallow()) {
             for name in open {
                 found.insert(name, self.day_of(oldest).map_err(failed)?);
@@ -171,13 +172,13 @@ impl Repository {
     }
 }
 
-/// A second since 1970, as RFC 3339 has it, in UTC.
+/// Formats seconds since 1970 as RFC 3339, in UTC.
 pub(super) fn instant(seconds: i64) -> String {
     let of_day = seconds.rem_euclid(86_400);
     format!("{}T{:02}:{:02}:{:02}Z", day(seconds), of_day / 3_600, of_day / 60 % 60, of_day % 60)
 }
 
-/// The day of a second since 1970, by the calendar that begins its years in March.
+/// The day of a second since 1970, computed with years that begin in March.
 fn day(seconds: i64) -> String {
     let days = seconds.div_euclid(86_400) + 719_468;
     let era = days.div_euclid(146_097);

@@ -1,4 +1,4 @@
-//! What git knows of the files in a folder, whatever lies there now: asked before anything is compared or overwritten.
+//! What git knows about the files in a folder, whatever is there now. Checked before anything is compared or overwritten.
 
 mod published;
 mod tracked;

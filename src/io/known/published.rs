@@ -1,4 +1,4 @@
-//! Which files an engine may know: those that a branch or a tag contains.
+//! Files that an engine may already know: those that a branch or a tag contains.
 
 use std::{
     collections::BTreeSet,
@@ -7,19 +7,19 @@ use std::{
 
 use git2::{ErrorCode, Oid, Repository};
 
-/// What the references of the repository around a folder contain.
+/// The trees of all references of the repository around a folder.
 pub(in crate::io) struct Published {
-    /// None where git cannot be asked: then everything may be known.
+    /// None if git cannot be read: then any file may be known.
     trees: Option<(Repository, PathBuf, BTreeSet<Oid>)>,
 }
 
 impl Published {
-    /// Looks at the repository around a folder.
+    /// Reads the repository around a folder.
     pub(in crate::io) fn read(root: &Path) -> Self {
         Self { trees: trees(root) }
     }
 
-    /// Whether a reference contains a file, or may contain it: an object that is not here could.
+    /// Reports whether a reference contains a file, or may contain it: a missing object could.
     pub(in crate::io) fn may_have(&self, path: &str) -> bool {
         let Some((repository, prefix, trees)) = &self.trees else { return true };
         let path = prefix.join(path);
@@ -32,7 +32,7 @@ impl Published {
     }
 }
 
-/// Whether all folders on the way to a path are here, as far as the tree has them.
+/// Reports whether all folders on a path exist locally, as far as the tree has them.
 fn is_whole(repository: &Repository, tree: Oid, path: &Path) -> bool {
     let mut tree = tree;
     for name in path {
@@ -43,7 +43,7 @@ fn is_whole(repository: &Repository, tree: Oid, path: &Path) -> bool {
     true
 }
 
-/// The trees of HEAD and of all references; none if one of them cannot be read.
+/// The trees of HEAD and of all references; None if any of them cannot be read.
 fn trees(root: &Path) -> Option<(Repository, PathBuf, BTreeSet<Oid>)> {
     let repository = Repository::discover(root).ok()?;
     let top = repository.workdir()?.canonicalize().ok()?;
@@ -57,7 +57,7 @@ fn trees(root: &Path) -> Option<(Repository, PathBuf, BTreeSet<Oid>)> {
     for reference in repository.references().ok()? {
         match reference.ok()?.peel_to_tree() {
             Ok(tree) => drop(trees.insert(tree.id())),
-            // A tag may name something other than a commit.
+            // A tag may name an object that is not a commit.
             Err(error) if matches!(error.code(), ErrorCode::Peel | ErrorCode::InvalidSpec) => {}
             Err(_) => return None,
         }

@@ -1,4 +1,4 @@
-//! Which files git knows, and which of them it keeps from the work tree.
+//! Files that git tracks, and which of them are missing from the work tree on purpose.
 
 use std::{
     collections::BTreeSet,
@@ -12,13 +12,13 @@ use crate::{note::Fault, world::is_input};
 /// The index of the repository around a folder.
 struct Around {
     index: Index,
-    /// What the paths of files in the folder begin with.
+    /// The folder's path in the repository, with a slash at its end; empty at the top.
     prefix: String,
 }
 
 impl Around {
-    /// None where there is no repository, or none that libgit2 can read: then git vouches for nothing. The error is the
-    /// folder of the repository whose index cannot be read.
+    /// Finds the index. None if there is no repository that libgit2 can read: then git confirms nothing. The error is the
+    /// folder of a repository whose index cannot be read.
     fn find(root: &Path) -> Result<Option<Self>, PathBuf> {
         let found = || {
             let repository = git2::Repository::discover(root).ok()?;
@@ -36,20 +36,22 @@ impl Around {
     }
 }
 
-/// The files below a folder that git knows, by their paths from `root`.
+/// The files below a folder that git tracks, by their paths from `root`.
 pub(in crate::io) fn tracked(root: &Path, folder: &str) -> BTreeSet<String> {
     let Ok(Some(around)) = Around::find(root) else { return BTreeSet::new() };
     let paths = around.index.iter().filter_map(|entry| around.path(&entry));
     paths.filter(|path| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))).collect()
 }
 
-/// Refuses a sparse checkout that leaves sources out of the work tree: they would look deleted.
+/// Refuses a sparse checkout that leaves sources out of the work tree, because they would look deleted.
 pub(in crate::io) fn refuse_hidden_sources(root: &Path) -> Result<(), Fault> {
     let found = match Around::find(root) {
         Ok(found) => found,
         Err(folder) if folder.join("info/sparse-checkout").exists() => {
-            return Err(Fault::new("a sparse checkout may leave out sources, and its index cannot be read")
-                .hint("undo what libgit2 cannot read: `git sparse-checkout reapply --no-sparse-index`"));
+            return Err(Fault::new(
+                "the index of this sparse checkout cannot be read, so sources may be left out",
+            )
+            .hint("turn off what libgit2 cannot read: `git sparse-checkout reapply --no-sparse-index`"));
         }
         Err(_) => None,
     };
@@ -58,12 +60,12 @@ pub(in crate::io) fn refuse_hidden_sources(root: &Path) -> Result<(), Fault> {
     let mut hidden = around.index.iter().filter(|entry| entry.flags_extended & flag != 0);
     let source = hidden.find_map(|entry| {
         let path = around.path(&entry).filter(|path| is_input(path))?;
-        // Who writes such a file by hand has it.
+        // A file that exists despite the flag is not hidden.
         (!root.join(&path).exists()).then_some(path)
     });
     match source {
         None => Ok(()),
-        Some(path) => Err(Fault::new(format!("a sparse checkout leaves out `{path}`, which is a source"))
+        Some(path) => Err(Fault::new(format!("a sparse checkout leaves out the source `{path}`"))
             .hint("add the whole fleet: `git sparse-checkout add` with its folders, or `git sparse-checkout disable`")),
     }
 }

@@ -1,4 +1,4 @@
-//! Charts: in classic repositories, which have an index and archives, and in registries, which have tags and manifests.
+//! Charts in classic repositories (an index and archives) and in registries (tags and manifests).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,25 +18,25 @@ use crate::{
     release::{Layer, sha256},
 };
 
-/// The longest index; the largest public ones have some 30 MB.
+/// The largest index, in bytes; the largest public ones have about 30 MB.
 const INDEX_LIMIT: usize = 128 * 1024 * 1024;
 
-/// The longest archive of a chart; Helm's own limit for what it unpacks is 100 MB.
+/// The largest archive of a chart, in bytes. Helm's own limit for the unpacked chart is 100 MB.
 const CHART_LIMIT: usize = 64 * 1024 * 1024;
 
-/// The longest description of a chart.
+/// The largest description of a chart, in bytes.
 const DESCRIPTION_LIMIT: usize = 4 * 1024 * 1024;
 
-/// What is asked of a repository: versions of charts, each with the digest that is known.
+/// A query to a repository: versions of charts, each with its known digest, if any.
 #[derive(Clone, Debug, Default)]
 pub struct ChartQuestion {
     /// The repository's address.
     pub repository: String,
-    /// By chart and version.
+    /// Versions and known digests, by the name of the chart.
     pub charts: BTreeMap<String, BTreeMap<AddonVersion, Option<Digest>>>,
 }
 
-/// What a repository says of its charts. What is known already is not downloaded again.
+/// Looks up charts in a repository. What is already known is not downloaded again.
 pub fn charts(question: &ChartQuestion) -> Answer {
     let mut answer = Answer::default();
     if question.repository.starts_with("oci://") {
@@ -52,15 +52,15 @@ pub fn charts(question: &ChartQuestion) -> Answer {
     answer
 }
 
-/// A classic repository that was opened.
+/// An opened classic repository.
 struct Repository<'a> {
     http: &'a Http,
-    /// Its address, with a slash at its end.
+    /// The repository's address, with a slash at its end.
     base: Url,
     login: Option<Login>,
 }
 
-/// The digest that an index says.
+/// The digest that an index gives for a chart.
 fn said(entry: &IndexEntry, key: &ChartVersion) -> Result<Option<Digest>, Fault> {
     let text = entry.digest.as_deref().filter(|text| !text.is_empty());
     let text = text.map(|text| format!("sha256:{}", text.trim_start_matches("sha256:")));
@@ -99,7 +99,7 @@ impl<'a> Repository<'a> {
     fn open(address: &str, http: &'a Http) -> Result<Self, Fault> {
         let base = Url::parse(&format!("{address}/")).map_err(|error| {
             Fault::because(format!("`{address}` is not a valid address"), error)
-                .hint("look at `chart.repository`")
+                .hint("check `chart.repository`")
         })?;
         Ok(Self { http, login: helm::login(address)?, base })
     }
@@ -108,9 +108,8 @@ impl<'a> Repository<'a> {
         let url = self.join("index.yaml")?;
         let bytes = self.http.get(&url, INDEX_LIMIT, self.login.as_ref())?;
         let wrong = |why: &str| {
-            Fault::new(format!("`{}` is not the index of a chart repository: {why}", shown(&url))).hint(
-                "look whether the address is that of a Helm repository; a registry is written `oci://…`",
-            )
+            Fault::new(format!("`{}` is not the index of a chart repository: {why}", shown(&url)))
+                .hint("check that the address is the one of a Helm repository; write a registry as `oci://…`")
         };
         let text = std::str::from_utf8(&bytes).map_err(|_| wrong("it is not text"))?;
         lock::index(text, names).map_err(|why| wrong(&why))
@@ -136,7 +135,7 @@ impl<'a> Repository<'a> {
         Ok(FoundChart { digest, images: Some(images), values })
     }
 
-    /// The archive, which must be what the index says, if it says anything.
+    /// Downloads the archive. It must match the digest in the index, if there is one.
     fn download(
         &self,
         key: &ChartVersion,
@@ -144,23 +143,22 @@ impl<'a> Repository<'a> {
         said: Option<&Digest>,
     ) -> Result<(Digest, Vec<u8>), Fault> {
         let Some(address) = entry.urls.first() else {
-            return Err(Fault::new(format!("the index says no address for {key}"))
-                .hint("ask those who publish it to make the index anew"));
+            return Err(Fault::new(format!("the index has no address for {key}"))
+                .hint("ask the publisher to rebuild the index"));
         };
         let url = self.join(address)?;
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(Fault::new(format!("the archive of {key} is in a registry")).hint(
-                "write `chart.repository` as the index has it, without the name of the chart: `oci://…`",
-            ));
+            return Err(Fault::new(format!("the archive of {key} is in a registry"))
+                .hint("write `chart.repository` as in the index, without the name of the chart: `oci://…`"));
         }
-        // A login is for the host that it was given for.
+        // A login is sent only to the host it belongs to.
         let own = url.origin() == self.base.origin();
         let bytes = self.http.get(&url, CHART_LIMIT, self.login.as_ref().filter(|_| own))?;
         let found = known(&sha256(&bytes), &key.to_string())?;
         match said {
             Some(said) if *said != found => {
-                Err(Fault::new(format!("the archive of {key} is `{found}`, and its index says `{said}`"))
-                    .hint("the repository, or something on the way to it, changed it: nothing was taken"))
+                Err(Fault::new(format!("the archive of {key} is `{found}`, but its index says `{said}`"))
+                    .hint("it was changed in the repository, or on the way from it, and is not used"))
             }
             _ => Ok((found, bytes)),
         }
@@ -169,7 +167,7 @@ impl<'a> Repository<'a> {
     fn join(&self, address: &str) -> Result<Url, Fault> {
         self.base.join(address).map_err(|error| {
             Fault::because(format!("`{address}` of `{}` is not a valid address", shown(&self.base)), error)
-                .hint("ask those who publish it to make the index anew")
+                .hint("ask the publisher to rebuild the index")
         })
     }
 }
@@ -177,7 +175,7 @@ impl<'a> Repository<'a> {
 fn named_images(text: &str, key: &ChartVersion) -> Result<BTreeSet<String>, Fault> {
     lock::annotated_images(text).map_err(|why| {
         Fault::new(format!("the annotation `{IMAGES}` of {key} cannot be read: {why}"))
-            .hint("ask those who publish it")
+            .hint("ask the publisher to correct it")
     })
 }
 
@@ -214,8 +212,7 @@ fn in_manifest(
         return Ok(Some(FoundChart { digest, images: None, values: None }));
     }
     let wrong = || {
-        Fault::new(format!("`{digest}` is not the manifest of a chart"))
-            .hint("look at what is published there")
+        Fault::new(format!("`{digest}` is not the manifest of a chart")).hint("check what is published there")
     };
     let manifest = registry.manifest(digest.as_str())?;
     let manifest: serde_json::Value = serde_json::from_slice(&manifest).map_err(|_| wrong())?;
@@ -231,10 +228,10 @@ fn in_manifest(
     Ok(Some(FoundChart { digest, images: Some(images), values }))
 }
 
-/// The layer of a chart that holds its archive.
+/// The media type of the layer that holds a chart's archive.
 const ARCHIVE: &str = "application/vnd.cncf.helm.chart.content.v1.tar+gzip";
 
-/// The archive of a chart, which must be what was locked, if anything was.
+/// Downloads the archive of a chart. It must match the locked digest, if there is one.
 pub fn chart_archive(key: &ChartVersion, locked: Option<&Digest>) -> Result<Vec<u8>, Fault> {
     let (found, bytes) = if key.chart.repository.starts_with("oci://") {
         archive_in_registry(key, locked)?
@@ -243,15 +240,15 @@ pub fn chart_archive(key: &ChartVersion, locked: Option<&Digest>) -> Result<Vec<
     };
     match locked {
         Some(locked) if *locked != found => {
-            Err(Fault::new(format!("{key} is `{found}`, and the release was made when it was `{locked}`"))
-                .hint("something else was published under the same version: ask those who did"))
+            Err(Fault::new(format!("{key} is now `{found}`, but the release was made with `{locked}`"))
+                .hint("other content was published under the same version: ask the publisher"))
         }
         _ => Ok(bytes),
     }
 }
 
 fn missing(key: &ChartVersion) -> Fault {
-    Fault::new(format!("there is no {key}")).hint("look at the repository, and at the versions of the addon")
+    Fault::new(format!("there is no {key}")).hint("check the repository, and the versions of the addon")
 }
 
 fn archive_in_repository(key: &ChartVersion) -> Result<(Digest, Vec<u8>), Fault> {
@@ -276,8 +273,7 @@ fn archive_in_registry(key: &ChartVersion, locked: Option<&Digest>) -> Result<(D
         }
     };
     let wrong = || {
-        Fault::new(format!("`{digest}` is not the manifest of a chart"))
-            .hint("look at what is published there")
+        Fault::new(format!("`{digest}` is not the manifest of a chart")).hint("check what is published there")
     };
     let manifest: serde_json::Value =
         serde_json::from_slice(&registry.manifest(digest.as_str())?).map_err(|_| wrong())?;
@@ -288,7 +284,7 @@ fn archive_in_registry(key: &ChartVersion, locked: Option<&Digest>) -> Result<(D
     Ok((digest, bytes))
 }
 
-/// Something that a manifest describes, if it is not too long.
+/// The layer that a manifest describes, if it is not too large.
 fn described(descriptor: &serde_json::Value, limit: usize) -> Option<Layer> {
     let size = usize::try_from(descriptor["size"].as_u64()?).ok().filter(|size| *size <= limit)?;
     Some(Layer { digest: descriptor["digest"].as_str()?.to_owned(), size })
@@ -297,5 +293,5 @@ fn described(descriptor: &serde_json::Value, limit: usize) -> Option<Layer> {
 fn oci_repository(chart: &Chart) -> Result<OciRepository, Fault> {
     let address = format!("{}/{}", chart.repository, chart.name);
     OciRepository::parse(&address)
-        .map_err(|why| Fault::new(why).hint("look at `chart.repository` and `chart.name`"))
+        .map_err(|why| Fault::new(why).hint("check `chart.repository` and `chart.name`"))
 }

@@ -1,4 +1,4 @@
-//! Who the user is to a repository of charts: what `helm repo add` has left. Never printed.
+//! Reads logins for chart repositories from helm's own configuration, written by `helm repo add`. Never printed.
 
 use std::{collections::BTreeMap, env, path::PathBuf};
 
@@ -14,18 +14,18 @@ pub(super) struct Login {
     pub(super) password: String,
 }
 
-/// The login for a repository; none where helm knows none.
+/// The login for a repository; None if helm has none.
 pub(super) fn login(repository: &str) -> Result<Option<Login>, Fault> {
     let Some(path) = path() else { return Ok(None) };
     let Some(bytes) = disk::read_file(&path)? else { return Ok(None) };
     let found = login_in(&String::from_utf8_lossy(&bytes), repository);
     found.map_err(|why| {
         Fault::new(format!("cannot read the repositories of helm in `{}`: {why}", path.display()))
-            .hint("`helm repo list` says what is wrong with it")
+            .hint("run `helm repo list` to see what is wrong with it")
     })
 }
 
-/// Where helm keeps its repositories.
+/// The path of helm's list of repositories.
 fn path() -> Option<PathBuf> {
     let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(file) = set("HELM_REPOSITORY_CONFIG") {

@@ -1,29 +1,29 @@
-//! Getting a file by its address.
+//! Downloads a file over HTTP.
 
 use std::{fmt, time::Duration};
 
-use reqwest::{Client, StatusCode, Url, redirect::Policy};
+use reqwest::{Client, RequestBuilder, StatusCode, Url, redirect::Policy};
 use tokio::runtime::{Builder, Runtime};
 
 use super::helm::Login;
 use crate::note::Fault;
 
-/// How long a connection may take, and a pause in an answer.
+/// The time limit for connecting, and for a pause within an answer.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// How long a whole file may take.
+/// The time limit for a whole file.
 const WHOLE: Duration = Duration::from_mins(5);
 
-/// How often one may be sent on.
+/// The maximum number of redirects.
 const REDIRECTS: usize = 5;
 
-/// What gets files.
+/// An HTTP client.
 pub(super) struct Http {
     runtime: Runtime,
     client: Client,
 }
 
-/// What went wrong.
+/// The reason that a download failed.
 #[derive(Debug)]
 enum Wrong {
     Network(reqwest::Error),
@@ -36,7 +36,7 @@ impl fmt::Display for Wrong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Network(error) => {
-                // The last cause says what it was; the ones before it, that there was one.
+                // Only the last cause says what went wrong.
                 let mut cause: &dyn std::error::Error = error;
                 while let Some(deeper) = cause.source() {
                     cause = deeper;
@@ -45,7 +45,7 @@ impl fmt::Display for Wrong {
             }
             Self::Status(status) => write!(f, "the answer was {status}"),
             Self::TooLong(limit) => write!(f, "it is longer than {limit} bytes"),
-            Self::TooSlow => write!(f, "there was no whole answer within {} seconds", WHOLE.as_secs()),
+            Self::TooSlow => write!(f, "there was no complete answer within {} seconds", WHOLE.as_secs()),
         }
     }
 }
@@ -54,27 +54,27 @@ impl std::error::Error for Wrong {}
 
 impl From<reqwest::Error> for Wrong {
     fn from(error: reqwest::Error) -> Self {
-        // Where one was sent on to may hold a secret.
+        // The address of a redirect may contain a secret.
         Self::Network(error.without_url())
     }
 }
 
 impl Http {
-    /// Prepares; nothing is sent yet.
+    /// Creates a client; nothing is sent yet.
     pub(super) fn open() -> Result<Self, Fault> {
-        // An error means that there is one already.
+        // It fails only if a provider is already installed.
         drop(rustls::crypto::ring::default_provider().install_default());
-        let failed = |error| Fault::because("cannot prepare for the network", error);
+        let failed = |error| Fault::because("cannot set up the network", error);
         let runtime = Builder::new_current_thread()
             .enable_all()
             .build()
-            .map_err(|error| Fault::because("cannot prepare for the network", error))?;
+            .map_err(|error| Fault::because("cannot set up the network", error))?;
         let redirect = Policy::custom(|attempt| {
             let from_https = attempt.previous().last().is_some_and(|from| from.scheme() == "https");
             if attempt.previous().len() > REDIRECTS {
-                attempt.error(format!("sent on more than {REDIRECTS} times"))
+                attempt.error(format!("more than {REDIRECTS} redirects"))
             } else if from_https && attempt.url().scheme() != "https" {
-                attempt.error("sent on to an address without encryption")
+                attempt.error("redirected to an address without encryption")
             } else {
                 attempt.follow()
             }
@@ -89,52 +89,64 @@ impl Http {
         Ok(Self { runtime, client })
     }
 
-    /// Gets a file of at most so many bytes.
+    /// Downloads a file of at most `limit` bytes.
     pub(super) fn get(&self, url: &Url, limit: usize, login: Option<&Login>) -> Result<Vec<u8>, Fault> {
+        let denied =
+            "log in with `helm repo add <name> <address> --username … --password-stdin`, then run this again";
+        let authorized = |request: RequestBuilder| match login {
+            Some(login) => request.basic_auth(&login.user, Some(&login.password)),
+            None => request,
+        };
+        self.fetch(url, limit, authorized, denied)
+    }
+
+    /// Gets a file of at most so many bytes; `denied` is the hint if the server wants somebody else.
+    pub(super) fn fetch(
+        &self,
+        url: &Url,
+        limit: usize,
+        authorized: impl Fn(RequestBuilder) -> RequestBuilder,
+        denied: &str,
+    ) -> Result<Vec<u8>, Fault> {
         let work = async {
-            match tokio::time::timeout(WHOLE, self.bytes(url, limit, login)).await {
+            let request = authorized(self.client.get(url.clone()));
+            match tokio::time::timeout(WHOLE, bytes(request, limit)).await {
                 Ok(done) => done,
                 Err(_) => Err(Wrong::TooSlow),
             }
         };
         self.runtime.block_on(work).map_err(|wrong| {
             let hint = match &wrong {
-                Wrong::Status(StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) => {
-                    "log in: `helm repo add <name> <address> --username … --password-stdin`, then run this again"
-                }
-                Wrong::Status(StatusCode::NOT_FOUND) => "look whether the address is right",
-                Wrong::TooLong(_) => "look at what is published there",
-                _ => "look whether it can be reached from here",
+                Wrong::Status(StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) => denied,
+                Wrong::Status(StatusCode::NOT_FOUND) => "check that the address is right",
+                Wrong::TooLong(_) => "check what is published there",
+                _ => "check that it can be reached from here",
             };
             Fault::because(format!("cannot get `{}`", shown(url)), wrong).hint(hint)
         })
     }
-
-    async fn bytes(&self, url: &Url, limit: usize, login: Option<&Login>) -> Result<Vec<u8>, Wrong> {
-        let mut request = self.client.get(url.clone());
-        if let Some(login) = login {
-            request = request.basic_auth(&login.user, Some(&login.password));
-        }
-        let mut answer = request.send().await?;
-        if !answer.status().is_success() {
-            return Err(Wrong::Status(answer.status()));
-        }
-        let mut bytes = Vec::new();
-        while let Some(chunk) = answer.chunk().await? {
-            if bytes.len() + chunk.len() > limit {
-                return Err(Wrong::TooLong(limit));
-            }
-            bytes.extend_from_slice(&chunk);
-        }
-        Ok(bytes)
-    }
 }
 
-/// An address without what may be a secret in it.
+async fn bytes(request: RequestBuilder, limit: usize) -> Result<Vec<u8>, Wrong> {
+    let mut answer = request.send().await?;
+    if !answer.status().is_success() {
+        return Err(Wrong::Status(answer.status()));
+    }
+    let mut bytes = Vec::new();
+    while let Some(chunk) = answer.chunk().await? {
+        if bytes.len() + chunk.len() > limit {
+            return Err(Wrong::TooLong(limit));
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    Ok(bytes)
+}
+
+/// An address without anything that may be secret.
 pub(super) fn shown(url: &Url) -> String {
     let mut url = url.clone();
     url.set_query(None);
-    // What has no host has no user either.
+    // This fails only for an address without a host, which has no user either.
     url.set_username("").ok();
     url.set_password(None).ok();
     url.to_string()

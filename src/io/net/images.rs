@@ -1,4 +1,4 @@
-//! Images in registries: the digest behind a tag.
+//! Looks up images in registries: the digest of a tag.
 
 use oci_client::Reference;
 
@@ -9,7 +9,7 @@ use crate::{
     note::Fault,
 };
 
-/// What a registry says of an image.
+/// Looks up the digest of an image.
 pub fn image(name: &str) -> Answer {
     let mut answer = Answer::default();
     match digest(name) {
@@ -22,7 +22,7 @@ pub fn image(name: &str) -> Answer {
 fn digest(name: &str) -> Result<Option<Digest>, Fault> {
     let reference: Reference = name.parse().map_err(|error| {
         Fault::because(format!("`{name}` is not the name of an image"), error)
-            .hint("look at the chart or the template that names it")
+            .hint("check the chart or the template that names it")
     })?;
     let repository =
         OciRepository { registry: reference.registry().to_owned(), path: reference.repository().to_owned() };
@@ -30,10 +30,10 @@ fn digest(name: &str) -> Result<Option<Digest>, Fault> {
     found.map(|text| known(&text, name)).transpose()
 }
 
-/// A digest of the one kind that this program takes.
+/// Parses a digest; only SHA-256 is supported.
 pub(super) fn known(text: &str, what: &str) -> Result<Digest, Fault> {
     Digest::new(text).ok_or_else(|| {
-        Fault::new(format!("the digest of {what} is `{text}`, and only SHA-256 is known"))
-            .hint("publish it with a digest that is `sha256:…`")
+        Fault::new(format!("the digest of {what} is `{text}`, but only SHA-256 is supported"))
+            .hint("publish it with a digest of the form `sha256:…`")
     })
 }

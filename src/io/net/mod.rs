@@ -1,30 +1,31 @@
-//! Looking things up where they come from: charts in repositories and registries, images in registries.
+//! Downloads: charts from repositories and registries, images from registries, health reports from an address.
 //!
-//! Everything that is downloaded is compared with the digest in its index. Answers are bounded in time, size and
-//! redirects. Who the user is comes from the configuration of docker, podman and helm, is sent to the host that it is
-//! for, and is never printed.
+//! Every download is compared with the digest in its index. Answers are limited in time, size and redirects. Logins come
+//! from the configuration of docker, podman and helm. They are sent only to the host they belong to, and never printed.
 
 mod charts;
 mod helm;
 mod http;
 mod images;
+mod report;
 
 use crate::{lock::Found, note::Fault};
 
 pub use charts::{ChartQuestion, chart_archive, charts};
 pub use images::image;
+pub use report::health_report;
 
-/// What was found, and what could not be asked.
+/// The result of a lookup: what was found, and what failed.
 #[derive(Debug, Default)]
 pub struct Answer {
     /// What was found.
     pub found: Found,
-    /// What failed; the rest holds all the same.
+    /// The failed lookups. The rest of the answer is still valid.
     pub faults: Vec<Fault>,
 }
 
 impl Answer {
-    /// Takes over what was answered elsewhere.
+    /// Adds the answers of another lookup.
     pub fn extend(&mut self, other: Self) {
         self.found.extend(other.found);
         self.faults.extend(other.faults);

@@ -1,14 +1,15 @@
-//! Who the user is to a registry: what `docker login` or `podman login` has left, helpers included. Never printed.
+//! Reads logins for registries, as `docker login` or `podman login` stored them, including credential helpers. Never
+//! printed.
 
 use docker_credential::{CredentialRetrievalError, DockerCredential, get_credential, get_podman_credential};
 use oci_client::secrets::RegistryAuth;
 
 use crate::{model::OciRepository, note::Fault};
 
-/// Docker's own registry has another name in the configuration.
+/// The name of Docker's own registry in the configuration.
 const DOCKER: &str = "https://index.docker.io/v1/";
 
-/// The login for a registry; anonymous where the user has none.
+/// The login for a registry; anonymous if the user has none.
 pub(super) fn of(repository: &OciRepository) -> Result<RegistryAuth, Fault> {
     let registry = repository.registry.as_str();
     let server = if registry == "docker.io" { DOCKER } else { registry };
@@ -27,7 +28,7 @@ pub(super) fn of(repository: &OciRepository) -> Result<RegistryAuth, Fault> {
             Err(error) => {
                 return Err(Fault::new(format!("cannot read the login for `{registry}`: {}", words(&error)))
                     .hint(format!(
-                        "`docker login {registry}` writes it anew; `docker logout {registry}` does without"
+                        "run `docker login {registry}` to renew it, or `docker logout {registry}` to do without"
                     )));
             }
         }
@@ -35,18 +36,18 @@ pub(super) fn of(repository: &OciRepository) -> Result<RegistryAuth, Fault> {
     Ok(RegistryAuth::Anonymous)
 }
 
-/// Whether there is no login, which is none that cannot be read.
+/// Whether there is no login at all, as opposed to an unreadable one.
 fn is_absent(error: &CredentialRetrievalError) -> bool {
     use CredentialRetrievalError as E;
     match error {
         E::ConfigNotFound | E::ConfigReadError | E::NoCredentialConfigured => true,
-        // What docker's helpers say, by their protocol, of a registry that they do not know.
+        // By their protocol, docker's helpers print this for an unknown registry.
         E::HelperFailure { stdout, .. } => stdout.contains("credentials not found"),
         _ => false,
     }
 }
 
-/// What is wrong, without what a helper printed: that may hold a secret.
+/// Describes an error without the output of a helper, which may contain a secret.
 fn words(error: &CredentialRetrievalError) -> String {
     match error {
         CredentialRetrievalError::HelperFailure { helper, .. } => {

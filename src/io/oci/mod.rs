@@ -1,7 +1,7 @@
-//! Releases in registries: their artifacts are written and read, their tags listed.
+//! Releases in registries: pushes and pulls their artifacts, and lists their tags.
 //!
-//! Everything that comes back is compared with a digest; what it means is not known here. Connections are encrypted, except
-//! to a registry on this machine.
+//! All received content is compared with a digest, and not interpreted here. Connections are encrypted, except to a registry
+//! on this machine.
 
 mod login;
 
@@ -29,22 +29,22 @@ use crate::{
     release::{Artifact, Layer, MANIFEST_TYPE, sha256},
 };
 
-/// How long a question may take.
+/// The time limit for a query.
 const ANSWER: Duration = Duration::from_mins(1);
 
-/// How long an archive may take.
+/// The time limit for transferring an archive.
 const TRANSFER: Duration = Duration::from_mins(10);
 
-/// How long a connection may take, and a pause in an answer.
+/// The time limit for connecting, and for a pause within an answer.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// Tags in one answer.
+/// Maximum tags in one answer.
 const TAGS_AT_A_TIME: usize = 1000;
 
-/// Tags that are looked at; what has more is no repository of releases.
+/// Maximum tags in a repository. A repository of releases never has more.
 const TAG_LIMIT: usize = 100_000;
 
-/// A repository of a registry, and what the user may do there.
+/// A repository in a registry, with the user's login.
 pub struct Registry {
     repository: OciRepository,
     runtime: Runtime,
@@ -58,24 +58,24 @@ impl std::fmt::Debug for Registry {
     }
 }
 
-/// What was pushed.
+/// The result of a push.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pushed {
-    /// It is new there.
+    /// The artifact is new in the registry.
     New,
-    /// It was there.
+    /// The artifact was already in the registry.
     There,
 }
 
 impl Registry {
-    /// Prepares to speak to a registry; nothing is sent yet.
+    /// Prepares a connection to a registry; nothing is sent yet.
     pub fn open(repository: &OciRepository) -> Result<Self, Fault> {
-        // An error means that there is one already.
+        // It fails only if a provider is already installed.
         drop(rustls::crypto::ring::default_provider().install_default());
         let runtime = Builder::new_current_thread()
             .enable_all()
             .build()
-            .map_err(|error| Fault::because("cannot prepare for the network", error))?;
+            .map_err(|error| Fault::because("cannot set up the network", error))?;
         let protocol = if repository.is_local() { ClientProtocol::Http } else { ClientProtocol::Https };
         let config = ClientConfig {
             protocol,
@@ -84,19 +84,19 @@ impl Registry {
             user_agent: concat!("stackloom/", env!("CARGO_PKG_VERSION")),
             ..ClientConfig::default()
         };
-        let client = Client::try_from(config)
-            .map_err(|error| Fault::because("cannot prepare for the network", error))?;
+        let client =
+            Client::try_from(config).map_err(|error| Fault::because("cannot set up the network", error))?;
         let login = login::of(repository)?;
         Ok(Self { repository: repository.clone(), runtime, client, login })
     }
 
-    /// The digest of what a tag names; none if there is no such tag.
+    /// The digest that a tag points to; None if the tag does not exist.
     pub fn digest_of(&self, tag: &str) -> Result<Option<String>, Fault> {
         let reference = self.tagged(tag);
         match self.ask(ANSWER, self.client.fetch_manifest_digest(&reference, &self.login)) {
             Ok(digest) => Ok(Some(digest)),
             Err(error) if is_missing(&error) => Ok(None),
-            Err(error) => Err(self.fault(&format!("cannot ask for the tag `{tag}`"), error)),
+            Err(error) => Err(self.fault(&format!("cannot look up the tag `{tag}`"), error)),
         }
     }
 
@@ -111,19 +111,19 @@ impl Registry {
                 self.ask(ANSWER, asked).map_err(|error| self.fault("cannot list the tags", error))?;
             let more = answer.tags.len() >= TAGS_AT_A_TIME;
             let before = tags.len();
-            // A registry that does not know how to go on begins again.
+            // A registry may repeat the last tag of the previous answer.
             tags.extend(answer.tags.into_iter().filter(|tag| last_is_before(last, tag)).collect::<Vec<_>>());
             if !more || tags.len() == before {
                 return Ok(tags);
             }
             if tags.len() > TAG_LIMIT {
                 return Err(Fault::new(format!("`{}` has more than {TAG_LIMIT} tags", self.repository))
-                    .hint("give releases a repository of their own"));
+                    .hint("use a separate repository for releases"));
             }
         }
     }
 
-    /// Has a tag name an artifact. The caller has looked at what it names before: a registry overwrites without a word.
+    /// Pushes an artifact and points a tag to it. The caller must check the tag first: a registry overwrites it silently.
     pub fn push(&self, tag: &str, artifact: &Artifact) -> Result<Pushed, Fault> {
         if self.digest_of(tag)?.as_deref() == Some(&artifact.digest) {
             return Ok(Pushed::There);
@@ -142,16 +142,16 @@ impl Registry {
         match self.digest_of(tag)? {
             Some(digest) if digest == artifact.digest => Ok(Pushed::New),
             found => Err(Fault::new(format!(
-                "`{}:{tag}` was pushed as `{}`, and the registry now names `{}`",
+                "`{}:{tag}` was pushed as `{}`, but the registry now has `{}`",
                 self.repository,
                 artifact.digest,
                 found.unwrap_or_else(|| "nothing".to_owned())
             ))
-            .hint("someone else may have pushed at the same time: look at it, and run this again")),
+            .hint("someone else may have pushed at the same time: check it, then run this again")),
         }
     }
 
-    /// The manifest of a digest.
+    /// The manifest with a digest.
     pub fn manifest(&self, digest: &str) -> Result<Vec<u8>, Fault> {
         let reference = self.pinned(digest);
         let asked = self.client.pull_manifest_raw(&reference, &self.login, &[MANIFEST_TYPE]);
@@ -175,17 +175,17 @@ impl Registry {
         Ok(taken.bytes)
     }
 
-    /// Refuses bytes that are not those of a digest.
+    /// Refuses bytes that do not match a digest.
     fn hold(&self, what: &str, digest: &str, bytes: &[u8]) -> Result<(), Fault> {
         if sha256(bytes) == digest { Ok(()) } else { Err(self.other_bytes(what, digest)) }
     }
 
     fn other_bytes(&self, what: &str, digest: &str) -> Fault {
         Fault::new(format!(
-            "`{}` gave other bytes for {what} `{digest}` than those of this digest",
+            "`{}` returned {what} `{digest}` with content that does not match the digest",
             self.repository
         ))
-        .hint("the registry, or something on the way to it, changed them: nothing was taken")
+        .hint("it was changed in the registry, or on the way from it, and is not used")
     }
 
     fn tagged(&self, tag: &str) -> Reference {
@@ -204,34 +204,34 @@ impl Registry {
             let seconds = limit.as_secs();
             Err(Error::IoError(std::io::Error::new(
                 std::io::ErrorKind::TimedOut,
-                format!("there was no whole answer within {seconds} seconds"),
+                format!("there was no complete answer within {seconds} seconds"),
             )))
         })
     }
 
-    /// What went wrong, in words for people who know registries and not this program.
+    /// Describes an error for people who know registries but not this program.
     fn fault(&self, what: &str, error: Error) -> Fault {
         let (repository, registry) = (&self.repository, &self.repository.registry);
         let denied = matches!(error, Error::UnauthorizedError { .. } | Error::AuthenticationFailure(_))
             || has_code(&error, &[OciErrorCode::Unauthorized, OciErrorCode::Denied]);
         let hint = if denied {
-            format!("log in as someone who may: `docker login {registry}`")
+            format!("log in with an account that may do this: `docker login {registry}`")
         } else if is_missing(&error) {
-            "look whether the address and the digest are right".to_owned()
+            "check that the address and the digest are right".to_owned()
         } else if matches!(error, Error::DigestError(_)) {
             return Fault::because(
-                format!("{what} of `{repository}`: it gave other bytes than those of this digest"),
+                format!("{what} of `{repository}`: the content does not match the digest"),
                 Why(error),
             )
-            .hint("the registry, or something on the way to it, changed them: nothing was taken");
+            .hint("it was changed in the registry, or on the way from it, and is not used");
         } else {
-            format!("look whether `{registry}` can be reached from here, and whether it is a registry")
+            format!("check that `{registry}` can be reached from here, and that it is a registry")
         };
         Fault::because(format!("{what} of `{repository}`"), Why(error)).hint(hint)
     }
 }
 
-/// An error with all of its causes: those of the network say what it was in the last one alone.
+/// An error with all of its causes: only the last cause of a network error says what happened.
 #[derive(Debug)]
 struct Why(Error);
 
@@ -256,10 +256,10 @@ impl std::fmt::Display for Why {
 
 impl std::error::Error for Why {}
 
-/// How much of an answer a message shows: that of a registry, or of something on the way to it.
+/// Maximum characters of an answer that a message shows. The answer may come from a proxy.
 const TOLD: usize = 400;
 
-/// A text from elsewhere as one line, without what a terminal would take for commands.
+/// A foreign text as one line, without control characters that a terminal would obey.
 fn plain(text: &str) -> String {
     let words: Vec<&str> = text.split(|c: char| c.is_whitespace() || c.is_control()).collect();
     let line = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
@@ -293,7 +293,7 @@ fn is_missing(error: &Error) -> bool {
         )
 }
 
-/// Takes as many bytes as were announced.
+/// A buffer that accepts only as many bytes as were announced.
 struct Limited {
     bytes: Vec<u8>,
     limit: usize,

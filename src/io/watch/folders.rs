@@ -1,4 +1,4 @@
-//! Which folders hold sources.
+//! Finds the folders that hold sources.
 
 use std::{
     collections::BTreeSet,
@@ -11,13 +11,13 @@ use crate::{
     world::{CHART_VALUES, LOCK, is_head_release},
 };
 
-/// How many links may follow one another; Linux takes as many.
+/// The longest chain of links to follow; the limit is the same as on Linux.
 const HOPS: usize = 40;
 
 /// Sets a watch on a folder.
 type Set<'a> = dyn FnMut(&Path) -> Result<(), Fault> + 'a;
 
-/// The folders found so far, each by its path without links.
+/// The folders found so far, as paths without links.
 pub(super) struct Folders<'a> {
     root: &'a Path,
     set: &'a mut Set<'a>,
@@ -25,8 +25,8 @@ pub(super) struct Folders<'a> {
 }
 
 impl<'a> Folders<'a> {
-    /// Finds every folder of a fleet in which a change may be one of its sources. `set` is called for each before it is
-    /// looked into: what comes into it later is reported, what came before is found.
+    /// Finds every folder of a fleet in which a change may concern a source. `set` is called for each folder before its
+    /// entries are read: later changes are reported by the watch, earlier ones are found by reading.
     pub(super) fn walk(root: &'a Path, set: &'a mut Set<'a>) -> Result<BTreeSet<PathBuf>, Fault> {
         let mut folders = Self { root, set, found: BTreeSet::new() };
         folders.watch(root)?;
@@ -40,7 +40,7 @@ impl<'a> Folders<'a> {
         Ok(folders.found)
     }
 
-    /// Watches a folder, once; whether it was not watched before.
+    /// Watches a folder once. Returns whether it was not watched before.
     fn watch(&mut self, folder: &Path) -> Result<bool, Fault> {
         let new = self.found.insert(folder.to_path_buf());
         if new {
@@ -49,10 +49,10 @@ impl<'a> Folders<'a> {
         Ok(new)
     }
 
-    /// Watches a folder and those in it.
+    /// Watches a folder and the folders in it.
     fn folder(&mut self, folder: &Path) -> Result<(), Fault> {
         let Ok(folder) = folder.canonicalize() else { return Ok(()) };
-        // Links that lead elsewhere are refused when they are read.
+        // The reader refuses links that lead elsewhere.
         let inside = folder.strip_prefix(self.root);
         let none =
             inside.is_err() || inside.is_ok_and(|at| at.starts_with("generated") || at.starts_with(".git"));
@@ -63,7 +63,7 @@ impl<'a> Folders<'a> {
     }
 
     fn inside(&mut self, folder: &Path) -> Result<(), Fault> {
-        // The reader reports what cannot be read.
+        // The reader reports unreadable folders.
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
             if !hidden && entry.file_type().is_ok_and(|kind| !kind.is_file()) {
@@ -73,7 +73,8 @@ impl<'a> Folders<'a> {
         Ok(())
     }
 
-    /// Watches what an entry leads to: a folder, or by links whatever stands at their end, and every folder between.
+    /// Watches the folder that an entry leads to. If the entry is a link, every folder on the way to its target is watched
+    /// too.
     fn entry(&mut self, path: &Path) -> Result<(), Fault> {
         let mut path = path.to_path_buf();
         for _ in 0..HOPS {
@@ -85,7 +86,7 @@ impl<'a> Folders<'a> {
         if path.is_dir() { self.folder(&path) } else { Ok(()) }
     }
 
-    /// Watches the folder that an end of a link lies in, or would: the nearest one that there is.
+    /// Watches the folder that contains, or would contain, the target of a link: the nearest one that exists.
     fn nearest(&mut self, path: &Path) -> Result<(), Fault> {
         let there = path.ancestors().skip(1).find_map(|folder| folder.canonicalize().ok());
         match there {
@@ -94,7 +95,7 @@ impl<'a> Folders<'a> {
         }
     }
 
-    /// Watches the numbered releases. They are reached by no link; what else is below `generated/` is output.
+    /// Watches the numbered releases. They are never reached through links; everything else below `generated/` is output.
     fn releases(&mut self) -> Result<(), Fault> {
         let mut folder = self.root.to_path_buf();
         for part in ["generated", "releases"] {

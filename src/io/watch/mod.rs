@@ -1,10 +1,11 @@
-//! Hearing of changes: what the operating system says of the folders that hold sources, and signals that ask to end.
+//! Reports changes of the sources: events of the operating system, and signals that ask the process to end.
 //!
-//! What the system says is a hint: it is neither trusted to be complete nor to name what happened. Each folder is
-//! watched by itself and before its entries are looked at, because a recursive watch misses what is saved in a new
-//! folder before the watch on it is set. After anything that may have been a folder, all watches are set again: the
-//! library forgets a watch when a folder of that name went, even if another has come since. Below `generated/` only
-//! what is input is watched, and git's own folder not at all.
+//! An event is only a hint: it need not be complete, nor name what happened. Each folder has a watch of its own, set before
+//! its entries are read. A recursive watch would miss a file saved in a new folder before the watch on that is set.
+//!
+//! After any event that may concern a folder, all watches are set again: the library forgets a watch when a folder of that
+//! name is removed, even if another one has been created since. Below `generated/`, only inputs are watched; `.git` is not
+//! watched at all.
 
 mod folders;
 mod shared;
@@ -26,11 +27,11 @@ use crate::{
     watch::{Listener, Signal},
 };
 
-/// Hears of changes of a fleet's sources.
+/// A watcher of a fleet's sources.
 pub struct Watcher {
     root: PathBuf,
     shared: Arc<Shared>,
-    /// None where it looks every so often instead.
+    /// None if it polls instead.
     system: Option<RecommendedWatcher>,
     watched: BTreeSet<PathBuf>,
     every: Option<Duration>,
@@ -43,8 +44,8 @@ impl std::fmt::Debug for Watcher {
 }
 
 impl Watcher {
-    /// Hears of changes below a fleet's folder, and of SIGINT and SIGTERM. With `every`, nothing is asked of the
-    /// operating system, and a change is assumed each time that this long has passed.
+    /// Watches the folder of a fleet, and handles SIGINT and SIGTERM. With `every`, it does not use the operating system's
+    /// events, and assumes a change whenever this time has passed.
     pub fn new(workspace: &Workspace, every: Option<Duration>) -> Result<Self, Fault> {
         let root = workspace.root().to_path_buf();
         let shared = Arc::new(Shared::new(root.clone()));
@@ -59,9 +60,9 @@ impl Watcher {
             self.system = Some(system.map_err(cannot_watch)?);
         }
         let Self { root, system: Some(system), watched, shared, .. } = self else { return Ok(()) };
-        // What was moved keeps its watch under the old name, so old names go first.
+        // A moved folder keeps its watch under the old name, so old names are removed first.
         for gone in watched.iter().filter(|folder| !folder.is_dir()) {
-            // It may have gone by itself.
+            // The watch may already be gone.
             system.unwatch(gone).ok();
         }
         let mut set = |folder: &Path| match system.watch(folder, RecursiveMode::NonRecursive) {
@@ -82,7 +83,7 @@ impl Listener for Watcher {
         }
         self.arm().inspect_err(|_| {
             self.shared.put_folders_back();
-            // A watcher that could not be set up whole is thrown away with all its watches.
+            // A watcher that could not be set up completely is dropped with all its watches.
             self.system = None;
             self.watched.clear();
         })
@@ -101,8 +102,8 @@ impl Listener for Watcher {
     }
 }
 
-/// Whether a folder went, or was closed to us, between finding and watching it. If it comes back, the folder above
-/// tells of it; that it cannot be read is said by whoever reads.
+/// Whether a folder was removed or made unreadable between finding and watching it. If it comes back, the folder above
+/// reports it. An unreadable folder is reported by the reader.
 fn is_gone(error: &notify::Error) -> bool {
     match &error.kind {
         ErrorKind::PathNotFound => true,
@@ -116,12 +117,12 @@ fn is_gone(error: &notify::Error) -> bool {
 fn cannot_watch(error: notify::Error) -> Fault {
     match error.kind {
         ErrorKind::MaxFilesWatch => Fault::new(
-            "the limit of watched folders is reached, so changes cannot be heard of",
+            "the limit of watched folders is reached, so changes cannot be noticed",
         )
-        .hint("raise it: `sysctl fs.inotify.max_user_watches=524288`, or end other programs that watch files")
-        .hint("or have it look every so many seconds: `stackloom watch --poll 2`"),
-        _ => Fault::because("the operating system cannot tell of changes here", error)
+        .hint("raise it with `sysctl fs.inotify.max_user_watches=524288`, or stop other programs that watch files")
+        .hint("or look for changes every few seconds: `stackloom watch --poll 2`"),
+        _ => Fault::because("the operating system cannot report changes here", error)
             .hint("if it has run out of watchers: `sysctl fs.inotify.max_user_instances=512`")
-            .hint("or have it look every so many seconds: `stackloom watch --poll 2`"),
+            .hint("or look for changes every few seconds: `stackloom watch --poll 2`"),
     }
 }

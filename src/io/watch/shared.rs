@@ -1,4 +1,4 @@
-//! What the threads of a watcher share: whether something changed, whether it may have been a folder, whether to end.
+//! State shared by the threads of a watcher: whether something changed, whether it may be a folder, and whether to stop.
 
 use std::{
     collections::BTreeSet,
@@ -18,10 +18,10 @@ use notify::{
 
 use crate::{watch::Signal, world::is_head_release};
 
-/// It is quiet when nothing was heard for this long: editors save in several steps.
+/// The pause after which a series of events is complete: editors save in several steps.
 const QUIET: Duration = Duration::from_millis(50);
 
-/// But no longer than this is waited for quiet.
+/// The longest wait for such a pause.
 const UNQUIET: Duration = Duration::from_millis(500);
 
 pub(super) struct Shared {
@@ -33,9 +33,9 @@ pub(super) struct Shared {
 
 struct State {
     changed: bool,
-    /// Something other than a plain file may have come or gone, so watches are to be set again.
+    /// Something other than a plain file may have appeared or gone, so the watches must be set again.
     folders_changed: bool,
-    /// The folders that are watched.
+    /// The watched folders.
     known: BTreeSet<PathBuf>,
 }
 
@@ -49,16 +49,16 @@ impl Shared {
         Arc::clone(&self.stop)
     }
 
-    /// Asks to end; whether that was asked before.
+    /// Asks the watcher to stop. Returns whether that was already asked.
     pub(super) fn ask_to_stop(&self) -> bool {
         let asked = self.stop.swap(true, Ordering::SeqCst);
-        // A thread that is about to wait holds the lock until then.
+        // A thread that is about to wait holds the lock until it does.
         drop(self.lock());
         self.bell.notify_all();
         asked
     }
 
-    /// Whether watches are to be set again; from now on, only what comes later asks for that.
+    /// Returns whether the watches must be set again, and clears the flag.
     pub(super) fn take_folders(&self) -> bool {
         std::mem::take(&mut self.lock().folders_changed)
     }
@@ -71,9 +71,9 @@ impl Shared {
         self.lock().known.clone_from(folders);
     }
 
-    /// Takes what the system says.
+    /// Handles an event.
     pub(super) fn hear(&self, event: notify::Result<Event>) {
-        // An error is a sign that something is missing, as an overflow of its queue is.
+        // An error means that events may be missing, as after an overflow of the queue.
         let Ok(event) = event else { return self.note(true) };
         if event.need_rescan() || event.paths.is_empty() {
             return self.note(true);
@@ -92,18 +92,18 @@ impl Shared {
         self.bell.notify_all();
     }
 
-    /// Whether an event may have been about a folder or a link. Watches of the system do not say it for renames.
+    /// Whether an event may concern a folder or a link. The operating system does not say so for renames.
     fn is_of_folders(&self, kind: EventKind, path: &Path) -> bool {
         let known = || self.lock().known.contains(path);
         match kind {
             EventKind::Access(_) | EventKind::Modify(ModifyKind::Data(_)) => false,
-            // Nothing but a folder that is watched needs care when it has gone.
+            // Of everything removed, only a watched folder matters.
             EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(RenameMode::From)) => known(),
             _ => known() || !fs::symlink_metadata(path).is_ok_and(|found| found.is_file()),
         }
     }
 
-    /// Whether something at a path can be a source, or a folder that leads to one.
+    /// Whether a path may be a source, or a folder that leads to one.
     fn concerns(&self, path: &Path) -> bool {
         let Ok(inside) = path.strip_prefix(&self.root) else { return true };
         let parts: Vec<_> = inside.iter().map(|part| part.to_string_lossy()).collect();
@@ -114,14 +114,14 @@ impl Shared {
             | ["generated", "releases"] => true,
             ["generated", "releases", release, ..] => !is_head_release(release),
             ["generated", ..] => false,
-            // Editors keep hidden files beside those that they save.
+            // Editors keep hidden files beside those they save.
             parts if parts.iter().any(|part| part.starts_with('.')) => false,
             // A link may lead to any other file here.
             _ => true,
         }
     }
 
-    /// Waits for a change, and then for quiet.
+    /// Waits for a change, and then until no more events arrive.
     pub(super) fn wait(&self, at_most: Option<Duration>) -> Signal {
         let end = at_most.map(|pause| Instant::now() + pause);
         let mut state = self.lock();
@@ -152,12 +152,12 @@ impl Shared {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Flags are whole whatever a panicking thread was about.
+        // The flags are valid even if a thread panicked while it held the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Whether an event only says that somebody reads. We do ourselves, all the time.
+/// Whether an event only reports a read access. This program itself reads all the time.
 fn is_reading(kind: EventKind) -> bool {
     matches!(kind, EventKind::Access(access) if access != AccessKind::Close(AccessMode::Write))
 }

@@ -1,4 +1,4 @@
-//! Signals that ask to end. The first one ends the watch in good order; a second one ends the process at once.
+//! Signals that ask the process to end. The first one ends the watch cleanly; the second one ends the process at once.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(super) fn listen(shared: &Arc<Shared>) -> Result<(), Fault> {
     let listen = move || {
         for signal in signals.forever() {
             if shared.ask_to_stop() {
-                // Whoever asks twice does not want to wait; what is left behind, the next run repairs.
+                // A second signal means that the user does not want to wait. The next run repairs what is left behind.
                 emulate_default_handler(signal).ok();
             }
         }
@@ -27,7 +27,7 @@ pub(super) fn listen(shared: &Arc<Shared>) -> Result<(), Fault> {
     std::thread::Builder::new().name("signals".to_owned()).spawn(listen).map(drop).map_err(failed)
 }
 
-/// Elsewhere the system ends the process by itself.
+/// Other systems end the process themselves.
 #[cfg(not(unix))]
 pub(super) fn listen(_shared: &Arc<Shared>) -> Result<(), Fault> {
     Ok(())

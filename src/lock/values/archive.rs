@@ -1,4 +1,5 @@
-//! What the archive of a chart says of its values: defaults, schemas, subcharts, and which keys its templates read.
+//! Reads the description of a chart's values from its archive: defaults, schemas, subcharts, and the keys that its templates
+//! read.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,19 +12,19 @@ use tar::Archive;
 
 use super::{Described, Subchart};
 
-/// What an archive may unpack to; Helm's own limit.
+/// The greatest uncompressed size, in bytes; Helm has the same limit.
 const CONTENT: u64 = 100 * 1024 * 1024;
 
-/// The longest file that is looked at.
+/// The greatest size of a single file, in bytes.
 const FILE: u64 = 4 * 1024 * 1024;
 
-/// Subcharts within subcharts.
+/// The greatest nesting depth of subcharts.
 const DEPTH: usize = 8;
 
-/// The files of a chart that matter here, by their paths in its folder.
+/// The relevant files of a chart, by path within its folder.
 type Files = BTreeMap<String, Vec<u8>>;
 
-/// Reads the archive of a chart. The error says what is wrong with it.
+/// Reads the archive of a chart. The error says what is wrong.
 pub(super) fn read(archive: &[u8], depth: usize) -> Result<Described, String> {
     let files = unpack(archive)?;
     let top = files.keys().filter_map(|path| path.strip_suffix("/Chart.yaml")).find(|top| !top.contains('/'));
@@ -129,7 +130,7 @@ fn yaml(files: &Files, path: &str) -> Result<Json, String> {
     gotmpl::yaml::parse(text).map_err(|error| format!("its `{path}` cannot be read: {error}"))
 }
 
-/// The subcharts that a chart brings along, by name: as folders, and as archives.
+/// The subcharts in a chart, by name. They are either folders or archives.
 fn packed(files: &Files, depth: usize) -> Result<BTreeMap<String, Described>, String> {
     let mut found = BTreeMap::new();
     if depth == DEPTH {
@@ -158,7 +159,7 @@ fn packed(files: &Files, depth: usize) -> Result<BTreeMap<String, Described>, St
     Ok(found)
 }
 
-/// The top-level keys that templates read, and those that stand in comments of `values.yaml`: defaults need not name all.
+/// The top-level keys that templates read, and those in comments of `values.yaml`. Defaults need not contain all keys.
 fn keys(files: &Files) -> BTreeSet<String> {
     let mut keys = BTreeSet::new();
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';

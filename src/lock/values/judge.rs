@@ -1,8 +1,10 @@
-//! What Helm would say of the values of a chart.
+//! Predicts whether Helm accepts the values of a chart.
 //!
-//! Helm lays the values over the chart's defaults, hands each subchart its part with the globals, and validates each against
-//! the schema of its chart (`pkg/chart/common/util` of Helm 4, and of Helm 3 since 3.18: the draft is that of `$schema`, or 2020-12).
-//! Where a schema refers to another address, Helm fetches it. That is not done here: such a chart has no description.
+//! Helm merges the values over the chart's defaults, passes each subchart its part together with the globals, and validates
+//! each part against the schema of its chart. The reference is `pkg/chart/common/util` of Helm 4, and of Helm 3 since 3.18;
+//! the schema draft is that of `$schema`, or 2020-12.
+//!
+//! Helm fetches schemas that are referenced by address. This is not done here; such a chart has no description.
 
 use std::collections::BTreeSet;
 
@@ -12,20 +14,20 @@ use serde_json::{Map, Value as Json};
 use super::{Described, Subchart};
 use crate::{definition::closest, model::VersionRange};
 
-/// Something wrong with a value.
+/// A problem with a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Where it is: keys and indexes.
+    /// The path of the value: keys and indexes.
     pub path: Vec<String>,
-    /// What is wrong; none for a key that the chart does not know.
+    /// The problem; none for a key that the chart doesn't know.
     pub wrong: Option<String>,
-    /// Whether something is missing there.
+    /// Whether the problem is a missing value.
     pub is_missing: bool,
     /// A key with a similar name.
     pub similar: Option<String>,
 }
 
-/// A chart, ready to judge values.
+/// The compiled description of a chart, for checking values.
 #[derive(Debug)]
 pub struct Judge {
     kube_version: Option<VersionRange>,
@@ -36,7 +38,7 @@ pub struct Judge {
 }
 
 impl Judge {
-    /// Compiles the schemas of a chart. The error says which one cannot be used.
+    /// Compiles the schemas of a chart. The error names a schema that can't be used.
     pub fn new(chart: &Described) -> Result<Self, String> {
         let compile = |schema: &Json| {
             let built = jsonschema::options().offline().build(schema);
@@ -49,7 +51,7 @@ impl Judge {
             Ok::<_, String>((one.clone(), judge))
         };
         Ok(Self {
-            // What cannot be read as a range says nothing.
+            // A version range that can't be parsed imposes no limit.
             kube_version: chart.kube_version.as_deref().and_then(|text| VersionRange::parse(text).ok()),
             values: chart.values.clone(),
             keys: chart.keys.clone(),
@@ -58,12 +60,12 @@ impl Judge {
         })
     }
 
-    /// The Kubernetes versions that the chart takes; none if it takes any. Helm refuses to install it with others.
+    /// The Kubernetes versions that the chart accepts; none if it accepts any. Helm refuses to install it on others.
     pub fn kube_version(&self) -> Option<&VersionRange> {
         self.kube_version.as_ref()
     }
 
-    /// What is wrong with values. Where a Secret or a ConfigMap adds others, what is missing may be in there.
+    /// Checks values. `is_part` means that a Secret or ConfigMap adds more values, which may contain the missing ones.
     pub fn judge(&self, given: &Json, is_part: bool) -> Vec<Finding> {
         let Json::Object(given) = given else { return Vec::new() };
         let mut found = Vec::new();
@@ -76,7 +78,8 @@ impl Judge {
         found
     }
 
-    /// Keys that neither the defaults nor a template nor a subchart know. A chart that says nothing of its values may know any.
+    /// Reports keys that are not in the defaults, the templates or the subcharts. A chart without any known keys may accept
+    /// all keys.
     fn unknown_keys(&self, given: &Map<String, Json>, found: &mut Vec<Finding>) {
         if self.values.is_empty() && self.keys.is_empty() {
             return;
@@ -93,13 +96,13 @@ impl Judge {
         }
     }
 
-    /// The values as templates see them.
+    /// The merged values, as templates see them.
     fn coalesced(&self, given: &Map<String, Json>) -> Map<String, Json> {
         let mut values = self.values.clone();
         lay_over(&mut values, given);
         for (one, judge) in &self.subcharts {
             let own = values.get(&one.key).cloned().unwrap_or_else(|| Json::Object(Map::new()));
-            // Anything else than a map is reported by Helm, and here by `validate`.
+            // Helm reports any other type, and so does `validate`.
             let Json::Object(mut own) = own else { continue };
             if let Some(Json::Object(global)) = values.get("global") {
                 let below = own.entry("global").or_insert_with(|| Json::Object(Map::new()));
@@ -152,7 +155,7 @@ impl Judge {
         let (ValidationErrorKind::AdditionalProperties { unexpected }
         | ValidationErrorKind::UnevaluatedProperties { unexpected }) = error.kind()
         else {
-            // What stands there may be a secret.
+            // The value may be a secret.
             let wrong = Some(error.masked().to_string());
             let is_missing = matches!(error.kind(), ValidationErrorKind::Required { .. });
             found.push(Finding { path, wrong, is_missing, similar: None });
@@ -176,7 +179,7 @@ impl Judge {
     }
 }
 
-/// Lays values over others, as Helm does: maps are merged, and null takes a default away.
+/// Merges values over others with the rules of Helm: maps are merged, and null removes a default.
 fn lay_over(values: &mut Map<String, Json>, over: &Map<String, Json>) {
     for (key, value) in over {
         match (values.get_mut(key), value) {
@@ -187,7 +190,7 @@ fn lay_over(values: &mut Map<String, Json>, over: &Map<String, Json>) {
     }
 }
 
-/// Whether what is missing may come from a Secret or a ConfigMap.
+/// Reports whether a Secret or ConfigMap could supply what is missing.
 fn may_be_elsewhere(kind: &ValidationErrorKind) -> bool {
     matches!(
         kind,
@@ -200,7 +203,8 @@ fn may_be_elsewhere(kind: &ValidationErrorKind) -> bool {
     )
 }
 
-/// Whether a subchart is on: by the first condition that is a boolean, else by its tags, of which one that is on is enough.
+/// Reports whether a subchart is on. The first condition with a boolean value decides, or else its tags: one enabled tag is
+/// enough.
 fn is_on(one: &Subchart, root: &Json, values: &Map<String, Json>) -> bool {
     let paths = one.condition.as_deref().unwrap_or_default().split(',').map(str::trim);
     let said = paths.filter(|path| !path.is_empty()).find_map(|path| {
@@ -227,7 +231,7 @@ mod tests {
         Described { kube_version: None, values, keys, schema, subcharts }
     }
 
-    fn reported(chart: &Described, given: &Json, is_part: bool) -> Vec<String> {
+    fn findings(chart: &Described, given: &Json, is_part: bool) -> Vec<String> {
         let judge = Judge::new(chart).unwrap();
         let line = |finding: &Finding| {
             let what = finding.wrong.as_deref().unwrap_or("unknown");
@@ -247,9 +251,9 @@ mod tests {
         };
         let chart = described(&json!({ "hubble": { "enabled": false } }), None, vec![sub]);
         let given = json!({ "hubbel": 1, "nameOverride": "x", "global": {}, "db": {}, "extras": {}, "tags": {}, "hubble": { "any": 1 } });
-        assert_eq!(reported(&chart, &given, false), ["hubbel: unknown (hubble)"]);
+        assert_eq!(findings(&chart, &given, false), ["hubbel: unknown (hubble)"]);
         let silent = Described { keys: BTreeSet::new(), ..described(&json!({}), None, Vec::new()) };
-        assert!(reported(&silent, &given, false).is_empty());
+        assert!(findings(&silent, &given, false).is_empty());
     }
 
     #[test]
@@ -268,17 +272,17 @@ mod tests {
         let chart =
             described(&json!({ "mode": "a", "hubble": { "enabled": true } }), Some(schema), Vec::new());
         let fine: Vec<String> = Vec::new();
-        assert_eq!(reported(&chart, &json!({ "token": "x" }), false), fine);
-        assert_eq!(reported(&chart, &json!({}), false), [": \"token\" is a required property ()"]);
-        assert_eq!(reported(&chart, &json!({}), true), fine);
+        assert_eq!(findings(&chart, &json!({ "token": "x" }), false), fine);
+        assert_eq!(findings(&chart, &json!({}), false), [": \"token\" is a required property ()"]);
+        assert_eq!(findings(&chart, &json!({}), true), fine);
         let wrong = json!({ "token": 12345, "mode": null, "hubbel": {}, "hubble": { "enabled": "yes" } });
-        let lines = reported(&chart, &wrong, true);
+        let lines = findings(&chart, &wrong, true);
         assert!(
             lines.contains(&"hubbel: the schema does not have this key (hubble)".to_owned()),
             "{lines:?}"
         );
         assert!(lines.iter().any(|line| line.starts_with("hubble.enabled: ")), "{lines:?}");
-        assert!(lines.iter().all(|line| !line.contains("12345")), "a value is reported: {lines:?}");
+        assert!(lines.iter().all(|line| !line.contains("12345")), "a value is shown: {lines:?}");
     }
 
     #[test]
@@ -293,14 +297,14 @@ mod tests {
             chart: sub,
         };
         let chart = described(&json!({ "global": { "zone": "a" } }), None, vec![sub]);
-        assert!(reported(&chart, &json!({ "db": { "size": 2 } }), false).is_empty());
-        assert_eq!(reported(&chart, &json!({ "db": { "size": "x" } }), false).len(), 1);
-        assert!(reported(&chart, &json!({ "db": { "size": "x", "enabled": false } }), false).is_empty());
+        assert!(findings(&chart, &json!({ "db": { "size": 2 } }), false).is_empty());
+        assert_eq!(findings(&chart, &json!({ "db": { "size": "x" } }), false).len(), 1);
+        assert!(findings(&chart, &json!({ "db": { "size": "x", "enabled": false } }), false).is_empty());
         assert!(
-            reported(&chart, &json!({ "db": { "size": "x" }, "tags": { "data": false } }), false).is_empty()
+            findings(&chart, &json!({ "db": { "size": "x" }, "tags": { "data": false } }), false).is_empty()
         );
         assert_eq!(
-            reported(&chart, &json!({ "db": 1 }), false),
+            findings(&chart, &json!({ "db": 1 }), false),
             ["db: the values of a subchart are a map ()"]
         );
     }

@@ -1,5 +1,5 @@
-//! What a locked chart says of its values: its defaults, its schemas, its subcharts. `stackloom update` writes it beside the
-//! lock, so that values are checked offline, and with the same result everywhere.
+//! Descriptions of the values that locked charts accept: defaults, schemas and subcharts. `stackloom update` writes them
+//! next to the lock, so that values are checked offline and with the same result everywhere.
 
 mod archive;
 mod judge;
@@ -17,37 +17,37 @@ use crate::{
 
 pub use judge::{Finding, Judge};
 
-/// The longest description of a chart's values that is kept.
+/// The greatest length of a stored description, in bytes.
 const LIMIT: usize = 2 * 1024 * 1024;
 
-/// What a chart says of its values.
+/// The description of the values that a chart accepts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Described {
-    /// The Kubernetes versions that it takes, as its `Chart.yaml` has them.
+    /// The Kubernetes versions that it accepts, according to its `Chart.yaml`.
     kube_version: Option<String>,
-    /// Its defaults.
+    /// The default values.
     values: Map<String, Json>,
-    /// Top-level keys that its defaults do not name, and that its templates read.
+    /// Top-level keys that its templates read but its defaults don't contain.
     keys: BTreeSet<String>,
-    /// Its `values.schema.json`.
+    /// The content of its `values.schema.json`.
     schema: Option<Json>,
-    /// The charts within it, by the key of their values.
+    /// Its subcharts, each with the key of its values.
     subcharts: Vec<Subchart>,
 }
 
-/// A chart within a chart.
+/// A subchart.
 #[derive(Clone, Debug, PartialEq)]
 struct Subchart {
-    /// Where its values stand: its alias, or its name.
+    /// The key of its values: its alias, or its name.
     key: String,
-    /// The paths of the values that turn it on or off; the first that is there counts.
+    /// The paths of the values that turn it on or off. The first path with a value decides.
     condition: Option<String>,
-    /// Tags that turn it on or off, where no condition does.
+    /// The tags that turn it on or off if no condition decides.
     tags: Vec<String>,
     chart: Described,
 }
 
-/// The text that is kept of an archive. The error says why it is not.
+/// Builds the description of a chart archive as text for storage. The error says why it can't be stored.
 pub fn describe(archive: &[u8]) -> Result<String, String> {
     let described = archive::read(archive, 0)?;
     Judge::new(&described)?;
@@ -58,17 +58,17 @@ pub fn describe(archive: &[u8]) -> Result<String, String> {
     Ok(text)
 }
 
-/// The digest of what is kept.
+/// The digest of a description.
 pub fn digest(text: &str) -> Option<Digest> {
     Digest::new(&sha256(text.as_bytes()))
 }
 
-/// The file that it is kept in, from the root of the fleet.
+/// The path of a description, relative to the root of the fleet.
 pub fn file(digest: &Digest) -> String {
     format!("{CHART_VALUES}/{}.json", digest.as_str().trim_start_matches("sha256:"))
 }
 
-/// The Kubernetes versions that a chart takes, of what [`describe`] has made of it; none where it takes all.
+/// Reads the Kubernetes versions that a chart accepts from a text made by [`describe`]; none if it accepts all.
 pub fn kube_version(text: &str) -> Option<VersionRange> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -79,7 +79,7 @@ pub fn kube_version(text: &str) -> Option<VersionRange> {
     VersionRange::parse(&claim.kube_version?).ok()
 }
 
-/// Reads what [`describe`] has made.
+/// Parses a text made by [`describe`].
 pub fn read(text: &str) -> Option<Described> {
     read_json(&serde_json::from_str(text).ok()?)
 }

@@ -1,4 +1,4 @@
-//! Archives of charts: read as helm reads them, written so that the same files are the same bytes.
+//! Chart archives: unpacked like Helm does, and packed deterministically.
 
 use std::io::Read as _;
 
@@ -8,13 +8,13 @@ use tar::{Archive, EntryType};
 use super::ChartFiles;
 use crate::{note::Notes, release::artifact::archive};
 
-/// What an archive may unpack to.
+/// The greatest uncompressed size, in bytes.
 const CONTENT_LIMIT: u64 = 100 * 1024 * 1024;
 
-/// What it may hold.
+/// The greatest number of entries.
 const ENTRY_LIMIT: usize = 20_000;
 
-/// The files of a chart's archive, by their paths below its one folder. The error says what is wrong with it.
+/// Unpacks a chart archive. The paths are relative to its only top-level folder. The error says what is wrong.
 pub fn unpack_chart(archive: &[u8]) -> Result<ChartFiles, String> {
     let mut tarball = Vec::new();
     GzDecoder::new(archive)
@@ -50,7 +50,7 @@ pub fn unpack_chart(archive: &[u8]) -> Result<ChartFiles, String> {
     if files.contains_key("Chart.yaml") { Ok(files) } else { Err("it has no `Chart.yaml`".to_owned()) }
 }
 
-/// The path below the folder of the chart.
+/// The path relative to the folder of the chart.
 fn inside(path: &str) -> Option<String> {
     let path = path.strip_prefix("./").unwrap_or(path);
     let (_, inside) = path.split_once('/')?;
@@ -59,14 +59,14 @@ fn inside(path: &str) -> Option<String> {
     (path.split('/').all(is_plain) && !path.contains(is_strange)).then(|| inside.to_owned())
 }
 
-/// Packs files; what does not fit is reported.
+/// Packs files, and reports those that don't fit.
 pub(super) fn pack(files: &ChartFiles, notes: &mut Notes) -> Option<Vec<u8>> {
     match packed(files) {
         Ok(bytes) => Some(bytes),
         Err(why) => {
             notes
                 .error("assets", None, format!("the assets cannot be packed: {why}"))
-                .hint("ask those who publish the chart for shorter paths");
+                .hint("ask the publisher of the chart for shorter paths");
             None
         }
     }

@@ -1,9 +1,9 @@
-//! `hashes.json`: by which csctl tells whether there is something to release. The digests are those of the release's
-//! content, in the form in which csctl writes its own.
+//! The file `hashes.json`, by which csctl determines whether there is something to release. It contains the digests of the
+//! release's content in csctl's notation.
 
 use super::super::Content;
 
-/// The file.
+/// Writes the file.
 pub(super) fn text(content: &Content) -> String {
     let hashes = serde_json::json!({
         "clusterStack": form(&content.whole),
@@ -14,7 +14,7 @@ pub(super) fn text(content: &Content) -> String {
     format!("{}\n", serde_json::to_string_pretty(&hashes).unwrap_or_default())
 }
 
-/// Base64 in lower case, without what may not stand in a name.
+/// Encodes a digest as Base64 in lower case, without characters that are invalid in names.
 fn form(digest: &str) -> String {
     let hex = digest.trim_start_matches("sha256:").as_bytes();
     let nibble = |byte: u8| char::from(byte).to_digit(16).unwrap_or_default();

@@ -1,8 +1,8 @@
-//! A release as the cluster stack operator takes it: the files that csctl would make of a cluster stack.
+//! Exports a release for the cluster stack operator: the files that csctl would make from a cluster stack.
 //!
-//! A chart of the class, an archive with one chart per addon, the order in which they are applied, and metadata. The
-//! operator evaluates a class' chart and an addon's values as Go templates, and sees the Cluster there; of what our
-//! templates say of a cluster, only its name and namespace can be said so. What cannot be said is refused.
+//! The files are a chart of the class, an archive with one chart per addon, the order in which the charts are applied, and
+//! metadata. The operator evaluates the class's chart and the addons' values as Go templates with access to the Cluster. Of
+//! a cluster's data, only name and namespace can be expressed there; templates that use anything else are rejected.
 
 mod chart;
 mod hashes;
@@ -20,15 +20,15 @@ use crate::{
     yaml::{Mapping, Node, emit},
 };
 
-/// The files of an archive, by their paths in it.
+/// The files of an archive, by path.
 pub type ChartFiles = BTreeMap<String, Vec<u8>>;
 
-/// The folder that the operator looks for a release in: dots of the name are dashes.
+/// The folder in which the operator looks for a release: the release's name with dashes instead of dots.
 pub fn assets_folder(release: &Release) -> String {
     release.name.replace('.', "-")
 }
 
-/// The charts that the assets of a release hold, by addon.
+/// The charts that the assets of a release contain, by addon.
 pub fn charts_of_assets(release: &Release) -> BTreeMap<String, ChartVersion> {
     let installed = release.addons.iter().filter(|one| one.addon.enabled);
     let chart = |one: &ReleaseAddon| {
@@ -38,12 +38,12 @@ pub fn charts_of_assets(release: &Release) -> BTreeMap<String, ChartVersion> {
     installed.filter_map(|one| chart(one)).collect()
 }
 
-/// What the operator cannot be told; every fault goes to `notes`.
+/// Reports all parts of a release that can't be expressed for the operator.
 pub fn check_assets(release: &Release, notes: &mut Notes) {
     refuse::check(release, notes);
 }
 
-/// The assets, by their file names. `charts` holds the content of the chart of each addon.
+/// Builds the assets, by file name. `charts` holds the files of each addon's chart.
 pub fn assets(
     release: &Release,
     charts: &BTreeMap<String, ChartFiles>,
@@ -74,7 +74,7 @@ pub fn assets(
     Some(files)
 }
 
-/// The class as a chart: its objects, with nothing left in them to be evaluated.
+/// Builds the chart of the class. Its objects contain nothing that is still evaluated.
 fn class_chart(release: &Release, name: &str) -> ChartFiles {
     let mut files = ChartFiles::new();
     files.insert(format!("{name}/Chart.yaml"), chart_yaml(name, &release.version).into_bytes());
@@ -112,14 +112,14 @@ fn addon_chart(
     Some(())
 }
 
-/// The folders of an addon, in the order in which they are applied: its chart's, and that of its manifests.
+/// The folders of an addon, in the order in which they are applied: first its chart, then its manifests.
 fn folders(one: &ReleaseAddon) -> Vec<String> {
     let chart = one.addon.chart.is_some().then(|| one.addon.name.to_string());
     let manifests = (!one.manifests.is_empty()).then(|| manifests_folder(one));
     chart.into_iter().chain(manifests).collect()
 }
 
-/// The manifests of an addon that has a chart are a chart of their own.
+/// The folder of an addon's manifests. If the addon also has a chart, they form a separate chart.
 fn manifests_folder(one: &ReleaseAddon) -> String {
     let name = &one.addon.name;
     if one.addon.chart.is_some() { format!("{name}-manifests") } else { name.to_string() }
@@ -134,7 +134,7 @@ fn chart_yaml(name: &str, version: &str) -> String {
     text(root)
 }
 
-/// `clusteraddon.yaml`: what is applied, and in which order.
+/// Writes `clusteraddon.yaml`, which lists the charts in the order in which they are applied.
 fn stages(release: &Release) -> String {
     let names: Vec<String> = installed(release).into_iter().flat_map(folders).collect();
     let stage = |name: &String| {
@@ -154,7 +154,7 @@ fn stages(release: &Release) -> String {
     text(root)
 }
 
-/// The addons that clusters have unless they say otherwise, each behind those that it waits for.
+/// The addons that are enabled by default, each after its dependencies.
 fn installed(release: &Release) -> Vec<&ReleaseAddon> {
     let mut rest: Vec<&ReleaseAddon> =
         release.addons.iter().map(|one| &**one).filter(|one| one.addon.enabled).collect();
@@ -165,7 +165,7 @@ fn installed(release: &Release) -> Vec<&ReleaseAddon> {
         let free = |one: &&ReleaseAddon| {
             one.addon.depends_on.iter().all(|needed| !waiting.contains(needed.as_str()))
         };
-        // There are no circles in a release that was read or frozen.
+        // A release that was read or frozen has no dependency cycles.
         let next = rest.iter().position(free).unwrap_or(0);
         done.push(rest.remove(next));
     }

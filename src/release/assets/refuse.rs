@@ -1,4 +1,4 @@
-//! What the cluster stack operator has no words for.
+//! Finds the parts of a release that can't be expressed for the cluster stack operator.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ use crate::{
     yaml::{Emit, Item, Node, Scalar, View},
 };
 
-/// The namespace that the operator applies everything in.
+/// The namespace to which the operator applies everything.
 const NAMESPACE: &str = "kube-system";
 
-/// The kinds of Kubernetes that lie in namespaces, by their groups.
+/// The namespaced kinds of Kubernetes, by API group.
 const NAMESPACED: [(&str, &[&str]); 12] = [
     (
         "",
@@ -53,8 +53,8 @@ pub(super) fn check(release: &Release, notes: &mut Notes) {
         refuse(
             release,
             None,
-            &format!("`{}` is not a version that it knows", release.version),
-            "it takes v<number> and v<number>-<channel>.<number>: not `versioning: semver`",
+            &format!("the operator does not support the version `{}`", release.version),
+            "it supports only v<number> and v<number>-<channel>.<number>, not `versioning: semver`",
             notes,
         );
     }
@@ -62,8 +62,8 @@ pub(super) fn check(release: &Release, notes: &mut Notes) {
         refuse(
             release,
             Some(template),
-            "it makes no objects beside a Cluster",
-            "it takes stacks that have neither `namespace/` nor `cluster/`",
+            "the operator creates no objects next to a Cluster",
+            "it supports only stacks without `namespace/` and `cluster/`",
             notes,
         );
     }
@@ -72,7 +72,7 @@ pub(super) fn check(release: &Release, notes: &mut Notes) {
         let name = one.addon.name.as_str();
         for folder in super::folders(one) {
             if let Some(other) = owners.insert(folder.clone(), name) {
-                let message = format!("the addons `{other}` and `{name}` both come to the folder `{folder}`");
+                let message = format!("the addons `{other}` and `{name}` both use the folder `{folder}`");
                 let hint = "the manifests of an addon that has a chart are a chart of their own, in the folder \
                             `<addon>-manifests`: give one of the two another name";
                 refuse(release, None, &message, hint, notes);
@@ -86,29 +86,35 @@ fn addon(release: &Release, one: &ReleaseAddon, notes: &mut Notes) {
     let name = &one.addon.name;
     if !one.addon.values_from.is_empty() {
         let message = format!("the addon `{name}` takes values from Secrets or ConfigMaps");
-        refuse(release, None, &message, "it takes values from the release alone", notes);
+        refuse(release, None, &message, "the operator takes values only from the release", notes);
     }
     let namespace = &one.addon.release_namespace;
     if one.addon.chart.is_some() && namespace.as_str() != NAMESPACE {
         let message = format!("the addon `{name}` goes to the namespace `{namespace}`");
-        refuse(release, None, &message, &format!("it installs charts in `{NAMESPACE}` alone"), notes);
+        refuse(
+            release,
+            None,
+            &message,
+            &format!("the operator installs charts only in `{NAMESPACE}`"),
+            notes,
+        );
     }
     let before = notes.errors();
     for template in one.values.iter().chain(&one.manifests) {
         let mut said = Vec::new();
         template.template.documents().iter().for_each(|document| expressions(document, &mut said));
         if let Some(what) = said.iter().find(|text| !is_sayable(text)) {
-            let message = format!("it does not know what `{what}` says of a cluster");
-            let hint = "of a cluster, it can be given `cluster.name` and `cluster.namespace`, as they are";
+            let message = format!("the operator does not know the value of `{what}` for a cluster");
+            let hint = "of a cluster, use only `cluster.name` and `cluster.namespace`, unchanged";
             refuse(release, Some(template), &message, hint, notes);
         }
         if let Some(what) = said.iter().find(|text| !is_of_the_addons(text)) {
             let message = format!(
-                "`{what}` may say something else in the next release, whose addons can be the same `{}`",
+                "`{what}` may differ in the next release, although its addons can have the same version `{}`",
                 release.components.cluster_addon
             );
-            let hint = "it takes addons of one version for the same ones, and applies them once: of a release, their \
-                        templates may say `stack`, `addon` and `kubernetes.minor`";
+            let hint = "the operator applies addons of one version only once: of a release, use only `stack`, `addon` \
+                        and `kubernetes.minor` in their templates";
             refuse(release, Some(template), &message, hint, notes);
         }
     }
@@ -117,28 +123,29 @@ fn addon(release: &Release, one: &ReleaseAddon, notes: &mut Notes) {
     }
 }
 
-/// It sends whatever it applies to one namespace, and an API server refuses an object that says another.
+/// Reports objects of another namespace. The operator applies everything in one namespace, and an API server rejects an
+/// object that names another.
 fn objects(release: &Release, one: &ReleaseAddon, notes: &mut Notes) {
     for (template, object) in values::objects(release, one, notes).unwrap_or_default() {
         let text = |path: &[&str]| object.at(path).and_then(Node::as_str);
         let goes = match text(&["metadata", "namespace"]) {
             Some(NAMESPACE) => continue,
             Some(other) => format!("goes to the namespace `{}`", values::said(other)),
-            None if is_namespaced(&object) => "says no namespace".to_owned(),
+            None if is_namespaced(&object) => "has no namespace".to_owned(),
             None => continue,
         };
         let word = |path: &[&str]| values::said(text(path).unwrap_or_default());
         let message = format!("{} `{}` {goes}", word(&["kind"]), word(&["metadata", "name"]));
         let hint = format!(
-            "it applies everything in `{NAMESPACE}`: say that namespace, or leave the addon `{}` out of what all \
-             clusters have, with `enabled: false` in its addon.yaml",
+            "the operator applies everything in `{NAMESPACE}`: set this namespace, or turn the addon `{}` off by \
+             default, with `enabled: false` in its addon.yaml",
             one.addon.name
         );
         refuse(release, Some(template), &message, &hint, notes);
     }
 }
 
-/// Whether an object of Kubernetes' own kinds lies in a namespace. Of other kinds only their clusters know.
+/// Reports whether an object is of a namespaced kind. This is known only for Kubernetes' built-in kinds.
 fn is_namespaced(object: &Node) -> bool {
     let text = |key: &str| object.get(key).and_then(Node::as_str).unwrap_or_default();
     let group = text("apiVersion").split_once('/').map_or("", |(group, _)| group);
@@ -156,7 +163,7 @@ fn refuse(release: &Release, template: Option<&StackTemplate>, message: &str, hi
         .hint(hint.to_owned());
 }
 
-/// `v7`, `v0-beta.3`.
+/// Accepts `v7` and `v0-beta.3`.
 fn is_known_version(version: &str) -> bool {
     let is_word = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric());
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
@@ -170,7 +177,7 @@ fn is_known_version(version: &str) -> bool {
     }
 }
 
-/// Everything that a template computes: expressions and statements.
+/// Collects all expressions and statements of a template.
 fn expressions(tree: &Tree, said: &mut Vec<String>) {
     match tree.view() {
         View::Scalar(Scalar::Expression(text)) => said.push(text.trim().to_owned()),
@@ -213,14 +220,14 @@ fn in_text(text: &str, said: &mut Vec<String>) {
     said.extend(statements.map(str::to_owned));
 }
 
-/// What names no cluster, or says no more than one of the names that the operator knows.
+/// Reports whether an expression can be converted: it uses no cluster data, or consists of one name that the operator knows.
 fn is_sayable(text: &str) -> bool {
     const OF_CLUSTERS: [&str; 3] = ["cluster", "namespace", "fleet"];
     let known = KNOWN.iter().any(|known| text == known.path);
     known || !names(text).iter().any(|path| OF_CLUSTERS.contains(&first(path)))
 }
 
-/// What is the same in every release that has these addons: their version tells nothing else apart.
+/// Reports whether an expression is the same in every release with these addons. Their version identifies the addons only.
 fn is_of_the_addons(text: &str) -> bool {
     const OF_RELEASES: [&str; 3] = ["release", "images", "kubernetes"];
     !names(text).iter().any(|path| OF_RELEASES.contains(&first(path)) && *path != "kubernetes.minor")
@@ -230,7 +237,7 @@ fn first(path: &str) -> &str {
     path.split('.').next().unwrap_or_default()
 }
 
-/// The names in an expression or statement, each with the fields that are taken of it; what stands in quotes is text.
+/// The names in an expression or statement, each with its field access. Quoted strings are skipped.
 fn names(text: &str) -> Vec<&str> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
     let mut names = Vec::new();
@@ -250,7 +257,7 @@ fn names(text: &str) -> Vec<&str> {
     names
 }
 
-/// The bytes of the string that a text begins with.
+/// The length, in bytes, of the string at the start of a text.
 fn string_length(text: &str) -> usize {
     let mut escaped = false;
     let quote = text.chars().next();

@@ -1,5 +1,5 @@
-//! Values and manifests for the operator: what depends on the release alone is evaluated now; the name and the namespace
-//! of a cluster are left to the operator's Go templates.
+//! Values and manifests for the operator. Expressions that depend only on the release are evaluated now; the name and
+//! namespace of a cluster are left to the operator's Go templates.
 
 use super::super::{Release, ReleaseAddon};
 use crate::{
@@ -9,20 +9,20 @@ use crate::{
     yaml::{Mapping, Node, Value, emit, quote},
 };
 
-/// What the operator knows of a cluster.
+/// A value of a cluster that the operator knows.
 pub(super) struct Known {
-    /// Its path in our templates.
+    /// The path in our templates.
     pub(super) path: &'static str,
-    /// The word that stands for it while they are evaluated. It holds a character that the emitter writes in double quotes
-    /// alone, so whatever scalar it stands in stays a text, and the same text, when a name takes its place.
+    /// The placeholder during evaluation. It contains a character that the emitter writes only in double quotes. So a scalar
+    /// that contains it stays the same text when the name replaces it.
     stand_in: &'static str,
-    /// Where the operator's own templates have it.
+    /// The path in the operator's own templates.
     of_operator: &'static str,
-    /// Where those of a chart of manifests have it.
+    /// The path in the templates of a chart of manifests.
     of_manifests: &'static str,
 }
 
-/// All of it.
+/// All values of a cluster that the operator knows.
 pub(super) const KNOWN: [Known; 2] = [
     Known {
         path: "cluster.name",
@@ -38,11 +38,11 @@ pub(super) const KNOWN: [Known; 2] = [
     },
 ];
 
-/// Ends what would be a block that keeps its empty lines, so that it is quoted, too: who cuts a document out of a file,
-/// as helm and the operator do, cuts the empty lines off at its end.
+/// Appended to a text that would otherwise be a block scalar with trailing empty lines, so that it is quoted instead. Helm
+/// and the operator cut documents out of a file and strip their trailing empty lines.
 const END: &str = "\u{e000}end\u{e000}";
 
-/// `overwrite.yaml` of an addon's chart: its values, under the one key that the operator takes as text.
+/// Writes `overwrite.yaml` of an addon's chart: its values as text, under the only key that the operator reads.
 pub(super) fn of_chart(release: &Release, one: &ReleaseAddon, notes: &mut Notes) -> Option<String> {
     let documents = match &one.values {
         Some(values) => rendered(release, one, values, notes)?,
@@ -52,20 +52,20 @@ pub(super) fn of_chart(release: &Release, one: &ReleaseAddon, notes: &mut Notes)
     Some(overwrite(&filled(&values, |known| known.of_operator)))
 }
 
-/// `overwrite.yaml` of a chart of manifests.
+/// Writes `overwrite.yaml` of a chart of manifests.
 pub(super) fn of_manifests() -> String {
     overwrite(
         "clusterName: {{ .Cluster.metadata.name | quote }}\nclusterNamespace: {{ .Cluster.metadata.namespace | quote }}\n",
     )
 }
 
-/// The manifests of an addon, each for a file of its own.
+/// Writes the manifests of an addon, each as a separate file.
 pub(super) fn manifests(release: &Release, one: &ReleaseAddon, notes: &mut Notes) -> Option<Vec<String>> {
     let objects = objects(release, one, notes)?;
     Some(objects.iter().map(|(_, object)| filled(object, |known| known.of_manifests)).collect())
 }
 
-/// The objects of an addon's manifests, with stand-ins in them, each with the template that it is of.
+/// Renders an addon's manifests with placeholders. Each object comes with its template.
 pub(super) fn objects<'a>(
     release: &Release,
     one: &'a ReleaseAddon,
@@ -79,26 +79,26 @@ pub(super) fn objects<'a>(
     Some(objects)
 }
 
-/// A text with stand-ins in it, as its template says it.
+/// Replaces placeholders with the expressions of the template.
 pub(super) fn said(text: &str) -> String {
     let back =
         |text: String, known: &Known| text.replace(known.stand_in, &format!("${{{{ {} }}}}", known.path));
     KNOWN.iter().fold(text.to_owned(), back)
 }
 
-/// A text in which no Go template finds anything to do.
+/// Escapes a text so that Go templates leave it unchanged.
 pub(super) fn literal(text: &str) -> String {
     text.replace("{{", "{{ \"{{\" }}")
 }
 
-/// The text as the value of `values`: the operator evaluates the file first and reads it afterwards.
+/// Writes a text as the value of `values`. The operator evaluates the file as a template first and parses it afterwards.
 fn overwrite(text: &str) -> String {
     let lines =
         text.lines().map(|line| if line.is_empty() { "\n".to_owned() } else { format!("  {line}\n") });
     format!("values: |\n{}", lines.collect::<String>())
 }
 
-/// A document with what the operator or a chart puts in.
+/// Writes a document with the template actions of the operator or of a chart.
 fn filled(document: &Node, place: impl Fn(&Known) -> &'static str) -> String {
     let as_written = |word: &str| {
         let mut written = String::new();
@@ -111,14 +111,14 @@ fn filled(document: &Node, place: impl Fn(&Known) -> &'static str) -> String {
     for known in &KNOWN {
         let written = as_written(known.stand_in);
         let action = format!("{{{{ {} }}}}", place(known));
-        // A brace before it would be read as part of it.
+        // A preceding brace would be read as part of the action.
         text = text.replace(&format!("{{{written}"), &format!("{{{{ \"{{\" }}}}{action}"));
         text = text.replace(&written, &action);
     }
     text
 }
 
-/// The document with [`END`] behind every text that needs it.
+/// Appends [`END`] to every text that needs it.
 fn ended(node: &Node) -> Node {
     let origin = node.origin;
     let ended = match &node.value {
@@ -145,7 +145,7 @@ fn rendered(
     template.template.objects(&context(release, one), notes)
 }
 
-/// What can be said without a cluster.
+/// The template context that is available without a cluster.
 fn context(release: &Release, one: &ReleaseAddon) -> Context {
     let mut context = Context::default();
     for entry in release.context().iter() {
@@ -167,7 +167,7 @@ fn context(release: &Release, one: &ReleaseAddon) -> Context {
 mod tests {
     use super::*;
 
-    fn reported(text: &str) -> String {
+    fn scalar(text: &str) -> String {
         let text = text.replace("NAME", KNOWN[0].stand_in).replace("SPACE", KNOWN[1].stand_in);
         let mut document = Mapping::new();
         document.set("x", text.as_str());
@@ -190,20 +190,20 @@ mod tests {
             ),
             (r#"say "NAME" \"#, r#"x: "say \"{{ .Cluster.metadata.name }}\" \\""#),
         ] {
-            assert_eq!(reported(text), written, "{text}");
+            assert_eq!(scalar(text), written, "{text}");
         }
     }
 
     #[test]
     fn empty_lines_at_the_end_of_a_text_are_not_those_of_the_file() {
-        assert_eq!(reported("end\n\n\n"), r#"x: "end\n\n\n""#);
-        assert_eq!(reported("end\n"), "x: |\n  end");
+        assert_eq!(scalar("end\n\n\n"), r#"x: "end\n\n\n""#);
+        assert_eq!(scalar("end\n"), "x: |\n  end");
     }
 
     #[test]
     fn braces_beside_a_name_are_no_part_of_what_is_evaluated() {
-        assert_eq!(reported("{NAME}"), r#"x: "{{ "{" }}{{ .Cluster.metadata.name }}}""#);
-        assert_eq!(reported("{{{NAME"), r#"x: "{{ "{{" }}{{ "{" }}{{ .Cluster.metadata.name }}""#);
-        assert_eq!(reported("{{ x }}"), r#"x: '{{ "{{" }} x }}'"#);
+        assert_eq!(scalar("{NAME}"), r#"x: "{{ "{" }}{{ .Cluster.metadata.name }}}""#);
+        assert_eq!(scalar("{{{NAME"), r#"x: "{{ "{{" }}{{ "{" }}{{ .Cluster.metadata.name }}""#);
+        assert_eq!(scalar("{{ x }}"), r#"x: '{{ "{{" }} x }}'"#);
     }
 }

@@ -8,30 +8,31 @@ use crate::{
 /// Argo CD's name for the cluster that it runs in.
 const OWN_SERVER: &str = "https://kubernetes.default.svc";
 
-/// What deletes the objects of an Application with it. In the background: a Cluster that is deleted in the foreground has all that it
-/// owns deleted at once, machines before their pre-terminate hooks, and never goes.
+/// Deletes the objects of an Application along with it, in the background. With foreground deletion, everything that a
+/// Cluster owns would be deleted at once, including machines before their pre-terminate hooks, and the Cluster would never
+/// be gone.
 const CASCADE: &str = "resources-finalizer.argocd.argoproj.io/background";
 
-/// Tells the health script of Applications that the next wave may start once this one is applied, healthy or not.
+/// Tells the health script of Applications that the next wave may start once this Application is applied, healthy or not.
 const GATE: (&str, &str) = ("stackloom.dev/gate", "synced");
 
-/// What an Application applies.
+/// The source of an Application.
 #[derive(Clone, Debug)]
 pub(in crate::render) enum Source {
-    /// The files of a folder of the repository.
+    /// The files in a folder of the repository.
     Folder {
-        /// The folder, from the root of the fleet.
+        /// The folder, relative to the root of the fleet.
         folder: String,
-        /// Whether Argo CD finds out itself how the folder is built; else its files are applied as they are.
+        /// Whether Argo CD detects how to build the folder; otherwise its files are applied unchanged.
         built: bool,
         /// The plugin that builds it.
         plugin: Option<String>,
     },
-    /// Something else, as Argo CD writes it.
+    /// Another source, in Argo CD's own format.
     Chart(Mapping),
 }
 
-/// An Application; the fields that most of them share have their values from [`Application::new`].
+/// An Application. [`Application::new`] sets the fields that most Applications share.
 #[derive(Clone, Debug)]
 pub(in crate::render) struct Application<'a> {
     pub management: &'a ManagementCluster,
@@ -39,30 +40,31 @@ pub(in crate::render) struct Application<'a> {
     pub project: String,
     pub labels: Mapping,
     pub source: Source,
-    /// The server or the name of the cluster that it applies to.
+    /// The server or the name of its destination cluster.
     pub destination: (&'static str, String),
     pub namespace: String,
-    /// In which sync wave it comes; none where nothing waits for it.
+    /// Its sync wave; none if nothing waits for it.
     pub wave: Option<usize>,
-    /// Whether it syncs on its own, where the management cluster lets its Applications do so.
+    /// Whether it syncs automatically, if the management cluster allows that.
     pub automated: bool,
-    /// Whether it holds Applications alone. It is always applied, so that these learn that they shall wait; what they would lose waits.
+    /// Whether it only contains Applications. It always syncs, so that these learn that they must wait; pruning them waits,
+    /// too.
     pub holds_applications: bool,
-    /// Whether what leaves the source is deleted, unless it is protected.
+    /// Whether objects removed from the source are deleted, unless protected.
     pub prune: bool,
-    /// Whether none of its objects is ever deleted.
+    /// Whether its objects are never deleted.
     pub keeps_all: bool,
-    /// Whether its objects are deleted with it, unless they are protected.
+    /// Whether its objects are deleted along with it, unless protected.
     pub cascade: bool,
-    /// Whether it may come to nothing.
+    /// Whether it may have no objects.
     pub may_be_empty: bool,
-    /// Whether a sync leaves out what is up to date. Its waves would not wait for that then.
+    /// Whether a sync skips objects that are up to date. Sync waves then do not wait for these.
     pub only_out_of_sync: bool,
     pub creates_namespace: bool,
 }
 
 impl<'a> Application<'a> {
-    /// An Application that applies to the management cluster.
+    /// An Application for the management cluster.
     pub(in crate::render) fn new(
         management: &'a ManagementCluster,
         name: &str,
@@ -89,7 +91,7 @@ impl<'a> Application<'a> {
         }
     }
 
-    /// An Application of Applications: it applies to the cluster of Argo CD.
+    /// An Application of Applications, for the cluster that runs Argo CD.
     pub(in crate::render) fn of_applications(
         management: &'a ManagementCluster,
         name: &str,
@@ -104,7 +106,7 @@ impl<'a> Application<'a> {
 
     pub(in crate::render) fn object(&self) -> Node {
         let mut annotations = Mapping::new();
-        // Legacy diffs do not know which fields other controllers own.
+        // Legacy diffs do not know which fields belong to other controllers.
         annotations.set("argocd.argoproj.io/compare-options", "ServerSideDiff=true");
         if matches!(self.source, Source::Folder { .. }) {
             annotations.set("argocd.argoproj.io/manifest-generate-paths", ".");
@@ -193,7 +195,7 @@ impl<'a> Application<'a> {
         backoff.set("maxDuration", "3m");
         let mut retry = Mapping::new();
         retry.set("limit", -1);
-        // A later commit may be what mends it.
+        // A later commit may fix it.
         retry.set("refresh", true);
         retry.set("backoff", backoff);
         policy.set("retry", retry);
@@ -201,12 +203,12 @@ impl<'a> Application<'a> {
     }
 }
 
-/// The name of an Application or a project: an Argo CD may serve several management clusters.
+/// The name of an Application or a project. It includes the management cluster, because one Argo CD may serve several.
 pub(in crate::render) fn name_in(management: &ManagementCluster, name: &str) -> String {
     shortened(&format!("{}.{name}", management.name))
 }
 
-/// How Argo CD names a cluster: by its server, or by its name.
+/// Argo CD's reference to a cluster: by server or by name.
 pub(in crate::render) fn destination(destination: &Destination) -> (&'static str, String) {
     match destination {
         Destination::Own => ("server", OWN_SERVER.to_owned()),
@@ -215,7 +217,7 @@ pub(in crate::render) fn destination(destination: &Destination) -> (&'static str
     }
 }
 
-/// The address of the fleet's repository, and what is read of it.
+/// The URL of the fleet's repository, and the branch or tag to read.
 pub(in crate::render) fn repository(management: &ManagementCluster) -> (&str, &str) {
     match &management.source {
         EngineSource::Git { url, reference: GitReference::Branch(at) | GitReference::Tag(at), .. } => {
@@ -225,7 +227,7 @@ pub(in crate::render) fn repository(management: &ManagementCluster) -> (&str, &s
     }
 }
 
-/// A folder of the fleet as Argo CD takes it: from the root of the repository.
+/// The path of a folder of the fleet, relative to the root of the repository.
 fn path(management: &ManagementCluster, folder: &str) -> String {
     match management.folder.as_str() {
         "" => folder.to_owned(),

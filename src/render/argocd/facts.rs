@@ -1,4 +1,4 @@
-//! What the fields of Argo CD's objects are made of.
+//! The facts behind the fields of Argo CD's objects.
 
 use super::KEEP;
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
 const CLUSTER: Fact<'_> = Fact::Definition(&["metadata", "name"]);
 const PROJECTS_FIRST: Fact<'_> = Fact::Program("projects come before the Applications that are in them");
 
-/// The facts of a field that Argo CD reads; none where its own origin says it.
+/// The facts behind a field that Argo CD reads; none if the field's own origin is enough.
 pub(in crate::render) fn of<'a>(field: &Composed<'a>) -> Option<Vec<Fact<'a>>> {
     let names = field.path.names();
     if let ["metadata", "annotations", annotation] = names.as_slice()
@@ -95,7 +95,7 @@ fn setting(key: &str) -> Fact<'_> {
     Fact::Fleet(vec!["argocd", key])
 }
 
-/// The name of the unit that an Application applies: its own begins with the management cluster's.
+/// The name of the unit that an Application applies. The Application's name is prefixed with the management cluster.
 fn unit<'a>(field: &Composed<'a>) -> &'a str {
     let name = field.name();
     let unit = name.split_once('.').map_or(name, |(_, unit)| unit);
@@ -106,7 +106,7 @@ fn is_tenant(project: &Node) -> bool {
     project.as_str().is_some_and(|name| name.contains(".namespace."))
 }
 
-/// Where an Application applies what has no namespace: its own is Argo CD's.
+/// The facts behind the namespace for objects that have none. The Application's own namespace is Argo CD's.
 fn namespace<'a>(field: &Composed<'a>) -> Fact<'a> {
     let own = field.object.at(&["metadata", "namespace"]).and_then(Node::as_str);
     match field.addon {

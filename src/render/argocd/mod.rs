@@ -1,8 +1,9 @@
-//! Argo CD: the engine's own objects, apart from what they apply.
+//! Argo CD: the engine's own objects, separate from the objects that it applies.
 //!
-//! One entry applies the projects and an Application for each release and each namespace. A namespace has one more, which
-//! applies the Applications of its clusters: a folder with all of them would be more than Argo CD reads at once. None of
-//! these waits for another, since a sync that waits takes no new commit; what comes too early is tried again.
+//! One entry applies the projects, and an Application for each release and each namespace. Another Application per namespace
+//! applies the Applications of its clusters, since a single folder with all of them would be more than Argo CD reads at
+//! once. None of these waits for another, because a waiting sync ignores new commits. If something is applied too early, it
+//! is retried.
 
 mod application;
 pub(super) mod facts;
@@ -14,7 +15,7 @@ use super::{
     management_folder, namespace as namespace_part, release_folder,
 };
 use crate::{
-    model::{AddonDelivery, Engine, Label, ManagementCluster},
+    model::{AddonDelivery, Cluster, Engine, Label, ManagementCluster},
     plan::{ClusterPart, ClusterPlan, ManagementPlan, NamespacePlan, Phase, Unit},
     tree::{PartId, TreePath},
     yaml::{Mapping, Node},
@@ -23,10 +24,10 @@ use crate::{
 pub(super) use application::{Application, Source, name_in};
 pub(super) use project::{addons_name, chart_address};
 
-/// Keeps Argo CD from deleting an object that leaves git, or with its Application.
+/// Keeps Argo CD from deleting an object when it leaves git or along with its Application.
 const KEEP: (&str, &str) = ("argocd.argoproj.io/sync-options", "Prune=false,Delete=false");
 
-/// Argo CD.
+/// The renderer for Argo CD.
 pub(super) struct ArgoCd;
 
 impl engine::Engine for ArgoCd {
@@ -58,7 +59,7 @@ impl engine::Engine for ArgoCd {
     }
 
     fn release_annotations(&self) -> Vec<(&'static str, &'static str)> {
-        // The Application of a release keeps all of its objects.
+        // The Application of a release protects all of its objects.
         Vec::new()
     }
 
@@ -72,7 +73,7 @@ impl engine::Engine for ArgoCd {
     }
 
     fn classes_of(&self, releases: &[String]) -> String {
-        // Argo CD puts no label on what it applies; a class has the name of its release.
+        // Argo CD adds no label to the objects that it applies. A class is named after its release.
         releases.join(" ")
     }
 
@@ -85,6 +86,10 @@ impl engine::Engine for ArgoCd {
     fn appliers(&self) -> &'static str {
         "Applications"
     }
+
+    fn health_of(&self, cluster: &Cluster) -> String {
+        name_in(&cluster.management, &Unit::cluster(cluster, ClusterPart::Cluster).name())
+    }
 }
 
 /// Whether Argo CD reads the objects of an `apiVersion`.
@@ -92,7 +97,7 @@ pub(super) fn reads(api_version: &str) -> bool {
     api_version.starts_with("argoproj.io/")
 }
 
-/// The folder of what the entry applies.
+/// The folder that the entry applies.
 fn entry_folder(management: &ManagementCluster) -> TreePath {
     management_folder(management).join("argocd").join("fleet")
 }
@@ -106,7 +111,7 @@ fn management(plan: &ManagementPlan, drawn: &mut Drawn) {
     let management = &plan.management;
     let folder = entry_folder(management);
     let entry = Application::of_applications(management, "fleet", folder.as_str());
-    // It is among what it applies: deleted with all of that, it would wait for itself.
+    // The entry is among the objects that it applies. If it were deleted along with them, it would wait for itself.
     drawn.add_engines(folder.join("entry.yaml"), "stackloom.yaml", entry.object()).kept = true;
     for release in &plan.releases {
         let classes = release_folder(&release.name).join("cluster-class");
@@ -120,7 +125,7 @@ fn management(plan: &ManagementPlan, drawn: &mut Drawn) {
     }
 }
 
-/// What Flux needs to install addons, in a management cluster that Argo CD applies.
+/// The objects that Flux needs to install addons in a management cluster whose engine is Argo CD.
 fn flux_sources(fleet: &Label, plan: &ManagementPlan, drawn: &mut Drawn) {
     let management = &plan.management;
     let folder = management_folder(management).join("argocd").join("flux-sources");
@@ -151,7 +156,7 @@ fn namespace(plan: &NamespacePlan, drawn: &mut Drawn) {
     }
     let clusters = clusters_folder(management, &plan.name);
     let clusters = Application {
-        // It holds Applications alone, and of a cluster that is to stay none has a finalizer of its own.
+        // It only contains Applications. Those of a cluster that stays have no finalizer of their own.
         cascade: true,
         ..Application::of_applications(management, &format!("clusters.{name}"), clusters.as_str())
     };
@@ -186,7 +191,7 @@ fn cluster(plan: &ClusterPlan, drawn: &mut Drawn) {
                     built: companion.is_built,
                     plugin,
                 },
-                // What users keep beside a cluster are its credentials: they last until it is gone.
+                // The users' own objects include the cluster's credentials, which must last until the cluster is gone.
                 keeps_all: true,
                 ..of(ClusterPart::Objects, &companion.folder)
             },
@@ -203,9 +208,9 @@ fn cluster(plan: &ClusterPlan, drawn: &mut Drawn) {
         of(ClusterPart::Addons, installers.as_str())
     };
     let addons = Application {
-        // Of a cluster that leaves, what installs addons goes, and what it installed stays.
+        // When a cluster leaves, the objects that install its addons are deleted, but the installed addons stay.
         cascade: plan.phase.leaves(),
-        // Who turned the last addon off wants it uninstalled.
+        // If the last addon is turned off, it should be uninstalled.
         may_be_empty: true,
         ..addons
     };
@@ -217,10 +222,11 @@ fn cluster(plan: &ClusterPlan, drawn: &mut Drawn) {
     markers(plan, &part, drawn);
 }
 
-/// Git keeps no empty folder, and of a folder that is not there Argo CD deletes nothing.
+/// Adds the objects that keep folders from being empty: git drops empty folders, and Argo CD prunes nothing if the folder is
+/// missing.
 fn markers(plan: &ClusterPlan, part: &TreePath, drawn: &mut Drawn) {
     let cluster = &plan.cluster;
-    // The folder of the addons is not applied to the management cluster, so the list is beside the Cluster.
+    // The list is next to the Cluster, because the folder of the addons is not applied to the management cluster.
     let list = part.join("cluster").join(&cluster_part::addon_list_file(cluster));
     drawn.add(list, &cluster.file, Target::Management, cluster_part::addon_list(plan));
     if let Some(removal) = cluster.removal.as_ref().filter(|_| plan.phase == Phase::Deleted) {
@@ -239,7 +245,7 @@ fn markers(plan: &ClusterPlan, part: &TreePath, drawn: &mut Drawn) {
     }
 }
 
-/// The labels of every Application of a cluster, by which people find them.
+/// The labels on every Application of a cluster, for finding them.
 pub(super) fn labels(plan: &ClusterPlan) -> Mapping {
     let cluster = &plan.cluster;
     let mut labels = Mapping::new();

@@ -1,4 +1,4 @@
-//! The projects of a tenant namespace: what its Applications may apply, and where.
+//! The projects of a tenant namespace, which restrict what its Applications may apply, and where.
 
 use super::application::{destination, name_in, repository};
 use crate::{
@@ -20,7 +20,7 @@ pub(super) fn of_objects(plan: &NamespacePlan) -> Node {
     );
     spec.set("sourceRepos", vec![Node::from(repository(management).0)]);
     spec.set("destinations", vec![one(destination(&management.argocd.destination), plan.name.as_str())]);
-    // No list of cluster-wide kinds: none is allowed.
+    // Without a list of cluster-scoped kinds, none are allowed.
     spec.set("namespaceResourceBlacklist", vec![blocked.into()]);
     project(management, &objects_name(plan.name.as_str()), spec)
 }
@@ -58,7 +58,7 @@ pub(in crate::render) fn addons_name(namespace: &str) -> String {
     format!("namespace.{namespace}.addons")
 }
 
-/// The address of a chart's repository; an artifact of a registry is a repository of its own.
+/// The URL of a chart's repository. In an OCI registry, each artifact is a repository of its own.
 pub(in crate::render) fn chart_address(chart: &ChartSource) -> String {
     match chart.kind() {
         ChartReference::HelmChart => chart.repository.clone(),
@@ -75,7 +75,7 @@ fn one((key, cluster): (&'static str, String), namespace: &str) -> Node {
 
 fn project(management: &ManagementCluster, name: &str, spec: Mapping) -> Node {
     let mut annotations = Mapping::new();
-    // Before the Applications that are in it.
+    // Sync before the Applications in the project.
     annotations.set("argocd.argoproj.io/sync-wave", "-1");
     let mut metadata = Mapping::new();
     metadata.set("name", name_in(management, name));

@@ -1,4 +1,4 @@
-//! An addon of a cluster as every delivery needs it: the values of its chart, and its manifests.
+//! An addon of a cluster in the form that every delivery needs: the values of its chart, and its manifests.
 
 use super::{
     super::{ChartValues, Drawn, Object, Target, context, file_name, tell_apart},
@@ -13,14 +13,14 @@ use crate::{
     yaml::{Mapping, Node, Origin, Path},
 };
 
-/// An addon of a cluster, with what its templates see.
+/// An addon of a cluster, with the context of its templates.
 pub(super) struct Addon<'a> {
     pub(super) cluster: &'a ClusterPlan,
     pub(super) plan: &'a AddonPlan,
     pub(super) context: Context,
 }
 
-/// Every addon of a cluster.
+/// All addons of a cluster.
 pub(super) fn all<'a>(cluster: &'a ClusterPlan, drawn: &Drawn) -> Vec<Addon<'a>> {
     let of_cluster = context::of_cluster(cluster, drawn.recorder.as_ref());
     let addon = |plan| Addon { cluster, plan, context: context::of_addon(&of_cluster, plan) };
@@ -28,12 +28,11 @@ pub(super) fn all<'a>(cluster: &'a ClusterPlan, drawn: &Drawn) -> Vec<Addon<'a>>
 }
 
 impl<'a> Addon<'a> {
-    /// Its name.
     pub(super) fn name(&self) -> &'a str {
         self.plan.frozen.addon.name.as_str()
     }
 
-    /// The values of an object that installs its chart, for the checks, if it is known which ones the chart takes.
+    /// The values in an object that installs its chart, for the checks, if the values the chart accepts are known.
     pub(super) fn chart_values(&self, values: Option<Node>) -> Option<ChartValues> {
         let helm = self.plan.helm.as_ref()?;
         let addon = &self.plan.frozen.addon;
@@ -49,13 +48,13 @@ impl<'a> Addon<'a> {
         })
     }
 
-    /// Remembers values that stand as text in a field of an object, for the checks and for `explain`.
+    /// Records values embedded as text in a field of an object, for the checks and for `explain`.
     pub(super) fn inlay(&self, file: &TreePath, at: Path, values: &Node, drawn: &mut Drawn) {
         drawn.values.extend(self.chart_values(Some(values.clone())));
         drawn.inlay(file, at, [values]);
     }
 
-    /// The release's values with the cluster's own over them.
+    /// The release's values, merged with the cluster's own.
     pub(super) fn values(&self, notes: &mut Notes) -> Option<Node> {
         let below = match &self.plan.frozen.values {
             Some(template) => self.one_map(&template.template.render(&self.context, notes)?, notes)?,
@@ -67,7 +66,7 @@ impl<'a> Addon<'a> {
         })
     }
 
-    /// Helm takes one map: of a second document, or of a list, nothing would reach the chart.
+    /// Requires a single map, as Helm does: a second document or a list would never reach the chart.
     fn one_map(&self, documents: &[Node], notes: &mut Notes) -> Option<Node> {
         let (wrong, what) = match documents {
             [] => return Some(Mapping::new().into()),
@@ -76,7 +75,7 @@ impl<'a> Addon<'a> {
             [_, second, ..] => (second, "more than one document"),
         };
         let place = wrong.origin;
-        let message = format!("the values of `{}` are {what}, and Helm takes one map", self.name());
+        let message = format!("the values of `{}` are {what}, but Helm takes one map", self.name());
         notes.error("values", place, message).hint("write `key: value` entries in one document");
         None
     }
@@ -99,12 +98,12 @@ impl<'a> Addon<'a> {
     }
 }
 
-/// What a ConfigMap may hold.
+/// The maximum size of a ConfigMap, in bytes.
 const LIMIT: usize = 1024 * 1024;
 
 impl Addon<'_> {
-    /// Its manifests as data of a `ConfigMap`, for controllers that take them from there: one entry per object. They belong
-    /// to the file of the `ConfigMap`, and the checks see them as they are.
+    /// Its manifests as the data of a `ConfigMap`, with one entry per object, for controllers that read them from there. For
+    /// the checks, they are recorded as objects in the file of the `ConfigMap`.
     pub(super) fn embedded(&self, file: &TreePath, drawn: &mut Drawn, notes: &mut Notes) -> Option<Mapping> {
         let mut objects = self.objects(file, drawn, notes);
         tell_apart(&mut objects);
@@ -119,18 +118,20 @@ impl Addon<'_> {
         }
         if size > LIMIT {
             let place = self.cluster.cluster.origin;
-            let message =
-                format!("the manifests of `{}` have {size} bytes, and a ConfigMap holds 1 MiB", self.name());
+            let message = format!(
+                "the manifests of `{}` have {size} bytes, but a ConfigMap holds at most 1 MiB",
+                self.name()
+            );
             notes
                 .error("delivery", place, message)
-                .hint("divide them among several addons, or let Flux or Argo CD apply them");
+                .hint("split them among several addons, or let Flux or Argo CD apply them");
             return None;
         }
         drawn.embedded.extend(objects.into_iter().map(|object| Object { path: file.clone(), ..object }));
         Some(data)
     }
 
-    /// Its manifests as one text of several documents, for a controller that takes them inside its own object, at a field.
+    /// Its manifests as one text of several documents, for controllers that read them from a field of their own object.
     pub(super) fn documents(
         &self,
         file: &TreePath,
@@ -169,8 +170,8 @@ impl Addon<'_> {
     }
 }
 
-/// Manifests may come to nothing in some cluster. Git keeps no empty folder, and what applies a folder fails for good
-/// without it, with all that wait for it.
+/// A placeholder for manifests that render no objects for a cluster. Git drops empty folders, and whatever applies a missing
+/// folder fails for good, along with everything that waits for it.
 fn nothing(addon: &str) -> Node {
     let mut metadata = Mapping::new();
     metadata.set("name", format!("{addon}.stackloom"));

@@ -1,5 +1,5 @@
-//! Argo CD: an Application for the chart of an addon, and one for its manifests. They apply to the workload cluster, under the
-//! name with which it is registered.
+//! Argo CD: one Application for the chart of an addon, and one for its manifests. They apply to the workload cluster, under
+//! its registered name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ use crate::{
     yaml::{Mapping, Node},
 };
 
-/// Applications of Argo CD.
+/// Delivery as Applications of Argo CD.
 pub(super) static DELIVERY: Delivery = Delivery {
     kind: AddonDelivery::ArgoCdApplication,
     keeps: Keeps {
@@ -43,7 +43,7 @@ pub(super) static DELIVERY: Delivery = Delivery {
     installs: "Application",
     values,
     values_at: &["spec", "source", "helm", "valuesObject"],
-    // Those of all Applications are with the engine.
+    // The engine provides the facts of all Applications.
     facts: |_, _| None,
     limits: |_| Vec::new(),
     registration: |plan| Some(registration(plan)),
@@ -68,7 +68,7 @@ fn draw(plan: &ClusterPlan, part: &TreePath, drawn: &mut Drawn, notes: &mut Note
             let application = Application {
                 source: Source::Folder { folder: folder.as_str().to_owned(), built: false, plugin: None },
                 automated: !manifests.suspended,
-                // On standby another engine may take the folder, and what is pruned then must leave the addon installed.
+                // On standby, another engine may take over the folder. Pruning must then leave the addon installed.
                 cascade: !manifests.orphan && !plan.cluster.management.standby,
                 wave: waves.get(&Applied::Manifests(name)).copied(),
                 ..of_addon(plan, &manifests_name(plan, name), &Label::new("default").expect("a label"))
@@ -112,11 +112,11 @@ fn chart_name(plan: &ClusterPlan, addon: &str) -> String {
 }
 
 fn manifests_name(plan: &ClusterPlan, addon: &str) -> String {
-    // A name of an addon holds no dot, so that of no other chart is this.
+    // Names of addons contain no dots, so no chart can have this name.
     chart_name(plan, &format!("{addon}.manifests"))
 }
 
-/// An Application that applies to the workload cluster.
+/// An Application for the workload cluster.
 fn of_addon<'a>(plan: &'a ClusterPlan, name: &str, namespace: &Label) -> Application<'a> {
     let cluster = &plan.cluster;
     let management = &cluster.management;
@@ -146,7 +146,7 @@ fn of_chart<'a>(addon: &Addon<'a>, helm: &HelmPlan, values: Node) -> Application
     }
 }
 
-/// A chart as Argo CD names it. That of a registry is an artifact, by its digest where the lock says it.
+/// A chart in Argo CD's format. In a registry it is an artifact, referenced by its digest if the lock has one.
 fn chart_source(chart: &ChartSource) -> Mapping {
     let mut source = Mapping::new();
     source.set("repoURL", chart_address(chart));
@@ -167,7 +167,8 @@ fn chart_source(chart: &ChartSource) -> Mapping {
     source
 }
 
-/// An Argo CD that runs in the management cluster knows its clusters alone; a hub knows those of several.
+/// The place to register the cluster. Argo CD in a management cluster only knows that cluster's own workload clusters, while
+/// a hub knows those of several.
 fn registration(plan: &ClusterPlan) -> (String, String) {
     let management = &plan.cluster.management;
     let registry = match management.argocd.destination {
@@ -177,21 +178,21 @@ fn registration(plan: &ClusterPlan) -> (String, String) {
     (registry, registered_name(plan))
 }
 
-/// The name under which Argo CD knows a workload cluster.
+/// The name under which a workload cluster is registered with Argo CD.
 fn registered_name(plan: &ClusterPlan) -> String {
     let cluster = &plan.cluster;
     let names = &cluster.management.argocd.cluster_names;
     names.of(cluster.management.name.as_str(), cluster.namespace.as_str(), cluster.name.as_str())
 }
 
-/// What one Application applies.
+/// The object of an Application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Applied<'a> {
     Chart(&'a str),
     Manifests(&'a str),
 }
 
-/// The sync wave of each Application: one after the last of those that must come before.
+/// The sync wave of each Application: the one after the latest of its predecessors.
 fn waves(plan: &ClusterPlan) -> BTreeMap<Applied<'_>, usize> {
     let before = before(plan);
     let mut after: BTreeMap<Applied<'_>, Vec<Applied<'_>>> = BTreeMap::new();
@@ -220,7 +221,7 @@ fn waves(plan: &ClusterPlan) -> BTreeMap<Applied<'_>, usize> {
     waves
 }
 
-/// What each Application must come after, of those that there are.
+/// The predecessors of each Application, among the existing ones.
 fn before(plan: &ClusterPlan) -> BTreeMap<Applied<'_>, BTreeSet<Applied<'_>>> {
     let mut before: BTreeMap<Applied<'_>, BTreeSet<Applied<'_>>> = BTreeMap::new();
     let bootstrap = plan.addons.iter().filter(|one| one.helm.is_some());

@@ -1,5 +1,5 @@
-//! The addon provider of Azimuth (`StackHPC`): a `HelmRelease` for the chart of an addon, and Manifests. It evaluates values and
-//! manifests as templates of Jinja, and waits for nothing but the cluster itself.
+//! The addon provider of Azimuth (`StackHPC`): a `HelmRelease` for the chart of an addon, and Manifests. The provider
+//! evaluates values and manifests as Jinja templates, and waits only for the cluster itself.
 
 use super::{
     super::{Composed, Drawn, Fact, Limit, Object, Target},
@@ -18,10 +18,10 @@ use crate::{
 };
 
 const API_VERSION: &str = "addons.stackhpc.com/v1alpha1";
-/// Of a release of Helm.
+/// The maximum length of the name of a Helm release.
 const NAME_LIMIT: usize = 53;
 
-/// `HelmReleases` and Manifests of the addon provider of Azimuth.
+/// Delivery as `HelmReleases` and Manifests of Azimuth's addon provider.
 pub(super) static DELIVERY: Delivery = Delivery {
     kind: AddonDelivery::AzimuthHelmRelease,
     keeps: Keeps {
@@ -29,7 +29,7 @@ pub(super) static DELIVERY: Delivery = Delivery {
         object: "a HelmRelease of Azimuth",
         charts: true,
         manifests: true,
-        // It would evaluate the Secret as a template, and join lists where Helm replaces them.
+        // It would evaluate the Secret as a template, and append to lists where Helm replaces them.
         values_from: false,
         registries: false,
         digests: false,
@@ -98,7 +98,7 @@ fn values(object: &Node) -> Option<Node> {
     }
 }
 
-/// What both kinds have in common.
+/// The fields that both kinds share.
 fn object(addon: &Addon<'_>, kind: &str, paused: bool) -> (Mapping, Mapping) {
     let cluster = &addon.cluster.cluster;
     let mut spec = Mapping::new();
@@ -115,7 +115,7 @@ fn object(addon: &Addon<'_>, kind: &str, paused: bool) -> (Mapping, Mapping) {
     (root, spec)
 }
 
-/// A text as a source. Jinja takes the last line break away.
+/// A source with a text. Jinja strips the final line break.
 fn source(text: &str) -> Vec<Node> {
     let mut source = Mapping::new();
     source.set("template", format!("{text}\n"));
@@ -143,18 +143,18 @@ fn of_manifests(addon: &Addon<'_>, manifests: &ManifestsPlan, text: &str) -> Map
     let (mut root, mut spec) = object(addon, "Manifests", manifests.suspended);
     spec.set("manifestSources", source(text));
     spec.set("releaseName", manifests_release(addon.name()));
-    // Where objects without a namespace of their own go with other deliveries, too.
+    // Other deliveries use the same namespace for objects that have none.
     spec.set("targetNamespace", "default");
     root.set("spec", spec);
     root
 }
 
-/// Manifests become a release of Helm, whose name no chart has.
+/// Manifests become a Helm release of their own, with a name that no chart has.
 fn manifests_release(addon: &str) -> String {
     format!("stackloom-{addon}")
 }
 
-/// Names that its resource definitions do not take.
+/// Reports names that its CRDs do not accept.
 fn limits(plan: &ClusterPlan) -> Vec<Limit> {
     let mut limits = Vec::new();
     for addon in &plan.addons {
@@ -168,7 +168,7 @@ fn limits(plan: &ClusterPlan) -> Vec<Limit> {
                     "`{}` stays installed when it leaves git: the addon provider of Azimuth lets the Cluster own its objects, and Argo CD prunes nothing that has an owner",
                     frozen.name
                 ),
-                hints: vec!["delete the object by hand then".to_owned()],
+                hints: vec!["then delete the object by hand".to_owned()],
             });
         }
         let mut refuse = |what: String, hint: &str| {
@@ -190,14 +190,14 @@ fn limits(plan: &ClusterPlan) -> Vec<Limit> {
         if addon.manifests.is_some() && release.len() > NAME_LIMIT {
             refuse(
                 format!("the manifests of `{}` would be the Helm release `{release}`", frozen.name),
-                "Helm takes 53 characters: give the addon a shorter name",
+                "give the addon a shorter name: Helm takes at most 53 characters",
             );
         }
     }
     limits
 }
 
-/// Its chart would change these objects, or treat them in a way of its own.
+/// Refuses objects that the provider's chart would change or treat specially.
 fn check_manifests(addon: &Addon<'_>, objects: &[Object], notes: &mut Notes) {
     for object in objects {
         let kind = object.node.get("kind").and_then(Node::as_str).unwrap_or_default();
@@ -216,7 +216,7 @@ fn check_manifests(addon: &Addon<'_>, objects: &[Object], notes: &mut Notes) {
         notes
             .error("delivery", place, format!("{kind} `{name}` of the addon `{}` {why}", addon.name()))
             .hint(
-                "choose another `addonDelivery` for this cluster: docs/deliveries.md says what each can do",
+                "choose another `addonDelivery` for this cluster: see docs/deliveries.md for what each can do",
             );
     }
 }

@@ -1,5 +1,5 @@
-//! Cluster API itself: a `ClusterResourceSet` for the manifests of an addon, which lie in a `ConfigMap` beside it. It applies
-//! them again when they change, and deletes nothing.
+//! Cluster API itself: a `ClusterResourceSet` for the manifests of an addon, which are in a `ConfigMap` next to it. It
+//! applies them again when they change, and deletes nothing.
 
 use super::{
     super::{Composed, Drawn, Fact, Target},
@@ -16,12 +16,12 @@ use crate::{
     yaml::{Mapping, Node},
 };
 
-/// Of an object that Cluster API and its addon providers leave alone.
+/// The annotation on objects that Cluster API and its addon providers leave alone.
 const PAUSED: &str = "cluster.x-k8s.io/paused";
-/// On every Cluster; its value is the Cluster's name.
+/// The label on every Cluster whose value is the Cluster's name.
 const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
 
-/// `ClusterResourceSets` of Cluster API.
+/// Delivery as `ClusterResourceSets` of Cluster API.
 pub(super) static DELIVERY: Delivery = Delivery {
     kind: AddonDelivery::ClusterResourceSet,
     keeps: Keeps {
@@ -49,7 +49,7 @@ pub(super) static DELIVERY: Delivery = Delivery {
     registration: |_| None,
 };
 
-/// How `kubectl` names what applies the manifests of an addon.
+/// The name for `kubectl` of the object that applies the manifests of an addon.
 pub(super) fn of_manifests(plan: &ClusterPlan, addon: &str) -> String {
     format!("clusterresourcesets.addons.cluster.x-k8s.io/{}", manifests_name(&plan.cluster, addon))
 }
@@ -60,7 +60,7 @@ fn draw(plan: &ClusterPlan, part: &TreePath, drawn: &mut Drawn, notes: &mut Note
     }
 }
 
-/// Draws what applies the manifests of an addon, if it has any.
+/// Draws the objects that apply the manifests of an addon, if it has any.
 pub(super) fn manifests(addon: &Addon<'_>, part: &TreePath, drawn: &mut Drawn, notes: &mut Notes) {
     let Some(manifests) = &addon.plan.manifests else { return };
     let plan = addon.cluster;
@@ -83,7 +83,7 @@ pub(super) fn manifests(addon: &Addon<'_>, part: &TreePath, drawn: &mut Drawn, n
     let mut spec = Mapping::new();
     spec.set("clusterSelector", selector(cluster));
     spec.set("resources", vec![Node::from(resource)]);
-    // By itself it would never apply a change.
+    // By default, changes would never be applied.
     spec.set("strategy", "Reconcile");
     let mut root = Mapping::new();
     root.set("apiVersion", "addons.cluster.x-k8s.io/v1beta2");
@@ -94,7 +94,7 @@ pub(super) fn manifests(addon: &Addon<'_>, part: &TreePath, drawn: &mut Drawn, n
     drawn.add(file("manifests"), &cluster.file, Target::Management, root).kept = manifests.protected;
 }
 
-/// Of an object that installs something in a cluster.
+/// The metadata of an object that installs something in a cluster.
 pub(super) fn metadata(cluster: &Cluster, name: &str, paused: bool) -> Mapping {
     let mut labels = Mapping::new();
     labels.set(CLUSTER_NAME, cluster.name.as_str());
@@ -110,7 +110,7 @@ pub(super) fn metadata(cluster: &Cluster, name: &str, paused: bool) -> Mapping {
     metadata
 }
 
-/// Selects one Cluster of the namespace: Cluster API itself labels it with its name.
+/// Selects one Cluster in the namespace, by the label that Cluster API sets to the Cluster's name.
 pub(super) fn selector(cluster: &Cluster) -> Mapping {
     let mut labels = Mapping::new();
     labels.set(CLUSTER_NAME, cluster.name.as_str());
@@ -128,11 +128,11 @@ pub(super) fn list(kind: &str, plan: &ClusterPlan) -> String {
 }
 
 fn manifests_name(cluster: &Cluster, addon: &str) -> String {
-    // A name of an addon holds no dot, so that of no other chart is this.
+    // Names of addons contain no dots, so no chart can have this name.
     installer_name(cluster, &format!("{addon}.manifests"))
 }
 
-/// Kinds of Kubernetes' own that lie in a namespace.
+/// Namespaced kinds of Kubernetes itself.
 const IN_NAMESPACES: [&str; 18] = [
     "ConfigMap",
     "CronJob",
@@ -154,7 +154,8 @@ const IN_NAMESPACES: [&str; 18] = [
     "ServiceAccount",
 ];
 
-/// Others fill in `default`; Cluster API fills in nothing, and the API server refuses the object.
+/// Refuses objects without a namespace. Other deliveries default to `default`; Cluster API does not, so the API server
+/// refuses the object.
 fn check_namespaces(addon: &Addon<'_>, objects: &[super::super::Object], notes: &mut Notes) {
     for object in objects {
         let text = |path: &[&str]| object.node.at(path).and_then(Node::as_str);
@@ -162,17 +163,17 @@ fn check_namespaces(addon: &Addon<'_>, objects: &[super::super::Object], notes: 
         if text(&["metadata", "namespace"]).is_none() {
             let name = text(&["metadata", "name"]).unwrap_or_default();
             let message = format!(
-                "{kind} `{name}` of the addon `{}` names no namespace, and a ClusterResourceSet fills none in",
+                "{kind} `{name}` of the addon `{}` has no namespace, and a ClusterResourceSet adds none",
                 addon.name()
             );
             notes
                 .error("delivery", object.node.origin, message)
-                .hint("write `namespace: default`, which is what other deliveries take");
+                .hint("write `namespace: default`, which other deliveries assume");
         }
     }
 }
 
-/// What the fields of its objects are made of.
+/// The facts behind the fields of its objects.
 pub(super) fn fields<'a>(field: &Composed<'a>, names: &[&'a str]) -> Option<Vec<Fact<'a>>> {
     Some(match (field.kind(), names) {
         ("ClusterResourceSet", ["spec", "strategy"]) => {

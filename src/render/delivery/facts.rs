@@ -1,4 +1,4 @@
-//! What the fields of the objects that install addons are made of.
+//! The facts behind the fields of objects that install addons.
 
 use super::by_api;
 use crate::{
@@ -6,14 +6,14 @@ use crate::{
     yaml::Node,
 };
 
-/// The facts of a field of such an object; none where its own origin says it.
+/// The facts behind a field of such an object; none if the field's own origin is enough.
 pub(in crate::render) fn of<'a>(field: &Composed<'a>) -> Option<Vec<Fact<'a>>> {
     field.addon?;
     let api = field.object.get("apiVersion").and_then(Node::as_str)?;
     (by_api(api)?.facts)(field, &field.path.names())
 }
 
-/// Those that all such objects in a cluster's namespace have in common.
+/// The facts behind fields that all such objects in a cluster's namespace share.
 pub(super) fn common<'a>(names: &[&'a str]) -> Option<Vec<Fact<'a>>> {
     const CLUSTER: Fact<'_> = Fact::Definition(&["metadata", "name"]);
     Some(match names {

@@ -1,5 +1,4 @@
-//! Flux: `HelmReleases`, and Kustomizations for manifests. They live in the Cluster's namespace, because its
-//! kubeconfig does.
+//! Flux: `HelmReleases`, and Kustomizations for manifests. They are in the Cluster's namespace, because its kubeconfig is.
 
 use super::{
     super::{
@@ -20,12 +19,12 @@ use crate::{
 };
 
 const INTERVAL: &str = "30m";
-/// How long Helm may wait for an addon.
+/// The timeout of Helm for an addon.
 const TIMEOUT: &str = "10m";
-/// A failed installation is tried again after this long; never undone and done again.
+/// The delay before a failed installation is retried. It is never rolled back and reinstalled.
 const RETRY: &str = "1m";
 
-/// `HelmReleases` of Flux.
+/// Delivery as `HelmReleases` of Flux.
 pub(super) static DELIVERY: Delivery = Delivery {
     kind: AddonDelivery::FluxHelmRelease,
     keeps: Keeps {
@@ -88,7 +87,7 @@ fn values(object: &Node) -> Option<Node> {
     object.at(&["spec", "values"]).cloned().or_else(|| Some(Mapping::new().into()))
 }
 
-/// What installs an addon.
+/// Draws the objects that install an addon.
 struct Installer<'a>(Addon<'a>);
 
 impl Installer<'_> {
@@ -161,7 +160,7 @@ impl Installer<'_> {
         Some(Node::from(mapping).with_origin(from.origin))
     }
 
-    /// The manifests of an addon, in a folder of their own, and the Kustomization that applies them in the cluster.
+    /// Draws the manifests of an addon into a folder of their own, and the Kustomization that applies them in the cluster.
     fn manifests(&self, part: &TreePath, drawn: &mut Drawn, notes: &mut Notes) {
         let Some(manifests) = &self.0.plan.manifests else { return };
         let (plan, name) = (self.0.cluster, self.0.name());
@@ -185,7 +184,8 @@ impl Installer<'_> {
     }
 }
 
-/// The units that must be ready before manifests are applied. Only Flux applies the other units as Kustomizations.
+/// The units that must be ready before manifests are applied. Only the Flux engine applies the other units as
+/// Kustomizations.
 fn after(plan: &ClusterPlan, manifests: &ManifestsPlan) -> Vec<Unit> {
     let is_flux = plan.cluster.management.engine == Engine::Flux;
     let is_known =
@@ -199,7 +199,7 @@ fn named(name: &str) -> Node {
     mapping.into()
 }
 
-/// What Helm does, and that a failure is tried again from where it stands.
+/// The settings of Helm for an installation or upgrade. A failure is retried from where it stopped.
 fn action(helm: &HelmPlan, crds: &str, install: bool) -> Mapping {
     let mut strategy = Mapping::new();
     strategy.set("name", "RetryOnFailure");

@@ -1,5 +1,5 @@
-//! Cluster API's addon provider for Helm: a `HelmChartProxy` for the chart of an addon, which selects the Cluster by its name.
-//! Its values are a template of Go. Manifests are for Cluster API itself, in a `ClusterResourceSet`.
+//! Cluster API's addon provider for Helm: a `HelmChartProxy` for the chart of an addon, which selects the Cluster by name.
+//! The provider evaluates its values as a Go template. Manifests go into a `ClusterResourceSet` of Cluster API itself.
 
 use super::{
     super::{Composed, Drawn, Fact, Target},
@@ -17,10 +17,10 @@ use crate::{
     yaml::{Mapping, Node, Path},
 };
 
-/// How long Helm may wait for an addon.
+/// The timeout of Helm for an addon.
 const TIMEOUT: &str = "10m0s";
 
-/// `HelmChartProxies`, and `ClusterResourceSets` for manifests.
+/// Delivery as `HelmChartProxies`, with `ClusterResourceSets` for manifests.
 pub(super) static DELIVERY: Delivery = Delivery {
     kind: AddonDelivery::HelmChartProxy,
     keeps: Keeps {

@@ -1,7 +1,7 @@
-//! What a delivery keeps of what addons ask for, and what `check` says of the rest.
+//! Declares which features of addons a delivery supports, and what `check` reports about the others.
 //!
-//! Nothing is approximated without a word: what would be installed differently is an error, what is installed the same, only
-//! sooner or with less, is a warning.
+//! Nothing is approximated silently. If something would be installed differently, that is an error. If it is installed the
+//! same, but earlier or with fewer guarantees, that is a warning.
 
 use crate::{
     model::{Stage, ValuesFrom},
@@ -11,47 +11,47 @@ use crate::{
     yaml::Origin,
 };
 
-/// What a delivery keeps of what an addon asks for. Names, namespaces, versions and values are kept by all, exactly.
+/// The features of addons that a delivery supports. All deliveries keep names, namespaces, versions and values exactly.
 pub(super) struct Keeps {
-    /// Its controller, in messages.
+    /// The name of its controller, in messages.
     pub(super) actor: &'static str,
-    /// One of its objects, in messages.
+    /// The name of one of its objects, in messages.
     pub(super) object: &'static str,
     /// Whether it installs charts.
     pub(super) charts: bool,
     /// Whether it applies manifests.
     pub(super) manifests: bool,
-    /// Whether it takes values from Secrets and `ConfigMaps` of the cluster's namespace.
+    /// Whether it reads values from Secrets and `ConfigMaps` in the cluster's namespace.
     pub(super) values_from: bool,
-    /// Whether it takes charts from registries (`oci://`).
+    /// Whether it installs charts from registries (`oci://`).
     pub(super) registries: bool,
-    /// Whether it takes a chart of a registry by its digest.
+    /// Whether it can reference a chart in a registry by digest.
     pub(super) digests: bool,
-    /// How far it waits for other addons.
+    /// Whether and how it waits for other addons.
     pub(super) order: Order,
-    /// Whether it can be told to leave what it installed in the cluster when its object goes.
+    /// Whether it can be told to keep what it installed when its object is deleted.
     pub(super) release: bool,
-    /// Whether manifests that leave git stay in the workload cluster.
+    /// Whether manifests removed from git stay in the workload cluster.
     pub(super) manifests_stay: bool,
 }
 
-/// How far a delivery waits for the addons that an addon comes after.
+/// How a delivery waits for the predecessors of an addon.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
     /// Until they are ready.
     Ready,
     /// Until they are applied.
     Applied,
-    /// `default` addons wait until the cluster is available. Nothing else waits, and some failures are final.
+    /// `default` addons wait until the cluster is available. There is no other waiting, and some failures are final.
     Stages,
-    /// Not at all; what fails for that is tried again.
+    /// Not at all; failures are retried.
     None,
 }
 
-/// The page that says what each delivery keeps.
+/// The page that documents what each delivery supports.
 const PAGE: &str = "docs/deliveries.md";
 
-/// What a delivery cannot do for the addons of a cluster.
+/// The limitations of a delivery for the addons of a cluster.
 pub(super) fn limits(keeps: &Keeps, plan: &ClusterPlan) -> Vec<Limit> {
     plan.addons.iter().flat_map(|addon| One { keeps, plan, addon }.limits()).collect()
 }
@@ -76,7 +76,7 @@ impl One<'_> {
         self.addon.frozen.addon.name.as_str()
     }
 
-    /// Where the addon lists its newest version, else where its manifests begin.
+    /// The place where the addon lists its newest version, or else where its manifests begin.
     fn listed(&self) -> Origin {
         let frozen = &self.addon.frozen;
         let row = frozen.addon.matrix.first().map(|row| row.version_origin);
@@ -136,17 +136,15 @@ impl One<'_> {
             severity: Severity::Warning,
             origin: pin.origin,
             message: format!(
-                "{} takes the chart of `{}` by its version alone: the digest of the lock is not compared",
+                "{} takes the chart of `{}` by its version only, and does not compare the digest of the lock",
                 self.keeps.actor,
                 self.name()
             ),
-            hints: vec![
-                "keep who may push to the registry small, or let Flux or Argo CD install it".to_owned(),
-            ],
+            hints: vec!["limit who may push to the registry, or let Flux or Argo CD install it".to_owned()],
         })
     }
 
-    /// The addons that this one should come after, and does not.
+    /// Reports predecessors of the addon that the delivery does not wait for.
     fn order(&self) -> Option<Limit> {
         let name = self.name();
         let actor = self.keeps.actor;
@@ -161,7 +159,7 @@ impl One<'_> {
                         list(&others),
                         if others.len() == 1 { "is" } else { "are" }
                     );
-                    let hint = "a sync that fails because of that is tried again: see docs/argocd.md";
+                    let hint = "a sync that fails because of that is retried: see docs/argocd.md";
                     self.limit(Severity::Warning, message, hint)
                 })
             }
@@ -170,25 +168,25 @@ impl One<'_> {
                 let others = self.before();
                 (!others.is_empty()).then(|| {
                     let message = format!(
-                        "{actor} knows no order: `{name}` is installed without waiting for {}",
+                        "{actor} has no order: `{name}` is installed without waiting for {}",
                         list(&others)
                     );
-                    let hint = format!("what fails because of that is tried again: see {PAGE}");
+                    let hint = format!("failures because of that are retried: see {PAGE}");
                     self.limit(Severity::Warning, message, &hint)
                 })
             }
         }
     }
 
-    /// Addons of one stage come in any order; those of the next one wait for the cluster, not for them.
+    /// The addons of a stage are installed in any order. Those of the next stage wait for the cluster, not for them.
     fn order_of_stages(&self) -> Option<Limit> {
         let (name, actor) = (self.name(), self.keeps.actor);
         let own = self.addon.frozen.addon.stage;
         let others = self.named(|other| other == own);
         if !others.is_empty() {
             let message = format!(
-                "{actor} knows no order within a stage: `{name}` would be installed without waiting for {}, and some failures are \
-                 not tried again",
+                "{actor} has no order within a stage: `{name}` would be installed without waiting for {}, and some \
+                 failures are not retried",
                 list(&others)
             );
             return Some(self.limit(Severity::Error, message, &other_delivery()));
@@ -199,12 +197,12 @@ impl One<'_> {
                 "{actor} installs `{name}` when the cluster is available; it does not wait for {}",
                 list(&before)
             );
-            let hint = format!("some failures are not tried again: see {PAGE}");
+            let hint = format!("some failures are not retried: see {PAGE}");
             self.limit(Severity::Warning, message, &hint)
         })
     }
 
-    /// The addons of `dependsOn` in such a stage.
+    /// The addons in `dependsOn` with a matching stage.
     fn named(&self, stage: impl Fn(Stage) -> bool) -> Vec<&str> {
         let own = &self.addon.frozen.addon;
         let is_named = |other: &&AddonPlan| {
@@ -214,7 +212,7 @@ impl One<'_> {
         self.plan.addons.iter().filter(is_named).map(|other| other.frozen.addon.name.as_str()).collect()
     }
 
-    /// All that the plan puts before this addon.
+    /// All addons that the plan puts before this one.
     fn before(&self) -> Vec<&str> {
         let charts = self.addon.helm.iter().flat_map(|helm| helm.after.iter().map(String::as_str));
         let units = self.addon.manifests.iter().flat_map(|manifests| &manifests.after);
@@ -234,7 +232,7 @@ impl One<'_> {
         all
     }
 
-    /// What a cluster that leaves, or an addon that is taken away, asks for.
+    /// Reports what the delivery cannot do when a cluster leaves or an addon is removed.
     fn departure(&self) -> Option<Limit> {
         let name = self.name();
         let suspended = self.addon.helm.as_ref().is_some_and(|helm| helm.suspended);
@@ -251,10 +249,10 @@ impl One<'_> {
 }
 
 fn other_delivery() -> String {
-    format!("choose another `addonDelivery` for this cluster: {PAGE} says what each can do")
+    format!("choose another `addonDelivery` for this cluster: see {PAGE} for what each can do")
 }
 
-/// Names in words.
+/// Lists names in words.
 fn list(names: &[&str]) -> String {
     let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
     match quoted.split_last() {

@@ -1,8 +1,8 @@
-//! Addon deliveries: what installs addons into workload clusters, apart from the engine that applies the tree.
+//! Addon deliveries: ways to install addons in workload clusters, separate from the engine that applies the tree.
 //!
-//! A delivery is one file with a [`Delivery`] and one line in [`DELIVERIES`]; its word is in `model/delivery.rs`. It declares what
-//! it keeps of what an addon asks for ([`Keeps`]), and `check` tells the rest by name. Absent on purpose: decisions. Versions,
-//! order and names come from the plan.
+//! A delivery consists of a file with a [`Delivery`], a line in [`DELIVERIES`], and its word in `model/delivery.rs`. It
+//! declares which features of addons it supports ([`Keeps`]), and `check` reports the others by name. Deliberately absent:
+//! decisions. Versions, order and names come from the plan.
 
 mod addon;
 mod argocd_application;
@@ -24,32 +24,32 @@ pub(crate) use text::Shown;
 
 /// A way to install addons.
 pub(super) struct Delivery {
-    /// Which.
+    /// Its kind.
     kind: AddonDelivery,
-    /// What it keeps of what an addon asks for.
+    /// The features of addons that it supports.
     keeps: Keeps,
-    /// Draws a cluster's addons below the cluster's folder; what is applied in the management cluster goes into
-    /// `addons/` there, what the workload cluster gets into folders of its own.
+    /// Draws a cluster's addons into the cluster's folder. Objects for the management cluster go into `addons/`, those for
+    /// the workload cluster into folders of their own.
     draw: fn(&ClusterPlan, &TreePath, &mut Drawn, &mut Notes),
-    /// The object that installs an addon: its namespace, and how `kubectl` names it.
+    /// The object that installs an addon: its namespace, and its name for `kubectl`.
     installer: fn(&ClusterPlan, &str) -> (String, String),
-    /// The command that lists what installs a cluster's addons, and what of it is suspended.
+    /// The command that lists the objects that install a cluster's addons, with their suspension.
     list: fn(&ClusterPlan) -> String,
-    /// What the `apiVersion` of an object that it writes begins with.
+    /// The prefixes of the `apiVersion` of the objects that it writes.
     apis: &'static [&'static str],
-    /// Whether the text of a file says that its object leaves what it installed as it is.
+    /// Whether the text of a file says that its object is suspended and leaves the addon alone.
     rests: fn(&str) -> bool,
-    /// The kind of the objects that install a chart; nothing where there are none.
+    /// The kind of the objects that install charts; empty if there are none.
     installs: &'static str,
     /// The values in an object that installs a chart.
     values: fn(&Node) -> Option<Node>,
-    /// Where these values are in the object; nothing stands for an item of a list.
+    /// The path of these values in the object; an empty key stands for any list item.
     values_at: &'static [&'static str],
-    /// What the fields of its objects are made of.
+    /// The facts behind the fields of its objects.
     facts: for<'a> fn(&Composed<'a>, &[&'a str]) -> Option<Vec<Fact<'a>>>,
-    /// What it cannot do for a cluster, beside what it does not keep.
+    /// Its limitations for a cluster, in addition to unsupported features.
     limits: fn(&ClusterPlan) -> Vec<Limit>,
-    /// Where, and under which name, a cluster must be registered.
+    /// The registry and name under which a cluster must be registered.
     registration: fn(&ClusterPlan) -> Option<(String, String)>,
 }
 
@@ -63,59 +63,59 @@ static DELIVERIES: [&Delivery; 6] = [
     &sveltos_profile::DELIVERY,
 ];
 
-/// Draws a cluster's addons as they are delivered there.
+/// Draws a cluster's addons with the cluster's delivery.
 pub(super) fn draw(plan: &ClusterPlan, drawn: &mut Drawn, notes: &mut Notes) {
     (of(plan).draw)(plan, &cluster::folder(plan), drawn, notes);
 }
 
-/// The object that installs an addon: its namespace, and how `kubectl` names it.
+/// The object that installs an addon: its namespace, and its name for `kubectl`.
 pub(super) fn installer(plan: &ClusterPlan, addon: &str) -> (String, String) {
     (of(plan).installer)(plan, addon)
 }
 
-/// The command that lists what installs a cluster's addons, and what of it is suspended.
+/// The command that lists the objects that install a cluster's addons, with their suspension.
 pub(super) fn list_installers(plan: &ClusterPlan) -> String {
     (of(plan).list)(plan)
 }
 
-/// The values of an object that installs a chart; none of other objects.
+/// The values in an object that installs a chart; none for other objects.
 pub(super) fn values(object: &Node) -> Option<Node> {
     let text = |key| object.get(key).and_then(Node::as_str).unwrap_or_default();
     let delivery = by_api(text("apiVersion"))?;
     (delivery.installs == text("kind")).then(|| (delivery.values)(object)).flatten()
 }
 
-/// The delivery that wrote the text of a file among what installs addons.
+/// The delivery that wrote a file, given its text, if it installs addons.
 pub(super) fn writer(text: &str) -> Option<AddonDelivery> {
     let api = text.lines().find_map(|line| line.strip_prefix("apiVersion: "))?;
     by_api(api).map(|delivery| delivery.kind)
 }
 
-/// Whether what the object of a file applied in a workload cluster stays there when the file goes.
+/// Whether objects applied to a workload cluster by a file's object stay there when the file is deleted.
 pub(super) fn leaves_behind(text: &str) -> bool {
     let line = |key| text.lines().find_map(|line| line.strip_prefix(key));
     let delivery = line("apiVersion: ").and_then(by_api);
     delivery.is_some_and(|one| one.keeps.manifests_stay && line("kind: ") != Some(one.installs))
 }
 
-/// Whether an addon stays in a workload cluster when it leaves git.
+/// Whether an addon stays in a workload cluster when it is removed from git.
 pub(super) fn stays(plan: &ClusterPlan, addon: &str) -> bool {
     let has_manifests = plan.release.addon(addon).is_some_and(|one| !one.manifests.is_empty());
     of(plan).keeps.manifests_stay && has_manifests
 }
 
-/// Whether the object of a file leaves what it installed as it is.
+/// Whether the object of a file is suspended and leaves the addon alone.
 pub(super) fn rests(text: &str) -> bool {
     let api = text.lines().find_map(|line| line.strip_prefix("apiVersion: "));
     api.and_then(by_api).is_some_and(|delivery| (delivery.rests)(text))
 }
 
-/// Where objects that install a chart hold its values.
+/// The paths of a chart's values in objects that install charts.
 pub(super) fn values_at() -> impl Iterator<Item = &'static [&'static str]> {
     DELIVERIES.iter().map(|delivery| delivery.values_at).filter(|path| !path.is_empty())
 }
 
-/// What the delivery of a cluster's addons cannot do for it.
+/// The limitations of the delivery of a cluster's addons.
 pub(super) fn limits(plan: &ClusterPlan) -> Vec<Limit> {
     let delivery = of(plan);
     let mut limits = keeps::limits(&delivery.keeps, plan);
@@ -123,7 +123,7 @@ pub(super) fn limits(plan: &ClusterPlan) -> Vec<Limit> {
     limits
 }
 
-/// Where, and under which name, a cluster must be registered so that its addons reach it.
+/// The registry and name under which a cluster must be registered to get its addons.
 pub(super) fn registration(plan: &ClusterPlan) -> Option<(String, String)> {
     (of(plan).registration)(plan)
 }
@@ -156,7 +156,7 @@ mod tests {
         }
     }
 
-    /// The cells of a row of the documented table, in the order of the deliveries.
+    /// The cells of a row in the documented table, in the order of the deliveries.
     fn row(name: &str) -> Vec<&'static str> {
         let page = include_str!("../../../docs/deliveries.md");
         let start = format!("| {name} |");

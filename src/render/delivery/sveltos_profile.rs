@@ -1,7 +1,8 @@
-//! Sveltos: a Profile for the chart of an addon, and one for its manifests. Profiles lie in the Cluster's namespace, where a
-//! project of Argo CD and the rights of a tenant reach them; a `ClusterProfile` would be of no namespace.
+//! Sveltos: one Profile for the chart of an addon, and one for its manifests. Profiles are in the Cluster's namespace, so
+//! that an Argo CD project and a tenant's permissions cover them; a `ClusterProfile` would have no namespace.
 //!
-//! Sveltos evaluates values as a template of Go, on some ways once and on others twice, so no marker may stand in them.
+//! Sveltos evaluates values as a Go template, once or twice depending on the code path, so they must not contain template
+//! markers.
 
 use super::{
     super::{Composed, Drawn, Fact, Target},
@@ -19,10 +20,10 @@ use crate::{
     yaml::{Mapping, Node, Path},
 };
 
-/// How long Helm may wait for an addon.
+/// The timeout of Helm for an addon.
 const TIMEOUT: &str = "10m0s";
 
-/// Profiles of Sveltos.
+/// Delivery as Profiles of Sveltos.
 pub(super) static DELIVERY: Delivery = Delivery {
     kind: AddonDelivery::SveltosProfile,
     keeps: Keeps {
@@ -104,11 +105,11 @@ fn values(object: &Node) -> Option<Node> {
 }
 
 fn manifests_name(cluster: &Cluster, addon: &str) -> String {
-    // A name of an addon holds no dot, so that of no other chart is this.
+    // Names of addons contain no dots, so no chart can have this name.
     installer_name(cluster, &format!("{addon}.manifests"))
 }
 
-/// A Profile of one cluster, after others; what it installed stays when it goes, if it `leaves` that.
+/// A Profile for one cluster, after others. If `leaves` is set, deleting the Profile keeps what it installed.
 fn profile(cluster: &Cluster, name: &str, after: Vec<String>, leaves: bool) -> (Mapping, Mapping) {
     let mut reference = Mapping::new();
     reference.set("apiVersion", "cluster.x-k8s.io/v1beta2");

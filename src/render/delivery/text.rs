@@ -1,15 +1,15 @@
-//! Values and manifests as text inside other objects.
+//! Values and manifests as text in other objects.
 //!
-//! Some controllers evaluate such a text as a template before they read it as YAML: once, or several times. So none of their
-//! markers may stand in it, and YAML itself says what is meant: `{{ x }}` becomes `"\x7b{ x }}"`, which is the same string to
-//! every reader of YAML, and no template to any engine.
+//! Some controllers evaluate such a text as a template, once or several times, before they parse it as YAML. The text must
+//! therefore contain no template markers, which are escaped in YAML instead: `{{ x }}` becomes `"\x7b{ x }}"`. This is the
+//! same string to every YAML parser, and a template to no engine.
 
 use crate::yaml::{Emit, Item, Mapping, Node, Origin, Scalar, Value, View, emit, quote, rank};
 
-/// What begins an expression, a statement or a comment: in Go's templates the first, in Jinja all three.
+/// The start of an expression, a statement or a comment. Go templates have only the first, Jinja has all three.
 const MARKERS: [&str; 3] = ["{{", "{%", "{#"];
 
-/// A document as text that no template engine changes.
+/// Writes a document as text that no template engine changes.
 pub(super) fn literal(node: &Node) -> String {
     let mut text = String::new();
     emit(&Shown::of(node), &mut text);
@@ -17,7 +17,7 @@ pub(super) fn literal(node: &Node) -> String {
     text
 }
 
-/// The document that a text holds, as its controller reads it.
+/// Parses a document embedded as text, as its controller does.
 pub(super) fn read(text: &str) -> Option<Node> {
     use crate::{
         note::Notes,
@@ -30,25 +30,25 @@ fn holds_marker(text: &str) -> bool {
     MARKERS.iter().any(|marker| text.contains(marker))
 }
 
-/// A node whose texts are written so that they hold no marker.
+/// A node whose strings are written without markers.
 #[derive(Debug)]
 pub(crate) enum Shown<'a> {
-    /// A number, a truth value, or a text without a marker.
+    /// A number, a boolean, or a string without a marker.
     Scalar(Scalar<'a>),
-    /// Between double quotes.
+    /// A string in double quotes.
     Quoted(String),
     /// A list.
     Sequence(Vec<Self>),
-    /// A map, in the order in which it is written.
+    /// A map, in the order of writing.
     Mapping(Vec<(Name<'a>, Origin, Self)>),
 }
 
 /// The key of an entry.
 #[derive(Debug)]
 pub(crate) enum Name<'a> {
-    /// Without a marker.
+    /// A key without a marker.
     Plain(&'a str),
-    /// Between double quotes.
+    /// A key in double quotes.
     Quoted(String),
 }
 

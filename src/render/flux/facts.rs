@@ -1,4 +1,4 @@
-//! What the fields of Flux' objects are made of.
+//! The facts behind the fields of Flux's objects.
 
 use super::{PRUNE, SUBSTITUTE};
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     yaml::Node,
 };
 
-/// The facts of a field that Flux reads; none where its own origin says it.
+/// The facts behind a field that Flux reads; none if the field's own origin is enough.
 pub(in crate::render) fn of<'a>(field: &Composed<'a>) -> Option<Vec<Fact<'a>>> {
     let names = field.path.names();
     if let ["metadata", "annotations", annotation] = names.as_slice() {
@@ -65,7 +65,7 @@ fn git_repository<'a>(names: &[&'a str]) -> Option<Vec<Fact<'a>>> {
     }])
 }
 
-/// A chart, which is there for every cluster that has it.
+/// A chart, which all clusters that use it share.
 fn chart<'a>(field: &Composed<'a>, names: &[&'a str]) -> Option<Vec<Fact<'a>>> {
     let what = match names {
         ["spec", "version"] | ["spec", "ref", "tag"] => ChartFact::Version,

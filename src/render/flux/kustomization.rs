@@ -7,45 +7,45 @@ use crate::{
     yaml::{Mapping, Node},
 };
 
-/// How often what is applied is compared with what should be; a new commit is seen at once.
+/// The interval for correcting drift; new commits are applied at once.
 const INTERVAL: &str = "30m";
-/// A Kustomization that failed tries again after this long.
+/// The delay before a failed Kustomization is retried.
 const RETRY: &str = "1m";
-/// Flux takes no less for a health check. None of ours for clusters lasts that long: they fail at once, and are tried
-/// again, because a check that waits holds one of a few workers, and stuck clusters would stop a fleet.
+/// The minimum timeout that Flux accepts for health checks. Health checks of clusters never take that long: they fail at
+/// once and are retried. A waiting check would occupy one of a few workers, so that stuck clusters would stop the fleet.
 const HEALTH_TIMEOUT: &str = "30s";
-/// How soon after its control plane came up a cluster gets its addons.
+/// The retry interval while waiting for the control plane; addons follow within this time.
 const CLUSTER_RETRY: &str = "20s";
-/// The same for the gate of waves, which nobody is in a hurry to pass.
+/// The retry interval of the gate for waves, which is not urgent.
 const READY_RETRY: &str = "1m";
-/// How long everything else may take.
+/// The timeout of everything else.
 const TIMEOUT: &str = "1m";
 
-/// What a Kustomization waits for after it has applied.
+/// The health check of a Kustomization after it has applied its objects.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::render) enum Health<'a> {
     /// Nothing.
     None,
-    /// Everything that it applied.
+    /// All objects that it applied.
     All,
-    /// The cluster's control plane has come up once: from then on addons can be installed.
+    /// The cluster's control plane is initialized, so addons can be installed.
     ControlPlaneInitialized(&'a Cluster),
-    /// The cluster is as its definition says.
+    /// The cluster matches its definition.
     Available(&'a Cluster),
 }
 
-/// What deleting a Kustomization does to what it applied.
+/// The effect of deleting a Kustomization on its objects.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::render) enum OnDeletion {
-    /// It stays.
+    /// They stay.
     Orphan,
-    /// It goes, unless it is protected.
+    /// They are deleted, unless protected.
     Delete,
-    /// What `prune` says.
+    /// `prune` decides.
     AsPrune,
 }
 
-/// A Kustomization; the fields that most of them share have their values from [`Kustomization::new`].
+/// A Kustomization. [`Kustomization::new`] sets the fields that most Kustomizations share.
 #[derive(Clone, Debug)]
 pub(in crate::render) struct Kustomization<'a> {
     pub management: &'a ManagementCluster,
@@ -59,13 +59,13 @@ pub(in crate::render) struct Kustomization<'a> {
     pub decryption: Option<&'a Decryption>,
     pub kube_config: Option<String>,
     pub prune: bool,
-    /// What deleting the Kustomization does to what it applied.
+    /// The effect of deleting the Kustomization on its objects.
     pub on_deletion: OnDeletion,
-    /// Annotations of everything that it applies.
+    /// Annotations for all objects that it applies.
     pub annotations: Vec<(&'static str, &'static str)>,
     /// Whether a management cluster on standby suspends it.
     pub suspendable: bool,
-    /// Whether it is suspended in any case.
+    /// Whether it is always suspended.
     pub suspended: bool,
 }
 
@@ -184,7 +184,7 @@ impl<'a> Kustomization<'a> {
     }
 }
 
-/// The namespace of a unit's Kustomization: next to the kubeconfig, if it applies to the workload cluster.
+/// The namespace of a unit's Kustomization. It is next to the kubeconfig if the unit applies to the workload cluster.
 fn namespace_of(unit: &Unit) -> &str {
     match unit {
         Unit::Cluster { namespace, part: ClusterPart::Manifests { .. }, .. } => namespace,
@@ -192,11 +192,12 @@ fn namespace_of(unit: &Unit) -> &str {
     }
 }
 
-/// A Cluster that no controller has looked at has no status at all, and asking that for a field is an error: its
-/// references are written before.
+/// Whether no controller has processed the Cluster yet. It then has no status, and reading a field of the status would be an
+/// error. Cluster API sets the references before it.
 const YOUNG: &str = "!has(spec.controlPlaneRef) || !has(status.conditions)";
 
-/// A v1beta2 Cluster has no condition Ready; Flux looks whether the generation was observed by itself.
+/// The expression for a condition that is true. A v1beta2 Cluster has no Ready condition; Flux itself checks the observed
+/// generation.
 fn condition(kind: &str) -> String {
     format!("status.conditions.exists(c, c.type == '{kind}' && c.status == 'True')")
 }
@@ -212,7 +213,7 @@ fn decryption(decryption: &Decryption) -> Mapping {
     mapping
 }
 
-/// `secretRef` of a kubeconfig.
+/// The `secretRef` of a kubeconfig.
 pub(in crate::render) fn secret_reference(secret: &str) -> Mapping {
     let mut name = Mapping::new();
     name.set("name", secret);

@@ -1,7 +1,7 @@
-//! Flux: the engine's own objects, apart from what they apply.
+//! Flux: the engine's own objects, separate from the objects that it applies.
 //!
-//! One entry applies the whole folder. Each release, each namespace and each cluster has Kustomizations of its own, so
-//! that what is stuck holds nobody else up; what waits, waits shortly.
+//! One entry applies the whole folder. Each release, namespace and cluster has its own Kustomizations, so that a stuck one
+//! blocks no others. Those that wait do so only briefly.
 
 pub(super) mod facts;
 mod kustomization;
@@ -12,7 +12,7 @@ use super::{
     release_folder,
 };
 use crate::{
-    model::{Engine, Label, ManagementCluster},
+    model::{Cluster, Engine, Label, ManagementCluster},
     plan::{ClusterPart, ClusterPlan, ManagementPlan, NamespacePlan, Phase, Unit},
     tree::TreePath,
     yaml::{Mapping, Node},
@@ -25,12 +25,12 @@ pub(super) use kustomization::{Kustomization, OnDeletion, secret_reference};
 /// The namespace of Flux and of its objects that belong to no tenant.
 pub(super) const NAMESPACE: &str = "flux-system";
 
-/// Keeps Flux from deleting an object that leaves git.
+/// Keeps Flux from deleting an object when it leaves git.
 const PRUNE: (&str, &str) = ("kustomize.toolkit.fluxcd.io/prune", "disabled");
 /// Keeps Flux from replacing `${…}` in an object.
 const SUBSTITUTE: (&str, &str) = ("kustomize.toolkit.fluxcd.io/substitute", "disabled");
 
-/// Flux.
+/// The renderer for Flux.
 pub(super) struct Flux;
 
 impl engine::Engine for Flux {
@@ -85,6 +85,10 @@ impl engine::Engine for Flux {
     fn appliers(&self) -> &'static str {
         "Kustomizations"
     }
+
+    fn health_of(&self, cluster: &Cluster) -> String {
+        Unit::cluster(cluster, ClusterPart::Ready).name()
+    }
 }
 
 /// Whether Flux reads the objects of an `apiVersion`.
@@ -92,19 +96,19 @@ pub(super) fn reads(api_version: &str) -> bool {
     api_version.contains("fluxcd.io")
 }
 
-/// The folder of the engine's objects.
+/// The folder of the engine's own objects.
 fn flux_folder(management: &ManagementCluster) -> TreePath {
     management_folder(management).join("flux")
 }
 
-/// The folder of the engine's objects for a cluster.
+/// The folder of the engine's own objects for a cluster.
 fn cluster_folder(plan: &ClusterPlan) -> TreePath {
     let cluster = &plan.cluster;
     let folder = flux_folder(&cluster.management).join("clusters");
     folder.join(cluster.namespace.as_str()).join(cluster.name.as_str())
 }
 
-/// What a management cluster has of its own: the entry, the source, the releases, the charts.
+/// Draws the objects of a management cluster: the entry, the source, the releases, the charts.
 fn management(fleet: &Label, plan: &ManagementPlan, drawn: &mut Drawn) {
     let management = &plan.management;
     let folder = flux_folder(management);
@@ -112,7 +116,7 @@ fn management(fleet: &Label, plan: &ManagementPlan, drawn: &mut Drawn) {
         drawn.add_engines(folder.join("source.yaml"), "stackloom.yaml", source);
     }
     let entry = Kustomization {
-        // The one that must never wait: it brings every other.
+        // The entry must never be suspended, because it brings in all others.
         suspendable: false,
         ..Kustomization::new(management, fleet, format!("fleet.{fleet}"), path(management, &folder))
     };
@@ -168,7 +172,8 @@ fn cluster(plan: &ClusterPlan, drawn: &mut Drawn) {
             depends_on: needed,
             health: match plan.phase {
                 Phase::Running => Health::ControlPlaneInitialized(cluster),
-                // A paused Cluster observes no generation, and Flux takes that for unhealthy whatever an expression says.
+                // A paused Cluster does not update its observed generation, which Flux considers unhealthy regardless of the
+                // expressions.
                 Phase::Suspended | Phase::Detached | Phase::Deleted => Health::None,
             },
             ..of(ClusterPart::Cluster, path(management, &part.join("cluster")))
@@ -179,7 +184,7 @@ fn cluster(plan: &ClusterPlan, drawn: &mut Drawn) {
         Kustomization {
             depends_on: vec![unit(ClusterPart::Cluster)],
             health: if leaves { Health::None } else { Health::Available(cluster) },
-            // Suspended, it would leave behind what it applied.
+            // Deleting a suspended Kustomization leaves its objects behind.
             suspended: plan.phase == Phase::Suspended,
             ..of(ClusterPart::Ready, path(management, &part.join("ready")))
         },
@@ -190,8 +195,8 @@ fn cluster(plan: &ClusterPlan, drawn: &mut Drawn) {
             Kustomization {
                 depends_on: vec![of_namespace],
                 decryption: management.decryption.as_ref(),
-                // What users keep beside a cluster are its credentials: git alone never takes them away, and they
-                // last until the cluster is on its way out.
+                // The users' own objects include the cluster's credentials. Git alone never deletes them, and they last
+                // until the cluster is being deleted.
                 prune: false,
                 on_deletion: match plan.phase {
                     Phase::Deleted => OnDeletion::Delete,
@@ -201,7 +206,8 @@ fn cluster(plan: &ClusterPlan, drawn: &mut Drawn) {
             },
         );
     }
-    // Also without addons: who turned the last one off wants it uninstalled, and a Kustomization that goes leaves all.
+    // Also drawn without addons: if the last addon is turned off, it should be uninstalled, and deleting the Kustomization
+    // would leave everything behind.
     add(
         "addons.yaml",
         Kustomization {
@@ -212,7 +218,8 @@ fn cluster(plan: &ClusterPlan, drawn: &mut Drawn) {
     markers(plan, &part, drawn);
 }
 
-/// A Kustomization applies something, and git keeps no empty folder: this says in each what the cluster should have.
+/// Adds an object to each folder that states what the cluster should have: git drops empty folders, and a Kustomization
+/// needs its folder.
 fn markers(plan: &ClusterPlan, part: &TreePath, drawn: &mut Drawn) {
     let cluster = &plan.cluster;
     let mut add = |folder: &str, data| {
@@ -232,7 +239,7 @@ fn markers(plan: &ClusterPlan, part: &TreePath, drawn: &mut Drawn) {
     }
 }
 
-/// A folder of the tree as Flux takes it: from the root of the repository.
+/// The path of a folder of the tree, relative to the root of the repository.
 pub(super) fn path(management: &ManagementCluster, folder: &TreePath) -> String {
     user_path(management, folder.as_str())
 }
@@ -244,7 +251,7 @@ fn user_path(management: &ManagementCluster, folder: &str) -> String {
     }
 }
 
-/// Whether Flux would take a text of an object for a variable.
+/// Whether a string in an object looks like a variable to Flux.
 fn holds_variable(node: &Node) -> bool {
     let inside = |text: &str| text.contains("${");
     node.as_str().is_some_and(inside)

@@ -1,4 +1,4 @@
-//! Sources: the repository that Flux reads, and the charts.
+//! Sources: the git repository that Flux reads, and the charts.
 
 use super::NAMESPACE;
 use crate::{
@@ -8,12 +8,12 @@ use crate::{
 };
 
 const API_VERSION: &str = "source.toolkit.fluxcd.io/v1";
-/// How often a repository or registry is asked again.
+/// The interval for polling chart repositories and registries.
 const REPOSITORY_INTERVAL: &str = "1h";
-/// How often git is asked, where no webhook tells.
+/// The interval for polling git, without a webhook.
 const GIT_INTERVAL: &str = "1m";
 
-/// The git repository's source object, unless one exists already.
+/// The source object of the git repository, unless an existing one is used.
 pub(in crate::render) fn repository(fleet: &Label, management: &ManagementCluster) -> Option<Node> {
     let EngineSource::Git { url, reference, secret } = &management.source else { return None };
     let mut git = Mapping::new();
@@ -33,7 +33,7 @@ pub(in crate::render) fn repository(fleet: &Label, management: &ManagementCluste
     Some(object("GitRepository", fleet.as_str(), spec))
 }
 
-/// How a Kustomization in `namespace` names the repository.
+/// The reference to the repository in a Kustomization in `namespace`.
 pub(in crate::render) fn reference(
     fleet: &Label,
     management: &ManagementCluster,
@@ -54,7 +54,7 @@ pub(in crate::render) fn reference(
     mapping
 }
 
-/// How a `HelmRelease` names a chart.
+/// The reference to a chart in a `HelmRelease`.
 pub(in crate::render) fn chart_reference(chart: &ChartSource) -> Mapping {
     let mut mapping = Mapping::new();
     mapping.set(
@@ -69,11 +69,11 @@ pub(in crate::render) fn chart_reference(chart: &ChartSource) -> Mapping {
     mapping
 }
 
-/// The source objects of charts, with their files: one per version, one per classic repository.
+/// The source objects of charts, with their files: one per chart version, and one per classic repository.
 pub(in crate::render) fn charts(charts: &Charts, suspended: bool) -> Vec<(String, Node)> {
     let mut objects = Vec::new();
     let mut repositories: Vec<&str> = Vec::new();
-    // What else delivers a chart gets it by itself.
+    // Other deliveries fetch charts themselves.
     for chart in charts.get(&AddonDelivery::FluxHelmRelease).into_iter().flatten() {
         let file = format!("{}.yaml", chart.name());
         match chart.kind() {
@@ -119,9 +119,9 @@ fn oci_repository(chart: &ChartSource) -> Node {
     layer.set("mediaType", "application/vnd.cncf.helm.chart.content.v1.tar+gzip");
     layer.set("operation", "copy");
     let mut reference = Mapping::new();
-    // A tag of a registry holds no plus sign; Helm writes an underscore there.
+    // Tags in registries cannot contain a plus sign; Helm uses an underscore instead.
     reference.set("tag", chart.version.tag());
-    // Of the two, the digest counts; the tag is for those who read.
+    // The digest takes precedence; the tag is for readers.
     let digest = chart.digest.as_ref();
     let digest = digest.map(|pin| Node::from(pin.digest.as_str()).with_origin(pin.origin));
     reference.set_some("digest", digest);

@@ -1,4 +1,4 @@
-//! One change on the page: what happens, and below it why.
+//! Renders one change on the page: what happens, and below it the reasons.
 
 use maud::{Markup, html};
 
@@ -9,10 +9,10 @@ use crate::{
     tree::FileChange,
 };
 
-/// So few reasons are read without opening anything.
+/// The maximum number of reasons shown without expanding anything.
 const FEW: usize = 3;
 
-/// A change of each cluster of a group.
+/// Renders a change of a group.
 pub(super) fn change(found: &GroupChange, clusters: usize, detail: Detail) -> Markup {
     let change = &found.change;
     let causes = words::causes(change);
@@ -84,7 +84,7 @@ fn more_than(count: usize, most: usize) -> Markup {
     html! { @if count > most { p { "… and " (count - most) " more" } } }
 }
 
-/// What changes beside clusters.
+/// Renders a change outside clusters.
 pub(super) fn beside(change: &BesideChange, detail: Detail) -> Markup {
     let files = change.files.iter().take(detail.fields);
     html! {

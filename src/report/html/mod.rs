@@ -1,8 +1,8 @@
-//! A report as one HTML page that needs nothing else: no script, no other file, no network.
+//! Writes a report as one self-contained HTML page: no script, no other file, no network.
 //!
-//! Every value goes through the template, which escapes it, and a policy in the page's head forbids everything but its own
-//! style. Colours only repeat what words say. A large report loses values and fields first; classes, counts and the names of
-//! clusters are always whole.
+//! Every value goes through the template, which escapes it. A policy in the page's head forbids everything but the page's
+//! own style. Colors only repeat what the text says. A large report drops values and fields first; risk classes, counts and
+//! cluster names are always complete.
 
 mod change;
 mod tables;
@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 use super::{Report, group::Group, markdown::digest, risk::Risk, summary::summary, words};
 use crate::note::{Cause, Notes, Severity};
 
-/// What a page is made of.
+/// The contents of a page.
 #[derive(Clone, Copy, Debug)]
 pub struct Page<'a> {
     /// The report; none if nothing could be compared.
@@ -25,19 +25,19 @@ pub struct Page<'a> {
     pub notes: &'a Notes,
 }
 
-/// A page is shortened so that it stays below this size, which browsers open without delay.
+/// Pages are shortened to stay below this size in bytes, which browsers open without delay.
 const LIMIT: usize = 16 << 20;
 
-/// How much of each change is shown.
+/// How much detail is shown.
 #[derive(Clone, Copy, Debug)]
 struct Detail {
-    /// Fields, causes and reasons of a change; files of a change beside clusters.
+    /// The number of fields, causes and reasons of a change, or of files of a change outside clusters.
     fields: usize,
-    /// Characters of a value.
+    /// The number of characters of a value.
     value: usize,
 }
 
-/// From the most to the least.
+/// From most to least detailed.
 const DETAILS: [Detail; 5] = [
     Detail { fields: 1_000, value: 2_000 },
     Detail { fields: 100, value: 400 },
@@ -48,10 +48,10 @@ const DETAILS: [Detail; 5] = [
 
 const STYLE: &str = include_str!("style.css");
 
-/// So many messages are shown; the rest is counted.
+/// The maximum number of messages shown; the rest is only counted.
 const MESSAGES: usize = 500;
 
-/// A report as a page.
+/// Renders a report as a page.
 pub fn html(page: &Page<'_>) -> String {
     below(page, LIMIT)
 }
@@ -116,7 +116,7 @@ fn footer(page: &Page<'_>) -> Markup {
     }
 }
 
-/// The tone of a class, which its title says in words.
+/// The color of a risk class. The title says the same in words.
 fn tone(risk: Risk) -> &'static str {
     match risk {
         Risk::Refused | Risk::Deletes => "high",
@@ -126,7 +126,7 @@ fn tone(risk: Risk) -> &'static str {
     }
 }
 
-/// The classes that the report has sections of.
+/// The risk classes that have sections in the report.
 fn classes(report: &Report) -> impl Iterator<Item = Risk> {
     let has = |risk: &Risk| {
         report.groups.iter().any(|one| one.risk == *risk) || report.beside.iter().any(|one| one.risk == *risk)
@@ -160,7 +160,7 @@ fn body(report: &Report, detail: Detail) -> Markup {
     }
 }
 
-/// Groups of a class with their numbers in the report, which are the names of their sections.
+/// Renders the groups of a risk class. Their numbers in the report name their sections.
 fn class(report: &Report, risk: Risk, detail: Detail) -> Markup {
     let groups = report.groups.iter().enumerate().filter(|(_, group)| group.risk == risk);
     let clusters: usize = groups.clone().map(|(_, group)| group.clusters.len()).sum();
@@ -201,9 +201,9 @@ fn one(group: &Group, number: usize, detail: Detail) -> Markup {
     }
 }
 
-/// The clusters of a group; many of them are closed at first.
+/// Renders the names of a group's clusters; a long list starts collapsed.
 fn names(group: &Group) -> Markup {
-    /// So many names are read at a glance.
+    /// The maximum number of names that are not collapsed.
     const FEW: usize = 6;
     let list = html! {
         ul.names { @for cluster in &group.clusters { li { (cluster) } } }

@@ -1,4 +1,4 @@
-//! The tables of the page: by class, by owner, by name.
+//! Renders the tables of the page: by risk class, by owner, by name.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::report::{
     words,
 };
 
-/// How many clusters and machines each class has.
+/// Renders the number of clusters and machines of each risk class.
 pub(super) fn classes(report: &Report) -> Markup {
     html! {
         @if !report.is_empty() {
@@ -55,7 +55,7 @@ fn class(report: &Report, risk: Risk) -> Markup {
     }
 }
 
-/// What happens to the clusters of each owner.
+/// Renders what happens to the clusters of each owner.
 pub(super) fn owners(report: &Report) -> Markup {
     let owners = owned(report);
     let is_owned = owners.keys().any(|owner| !owner.is_empty());
@@ -88,7 +88,7 @@ pub(super) fn owners(report: &Report) -> Markup {
     }
 }
 
-/// The machines that exist in addition while everything rolls.
+/// Renders the number of additional machines if all rollouts happen at once.
 pub(super) fn peaks(report: &Report) -> Markup {
     html! {
         @if !report.peaks.is_empty() {
@@ -100,7 +100,7 @@ pub(super) fn peaks(report: &Report) -> Markup {
     }
 }
 
-/// Where to find each cluster.
+/// Renders the index of clusters.
 pub(super) fn clusters(report: &Report) -> Markup {
     let groups = report.groups.iter().enumerate();
     let numbers: BTreeMap<_, _> =

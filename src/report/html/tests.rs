@@ -1,4 +1,4 @@
-//! A page that would be too large.
+//! Tests a page that would be too large.
 
 use super::*;
 use crate::{
@@ -17,7 +17,7 @@ fn cluster(name: &str) -> ClusterReport {
     let field = |at: usize| FieldChange {
         path: FieldPath(vec![PathSegment::Key(format!("field{at}"))]),
         before: None,
-        // Of another length in each: a name alone would make them equal.
+        // The length differs per cluster; if only the names differed, the clusters would be grouped.
         after: Some("x".repeat(1_000 + usize::from(name.as_bytes()[0])).into()),
     };
     let changed = Change::new(Subject::Cluster, Effect::Changed, Risk::InPlace, Revert::Undoes);

@@ -1,4 +1,4 @@
-//! Evaluating a template: nothing is parsed here, and every fault has the place of its expression.
+//! Evaluates templates. Nothing is parsed here, and every fault has the place of its expression.
 
 mod statements;
 mod texts;
@@ -26,15 +26,15 @@ pub(super) struct Renderer<'a> {
     pub(super) source: &'a Source,
     pub(super) notes: &'a mut Notes,
     budget: Budget,
-    /// Where someone wants to know what came from where.
+    /// Present if reads are recorded.
     tracer: Option<Tracer>,
 }
 
-/// Why there is no value; the notes say more.
+/// The reason that there is no value. The details are in the notes.
 pub(super) enum Failed {
-    /// This entry is at fault; others may be looked at.
+    /// Only this entry failed; the others can still be checked.
     Here,
-    /// A limit was passed: there is no use in going on.
+    /// A limit was exceeded; continuing is pointless.
     Everywhere,
 }
 
@@ -116,12 +116,12 @@ impl Renderer<'_> {
         let note = self.notes.error(
             "duplicate-key",
             place,
-            format!("the key `{}` is made twice in one map", twice.key.name),
+            format!("the template produces the key `{}` twice in one map", twice.key.name),
         );
         if let Some(first) = first.filter(|first| first.key.origin != twice.key.origin) {
             note.related("first here", self.source.word(first.key.origin.offset as usize));
         }
-        note.hint("readers differ on which one counts: make it once");
+        note.hint("produce it once: YAML readers differ on which one counts");
         Err(Failed::Here)
     }
 
@@ -141,12 +141,12 @@ impl Renderer<'_> {
         expression.evaluate(scope).map_err(|failure| self.failure(failure))
     }
 
-    /// What has been read since this was asked last; nothing where nobody wants to know.
+    /// The reads since the last call; empty if reads are not recorded.
     fn reads(&mut self) -> Vec<Read> {
         self.tracer.as_ref().map(|tracer| tracer.recorder.take()).unwrap_or_default()
     }
 
-    /// How many statements are open.
+    /// The number of open statements.
     fn depth(&self) -> usize {
         self.tracer.as_ref().map_or(0, Tracer::depth)
     }
@@ -182,7 +182,7 @@ impl Renderer<'_> {
     }
 
     fn excess(&mut self, excess: Excess, range: &Range<usize>) -> Failed {
-        let hint = "look for a loop over more than it should be".to_owned();
+        let hint = "check the loops: one may run over more than intended".to_owned();
         self.error("template-limit", range, excess.to_string(), Some(hint))
     }
 

@@ -1,4 +1,4 @@
-//! Statements of a template: what `if`, `for` and `set` make of the items between them.
+//! Evaluates `if`, `for` and `set` and the items between them.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::template::{
 const NO_LIST: &str = "for a number of turns write `range(n)`, for one item `[item]`";
 
 impl Renderer<'_> {
-    /// Walks items with the names that statements bind; goes on behind a fault, to find them all.
+    /// Visits items with the names that statements bind. Continues after a fault to find all of them.
     pub(super) fn items<T>(
         &mut self,
         items: &[Item<T>],
@@ -121,7 +121,7 @@ impl Renderer<'_> {
         Ok(())
     }
 
-    /// The items of a list, or the keys of a map.
+    /// The items of a list or the keys of a map.
     fn list(&mut self, over: &Any, expression: &Expression) -> Done<Vec<Any>> {
         let what = match over.kind() {
             ValueKind::Seq | ValueKind::Iterable | ValueKind::Map => None,
@@ -163,7 +163,7 @@ impl Renderer<'_> {
         Err(self.error("template-value", &turn.over.range(), message, Some(hint)))
     }
 
-    /// What follows stands in the statement at a byte, which read what was read last.
+    /// Enters the statement at a byte; its reads are the most recent ones.
     fn given(&mut self, offset: usize) {
         let statement = self.source.origin(offset);
         if let Some(tracer) = &mut self.tracer {
@@ -180,7 +180,7 @@ impl Renderer<'_> {
     }
 }
 
-/// `loop`: where a loop stands.
+/// The value of `loop`: the position of a loop.
 #[derive(Debug)]
 struct Position {
     index: usize,

@@ -1,4 +1,4 @@
-//! Texts of a template: words with expressions among them, and the lines of block scalars.
+//! Evaluates texts: words with expressions between them, and the lines of block scalars.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ impl Renderer<'_> {
         Ok((text.into(), self.end_text(origin)))
     }
 
-    /// The text that parts make, which stand in the file at an origin.
+    /// Evaluates parts, whose text is at `origin` in the file.
     pub(in crate::template) fn text_of(
         &mut self,
         parts: &[Part],
@@ -56,7 +56,7 @@ impl Renderer<'_> {
         Ok((text.into(), self.end_text(origin)))
     }
 
-    /// Appends what parts make; `block` is where they stand, if that may be several lines.
+    /// Appends evaluated parts. `block` is the origin of the text if it may span several lines.
     fn parts(&mut self, parts: &[Part], scope: &Scope, text: &mut String, block: Option<Origin>) -> Done<()> {
         let mut result = Ok(());
         let mut lines = 0;
@@ -93,7 +93,7 @@ impl Renderer<'_> {
         let value = self.evaluate(expression, scope)?;
         to_text(&value).map_err(|unfit| {
             let hint = match value.kind() {
-                ValueKind::None => "ask first, `#% if …`, or give a default: `… | default(\"\")`",
+                ValueKind::None => "check first with `#% if …`, or give a default: `… | default(\"\")`",
                 _ => "take one of its values, or write it with `tojson`, `toyaml` or `join`",
             };
             self.unfit(&unfit, expression, scope, Some(hint))
@@ -112,7 +112,7 @@ impl Renderer<'_> {
         }
     }
 
-    /// The lines of a block that a text of it begins.
+    /// Starts a line for each line break in a text of a block.
     fn lines(&mut self, text: &str, block: Origin, lines: &mut usize) {
         for _ in text.matches('\n') {
             *lines += 1;

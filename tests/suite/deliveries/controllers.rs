@@ -1,10 +1,10 @@
-//! What controllers make of the objects of deliveries, each in its own way, apart from the code that writes them.
+//! Models how controllers process the objects of deliveries, independently of the code that writes these.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value as Json, json};
 
-/// A release of Helm.
+/// A Helm release.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Release {
     pub(super) repository: String,
@@ -13,7 +13,7 @@ pub(super) struct Release {
     pub(super) name: String,
     pub(super) namespace: String,
     pub(super) values: Json,
-    /// Whether Helm waits, and for which others; where the controller can be told.
+    /// Whether Helm waits, and for which others, if the controller has such a setting.
     pub(super) waits: Option<bool>,
     pub(super) after: Option<BTreeSet<String>>,
 }
@@ -26,7 +26,7 @@ fn is(object: &Json, api: &str, kind: &str) -> bool {
     text(object, "/apiVersion").starts_with(api) && text(object, "/kind") == kind
 }
 
-/// What Go's templates make of a text, with what the controllers know; then again as often as one of them evaluates it.
+/// Renders a text as a Go template with the controllers' data, as many times as a controller evaluates it.
 fn after_go(template: &str, times: usize) -> Json {
     let known = json!({ "Cluster": { "metadata": { "name": "changed" } } });
     let mut text = template.to_owned();
@@ -36,7 +36,7 @@ fn after_go(template: &str, times: usize) -> Json {
     gotmpl::yaml::parse(&text).unwrap()
 }
 
-/// What Jinja makes of a text.
+/// Renders a text as a Jinja template.
 fn after_jinja(template: &str) -> String {
     let known = minijinja::Value::from_pairs([("x", "changed"), ("cluster", "changed")]);
     minijinja::Environment::new().render_str(template, known).unwrap()
@@ -46,14 +46,14 @@ fn values(found: Option<Json>) -> Json {
     found.unwrap_or_else(|| json!({}))
 }
 
-/// The names of an object's `dependsOn`, whether it is a list of names or of references.
+/// The names in an object's `dependsOn`, which is a list of names or of references.
 fn after(object: &Json) -> BTreeSet<String> {
     let list = object.pointer("/spec/dependsOn").and_then(Json::as_array);
     let name = |one: &Json| one.as_str().map_or_else(|| text(one, "/name"), str::to_owned);
     list.into_iter().flatten().map(name).collect()
 }
 
-/// A release of Helm as the controller of an object would make it, with its cluster; none of other objects.
+/// The Helm release that a controller would make from an object, with its cluster; none for other objects.
 pub(super) fn release(object: &Json, all: &[Json]) -> Option<(String, Release)> {
     if is(object, "helm.toolkit.fluxcd.io/", "HelmRelease") {
         Some(of_flux(object, all))
@@ -122,7 +122,7 @@ fn of_proxy(object: &Json) -> (String, Release) {
     (get("/spec/clusterSelector/matchLabels/cluster.x-k8s.io~1cluster-name"), found)
 }
 
-/// Sveltos evaluates values twice when it installs, and once when it looks for changes.
+/// Sveltos evaluates values twice when it installs, and once when it checks for changes.
 fn of_sveltos(object: &Json) -> (String, Release) {
     let chart = object.pointer("/spec/helmCharts/0").unwrap();
     let get = |key: &str| text(chart, &format!("/{key}"));
@@ -158,7 +158,7 @@ fn of_azimuth(object: &Json) -> (String, Release) {
     (get("/spec/clusterName"), found)
 }
 
-/// The chart behind a `HelmRelease` of Flux: its repository, name and version.
+/// The repository, name and version of the chart of a Flux `HelmRelease`.
 fn flux_chart(object: &Json, all: &[Json]) -> (String, String, String) {
     let named = |kind: &str, name: &str| {
         all.iter()
@@ -175,7 +175,7 @@ fn flux_chart(object: &Json, all: &[Json]) -> (String, String, String) {
     (repository.to_owned(), chart.to_owned(), text(source, "/spec/ref/tag"))
 }
 
-/// The manifests in an object or a file, as they reach the workload cluster, with the cluster.
+/// The manifests in an object or a file, as applied to the workload cluster, with the cluster.
 pub(super) fn applied(object: &Json) -> Vec<(String, Json)> {
     let file = text(object, "/file");
     let parts: Vec<&str> = file.split('/').collect();

@@ -1,5 +1,5 @@
-//! Every delivery of addons installs the same, or `check` refuses the addon: what its controller would make of its objects is
-//! computed here in the controller's own way, apart from the code that writes them.
+//! Every delivery of addons installs the same, or `check` refuses the addon. A model of each controller computes what it
+//! would do, independently of the code that writes its objects.
 
 mod controllers;
 
@@ -21,14 +21,14 @@ use controllers::{Release, applied, release, text};
 
 use super::{sandbox, support};
 
-/// What a cluster gets: the releases of Helm and the manifests, by cluster and name.
+/// Everything installed in clusters: Helm releases and manifests, by cluster and name.
 #[derive(Debug, Default, PartialEq)]
 struct Installed {
     charts: BTreeMap<String, Release>,
     manifests: BTreeMap<String, Json>,
 }
 
-/// The strings that mean something to some engine between here and a chart.
+/// Strings with a meaning for some engine between here and a chart.
 fn hostile() -> Json {
     let mut texts: Vec<String> = [
         "{{ .Cluster.metadata.name }}",
@@ -59,7 +59,7 @@ fn hostile() -> Json {
     ]
     .map(str::to_owned)
     .into();
-    // Every way in which markers and what stands around them can meet.
+    // All short combinations of markers and surrounding characters.
     let alphabet = ["{", "%", "#", "-", "}", "`", "\"", "\n", " "];
     for length in 1..=3_u32 {
         for number in 0..alphabet.len().pow(length) {
@@ -122,7 +122,7 @@ fn manifests(name: &str, rest: &str) -> String {
     )
 }
 
-/// What an addon may ask for, as files of the stack beside those of the base.
+/// The features that an addon may ask for, as files of the stack in addition to those of the base.
 fn wishes() -> Vec<(&'static str, Vec<(&'static str, String)>)> {
     let notes = ("addons/extra/manifests/all.yaml", MANIFESTS.to_owned());
     let single = |name: &str, namespace: &str| {
@@ -173,7 +173,7 @@ fn wishes() -> Vec<(&'static str, Vec<(&'static str, String)>)> {
     ]
 }
 
-/// The base with what a wish adds, delivered in a way.
+/// The base fleet with the files of a wish, using a delivery.
 fn fleet(delivery: AddonDelivery, files: &[(&str, String)], values: &Json) -> Files {
     let mut world: Files = support::fleet(&support::package().join("tests/cases/_base"));
     let engine = if delivery.needs().is_some() { "argocd" } else { "flux" };
@@ -185,7 +185,7 @@ fn fleet(delivery: AddonDelivery, files: &[(&str, String)], values: &Json) -> Fi
     }
     let mut addons = Map::new();
     if delivery == AddonDelivery::ClusterResourceSet {
-        // It installs no chart, and the base has one.
+        // It installs no charts, but the base has one.
         addons.insert("net".to_owned(), json!({ "enabled": false }));
     } else {
         addons.insert("net".to_owned(), json!({ "values": values }));
@@ -199,7 +199,7 @@ fn fleet(delivery: AddonDelivery, files: &[(&str, String)], values: &Json) -> Fi
     world
 }
 
-/// The objects of the tree, or what was refused.
+/// The objects of the tree, or the refusals.
 fn objects(world: &Files) -> Result<Vec<Json>, Vec<String>> {
     let (mut tree, mut notes) = (Memory::default(), Notes::new());
     let done = generate(world, &mut tree, &|_, _| {}, &mut notes);
@@ -222,7 +222,7 @@ fn located(path: &str, text: &str) -> Json {
 
 fn installed(all: &[Json]) -> Installed {
     let manifest = |(home, mut object): (String, Json)| {
-        // Flux needs its own annotation on an object with `${`; the object is the same.
+        // Flux needs its own annotation on an object with `${`. Apart from that, the object is the same.
         if let Some(annotations) = object.pointer("/metadata/annotations") {
             assert_eq!(annotations, &json!({ "kustomize.toolkit.fluxcd.io/substitute": "disabled" }));
             object["metadata"].as_object_mut().unwrap().remove("annotations");
@@ -237,7 +237,7 @@ fn installed(all: &[Json]) -> Installed {
     }
 }
 
-/// What both controllers can be told must be the same; tags of a registry write `_` for `+`, and Helm reads both.
+/// Settings that both controllers have must be equal. Tags in registries use `_` instead of `+`; Helm accepts both.
 fn assert_same(mut found: Installed, expected: &Installed, what: &str) {
     let plain = |chart: &Release| chart.version.replace('_', "+");
     for (name, chart) in &mut found.charts {
@@ -259,7 +259,7 @@ fn assert_same(mut found: Installed, expected: &Installed, what: &str) {
 fn every_delivery_installs_the_same_or_says_what_it_cannot() {
     let flux = AddonDelivery::FluxHelmRelease;
     let mut refused = BTreeSet::new();
-    // The first wish brings all values, the others a few.
+    // The first wish includes all values, the others only a few.
     let few = json!({ "texts": ["{{ x }} {% y %} ${z}"] });
     let all_values = std::iter::once(hostile()).chain(std::iter::repeat(few));
     for ((wish, files), values) in wishes().into_iter().zip(all_values) {
@@ -305,7 +305,7 @@ fn every_delivery_installs_the_same_or_says_what_it_cannot() {
 fn this_repositorys_fleet_gets_the_same_from_every_delivery() {
     let fleet = |delivery: AddonDelivery, folder: &str| {
         let mut files = support::own();
-        // Those of OpenStack have addons that take values from a Secret.
+        // The clusters on OpenStack have addons that take values from a Secret.
         files.0.retain(|path, _| {
             !path.starts_with("clusters/staging/") && !path.starts_with("clusters/prod/")
                 || path.starts_with(folder)

@@ -1,8 +1,8 @@
-//! The commands of the documents, run in the order in which they stand, with what they print.
+//! Runs the commands in the documents in order, and checks their output.
 //!
-//! In a block marked `console`, a line `$ command` is run by `sh`; the lines below it are its whole output, both streams,
-//! and `…` stands for any text, also over several lines. Blocks of one document share one folder, empty at first;
-//! `cd` is kept from one line to the next.
+//! In a block marked `console`, `sh` runs each line `$ command`. The lines below it are the complete output of both streams;
+//! `…` stands for any text, even across lines. The blocks of a document share one folder, which is empty at first, and `cd`
+//! applies to the following lines.
 
 use std::{
     fs,
@@ -12,7 +12,7 @@ use std::{
 
 use super::super::{cli, sandbox, support};
 
-/// A command and what it should print.
+/// A command with its expected output.
 #[derive(Debug, PartialEq, Eq)]
 struct Step {
     line: usize,
@@ -35,7 +35,7 @@ fn steps(text: &str) -> Vec<Step> {
     steps
 }
 
-/// Whether a text is what a pattern says, in which `…` is any text.
+/// Whether a text matches a pattern, in which `…` stands for any text.
 fn matches(pattern: &str, text: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('…') else { return pattern == text };
     let Some(mut text) = text.strip_prefix(start) else { return false };
@@ -48,7 +48,7 @@ fn matches(pattern: &str, text: &str) -> bool {
     text.ends_with(last)
 }
 
-/// Where the shell stands, and where it finds the program.
+/// The current folder of the shell, and the path for finding the program.
 struct Shell {
     folder: PathBuf,
     path: String,

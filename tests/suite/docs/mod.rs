@@ -1,4 +1,4 @@
-//! What is written down is true: schemas, the committed tree, and what the documents say a terminal shows.
+//! The documentation is true: schemas, the committed tree, and terminal output in the documents.
 
 mod console;
 
@@ -8,7 +8,7 @@ use stackloom::definition::Kind;
 
 use super::{sandbox, support};
 
-/// The schemas that are committed, by file name.
+/// The committed schemas, by file name.
 fn schemas() -> BTreeMap<String, String> {
     let folder = support::package().join("schemas");
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
@@ -30,7 +30,7 @@ fn schemas_are_what_the_program_emits() {
     }
 }
 
-/// What the program itself wrote of the releases of this repository.
+/// The generated `release.yaml` of each release in this repository.
 fn frozen() -> Vec<serde_json::Value> {
     let releases = sandbox::folders(&support::package().join("generated/releases"));
     let text = |folder: &std::path::PathBuf| fs::read_to_string(folder.join("release.yaml")).unwrap();
@@ -58,7 +58,7 @@ fn schemas_take_their_own_examples_and_nothing_beside() {
     }
 }
 
-/// Every key of every schema says what it is: editors show it.
+/// Every key of every schema has a description, which editors show.
 #[test]
 fn schemas_describe_every_key() {
     for kind in Kind::ALL {

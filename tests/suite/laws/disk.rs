@@ -1,4 +1,4 @@
-//! The tree on disk: all of it or nothing of it, and what is damaged is made good.
+//! The tree on disk is written completely or not at all, and damage is repaired.
 
 use std::{
     fs,
@@ -67,7 +67,7 @@ fn what_is_damaged_or_gone_is_made_good() {
     assert!(before == sandbox::snapshot(&generated));
 }
 
-/// The run ends at a step, as it would if the process were killed there.
+/// Ends a run at a step, as if the process were killed there.
 fn killed_at(root: &std::path::Path, step: usize) -> bool {
     let world = Workspace::open(root).unwrap();
     let count = Arc::new(AtomicUsize::new(0));

@@ -1,4 +1,4 @@
-//! Edits of files: in every layout an edit gives the value that is meant, and leaves all else as its author wrote it.
+//! Edits of files: in any layout, an edit sets the intended value and changes nothing else.
 
 use stackloom::{
     edit::{self, Edit, Locator},
@@ -8,7 +8,7 @@ use stackloom::{
 
 use super::super::{sandbox, support::random::Random};
 
-/// A document in a layout of its own; every comment in it is told apart and says inside of which entry it stands.
+/// Writes a document in a random layout. Every comment is unique and names the entry that contains it.
 struct Author {
     random: Random,
     text: String,
@@ -41,7 +41,7 @@ impl Author {
         format!("# {} {inside};", self.comments)
     }
 
-    /// Perhaps a comment on a line of its own, perhaps a blank line.
+    /// Sometimes adds a comment on its own line, sometimes a blank line.
     fn remark(&mut self, indent: usize, inside: &str) {
         if self.random.below(3) == 0 {
             let comment = self.comment(inside);
@@ -52,7 +52,7 @@ impl Author {
         }
     }
 
-    /// Perhaps a comment behind a value.
+    /// Sometimes adds a comment after a value.
     fn end(&mut self, inside: &str) {
         if self.random.below(3) == 0 {
             let comment = self.comment(inside);
@@ -81,7 +81,7 @@ impl Author {
         format!("{{{gap}{}{comma}{gap}}}", parts.join(", "))
     }
 
-    /// The entries of a map; the first one may stand behind a dash.
+    /// Adds the entries of a map. The first may follow a dash.
     fn map(&mut self, indent: usize, deep: usize, path: &mut Vec<String>) {
         let count = 1 + self.random.below(4);
         for (at, name) in ["a", "b-c", "d", "e"].iter().take(count).enumerate() {
@@ -157,7 +157,7 @@ fn steps(path: &[String]) -> Vec<Locator<'_>> {
     path.iter().map(|part| part.strip_prefix('=').map_or(Locator::Key(part), Locator::Named)).collect()
 }
 
-/// The same change, made on what the text means by other means than the edit's own.
+/// Makes the same change to the parsed text, independently of the edit.
 fn changed(
     node: &serde_json::Value,
     path: &[String],
@@ -189,7 +189,7 @@ fn comments(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// What an edit made, or a refusal; everything that must hold is looked at.
+/// Makes an edit and checks everything that must hold. Returns whether the edit was made rather than refused.
 fn judge(text: &str, path: &[String], value: Option<&Node>) -> bool {
     let (source, mut notes) = (source(text), Notes::new());
     let made = match value {

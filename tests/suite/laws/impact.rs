@@ -1,4 +1,4 @@
-//! What a release records of its impact is never milder than what Cluster API does to a cluster that moves to it.
+//! The recorded impact of a release is never milder than what Cluster API does to a cluster that moves to it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ use super::super::{sandbox, support};
 
 const STACK: &str = "stacks/dev/inmemory";
 
-/// Cuts whatever changed, and adds it to the files.
+/// Cuts releases of everything that changed, and adds them to the files.
 fn released(files: &mut Files) -> Vec<Cut> {
     let request = Request {
         stack: None,
@@ -41,7 +41,7 @@ fn released(files: &mut Files) -> Vec<Cut> {
     cuts
 }
 
-/// The small fleet, each cluster pinned to the first release of its minor.
+/// The small fleet, with each cluster pinned to the first release of its minor.
 fn pinned() -> Files {
     let mut files = support::inmemory();
     released(&mut files);
@@ -59,7 +59,7 @@ fn pinned() -> Files {
     files
 }
 
-/// The clusters that can be planned, each for itself.
+/// The clusters that can be planned, each on its own.
 fn clusters(files: &Files) -> BTreeMap<String, ClusterPlan> {
     let is_cluster = |path: &str| path.starts_with("clusters/") && path.matches('/').count() == 2;
     let planned = files.0.keys().filter(|path| is_cluster(path)).filter_map(|own| {
@@ -71,7 +71,7 @@ fn clusters(files: &Files) -> BTreeMap<String, ClusterPlan> {
     planned.map(|plan| (name(&plan), plan)).collect()
 }
 
-/// What happens to each cluster; not known where it cannot be written any more.
+/// The effects on each cluster; unknown if the cluster can no longer be generated.
 fn effects(before: &Files, after: &Files) -> BTreeMap<String, (String, BTreeSet<Effect>)> {
     let (old, new) = (clusters(before), clusters(after));
     let classes = Classes::default();
@@ -93,7 +93,7 @@ fn covers(impact: &Impact, effect: Effect) -> bool {
     impact.effects.contains_key(&effect) || effect == Effect::InPlace && !impact.effects.is_empty()
 }
 
-/// File, what stands there, what comes instead.
+/// File, old text, new text.
 const EDITS: [(&str, &str, &str); 14] = [
     ("addons/extra/addon.yaml", ">=1.35 <1.37", ">=1.34 <1.37"),
     ("addons/demo/values.yaml", "octal: \"012\"", "octal: \"013\""),
@@ -161,7 +161,7 @@ fn no_cluster_gets_worse_than_its_release_says() {
             for effect in effects {
                 let of_this = format!("{file}: {new}: {cluster}: {effect:?}");
                 assert!(covers(&recorded, effect), "{of_this}: {recorded:?}");
-                // What is refused may be so for this cluster alone; no machine is replaced that the class does not tell.
+                // A refusal may concern only this cluster. But no machine may be replaced without the class showing it.
                 let replaced = [Effect::WorkersReplaced, Effect::ControlPlaneReplaced].contains(&effect);
                 assert!(!replaced || covers(&by_class, effect), "{of_this}: {by_class:?}");
                 seen.insert(effect);

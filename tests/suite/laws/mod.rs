@@ -1,4 +1,4 @@
-//! What holds for every fleet.
+//! Properties that hold for every fleet.
 
 mod disk;
 mod edits;
@@ -22,12 +22,12 @@ use super::{
     support::{self, random::Random},
 };
 
-/// The fleets that laws are tested with: the repository's own, and the small one for tests.
+/// The fleets used for testing properties: the repository's own, and the small one.
 fn fleets() -> [Files; 2] {
     [support::own(), support::inmemory()]
 }
 
-/// A world whose files come in another order, so that they have other numbers.
+/// A world that lists its files in another order, so that they have other numbers.
 struct Scrambled {
     files: Files,
     seed: u64,
@@ -46,7 +46,7 @@ impl World for Scrambled {
     }
 }
 
-/// The fleet with the keys of every file in another order.
+/// The fleet with the keys of every file in random order.
 fn shuffled(files: &Files, seed: u64) -> Files {
     let mut random = Random::new(seed);
     let text = |path: &String, text: &String| {
@@ -103,7 +103,7 @@ fn generating_again_changes_nothing() {
     }
 }
 
-/// A definition as JSON, which is YAML, changed by a function.
+/// Applies a function to a definition, and writes it back as JSON, which is also YAML.
 fn changed(files: &Files, path: &str, change: impl Fn(&mut serde_json::Value)) -> Files {
     let mut files = files.clone();
     let mut json: serde_json::Value = serde_yaml::from_str(&files.0[path]).unwrap();
@@ -112,7 +112,7 @@ fn changed(files: &Files, path: &str, change: impl Fn(&mut serde_json::Value)) -
     files
 }
 
-/// The paths of cluster definitions, each with the folders that belong to the cluster alone.
+/// The paths of cluster definitions, each with the folders that belong only to that cluster.
 fn clusters(files: &Files) -> Vec<(String, [String; 3])> {
     let (mut notes, mut found) = (Notes::new(), Vec::new());
     let plan = stackloom::generate::prepare(files, &mut notes).unwrap().plan;

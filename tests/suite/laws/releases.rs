@@ -1,4 +1,4 @@
-//! Releases: what is written is read back, and the hash speaks of content alone.
+//! Releases are read back as written, and their hash depends only on their content.
 
 use std::collections::BTreeMap;
 
@@ -51,7 +51,7 @@ fn read_back(name: &str, texts: BTreeMap<String, String>, notes: &mut Notes) -> 
     release::read(name, &read.collect(), notes)
 }
 
-/// What a release needs and this program cannot look at must not be passed over.
+/// Requirements of a release that this program cannot check must not be ignored.
 #[test]
 fn a_release_that_only_a_later_program_understands_is_refused() {
     let head = heads(&base()).remove("1.35").unwrap();
@@ -89,7 +89,7 @@ fn a_release_that_only_a_later_program_understands_is_refused() {
     }
 }
 
-/// A release is the same for every engine: the program adds nothing of one. Templates are the author's.
+/// A release is the same for every engine: the program adds nothing specific to one. Templates are up to the author.
 #[test]
 fn nothing_that_the_program_writes_into_a_release_names_an_engine() {
     for files in fleets() {
@@ -157,7 +157,7 @@ fn comments_formatting_file_names_and_orders_are_no_content() {
     }
 }
 
-/// An edit of one file, and the components that it bumps, for each minor that has it.
+/// An edit of one file, and the components that it bumps, for each minor that has the file.
 struct Edit {
     file: &'static str,
     old: &'static str,
@@ -273,7 +273,7 @@ const EDITS: [Edit; 18] = [
     },
 ];
 
-/// Which components differ.
+/// The components that differ.
 fn bumped(before: &Content, after: &Content) -> Vec<&'static str> {
     let Content { cluster_class, cluster_addon, node_image, whole } = after;
     let parts = [
@@ -329,7 +329,7 @@ fn an_override_for_one_minor_bumps_that_minor_alone() {
     assert_eq!(bumped(&before["1.36"], &after["1.36"]), ["addon"]);
 }
 
-/// What nobody builds clusters from is no content: how long a minor is served, and what the stack says of itself.
+/// Anything that clusters are not built from is not content: how long a minor is served, and the stack's descriptions.
 #[test]
 fn words_about_a_stack_are_no_content() {
     let base = base();

@@ -1,11 +1,11 @@
-//! Another order of the keys of every map in a YAML text, where that is no content: not among statements of a template.
+//! Reorders the keys of maps in a YAML text, except among template statements, where the order is content.
 //!
-//! It works on lines, so that everything else of the text stays as it is written; what it does not understand (flow
-//! collections, scalars over several lines) it leaves alone. Comments go: they are no content either.
+//! It works on lines, so that the rest of the text stays unchanged. Anything that it does not understand (flow collections,
+//! multi-line scalars) is left alone. Comments are dropped, because they are not content.
 
 use super::super::support::random::Random;
 
-/// The same content with its keys in another order.
+/// The same content with keys in another order.
 pub(super) fn shuffled(text: &str, random: &mut Random) -> String {
     let mut out = String::new();
     let mut document = Vec::new();
@@ -42,7 +42,7 @@ fn is_entry(line: &str) -> bool {
     line.trim_end().ends_with(':') || line.contains(": ")
 }
 
-/// The lines of one map or list, and of everything inside.
+/// The lines of one map or list, including everything inside.
 fn block(lines: &[String], random: &mut Random) -> Vec<String> {
     let content = lines.iter().filter(|line| !line.trim().is_empty() && !is_comment(line));
     let Some(indent) = content.map(|line| indentation(line)).min() else { return lines.to_vec() };
@@ -60,7 +60,7 @@ fn block(lines: &[String], random: &mut Random) -> Vec<String> {
     groups.into_iter().flat_map(inner).collect()
 }
 
-/// The entries or items of a block, statements among them, and whether there are any; none if something is no entry.
+/// The entries or items of a block, including statements, and whether there are statements; none if any line is neither.
 fn groups(lines: &[String], indent: usize, list: bool) -> Option<(Vec<Vec<String>>, bool)> {
     let mut groups: Vec<Vec<String>> = Vec::new();
     let mut statements = false;

@@ -1,4 +1,4 @@
-//! Many clusters: the flow works, and the tree grows with their number and with nothing else.
+//! Many clusters: the flow works, and the size of the tree depends only on their number.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use super::{
     tree,
 };
 
-/// How many files lie below folders of each name under `generated/management/mgmt/`.
+/// The number of files below folders of each name in `generated/management/mgmt/`.
 fn counts(tree: &BTreeMap<String, String>) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for path in tree.keys() {
@@ -35,7 +35,7 @@ fn a_thousand_clusters_are_ten_times_a_hundred() {
     assert!(thousand["namespaces"] <= 10 * hundred["namespaces"]);
 }
 
-/// In the first and in the last of them the same fault is told in the same words.
+/// The same fault in the first and the last cluster gives the same message.
 #[test]
 fn a_fault_is_found_wherever_it_is() {
     for at in [0, 299] {

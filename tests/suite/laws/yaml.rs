@@ -1,4 +1,4 @@
-//! The emitter: whatever is written is read as just that, by our reader and by one that is not ours.
+//! The emitter: our reader and a third-party reader read back exactly what it writes.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ fn key(name: &str) -> Key {
     Key { name: name.into(), origin: Origin::NOWHERE }
 }
 
-/// The string as key and value, at the top, in a list, and behind another key.
+/// The string as key and value, at the top, in a list, and after another key.
 fn everywhere(text: &str) -> Node {
     let mut inner = Mapping::new();
     inner.insert(key(text), text.into());
@@ -51,7 +51,7 @@ fn no_hazardous_string_is_read_as_anything_else() {
     }
 }
 
-/// Pieces that matter to readers, put together at random.
+/// Random combinations of pieces with a meaning for readers.
 fn pieces() -> impl Strategy<Value = String> {
     const PIECES: [&str; 40] = [
         " ", "  ", "\n", "\n\n", "\t", "\r", "\u{85}", "\u{2028}", "\u{2029}", "\u{feff}", "\0", "\u{1b}",
@@ -105,7 +105,7 @@ proptest! {
     #[test]
     fn any_tree_is_that_tree(node in trees()) {
         let written = emitted(&node);
-        // A document of nothing but `null` is an empty file, which every reader of definitions refuses.
+        // A document that only contains `null` is an empty file, which every reader of definitions refuses.
         if !node.is_null() {
             prop_assert_eq!(read_back(&written), node.clone(), "our reader: {:?}", written);
         }

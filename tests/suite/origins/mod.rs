@@ -1,5 +1,5 @@
-//! `explain` and `affects` say the truth: every line has an answer, and what they say of a source is what happens when
-//! it is changed.
+//! `explain` and `affects` are right: every line has an explanation, and changing a source has exactly the effects they
+//! predict.
 
 mod mutate;
 
@@ -24,7 +24,7 @@ use super::{
     support::{self, random::Random},
 };
 
-/// Every line of every file of a tree.
+/// The explained lines of all files of a tree, by path.
 type Lines = BTreeMap<String, Vec<Explained>>;
 
 fn read(world: &dyn World) -> Fleet {
@@ -39,7 +39,7 @@ fn explained(fleet: &Fleet) -> Lines {
     subjects.into_iter().flat_map(|subject| fleet.part(subject, &mut Notes::new())).collect()
 }
 
-/// The small fleet with a template that has one of everything.
+/// The small fleet with a template that uses every language feature.
 fn looping() -> Files {
     let mut files = support::inmemory();
     for (path, text) in [
@@ -51,7 +51,7 @@ fn looping() -> Files {
     files
 }
 
-/// The same, with a cluster that is made from a numbered release.
+/// The same fleet, with a cluster on a numbered release.
 fn numbered() -> Files {
     let mut files = looping();
     let request = release::Request {
@@ -75,7 +75,7 @@ fn numbered() -> Files {
     files
 }
 
-/// The repository's own fleet, two small ones, and every good case.
+/// The repository's own fleet, the small ones, and all good cases.
 fn fleets() -> Vec<(String, Files)> {
     let mut fleets = vec![
         ("demo".to_owned(), support::own()),
@@ -135,7 +135,7 @@ fn fault(line: &Explained, files: &Files) -> Option<String> {
     })
 }
 
-/// How many lines are changed; more where someone wants to be surer.
+/// The number of lines to change. The variable `MUTATIONS` increases it for more certainty.
 fn count() -> usize {
     std::env::var("MUTATIONS").ok().and_then(|count| count.parse().ok()).unwrap_or(16)
 }
@@ -160,7 +160,7 @@ fn what_changes_is_what_was_said_of_a_numbered_release() {
     let mut files = numbered();
     let is_cluster = |path: &String| path.starts_with("clusters/blue/") || path == "stackloom.yaml";
     hold_where("numbered", &files, is_cluster);
-    // What is frozen never changes, and is named all the same.
+    // A numbered release never changes, but is named as a source anyway.
     files.0.retain(|path, _| !path.starts_with("clusters/green/"));
     let fleet = read(&files);
     let line = "generated/releases/dev-inmemory-1-36-v1/cluster/looping.yaml";
@@ -168,7 +168,7 @@ fn what_changes_is_what_was_said_of_a_numbered_release() {
     assert_eq!(reached.clusters.iter().map(ToString::to_string).collect::<Vec<_>>(), ["blue/two"]);
 }
 
-/// Definitions and addons, with each delivery that has objects of its own.
+/// Definitions and addons, with each delivery that has its own kinds of objects.
 #[test]
 fn what_changes_is_what_was_said_of_deliveries() {
     for delivery in sandbox::chart_deliveries().map(AddonDelivery::as_str) {
@@ -180,7 +180,7 @@ fn what_changes_is_what_was_said_of_deliveries() {
     }
 }
 
-/// Questions as people ask them, on the command line, and what they are told.
+/// Typical questions on the command line, with the expected answers.
 #[test]
 fn answers_are_as_agreed() {
     let root = sandbox::folder();
@@ -201,7 +201,7 @@ fn answers_are_as_agreed() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// Changes some lines, and compares what really changes with what was said of each.
+/// Changes some lines, and compares the effects with the predictions for each.
 fn hold(name: &str, files: &Files) {
     hold_where(name, files, |_| true);
 }
@@ -234,7 +234,7 @@ fn hold_where(name: &str, files: &Files, is_meant: impl Fn(&String) -> bool) {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// A line of a source that was changed.
+/// A changed line of a source.
 struct Law<'a> {
     fleet: &'a Fleet,
     lines: &'a Lines,
@@ -249,13 +249,13 @@ impl Law<'_> {
         explained.sources.iter().any(stands)
     }
 
-    /// The lines of a file that it is said to reach.
+    /// The lines of a file that it was predicted to affect.
     fn said(&self, path: &str) -> Vec<usize> {
         let lines = self.lines[path].iter().enumerate();
         lines.filter(|(_, explained)| self.names(explained)).map(|(at, _)| at + 1).collect()
     }
 
-    /// Every line that changed was said to come from it.
+    /// Checks that every changed line was predicted.
     fn hold(&self, after: &BTreeMap<String, String>, wrong: &mut String) {
         for (path, old) in self.before {
             let said = self.said(path);
@@ -277,8 +277,8 @@ impl Law<'_> {
         }
     }
 
-    /// The files that it is said to reach, and that are the same, where nothing in between decides anew: no
-    /// expression or statement of a template, no choice of a release or of an addon's version.
+    /// The files that were predicted to change but did not, unless a decision in between explains that: an expression or
+    /// statement of a template, or the selection of a release or of an addon's version.
     fn beside(&self, after: &BTreeMap<String, String>) -> Vec<String> {
         let anew = |source: &Source| {
             matches!(

@@ -1,17 +1,17 @@
-//! Small changes to scalars of sources, of which each leaves the fleet sound.
+//! Small changes to scalars in sources, each of which leaves the fleet valid.
 
 use std::collections::BTreeMap;
 
 use stackloom::{note::Notes, render, world::Files};
 
-/// A line of a source that holds a scalar.
+/// A line of a source with a scalar.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
     pub(super) file: String,
     pub(super) line: usize,
 }
 
-/// Every line that may hold a scalar.
+/// All lines that may contain a scalar.
 pub(super) fn places(files: &Files) -> Vec<Place> {
     let mut places = Vec::new();
     for (file, text) in &files.0 {
@@ -26,7 +26,7 @@ pub(super) fn places(files: &Files) -> Vec<Place> {
     places
 }
 
-/// The new line and the tree that it makes; none where no change of it is sound, or none changes anything.
+/// The new line and the resulting tree; none if no change is valid or has an effect.
 pub(super) fn changed(files: &Files, place: &Place) -> Option<(String, BTreeMap<String, String>)> {
     let text = &files.0[&place.file];
     let old = text.lines().nth(place.line - 1)?;
@@ -53,7 +53,7 @@ fn sound_tree(files: &Files) -> Option<BTreeMap<String, String>> {
     (notes.errors() == 0).then_some(tree)
 }
 
-/// What a line could say instead, the smallest change first.
+/// Possible replacements of a line, smallest change first.
 fn candidates(line: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (from, to) in [("true", "false"), ("false", "true")] {
@@ -84,7 +84,7 @@ fn candidates(line: &str) -> Vec<String> {
     found
 }
 
-/// The lines of a text, counted from 1, that another one does not have.
+/// The lines of a text, counted from 1, that another text does not have.
 pub(super) fn gone(old: &str, new: &str) -> Vec<usize> {
     let (old, new): (Vec<_>, Vec<_>) = (old.lines().collect(), new.lines().collect());
     let mut table = vec![vec![0_usize; new.len() + 1]; old.len() + 1];

@@ -1,5 +1,5 @@
-//! Laws of the decision, over random histories: the base moves, people commit, close and merge, steps change, and runs end after any
-//! action.
+//! Properties of the decision over random histories: the base moves, people commit, close and merge, steps change, and runs
+//! end after any action.
 
 use stackloom::propose::{
     Action, Branch, Commit, Decision, Outcome, Proposed, Request, RequestState, Seen, TREE, Wish, decide,
@@ -17,7 +17,7 @@ struct World {
     branch: Option<Branch>,
     requests: Vec<Request>,
     comments: Vec<Vec<String>>,
-    /// The step that comes next.
+    /// The next step.
     step: usize,
 }
 
@@ -88,7 +88,7 @@ impl World {
         }
     }
 
-    /// Something that others do.
+    /// Something that other people do.
     fn event(&mut self, random: &mut Random) {
         let open = self.requests.iter().position(|one| one.state == RequestState::Open);
         match random.below(6) {
@@ -136,7 +136,7 @@ fn a_decision_loses_nothing_of_people_and_comes_to_rest() {
         };
         for _ in 0..EVENTS {
             world.event(&mut random);
-            // A run that is killed after some of its actions, and one that is not.
+            // A run that is killed after some of its actions, and then one that is not.
             let wish = world.wish();
             let decision = decide(&world.seen(), &wish);
             let cut = random.below(decision.actions.len() + 1);

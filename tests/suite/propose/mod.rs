@@ -1,5 +1,6 @@
-//! `stackloom upgrade next --pr`, with a real remote and a forge on this machine that behaves as each real one does.
+//! `stackloom upgrade next --pr`, with a real remote and a local server that behaves like each of the real forges.
 
+mod health;
 mod law;
 mod server;
 
@@ -63,7 +64,7 @@ impl Bench {
         bench
     }
 
-    /// Commits everything, and pushes it to the base.
+    /// Commits everything and pushes it to the base.
     fn publish(&self, message: &str) {
         git(&self.root, &["add", "--all"]);
         git(&self.root, &["commit", "--quiet", "--message", message]);
@@ -95,7 +96,7 @@ impl Bench {
         ran.out
     }
 
-    /// The commit of a branch of the remote.
+    /// The commit of a branch on the remote.
     fn tip(&self, branch: &str) -> Option<String> {
         let listed =
             git(&self.remote, &["for-each-ref", "--format=%(objectname)", &format!("refs/heads/{branch}")]);
@@ -106,7 +107,7 @@ impl Bench {
         self.forge.with(|state| state.requests.clone())
     }
 
-    /// Merges the branch, as a person does at the forge.
+    /// Merges the branch, as a person does on the forge.
     fn merge(&self, number: usize) {
         git(&self.root, &["fetch", "--quiet", "origin"]);
         git(&self.root, &["merge", "--quiet", "--no-ff", "--message", "merge", &format!("origin/{BRANCH}")]);
@@ -115,7 +116,7 @@ impl Bench {
         self.forge.with(|state| state.requests[number].state = "merged");
     }
 
-    /// A commit of a person on the branch.
+    /// Adds a person's commit to the branch.
     fn interfere(&self) {
         git(&self.root, &["fetch", "--quiet", "origin"]);
         git(&self.root, &["checkout", "--quiet", "-b", "mine", &format!("origin/{BRANCH}")]);
@@ -225,10 +226,10 @@ fn what_is_no_longer_needed_is_closed_and_what_a_person_closed_stays_closed() {
 /// A request: number, state, title, text, comments.
 type StepDescription = (u64, &'static str, String, String, usize);
 
-/// What is the same however often a run was interrupted.
+/// The final state, which must not depend on interruptions.
 fn end(bench: &Bench) -> (Option<String>, Vec<StepDescription>) {
     let tree = bench.tip(BRANCH).map(|tip| git(&bench.remote, &["rev-parse", &format!("{tip}:clusters")]));
-    // The base that the report names has another time, and another name.
+    // The report names the base, whose time and ID differ.
     let body = |text: &str| text.lines().filter(|line| !line.starts_with("Compared with")).collect();
     let all = bench.requests().into_iter();
     (tree, all.map(|one| (one.number, one.state, one.title, body(&one.body), one.comments.len())).collect())
@@ -240,7 +241,7 @@ fn a_run_that_is_killed_anywhere_leaves_nothing_that_the_next_does_not_finish() 
         let whole = Bench::new(kind);
         whole.done();
         let calls = whole.forge.with(|state| state.calls.len());
-        // One forge is enough for the order of actions; of the others, the last call.
+        // One forge is enough to test the order of actions; for the others, only the last call is tested.
         let first = if kind == ForgeKind::GitHub { 0 } else { calls - 1 };
         let cuts: Vec<_> = (first..calls).flat_map(|cut| [(cut, false), (cut, true)]).collect();
         cuts.into_par_iter().for_each(|(cut, is_done)| {
@@ -325,9 +326,9 @@ fn limits_and_accidents_of_a_forge() {
     refused(Accident::Answer(404, Vec::new(), "{}"), &["`platform/fleet` is right"]);
     refused(
         Accident::Answer(429, header("Retry-After", "3600"), "{}"),
-        &["no more requests for 60 minutes", "goes on where this run ended"],
+        &["no more requests for 60 minutes", "continues where this run ended"],
     );
-    refused(Accident::Answer(200, Vec::new(), "<html>"), &["answered with something else"]);
+    refused(Accident::Answer(200, Vec::new(), "<html>"), &["unexpected answer from"]);
     let elsewhere = Server::start(ForgeKind::GitHub);
     refused(
         Accident::Answer(
@@ -335,7 +336,7 @@ fn limits_and_accidents_of_a_forge() {
             header("Location", &format!("{}/api/v3/repos/platform/fleet/pulls", elsewhere.url)),
             "",
         ),
-        &["sends on to 127.0.0.1", "may have moved"],
+        &["redirects to 127.0.0.1", "may have moved"],
     );
     assert!(elsewhere.with(|state| state.calls.is_empty()), "the token went to another host");
 }
@@ -365,12 +366,12 @@ fn a_wave_of_a_rollout_is_one_request() {
     let frozen = git(&bench.remote, &["show", "stackloom/rollout/k135:rollouts/k135.yaml"]);
     assert!(frozen.contains("- mgmt/blue/one"), "{frozen}");
     assert!(run("2026-11-23T11:00:00Z").contains("is up to date"));
-    // Outside of the window the request stays as it is.
+    // Outside the window, the request stays as it is.
     assert!(run("2026-11-23T13:00:00Z").contains("outside of the maintenance windows"));
     assert_eq!(bench.requests().remove(0).state, "open");
 }
 
-/// The commands that users copy.
+/// The commands in the documentation, which users copy.
 #[test]
 fn the_documented_jobs_propose_a_step() {
     for (kind, file) in [(ForgeKind::GitHub, "next.yml"), (ForgeKind::GitLab, "gitlab-ci.yml")] {

@@ -1,7 +1,7 @@
-//! A forge on this machine: the part of each API that the program uses, with pages, limits and accidents. It ends with its value.
+//! A local forge: the part of each API that the program uses, with pages, limits and failures. It stops when dropped.
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeMap, VecDeque},
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::{TcpListener, TcpStream},
     sync::{
@@ -14,26 +14,26 @@ use std::{
 use serde_json::{Value as Json, json};
 use stackloom::model::ForgeKind;
 
-/// Entries of a page.
+/// The number of entries per page.
 const PAGE: usize = 2;
 
-/// The token that it takes.
+/// The token that it accepts.
 pub(crate) const TOKEN: &str = "t0ken-of-the-test";
 
-/// What happens to the next call in the place of an answer, or of a good one.
+/// A failure of the next call.
 #[derive(Clone, Debug)]
 pub(crate) enum Accident {
-    /// This answer, and nothing is done.
+    /// Responds with this answer and does nothing else.
     Answer(u16, Vec<(&'static str, String)>, &'static str),
-    /// It is done, and the connection is closed without an answer.
+    /// Performs the action, then closes the connection without a response.
     Deaf,
-    /// There is never an answer; whether it is done.
+    /// Never responds; whether the action is performed.
     Stalled(bool),
-    /// No accident.
+    /// No failure.
     None,
 }
 
-/// A request to merge a branch.
+/// A stored merge request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stored {
     pub(crate) number: u64,
@@ -46,20 +46,24 @@ pub(crate) struct Stored {
     pub(crate) comments: Vec<String>,
 }
 
-/// All that it holds.
+/// The state of the forge.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     pub(crate) requests: Vec<Stored>,
     pub(crate) accidents: VecDeque<Accident>,
-    /// Method and path of each call.
+    /// The method and path of each call.
     pub(crate) calls: Vec<String>,
+    /// The commits that were pushed, each with its statuses: context and state, the latest last.
+    pub(crate) commits: BTreeMap<String, Vec<(String, &'static str)>>,
+    /// A report on health, published without a forge.
+    pub(crate) report: Option<String>,
     /// Whether a call came without the right token.
     pub(crate) was_denied: bool,
-    /// Whether a client waits in vain.
+    /// Whether a client is waiting for a response that never comes.
     pub(crate) is_stalled: bool,
 }
 
-/// A forge that runs.
+/// A running forge.
 pub(crate) struct Server {
     pub(crate) url: String,
     pub(crate) state: Arc<Mutex<State>>,
@@ -94,13 +98,13 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::SeqCst);
-        // The listener waits for a connection.
+        // Wakes up the listener, which waits for a connection.
         TcpStream::connect(self.url.trim_start_matches("http://")).ok();
         self.thread.take().map(JoinHandle::join);
     }
 }
 
-/// What a client asks.
+/// The request of a client.
 struct Call {
     method: String,
     path: String,
@@ -144,7 +148,7 @@ fn serve(stream: &TcpStream, kind: ForgeKind, base: &str, state: &Mutex<State>) 
                 }
                 state.is_stalled = true;
                 drop(state);
-                // Until the client is gone.
+                // Wait until the client is gone.
                 reader.read_line(&mut String::new()).ok();
                 return;
             }
@@ -197,13 +201,16 @@ fn read(reader: &mut BufReader<&TcpStream>) -> Option<(Call, bool)> {
     Some((Call { method, path: path.to_owned(), query, body }, is_allowed))
 }
 
-/// Status, body and the header of the next page.
+/// The status, the body, and the header for the next page.
 fn answer(kind: ForgeKind, base: &str, call: &Call, state: &mut State) -> (u16, Json, Option<String>) {
     let root = match kind {
         ForgeKind::GitHub => "/api/v3/repos/platform/fleet",
         ForgeKind::GitLab => "/api/v4/projects/platform%2Ffleet",
         ForgeKind::Forgejo => "/api/v1/repos/platform/fleet",
     };
+    if let ("/health.json", Some(report)) = (call.path.as_str(), &state.report) {
+        return (200, serde_json::from_str(report).unwrap(), None);
+    }
     let Some(path) = call.path.strip_prefix(root) else {
         return (404, json!({ "message": "Not Found" }), None);
     };
@@ -221,6 +228,15 @@ fn answer(kind: ForgeKind, base: &str, call: &Call, state: &mut State) -> (u16, 
             page(base, call, all.map(|one| shown(kind, one)).collect())
         }
         ("POST", ["pulls" | "merge_requests"]) => create(kind, call, state),
+        ("GET", ["commits", commit, "statuses"] | ["repository", "commits", commit, "statuses"]) => {
+            match state.commits.get(*commit) {
+                Some(all) => page(base, call, statuses(kind, all)),
+                None => {
+                    let code = if kind == ForgeKind::GitHub { 422 } else { 404 };
+                    (code, json!({ "message": "No commit found" }), None)
+                }
+            }
+        }
         (_, ["pulls" | "merge_requests", number]) => {
             let one = state.requests.iter_mut().find(|one| one.number.to_string() == *number).unwrap();
             change(call, one);
@@ -235,6 +251,29 @@ fn answer(kind: ForgeKind, base: &str, call: &Call, state: &mut State) -> (u16, 
             (201, json!({ "body": call.body["body"] }), None)
         }
         _ => (404, json!({ "message": "Not Found" }), None),
+    }
+}
+
+/// GitHub lists the latest first, GitLab the latest of each name, Forgejo all in some order.
+fn statuses(kind: ForgeKind, all: &[(String, &'static str)]) -> Vec<Json> {
+    let numbered: Vec<(usize, &(String, &'static str))> = all.iter().enumerate().collect();
+    let entry = |(number, (context, state)): (usize, &(String, &'static str))| match kind {
+        ForgeKind::GitHub => json!({ "id": number + 1, "context": context, "state": state }),
+        ForgeKind::Forgejo => json!({ "id": number + 1, "context": context, "status": state }),
+        ForgeKind::GitLab => {
+            let state = if *state == "failure" { "failed" } else { state };
+            json!({ "id": number + 1, "name": context, "status": state })
+        }
+    };
+    match kind {
+        ForgeKind::GitHub => numbered.into_iter().rev().map(entry).collect(),
+        ForgeKind::Forgejo => numbered.into_iter().map(entry).collect(),
+        ForgeKind::GitLab => {
+            let is_last = |(number, (context, _)): &(usize, &(String, &str))| {
+                all.iter().rposition(|(other, _)| other == context) == Some(*number)
+            };
+            numbered.into_iter().filter(is_last).map(entry).collect()
+        }
     }
 }
 

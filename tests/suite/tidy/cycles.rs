@@ -1,31 +1,33 @@
-//! No cycle between files of different folders: whoever reads one folder need not read another that reads the first.
+//! No cycles between files of different folders: reading one folder must not require reading another that depends on the
+//! first.
 //!
-//! A file may use the `mod.rs` of the folders that it lies in: that is its own module's vocabulary. Unit tests do not count.
+//! A file may use the `mod.rs` of its parent folders, which define the vocabulary of its own module. Unit tests do not
+//! count.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use super::{super::support, rust_files};
 
-/// A module by the names that lead to it from the root of its crate.
+/// A module, by its path from the root of its crate.
 type Path = Vec<String>;
 
 #[derive(Default)]
 struct Crate {
-    /// Each module with its file.
+    /// The file of each module.
     files: BTreeMap<Path, String>,
-    /// What each uses.
+    /// The modules that each module uses.
     uses: BTreeMap<Path, BTreeSet<Path>>,
 }
 
-/// The code of a file without comments and unit tests.
+/// The code of a file, without comments and unit tests.
 fn code(text: &str) -> String {
     let text = text.split_once("\n#[cfg(test)]\nmod tests {").map_or(text, |(code, _)| code);
     let lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Every path in a text: what stands in braces with what stands before them.
+/// All paths in a text. Groups in braces are expanded.
 fn paths(code: &str) -> Vec<String> {
     let (imports, rest): (Vec<_>, Vec<_>) =
         statements(code).into_iter().partition(|statement| statement.0 == "use");
@@ -41,7 +43,7 @@ fn paths(code: &str) -> Vec<String> {
     found
 }
 
-/// The text, cut into imports (without the word `use`) and the rest.
+/// Splits the text into imports (without the word `use`) and the rest.
 fn statements(code: &str) -> Vec<(&'static str, String)> {
     let mut found = Vec::new();
     let mut rest = String::new();
@@ -65,7 +67,7 @@ fn statements(code: &str) -> Vec<(&'static str, String)> {
     found
 }
 
-/// The paths of a tree of imports.
+/// Expands the paths of an import tree.
 fn expand(before: &str, tree: &str, found: &mut Vec<String>) {
     let Some((head, group)) = tree.split_once('{') else {
         let name = tree.split('@').next().unwrap_or_default();
@@ -95,7 +97,7 @@ fn expand(before: &str, tree: &str, found: &mut Vec<String>) {
 }
 
 impl Crate {
-    /// Reads files by their paths below the crate's `src`.
+    /// Reads files by their paths relative to the crate's `src`.
     fn read(texts: &[(String, String)]) -> Self {
         let mut read = Self::default();
         for (file, _) in texts {
@@ -117,7 +119,7 @@ impl Crate {
         read
     }
 
-    /// The module whose file a path leads into; none for another crate, the module itself, and the folders that it lies in.
+    /// The module that a path refers to; none for another crate, the module itself, and its parent folders.
     fn resolve(&self, module: &Path, path: &str) -> Option<Path> {
         let names: Vec<&str> = path.split("::").filter(|name| !name.is_empty()).collect();
         let (first, after) = names.split_first()?;
@@ -149,7 +151,7 @@ impl Crate {
         self.files[module].rsplit_once('/').map_or("", |(folder, _)| folder)
     }
 
-    /// All that a module leads to.
+    /// All modules reachable from a module.
     fn reached(&self, from: &Path) -> BTreeSet<&Path> {
         let mut reached = BTreeSet::new();
         let mut next: Vec<&Path> = self.uses[from].iter().collect();
@@ -161,7 +163,7 @@ impl Crate {
         reached
     }
 
-    /// The folders of each cycle that has more than one, with their files.
+    /// The folders of each cycle across folders, with their files.
     fn cycles(&self) -> BTreeMap<Vec<&str>, BTreeSet<&str>> {
         let reached: BTreeMap<&Path, BTreeSet<&Path>> =
             self.files.keys().map(|module| (module, self.reached(module))).collect();

@@ -1,10 +1,10 @@
-//! The order of the modules in `src/lib.rs` is one of layers: a module uses only those above it.
+//! The modules in `src/lib.rs` are in layers: each uses only those above it.
 
 use std::fs;
 
 use super::{super::support, rust_files};
 
-/// The modules, and the crates of the workspace, in the order in which `lib.rs` lists them.
+/// The modules and the crates of the workspace, in the order of `lib.rs`.
 fn order(lib: &str) -> Vec<String> {
     let module = |line: &str| {
         let line = line.strip_suffix(';')?;
@@ -15,7 +15,7 @@ fn order(lib: &str) -> Vec<String> {
     lib.lines().filter_map(module).collect()
 }
 
-/// Every module of the crate that a text uses. Doc comments count: a link upward is a use in the reader's head.
+/// All modules of the crate that a text uses. Doc comments count: for readers, a link is a use.
 fn uses(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (at, start) in text.match_indices("crate::") {
@@ -30,7 +30,7 @@ fn uses(text: &str) -> Vec<String> {
     found
 }
 
-/// The first names of a path: one, or those at the top of a group in braces.
+/// The first name of a path, or the names at the top of a group in braces.
 fn heads(path: &str) -> Vec<String> {
     let name = |text: &str| {
         let text = text.trim_start();
@@ -58,7 +58,7 @@ fn heads(path: &str) -> Vec<String> {
     names
 }
 
-/// What a module uses that is not above it.
+/// The uses of modules that are not above the module.
 fn breaches(order: &[String], module: &str, text: &str) -> Vec<String> {
     let rank = |name: &str| order.iter().position(|listed| listed == name);
     let Some(own) = rank(module) else { return vec![format!("`{module}` is not in lib.rs")] };

@@ -1,4 +1,4 @@
-//! The shape of the code itself: layers, sizes, tables that must be complete.
+//! The structure of the code itself: layers, sizes, complete tables.
 
 mod cycles;
 mod layers;
@@ -12,7 +12,7 @@ use std::{
 
 use super::{sandbox, support};
 
-/// Every Rust file below a folder of the package, with its text, in order.
+/// All Rust files below a folder of the package, with their texts, in order.
 fn rust_files(folder: &str) -> Vec<(String, String)> {
     files(folder, |path| path.extension().is_some_and(|extension| extension == "rs"))
 }
@@ -44,7 +44,7 @@ fn nothing_is_left_for_later() {
         [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X:"), concat!("unimplemented", "!(")];
     let folders = ["src", "crates", "tests/suite", "tests/support", "benches", "stacks", "clusters"];
     let own = folders.into_iter().flat_map(|folder| files(folder, |_| true));
-    // What was taken over from elsewhere stays as it is.
+    // Third-party files stay unchanged.
     for (path, text) in own.filter(|(path, _)| !path.starts_with("src/check/secrets/data/")) {
         for mark in marks {
             assert!(!text.contains(mark), "{path} has a {mark}");
@@ -57,7 +57,7 @@ fn every_rule_is_in_the_table() {
     let table = fs::read_to_string(support::package().join("src/check/mod.rs")).unwrap();
     let table = table.split_once("pub static RULES").unwrap().1.split_once("];").unwrap().0.to_owned();
     let mut rules = rust_files("src/check");
-    // What several rules share is no rule.
+    // Code shared by several rules is not a rule.
     let shared = ["src/check/beside.rs", "src/check/lints/", "src/check/metadata.rs", "src/check/secrets/"];
     rules.retain(|(path, _)| {
         !path.ends_with("/mod.rs") && !shared.iter().any(|folder| path.starts_with(folder))
@@ -69,7 +69,7 @@ fn every_rule_is_in_the_table() {
         assert!(table.contains(&format!("&{stem}::RULE")), "the rule of {path} is not in RULES");
         names.push(stem.to_owned());
     }
-    // A rule that looks at several things stands in the table once for each.
+    // A rule that checks several things is in the table once for each.
     let mut table: Vec<_> = stackloom::check::RULES.iter().map(|rule| rule.name).collect();
     table.dedup();
     assert_eq!(table.len(), names.len());
@@ -96,7 +96,7 @@ fn every_lint_is_in_its_table_and_in_the_documents() {
     }
 }
 
-/// `init` and `new` begin with copies of our own stacks; a file added there must not be forgotten here.
+/// `init` and `new` start with copies of our own stacks; new files there must not be forgotten here.
 #[test]
 fn embedded_stacks_are_whole() {
     let scaffold = fs::read_to_string(support::package().join("src/cli/scaffold.rs")).unwrap();
@@ -114,7 +114,7 @@ fn embedded_stacks_are_whole() {
     }
 }
 
-/// A case that lacks its expectation, or a folder that nobody runs, would look like a test and be none.
+/// A case without expected results, or a folder that no test runs, would look like a test without being one.
 #[test]
 fn no_case_is_forgotten() {
     let tests = support::package().join("tests");

@@ -1,10 +1,10 @@
-//! The seam to the engines: only their renderers, and the deliveries of addons, know an engine's objects.
+//! The boundary to the engines: only their renderers and the addon deliveries know an engine's objects.
 
 use stackloom::model::{AddonDelivery, Engine};
 
 use super::rust_files;
 
-/// Names of an engine's kinds, groups and annotations.
+/// The names of engines' kinds, API groups and annotations.
 const WORDS: [&str; 8] = [
     "fluxcd.io",
     "argoproj.io",
@@ -16,10 +16,10 @@ const WORDS: [&str; 8] = [
     "OCIRepository",
 ];
 
-/// Where an engine's words may stand.
+/// The folders that may use these names.
 const RENDERERS: [&str; 3] = ["src/render/argocd/", "src/render/flux/", "src/render/delivery/"];
 
-/// Files with such words for another reason.
+/// Files that use these names for other reasons.
 const ALLOWED: [(&str, &str); 12] = [
     ("src/argocd_health/mod.rs", "names the kinds for which it has a health script"),
     ("src/check/object.rs", "kustomize's own kind, which changes what is built of a folder"),
@@ -38,13 +38,13 @@ const ALLOWED: [(&str, &str); 12] = [
     ("src/world/mod.rs", "kustomize's own file, which Flux builds where it finds it"),
 ];
 
-/// The code of a text: without comments and without its unit tests.
+/// The code of a text, without comments and unit tests.
 fn code(text: &str) -> String {
     let tested = text.split_once("\n#[cfg(test)]\nmod tests").map_or(text, |(code, _)| code);
     tested.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
 }
 
-/// The first engine's word in a file.
+/// The first such name in a file.
 fn word(text: &str) -> Option<&'static str> {
     let code = code(text);
     WORDS.into_iter().find(|word| code.contains(word))
@@ -54,7 +54,7 @@ fn word(text: &str) -> Option<&'static str> {
 fn only_renderers_know_an_engine() {
     let mut found = Vec::new();
     for (path, text) in rust_files("src") {
-        // It tells what engines do to live objects; it decides nothing for the tree.
+        // It explains what engines do to live objects, and decides nothing about the tree.
         let elsewhere = path.starts_with("src/cli/topology/");
         let known = ALLOWED.iter().any(|(file, _)| *file == path);
         if elsewhere || known || RENDERERS.iter().any(|folder| path.starts_with(folder)) {
@@ -90,7 +90,7 @@ fn a_delivery_of_addons_is_one_file_and_one_line() {
     assert!(entries.is_sorted() && entries.len() >= 6, "{entries:?}");
     entries.dedup();
     assert_eq!(entries, declared);
-    // Nobody else knows one of them: not the engines, save for what is their own, nor the checks.
+    // No other code knows a delivery: neither the checks nor the engines, except for their own.
     for (path, text) in rust_files("src") {
         let known =
             path.starts_with(FOLDER) || path == "src/model/delivery.rs" || path.starts_with("src/render/");

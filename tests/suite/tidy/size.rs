@@ -1,17 +1,17 @@
-//! Files and functions that a reader can hold in his head.
+//! Files and functions small enough for a reader.
 
 use super::rust_files;
 
 const LINES_OF_FILE: usize = 500;
 const LINES_OF_FUNCTION: usize = 70;
 
-/// The code of a file without its unit tests.
+/// The code of a file, without unit tests.
 fn without_tests(text: &str) -> &str {
     text.split_once("\n#[cfg(test)]\nmod tests").map_or(text, |(code, _)| code)
 }
 
-/// Every function whose body is too long, with its name and that length. Bodies end where rustfmt ends them: at a brace
-/// in the column in which the function begins.
+/// Functions that are too long, with their names and lengths. As formatted by rustfmt, a body ends at a brace in the column
+/// where the function begins.
 fn long_functions(text: &str, limit: usize) -> Vec<(String, usize)> {
     let lines: Vec<_> = text.lines().collect();
     let mut found = Vec::new();

@@ -1,17 +1,19 @@
-//! What is known of a rollout: plans, history, health.
+//! Collects the state of a rollout: plans, history and health.
 
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
-use serde::Deserialize;
 
-use super::Known;
+use super::{
+    Known,
+    health::{Asked as AskedHealth, Health},
+};
 use crate::{
-    cli::upgrade::group,
+    cli::{Printer, upgrade::group},
     definition::closest,
     generate::{Failure, Understood},
     io::{
-        disk::{Workspace, read_file},
+        disk::Workspace,
         git::{Changed, Repository},
     },
     model::{Cluster, ClusterId, Date, Rollout, RolloutTarget, Size},
@@ -21,7 +23,7 @@ use crate::{
     upgrade::{Answer, Asked, Fleet, Solved, Target},
 };
 
-/// A rollout, and where it is.
+/// A rollout and its state.
 pub(super) struct Looked<'a> {
     pub(super) rollout: &'a Rollout,
     pub(super) now: DateTime<Utc>,
@@ -31,28 +33,11 @@ pub(super) struct Looked<'a> {
     pub(super) waves: Vec<Wave<'a>>,
     /// The plans of the clusters.
     pub(super) solved: Vec<Solved<'a>>,
-    /// The clusters that the rollout selects and no wave does.
+    /// The clusters that the rollout selects but no wave contains.
     pub(super) left: Vec<&'a Cluster>,
 }
 
-/// The report on health that `--health` names.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Report {
-    clusters: Vec<Health>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Health {
-    /// `<namespace>/<name>`, or with the management cluster before.
-    name: String,
-    healthy: bool,
-    /// The commit that the engine has applied.
-    revision: Option<String>,
-}
-
-/// The rollout of a name; without one, the only rollout.
+/// Finds a rollout by its name; without a name, the only rollout.
 pub(super) fn pick<'a>(fleet: &'a Understood, name: Option<&str>, notes: &mut Notes) -> Option<&'a Rollout> {
     let all = &fleet.model.rollouts;
     let names = || all.iter().map(|one| one.name.as_str());
@@ -88,12 +73,13 @@ pub(super) fn pick<'a>(fleet: &'a Understood, name: Option<&str>, notes: &mut No
     }
 }
 
-/// Where a rollout is.
+/// Determines the state of a rollout.
 pub(super) fn look<'a>(
     rollout: &'a Rollout,
     fleet: &'a Understood,
     world: &Workspace,
     known: &Known,
+    printer: &Printer,
     notes: &mut Notes,
 ) -> Result<Looked<'a>, Failure> {
     let now = known.now()?;
@@ -102,7 +88,7 @@ pub(super) fn look<'a>(
     let clusters: Vec<&Cluster> = waves.iter().flat_map(|wave| wave.clusters.iter().copied()).collect();
     let solved = solve(&target, &clusters, fleet, now);
     let repository = Repository::find(world)?;
-    let history = History::read(rollout, &clusters, repository.as_ref(), known)?;
+    let history = History::read(rollout, &clusters, fleet, repository.as_ref(), known, printer, notes)?;
     let mut standing = standings(&solved, fleet);
     let mut seen = Seen { now, waves: Vec::new() };
     for (wave, meant) in waves.iter().zip(&rollout.waves) {
@@ -148,7 +134,7 @@ fn target(rollout: &Rollout, fleet: &Understood, notes: &mut Notes) -> Result<Ta
     })
 }
 
-/// The plans, in which held clusters stay where they are.
+/// Plans the clusters; held ones stay where they are.
 fn solve<'a>(
     target: &Target,
     clusters: &[&'a Cluster],
@@ -169,7 +155,7 @@ fn solve<'a>(
     solved
 }
 
-/// Whether each cluster is there, and why not if it cannot go on.
+/// Whether each cluster has reached the target, and otherwise the reason if it cannot go on.
 fn standings(solved: &[Solved<'_>], fleet: &Understood) -> BTreeMap<ClusterId, (bool, Option<String>)> {
     let mut found = BTreeMap::new();
     for one in solved {
@@ -190,7 +176,7 @@ fn standings(solved: &[Solved<'_>], fleet: &Understood) -> BTreeMap<ClusterId, (
     found
 }
 
-/// The machines of a cluster, as its definition counts them; of a pool that an autoscaler sizes, the most.
+/// The number of machines in a cluster's definition; for an autoscaled pool, the maximum.
 fn machines(cluster: &Cluster) -> usize {
     let pools = cluster.node_pools.iter().map(|pool| match &pool.size {
         Size::Fixed(count) => count.as_int().unwrap_or(1),
@@ -201,46 +187,51 @@ fn machines(cluster: &Cluster) -> usize {
     usize::try_from(all).unwrap_or_default()
 }
 
-/// What git and the report on health say.
+/// The data from git and from the health report.
 struct History {
     changed: BTreeMap<String, Changed>,
-    /// By name: whether it is healthy, and with which commit.
-    healthy: BTreeMap<String, (bool, Option<String>)>,
+    health: Health,
 }
 
 impl History {
     fn read(
         rollout: &Rollout,
         clusters: &[&Cluster],
+        fleet: &Understood,
         repository: Option<&Repository>,
         known: &Known,
+        printer: &Printer,
+        notes: &mut Notes,
     ) -> Result<Self, Fault> {
-        let mut found = Self { changed: BTreeMap::new(), healthy: BTreeMap::new() };
-        // What is committed here and not pushed yet counts, too: it is on its way.
+        // Local commits that are not pushed yet count, too: they are about to be.
         let tip = match repository {
             Some(repository) => repository.head()?.map(|tip| (repository, tip)),
             None => None,
         };
+        let mut changed = BTreeMap::new();
         if let (Some((repository, tip)), true) = (&tip, rollout.frozen.is_some()) {
             let folder =
                 |one: &&Cluster| (one.full_name(), render::folder_of_cluster(&one.id()).as_str().to_owned());
             let folders = clusters.iter().map(folder).collect();
             let is_begun = |text: &str| text.lines().any(|line| line.starts_with("status:"));
-            found.changed = repository.changed_since(tip, &rollout.file, &is_begun, &folders)?;
+            changed = repository.changed_since(tip, &rollout.file, &is_begun, &folders)?;
         }
-        if let Some(path) = &known.health {
-            let report = report(path)?;
-            found.healthy =
-                report.clusters.into_iter().map(|one| (one.name, (one.healthy, one.revision))).collect();
-        }
-        Ok(found)
+        let health = match &known.health {
+            Some(source) => {
+                let repository = tip.as_ref().map(|(repository, tip)| (*repository, tip.as_str()));
+                let asked = AskedHealth { fleet, clusters, changed: &changed, repository, printer };
+                Health::read(source, &asked, notes)?
+            }
+            None => Health::default(),
+        };
+        Ok(Self { changed, health })
     }
 
-    /// Whether a cluster is healthy with its last change. A report without revisions is taken to be about now.
+    /// Whether a cluster is healthy with its last change. A report without revisions counts as current.
     fn health(&self, cluster: &Cluster, repository: Option<&Repository>) -> Result<Option<bool>, Fault> {
-        let full = cluster.full_name();
-        let said = self.healthy.get(&full).or_else(|| self.healthy.get(&cluster.id().to_string()));
-        let (Some((is_healthy, revision)), Some(changed)) = (said, self.changed.get(&full)) else {
+        let (Some((is_healthy, revision)), Some(changed)) =
+            (self.health.of(cluster), self.changed.get(&cluster.full_name()))
+        else {
             return Ok(None);
         };
         let has = match (revision, repository) {
@@ -249,23 +240,11 @@ impl History {
             }
             _ => true,
         };
-        Ok(Some(*is_healthy && has))
+        Ok(Some(is_healthy && has))
     }
 }
 
-/// The commit in what an engine says of its revision: Flux writes `main@sha1:<commit>`.
+/// The commit in an engine's revision: Flux writes `main@sha1:<commit>`.
 fn revision_of(text: &str) -> &str {
     text.rsplit_once(':').map_or(text, |(_, commit)| commit)
-}
-
-fn report(path: &std::path::Path) -> Result<Report, Fault> {
-    let shown = path.display();
-    let bytes = read_file(path)?.ok_or_else(|| {
-        Fault::new(format!("there is no file `{shown}`"))
-            .hint("--health names a report on the health of clusters")
-    })?;
-    serde_json::from_slice(&bytes).map_err(|error| {
-        Fault::because(format!("`{shown}` is not a report on the health of clusters"), error)
-            .hint("docs/upgrades.md shows how to make one")
-    })
 }

@@ -1,5 +1,6 @@
-//! `stackloom rollout`: an upgrade of many clusters in waves.
+//! `stackloom rollout`: upgrades many clusters in waves.
 
+mod health;
 mod look;
 mod next;
 mod show;
@@ -15,8 +16,9 @@ use crate::{
 
 /// Upgrade clusters in waves
 ///
-/// A file in rollouts/ says which clusters go where, in which waves, within which limits and at which times. What it has done is in git: the
-/// definitions, and when the branch that the engine reads changed them. docs/upgrades.md shows such a file.
+/// A file in rollouts/ says which clusters go where, in which waves, within which limits and at which times.
+/// The progress is in git: in the definitions, and in when they changed on the branch that the engine reads.
+/// docs/upgrades.md shows such a file.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
     #[command(subcommand)]
@@ -45,10 +47,11 @@ pub(in crate::cli) fn run(args: &Args, global: &Global, printer: &Printer) -> Do
 /// What is known beside git.
 #[derive(Clone, Debug, clap::Args)]
 struct Known {
-    /// A report on the health of clusters, as JSON: needed if the rollout has `requireHealth`
-    #[arg(long, value_name = "FILE")]
-    health: Option<std::path::PathBuf>,
-    /// The moment that counts, as 2026-11-23T09:00:00Z [default: now, or `STACKLOOM_NOW`]
+    /// The source of cluster health, required if the rollout has `requireHealth`: a JSON file, the address of
+    /// one, or `commit-statuses`, which the notifications of the engine publish at the forge
+    #[arg(long, value_name = "FILE|ADDRESS|commit-statuses", value_hint = clap::ValueHint::FilePath)]
+    health: Option<health::Source>,
+    /// The time that counts as now, as 2026-11-23T09:00:00Z [default: now, or `STACKLOOM_NOW`]
     #[arg(long, value_name = "TIME", value_parser = moment)]
     now: Option<DateTime<Utc>>,
 }

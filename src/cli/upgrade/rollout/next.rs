@@ -33,17 +33,18 @@ use crate::{
 
 /// Take the next step of a rollout: edit definitions, and generate
 ///
-/// The next step of the clusters of the wave that is open, as far as its limits go; as `stackloom upgrade next`. The first step also
-/// freezes the waves: it writes their clusters into the rollout's file, and who gets a label later is not in it.
+/// Takes the next step for clusters of the open wave, within the limits of the rollout. Works like `stackloom
+/// upgrade next`. The first step also freezes the waves: it writes their clusters into the file of the
+/// rollout. A cluster that gets a matching label later does not join.
 ///
-/// Nothing is done outside of the windows, in a freeze, while the wave before soaks, or while the rollout is paused. A cluster that is held
-/// or suspended is left out; its wave waits for it.
+/// Takes no step outside the windows, in a freeze, while the previous wave soaks, or while the rollout is
+/// paused. Leaves out clusters that are held or suspended; their wave waits for them.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  stackloom rollout next k136 --dry-run\n  stackloom rollout next k136 --pr --health health.json    # for a job that runs every hour"
 )]
 pub(super) struct Args {
-    /// The rollout; needed if there are several
+    /// The rollout; required if there are several
     #[arg(value_name = "ROLLOUT")]
     name: Option<String>,
     #[command(flatten)]
@@ -51,7 +52,7 @@ pub(super) struct Args {
     /// Commit the definitions and generated/ in one commit; everything else in the repository must be committed
     #[arg(long)]
     commit: bool,
-    /// Show the edits, write nothing; with --pr, also what would be pushed and asked for
+    /// Show the edits, and write nothing; with --pr, also show the branch and the pull request
     #[arg(long, conflicts_with = "commit")]
     dry_run: bool,
     #[command(flatten)]
@@ -59,7 +60,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
-    let subject = Of { name: args.name.as_deref(), known: &args.known };
+    let subject = Of { name: args.name.as_deref(), known: &args.known, printer };
     if args.propose.pr {
         return propose::run(&args.propose, &subject, args.dry_run, global, printer);
     }
@@ -71,6 +72,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
 struct Of<'a> {
     name: Option<&'a str>,
     known: &'a Known,
+    printer: &'a Printer,
 }
 
 impl Subject for Of<'_> {
@@ -79,7 +81,7 @@ impl Subject for Of<'_> {
         let (understood, left) = generate::understand_sound(&held, notes)?;
         left.warn(notes);
         let rollout = pick(&understood, self.name, notes).ok_or(Failure::Input)?;
-        let looked = look(rollout, &understood, world, self.known, notes)?;
+        let looked = look(rollout, &understood, world, self.known, self.printer, notes)?;
         let zone = |at: &chrono::DateTime<chrono::Utc>| {
             at.with_timezone(&rollout.calendar.zone).format("%a %F %H:%M %Z").to_string()
         };
@@ -126,7 +128,8 @@ impl Subject for Of<'_> {
 
     fn command(&self) -> String {
         let name = self.name.map(|name| format!(" {name}")).unwrap_or_default();
-        let health = self.known.health.as_ref().map(|_| " --health FILE").unwrap_or_default();
+        let health =
+            self.known.health.as_ref().map(|source| format!(" --health {source}")).unwrap_or_default();
         format!("stackloom rollout next{name}{health} --pr")
     }
 
@@ -135,7 +138,7 @@ impl Subject for Of<'_> {
     }
 }
 
-/// Of what was solved, the part of some clusters.
+/// The part of the solutions that concerns some clusters.
 fn only<'a>(solved: Vec<Solved<'a>>, clusters: &[ClusterId]) -> Vec<Solved<'a>> {
     let part = |one: Solved<'a>| {
         let meant = one.clusters.into_iter().filter(|cluster| clusters.contains(&cluster.id())).collect();
@@ -144,7 +147,7 @@ fn only<'a>(solved: Vec<Solved<'a>>, clusters: &[ClusterId]) -> Vec<Solved<'a>> 
     solved.into_iter().map(part).filter(|one| !one.clusters.is_empty()).collect()
 }
 
-/// What definitions say of their release only because waves came one after the other.
+/// Removes release settings from definitions if the defaults above now set the same: leftovers of an upgrade in waves.
 fn fold(looked: &Looked<'_>, fleet: &Understood, held: &Held, notes: &mut Notes) -> Result<Edits, Failure> {
     let clusters = looked.waves.iter().flat_map(|wave| &wave.clusters).map(|cluster| cluster.id()).collect();
     let edits = upgrade::fold(fleet, &held.input, &clusters, notes).ok_or(Failure::Input)?;
@@ -155,7 +158,7 @@ fn fold(looked: &Looked<'_>, fleet: &Understood, held: &Held, notes: &mut Notes)
     if notes.errors() > before { Err(Failure::Input) } else { Ok(edits) }
 }
 
-/// The rollout's file with its waves, if they are not frozen yet.
+/// Writes the waves into the rollout's file, unless they are already frozen.
 fn freeze(
     rollout: &Rollout,
     looked: &Looked<'_>,

@@ -15,16 +15,16 @@ use crate::{
     rollout::{Next, Phase, WaveState},
 };
 
-/// Show where rollouts are, and what comes next
+/// Show the progress of rollouts, and what comes next
 ///
-/// Waves, their clusters and how far they are, and why nothing happens if nothing does. Without a name, all rollouts are shown, and
-/// --verbose shows each cluster.
+/// Shows the waves, their clusters and how far they are. If nothing happens, says why. Without a name, shows
+/// all rollouts. With --verbose, shows each cluster.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  stackloom rollout status\n  stackloom rollout status k136 --verbose\n  stackloom rollout status k136 --now 2026-12-24T09:00:00Z   # what would happen then?"
+    after_help = "Examples:\n  stackloom rollout status\n  stackloom rollout status k136 --verbose\n  stackloom rollout status k136 --now 2026-12-24T09:00:00Z   # show what would happen then"
 )]
 pub(super) struct Args {
-    /// The rollout; all if none is named
+    /// The rollout; by default all
     #[arg(value_name = "ROLLOUT")]
     name: Option<String>,
     #[command(flatten)]
@@ -69,7 +69,7 @@ fn shown(
         lines.push("no rollout yet: docs/upgrades.md shows how to write one".to_owned());
     }
     for rollout in meant {
-        let looked = look(rollout, &understood, world, &args.known, notes)?;
+        let looked = look(rollout, &understood, world, &args.known, printer, notes)?;
         if !lines.is_empty() {
             lines.push(String::new());
         }
@@ -79,7 +79,7 @@ fn shown(
     Ok((lines, documents))
 }
 
-/// A rollout in lines.
+/// Formats a rollout as text.
 pub(super) fn text(looked: &Looked<'_>, all: bool) -> Vec<String> {
     let Looked { rollout, seen, decision, waves, left, .. } = looked;
     let zone =
@@ -106,7 +106,7 @@ pub(super) fn text(looked: &Looked<'_>, all: bool) -> Vec<String> {
     if all {
         for (wave, (_, phases)) in seen.waves.iter().zip(&decision.waves) {
             for (one, phase) in wave.clusters.iter().zip(phases) {
-                lines.push(format!("  {}: {}", one.id, words(phase, &zone)));
+                lines.push(format!("  {}: {}", one.id, words(phase, one.is_healthy, &zone)));
             }
         }
     }
@@ -121,11 +121,14 @@ pub(super) fn text(looked: &Looked<'_>, all: bool) -> Vec<String> {
     lines
 }
 
-fn words(phase: &Phase, zone: &dyn Fn(&DateTime<Utc>) -> String) -> String {
+fn words(phase: &Phase, is_healthy: Option<bool>, zone: &dyn Fn(&DateTime<Utc>) -> String) -> String {
     match phase {
         Phase::Waiting => "waits".to_owned(),
         Phase::Stuck(why) => format!("cannot go on: {why}"),
         Phase::Moving(Some(until)) => format!("in progress until {}", zone(until)),
+        Phase::Moving(None) if is_healthy == Some(false) => {
+            "in progress: it is reported as not healthy, or without its last step".to_owned()
+        }
         Phase::Moving(None) => "in progress: no report says that it is healthy with its last step".to_owned(),
         Phase::Ready => "ready for its next step".to_owned(),
         Phase::Done(Some(since)) => format!("done, by a commit of {}", zone(since)),
@@ -134,7 +137,7 @@ fn words(phase: &Phase, zone: &dyn Fn(&DateTime<Utc>) -> String) -> String {
     }
 }
 
-/// What comes next, in words.
+/// Describes the next action in words.
 pub(super) fn next(next: &Next, zone: &dyn Fn(&DateTime<Utc>) -> String) -> String {
     match next {
         Next::Take(clusters) => {
@@ -161,7 +164,7 @@ pub(super) fn document(looked: &Looked<'_>) -> Json {
             Phase::Done(since) => ("done", since.as_ref(), None),
             Phase::TimedOut => ("timed-out", None, None),
         };
-        json!({ "cluster": one.id.to_string(), "phase": word, "at": at.map(time), "reason": why })
+        json!({ "cluster": one.id.to_string(), "phase": word, "at": at.map(time), "healthy": one.is_healthy, "reason": why })
     };
     let wave = |at: usize| {
         let (state, phases) = &decision.waves[at];

@@ -1,4 +1,4 @@
-//! `stackloom rollout pause`, `resume` and `abort`: edits of the rollout's file.
+//! `stackloom rollout pause`, `resume` and `abort`: edit the rollout's file.
 
 use serde_json::json;
 
@@ -13,39 +13,44 @@ use crate::{
     yaml::{Origin, from_json},
 };
 
-/// Take no step for now
+/// Pause a rollout
 ///
-/// What is in progress goes on. Commit and push the edit: what decides is in git.
+/// Writes the pause to the file of the rollout. Commit and push the edit. The rollout then takes no steps;
+/// what is in progress goes on.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  stackloom rollout pause k136 --reason \"storage is being looked at\"")]
 pub(super) struct Pause {
-    /// The rollout; needed if there are several
+    /// The rollout; required if there are several
     #[arg(value_name = "ROLLOUT")]
     name: Option<String>,
-    /// Why, for those who find it so
+    /// Why, for readers of the file
     #[arg(long)]
     reason: String,
 }
 
-/// Go on with a rollout that was paused
+/// Resume a rollout that was paused
+///
+/// Removes the pause from the file of the rollout. Commit and push the edit.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  stackloom rollout resume k136")]
 pub(super) struct Resume {
-    /// The rollout; needed if there are several
+    /// The rollout; required if there are several
     #[arg(value_name = "ROLLOUT")]
     name: Option<String>,
 }
 
-/// Take no step any more
+/// Abort a rollout
 ///
-/// Clusters stay where they are; to go back, revert the commits of the rollout, as far as `stackloom diff` says that this undoes them.
+/// Writes the abort to the file of the rollout. Commit and push the edit. The rollout then takes no more
+/// steps, and clusters stay where they are. To go back, revert the commits of the rollout; `stackloom diff`
+/// shows how far that undoes them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  stackloom rollout abort k136 --reason \"1.37 is here\"")]
 pub(super) struct Abort {
-    /// The rollout; needed if there are several
+    /// The rollout; required if there are several
     #[arg(value_name = "ROLLOUT")]
     name: Option<String>,
-    /// Why, for those who find it so
+    /// Why, for readers of the file
     #[arg(long)]
     reason: String,
 }

@@ -1,8 +1,8 @@
-//! `release`: numbered releases as one commit and one annotated tag each.
+//! `release`: creates one commit for numbered releases, and one annotated tag for each.
 //!
-//! In this order: the lock of the index (before the sources are read, so that of two runs the second sees what the first
-//! did), objects, what is about to be done ([`Journal`]), the branch, the tags, the work tree, the index. Until the
-//! branch moves nothing can be seen; what a killed run leaves undone after that, the next run does first.
+//! The order is: the lock of the index, objects, the [`Journal`], the branch, the tags, the work tree, the index. The lock
+//! comes before the sources are read, so that of two runs, the second sees what the first did. Nothing is visible until the
+//! branch moves. What a killed run leaves undone after that, the next run completes first.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -33,24 +33,24 @@ use crate::{
 /// A release to add.
 #[derive(Clone, Debug)]
 pub struct NewRelease {
-    /// Its name, and that of its tag.
+    /// The name of the release and of its tag.
     pub name: String,
-    /// Its files, by their paths in its folder.
+    /// The files, by their paths in the release's folder.
     pub files: BTreeMap<String, String>,
-    /// What its tag says; none for no tag.
+    /// The message of the tag; None for no tag.
     pub tag: Option<String>,
 }
 
-/// What a run did.
+/// The result of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Released {
-    /// The commit.
+    /// The ID of the new commit.
     pub commit: Option<String>,
-    /// The tags.
+    /// The names of the new tags.
     pub tags: Vec<String>,
 }
 
-/// Called for each step.
+/// Called after each milestone.
 type OnMilestone = Box<dyn FnMut(Milestone) -> Result<(), Fault> + Send>;
 
 /// A run that adds or removes releases.
@@ -59,7 +59,7 @@ pub struct ReleaseRun {
     repository: Repository,
     index: LockedIndex,
     tip: Tip,
-    /// The text of another `stackloom.lock`, which goes into the same commit.
+    /// The new text of `stackloom.lock`, if the commit changes it.
     lock: Option<String>,
     on_milestone: Option<OnMilestone>,
 }
@@ -71,7 +71,7 @@ impl std::fmt::Debug for ReleaseRun {
 }
 
 impl ReleaseRun {
-    /// Locks the index, and finishes what a killed run has begun.
+    /// Locks the index, and completes what a killed run has begun.
     pub fn begin(workspace: &Workspace) -> Result<Self, Fault> {
         let repository = Repository::discover(workspace)?;
         repository.refuse_unfinished()?;
@@ -84,26 +84,25 @@ impl ReleaseRun {
         Ok(run)
     }
 
-    /// Finishes what a killed run has begun, if one was: whoever writes the index next would take it back.
+    /// Completes what a killed run has begun, if there is one: the next change of the index would otherwise revert it.
     pub(super) fn finish(workspace: &Workspace, repository: &Repository) -> Result<(), Fault> {
         if Journal::is_left(repository) { Self::begin(workspace).map(drop) } else { Ok(()) }
     }
 
-    /// Tells of each step when it is done. An error ends the run there, as the end of the process would.
+    /// Calls `tell` after each milestone. An error ends the run there, as the end of the process would.
     #[must_use]
     pub fn on_milestone(mut self, tell: impl FnMut(Milestone) -> Result<(), Fault> + Send + 'static) -> Self {
         self.on_milestone = Some(Box::new(tell));
         self
     }
 
-    /// Has the commit hold another `stackloom.lock` as well. One that is not as HEAD has it is a fault: what someone
-    /// wrote there and did not commit would be committed with it, or lost.
+    /// Adds a new `stackloom.lock` to the commit. Fails if the file differs from HEAD: an uncommitted change would be
+    /// committed with it, or lost.
     pub fn with_lock(mut self, text: String) -> Result<Self, Fault> {
         if let Some(one) = self.repository.uncommitted(&[LOCK.to_owned()])?.first() {
-            let fault =
-                format!("`{}` is not as HEAD has it, and the release is to be written into it", one.path);
+            let fault = format!("`{}` differs from HEAD, and the release must be added to it", one.path);
             let fault = Fault::new(fault)
-                .hint("commit it first, or take it back: `git checkout HEAD -- stackloom.lock`");
+                .hint("commit it first, or restore it: `git checkout HEAD -- stackloom.lock`");
             return Err(one.how_to_see().into_iter().fold(fault, Fault::hint));
         }
         self.lock = Some(text);
@@ -115,7 +114,7 @@ impl ReleaseRun {
         &self.repository
     }
 
-    /// Commits releases that come and go, and makes their tags.
+    /// Commits added and removed releases, and creates the tags.
     pub fn commit(
         mut self,
         added: &[NewRelease],
@@ -124,10 +123,8 @@ impl ReleaseRun {
     ) -> Result<Released, Fault> {
         let head = Listing::read(&self.repository, self.tip.commit())?;
         if let Some(path) = head.strange.first() {
-            return Err(Fault::new(format!(
-                "HEAD has `{path}`, which no file of this program can be called"
-            ))
-            .hint("commit its removal first"));
+            return Err(Fault::new(format!("HEAD has `{path}`, a path that stackloom does not support"))
+                .hint("commit its removal first"));
         }
         let mut objects = Objects::new(&self.repository);
         let attributes = !added.is_empty() && self.lacks_attributes(&head)?;
@@ -170,8 +167,8 @@ impl ReleaseRun {
         })
     }
 
-    /// Whether the commit has to bring the tree's attributes: without them, git may change the line ends of a release
-    /// on its way into a work tree, and then it is not what it was when it was cut.
+    /// Whether the commit must add `generated/.gitattributes`. Without it, git may change line endings on checkout, and a
+    /// release would no longer be what it was when it was cut.
     fn lacks_attributes(&self, head: &Listing) -> Result<bool, Fault> {
         let path = attributes();
         if head.entries.contains_key(&path) {
@@ -184,14 +181,14 @@ impl ReleaseRun {
         }
         match read_file(&file)? {
             Some(bytes) if bytes != GITATTRIBUTES.as_bytes() => {
-                Err(Fault::new(format!("`{path}` is not as stackloom writes it, and HEAD has none"))
-                    .hint("a release needs its own, which keeps git from changing line ends: move this one out of `generated/`"))
+                Err(Fault::new(format!("`{path}` was not written by stackloom, and HEAD has none"))
+                    .hint("move it out of `generated/`: a release needs stackloom's own, which keeps git from changing line endings"))
             }
             _ => Ok(true),
         }
     }
 
-    /// The tree of the new commit: that of HEAD with folders of releases added and removed.
+    /// The tree of the new commit: HEAD's, with folders of releases added and removed.
     fn tree(
         &self,
         head: &Listing,
@@ -211,8 +208,8 @@ impl ReleaseRun {
         }
         for release in added {
             if entries.contains_key(&folder(&release.name)) {
-                return Err(Fault::new(format!("HEAD has a release `{}` already", release.name)).hint(
-                    "the work tree lacks it: `git checkout HEAD -- generated/releases`, and run this again",
+                return Err(Fault::new(format!("HEAD already has a release `{}`", release.name)).hint(
+                    "it is missing from the work tree: run `git checkout HEAD -- generated/releases`, then run this again",
                 ));
             }
             for (path, text) in &release.files {
@@ -237,7 +234,7 @@ impl ReleaseRun {
         Ok(())
     }
 
-    /// Has tags, the work tree and the index as the commit has them.
+    /// Updates the tags, the work tree and the index to match the commit.
     fn follow(&mut self, journal: &Journal) -> Result<(), Fault> {
         self.make_tags(journal)?;
         let root = self.workspace.root().to_path_buf();
@@ -279,8 +276,8 @@ impl ReleaseRun {
         self.tell(Milestone::Index)
     }
 
-    /// Has a file of the work tree as a commit has it, if it is as the commit before has it. One that is another by now
-    /// is someone's work. Its blob, if the work tree has it.
+    /// Updates a file of the work tree to match a commit, if it still matches the commit's parent. Otherwise someone has
+    /// changed it, and it is left alone. Returns its blob if the work tree now has it.
     fn place(&self, path: &str, commit: Option<Oid>, root: &Path) -> Result<Option<Oid>, Fault> {
         let failed = |error| Fault::because(format!("cannot read `{path}` of the commit"), error);
         let Some(id) = commit else { return Ok(None) };
@@ -302,7 +299,7 @@ impl ReleaseRun {
         Ok(Some(meant))
     }
 
-    /// The blob that a tree of the repository has for a file of the fleet.
+    /// The blob of a fleet's file in a tree of the repository.
     fn blob_of(&self, tree: Option<Oid>, path: &str) -> Result<Option<Oid>, Fault> {
         let failed = |error| Fault::because(format!("cannot look for `{path}` in a commit"), error);
         let Some(tree) = tree else { return Ok(None) };
@@ -314,7 +311,7 @@ impl ReleaseRun {
         }
     }
 
-    /// The files of a release in a commit, by their paths in its folder, and their ids by their paths in the tree.
+    /// The files of a release in a commit: contents by path in the release's folder, and blob IDs by path in the tree.
     #[expect(clippy::type_complexity, reason = "two views of the same files, used in one place")]
     fn files_of(
         &self,
@@ -352,7 +349,7 @@ fn folder(name: &str) -> TreePath {
     TreePath::root().join("releases").join(name)
 }
 
-/// What keeps git from changing the bytes of releases.
+/// The file that prevents git from changing the bytes of releases.
 fn attributes() -> TreePath {
     TreePath::root().join(".gitattributes")
 }

@@ -1,4 +1,4 @@
-//! What a killed run has left undone.
+//! Completes or discards what a killed run has begun.
 
 use std::{collections::BTreeSet, fs};
 
@@ -15,8 +15,8 @@ use crate::{
 };
 
 impl ReleaseRun {
-    /// Finishes what a killed run has begun, if a branch has its commit; else forgets it. Where HEAD no longer has what the
-    /// commit brought, git or a person has moved the work tree and the index since: only the tags are left to make.
+    /// Completes the run if a branch has its commit; otherwise discards it. If HEAD no longer has what the commit added, git
+    /// or a person has changed the work tree and the index since: then only the tags are created.
     pub(super) fn recover(&mut self) -> Result<(), Fault> {
         if !Journal::is_left(&self.repository) {
             return Ok(());
@@ -28,7 +28,7 @@ impl ReleaseRun {
                 for (name, _) in &journal.tags {
                     tag::release_lock(&self.repository, name)?;
                 }
-                // One that was made since is compared with the release like any other.
+                // A tag created since then is verified against the release like any other.
                 let names: BTreeSet<String> = tag::names(&self.repository)?.into_iter().collect();
                 journal.tags.retain(|(name, _)| !names.contains(name));
                 match self.tip.commit() {
@@ -37,13 +37,13 @@ impl ReleaseRun {
                 }
             }
         }
-        // Whoever looks at the tree next may be refused before anything is staged, and `git add` would take it.
+        // Staged leftovers may make a later run refuse the tree before it stages anything, and `git add` would include them.
         remove_staged(self.workspace.root(), &[LOCK, attributes().as_str()])?;
         Journal::remove(&self.repository);
         Ok(())
     }
 
-    /// Whether HEAD or a branch has a commit.
+    /// Whether HEAD or a local branch contains a commit.
     fn is_on_a_branch(&self, commit: Oid) -> Result<bool, Fault> {
         let failed = |error| Fault::because("cannot list the branches", error);
         let mut tips: Vec<Oid> = self.tip.commit().into_iter().collect();
@@ -53,7 +53,7 @@ impl ReleaseRun {
         Ok(tips.into_iter().any(|tip| self.repository.descends(tip, commit)))
     }
 
-    /// Whether HEAD has what a commit before it brought.
+    /// Whether HEAD still has what an earlier commit changed.
     fn still_has(&self, head: Oid, commit: Oid, journal: &Journal) -> Result<bool, Fault> {
         let mut same = self.repository.descends(head, commit);
         for name in journal.added.iter().chain(&journal.removed) {
@@ -68,8 +68,8 @@ impl ReleaseRun {
         Ok(same)
     }
 
-    /// Takes away the lock of the branch, or of a HEAD without one, that a killed run of this program left: it holds the
-    /// very commit of the journal, or nothing yet.
+    /// Removes the lock of the branch, or of a detached HEAD, that a killed run of this program left. Such a lock contains
+    /// the journal's commit, or nothing yet.
     fn release_branch_lock(&self, commit: Oid, branch: Option<&str>) -> Result<(), Fault> {
         let inner = &self.repository.inner;
         let lock = match branch {

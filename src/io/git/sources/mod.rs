@@ -1,8 +1,8 @@
-//! `generate --commit --all`: the sources that a run has read, as the commit and the index are to have them.
+//! `generate --commit --all`: prepares the sources that a run has read for the commit and the index.
 //!
-//! What is committed is what was read, byte for byte, however the files look by then; git's conversions of line ends are
-//! applied, as `git add` does. What cannot be committed so is refused: files that git ignores or was told to look away
-//! from, files that an external filter converts, and files in submodules.
+//! The commit gets exactly the bytes that were read, even if the files have changed since. Git's conversions of line endings
+//! are applied, as by `git add`. Sources that cannot be committed this way are refused: files that git ignores or was told
+//! to skip, files that an external filter converts, and files in submodules that differ from their commit.
 
 mod read;
 mod refuse;
@@ -25,25 +25,25 @@ use crate::{
     world::{CHART_VALUES, Input, LOCK, companion_folder, is_input, release_of},
 };
 
-/// Where sources lie in a fleet.
+/// The paths of sources in a fleet.
 const PLACES: [&str; 6] = ["stackloom.yaml", LOCK, "stacks", "clusters", "rollouts", CHART_VALUES];
 
 /// The sources of a run, compared with a commit.
 #[derive(Default)]
 pub(super) struct Sources {
-    /// What the commit changes: files that it has otherwise, and those that go.
+    /// The changes of the commit: new contents, or None for removed files.
     pub(super) changes: BTreeMap<String, Option<Entry>>,
-    /// What became of each of them.
+    /// The kind of each change.
     pub(super) fates: BTreeMap<String, FileChange>,
     /// Every file and link that was read, as the commit will have it.
     pub(super) meant: BTreeMap<String, Entry>,
-    /// Those that the work tree has as they were read, with what git wants to know of such a file. It is looked up before the
-    /// content is compared, so that git notices whatever is saved after that.
+    /// Index entries of the files that still are as they were read. The metadata is read before the content is compared, so
+    /// that git notices any later change.
     pub(super) as_read: BTreeMap<String, IndexEntry>,
 }
 
 impl Sources {
-    /// Compares what was read with a commit. What cannot be committed goes to `notes`, and blobs to `objects`.
+    /// Compares the read files with a commit. Refusals go to `notes`, blobs to `objects`.
     pub(super) fn compare(
         workspace: &Workspace,
         repository: &Repository,
@@ -100,7 +100,7 @@ impl Sources {
         }
     }
 
-    /// Whether the index is to forget a path: what the commit removes, and what a run that was killed has removed.
+    /// Whether the index must drop a path: the commit removes it, or a killed run has already removed it.
     pub(super) fn is_gone(&self, path: &str, root: &Path) -> bool {
         match self.changes.get(path) {
             Some(change) => change.is_none(),
@@ -112,14 +112,14 @@ impl Sources {
         }
     }
 
-    /// Leaves a file out of the commit.
+    /// Excludes a file from the commit.
     fn forget(&mut self, path: &str) {
         self.changes.remove(path);
         self.fates.remove(path);
         self.meant.remove(path);
     }
 
-    /// What the commit has, and is no longer there.
+    /// Records the removal of files that the commit has and that no longer exist.
     fn remove(&mut self, root: &Path, read: &Read, head: &BTreeMap<String, Entry>) -> Result<(), Fault> {
         for (path, entry) in head {
             let known = read.name_of(path);
@@ -132,7 +132,7 @@ impl Sources {
             match fs::symlink_metadata(root.join(path)) {
                 _ if is_behind_a_link => {}
                 Ok(found) if found.is_dir() => {}
-                // A link that nothing was read through, such as one to an empty folder.
+                // A link that no source was read through, such as one to an empty folder.
                 Ok(found) if found.is_symlink() && (entry.mode == LINK || is_own) => continue,
                 Ok(_) => return Err(changed(path)),
                 Err(_) => {}
@@ -145,7 +145,7 @@ impl Sources {
 }
 
 impl Read {
-    /// The name by which a file would be read: behind a link, it begins as the link does.
+    /// The path by which a file would be read: behind a link, it begins with the link's path.
     fn name_of(&self, path: &str) -> String {
         let behind = self.folders.iter().find_map(|(folder, alias)| {
             let rest = path.strip_prefix(folder.as_str())?.strip_prefix('/')?;
@@ -155,7 +155,7 @@ impl Read {
     }
 }
 
-/// What a commit has where sources lie, links and submodules included.
+/// What a commit has at the paths of sources, including links and submodules.
 fn listed(
     repository: &Repository,
     commit: Option<Oid>,
@@ -169,7 +169,7 @@ fn listed(
     let files = read.files.keys().chain(read.links.keys()).map(String::as_str);
     let others = files.filter(|path| !PLACES.contains(&path.split('/').next().unwrap_or_default()));
     for place in places.chain(others) {
-        // A submodule on the way is what the commit has there.
+        // A submodule on the path hides everything below it.
         let ends = place.match_indices('/').map(|(at, _)| at).chain([place.len()]);
         for end in ends {
             let whole = format!("{}{}", repository.prefix, &place[..end]);
@@ -199,7 +199,7 @@ fn list(
         return Ok(());
     }
     for entry in &repository.find_tree(entry.id)? {
-        // A name that is not UTF-8 is no source's.
+        // A name that is not UTF-8 cannot be that of a source.
         let Ok(name) = std::str::from_utf8(entry.name_bytes()) else { continue };
         let entry = Entry { id: entry.id(), mode: entry.filemode_raw() };
         list(repository, entry, &format!("{path}/{name}"), found)?;
@@ -212,9 +212,9 @@ fn hash(bytes: &[u8]) -> Result<Oid, Fault> {
 }
 
 impl Repository {
-    /// The blob that `git add` would make of a file with this content.
+    /// The blob that `git add` would create for a file with this content.
     fn blob(&self, path: &str, bytes: &Bytes, raw: Oid, objects: &mut Objects) -> Result<Oid, Fault> {
-        // Line ends and `$Id$` are all that git converts by itself.
+        // Git itself converts only line endings and `$Id$`.
         let may_convert = bytes.contains(&b'\r') || bytes.windows(4).any(|window| window == b"$Id:");
         if !may_convert {
             objects.add(ObjectType::Blob, raw, path, bytes.to_vec())?;
@@ -232,7 +232,7 @@ impl Repository {
     }
 }
 
-/// How modes of files are reported.
+/// Which file modes the file system supports.
 struct Modes {
     trusted: bool,
     links: bool,
@@ -249,7 +249,7 @@ impl Modes {
         Ok(Self { trusted, links })
     }
 
-    /// The mode of a plain file: as the file system has it, where git believes that.
+    /// The mode of a file: that of the file system, if git trusts it.
     fn mode(&self, file: &Path, old: Option<Entry>) -> i32 {
         let old = old.map(|old| old.mode);
         if old == Some(LINK) && !self.links {

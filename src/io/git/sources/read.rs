@@ -1,4 +1,4 @@
-//! Where in the repository the sources lie that a run has read: what git would call them, behind links and in submodules.
+//! Maps the sources that a run has read to their paths in git, across links and submodules.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -13,34 +13,34 @@ use crate::{
     world::{Input, release_of},
 };
 
-/// How many links may lead to a file; git and the operating systems stop at about as many.
+/// The maximum number of links on the way to a file; git and operating systems have similar limits.
 const HOPS: usize = 40;
 
-/// What a run has read, by the paths that git knows.
+/// The files that a run has read, by their paths in git.
 #[derive(Debug, Default)]
 pub(super) struct Read {
     /// Plain files, with the bytes that were read.
     pub(super) files: BTreeMap<String, Bytes>,
-    /// Links on the way to files, with what they hold.
+    /// Links on the way to files, with their targets.
     pub(super) links: BTreeMap<String, Vec<u8>>,
-    /// Folders that links lead to, each with the name that the link gives it.
+    /// Folders that links point to, each with the path through the link.
     pub(super) folders: BTreeMap<String, String>,
-    /// Files in repositories of their own, by the folder of the repository.
+    /// Files in nested repositories, by the folder of the repository.
     pub(super) nested: BTreeMap<String, BTreeMap<String, Bytes>>,
 }
 
 /// The content of a file as it was read.
 pub(super) type Bytes = Arc<[u8]>;
 
-/// Where a file is, once links are followed.
+/// The location of a file, once links are followed.
 struct Found {
     path: String,
-    /// The folder of the innermost repository on the way.
+    /// The folder of the innermost nested repository on the path.
     repository: Option<String>,
 }
 
 impl Read {
-    /// Everything that an input was read from, save numbered releases, which have commits of their own.
+    /// Everything that an input was read from, except numbered releases, which have their own commits.
     pub(super) fn of(input: &Input, root: &Path) -> Result<Self, Fault> {
         let mut read = Self::default();
         for source in input.sources.iter().filter(|source| release_of(&source.path).is_none()) {
@@ -48,7 +48,7 @@ impl Read {
         }
         for source in input.beside.iter() {
             let now = read_plain(&root.join(&*source.path)).map_err(|_| changed(&source.path))?;
-            // Only the text of these was kept.
+            // Only the text of these files was kept.
             if own_text(&now) != *source.text {
                 return Err(changed(&source.path));
             }
@@ -59,7 +59,7 @@ impl Read {
 
     fn take(&mut self, root: &Path, path: &str, bytes: Bytes) -> Result<(), Fault> {
         let found = self.follow(root, path)?;
-        // A link may lead elsewhere by now; then these bytes are not those of the file that it names.
+        // A link may have changed since; then these are not the bytes of its target.
         if found.path != path && read_plain(&root.join(path)).ok().as_deref() != Some(&*bytes) {
             return Err(changed(path));
         }
@@ -73,7 +73,7 @@ impl Read {
         Ok(())
     }
 
-    /// Follows the links on the way to a file.
+    /// Follows the links on the path to a file.
     fn follow(&mut self, root: &Path, path: &str) -> Result<Found, Fault> {
         let mut left: VecDeque<String> = path.split('/').map(str::to_owned).collect();
         let mut at: Vec<String> = Vec::new();
@@ -89,7 +89,7 @@ impl Read {
                 hops += 1;
                 let target = target(root, &here).filter(|_| hops <= HOPS).ok_or_else(|| changed(path))?;
                 at = along(root, &here, &target).ok_or_else(|| leads_out(path))?;
-                // Of a repository inside this one, only the commit is recorded here.
+                // For a nested repository, only the commit is recorded here.
                 if repository.take().is_none() {
                     self.links.insert(here, target.into_bytes());
                 }
@@ -98,7 +98,7 @@ impl Read {
                     let alias = path.strip_suffix(&rest.join("/")).unwrap_or(path);
                     self.folders.insert(at.join("/"), alias.trim_end_matches('/').to_owned());
                 }
-                // What the link leads to may lie behind links of its own.
+                // The target of the link may itself be behind links.
                 left.extend(std::mem::take(&mut at));
                 left.extend(rest);
             }
@@ -107,7 +107,7 @@ impl Read {
     }
 }
 
-/// The path that a link leads to; none if that is outside of the fleet.
+/// The path that a link points to; None if it is outside the fleet.
 fn along(root: &Path, link: &str, target: &str) -> Option<Vec<String>> {
     let (mut at, target) = match Path::new(target).strip_prefix(root) {
         Ok(inside) => (Vec::new(), inside.to_str()?),
@@ -132,13 +132,12 @@ fn target(root: &Path, link: &str) -> Option<String> {
     Some(fs::read_link(root.join(link)).ok()?.to_str()?.replace('\\', "/"))
 }
 
-/// What is said of a source that is no longer as it was read.
+/// The fault for a source that has changed since it was read.
 pub(super) fn changed(path: &str) -> Fault {
-    Fault::new(format!("`{path}` changed while this ran, so nothing was committed"))
-        .hint("run this again on what is there now")
+    Fault::new(format!("`{path}` changed while this ran, so nothing was committed")).hint("run this again")
 }
 
 fn leads_out(path: &str) -> Fault {
-    Fault::new(format!("`{path}` is read through a link that leads out of the fleet's folder on its way"))
-        .hint("let the link stay within the fleet, or commit the sources with git, and then run `stackloom generate --commit`")
+    Fault::new(format!("the path to `{path}` has a link that leads out of the fleet's folder"))
+        .hint("keep the link within the fleet, or commit the sources with git, and then run `stackloom generate --commit`")
 }

@@ -1,4 +1,4 @@
-//! What of the sources cannot be committed.
+//! Refuses sources that cannot be committed.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl Repository {
-    /// Refuses a file that a filter of git's configuration would convert: libgit2 does not run those.
+    /// Refuses a file that a git filter would convert: libgit2 runs no filters of the configuration.
     pub(super) fn refuse_filter(&self, path: &str, notes: &mut Notes) -> Result<(), Fault> {
         let failed = |error| Fault::because(format!("cannot read the attributes of `{path}`"), error);
         let whole = format!("{}{path}", self.prefix);
@@ -38,14 +38,14 @@ impl Repository {
             .error(
                 "filtered-source",
                 Place::file(path),
-                format!("`.gitattributes` has git convert this file with {what}, which stackloom cannot do"),
+                format!("`.gitattributes` makes git convert this file with {what}, which stackloom does not support"),
             )
-            .hint("commit the sources with git, and then run `stackloom generate --commit`");
+            .hint("commit the sources with git, then run `stackloom generate --commit`");
         Ok(())
     }
 
-    /// Refuses what git ignores, or was told to look away from. A user's own file beside a cluster that nothing applies
-    /// stays where it is.
+    /// Refuses changed sources that git ignores or was told to skip. An ignored file beside a cluster that contains no
+    /// objects is left out of the commit instead.
     pub(super) fn refuse_unseen(
         &self,
         sources: &mut Sources,
@@ -63,7 +63,7 @@ impl Repository {
                     .error(
                         "unseen-source",
                         Place::file(&path),
-                        "git is told to look away from this source, which is not as committed",
+                        "this source differs from HEAD, but git is set to ignore its changes",
                     )
                     .hint(look_again(&path));
             }
@@ -81,8 +81,14 @@ impl Repository {
                 continue;
             }
             notes
-                .error("ignored-source", Place::file(&path), "git ignores this file, and `generated/` is made from it")
-                .hint(format!("`git add --force {path}` has git keep it; else move it out of the fleet, or change `.gitignore`"));
+                .error(
+                    "ignored-source",
+                    Place::file(&path),
+                    "git ignores this file, but `generated/` is made from it",
+                )
+                .hint(format!(
+                    "add it with `git add --force {path}`, move it out of the fleet, or change `.gitignore`"
+                ));
         }
         Ok(())
     }
@@ -106,14 +112,14 @@ impl Repository {
                         Place::file(format!("{RELEASES}/{name}")),
                         format!("HEAD does not have the release `{name}`"),
                     )
-                    .hint("`stackloom release` and `stackloom pull` commit the releases that they make; else commit this folder with git");
+                    .hint("`stackloom release` and `stackloom pull` commit the releases that they make; otherwise, commit this folder with git");
             }
         }
         Ok(())
     }
 }
 
-/// Refuses sources in a repository of their own, unless that is a submodule, and is as the commit has it.
+/// Refuses sources in a nested repository, unless it is a submodule and matches the commit that HEAD records for it.
 pub(super) fn nested(
     root: &Path,
     read: &Read,
@@ -129,7 +135,7 @@ pub(super) fn nested(
                 .error(
                     "nested-repository",
                     Place::file(folder),
-                    "this folder is a git repository of its own, and HEAD does not have it as a submodule",
+                    "this folder is a git repository of its own, but not a submodule in HEAD",
                 )
                 .hint("add it with `git submodule add` and commit that, or remove its `.git`");
             continue;
@@ -138,7 +144,7 @@ pub(super) fn nested(
             .map_err(|error| Fault::because(format!("cannot read the submodule `{folder}`"), error))?;
         if !is_same {
             notes
-                .error("changed-submodule", Place::file(folder), "the sources in this submodule are not those of the commit that HEAD names for it")
+                .error("changed-submodule", Place::file(folder), "the sources in this submodule differ from the commit that HEAD has for it")
                 .hint(format!("commit in the submodule, then here with `git add {folder}` and `git commit`; `stackloom generate --commit` does the rest"));
         }
     }
@@ -146,8 +152,8 @@ pub(super) fn nested(
         let within = format!("{folder}/");
         if !read.nested.contains_key(folder) && sources.changes.keys().any(|path| path.starts_with(&within)) {
             notes
-                .error("changed-submodule", Place::file(folder), "HEAD has a submodule here, and this folder is none")
-                .hint(format!("`git submodule update --init {folder}` brings it back; `git rm --cached {folder}` and a commit end it"));
+                .error("changed-submodule", Place::file(folder), "HEAD has a submodule here, but this folder is not one")
+                .hint(format!("restore it with `git submodule update --init {folder}`, or remove it with `git rm --cached {folder}` and a commit"));
         }
     }
     Ok(())
@@ -183,11 +189,11 @@ fn is_as_committed(
             return Ok(false);
         }
     }
-    // A link is no file that was read; what it leads to is.
+    // A link is not read as a file, but its target is.
     Ok(committed.values().all(|entry| entry.mode == LINK))
 }
 
-/// The id of a file's content once git has converted its line ends.
+/// The blob ID of a content after git's conversion of line endings.
 fn hash_with(repository: &git2::Repository, path: &str, bytes: &[u8]) -> Result<Oid, git2::Error> {
     let mut writer = repository.blob_writer(Some(Path::new(path)))?;
     std::io::Write::write_all(&mut writer, bytes)

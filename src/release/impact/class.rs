@@ -1,153 +1,26 @@
-//! What a release means for a cluster that moves to it from the one before: which machines are replaced, as far as the
-//! class' objects tell. What they do not tell is unknown, which is never shown as safe.
+//! Compares the classes of two releases and determines which machines a change replaces.
 //!
-//! Cluster API replaces machines when the specification of a template changes that they are made from, or a patch
-//! writes something else into one. Names alone are nothing. A changed patch, and a default that a patch reads, count as
-//! a change of every template that the patch is for: a cluster may be spared, but none is replaced unannounced.
+//! Cluster API replaces machines when the spec of their template changes, or when a patch writes something else into it. New
+//! names alone have no effect. A changed patch, or a changed default that a patch reads, counts as a change of every
+//! template that the patch selects. Some clusters may turn out to be unaffected, but no machine is replaced without notice.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{
-    Release,
-    difference::{Component, Difference},
-    number::Bump,
-    readers::readers,
+use super::{Effect, Impact};
+use crate::{
+    release::{Release, freeze, readers::readers},
+    yaml::{Mapping, Node, to_json},
 };
-use crate::yaml::{Mapping, Node, to_json};
 
-/// What can happen to a cluster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Effect {
-    /// Objects change in place; no machine is replaced.
-    InPlace,
-    /// Addons change.
-    AddonsChanged,
-    /// Workers are replaced.
-    WorkersReplaced,
-    /// Machines of the control plane are replaced.
-    ControlPlaneReplaced,
-    /// It cannot be said from the class alone.
-    Unknown,
-}
-
-impl Effect {
-    /// All of them.
-    pub const ALL: [Self; 5] = [
-        Self::InPlace,
-        Self::AddonsChanged,
-        Self::WorkersReplaced,
-        Self::ControlPlaneReplaced,
-        Self::Unknown,
-    ];
-
-    /// Its name in `release.yaml`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::InPlace => "inPlace",
-            Self::AddonsChanged => "addonsChanged",
-            Self::WorkersReplaced => "workersReplaced",
-            Self::ControlPlaneReplaced => "controlPlaneReplaced",
-            Self::Unknown => "unknown",
-        }
-    }
-
-    /// In words.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::InPlace => "what changes is taken in place",
-            Self::AddonsChanged => "addons change",
-            Self::WorkersReplaced => "workers are replaced",
-            Self::ControlPlaneReplaced => "the control plane is replaced",
-            Self::Unknown => "not all of it can be predicted",
-        }
-    }
-}
-
-/// What happens to a cluster, each with why.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Impact {
-    /// Nothing in it: only names change.
-    pub effects: BTreeMap<Effect, BTreeSet<String>>,
-}
-
-impl Impact {
-    /// In one sentence.
-    pub fn sentence(&self) -> String {
-        if self.effects.is_empty() {
-            return "nothing but names changes".to_owned();
-        }
-        // What is taken in place is worth a word only where nothing else happens.
-        let reported =
-            self.effects.keys().rev().filter(|effect| **effect != Effect::InPlace || self.effects.len() == 1);
-        reported.map(|effect| effect.words()).collect::<Vec<_>>().join(", ")
-    }
-
-    /// How much of a semantic version it moves.
-    pub fn bump(&self) -> Bump {
-        match self.effects.keys().next_back() {
-            None | Some(Effect::InPlace) => Bump::Patch,
-            Some(Effect::AddonsChanged) => Bump::Minor,
-            Some(Effect::WorkersReplaced | Effect::ControlPlaneReplaced | Effect::Unknown) => Bump::Major,
-        }
-    }
-
-    fn add(&mut self, effect: Effect, why: impl Into<String>) {
-        self.effects.entry(effect).or_default().insert(why.into());
-    }
-}
-
-/// What the move from one release to another means.
-pub fn impact(old: &Release, new: &Release, differences: &[Difference]) -> Impact {
-    let mut impact = Impact::default();
-    addons(differences, &mut impact);
-    if old.kubernetes != new.kubernetes {
-        let why = format!("Kubernetes {} → {}", old.kubernetes, new.kubernetes);
-        impact.add(Effect::ControlPlaneReplaced, why.clone());
-        impact.add(Effect::WorkersReplaced, why);
-    }
-    beside(differences, &mut impact);
+/// Adds the effects that a change of class has on machines.
+pub(super) fn compare(old: &Release, new: &Release, impact: &mut Impact) {
     let (before, after) = (Class::of(old), Class::of(new));
-    let mut comparison = Comparison { release: new, before: &before, after: &after, impact: &mut impact };
+    let mut comparison = Comparison { release: new, before: &before, after: &after, impact };
     comparison.class();
     comparison.templates();
-    let images = differences.iter().any(|one| one.component == Component::NodeImage);
-    if images && !impact.effects.keys().any(|effect| *effect >= Effect::WorkersReplaced) {
-        impact.add(
-            Effect::Unknown,
-            "data of node images changed that no template of the class names: machines that run keep theirs, \
-             unless the provider replaces them",
-        );
-    }
-    impact
 }
 
-/// What changes of what is installed. What may be chosen from now on (a version, a range, an upgrade of an addon) changes
-/// nothing of a cluster that moves.
-fn addons(differences: &[Difference], impact: &mut Impact) {
-    let of_addons = || differences.iter().filter(|one| one.component == Component::ClusterAddon);
-    let whose = |one: &Difference| {
-        let whose = one.object.split(':').next().unwrap_or_default();
-        whose.strip_prefix("addon ").unwrap_or(whose).to_owned()
-    };
-    let is_installed =
-        |one: &&Difference| !one.field.starts_with("versions") && !one.field.starts_with("upgrade");
-    for one in of_addons().filter(is_installed) {
-        impact.add(Effect::AddonsChanged, whose(one));
-    }
-}
-
-/// What stands beside the class.
-fn beside(differences: &[Difference], impact: &mut Impact) {
-    for one in differences.iter().filter(|one| one.component == Component::ClusterClass) {
-        if let Some((folder @ ("namespace" | "cluster"), object)) = one.object.split_once(": ") {
-            impact.add(Effect::Unknown, format!("objects of `{folder}/` change: {object}"));
-        } else if one.object == "template language" {
-            impact.add(Effect::Unknown, "templates are read in another way");
-        }
-    }
-}
-
-/// What machines are made from.
+/// The role of a template in a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     Cluster,
@@ -157,8 +30,8 @@ enum Role {
     Pools,
 }
 
-/// The objects of a release. They keep its name: where a template's own specification holds it, each release is
-/// another specification.
+/// The objects of a release, under its real name. If the spec of a template contains that name, the spec differs in every
+/// release.
 struct Class {
     objects: BTreeMap<(String, String), Node>,
     spec: Node,
@@ -171,12 +44,11 @@ impl Class {
             objects.iter().find(|object| object.get("kind").and_then(Node::as_str) == Some("ClusterClass"));
         let spec = class.and_then(|class| class.get("spec")).cloned();
         let spec = spec.unwrap_or_else(|| Mapping::new().into());
-        let objects =
-            objects.iter().map(|object| (super::freeze::identity(object), object.clone())).collect();
+        let objects = objects.iter().map(|object| (freeze::identity(object), object.clone())).collect();
         Self { objects, spec }
     }
 
-    /// What a reference leads to.
+    /// Looks up the template that a reference points to.
     fn template(&self, holder: Option<&Node>) -> Option<&Node> {
         let reference = holder?.get("templateRef")?;
         let text = |key| reference.get(key).and_then(Node::as_str).unwrap_or_default().to_owned();
@@ -202,7 +74,7 @@ struct Comparison<'a> {
 }
 
 impl Comparison<'_> {
-    /// The class itself: variables, patches, and what it says of machines.
+    /// Compares the class itself: variables, patches and machine settings.
     fn class(&mut self) {
         self.variables();
         let (before, after) = (self.before.named("patches"), self.after.named("patches"));
@@ -223,17 +95,17 @@ impl Comparison<'_> {
         }
         let (before, after) = (fields(Some(&self.before.spec)), fields(Some(&self.after.spec)));
         for name in before.keys().chain(after.keys()).collect::<BTreeSet<_>>() {
-            let reported = matches!(
+            let is_compared_apart = matches!(
                 name.as_str(),
                 "variables" | "patches" | "workers" | "controlPlane" | "infrastructure"
             );
-            if !reported && before.get(name) != after.get(name) {
+            if !is_compared_apart && before.get(name) != after.get(name) {
                 self.impact.add(Effect::Unknown, format!("the class' `{name}` changes"));
             }
         }
     }
 
-    /// A default reaches every cluster that does not set the variable, through the patches that read it.
+    /// Compares variables. A default affects every cluster that doesn't set the variable, through the patches that read it.
     fn variables(&mut self) {
         let (before, after) = (self.before.named("variables"), self.after.named("variables"));
         for name in before.keys().chain(after.keys()).collect::<BTreeSet<_>>() {
@@ -288,7 +160,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// What a patch can write to.
+    /// Adds the effects of the templates that a patch can modify.
     fn patch(&mut self, patch: &Node, why: &str) {
         let Some(definitions) = patch.get("definitions").and_then(Node::as_sequence) else {
             self.impact.add(Effect::Unknown, format!("{why}: it is made outside of the class"));
@@ -354,7 +226,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Compares what two references lead to.
+    /// Compares the templates that two references point to.
     fn pair(&mut self, role: Role, what: &str, path: &[&str], inside: Option<(&Node, &Node)>) {
         let (old, new) = inside.unwrap_or((&self.before.spec, &self.after.spec));
         let before = self.before.template(old.at(path));
@@ -396,7 +268,8 @@ impl Comparison<'_> {
         }
     }
 
-    /// A kubeadm control plane rolls when the machines' own configuration changes; the rest is taken in place.
+    /// Compares kubeadm control plane templates. A changed machine configuration causes a rollout; other fields change in
+    /// place.
     fn kubeadm_control_plane(&mut self, before: Option<&Node>, after: Option<&Node>) {
         const IN_PLACE: [&str; 3] = ["remediation", "machineNaming", "machineTemplate"];
         let inside = |node: Option<&Node>| fields(node.and_then(|node| node.at(&["template", "spec"])));
@@ -418,7 +291,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// How machines are replaced is taken in place; when they are may replace them now.
+    /// Compares rollout settings. A changed strategy takes effect in place; any other change may replace machines now.
     fn rollout(&mut self, before: Option<&Node>, after: Option<&Node>, why: &str) {
         let (old, new) = (fields(before), fields(after));
         for name in old.keys().chain(new.keys()).filter(|name| old.get(*name) != new.get(*name)) {
@@ -427,7 +300,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// What a class says of machines beside their templates.
+    /// Compares the settings of a class for machines, other than their templates.
     fn settings(&mut self, what: &str, before: Option<&Node>, after: Option<&Node>) {
         const IN_PLACE: [&str; 10] = [
             "metadata",
@@ -460,13 +333,13 @@ impl Comparison<'_> {
     }
 }
 
-/// The entries of a map.
+/// The entries of a mapping.
 fn fields(node: Option<&Node>) -> BTreeMap<String, Node> {
     let own = node.and_then(Node::as_mapping).into_iter().flat_map(Mapping::iter);
     own.map(|entry| (entry.key.name.to_string(), entry.value.clone())).collect()
 }
 
-/// Every default in the schema of a variable, with its path.
+/// Collects every default in the schema of a variable, with its path.
 fn defaults(node: &Node, path: &str, found: &mut Vec<(String, String)>) {
     if let Some(mapping) = node.as_mapping() {
         for entry in mapping.iter() {
@@ -484,7 +357,7 @@ fn defaults(node: &Node, path: &str, found: &mut Vec<(String, String)>) {
     found.sort();
 }
 
-/// Whether a patch uses a variable: by its name, as a value or in a template.
+/// Reports whether a patch uses a variable, either as a value or in a template.
 fn reads(patch: &Node, name: &str) -> bool {
     let inside = |text: &str| {
         text.match_indices(name).any(|(at, _)| {

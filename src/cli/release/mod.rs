@@ -1,4 +1,6 @@
-//! `stackloom release`: cut, tag; prune is a file of its own.
+//! `stackloom release`: cuts releases. `tag`, `prune` and `push` have their own files.
+
+mod tag;
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -19,24 +21,26 @@ use crate::{
     generate,
     io::{
         disk::Workspace,
-        git::{NewRelease, Repository, Tagging},
+        git::{NewRelease, Repository},
     },
     model::{Date, Minor, StackId},
     note::{Fault, Notes, Place},
     publish,
     release::{self, Considered, Cut, Impact, Request},
-    world::{World as _, numbered_releases},
 };
 
 /// Freeze stacks as numbered, immutable releases
 ///
-/// Every stack and Kubernetes minor whose content is not that of its last release gets a next one: a folder of
-/// generated/releases/, in one commit of nothing else, and an annotated tag of the release's name. Comments, formatting,
-/// names of files and the order of keys are no content. No cluster moves: a cluster says which release it is made from.
+/// Cuts the next release of every stack and Kubernetes minor whose content differs from its last release. A
+/// release is a folder in generated/releases/ and an annotated tag with its name. All releases of a run are
+/// one commit, which contains nothing else. Comments, formatting, file names and the order of keys are not
+/// content.
+///
+/// No cluster moves: each uses the release that its definition names.
 #[derive(Debug, clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,
-    after_help = "Examples:\n  stackloom release --dry-run                  say what would be released, and why\n  stackloom release openstack/scs              release what changed in one stack\n  stackloom release --kubernetes 1.35 --channel beta\n  stackloom release --channel custom --version v7-hotfix.1 --kubernetes 1.35 openstack/scs\n  stackloom release docker/scs --assets out    also write what the cluster stack operator takes\n  stackloom release tag                        make missing tags, after a squash merge\n  stackloom release push oci://registry.example.org/platform/releases   publish them"
+    after_help = "Examples:\n  stackloom release --dry-run                  show what would be released, and why\n  stackloom release openstack/scs              release what changed in one stack\n  stackloom release --kubernetes 1.35 --channel beta\n  stackloom release --channel custom --version v7-hotfix.1 --kubernetes 1.35 openstack/scs\n  stackloom release docker/scs --assets out    also write assets for the cluster stack operator\n  stackloom release tag                        create missing tags, after a squash merge\n  stackloom release push oci://registry.example.org/platform/releases   publish them"
 )]
 pub(super) struct Args {
     #[command(subcommand)]
@@ -47,47 +51,33 @@ pub(super) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    Tag(TagArgs),
+    Tag(tag::Args),
     Prune(prune::Args),
     Push(push::Args),
 }
 
-/// Make the annotated tags that releases of HEAD lack
-///
-/// Where pull requests are squashed, `release --no-tag` makes the release on the branch, and this makes the tag after the
-/// merge, on the oldest commit that has the release as it is. A tag that names another content is reported and left alone.
-#[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Examples:\n  stackloom release tag --dry-run      say which tags are missing\n  stackloom release tag && git push --tags"
-)]
-struct TagArgs {
-    /// Make no tag; say which are missing
-    #[arg(long)]
-    dry_run: bool,
-}
-
 #[derive(Debug, clap::Args)]
 struct CutArgs {
-    /// The stack; all stacks where nothing is said
+    /// The stack; by default all stacks
     #[arg(value_name = "PROVIDER/STACK", value_parser = stack)]
     stack: Option<StackId>,
-    /// The Kubernetes minor, such as 1.35; all that the stack serves where nothing is said
+    /// The Kubernetes minor, such as 1.35; by default all minors that the stack serves
     #[arg(long, value_name = "MINOR", value_parser = minor)]
     kubernetes: Option<Minor>,
-    /// The channel: each has its own numbers
+    /// The channel; each has its own version numbers
     #[arg(long, value_enum, default_value = "stable")]
     channel: ChannelName,
     /// The version of a release of the channel `custom`, such as v7-hotfix.1
     #[arg(long, value_name = "VERSION", required_if_eq("channel", "custom"))]
     version: Option<String>,
-    /// Write nothing; say what would be released, and why
+    /// Write nothing; show what would be released, and why
     #[arg(long)]
     dry_run: bool,
-    /// Make no tags
+    /// Create no tags
     #[arg(long)]
     no_tag: bool,
-    /// Also write what the cluster stack operator takes each release from, a folder each, below this one, below that of -C:
-    /// charts are downloaded for it. What did not change gets those of its last release
+    /// Also write the assets from which the cluster stack operator installs each release, in a folder each
+    /// below DIR (relative to -C). Downloads charts. What did not change gets the assets of its last release
     #[arg(long, value_name = "DIR")]
     assets: Option<PathBuf>,
     #[command(flatten)]
@@ -97,11 +87,11 @@ struct CutArgs {
 /// Channels as the command line names them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum ChannelName {
-    /// v1, v2 …, or semantic versions where the stack says so
+    /// v1, v2 …, or semantic versions if the stack asks for them
     Stable,
     /// v0-beta.1, v0-beta.2 …
     Beta,
-    /// v0-sha.<hash>: made by `generate`, for clusters that say `release: head`
+    /// v0-sha.<hash>: made only by `generate`, for clusters with `release: head`
     #[value(alias = "hash")]
     Head,
     /// A version of your own, with --version
@@ -131,7 +121,7 @@ fn minor(text: &str) -> Result<Minor, String> {
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     match &args.command {
         None => cut(&args.cut, global, printer),
-        Some(Command::Tag(command)) => tag(command, global, printer),
+        Some(Command::Tag(command)) => tag::run(command, global, printer),
         Some(Command::Prune(command)) => prune::run(command, global, printer),
         Some(Command::Push(command)) => push::run(command, global, printer),
     }
@@ -148,7 +138,7 @@ fn cut(args: &CutArgs, global: &Global, printer: &Printer) -> Done {
     if notes.errors() > 0 {
         return refused(generate::Failure::Input, &notes, printer);
     }
-    // Locked before anything is read: of two runs at once, the second one sees what the first one did, or waits.
+    // Locked before anything is read: of two concurrent runs, the second waits or sees the result of the first.
     let access = Access::open(&world, args.dry_run)?;
     let repository = access.repository();
     let considered = match consider(args, &world, repository, &mut notes) {
@@ -167,7 +157,7 @@ fn cut(args: &CutArgs, global: &Global, printer: &Printer) -> Done {
     if notes.errors() > 0 {
         return refused(generate::Failure::Input, &notes, printer);
     }
-    // What is pushed from a branch has its name there; HEAD alone has none.
+    // On a branch, `HEAD` pushes to the branch of that name; a detached HEAD needs an explicit target.
     let branch = if repository.is_detached()? { "HEAD:refs/heads/<branch>" } else { "HEAD" };
     let released = match access.into_run() {
         Some(run) if !cuts.is_empty() => {
@@ -187,8 +177,8 @@ fn cut(args: &CutArgs, global: &Global, printer: &Printer) -> Done {
         Some(commit) => tell_committed(args, commit, &tags, branch, printer),
     }
     if let Some(folder) = &args.assets {
-        let reported = assets::write(&global.directory.join(folder), &assets)?;
-        for line in &reported {
+        let written = assets::write(&global.directory.join(folder), &assets)?;
+        for line in &written {
             printer.result(line);
         }
     }
@@ -198,7 +188,7 @@ fn cut(args: &CutArgs, global: &Global, printer: &Printer) -> Done {
     Ok(Exit::Done)
 }
 
-/// Warns about Kubernetes minors of which there should be no release, or not for long.
+/// Warns about Kubernetes minors that should no longer be released, or soon shouldn't be.
 fn warn_of_lifecycles(considered: &[Considered], args: &CutArgs, today: Date, notes: &mut Notes) {
     for Considered { lifecycle, cut, .. } in considered {
         if cut.is_none() {
@@ -210,8 +200,8 @@ fn warn_of_lifecycles(considered: &[Considered], args: &CutArgs, today: Date, no
         if lifecycle.maturity == Some(Maturity::Preview) && args.channel == ChannelName::Stable {
             let (minor, stack) = (lifecycle.minor, &lifecycle.stack);
             let message =
-                format!("Kubernetes {minor} of `{stack}` is a preview, and this is a stable release of it");
-            notes.warning("preview", None, message).hint("`--channel beta` makes one to try out; for production, give the minor the maturity `supported`");
+                format!("Kubernetes {minor} of `{stack}` is a preview, but this is a stable release");
+            notes.warning("preview", None, message).hint("use `--channel beta` for a release to try out; for production, set the maturity of the minor to `supported`");
         }
     }
 }
@@ -222,14 +212,14 @@ fn warn_shallow(repository: &Repository, notes: &mut Notes) {
             .warning(
                 "shallow-clone",
                 None,
-                "this clone is shallow: names that were given and taken back, or given on lines that it does not have, are not \
-                 seen, and may be given twice",
+                "this clone is shallow: release names that occur only in its missing history are not seen, and may be \
+                 used twice",
             )
-            .hint("`git fetch --unshallow --tags` before a release");
+            .hint("run `git fetch --unshallow --tags` before a release");
     }
 }
 
-/// What the assets are to be, before anything is released: what is refused or cannot be had, is not released either.
+/// Prepares the assets before anything is released: if one is refused or unavailable, nothing is released.
 fn prepare_assets(
     args: &CutArgs,
     considered: &[Considered],
@@ -248,7 +238,7 @@ fn check_arguments(args: &CutArgs, notes: &mut Notes) {
     if args.channel == ChannelName::Head {
         notes
             .error("head-channel", None, "releases of the channel `head` are not cut: `generate` makes them")
-            .hint("a cluster with `release: head` is made from one, and it is there for as long as one is");
+            .hint("set `release: head` in a cluster: the head release exists as long as a cluster uses it");
     }
     match (&args.version, args.channel) {
         (Some(version), ChannelName::Custom) => {
@@ -264,8 +254,12 @@ fn check_arguments(args: &CutArgs, notes: &mut Notes) {
         }
         (Some(_), _) => {
             notes
-                .error("wrong-version", None, "only a release of the channel `custom` takes a version")
-                .hint("leave `--version` out: the channel counts on by itself");
+                .error(
+                    "wrong-version",
+                    None,
+                    "only a release of the channel `custom` can have a version of your choice",
+                )
+                .hint("omit `--version`: the other channels number their releases themselves");
         }
         (None, _) => {}
     }
@@ -289,12 +283,12 @@ fn consider(
     generate::cut(world, &request, notes)
 }
 
-/// A release says which commit it is of, so its stack must be as that commit has it.
+/// Refuses uncommitted changes: a release names its commit, so its stack must match that commit.
 fn refuse_uncommitted(cuts: &[&Cut], repository: &Repository, notes: &mut Notes) -> Result<(), Fault> {
     const SHOWN: usize = 3;
     let mut stacks: Vec<_> = cuts.iter().map(|cut| format!("stacks/{}", cut.release.stack)).collect();
     stacks.dedup();
-    // It records what the lock says, too.
+    // It also records the contents of the lock.
     stacks.push(crate::world::LOCK.to_owned());
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for one in repository.uncommitted(&stacks)? {
@@ -302,7 +296,7 @@ fn refuse_uncommitted(cuts: &[&Cut], repository: &Repository, notes: &mut Notes)
         let stack = stacks.iter().find(of).unwrap_or(&one.path).clone();
         match one.how_to_see() {
             None => found.entry(stack).or_default().push(one.path),
-            // Git looks away from it, so that `git status` does not list it.
+            // Git was told to skip the file, so `git status` does not list it.
             Some(how) => {
                 let note = notes.error("not-committed", Place::file(one.path), UNCOMMITTED);
                 note.hint(COMMIT_FIRST).hint(how);
@@ -330,7 +324,7 @@ fn refuse_uncommitted(cuts: &[&Cut], repository: &Repository, notes: &mut Notes)
 
 const UNCOMMITTED: &str = "this has uncommitted changes";
 const COMMIT_FIRST: &str =
-    "a release names the commit that it was made from: commit the stack, and the lock, first";
+    "commit the stack and the lock first: a release names the commit that it was made from";
 
 fn new_release(cut: &Cut, no_tag: bool) -> NewRelease {
     NewRelease {
@@ -348,8 +342,8 @@ fn meaning(cut: &Cut) -> String {
 }
 
 fn message(cuts: &[&Cut]) -> String {
-    let reported: Vec<_> = cuts.iter().map(|cut| (cut.release.name.clone(), meaning(cut))).collect();
-    publish::releases_added(&reported)
+    let meanings: Vec<_> = cuts.iter().map(|cut| (cut.release.name.clone(), meaning(cut))).collect();
+    publish::releases_added(&meanings)
 }
 
 fn refused(failure: generate::Failure, notes: &Notes, printer: &Printer) -> Done {
@@ -360,7 +354,7 @@ fn refused(failure: generate::Failure, notes: &Notes, printer: &Printer) -> Done
     Ok(exit)
 }
 
-/// What became of a stack and minor, and why.
+/// Reports the result for a stack and minor, and the reason.
 fn tell(one: &Considered, printer: &Printer) {
     let what = format!("{} {}", one.stack, one.kubernetes.minor());
     let Some(cut) = &one.cut else {
@@ -444,53 +438,4 @@ fn document(considered: &[Considered], commit: Option<&str>, tags: &[String]) ->
         })
         .collect();
     json!({ "releases": releases, "commit": commit, "tags": tags })
-}
-
-fn tag(args: &TagArgs, global: &Global, printer: &Printer) -> Done {
-    let world = match super::fleet_here(global, printer)? {
-        Ok(world) => world,
-        Err(exit) => return Ok(exit),
-    };
-    let repository = Repository::discover(&world)?;
-    let mut notes = Notes::new();
-    let input = world.read(&mut notes)?;
-    let messages = release::numbered_notes(&input, &mut notes);
-    let Tagging { made, elsewhere, absent } = repository.tag_releases(&messages, args.dry_run)?;
-    // What is wrong with one that is here was reported of its files.
-    let here = numbered_releases(&input.sources);
-    for name in absent.iter().filter(|name| !here.contains(*name) && !input.damaged.contains_key(*name)) {
-        notes
-            .error(
-                "release-tag",
-                None,
-                format!("HEAD has the release `{name}`, and the work tree does not have it whole"),
-            )
-            .hint(format!(
-                "`git checkout HEAD -- generated/releases/{name}` puts it there; then run this again"
-            ))
-            .hint("where a run was killed, `stackloom release` finishes what it began");
-    }
-    for name in &elsewhere {
-        notes
-            .error(
-                "release-tag",
-                None,
-                format!("the tag `{name}` names another content than the release of HEAD"),
-            )
-            .hint(format!("compare them: `git diff {name} HEAD -- generated/releases/{name}`"));
-    }
-    let exit = if notes.errors() > 0 { Exit::Input } else { Exit::Done };
-    printer.notes(&notes);
-    for name in &made {
-        printer.result(&format!("{name} {}", if args.dry_run { "would be tagged" } else { "tagged" }));
-    }
-    if made.is_empty() && exit == Exit::Done {
-        printer.result("every release of HEAD has its tag");
-    } else if args.dry_run {
-        printer.talk("this was a dry run: no tag was made");
-    } else if !made.is_empty() {
-        printer.talk(&format!("next: git push origin {}", made.join(" ")));
-    }
-    printer.document(exit, &notes, json!({ "tags": made, "dryRun": args.dry_run }));
-    Ok(exit)
 }

@@ -1,0 +1,213 @@
+//! Where a report on the health of clusters comes from.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    path::{Path, PathBuf},
+    str::FromStr,
+};
+
+use serde::Deserialize;
+
+use crate::{
+    cli::Printer,
+    generate::Understood,
+    io::{
+        disk::read_file,
+        forge::Forge,
+        git::{Changed, Repository},
+        net,
+    },
+    model::Cluster,
+    note::{Fault, Notes},
+    propose, render, rollout,
+};
+
+/// How many commits are asked about, from the newest one back. A change that is further back is not reported.
+const COMMITS: usize = 50;
+
+/// What `--health` names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// A report on this machine.
+    File(PathBuf),
+    /// A report at an address.
+    Address(String),
+    /// The commit statuses that the engine's notifications publish.
+    CommitStatuses,
+}
+
+impl Source {
+    const COMMIT_STATUSES: &str = "commit-statuses";
+}
+
+impl FromStr for Source {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Ok(match text {
+            "" => return Err("name a file, an address, or `commit-statuses`".to_owned()),
+            Self::COMMIT_STATUSES => Self::CommitStatuses,
+            _ if ["https://", "http://"].iter().any(|scheme| text.starts_with(scheme)) => {
+                Self::Address(text.to_owned())
+            }
+            _ => Self::File(PathBuf::from(text)),
+        })
+    }
+}
+
+/// As one writes it again; an address may hold a secret.
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::File(_) => "FILE",
+            Self::Address(_) => "ADDRESS",
+            Self::CommitStatuses => Self::COMMIT_STATUSES,
+        })
+    }
+}
+
+/// Whether clusters are healthy, by their names, and with which commit.
+#[derive(Debug, Default)]
+pub(super) struct Health(BTreeMap<String, (bool, Option<String>)>);
+
+/// A report as somebody wrote it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Report {
+    clusters: Vec<Entry>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    /// `<namespace>/<name>`, or with the management cluster before.
+    name: String,
+    healthy: bool,
+    /// The commit that the engine has applied.
+    revision: Option<String>,
+}
+
+/// What is asked about: the clusters that a rollout changed, each with the commit that did, and the newest commit.
+pub(super) struct Asked<'a> {
+    pub(super) fleet: &'a Understood,
+    pub(super) clusters: &'a [&'a Cluster],
+    pub(super) changed: &'a BTreeMap<String, Changed>,
+    pub(super) repository: Option<(&'a Repository, &'a str)>,
+    /// Says why the program pauses.
+    pub(super) printer: &'a Printer,
+}
+
+impl Health {
+    /// Reads what a source says.
+    pub(super) fn read(source: &Source, asked: &Asked<'_>, notes: &mut Notes) -> Result<Self, Fault> {
+        match source {
+            Source::File(path) => {
+                let shown = path.display().to_string();
+                Self::parse(&of_file(path)?, &format!("`{shown}`"))
+            }
+            Source::Address(address) => Self::parse(&net::health_report(address)?, "the answer of --health"),
+            Source::CommitStatuses => Self::of_statuses(asked, notes),
+        }
+    }
+
+    fn parse(bytes: &[u8], shown: &str) -> Result<Self, Fault> {
+        let report: Report = serde_json::from_slice(bytes).map_err(|error| {
+            Fault::because(format!("{shown} is not a report on the health of clusters"), error)
+                .hint("see docs/upgrades.md for how to make one")
+        })?;
+        Ok(Self(report.clusters.into_iter().map(|one| (one.name, (one.healthy, one.revision))).collect()))
+    }
+
+    /// What commit statuses say. A status counts only on a commit that has the cluster's last change in its history.
+    fn of_statuses(asked: &Asked<'_>, notes: &mut Notes) -> Result<Self, Fault> {
+        let mut open = asked.objects(notes);
+        let mut found = Self::default();
+        if open.is_empty() {
+            return Ok(found);
+        }
+        let (Some((repository, tip)), forge) = (asked.repository, asked.forge()?) else { return Ok(found) };
+        let mut is_known = false;
+        for commit in repository.first_parents(tip, COMMITS)? {
+            if open.is_empty() {
+                break;
+            }
+            if let Some(statuses) = forge.statuses(&commit)? {
+                is_known = true;
+                let health = rollout::health(&statuses);
+                for (name, object, _) in &open {
+                    if let Some(is_healthy) = health.get(object.as_str()) {
+                        found.0.insert(name.clone(), (*is_healthy, Some(commit.clone())));
+                    }
+                }
+            }
+            open.retain(|(name, _, changed)| !found.0.contains_key(name) && *changed != commit);
+        }
+        if !is_known {
+            return Err(Fault::new("the forge does not have the commits of this branch")
+                .hint("push them; check that `forge` in stackloom.yaml names the right repository, and that the token may see it"));
+        }
+        Ok(found)
+    }
+
+    /// What was reported of a cluster: whether it is healthy, and with which commit.
+    pub(super) fn of(&self, cluster: &Cluster) -> Option<(bool, Option<&str>)> {
+        let said = self.0.get(&cluster.full_name()).or_else(|| self.0.get(&cluster.id().to_string()));
+        said.map(|(is_healthy, revision)| (*is_healthy, revision.as_deref()))
+    }
+}
+
+impl<'a> Asked<'a> {
+    /// The changed clusters: name, engine's object whose health counts, commit. Objects that several clusters share say nothing.
+    fn objects(&self, notes: &mut Notes) -> Vec<(String, String, &'a str)> {
+        let (mut all, mut shared) = (BTreeSet::new(), BTreeSet::new());
+        for object in self.fleet.model.clusters.iter().map(render::health_of) {
+            if !all.insert(object.clone()) {
+                shared.insert(object);
+            }
+        }
+        let mut found = Vec::new();
+        for cluster in self.clusters {
+            let Some(changed) = self.changed.get(&cluster.full_name()) else { continue };
+            let object = render::health_of(cluster);
+            if shared.contains(&object) {
+                let message = format!(
+                    "commit statuses cannot distinguish the cluster {} from one of the same name in another management cluster",
+                    cluster.id()
+                );
+                notes
+                    .warning("ambiguous-status", None, message)
+                    .hint("use a report that names the management cluster");
+            } else {
+                found.push((cluster.full_name(), object, changed.commit.as_str()));
+            }
+        }
+        found
+    }
+
+    /// The forge of the git remote.
+    fn forge(&self) -> Result<Forge<'a>, Fault> {
+        let (repository, _) = self.repository.ok_or_else(|| Fault::new("there is no git repository"))?;
+        let remote = repository.remote()?;
+        let given = self.fleet.model.fleet.forge.as_ref();
+        let hint = "set `forge` in stackloom.yaml to where the repository is";
+        let address = propose::address(&remote.url, given).map_err(|why| Fault::new(why).hint(hint))?;
+        let address = address.ok_or_else(|| {
+            Fault::new(format!(
+                "commit statuses come from a forge, and the git remote `{}` is not known to be one",
+                remote.name
+            ))
+            .hint(hint)
+        })?;
+        let printer = self.printer;
+        Forge::open(&address, |words| printer.talk(words))
+    }
+}
+
+fn of_file(path: &Path) -> Result<Vec<u8>, Fault> {
+    read_file(path)?.ok_or_else(|| {
+        Fault::new(format!("there is no file `{}`", path.display())).hint(
+            "--health names a report on the health of clusters: a file, an address, or `commit-statuses`",
+        )
+    })
+}

@@ -1,0 +1,144 @@
+//! The impact of a release on a cluster that moves to it from the previous one: which machines are replaced, as far as the
+//! objects of the class reveal. Anything else is unknown, and unknown effects are never shown as safe.
+//!
+//! No clusters are examined here. The impact on the clusters of this fleet is determined by `compare`
+//! ([`Rebases`](super::Rebases)), and never reported as milder than this.
+
+mod class;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    Release,
+    difference::{Component, Difference},
+    number::Bump,
+};
+
+/// A possible effect on a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Effect {
+    /// Objects change in place; no machine is replaced.
+    InPlace,
+    /// Addons change.
+    AddonsChanged,
+    /// Worker machines are replaced.
+    WorkersReplaced,
+    /// Control plane machines are replaced.
+    ControlPlaneReplaced,
+    /// The effect can't be determined from the class alone.
+    Unknown,
+}
+
+impl Effect {
+    /// All effects, from the mildest to the worst.
+    pub const ALL: [Self; 5] = [
+        Self::InPlace,
+        Self::AddonsChanged,
+        Self::WorkersReplaced,
+        Self::ControlPlaneReplaced,
+        Self::Unknown,
+    ];
+
+    /// The name in `release.yaml`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::InPlace => "inPlace",
+            Self::AddonsChanged => "addonsChanged",
+            Self::WorkersReplaced => "workersReplaced",
+            Self::ControlPlaneReplaced => "controlPlaneReplaced",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// A description of the effect.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::InPlace => "changes apply in place",
+            Self::AddonsChanged => "addons change",
+            Self::WorkersReplaced => "workers are replaced",
+            Self::ControlPlaneReplaced => "the control plane is replaced",
+            Self::Unknown => "not all of it can be predicted",
+        }
+    }
+}
+
+/// The effects on a cluster, each with its reasons.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Impact {
+    /// The effects. If there are none, only names change.
+    pub effects: BTreeMap<Effect, BTreeSet<String>>,
+}
+
+impl Impact {
+    /// Describes the effects in one sentence.
+    pub fn sentence(&self) -> String {
+        if self.effects.is_empty() {
+            return "nothing but names changes".to_owned();
+        }
+        // In-place changes are mentioned only if there are no other effects.
+        let shown =
+            self.effects.keys().rev().filter(|effect| **effect != Effect::InPlace || self.effects.len() == 1);
+        shown.map(|effect| effect.words()).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The part of a semantic version that this impact increments.
+    pub fn bump(&self) -> Bump {
+        match self.effects.keys().next_back() {
+            None | Some(Effect::InPlace) => Bump::Patch,
+            Some(Effect::AddonsChanged) => Bump::Minor,
+            Some(Effect::WorkersReplaced | Effect::ControlPlaneReplaced | Effect::Unknown) => Bump::Major,
+        }
+    }
+
+    fn add(&mut self, effect: Effect, why: impl Into<String>) {
+        self.effects.entry(effect).or_default().insert(why.into());
+    }
+}
+
+/// Determines the impact of moving from one release to another.
+pub fn impact(old: &Release, new: &Release, differences: &[Difference]) -> Impact {
+    let mut impact = Impact::default();
+    addons(differences, &mut impact);
+    if old.kubernetes != new.kubernetes {
+        let why = format!("Kubernetes {} → {}", old.kubernetes, new.kubernetes);
+        impact.add(Effect::ControlPlaneReplaced, why.clone());
+        impact.add(Effect::WorkersReplaced, why);
+    }
+    beside(differences, &mut impact);
+    class::compare(old, new, &mut impact);
+    let images = differences.iter().any(|one| one.component == Component::NodeImage);
+    if images && !impact.effects.keys().any(|effect| *effect >= Effect::WorkersReplaced) {
+        impact.add(
+            Effect::Unknown,
+            "data of node images changed that no template of the class names: machines that run keep theirs, \
+             unless the provider replaces them",
+        );
+    }
+    impact
+}
+
+/// Adds the effects of changed addons. A change of what can be selected from now on (a version, a range, an upgrade limit)
+/// has no effect on a cluster that moves.
+fn addons(differences: &[Difference], impact: &mut Impact) {
+    let of_addons = || differences.iter().filter(|one| one.component == Component::ClusterAddon);
+    let whose = |one: &Difference| {
+        let whose = one.object.split(':').next().unwrap_or_default();
+        whose.strip_prefix("addon ").unwrap_or(whose).to_owned()
+    };
+    let is_installed =
+        |one: &&Difference| !one.field.starts_with("versions") && !one.field.starts_with("upgrade");
+    for one in of_addons().filter(is_installed) {
+        impact.add(Effect::AddonsChanged, whose(one));
+    }
+}
+
+/// Adds the effects of changes outside the class.
+fn beside(differences: &[Difference], impact: &mut Impact) {
+    for one in differences.iter().filter(|one| one.component == Component::ClusterClass) {
+        if let Some((folder @ ("namespace" | "cluster"), object)) = one.object.split_once(": ") {
+            impact.add(Effect::Unknown, format!("objects of `{folder}/` change: {object}"));
+        } else if one.object == "template language" {
+            impact.add(Effect::Unknown, "templates are read in another way");
+        }
+    }
+}

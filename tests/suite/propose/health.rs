@@ -1,0 +1,116 @@
+//! Whether clusters are healthy, from commit statuses and from an address.
+
+use stackloom::model::ForgeKind;
+
+use super::{Bench, KINDS, git, sandbox, server::TOKEN, stackloom};
+
+const ROLLOUT: &str = "apiVersion: stackloom.dev/v1alpha1\nkind: Rollout\nmetadata: { name: k135 }\nspec:\n  reason: it is time\n  \
+    target: { kubernetes: \"1.35\" }\n  waves: [{ name: all }]\n  requireHealth: true\n";
+const GATE: &str = "cluster.blue.one.ready";
+
+impl Bench {
+    /// A rollout whose first step was merged; the commit of the step.
+    fn with_a_step(kind: ForgeKind) -> (Self, String) {
+        let bench = Self::new(kind);
+        sandbox::write(&bench.root.join("rollouts/k135.yaml"), ROLLOUT);
+        bench.publish("a rollout");
+        let made = stackloom(&bench.root).args(["rollout", "next", "--commit"]).output().unwrap();
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        git(&bench.root, &["push", "--quiet", "origin", "main"]);
+        let commit = bench.pushed();
+        (bench, commit)
+    }
+
+    /// The newest commit, which the forge has now.
+    fn pushed(&self) -> String {
+        let commit = git(&self.root, &["rev-parse", "HEAD"]);
+        self.forge.with(|state| {
+            state.commits.entry(commit.clone()).or_default();
+        });
+        commit
+    }
+
+    fn report(&self, commit: &str, context: &str, state: &'static str) {
+        self.forge.with(|all| all.commits.get_mut(commit).unwrap().push((context.to_owned(), state)));
+    }
+
+    /// What `rollout status` prints, and whether it ended well.
+    fn status(&self, source: &str, token: Option<&str>) -> (bool, String) {
+        let mut command = stackloom(&self.root);
+        command
+            .args(["rollout", "status", "--verbose", "--health", source])
+            .env("STACKLOOM_FORGE_TOKEN", TOKEN);
+        if let Some(token) = token {
+            command.env("STACKLOOM_HEALTH_TOKEN", token);
+        }
+        let output = command.output().unwrap();
+        let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat();
+        assert!(!text.contains(TOKEN), "{text}");
+        (output.status.success(), text)
+    }
+
+    fn phase(&self, source: &str) -> String {
+        let (is_done, text) = self.status(source, Some(TOKEN));
+        assert!(is_done, "{text}");
+        text
+    }
+}
+
+#[test]
+fn commit_statuses_say_that_a_cluster_is_healthy() {
+    for kind in KINDS {
+        let (bench, step) = Bench::with_a_step(kind);
+        let of_gate = format!("kustomization/{GATE}/4f8e589a");
+        let unknown = "no report says that it is healthy";
+        assert!(bench.phase("commit-statuses").contains(unknown), "{kind:?}");
+        bench.report(&step, "kustomization/cluster.blue.one/4f8e589a", "success");
+        bench.report(&step, "build", "success");
+        assert!(bench.phase("commit-statuses").contains(unknown), "{kind:?}");
+        bench.report(&step, &of_gate, "failure");
+        assert!(
+            bench.phase("commit-statuses").contains("reported as not healthy"),
+            "{kind:?}\n{}",
+            bench.phase("commit-statuses")
+        );
+        // Flux reports at the commit that it applies.
+        git(&bench.root, &["commit", "--quiet", "--allow-empty", "--message", "something else"]);
+        git(&bench.root, &["push", "--quiet", "origin", "main"]);
+        let later = bench.pushed();
+        bench.report(&later, &of_gate, "success");
+        let told = bench.phase("commit-statuses");
+        assert!(told.contains("all clusters are there"), "{kind:?}\n{told}");
+    }
+}
+
+#[test]
+fn a_status_from_before_the_step_counts_nothing() {
+    let (bench, step) = Bench::with_a_step(ForgeKind::GitHub);
+    let before = git(&bench.root, &["rev-parse", &format!("{step}~1")]);
+    bench.forge.with(|state| state.commits.insert(before.clone(), Vec::new()));
+    bench.report(&before, &format!("kustomization/{GATE}/4f8e589a"), "success");
+    assert!(bench.phase("commit-statuses").contains("no report says that it is healthy"));
+}
+
+#[test]
+fn a_forge_that_has_none_of_the_commits_is_an_error() {
+    let (bench, _) = Bench::with_a_step(ForgeKind::GitHub);
+    bench.forge.with(|state| state.commits.clear());
+    let (is_done, told) = bench.status("commit-statuses", None);
+    assert!(!is_done && told.contains("does not have the commits of this branch"), "{told}");
+}
+
+#[test]
+fn a_report_comes_from_an_address() {
+    let (bench, step) = Bench::with_a_step(ForgeKind::GitLab);
+    let address = format!("{}/health.json", bench.forge.url);
+    let report = serde_json::json!({ "clusters": [{ "name": "blue/one", "healthy": true, "revision": format!("main@sha1:{step}") }] });
+    bench.forge.with(|state| state.report = Some(report.to_string()));
+    let told = bench.phase(&address);
+    assert!(told.contains("all clusters are there"), "{told}");
+    let (is_done, told) = bench.status(&address, None);
+    assert!(!is_done && told.contains("STACKLOOM_HEALTH_TOKEN"), "{told}");
+    let (is_done, told) = bench.status("http://example.invalid/health.json", Some(TOKEN));
+    assert!(!is_done && told.contains("is not encrypted"), "{told}");
+    let (is_done, told) = bench.status("https://ada:secret@example.invalid/health.json", None);
+    assert!(!is_done && told.contains("contains a user or a password") && !told.contains("secret"), "{told}");
+}
