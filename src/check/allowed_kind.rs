@@ -1,7 +1,7 @@
 //! Restricts the kinds of objects in each folder.
 
 use super::{
-    Check, Finder, Rule, beside,
+    Check, Finder, Rule, kustomize_folder,
     metadata::{self, KUSTOMIZE, is_kind},
     secrets,
 };
@@ -194,8 +194,8 @@ fn tell(folder: &str, kind: &str, place: Place, finder: &mut Finder<'_>) {
 /// The objects in a `.d` folder must belong to one cluster and one namespace.
 fn check_beside(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
     let texts = finder.texts;
-    for source in texts.beside.below(&beside::folder(&plan.cluster.file)) {
-        for object in beside::objects(source) {
+    for source in texts.beside.below(&kustomize_folder::folder(&plan.cluster.file)) {
+        for object in kustomize_folder::objects(source) {
             if is_cluster_wide(&object.group, &object.kind) {
                 let kind = full_kind(&object.kind, &object.group);
                 tell("a `.d` folder", &kind, Place { source: String::new(), ..object.place }, finder);

@@ -4,28 +4,28 @@
 //! file with a `RULE` and add a line to [`RULES`].
 
 mod allowed_kind;
-mod beside;
 mod chart_values;
 mod class_annotation;
 mod class_lint;
+pub mod class_lints;
 mod cluster;
 mod cluster_api;
 mod cluster_class;
 mod compatibility;
-mod control_plane;
+mod control_plane_replicas;
 mod delivery;
-pub mod lints;
+mod kustomize_folder;
 mod metadata;
 mod object;
 mod own_annotation;
 mod plaintext_secret;
-mod secrets;
 mod pod_network;
 mod registered_name;
 mod requirements;
+mod secrets;
 mod undecrypted_secret;
 mod unencrypted_secret;
-mod unlisted;
+mod unlisted_version;
 mod variable_value;
 
 use std::collections::BTreeMap;
@@ -81,7 +81,7 @@ pub static RULES: [&Rule; 25] = [
     &cluster_api::RULE,
     &cluster_class::RULE,
     &compatibility::RULE,
-    &control_plane::RULE,
+    &control_plane_replicas::RULE,
     &delivery::RULE,
     &object::RULE,
     &object::OF_CLUSTER,
@@ -94,7 +94,7 @@ pub static RULES: [&Rule; 25] = [
     &requirements::RULE,
     &undecrypted_secret::RULE,
     &unencrypted_secret::RULE,
-    &unlisted::RULE,
+    &unlisted_version::RULE,
     &variable_value::RULE,
 ];
 

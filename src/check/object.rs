@@ -3,7 +3,7 @@
 use super::{
     Check, Finder, Rule,
     allowed_kind::is_cluster_wide,
-    beside,
+    kustomize_folder,
     metadata::{self, KUSTOMIZE, is_kind},
 };
 use crate::{
@@ -107,12 +107,12 @@ fn check_namespace(drawn: &Drawn, object: &Object, kind: &str, name: &str, finde
 /// Checks a `.d` folder. It is applied as a whole, so one object that the API server refuses blocks all of it.
 fn check_beside(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
     let texts = finder.texts;
-    let folder = beside::folder(&plan.cluster.file);
+    let folder = kustomize_folder::folder(&plan.cluster.file);
     for source in texts.beside.below(&folder) {
-        for object in beside::objects(source) {
+        for object in kustomize_folder::objects(source) {
             let hidden = |place: Place| Place { source: String::new(), ..place };
-            if object.group == KUSTOMIZE || beside::is_kustomization(&source.path) {
-                if !beside::is_kustomization(&source.path) || object.kind == "Component" {
+            if object.group == KUSTOMIZE || kustomize_folder::is_kustomization(&source.path) {
+                if !kustomize_folder::is_kustomization(&source.path) || object.kind == "Component" {
                     finder
                         .notes
                         .error("object", hidden(object.place), format!("a kustomize {} among the objects to apply", object.kind))
@@ -129,7 +129,7 @@ fn check_beside(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
             }
         }
     }
-    for spot in beside::outside(&folder, texts) {
+    for spot in kustomize_folder::outside(&folder, texts) {
         finder
             .notes
             .error(

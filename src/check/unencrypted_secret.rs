@@ -1,6 +1,6 @@
 //! Finds plaintext secrets in a cluster's `.d` folder.
 
-use super::{Check, Finder, Rule, beside, secrets};
+use super::{Check, Finder, Rule, kustomize_folder, secrets};
 use crate::{
     note::{Notes, Place},
     plan::ClusterPlan,
@@ -18,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
     // All files are checked, even if Flux does not apply them: git stores every file, and a later change may use it.
-    let folder = beside::folder(&plan.cluster.file);
+    let folder = kustomize_folder::folder(&plan.cluster.file);
     let (texts, mut reported) = (finder.texts, Vec::new());
     for source in texts.beside.below(&folder) {
         let mut found = Notes::new();
@@ -28,7 +28,7 @@ fn check(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
         }
         report_syntax(source, &found, finder);
     }
-    let mut generated = beside::generated(&folder, texts);
+    let mut generated = kustomize_folder::generated(&folder, texts);
     generated.retain(|spot| !reported.contains(&(spot.place.file.clone(), spot.place.line)));
     for spot in generated {
         secrets::tell(RULE.name, spot.place, &spot.found, finder);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use k8s_schema::unknown_fields;
 use serde_json::{Value as Json, json};
 
-use super::{Check, Finder, Rule, Texts, chart_values::Charts, lints::Findings};
+use super::{Check, Finder, Rule, Texts, chart_values::Charts, class_lints::Findings};
 use crate::{
     compare::gates_of_any,
     definition::closest,

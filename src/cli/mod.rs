@@ -20,7 +20,7 @@ mod generate;
 mod init;
 mod man;
 mod matrix;
-mod meant;
+mod foreign_commands;
 mod migrate;
 mod new;
 mod newer;
@@ -218,7 +218,7 @@ pub fn main() -> ExitCode {
         Ok(Some(args)) => args,
         Ok(None) => return ExitCode::from(Exit::Done.code()),
         Err(mut error) => {
-            let advice = meant::advice(&mut error);
+            let advice = foreign_commands::advice(&mut error);
             let code = if error.use_stderr() { Exit::Usage.code() } else { Exit::Done.code() };
             let printed = error.print().and_then(|()| std::io::stdout().flush());
             if let Some(advice) = advice {

@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{annotate::in_repository, visible::visible};
 use crate::{
-    check::{RULES, lints::LINTS},
+    check::{RULES, class_lints::LINTS},
     model::ClusterId,
     note::{Diagnostic, Notes, Place, Severity},
     report::{FOUND, Finding, Risk},

@@ -1,6 +1,6 @@
 //! Hints for values that the schema of a kind rejects.
 
-use super::words::closest;
+use super::message_words::closest;
 use crate::yaml::Node;
 
 /// The hint for a wrong value.

@@ -20,7 +20,7 @@ mod rollout;
 mod schema;
 mod stack;
 mod topology;
-mod words;
+mod message_words;
 
 pub use addon::{
     Addon, AddonKind, AddonSpec, AddonUpgrade, AddonVersion, Chart, HelmRelease, Stage, ValuesFrom,
@@ -40,6 +40,7 @@ pub use lock::{Lock, LockKind, LockSpec, LockedChart, LockedImage, LockedRelease
 pub use lower::{
     CLUSTER_API, FrozenParts, Model, StackTemplate, lower, lower_frozen, published_source, read_lock,
 };
+pub use message_words::closest;
 pub use parse::{
     Definitions, Layer, StackFiles, StackFolder, Written, decode, document, note_no_fleet, parse, read,
 };
@@ -59,4 +60,3 @@ pub use stack::{
     RuleCondition, Stack, StackSpec, ValueType, Versioning,
 };
 pub use topology::{Autoscale, ControlPlane, NodePool, PoolKind};
-pub use words::closest;

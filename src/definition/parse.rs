@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::de::DeserializeOwned;
 
-use super::{Addon, Fleet, Kind, Lock, NodeImages, Rollout, Stack, schema::validate, words::closest};
+use super::{Addon, Fleet, Kind, Lock, NodeImages, Rollout, Stack, message_words::closest, schema::validate};
 use crate::{
     model::Minor,
     note::{Notes, Place},

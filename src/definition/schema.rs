@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use super::{
     Addon, ClusterDefaults, ClusterDefinition, Fleet, Lock, NodeImages, Release, Rollout, Stack,
     advice::{advice, either},
-    words::{abridged, closest},
+    message_words::{abridged, closest},
 };
 use crate::{
     note::{MOST_ALIKE, Notes, Place},

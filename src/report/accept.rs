@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{BesideChange, beside::Place, cluster::ClusterReport, risk::Risk};
+use super::{OutsideChange, cluster::ClusterReport, outside_clusters::Place, risk::Risk};
 use crate::{
     definition::{self, Identity},
     model::ClusterId,
@@ -84,7 +84,7 @@ impl Acceptances {
     pub(super) fn apply(
         &self,
         clusters: &mut [ClusterReport],
-        beside: &mut [BesideChange],
+        beside: &mut [OutsideChange],
         defined: [&Defined<'_>; 2],
         notes: &mut Notes,
     ) {

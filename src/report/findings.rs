@@ -4,7 +4,7 @@
 use std::{collections::BTreeSet, ops::Bound};
 
 use super::{
-    BesideChange, Report,
+    OutsideChange, Report,
     change::{Change, Effect, Leaving},
     cluster::ClusterReport,
     group::GroupChange,
@@ -91,7 +91,7 @@ impl Finding {
         }
     }
 
-    fn beside(change: &BesideChange, report: &Report) -> Self {
+    fn beside(change: &OutsideChange, report: &Report) -> Self {
         let file = change.files.keys().next().cloned().unwrap_or_default();
         Self {
             id: change.id.clone(),

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::{
     After,
-    beside::{BesideChange, Place, hashed},
+    outside_clusters::{OutsideChange, Place, hashed},
     risk::Risk,
 };
 use crate::{
@@ -21,7 +21,7 @@ pub(super) fn changes(
     after: &After<'_>,
     before: &dyn Archive,
     clusters: &[ClusterChange],
-) -> Result<Vec<BesideChange>, Fault> {
+) -> Result<Vec<OutsideChange>, Fault> {
     let release = |facts: &Option<crate::compare::Facts>| facts.as_ref()?.release.clone();
     let [old, new] = [0, 1].map(|side| {
         let sides = clusters.iter().map(|one| [&one.before, &one.after]);
@@ -38,7 +38,7 @@ pub(super) fn changes(
     // Unchanged clusters use images as well.
     let old = images(&used(listed, before)?, listed, before)?;
     let new = images(&used(made, after)?, made, after)?;
-    let change = |name: &String, path: &str, kind| BesideChange {
+    let change = |name: &String, path: &str, kind| OutsideChange {
         id: hashed(&format!("node image {name} {kind:?}")),
         place: Place::NodeImage(name.clone()),
         risk: Risk::InPlace,

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::{
-    BesideChange, OwnObject, Peak, Place, Report,
+    OutsideChange, OwnObject, Peak, Place, Report,
     change::{Change, Effect, Leaving, Machines},
     cluster::{ClusterReport, Sides},
     risk::Risk,
@@ -160,7 +160,7 @@ fn field(field: &FieldChange) -> Json {
     Json::Object(out)
 }
 
-fn beside(change: &BesideChange) -> Json {
+fn beside(change: &OutsideChange) -> Json {
     let (kind, name) = match &change.place {
         Place::Release(name) => ("release", name.clone()),
         Place::Namespace { management, namespace } => ("namespace", format!("{management}/{namespace}")),

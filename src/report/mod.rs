@@ -6,8 +6,8 @@
 //! Deliberately absent: git and the disk. The caller passes in both sides.
 
 mod accept;
-mod after;
-mod beside;
+mod new_tree;
+mod outside_clusters;
 mod change;
 mod cluster;
 mod findings;
@@ -15,10 +15,10 @@ mod group;
 mod html;
 mod images;
 mod json;
-mod left;
+mod broken_clusters;
 mod markdown;
 mod objects;
-mod own;
+mod own_objects;
 mod past;
 mod places;
 mod preflight;
@@ -46,24 +46,24 @@ use crate::{
     yaml::{self, FileId, Mapping, Node, Source, Sources},
 };
 
-pub use after::After;
-pub use beside::{BesideChange, Place};
+pub use broken_clusters::LeftClusters;
 pub use change::{Change, Effect, Leaving, Machines, Revert, Subject};
 pub use cluster::{ClusterReport, Sides, replaced};
 pub use findings::{Covered, FOUND, Finding};
 pub use group::{Group, GroupChange};
 pub use html::{Page, html};
 pub use json::document;
-pub use left::LeftClusters;
 pub use markdown::{LIMIT, digest, markdown, markdown_of_nothing, markdown_within};
-pub use own::OwnObject;
+pub use new_tree::After;
+pub use outside_clusters::{OutsideChange, Place};
+pub use own_objects::OwnObject;
 pub use past::{Missing, Past, PastStep};
 pub use places::Places;
 pub use risk::Risk;
 pub use summary::summary;
 pub use text::lines;
 
-use left::Sound;
+use broken_clusters::Sound;
 
 /// The effects of a change on the fleet.
 #[derive(Clone, Debug, Default)]
@@ -75,7 +75,7 @@ pub struct Report {
     /// The same clusters, grouped by equal changes, worst first.
     pub groups: Vec<Group>,
     /// Changes outside clusters.
-    pub beside: Vec<BesideChange>,
+    pub beside: Vec<OutsideChange>,
     /// The peak number of additional machines, if all rollouts happen at once.
     pub peaks: Vec<Peak>,
 }
@@ -185,7 +185,7 @@ pub fn drawn(
     // The plan of a large fleet takes as much memory as the comparison.
     drop(made);
     let input = &world.input;
-    let own = own::changes(before, input, &|| definitions_before(before, input))?;
+    let own = own_objects::changes(before, input, &|| definitions_before(before, input))?;
     Ok(Comparing { before, after: &after, left: &left, management, about, input, past, exports, own }
         .report(notes)?)
 }
@@ -213,7 +213,7 @@ pub fn check_against(
     let fleet = generate::fleet(input, &mut Notes::new());
     let management = fleet.map(|fleet| fleet.management_clusters).unwrap_or_default();
     let (left, about) = (LeftClusters::default(), About::default());
-    let own = own::changes(before, input, &|| definitions_before(before, input))?;
+    let own = own_objects::changes(before, input, &|| definitions_before(before, input))?;
     let exports = &[];
     Comparing { before, after: &after, left: &left, management, about, input, past, exports, own }
         .report(notes)?;
@@ -233,7 +233,7 @@ pub fn committed(
     let after = After::committed(before, archive)?;
     let about = About { owners: Defined::read(sources).all_owners(), ..About::default() };
     let (left, management) = (LeftClusters::default(), fleet.management_clusters);
-    let own = own::committed(before, archive, sources, &|| definitions_before(before, sources))?;
+    let own = own_objects::committed(before, archive, sources, &|| definitions_before(before, sources))?;
     let input = sources;
     Ok(Comparing { before, after: &after, left: &left, management, about, input, past, exports, own }
         .report(notes)?)
@@ -311,7 +311,7 @@ struct Comparing<'a> {
     /// The running objects that were exported.
     exports: &'a [Export],
     /// The differences of the users' own objects.
-    own: Vec<BesideChange>,
+    own: Vec<OutsideChange>,
 }
 
 impl Comparing<'_> {
@@ -336,7 +336,7 @@ impl Comparing<'_> {
             compared.clusters.iter().map(|found| cluster::report(found, &self.about)).collect();
         clusters.sort_by(|a, b| a.cluster.cmp(&b.cluster));
         preflight::add(&mut clusters, self.before, self.after, self.input)?;
-        let mut beside = beside::changes(self.after, self.before, &self.about.announced)?;
+        let mut beside = outside_clusters::changes(self.after, self.before, &self.about.announced)?;
         beside.extend(images::changes(self.after, self.before, &compared.clusters)?);
         beside.extend(self.own);
         beside.sort_by(|a, b| (b.risk, &a.place).cmp(&(a.risk, &b.place)));
@@ -410,7 +410,7 @@ impl Report {
 
     /// Whether a namespace is deleted although none of its clusters left by the steps of a removal, or an object in it is
     /// deleted that may be in use.
-    pub(super) fn is_unannounced(&self, beside: &BesideChange) -> bool {
+    pub(super) fn is_unannounced(&self, beside: &OutsideChange) -> bool {
         let Place::Namespace { management, namespace } = &beside.place else { return false };
         if beside.accepted.is_some() {
             return false;

@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::after::{GENERATED, edited_releases};
+use super::new_tree::{GENERATED, edited_releases};
 use crate::{
     compare::{Archive, BlobId},
     model::ClusterId,

@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 
 use super::{
-    BesideChange, OwnObject, Peak, Place,
+    OutsideChange, OwnObject, Peak, Place,
     change::{Change, Effect, Leaving, Machines},
     cluster::Sides,
     group::{Group, GroupChange},
@@ -218,14 +218,14 @@ pub(super) fn names(clusters: &[ClusterId], most: usize) -> String {
 }
 
 /// A change outside clusters, in one line.
-pub(super) fn beside(change: &BesideChange) -> String {
+pub(super) fn beside(change: &OutsideChange) -> String {
     match &change.accepted {
         Some(reason) => format!("{}; accepted: {reason}", beside_itself(change)),
         None => beside_itself(change),
     }
 }
 
-fn beside_itself(change: &BesideChange) -> String {
+fn beside_itself(change: &OutsideChange) -> String {
     let what = match &change.place {
         Place::Release(name) => format!("release {name}"),
         Place::Namespace { management, namespace } => format!("namespace {namespace} of {management}"),
@@ -273,7 +273,7 @@ fn beside_itself(change: &BesideChange) -> String {
 /// The maximum number of a user's own objects that are named.
 const OWN: usize = 5;
 
-fn own(change: &BesideChange, folder: &str, files: &str) -> String {
+fn own(change: &OutsideChange, folder: &str, files: &str) -> String {
     let from = change.moved.as_ref().map(|from| format!(", which was {from}")).unwrap_or_default();
     let what = format!("own objects in {folder}{from}");
     if change.objects.is_empty() && change.moved.is_some() && change.risk == Risk::Metadata {

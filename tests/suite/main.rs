@@ -21,7 +21,7 @@ mod diff;
 mod docs;
 mod findings;
 mod first_contact;
-mod hazards;
+mod yaml_hazards;
 mod house;
 mod large;
 mod lifecycle;

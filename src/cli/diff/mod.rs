@@ -1,11 +1,11 @@
 //! `stackloom diff`.
 
 mod exports;
-mod forms;
+mod formats;
 
 use std::{collections::BTreeSet, str::FromStr};
 
-use forms::{DiffOutcome, Found, Target};
+use formats::{DiffOutcome, Found, Target};
 
 use super::{Done, Exit, Global, Printer, input_or_world, progress::Progress, revision};
 use crate::{
@@ -108,14 +108,14 @@ impl FailOn {
 }
 
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
-    if let Some(fault) = forms::twice(&args.write) {
+    if let Some(fault) = formats::twice(&args.write) {
         printer.complain(&fault);
         return Ok(Exit::Usage);
     }
     let ended = compared(args, global, printer);
     if let Err(fault) = &ended {
         // The caller reports the fault itself, even if the files cannot be written.
-        forms::write_fault(fault, &args.write, global).ok();
+        formats::write_fault(fault, &args.write, global).ok();
     }
     ended
 }

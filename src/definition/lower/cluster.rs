@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Lowering, accept, engine::delivery_of, fleet::Lowered, label, removal, settings};
+use super::{Lowering, accept, cluster_settings, engine::delivery_of, fleet::Lowered, label, removal};
 use crate::{
     definition::{
         ClusterSpec, Identity, Merged, closest,
@@ -139,7 +139,7 @@ impl One<'_> {
         let namespace = self.namespace(notes);
         let management = self.management(notes);
         let release = self.release(notes);
-        let settings = settings::lower(self.context, &self.merged, notes);
+        let settings = cluster_settings::lower(self.context, &self.merged, notes);
         let (release, release_origin) = release?;
         let settings = settings?;
         let management = management?;
@@ -191,7 +191,7 @@ impl One<'_> {
         if is_head || spec.release.as_ref().is_some_and(|release| release != "head") {
             self.release(notes);
         }
-        settings::lower(self.context, &self.merged, notes);
+        cluster_settings::lower(self.context, &self.merged, notes);
     }
 
     fn place(&self, node: &Node) -> Option<Place> {

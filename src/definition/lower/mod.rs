@@ -13,7 +13,7 @@ mod images;
 mod lock;
 mod pools;
 mod raw;
-mod settings;
+mod cluster_settings;
 mod removal;
 mod requirements;
 mod rollout;

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::{Detail, tone};
 use crate::{
     compare::FieldChange,
-    report::{BesideChange, group::GroupChange, risk::Risk, words},
+    report::{OutsideChange, group::GroupChange, risk::Risk, words},
     tree::FileChange,
 };
 
@@ -85,7 +85,7 @@ fn more_than(count: usize, most: usize) -> Markup {
 }
 
 /// Renders a change outside clusters.
-pub(super) fn beside(change: &BesideChange, detail: Detail) -> Markup {
+pub(super) fn beside(change: &OutsideChange, detail: Detail) -> Markup {
     let files = change.files.iter().take(detail.fields);
     html! {
         article {

@@ -58,7 +58,12 @@ fn every_rule_is_in_the_table() {
     let table = table.split_once("pub static RULES").unwrap().1.split_once("];").unwrap().0.to_owned();
     let mut rules = rust_files("src/check");
     // Code shared by several rules is not a rule.
-    let shared = ["src/check/beside.rs", "src/check/lints/", "src/check/metadata.rs", "src/check/secrets/"];
+    let shared = [
+        "src/check/class_lints/",
+        "src/check/kustomize_folder.rs",
+        "src/check/metadata.rs",
+        "src/check/secrets/",
+    ];
     rules.retain(|(path, _)| {
         !path.ends_with("/mod.rs") && !shared.iter().any(|folder| path.starts_with(folder))
     });
@@ -66,6 +71,8 @@ fn every_rule_is_in_the_table() {
     for (path, text) in &rules {
         let stem = Path::new(path).file_stem().unwrap().to_str().unwrap();
         assert!(text.contains("static RULE: Rule"), "{path} holds no rule");
+        let name = format!("name: \"{}\"", stem.replace('_', "-"));
+        assert!(text.contains(&name), "{path} is not named after its rule");
         assert!(table.contains(&format!("&{stem}::RULE")), "the rule of {path} is not in RULES");
         names.push(stem.to_owned());
     }
@@ -78,11 +85,11 @@ fn every_rule_is_in_the_table() {
 #[test]
 fn every_lint_is_in_its_table_and_in_the_documents() {
     let documents = fs::read_to_string(support::package().join("docs/checks.md")).unwrap();
-    let lints = rust_files("src/check/lints");
+    let lints = rust_files("src/check/class_lints");
     let count = lints.iter().filter(|(_, text)| text.contains("pub(super) static LINT: Lint")).count();
-    assert_eq!(stackloom::check::lints::LINTS.len(), count);
-    for lint in stackloom::check::lints::LINTS {
-        let file = format!("src/check/lints/{}.rs", lint.name.replace('-', "_"));
+    assert_eq!(stackloom::check::class_lints::LINTS.len(), count);
+    for lint in stackloom::check::class_lints::LINTS {
+        let file = format!("src/check/class_lints/{}.rs", lint.name.replace('-', "_"));
         assert!(lints.iter().any(|(path, _)| *path == file), "{file} is not there");
         assert!(
             documents.contains(&format!("| `{}` |", lint.name)),

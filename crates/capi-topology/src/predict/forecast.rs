@@ -9,20 +9,20 @@ use super::admit;
 use super::before::{Baseline, baseline, missing};
 use super::behind;
 use super::change::{self, After, Before, Change};
+use super::changed_parts::{self, Facts};
 use super::create;
+use super::edited_templates;
 use super::evidence::{Evidence, Ledger, Outcome, Rule};
 use super::foreign_values;
+use super::infrastructure_webhooks;
 use super::live::{self, Adopted};
-use super::meaning::{self, Facts};
 use super::objects;
 use super::observed::{self, Observed};
 use super::overwrite::{Overwrite, as_applied, outcome, overwrite, rests_on_applier};
-use super::provider;
 use super::reconcile::RECONCILE;
 use super::rollout::{self, Instants};
 use super::running::is_paused;
 use super::side::Side;
-use super::templates;
 use super::upgrading;
 use super::verdict::{Meaning, Verdict};
 use super::{Settings, adoption};
@@ -142,13 +142,13 @@ fn released(before: &Side, after: &Side) -> Option<Forecast> {
 }
 
 fn rejected(faults: Vec<Refusal>, notes: Vec<String>) -> Forecast {
-    let evidence = meaning::refused(&faults, Meaning::Rejected, meaning::ADMISSION);
+    let evidence = changed_parts::refused(&faults, Meaning::Rejected, changed_parts::ADMISSION);
     Forecast { faults, notes, ..Forecast::of([evidence]) }
 }
 
 /// The class and the Cluster are written, but Cluster API never gets to the Cluster.
 fn unreconciled(faults: Vec<Refusal>, notes: Vec<String>) -> Forecast {
-    let evidence = meaning::refused(&faults, Meaning::Wedged, adoption::SOURCE);
+    let evidence = changed_parts::refused(&faults, Meaning::Wedged, adoption::SOURCE);
     Forecast { faults, notes, ..Forecast::of([evidence]) }
 }
 
@@ -182,7 +182,7 @@ fn of_written(before: &Side, after: &Side, settings: &Settings) -> Result<Foreca
     let mut running = change::run(&desired);
     let mut known = observed::versions(&mut running, &before.observed);
     let mut adopted = live::adopt(&mut running, &before.observed);
-    let edited = templates::adopt(&mut running, &mut adopted, &before.observed);
+    let edited = edited_templates::adopt(&mut running, &mut adopted, &before.observed);
     let Adopted { known: content, others: set_by_others } = adopted;
     known.extend(content.iter().cloned());
     let mut counted = observed::counts(&mut running, &before.observed);
@@ -191,7 +191,7 @@ fn of_written(before: &Side, after: &Side, settings: &Settings) -> Result<Foreca
     let held = observed::held(&before.cluster, &known);
     let Overwrite { written, others, writing, doubts, note } = overwrite(before, after);
     opaque.extend(doubts);
-    opaque.extend(templates::doubts(&edited));
+    opaque.extend(edited_templates::doubts(&edited));
     let cluster = as_applied(&after.cluster, &before.cluster);
     let unseen = (!all_known(&running, &content)).then_some(&before.cluster);
     let mut notes = paused(unseen, &cluster);
@@ -210,21 +210,21 @@ fn of_written(before: &Side, after: &Side, settings: &Settings) -> Result<Foreca
     opaque.extend(admit::applied_again(&state, question, &change, &written.catalog, settings));
     behind::released(&mut change.rollouts, &state.running, change.running.as_ref(), &before.observed);
     let facts = Facts { before: &state.running, counted: &counted, unknown: &opaque, change: &change };
-    let mut evidence = meaning::evidence(facts);
+    let mut evidence = changed_parts::evidence(facts);
     if change.accepted {
         notes.extend(unseen_clusters(&state.catalog, after));
         let found = evidence.verdicts();
         let end = change.running.as_ref().unwrap_or(&state.running);
         evidence.extend(rests_on_applier(&found, before, after));
         evidence.extend(observed::evidence(&found, &held, &cluster));
-        evidence.extend(templates::evidence(&edited));
+        evidence.extend(edited_templates::evidence(&edited));
         evidence.extend(foreign_values::evidence(&found, &foreign));
         evidence.extend(foreign_values::of_paused(&found, end));
-        provider::stop(&mut change, &across(&mut evidence, settings));
+        infrastructure_webhooks::stop(&mut change, &across(&mut evidence, settings));
     }
     let forecast = Forecast::of(evidence);
     let verdicts = &forecast.verdicts;
-    notes.extend(templates::notes(&before.class.objects, &after.class.objects, &change, verdicts));
+    notes.extend(edited_templates::notes(&before.class.objects, &after.class.objects, &change, verdicts));
     Ok(Forecast {
         faults: change.faults.clone(),
         desired: change.desired.clone(),
@@ -239,7 +239,7 @@ fn of_written(before: &Side, after: &Side, settings: &Settings) -> Result<Foreca
 fn across(evidence: &mut Ledger, settings: &Settings) -> Vec<Verdict> {
     let verdicts = evidence.verdicts();
     evidence.extend(rollout::not_together(&verdicts));
-    evidence.extend(provider::evidence(&verdicts));
+    evidence.extend(infrastructure_webhooks::evidence(&verdicts));
     if settings.gates.in_place {
         evidence.extend(rollout::in_place_updates(&verdicts));
     }

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::Settings;
+use super::edited_templates::is_edited;
 use super::evidence::{Evidence, On, Outcome, Rule};
 use super::forecast::{Forecast, of_change};
 use super::side::Side;
-use super::templates::is_edited;
 use super::verdict::{Meaning, Verdict};
 use crate::import::{Applied, ClassFiles};
 use crate::refusal::{Refusal, Stage};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sha2::{Digest as _, Sha256};
 
-use super::{after::After, own::OwnObject, past::Announced, risk::Risk};
+use super::{new_tree::After, own_objects::OwnObject, past::Announced, risk::Risk};
 use crate::{
     compare::{Archive, BlobId},
     model::hex,
@@ -39,7 +39,7 @@ pub enum Place {
 
 /// A change outside clusters.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BesideChange {
+pub struct OutsideChange {
     /// The ID of the change, stable across runs. It is derived from the place, and from the content of each file before and
     /// after.
     pub id: String,
@@ -64,7 +64,7 @@ pub(super) fn changes(
     after: &After<'_>,
     before: &dyn Archive,
     announced: &Announced,
-) -> Result<Vec<BesideChange>, Fault> {
+) -> Result<Vec<OutsideChange>, Fault> {
     let mut found: BTreeMap<Place, BTreeMap<String, FileChange>> = BTreeMap::new();
     for (path, change) in &after.changes().files {
         let Some(place) = place(path) else { continue };
@@ -89,7 +89,7 @@ pub(super) fn changes(
                 kind == FileChange::Changed && is_spare(&place, &files, (after, before), announced)?;
             let risk = if is_spare { Risk::InPlace } else { risk(&place, kind, &files) };
             let id = id(&place, &files, after.listings());
-            Ok(BesideChange {
+            Ok(OutsideChange {
                 id,
                 place,
                 risk,

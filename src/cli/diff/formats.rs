@@ -19,13 +19,13 @@ use crate::{
 /// A file to write a report to, with its format.
 #[derive(Clone, Debug)]
 pub(super) struct Target {
-    form: Form,
+    format: FileFormat,
     path: PathBuf,
 }
 
 /// The formats of files.
 #[derive(Clone, Copy, Debug)]
-enum Form {
+enum FileFormat {
     Html,
     Json,
     Markdown,
@@ -36,19 +36,19 @@ impl FromStr for Target {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, String> {
-        let form_words = "write it as FORMAT=FILE, where FORMAT is html, json, markdown or sarif";
-        let (form, path) = word.split_once('=').ok_or(form_words)?;
-        let form = match form {
-            "html" => Form::Html,
-            "json" => Form::Json,
-            "markdown" => Form::Markdown,
-            "sarif" => Form::Sarif,
-            _ => return Err(format!("there is no format `{form}` for files: {form_words}")),
+        let syntax = "write it as FORMAT=FILE, where FORMAT is html, json, markdown or sarif";
+        let (format, path) = word.split_once('=').ok_or(syntax)?;
+        let format = match format {
+            "html" => FileFormat::Html,
+            "json" => FileFormat::Json,
+            "markdown" => FileFormat::Markdown,
+            "sarif" => FileFormat::Sarif,
+            _ => return Err(format!("there is no format `{format}` for files: {syntax}")),
         };
         if path.is_empty() || path == "-" {
-            return Err(format!("{form_words}; for standard output, use --format"));
+            return Err(format!("{syntax}; for standard output, use --format"));
         }
-        Ok(Self { form, path: PathBuf::from(path) })
+        Ok(Self { format, path: PathBuf::from(path) })
     }
 }
 
@@ -133,11 +133,11 @@ impl DiffOutcome<'_> {
     /// Writes the requested files.
     pub(super) fn write(&self, targets: &[Target], global: &Global) -> Result<(), Fault> {
         for target in targets {
-            let text = match target.form {
-                Form::Html => page(&self.html()),
-                Form::Json => json_text(&self.json()) + "\n",
-                Form::Markdown => page(&self.markdown()),
-                Form::Sarif => json_text(&self.sarif()?) + "\n",
+            let text = match target.format {
+                FileFormat::Html => page(&self.html()),
+                FileFormat::Json => json_text(&self.json()) + "\n",
+                FileFormat::Markdown => page(&self.markdown()),
+                FileFormat::Sarif => json_text(&self.sarif()?) + "\n",
             };
             disk::write(&global.path(&target.path), &text)?;
         }
@@ -190,11 +190,11 @@ pub(super) fn write_fault(fault: &Fault, targets: &[Target], global: &Global) ->
         note.hint(hint);
     }
     for target in targets {
-        let text = match target.form {
-            Form::Html => page(&report::html(&Page { report: None, compared: "", notes: &notes })),
-            Form::Json => json_text(&fault_envelope(fault)) + "\n",
-            Form::Markdown => page(&report::markdown_of_nothing(&notes)),
-            Form::Sarif => json_text(&sarif::fault(Exit::World.code(), &whole(fault))) + "\n",
+        let text = match target.format {
+            FileFormat::Html => page(&report::html(&Page { report: None, compared: "", notes: &notes })),
+            FileFormat::Json => json_text(&fault_envelope(fault)) + "\n",
+            FileFormat::Markdown => page(&report::markdown_of_nothing(&notes)),
+            FileFormat::Sarif => json_text(&sarif::fault(Exit::World.code(), &whole(fault))) + "\n",
         };
         disk::write(&global.path(&target.path), &text)?;
     }

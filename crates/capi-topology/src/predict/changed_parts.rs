@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::change::{Change, Effect, ObjectChange};
 use super::evidence::{Evidence, Ledger, On, Outcome, Rule};
 use super::field::Field;
-use super::provider::{Taken, takes};
+use super::infrastructure_webhooks::{Taken, takes};
 use super::reconcile::RECONCILE;
 use super::retries;
 use super::rollout::{Basis, ON_DELETE, Replaced, Rollout};

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    beside::{BesideChange, Place, hashed},
+    outside_clusters::{OutsideChange, Place, hashed},
     risk::Risk,
 };
 use crate::{
@@ -46,7 +46,7 @@ pub(super) fn changes(
     before: &dyn Archive,
     after: &Input,
     old: &dyn Fn() -> Result<Input, Fault>,
-) -> Result<Vec<BesideChange>, Fault> {
+) -> Result<Vec<OutsideChange>, Fault> {
     let of = |source: &Source| (source.path.to_string(), BlobId::of(source.text.as_bytes()));
     let read = |path: &str, _: &BlobId| {
         Ok(after.beside.at(path).map(|source| source.text.to_string()).unwrap_or_default())
@@ -61,7 +61,7 @@ pub(super) fn committed(
     archive: &dyn Archive,
     after: &Input,
     old: &dyn Fn() -> Result<Input, Fault>,
-) -> Result<Vec<BesideChange>, Fault> {
+) -> Result<Vec<OutsideChange>, Fault> {
     let sides = [before, archive].map(listing);
     let [first, second] = sides;
     let new = Side { files: second?, read: &|_, id| archive.read(id) };
@@ -86,7 +86,7 @@ fn between(
     new: &Side<'_>,
     definitions: &dyn Fn() -> Result<Input, Fault>,
     after: &Input,
-) -> Result<Vec<BesideChange>, Fault> {
+) -> Result<Vec<OutsideChange>, Fault> {
     let mut by_folder: BTreeMap<&str, BTreeMap<String, FileChange>> = BTreeMap::new();
     for path in old.files.keys().chain(new.files.keys()).collect::<BTreeSet<_>>() {
         let change = match (old.files.get(path), new.files.get(path)) {
@@ -137,7 +137,7 @@ fn owners(input: &Input) -> BTreeMap<String, ClusterId> {
 }
 
 impl Pair {
-    fn change(self, old: &Side<'_>, new: &Side<'_>) -> Result<Option<BesideChange>, Fault> {
+    fn change(self, old: &Side<'_>, new: &Side<'_>) -> Result<Option<OutsideChange>, Fault> {
         let objects = match (self.objects(old)?, self.objects(new)?) {
             (Some(old), Some(new)) => Some(differences(&old, &new)),
             _ => None,
@@ -159,7 +159,7 @@ impl Pair {
         let id = hashed(&format!("{place:?} {contents:?}"));
         let objects = objects.map(|(found, _)| found).unwrap_or_default();
         let kind = FileChange::Changed;
-        Ok(Some(BesideChange { id, place, risk, kind, files: self.files, objects, moved, accepted: None }))
+        Ok(Some(OutsideChange { id, place, risk, kind, files: self.files, objects, moved, accepted: None }))
     }
 
     /// The objects in the changed files of one side; none if a file cannot be read.
