@@ -101,7 +101,7 @@ fn short(reason: &str) -> String {
 /// Summarizes the verdicts on the parts of a cluster in one line, without the names of pools.
 fn summary(verdicts: &[Verdict]) -> Judgement {
     let mut effects = BTreeSet::new();
-    let mut parts: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut parts: BTreeMap<&str, BTreeSet<&'static str>> = BTreeMap::new();
     let mut reason = None;
     let mut why = BTreeSet::new();
     for verdict in verdicts {
@@ -120,8 +120,10 @@ fn summary(verdicts: &[Verdict]) -> Judgement {
     if parts.is_empty() {
         return Judgement { effects, means: "no machine is replaced".to_owned(), why };
     }
+    let pools_differ = parts.values().filter(|parts| parts.contains(WORKERS)).count() > 1;
+    let name = |part: &'static str| if pools_differ && part == WORKERS { "some workers" } else { part };
     let by_words = parts.iter().map(|(words, parts)| {
-        let parts: Vec<_> = parts.iter().copied().collect();
+        let parts: Vec<_> = parts.iter().map(|part| name(part)).collect();
         format!("{} {words}", parts.join(" and "))
     });
     let mut means = by_words.collect::<Vec<_>>().join(", ");
@@ -180,10 +182,13 @@ fn words(meaning: &Meaning) -> Option<&'static str> {
     }
 }
 
+/// The word for all pools of a cluster.
+const WORKERS: &str = "workers";
+
 fn words_of(part: &Part) -> &'static str {
     match part {
         Part::ControlPlane => "control plane",
-        Part::Pool(_) => "workers",
+        Part::Pool(_) => WORKERS,
         Part::Infrastructure => "infrastructure",
         Part::Cluster => "cluster",
     }
