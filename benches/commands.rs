@@ -2,7 +2,7 @@
 //!
 //! ```sh
 //! cargo bench --bench commands                              # all commands, with 10,000 clusters
-//! cargo bench --bench commands -- affects                   # those whose names hold a word
+//! cargo bench --bench commands -- affects                   # those whose names contain this word
 //! cargo bench --bench commands -- --clusters 1000
 //! cargo bench --bench commands -- --write /tmp/fleet        # make the fleet, with its repository, and measure nothing
 //! ```

@@ -3,7 +3,7 @@
 //!
 //! ```sh
 //! cargo bench --bench growth                # all
-//! cargo bench --bench growth -- pools       # those whose names hold a word
+//! cargo bench --bench growth -- pools       # those whose names contain this word
 //! ```
 //!
 //! It exits with 1 if a row takes more than three times as long at twice the length, or exceeds its limits.

@@ -97,9 +97,9 @@ pub fn watch(
     let mut watch = Watch { world, open, progress, tell, run: Run::default() };
     let stop = listener.stop();
     while !stop.load(Ordering::SeqCst) {
-        let heard = listener.listen();
-        let deaf = heard.is_err();
-        watch.deaf(heard);
+        let listening = listener.listen();
+        let deaf = listening.is_err();
+        watch.deaf(listening);
         let pause = match watch.look(&stop) {
             Next::Look => continue,
             Next::Wait => deaf.then_some(LOOK),
@@ -107,7 +107,7 @@ pub fn watch(
         };
         match listener.wait(pause) {
             Signal::Stop => return,
-            Signal::Change => watch.heard_change(),
+            Signal::Change => watch.change_reported(),
             Signal::Nothing => {}
         }
     }
@@ -143,7 +143,7 @@ struct Run {
     /// The number of consecutive failures of the world.
     refused: u32,
     /// The failure that was reported.
-    said: Option<String>,
+    reported: Option<String>,
     /// Whether it was reported that changes cannot be detected.
     deaf: bool,
 }
@@ -157,9 +157,9 @@ struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    fn deaf(&mut self, heard: Result<(), Fault>) {
-        let was = std::mem::replace(&mut self.run.deaf, heard.is_err());
-        if let (Err(fault), false) = (heard, was) {
+    fn deaf(&mut self, listening: Result<(), Fault>) {
+        let was = std::mem::replace(&mut self.run.deaf, listening.is_err());
+        if let (Err(fault), false) = (listening, was) {
             (self.tell)(Report::Deaf(fault));
         }
     }
@@ -229,9 +229,9 @@ impl Watch<'_> {
     }
 
     /// Resets doubts after a change, and retries soon after a failure.
-    fn heard_change(&mut self) {
+    fn change_reported(&mut self) {
         self.run.doubted.clear();
-        if self.run.said.is_none() {
+        if self.run.reported.is_none() {
             self.run.refused = 0;
         }
     }
@@ -240,8 +240,8 @@ impl Watch<'_> {
         let pause = LONGEST.min(FIRST * 2_u32.pow(self.run.refused.min(8)));
         self.run.refused = self.run.refused.saturating_add(1);
         let text = fault.to_string();
-        if self.run.refused >= SILENT_TRIES && self.run.said.as_ref() != Some(&text) {
-            self.run.said = Some(text);
+        if self.run.refused >= SILENT_TRIES && self.run.reported.as_ref() != Some(&text) {
+            self.run.reported = Some(text);
             (self.tell)(Report::Refused(fault));
         }
         Next::WaitFor(pause)

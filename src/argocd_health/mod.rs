@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_in_order_and_each_stands_once() {
+    fn keys_are_sorted_and_unique() {
         let keys: Vec<_> = SCRIPTS.iter().map(Script::key).collect();
         assert!(keys.is_sorted_by(|a, b| a < b), "{keys:#?}");
     }

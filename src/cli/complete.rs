@@ -106,8 +106,8 @@ fn values() -> Vec<CompletionCandidate> {
         [plan] => Some(*plan),
         _ => None,
     });
-    let said = named.map(|plan| fleet.values(plan, &mut Notes::new())).unwrap_or_default();
-    said.into_iter().map(|said| CompletionCandidate::new(said.path)).collect()
+    let values = named.map(|plan| fleet.values(plan, &mut Notes::new())).unwrap_or_default();
+    values.into_iter().map(|value| CompletionCandidate::new(value.path)).collect()
 }
 
 /// The folder that `-C` names on the line being completed.

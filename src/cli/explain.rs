@@ -158,24 +158,24 @@ fn values(fleet: &Fleet, args: &Args, printer: &Printer, notes: &mut Notes) -> O
             return None;
         }
     };
-    let said = match &args.path {
+    let found = match &args.path {
         Some(path) => fleet.value(plan, path, notes),
         None => fleet.values(plan, notes),
     };
     let name = format!("{}/{}", plan.cluster.namespace, plan.cluster.name);
-    if said.is_empty() {
+    if found.is_empty() {
         no_value(fleet, plan, args, notes);
         return None;
     }
-    printer.result(&match said.as_slice() {
-        [said] if args.path.is_some() => {
-            format!("{} of {name}\n  {}\n\n{}", said.path, said.text(), table(&said.sources, &said.path))
+    printer.result(&match found.as_slice() {
+        [value] if args.path.is_some() => {
+            format!("{} of {name}\n  {}\n\n{}", value.path, value.text(), table(&value.sources, &value.path))
         }
         several => list(several),
     });
-    let values = said
+    let values = found
         .iter()
-        .map(|said| json!({ "path": said.path, "value": to_json(&said.value), "sources": said.sources }));
+        .map(|value| json!({ "path": value.path, "value": to_json(&value.value), "sources": value.sources }));
     Some(json!({ "cluster": ClusterName::from(&plan.cluster), "values": values.collect::<Vec<_>>() }))
 }
 
@@ -197,10 +197,10 @@ fn no_value(fleet: &Fleet, plan: &ClusterPlan, args: &Args, notes: &mut Notes) {
     let note = notes.error("no-value", None, format!("the cluster `{name}` has no value `{path}`"));
     let all = fleet.values(plan, &mut Notes::new());
     let last = path.rsplit(['.', '[']).next().unwrap_or(path).trim_end_matches(']');
-    let same = all.iter().find(|said| said.path.ends_with(last) && !last.is_empty());
+    let same = all.iter().find(|value| value.path.ends_with(last) && !last.is_empty());
     let known = same
-        .map(|said| said.path.as_str())
-        .or_else(|| crate::definition::closest(path, all.iter().map(|said| said.path.as_str())));
+        .map(|value| value.path.as_str())
+        .or_else(|| crate::definition::closest(path, all.iter().map(|value| value.path.as_str())));
     match known {
         Some(known) => note.hint(format!("did you mean `{known}`?")),
         None => note.hint(format!("`stackloom explain {}` shows all its values", args.of)),
@@ -208,11 +208,11 @@ fn no_value(fleet: &Fleet, plan: &ClusterPlan, args: &Args, notes: &mut Notes) {
 }
 
 /// Formats one value per line: the path, the value, and the place that sets it.
-fn list(said: &[ExplainedValue]) -> String {
-    let rows = said.iter().map(|said| {
-        let decides = said.decided_by();
+fn list(values: &[ExplainedValue]) -> String {
+    let rows = values.iter().map(|value| {
+        let decides = value.decided_by();
         let place = decides.map(|source| format!("{}:{}", source.file, source.line)).unwrap_or_default();
-        [said.path.clone(), said.text(), place]
+        [value.path.clone(), value.text(), place]
     });
     aligned(&rows.collect::<Vec<_>>())
 }

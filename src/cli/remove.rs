@@ -168,16 +168,16 @@ fn refuse_early(
         };
         Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
     };
-    let said = read(&step.file)?.and_then(|text| remove::step_in(&text, leaver));
+    let current = read(&step.file)?.and_then(|text| remove::step_in(&text, leaver));
     let mut drawn = true;
     for (file, meant) in remove::drawn(cluster, leaver) {
         let there = read(&file)?;
         drawn &= remove::is_drawn(leaver, meant.as_deref(), there.as_deref());
     }
-    if said == Some(before) && drawn {
+    if current == Some(before) && drawn {
         return Ok(());
     }
-    let what = if said == Some(before) { "the tree of the step" } else { "the step" };
+    let what = if current == Some(before) { "the tree of the step" } else { "the step" };
     let done = if repository.is_some() { "committed" } else { "generated" };
     let before = before.as_str();
     notes

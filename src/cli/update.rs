@@ -193,9 +193,9 @@ fn questions(
     let mut questions: BTreeMap<(String, String), ChartQuestion> = BTreeMap::new();
     for key in charts.keys() {
         let Chart { repository, name } = key.chart.clone();
-        let apart = if repository.starts_with("oci://") { name.clone() } else { String::new() };
+        let per_chart = if repository.starts_with("oci://") { name.clone() } else { String::new() };
         let question = questions
-            .entry((repository.clone(), apart))
+            .entry((repository.clone(), per_chart))
             .or_insert_with(|| ChartQuestion { repository, charts: BTreeMap::new() });
         // An archive is downloaded again if the file with its values is missing.
         let is_known =

@@ -277,8 +277,8 @@ fn inline(value: &Json) -> String {
 /// The values at a path and below it, each with its sources.
 fn value<'a>(row: &Row, values: &'a [ExplainedValue]) -> Vec<&'a ExplainedValue> {
     let path = row.whole_path();
-    let is_in = |said: &&ExplainedValue| {
-        said.path.strip_prefix(&path).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    let is_in = |value: &&ExplainedValue| {
+        value.path.strip_prefix(&path).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
     };
     if row.many { Vec::new() } else { values.iter().filter(is_in).collect() }
 }
@@ -298,9 +298,9 @@ fn text(rows: &[Row], values: Option<&[ExplainedValue]>) -> Vec<Vec<String>> {
         if let Some(values) = values {
             let (value, from) = match value(row, values).as_slice() {
                 // A value below the path has a row of its own.
-                [said] if said.path == row.whole_path() => {
-                    let from = said.decided_by().map(|source| format!("{}:{}", source.file, source.line));
-                    (inline(&to_json(&said.value)), from.unwrap_or_default())
+                [only] if only.path == row.whole_path() => {
+                    let from = only.decided_by().map(|source| format!("{}:{}", source.file, source.line));
+                    (inline(&to_json(&only.value)), from.unwrap_or_default())
                 }
                 _ => (String::new(), String::new()),
             };
@@ -330,12 +330,12 @@ fn document(found: &Found, rows: &[Row]) -> Json {
         one.insert("default".to_owned(), json!(row.default));
         one.insert("description".to_owned(), json!(row.description));
         if let Some(values) = &found.values {
-            let values = value(row, values).into_iter().map(|said| {
+            let values = value(row, values).into_iter().map(|value| {
                 json!({
-                    "path": said.path,
-                    "value": to_json(&said.value),
-                    "file": said.decided_by().map(|source| source.file.clone()),
-                    "line": said.decided_by().map(|source| source.line),
+                    "path": value.path,
+                    "value": to_json(&value.value),
+                    "file": value.decided_by().map(|source| source.file.clone()),
+                    "line": value.decided_by().map(|source| source.line),
                 })
             });
             one.insert("values".to_owned(), values.collect());

@@ -39,16 +39,16 @@ pub(super) fn replace(text: &str, at: At<'_>, value: &Node) -> Result<Edit, Obst
         });
     }
     // A comment after the value stays on the key's line. So does one after the key if the value has lines of its own.
-    let (said, range) = if inline {
+    let (comment, range) = if inline {
         let line = lines::end_of(text, old_end);
         (text[old_end..line].trim_end(), colon..line)
     } else {
         (text[colon..lines::end_of(text, colon)].trim_end(), colon..old_end)
     };
     let text = if own_lines {
-        format!("{said}{}", lines::below(value, indent, break_))
+        format!("{comment}{}", lines::below(value, indent, break_))
     } else {
-        format!(" {}{said}", lines::inline(value))
+        format!(" {}{comment}", lines::inline(value))
     };
     Ok(Edit { range, text })
 }

@@ -194,12 +194,15 @@ fn what_cannot_be_edited_is_refused_in_words() {
 }
 
 #[test]
-fn an_entry_goes_from_a_list_at_its_keys_own_indentation() {
+fn an_entry_is_removed_from_a_list_indented_like_its_key() {
     let wide = "spec:\n  nodePools:\n  - { name: md-1, class: w }\n  -   class: w\n      name: md-2\n";
     assert_eq!(cut(wide, "spec/nodePools/=md-1"), "spec:\n  nodePools:\n  -   class: w\n      name: md-2\n");
     assert_eq!(cut(wide, "spec/nodePools/=md-2"), "spec:\n  nodePools:\n  - { name: md-1, class: w }\n");
-    let said = wide.replace("class: w }\n", "class: w } # one\n");
-    assert_eq!(cut(&said, "spec/nodePools/=md-1"), "spec:\n  nodePools:\n  -   class: w\n      name: md-2\n");
+    let commented = wide.replace("class: w }\n", "class: w } # one\n");
+    assert_eq!(
+        cut(&commented, "spec/nodePools/=md-1"),
+        "spec:\n  nodePools:\n  -   class: w\n      name: md-2\n"
+    );
 }
 
 #[test]

@@ -63,43 +63,43 @@ impl<'a> Layers<'a> {
     }
 
     /// The settings of a value in all layers, outermost first; the last effective one wins.
-    pub(super) fn say(&self, path: &Path) -> Vec<Source> {
+    pub(super) fn settings(&self, path: &Path) -> Vec<Source> {
         if let Some(known) = self.known.borrow().get(path) {
             return known.clone();
         }
-        let said = self.ask(path);
-        self.known.borrow_mut().insert(path.clone(), said.clone());
-        said
+        let settings = self.collect(path);
+        self.known.borrow_mut().insert(path.clone(), settings.clone());
+        settings
     }
 
-    fn ask(&self, path: &Path) -> Vec<Source> {
+    fn collect(&self, path: &Path) -> Vec<Source> {
         let path = self.named(path);
         let shown = shown(&path);
-        let mut said: Vec<Source> = Vec::new();
+        let mut settings: Vec<Source> = Vec::new();
         let mut merges = false;
         let of_head = OF_HEAD.iter().any(|key| path == Path::default().key("spec").key(key));
         for layer in &self.all {
             if of_head && names_release(&layer.node) {
-                overrule(&mut said, Role::Overridden);
+                overrule(&mut settings, Role::Overridden);
             }
             let reaches = reach(&layer.node, &path);
             let is_map = |node: &Node| matches!(node.value, Value::Mapping(_));
             match reaches {
                 Reach::Nothing => {}
-                Reach::Replaced => overrule(&mut said, Role::Overridden),
-                Reach::Removed => overrule(&mut said, Role::Removed),
+                Reach::Replaced => overrule(&mut settings, Role::Overridden),
+                Reach::Removed => overrule(&mut settings, Role::Removed),
                 Reach::Found => {
                     let Some(found) = spot(&layer.node, &path) else { continue };
                     let adds = merges && is_map(found.node);
                     if !adds {
-                        overrule(&mut said, Role::Overridden);
+                        overrule(&mut settings, Role::Overridden);
                     }
                     merges = is_map(found.node);
-                    said.push(found.source(Role::Set, shown.as_str(), &layer.source));
+                    settings.push(found.source(Role::Set, shown.as_str(), &layer.source));
                 }
             }
         }
-        said
+        settings
     }
 }
 
@@ -116,8 +116,8 @@ pub(super) fn shown(path: &Path) -> String {
     }
 }
 
-fn overrule(said: &mut [Source], role: Role) {
-    for source in said.iter_mut().filter(|source| source.role == Role::Set) {
+fn overrule(settings: &mut [Source], role: Role) {
+    for source in settings.iter_mut().filter(|source| source.role == Role::Set) {
         *source = source.clone().aside(role);
     }
 }

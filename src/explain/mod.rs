@@ -155,12 +155,12 @@ impl Fleet {
                 let lines = part.files.iter().flat_map(|made| part.explain(made).into_iter().skip(1));
                 let sources = lines.flat_map(|line| line.sources);
                 let counts = |source: &Source| source.decides && source.release.is_none();
-                let stands = |source: Source| {
+                let lines_of = |source: Source| {
                     let Source { file, line, end, .. } = source;
                     (line..=end).map(move |line| (file.clone(), line))
                 };
                 let mut content = Lines::new();
-                for (file, line) in sources.filter(counts).flat_map(stands) {
+                for (file, line) in sources.filter(counts).flat_map(lines_of) {
                     content.entry(file).or_default().insert(line);
                 }
                 (release.name.clone(), content)

@@ -150,9 +150,9 @@ impl Resolver<'_, '_> {
     pub(super) fn variable(&self, name: &str, rest: &[Segment]) -> Vec<Source> {
         let base = Path::of(&["spec", "variables", name]);
         let path = rest.iter().fold(base, |path, segment| path.to(segment.clone()));
-        let said = self.scope.set(&path);
+        let settings = self.scope.set(&path);
         let default = self.default(name, rest);
-        if said.is_empty() {
+        if settings.is_empty() {
             return if default.is_empty() { self.declared(name, &path) } else { default };
         }
         let aside = |source: Source| match source.role {
@@ -160,7 +160,7 @@ impl Resolver<'_, '_> {
             _ => Source { decides: false, ..source },
         };
         let defaults = default.into_iter().filter(|source| source.role == Role::Default).map(aside);
-        defaults.chain(said).collect()
+        defaults.chain(settings).collect()
     }
 
     /// The class's default for a variable, or for a value inside it.

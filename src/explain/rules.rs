@@ -359,10 +359,10 @@ pub(super) fn chart_users<'a>(scope: &Scope<'a>, chart: &str) -> Vec<&'a str> {
 
 /// The first significant line: statements count, comments and blank lines do not.
 fn first_line(text: &str) -> usize {
-    let says = |line: &str| {
+    let counts = |line: &str| {
         let line = line.trim();
         let comment = line.starts_with('#') && !line.starts_with("#%");
         !(line.is_empty() || comment || line == "---")
     };
-    text.lines().position(says).map_or(1, |at| at + 1)
+    text.lines().position(counts).map_or(1, |at| at + 1)
 }

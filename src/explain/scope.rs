@@ -111,27 +111,27 @@ impl<'a> Scope<'a> {
         let Some(layers) = &self.layers else { return Vec::new() };
         let mut at = path.clone();
         loop {
-            let mut said = layers.say(&at);
-            if said.iter().any(|source| source.role == Role::Set) {
+            let mut settings = layers.settings(&at);
+            if settings.iter().any(|source| source.role == Role::Set) {
                 if at != *path {
                     let what = Words::from(format!("{} is not set", shown(&layers.named(path))));
-                    for source in &mut said {
+                    for source in &mut settings {
                         source.what.clone_from(&what);
                     }
                 }
-                return said;
+                return settings;
             }
             match at.parent() {
                 Some(above) => at = above,
-                None => return said,
+                None => return settings,
             }
         }
     }
 
     /// The settings of a value in the definition; empty if no layer sets it.
     pub(super) fn set(&self, path: &Path) -> Vec<Source> {
-        let said = self.layers.as_ref().map(|layers| layers.say(path)).unwrap_or_default();
-        if said.iter().any(|source| source.role == Role::Set) { said } else { Vec::new() }
+        let settings = self.layers.as_ref().map(|layers| layers.settings(path)).unwrap_or_default();
+        if settings.iter().any(|source| source.role == Role::Set) { settings } else { Vec::new() }
     }
 
     pub(super) fn keys(&self, keys: &[&str]) -> Vec<Source> {
@@ -149,8 +149,8 @@ impl<'a> Scope<'a> {
             ReleaseRef::Head(..) => &["release", "stack", "kubernetes"],
             ReleaseRef::Named(_) => &["release"],
         };
-        let said = keys.iter().flat_map(|key| self.keys(&["spec", key]));
-        let set = said.filter(|source| source.role == Role::Set);
+        let settings = keys.iter().flat_map(|key| self.keys(&["spec", key]));
+        let set = settings.filter(|source| source.role == Role::Set);
         set.map(|source| Source { role: Role::Release, ..source }).collect()
     }
 
@@ -161,9 +161,9 @@ impl<'a> Scope<'a> {
 
     /// The sources of the release's name. The name of a head release is a hash of its content.
     pub(super) fn release_name(&self) -> Vec<Source> {
-        let mut said = self.choice();
-        said.extend(self.release().and_then(|release| self.content(release)));
-        said
+        let mut settings = self.choice();
+        settings.extend(self.release().and_then(|release| self.content(release)));
+        settings
     }
 
     /// A single source for all lines that determine the content of a head release.
@@ -215,22 +215,22 @@ impl<'a> Scope<'a> {
 
     fn find_kubernetes(&self) -> Vec<Source> {
         let Some(release) = self.release() else { return Vec::new() };
-        let mut said = Vec::new();
+        let mut settings = Vec::new();
         match self.stack(release) {
-            None => said.extend(self.stack_value(&[], &["spec", "kubernetes"])),
+            None => settings.extend(self.stack_value(&[], &["spec", "kubernetes"])),
             Some(folder) => {
                 let versions = folder.stack.node.at(&["spec", "kubernetes"]).and_then(Node::as_sequence);
                 let wanted = release.kubernetes.to_string();
                 for item in versions.unwrap_or_default() {
                     let Some(version) = spot(item, &Path::of(&["version"])) else { continue };
                     if version.node.as_str().is_some_and(|text| text.trim_start_matches('v') == wanted) {
-                        said.push(version.source(Role::Stack, "kubernetes", &folder.stack.source));
+                        settings.push(version.source(Role::Stack, "kubernetes", &folder.stack.source));
                     }
                 }
             }
         }
-        said.extend(self.choice());
-        said
+        settings.extend(self.choice());
+        settings
     }
 
     /// A value in an addon's definition, at a path of its spec, or of the closest parent.
@@ -267,13 +267,13 @@ impl<'a> Scope<'a> {
     /// The sources that decide whether the cluster has an addon.
     pub(super) fn addon_enabled(&self, addon: &str) -> Vec<Source> {
         let path = Path::of(&["spec", "addons", addon, "enabled"]);
-        let said = self.set(&path);
+        let settings = self.set(&path);
         let default = self.addon_path(addon, &Path::of(&["enabled"]), Role::Default);
         let mut default: Vec<_> = default.into_iter().collect();
-        if !said.is_empty() {
+        if !settings.is_empty() {
             default = default.into_iter().map(|source| source.aside(Role::Overridden)).collect();
         }
-        default.extend(said);
+        default.extend(settings);
         default
     }
 
@@ -435,9 +435,9 @@ impl<'a> Scope<'a> {
     fn find_management_name(&self) -> Vec<Source> {
         let written = &self.fleet.written;
         let own = self.management_spot().source(Role::Fleet, "managementClusters", &written.source);
-        let mut said = vec![own];
-        said.extend(self.used(&|scope| scope.keys(&["spec", "managementCluster"])));
-        said
+        let mut settings = vec![own];
+        settings.extend(self.used(&|scope| scope.keys(&["spec", "managementCluster"])));
+        settings
     }
 
     /// The sources of the namespace: the clusters in it.
@@ -446,14 +446,14 @@ impl<'a> Scope<'a> {
     }
 
     fn find_namespace_name(&self) -> Vec<Source> {
-        let mut said = self.used(&|scope| scope.keys(&["metadata", "namespace"]));
+        let mut settings = self.used(&|scope| scope.keys(&["metadata", "namespace"]));
         if let Whose::Namespace(plan, _) = self.whose
             && plan.name == plan.management.class_namespace
         {
-            said = said.into_iter().map(|source| source.aside(Role::User)).collect();
-            said.splice(0..0, self.fleet_value(&["classNamespace"]));
+            settings = settings.into_iter().map(|source| source.aside(Role::User)).collect();
+            settings.splice(0..0, self.fleet_value(&["classNamespace"]));
         }
-        said
+        settings
     }
 
     /// The subject of the part, as a source for lines that the program writes on its own.
@@ -462,13 +462,13 @@ impl<'a> Scope<'a> {
     }
 
     fn find_anchor(&self) -> Vec<Source> {
-        let said = match self.whose {
+        let settings = match self.whose {
             Whose::Cluster(_) => self.keys(&["metadata", "name"]),
             Whose::Namespace(..) => self.namespace_name(),
             Whose::Release(_) => self.stack_value(&["metadata", "name"], &["metadata", "name"]),
             Whose::Management => Vec::new(),
         };
-        let found = said.into_iter().find(|source| source.role != Role::Overridden);
+        let found = settings.into_iter().find(|source| source.role != Role::Overridden);
         let fleet = &self.fleet.written;
         let source = found.unwrap_or_else(|| {
             self.management_spot().source(Role::Fleet, "managementClusters", &fleet.source)

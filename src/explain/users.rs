@@ -24,21 +24,21 @@ impl<'a> Scope<'a> {
         let scope = |(plan, scope): (&&'a ClusterPlan, &OnceCell<Scope<'a>>)| {
             of(scope.get_or_init(|| Scope::of_cluster(self.fleet, plan)))
         };
-        let said = self.users.iter().zip(theirs).flat_map(scope);
+        let found = self.users.iter().zip(theirs).flat_map(scope);
         if let Some(sought) = self.sought {
-            return self.used_there(sought, said);
+            return self.used_there(sought, found);
         }
-        let said: Vec<Vec<Source>> = said.collect();
+        let found: Vec<Vec<Source>> = found.collect();
         let mut all: Vec<Source> = Vec::new();
         let mut seen = BTreeSet::new();
-        for source in said.iter().flatten() {
+        for source in found.iter().flatten() {
             let place = (source.file.clone(), source.line, source.release.clone());
             if !seen.insert(place) {
                 continue;
             }
             let same =
                 |other: &Source| other.decides && (&other.file, other.line) == (&source.file, source.line);
-            let every = said.iter().all(|one| one.iter().any(same));
+            let every = found.iter().all(|one| one.iter().any(same));
             match (source.decides, every) {
                 (true, true) => all.push(source.clone()),
                 (true, false) => all.push(source.clone().aside(Role::User)),
@@ -50,11 +50,11 @@ impl<'a> Scope<'a> {
 
     /// The same for a search: the sources there that all clusters share, or else one that does not decide. Usually the first
     /// cluster settles it.
-    fn used_there(&self, sought: Sought<'_>, said: impl Iterator<Item = Vec<Source>>) -> Vec<Source> {
+    fn used_there(&self, sought: Sought<'_>, found: impl Iterator<Item = Vec<Source>>) -> Vec<Source> {
         let is_sought =
             |source: &&Source| source.decides && self.fleet.stands_for(source, sought.file, sought.line);
         let (mut user, mut all) = (None, None::<Vec<Source>>);
-        for one in said {
+        for one in found {
             let same = |source: &Source, other: &Source| {
                 other.decides && (&other.file, other.line) == (&source.file, source.line)
             };

@@ -41,7 +41,7 @@ impl Fleet {
         let Some(values) = self.values_of(plan, notes) else { return Vec::new() };
         let mut leaves = Vec::new();
         collect(&values.whole, &Path::default(), &mut leaves);
-        leaves.into_iter().map(|(path, node)| values.said(&path, &node)).collect()
+        leaves.into_iter().map(|(path, node)| values.explained(&path, &node)).collect()
     }
 
     /// Explains a value of a cluster, or everything below a path; empty if there is none.
@@ -55,7 +55,7 @@ impl Fleet {
             let Some(node) = path.find(&values.whole) else { continue };
             let mut leaves = Vec::new();
             collect(node, &path, &mut leaves);
-            return leaves.into_iter().map(|(path, node)| values.said(&path, &node)).collect();
+            return leaves.into_iter().map(|(path, node)| values.explained(&path, &node)).collect();
         }
         Vec::new()
     }
@@ -172,7 +172,7 @@ impl Values<'_> {
         Some(numbered)
     }
 
-    fn said(&self, path: &Path, node: &Node) -> ExplainedValue {
+    fn explained(&self, path: &Path, node: &Node) -> ExplainedValue {
         let scope = &self.scope;
         let named = scope.layers.as_ref().map_or_else(|| path.clone(), |layers| layers.named(path));
         let names = path.names();
@@ -196,8 +196,8 @@ impl Values<'_> {
 
     /// A Helm value: the result of the release's template, and the layers that override it.
     fn addon_value(&self, resolver: &Resolver<'_, '_>, addon: &str, path: &Path, node: &Node) -> Vec<Source> {
-        let said = self.scope.set(path);
-        if said.is_empty() {
+        let settings = self.scope.set(path);
+        if settings.is_empty() {
             let mut sources = resolver.node(node, None);
             for source in sources.iter_mut().filter(|source| source.role == Role::Template) {
                 source.role = Role::Default;
@@ -211,7 +211,7 @@ impl Values<'_> {
         let below = self.template_value(addon, &rest).map(|below| resolver.node(&below, None));
         let aside = |source: Source| source.aside(Role::Overridden);
         let below = below.unwrap_or_default().into_iter().filter(|source| source.role == Role::Template);
-        below.map(aside).chain(said).collect()
+        below.map(aside).chain(settings).collect()
     }
 
     /// The value rendered by the release's template alone.

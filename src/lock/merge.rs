@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_new_comes_in_and_what_nobody_needs_goes() {
+    fn new_entries_are_added_and_unused_ones_removed() {
         let (first, notes) =
             run(&Lock::default(), &wanted(&["1.0.0", "1.1.0"]), &found(&[("1.0.0", 'a')]), &[]);
         assert!(notes.is_empty(), "{notes:?}");

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn long_names_stay_apart_and_within_the_limit() {
+    fn long_names_stay_distinct_and_within_the_limit() {
         let long = |end: char| format!("{}{end}", "team-a.".repeat(12));
         assert_eq!(shortened("team-a.prod"), "team-a.prod");
         assert!(shortened(&long('x')).len() <= LABEL_LIMIT);

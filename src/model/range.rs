@@ -86,10 +86,10 @@ fn canonical_alternative(text: &str) -> String {
     let joined = text.replace(',', " ");
     let mut canonical = String::new();
     for word in joined.split_whitespace() {
-        let apart = canonical.chars().next_back().is_some_and(|last| !is_sign(last));
+        let after_word = canonical.chars().next_back().is_some_and(|last| !is_sign(last));
         // The dash of `1.2 - 1.4` has a space on both sides.
         let dash = word == "-" || canonical.ends_with(" -");
-        canonical.extend((apart || dash).then_some(' '));
+        canonical.extend((after_word || dash).then_some(' '));
         canonical.push_str(word);
     }
     canonical

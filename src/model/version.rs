@@ -167,14 +167,14 @@ mod tests {
 
     #[test]
     fn minors_are_counted_in_both_directions() {
-        let apart = |one, other| {
+        let distance = |one, other| {
             let read = |text| AddonVersion::parse(text).unwrap();
             assert_eq!(read(one).minors_apart(&read(other)), read(other).minors_apart(&read(one)));
             read(one).minors_apart(&read(other))
         };
-        assert_eq!((apart("1.18.9", "v1.18.2"), apart("1.18.9", "1.19.0")), (0, 1));
+        assert_eq!((distance("1.18.9", "v1.18.2"), distance("1.18.9", "1.19.0")), (0, 1));
         assert_eq!(
-            (apart("1.17.4", "1.20.2"), apart("1.20.2", "2.0.1"), apart("1.20.2", "3.1.0")),
+            (distance("1.17.4", "1.20.2"), distance("1.20.2", "2.0.1"), distance("1.20.2", "3.1.0")),
             (3, 1, 3)
         );
     }

@@ -37,26 +37,26 @@ pub(super) fn causes(sorted: Vec<Diagnostic>) -> Vec<Cause> {
     // Each file counts once: the same fault twice in one definition means two things to fix.
     let mut files: BTreeMap<Wording, BTreeSet<String>> = BTreeMap::new();
     let mut seconds: BTreeSet<Wording> = BTreeSet::new();
-    for (said, file) in sorted.iter().filter_map(|note| Some((wording(note)?, file(note)))) {
-        if !files.entry(said.clone()).or_default().insert(file) {
-            seconds.insert(said);
+    for (words, file) in sorted.iter().filter_map(|note| Some((wording(note)?, file(note)))) {
+        if !files.entry(words.clone()).or_default().insert(file) {
+            seconds.insert(words);
         }
     }
-    let is_many = |said: &Wording| files[said].len() > SHOWN && !seconds.contains(said);
+    let is_many = |words: &Wording| files[words].len() > SHOWN && !seconds.contains(words);
     let mut causes: Vec<Cause> = Vec::new();
     let mut first: BTreeMap<Wording, usize> = BTreeMap::new();
     for note in sorted {
-        let Some(said) = wording(&note).filter(is_many) else {
+        let Some(words) = wording(&note).filter(is_many) else {
             causes.push(Cause { note, alike: Vec::new() });
             continue;
         };
-        match first.get(&said) {
+        match first.get(&words) {
             Some(at) => {
                 causes[*at].note.clusters.extend(note.clusters);
                 causes[*at].alike.extend(note.place);
             }
             None => {
-                first.insert(said, causes.len());
+                first.insert(words, causes.len());
                 causes.push(Cause { note, alike: Vec::new() });
             }
         }
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn other_words_other_places_and_other_hints_stay_apart() {
+    fn messages_with_other_words_places_or_hints_stay_separate() {
         let mut notes = twice();
         notes.error("x", place("clusters/_defaults.yaml", 4), "it is wrong").hint("mend it");
         notes.error("x", place("clusters/_defaults.yaml", 3), "it is wrong").hint("leave it");
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_fault_of_many_definitions_is_reported_once_and_stays_apart_for_machines() {
+    fn the_same_error_of_many_definitions_is_shown_once_and_kept_separate_in_json() {
         let fleet = |count: usize| {
             let mut notes = Notes::new();
             for at in 0..count {

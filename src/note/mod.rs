@@ -472,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn other_files_and_other_kinds_are_counted_apart() {
+    fn other_files_and_other_kinds_are_counted_separately() {
         let mut notes = found(MOST_ALIKE, "a");
         notes.append(found(MOST_ALIKE, "b"));
         notes.warning("wrong", Place::file("a"), "a warning");

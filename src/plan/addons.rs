@@ -95,8 +95,9 @@ impl Planner<'_> {
     fn enabled(&self, addon: &ReleaseAddon) -> bool {
         let choice = self.choice(addon.addon.name.as_str());
         let gone = choice.and_then(|choice| choice.removal.as_ref());
-        let said = choice.and_then(|choice| choice.enabled);
-        gone.is_none_or(|removal| removal.step != RemovalStep::Delete) && said.unwrap_or(addon.addon.enabled)
+        let chosen = choice.and_then(|choice| choice.enabled);
+        gone.is_none_or(|removal| removal.step != RemovalStep::Delete)
+            && chosen.unwrap_or(addon.addon.enabled)
     }
 
     /// The place where the cluster configures an addon, or else where it names its release.

@@ -14,9 +14,9 @@ use crate::{
 /// The digest that an addon's chart must have in this version; none if none was recorded.
 pub(super) fn pin(addon: &ReleaseAddon, version: &AddonVersion, lock: &Lock) -> Option<Pin> {
     let locked = lock.charts.get(&key(addon, version)?);
-    let said = addon.locked.get(version).or(locked)?;
-    let replaced = locked.is_some_and(|locked| locked.digest != said.digest);
-    Some(Pin { digest: said.digest.clone(), replaced, origin: said.origin })
+    let required = addon.locked.get(version).or(locked)?;
+    let replaced = locked.is_some_and(|locked| locked.digest != required.digest);
+    Some(Pin { digest: required.digest.clone(), replaced, origin: required.origin })
 }
 
 /// The digest of the description of a chart's values, and its origin in the lock; none if the release was cut with different

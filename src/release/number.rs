@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_custom_version_follows_stands_in_its_name() {
+    fn the_name_of_a_custom_version_says_what_it_follows() {
         let all =
             ["v6", "v7", "v8", "v7-hotfix.1", "v7-hotfix.2", "v7-hotfix.10", "v9-canary.1", "v0-beta.4"];
         let custom = |next| last(Channel::Custom, Some(next), &all);

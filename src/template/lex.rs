@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_wrong_is_left_to_the_compiler() {
+    fn misplaced_syntax_is_left_to_the_compiler() {
         for wrong in ["a ~", "~ a", "a ~ ~ b", "(a ~ b", "a ~ b)"] {
             assert!(rewrite(wrong).is_none(), "{wrong}");
         }

@@ -63,7 +63,7 @@ fn contexts_are_extended_without_harm_to_what_they_came_from() {
 }
 
 #[test]
-fn formatting_is_no_content_and_order_is_where_statements_stand() {
+fn formatting_is_not_content_and_order_follows_statements() {
     assert_eq!(
         load("b: ${{x}}\na: 1".replace('x', "cluster.n").as_str()),
         load("# c\na:   1\n'b': ${{  cluster.n }}\n")

@@ -231,12 +231,12 @@ pub fn holds_object(path: &str, bytes: &[u8]) -> bool {
     let file = std::path::Path::new(path);
     let yaml = is_yaml(path);
     let named = file.file_name().is_some_and(|name| name == "Kustomization");
-    let says = |line: &[u8]| {
+    let has_content = |line: &[u8]| {
         let line = line.trim_ascii();
         let line = line.strip_prefix(b"---").unwrap_or(line).trim_ascii_start();
         !(line.is_empty() || line.starts_with(b"#") || line == b"...")
     };
-    (yaml || named) && bytes.split(|byte| *byte == b'\n').any(says)
+    (yaml || named) && bytes.split(|byte| *byte == b'\n').any(has_content)
 }
 
 /// The file names that kustomize recognizes.

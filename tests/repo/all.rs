@@ -60,8 +60,8 @@ fn sources_and_tree_are_one_commit_and_nothing_else_is_in_it() {
     sandbox.git(&["rm", "-q", "clusters/green/two.yaml"]);
     fs::remove_file(sandbox.root.join("stacks/test/tiny/namespace/limits.yaml")).unwrap();
     add(&sandbox, ONE, "# words\n");
-    let said = ends(&sandbox, &[&ALL[..], &["--message", "three: a third cluster"]].concat(), 0);
-    assert!(said.contains("; with 4 sources; committed as "), "{said}");
+    let printed_by = ends(&sandbox, &[&ALL[..], &["--message", "three: a third cluster"]].concat(), 0);
+    assert!(printed_by.contains("; with 4 sources; committed as "), "{printed_by}");
     assert_eq!(
         touched(&sandbox),
         [
@@ -78,8 +78,8 @@ fn sources_and_tree_are_one_commit_and_nothing_else_is_in_it() {
     assert!(text.contains("- clusters/green/two.yaml\n- stacks/test/tiny/namespace/limits.yaml\n"), "{text}");
     sandbox.git(&["fsck", "--strict"]);
     ends(&sandbox, &["generate", "--check"], 0);
-    let said = ends(&sandbox, &ALL, 0);
-    assert!(said.contains("nothing to commit"), "{said}");
+    let printed_by = ends(&sandbox, &ALL, 0);
+    assert!(printed_by.contains("nothing to commit"), "{printed_by}");
     add(&sandbox, ONE, "# more words\n");
     ends(&sandbox, &ALL, 0);
     assert_eq!(sandbox.git(&["log", "-1", "--format=%s"]), format!("generate: {ONE} changed\n"));
@@ -175,10 +175,11 @@ fn ignored_sources_are_refused() {
     sandbox.write("clusters/blue/three.yaml", shown.replace("name: one", "name: three"));
     sandbox.write("clusters/blue/one.d/words.local", "what nobody applies\n");
     sandbox.write("clusters/blue/one.d/more.txt", "what git takes\n");
-    let said = ends(&sandbox, &ALL, 1);
+    let printed_by = ends(&sandbox, &ALL, 1);
     assert!(
-        said.contains("ignored-source") && said.contains("git add --force clusters/blue/three.yaml"),
-        "{said}"
+        printed_by.contains("ignored-source")
+            && printed_by.contains("git add --force clusters/blue/three.yaml"),
+        "{printed_by}"
     );
     assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), head);
     sandbox.git(&["add", "--force", "clusters/blue/three.yaml"]);
@@ -193,8 +194,11 @@ fn files_that_git_looks_away_from_are_refused() {
     sandbox.git(&["update-index", "--assume-unchanged", ONE]);
     ends(&sandbox, &ALL, 0);
     add(&sandbox, ONE, "# words\n");
-    let said = ends(&sandbox, &ALL, 1);
-    assert!(said.contains("unseen-source") && said.contains("--no-assume-unchanged"), "{said}");
+    let printed_by = ends(&sandbox, &ALL, 1);
+    assert!(
+        printed_by.contains("unseen-source") && printed_by.contains("--no-assume-unchanged"),
+        "{printed_by}"
+    );
     sandbox.git(&["update-index", "--no-assume-unchanged", ONE]);
     ends(&sandbox, &ALL, 0);
     assert_eq!(touched(&sandbox), [format!("M {ONE}")]);
@@ -251,8 +255,11 @@ fn what_a_filter_converts_is_refused() {
     ends(&sandbox, &ALL, 0);
     sandbox.git(&["config", "filter.lock.clean", "tr a-z b-za"]);
     add(&sandbox, ONE, "# words\n");
-    let said = ends(&sandbox, &ALL, 1);
-    assert!(said.contains("filtered-source") && said.contains("the filter `lock`"), "{said}");
+    let printed_by = ends(&sandbox, &ALL, 1);
+    assert!(
+        printed_by.contains("filtered-source") && printed_by.contains("the filter `lock`"),
+        "{printed_by}"
+    );
 }
 
 #[test]
@@ -265,8 +272,8 @@ fn a_submodule_has_to_be_as_committed() {
     let url = other.root.to_str().unwrap();
     // First as a nested repository.
     sandbox.git(&["clone", "-q", url, "clusters/elsewhere"]);
-    let said = ends(&sandbox, &ALL, 1);
-    assert!(said.contains("nested-repository"), "{said}");
+    let printed_by = ends(&sandbox, &ALL, 1);
+    assert!(printed_by.contains("nested-repository"), "{printed_by}");
     fs::remove_dir_all(sandbox.root.join("clusters/elsewhere")).unwrap();
     sandbox.git(&["-c", "protocol.file.allow=always", "submodule", "add", "-q", url, "clusters/elsewhere"]);
     sandbox.git(&["commit", "-qm", "submodule"]);
@@ -274,8 +281,8 @@ fn a_submodule_has_to_be_as_committed() {
     assert_eq!(touched(&sandbox), Vec::<String>::new());
     assert_eq!(status(&sandbox), "");
     add(&sandbox, "clusters/elsewhere/three.yaml", "# words\n");
-    let said = ends(&sandbox, &ALL, 1);
-    assert!(said.contains("changed-submodule"), "{said}");
+    let printed_by = ends(&sandbox, &ALL, 1);
+    assert!(printed_by.contains("changed-submodule"), "{printed_by}");
 }
 
 #[test]
@@ -283,8 +290,8 @@ fn a_release_that_is_not_committed_is_refused() {
     let sandbox = settled();
     ends(&sandbox, &["release", "--no-tag"], 0);
     sandbox.git(&["reset", "-q", "--soft", "HEAD~1"]);
-    let said = ends(&sandbox, &ALL, 1);
-    assert!(said.contains("uncommitted-release"), "{said}");
+    let printed_by = ends(&sandbox, &ALL, 1);
+    assert!(printed_by.contains("uncommitted-release"), "{printed_by}");
 }
 
 #[test]
@@ -303,8 +310,8 @@ fn a_merge_under_way_is_refused_and_flags_belong_together() {
     sandbox.git(&["checkout", "-q", "main"]);
     sandbox.git(&["merge", "-q", "--no-ff", "--no-commit", "side"]);
     add(&sandbox, ONE, "# words\n");
-    let said = ends(&sandbox, &ALL, 4);
-    assert!(said.contains("a merge is in progress"), "{said}");
+    let printed_by = ends(&sandbox, &ALL, 4);
+    assert!(printed_by.contains("a merge is in progress"), "{printed_by}");
     assert_eq!(stackloom(&sandbox, &["generate"]).status.code(), Some(0));
 }
 

@@ -27,7 +27,7 @@ fn with_notes(old: &str, new: &str, code: i32) -> String {
 }
 
 #[test]
-fn texts_arrive_as_they_are_wherever_a_name_stands_in_them() {
+fn texts_with_names_in_them_arrive_unchanged() {
     let sandbox = manifests_only();
     let text = sandbox.read(NOTES).unwrap();
     let more = "  title: cluster - ${{ cluster.name }}\n  dotted: ${{ cluster.name }}.5\n  block: |\n    name: ${{ \
@@ -52,28 +52,28 @@ fn texts_arrive_as_they_are_wherever_a_name_stands_in_them() {
 
 #[test]
 fn an_object_that_the_operator_would_send_elsewhere_is_refused() {
-    let said = with_notes("namespace: kube-system", "namespace: ${{ cluster.namespace }}", 1);
+    let printed = with_notes("namespace: kube-system", "namespace: ${{ cluster.namespace }}", 1);
     for word in [
         "ConfigMap `notes` goes to the namespace `${{ cluster.namespace }}`",
         NOTES,
         "`enabled: false` in its addon.yaml",
     ] {
-        assert!(said.contains(word), "{word}: {said}");
+        assert!(printed.contains(word), "{word}: {printed}");
     }
-    let said = with_notes("  namespace: kube-system\n", "", 1);
-    assert!(said.contains("ConfigMap `notes` has no namespace"), "{said}");
+    let printed = with_notes("  namespace: kube-system\n", "", 1);
+    assert!(printed.contains("ConfigMap `notes` has no namespace"), "{printed}");
     // Objects that are not namespaced have no namespace.
     let all = "kind: ConfigMap\nmetadata:\n  name: notes\n  namespace: kube-system\n";
     with_notes(all, "kind: Namespace\nmetadata:\n  name: notes\n", 0);
 }
 
 #[test]
-fn the_stack_of_the_quickstart_can_be_told_once_its_sandbox_is_no_part_of_every_cluster() {
+fn the_quickstart_stack_has_assets_once_its_sandbox_is_optional() {
     let sandbox = Sandbox::repository();
     ends(&sandbox, &["init"], 0);
     commit(&sandbox, "begin");
-    let said = ends(&sandbox, &DRY, 1);
-    assert!(said.contains("LimitRange `defaults` goes to the namespace `sandbox`"), "{said}");
+    let printed = ends(&sandbox, &DRY, 1);
+    assert!(printed.contains("LimitRange `defaults` goes to the namespace `sandbox`"), "{printed}");
     let file = "stacks/docker/scs/addons/namespace-defaults/addon.yaml";
     let text = sandbox.read(file).unwrap();
     sandbox.write(file, text.replace("  stage: default\n", "  stage: default\n  enabled: false\n"));
@@ -82,14 +82,14 @@ fn the_stack_of_the_quickstart_can_be_told_once_its_sandbox_is_no_part_of_every_
 }
 
 #[test]
-fn a_version_of_addons_never_stands_for_two_contents() {
+fn a_version_of_addons_never_has_two_contents() {
     for (old, new) in [
         ("${{ cluster.name }}", "${{ release.name }}"),
         ("${{ cluster.name }}", "${{ kubernetes.version }}"),
         ("${{ cluster.name }}", "x${{ images[0].name }}"),
     ] {
-        let said = with_notes(old, new, 1);
-        assert!(said.contains("may differ in the next release") && said.contains(NOTES), "{said}");
+        let printed = with_notes(old, new, 1);
+        assert!(printed.contains("may differ in the next release") && printed.contains(NOTES), "{printed}");
     }
     with_notes("${{ cluster.name }}", "${{ kubernetes.minor }} ${{ stack.name }} ${{ addon.name }}", 0);
 }
@@ -105,9 +105,9 @@ fn two_addons_never_share_a_folder() {
     let notes = sandbox.read(NOTES).unwrap();
     sandbox.write("stacks/test/tiny/addons/net/manifests/notes.yaml", notes.replace(": notes", ": of-net"));
     commit(&sandbox, "two");
-    let said = ends(&sandbox, &DRY, 1);
+    let printed = ends(&sandbox, &DRY, 1);
     assert!(
-        said.contains("the addons `net` and `net-manifests` both use the folder `net-manifests`"),
-        "{said}"
+        printed.contains("the addons `net` and `net-manifests` both use the folder `net-manifests`"),
+        "{printed}"
     );
 }

@@ -75,10 +75,10 @@ fn a_kubernetes_patch_bumps_the_stack_and_the_image_that_serves_it() {
     edit(&sandbox, "stack.yaml", "version: 1.35.10", "version: 1.35.11");
     edit(&sandbox, "node-images.yaml", "kubernetes: 1.35.10", "kubernetes: 1.35.11");
     commit(&sandbox, "a patch");
-    let told = ends(&sandbox, &release, 0);
+    let printed = ends(&sandbox, &release, 0);
     assert_eq!(versions(&sandbox, "test-tiny-1-35-v2"), ["v2", "v1", "v2"]);
-    assert!(told.contains("Kubernetes 1.35.10 → 1.35.11"), "{told}");
-    assert!(told.contains("test/tiny 1.36: nothing changed since test-tiny-1-36-v1"), "{told}");
+    assert!(printed.contains("Kubernetes 1.35.10 → 1.35.11"), "{printed}");
+    assert!(printed.contains("test/tiny 1.36: nothing changed since test-tiny-1-36-v1"), "{printed}");
 }
 
 #[test]
@@ -89,8 +89,8 @@ fn what_no_cluster_uses_is_checked_too_and_not_released_when_it_is_at_fault() {
     edit(&sandbox, "cluster-class/class.yaml", "  workers:\n", early);
     commit(&sandbox, "an early health check");
     for arguments in [&["check"][..], &["release"], &["release", "--dry-run"]] {
-        let told = ends(&sandbox, arguments, 1);
-        assert_eq!(told.matches("error[early-health-check]").count(), 1, "{told}");
+        let printed = ends(&sandbox, arguments, 1);
+        assert_eq!(printed.matches("error[early-health-check]").count(), 1, "{printed}");
     }
     assert!(!sandbox.has("generated/releases"));
     let allowed =
@@ -102,13 +102,13 @@ fn what_no_cluster_uses_is_checked_too_and_not_released_when_it_is_at_fault() {
     edit(&sandbox, "cluster-class/class.yaml", "  workers:\n", "  wrokers: {}\n  workers:\n");
     commit(&sandbox, "a field that no class has");
     for arguments in [["check"], ["release"]] {
-        let told = ends(&sandbox, &arguments, 1);
-        assert!(told.contains("error[cluster-class]") && told.contains("wrokers"), "{told}");
+        let printed = ends(&sandbox, &arguments, 1);
+        assert!(printed.contains("error[cluster-class]") && printed.contains("wrokers"), "{printed}");
     }
 }
 
 #[test]
-fn the_clusters_of_the_last_release_are_told_with_what_becomes_of_them() {
+fn notes_list_the_clusters_of_the_last_release_and_the_effects_on_them() {
     let sandbox = fleet();
     ends(&sandbox, &["release"], 0);
     let pin = |text: String| {
@@ -126,8 +126,8 @@ fn the_clusters_of_the_last_release_are_told_with_what_becomes_of_them() {
     }
     edit(&sandbox, "cluster-class/templates.yaml", "images[0].name }}", "images[0].name }}-hardened");
     commit(&sandbox, "another image");
-    let told = ends(&sandbox, &["release", "--kubernetes", "1.35", "--dry-run"], 0);
-    assert!(told.contains("clusters that use test-tiny-1-35-v1:"), "{told}");
+    let printed = ends(&sandbox, &["release", "--kubernetes", "1.35", "--dry-run"], 0);
+    assert!(printed.contains("clusters that use test-tiny-1-35-v1:"), "{printed}");
     ends(&sandbox, &["release", "--kubernetes", "1.35"], 0);
     let notes = sandbox.read("generated/releases/test-tiny-1-35-v2/NOTES.md").unwrap();
     let (_, rest) = notes.split_once("For a cluster that moves here from `test-tiny-1-35-v1`:").unwrap();

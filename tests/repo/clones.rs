@@ -73,7 +73,7 @@ fn a_partial_clone_is_committed_to_and_pushed() {
 
 /// A file to be deleted must be read first, since it may not be the program's own.
 #[test]
-fn what_a_partial_clone_lacks_is_asked_for() {
+fn missing_objects_of_a_partial_clone_are_reported() {
     let origin = origin();
     let clone = cloned(&origin, &["--filter=blob:none", "--no-checkout"]);
     clone.git(&["sparse-checkout", "set", "clusters"]);
@@ -182,8 +182,8 @@ fn inside_a_hook_nothing_is_committed_unasked() {
     hook("pre-commit", &format!("{program} generate --commit"));
     for arguments in [&["commit", "-qm", "mine"][..], &["commit", "-qam", "mine"]] {
         let output = sandbox.try_git(arguments);
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(!output.status.success() && said.contains("`GIT_INDEX_FILE` is set"), "{said}");
+        let printed_by = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && printed_by.contains("`GIT_INDEX_FILE` is set"), "{printed_by}");
         assert_eq!(sandbox.git(&["rev-list", "--count", "HEAD"]).trim(), "1");
     }
     fs::remove_file(sandbox.root.join(".git/hooks/pre-commit")).unwrap();

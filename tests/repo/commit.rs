@@ -22,9 +22,9 @@ fn the_first_commit_of_an_unborn_branch() {
         sandbox.files_of("HEAD"),
         ["generated/.gitattributes".to_owned(), format!("{ONE}/cilium.yaml"), format!("{ONE}/cluster.yaml")]
     );
-    let told =
+    let printed =
         sandbox.git(&["log", "-1", "--format=%an <%ae>|%cn|%s|%(trailers:key=Stackloom-Cluster,valueonly)"]);
-    assert_eq!(told.trim(), "Test <test@example.org>|Test|generate: team-a/one added|mgmt/team-a/one");
+    assert_eq!(printed.trim(), "Test <test@example.org>|Test|generate: team-a/one added|mgmt/team-a/one");
     assert!(sandbox.git(&["reflog", "main"]).contains("commit (initial): generate: team-a/one added"));
     assert!(sandbox.git(&["reflog", "HEAD"]).contains("commit (initial)"));
 }

@@ -7,7 +7,7 @@ fn custom(version: &str) -> [&str; 8] {
 }
 
 #[test]
-fn a_component_version_never_stands_for_two_contents() {
+fn a_component_version_never_has_two_contents() {
     let sandbox = fleet();
     ends(&sandbox, &ONE_MINOR, 0);
     edit(&sandbox, "addons/net/values.yaml", "replicas: 2", "replicas: 3");
@@ -24,7 +24,7 @@ fn a_component_version_never_stands_for_two_contents() {
 }
 
 #[test]
-fn what_git_was_told_to_look_away_from_is_not_released_uncommitted() {
+fn files_that_git_ignores_are_not_released_uncommitted() {
     for flag in ["assume-unchanged", "skip-worktree"] {
         let sandbox = fleet();
         let path = format!("{STACK}/addons/net/values.yaml");
@@ -32,10 +32,10 @@ fn what_git_was_told_to_look_away_from_is_not_released_uncommitted() {
         ends(&sandbox, &["release", "--kubernetes", "1.36"], 0);
         edit(&sandbox, "addons/net/values.yaml", "replicas: 2", "replicas: 3");
         assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
-        let told = ends(&sandbox, &ONE_MINOR, 1);
-        assert!(told.contains("not-committed") && told.contains(&format!("--> {path}")), "{told}");
+        let printed = ends(&sandbox, &ONE_MINOR, 1);
+        assert!(printed.contains("not-committed") && printed.contains(&format!("--> {path}")), "{printed}");
         let look = format!("git update-index --no-{flag} {path}");
-        assert!(told.contains(&format!("`{look}`")), "{told}");
+        assert!(printed.contains(&format!("`{look}`")), "{printed}");
         sandbox.git(&look.split(' ').skip(1).collect::<Vec<_>>());
         commit(&sandbox, "an edit");
         ends(&sandbox, &ONE_MINOR, 0);
@@ -46,12 +46,12 @@ fn what_git_was_told_to_look_away_from_is_not_released_uncommitted() {
 fn a_custom_release_follows_what_its_name_says() {
     let sandbox = fleet();
     ends(&sandbox, &ONE_MINOR, 0);
-    let told = ends(&sandbox, &custom("v1-hotfix.1"), 0);
-    assert!(told.contains("nothing changed since test-tiny-1-35-v1\n"), "{told}");
+    let printed = ends(&sandbox, &custom("v1-hotfix.1"), 0);
+    assert!(printed.contains("nothing changed since test-tiny-1-35-v1\n"), "{printed}");
     edit(&sandbox, "addons/net/values.yaml", "replicas: 2", "replicas: 3");
     commit(&sandbox, "an edit");
-    let told = ends(&sandbox, &custom("v1-hotfix.1"), 0);
-    assert!(told.contains("after test-tiny-1-35-v1: addons change"), "{told}");
+    let printed = ends(&sandbox, &custom("v1-hotfix.1"), 0);
+    assert!(printed.contains("after test-tiny-1-35-v1: addons change"), "{printed}");
     assert_eq!(versions(&sandbox, "test-tiny-1-35-v1-hotfix.1"), ["v1-hotfix.1", "v1-hotfix.1", "v1"]);
     assert!(
         ends(&sandbox, &custom("v1-hotfix.1"), 0)
@@ -68,15 +68,15 @@ fn a_custom_release_follows_what_its_name_says() {
     ends(&sandbox, &custom("v2-canary.1"), 0);
     assert!(ends(&sandbox, &custom("v1-hotfix.1"), 1).contains("release-exists"));
     sandbox.git(&["revert", "--no-edit", "HEAD~1"]);
-    let told = ends(&sandbox, &custom("v1-hotfix.2"), 0);
-    assert!(told.contains("nothing changed since test-tiny-1-35-v1-hotfix.1"), "{told}");
+    let printed = ends(&sandbox, &custom("v1-hotfix.2"), 0);
+    assert!(printed.contains("nothing changed since test-tiny-1-35-v1-hotfix.1"), "{printed}");
 
-    let told = ends(&sandbox, &["release", "prune", "--dry-run"], 0);
-    assert!(told.contains("no release to remove"), "each word has a newest one: {told}");
+    let printed = ends(&sandbox, &["release", "prune", "--dry-run"], 0);
+    assert!(printed.contains("no release to remove"), "each word has a newest one: {printed}");
 }
 
 #[test]
-fn what_would_not_be_read_back_is_told_with_the_file_that_it_is_of() {
+fn content_that_would_not_read_back_is_reported_with_its_file() {
     let sandbox = fleet();
     let object = |kind: &str| {
         format!(
@@ -88,30 +88,36 @@ fn what_would_not_be_read_back_is_told_with_the_file_that_it_is_of() {
         format!("{}---\n{}", object("Extra"), object("EXTRA")),
     );
     commit(&sandbox, "two objects, one file");
-    let told = ends(&sandbox, &ONE_MINOR, 1);
-    assert!(told.contains("release-unreadable") && told.contains(&format!("--> {STACK}\n")), "{told}");
-    assert!(told.contains("`test-tiny-1-35-v1` (its `release.yaml`)") && told.contains("capitals"), "{told}");
+    let printed = ends(&sandbox, &ONE_MINOR, 1);
+    assert!(
+        printed.contains("release-unreadable") && printed.contains(&format!("--> {STACK}\n")),
+        "{printed}"
+    );
+    assert!(
+        printed.contains("`test-tiny-1-35-v1` (its `release.yaml`)") && printed.contains("capitals"),
+        "{printed}"
+    );
 }
 
 #[test]
-fn an_addon_that_changes_is_told_once_and_a_push_from_no_branch_names_one() {
+fn a_changed_addon_is_listed_once_and_a_push_without_a_branch_names_one() {
     let sandbox = fleet();
     ends(&sandbox, &ONE_MINOR, 0);
     edit(&sandbox, "addons/net/addon.yaml", ">=1.34 <1.37", ">=1.33 <1.37");
     edit(&sandbox, "addons/net/addon.yaml", "stage: bootstrap", "stage: default");
     commit(&sandbox, "an edit");
     sandbox.git(&["checkout", "-q", "--detach"]);
-    let told = ends(&sandbox, &ONE_MINOR, 0);
-    assert!(told.contains("addons change: net") && !told.contains("in place"), "{told}");
+    let printed = ends(&sandbox, &ONE_MINOR, 0);
+    assert!(printed.contains("addons change: net") && !printed.contains("in place"), "{printed}");
     let recorded = sandbox.read("generated/releases/test-tiny-1-35-v2/release.yaml").unwrap();
     assert!(recorded.contains("addonsChanged:") && !recorded.contains("inPlace:"), "{recorded}");
     let push = "git push --atomic origin HEAD:refs/heads/<branch> test-tiny-1-35-v2";
-    assert!(told.contains(push), "{told}");
+    assert!(printed.contains(push), "{printed}");
     // More choices for the future have no effect on a cluster that moves.
     edit(&sandbox, "addons/net/addon.yaml", ">=1.33 <1.37", ">=1.32 <1.37");
     commit(&sandbox, "a wider range");
-    let told = ends(&sandbox, &ONE_MINOR, 0);
-    assert!(told.contains("nothing but names changes") && told.contains(">=1.32 <1.37"), "{told}");
+    let printed = ends(&sandbox, &ONE_MINOR, 0);
+    assert!(printed.contains("nothing but names changes") && printed.contains(">=1.32 <1.37"), "{printed}");
     let recorded = sandbox.read("generated/releases/test-tiny-1-35-v3/release.yaml").unwrap();
     assert!(!recorded.contains("inPlace:"), "{recorded}");
 }

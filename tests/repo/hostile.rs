@@ -86,8 +86,11 @@ fn a_locked_index_is_a_fault() {
     let sandbox = Sandbox::repository();
     sandbox.commit(parts("a")).unwrap();
     fs::write(sandbox.root.join(".git/index.lock"), "").unwrap();
-    let said = refused(&sandbox, "b");
-    assert!(said.contains("the index is locked") && said.contains("delete that file"), "{said}");
+    let printed_by = refused(&sandbox, "b");
+    assert!(
+        printed_by.contains("the index is locked") && printed_by.contains("delete that file"),
+        "{printed_by}"
+    );
     assert!(sandbox.has(".git/index.lock"), "someone else's lock was removed");
     fs::remove_file(sandbox.root.join(".git/index.lock")).unwrap();
     sandbox.commit(parts("b")).unwrap();
@@ -100,8 +103,8 @@ fn git_waits_for_us_and_we_let_go() {
     let mut sink = CommitSink::open(&sandbox.workspace()).unwrap();
     sink.begin(&mut Notes::new()).unwrap();
     assert!(!sandbox.try_git(&["add", "clusters"]).status.success());
-    let said = refused(&sandbox, "b");
-    assert!(said.contains("the index is locked"), "{said}");
+    let printed_by = refused(&sandbox, "b");
+    assert!(printed_by.contains("the index is locked"), "{printed_by}");
     drop(sink);
     sandbox.git(&["add", "clusters"]);
     assert!(!sandbox.has(".git/index.lock") && !sandbox.has("generated"));
@@ -238,8 +241,8 @@ fn something_in_progress_is_refused() {
     sandbox.git(&["commit", "-qam", "main"]);
     for (command, what) in [("merge", "a merge"), ("rebase", "a rebase"), ("cherry-pick", "a cherry-pick")] {
         assert!(!sandbox.try_git(&[command, "side"]).status.success());
-        let said = refused(&sandbox, "a");
-        assert!(said.contains(what) && said.contains("git add generated"), "{said}");
+        let printed_by = refused(&sandbox, "a");
+        assert!(printed_by.contains(what) && printed_by.contains("git add generated"), "{printed_by}");
         sandbox.git(&[command, "--abort"]);
     }
     assert!(!sandbox.has("generated"));
@@ -286,8 +289,8 @@ fn kinds_of_index() {
     sandbox.git(&["commit", "-qam", "second"]);
     sandbox.commit(parts("b")).unwrap();
     sandbox.git(&["update-index", "--split-index"]);
-    let said = refused(&sandbox, "c");
-    assert!(said.contains("--no-split-index"), "{said}");
+    let printed_by = refused(&sandbox, "c");
+    assert!(printed_by.contains("--no-split-index"), "{printed_by}");
     sandbox.git(&["update-index", "--no-split-index"]);
     sandbox.commit(parts("c")).unwrap();
 }
@@ -306,24 +309,24 @@ fn sparse_checkouts() {
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
     assert!(sandbox.git(&["ls-files", "-v", "docs"]).starts_with("S "));
     sandbox.git(&["sparse-checkout", "set", "generated"]);
-    let said = refused(&sandbox, "c");
-    assert!(said.contains("leaves out the source `clusters/a.yaml`"), "{said}");
+    let printed_by = refused(&sandbox, "c");
+    assert!(printed_by.contains("leaves out the source `clusters/a.yaml`"), "{printed_by}");
     sandbox.git(&["sparse-checkout", "set", "--sparse-index", "generated"]);
-    let said = refused(&sandbox, "c");
-    assert!(said.contains("--no-sparse-index"), "{said}");
+    let printed_by = refused(&sandbox, "c");
+    assert!(printed_by.contains("--no-sparse-index"), "{printed_by}");
 }
 
 #[test]
 fn repositories_that_cannot_be_committed_to() {
     let bare = Sandbox::new();
     bare.git(&["init", "-q", "--bare"]);
-    let said = refused(&bare, "a");
-    assert!(said.contains("has no work tree"), "{said}");
+    let printed_by = refused(&bare, "a");
+    assert!(printed_by.contains("has no work tree"), "{printed_by}");
 
     let sha256 = Sandbox::new();
     sha256.git(&["init", "-q", "--object-format=sha256"]);
-    let said = refused(&sha256, "a");
-    assert!(said.contains("sha256 objects are not supported"), "{said}");
+    let printed_by = refused(&sha256, "a");
+    assert!(printed_by.contains("sha256 objects are not supported"), "{printed_by}");
 }
 
 #[test]

@@ -60,20 +60,20 @@ fn commit(sandbox: &Sandbox, environment: &[(&str, &str)]) -> Output {
         .unwrap()
 }
 
-fn said(output: &Output) -> String {
+fn printed_by(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 #[test]
-fn nobody_is_told_how_to_be_somebody() {
+fn a_missing_identity_is_reported_with_the_commands_that_set_it() {
     let sandbox = Sandbox::new();
     sandbox.git(&["init", "-q"]);
     let output = commit(&sandbox, &[]);
     assert!(!output.status.success());
-    let said = said(&output);
-    assert!(said.contains("git does not know who you are"), "{said}");
-    assert!(said.contains("hint: git config --global user.name \"Your Name\""), "{said}");
-    assert!(said.contains("hint: git config --global user.email you@example.org"), "{said}");
+    let printed_by = printed_by(&output);
+    assert!(printed_by.contains("git does not know who you are"), "{printed_by}");
+    assert!(printed_by.contains("hint: git config --global user.name \"Your Name\""), "{printed_by}");
+    assert!(printed_by.contains("hint: git config --global user.email you@example.org"), "{printed_by}");
     assert!(!sandbox.has("generated") && !sandbox.has(".git/index.lock"));
 }
 
@@ -90,9 +90,9 @@ fn the_environment_names_author_and_committer() {
             ("GIT_AUTHOR_DATE", "1700000000 +0200"),
         ],
     );
-    assert!(output.status.success(), "{}", said(&output));
-    let told = sandbox.git(&["log", "-1", "--format=%an|%ae|%at|%cn|%ce"]);
-    assert_eq!(told.trim(), "An Author|author@example.org|1700000000|A Bot|bot@example.org");
+    assert!(output.status.success(), "{}", printed_by(&output));
+    let printed = sandbox.git(&["log", "-1", "--format=%an|%ae|%at|%cn|%ce"]);
+    assert_eq!(printed.trim(), "An Author|author@example.org|1700000000|A Bot|bot@example.org");
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn the_users_own_configuration_counts() {
     fs::write(&config, "[user]\nname = Global\nemail = global@example.org\n[init]\ndefaultBranch = trunk\n")
         .unwrap();
     let output = commit(&sandbox, &[("GIT_CONFIG_GLOBAL", config.to_str().unwrap())]);
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", printed_by(&output));
     assert_eq!(sandbox.git(&["log", "-1", "--format=%an", "trunk"]).trim(), "Global");
 }
 
@@ -124,7 +124,7 @@ fn line_ends_in_names_and_addresses_are_left_out() {
             sandbox.git(&["config", "user.email", "ann@\nexample.org"]);
         }
         let output = commit(&sandbox, environment);
-        assert!(output.status.success(), "{}", said(&output));
+        assert!(output.status.success(), "{}", printed_by(&output));
         let ours = sandbox.git(&format);
         sandbox.git(&["fsck", "--strict"]);
         let mut git = git_in(&sandbox.root);
@@ -148,7 +148,7 @@ fn a_signing_program_that_does_not_end_is_ended() {
         sandbox.git(&["config", name, value]);
     }
     let deaf = "exec 0<&-\n";
-    for (script, told) in [
+    for (script, printed) in [
         ("exec yes".to_owned(), "wrote more than 1048576 bytes"),
         ("exec yes >&2".to_owned(), "wrote more than 1048576 bytes"),
         (format!("{deaf}exec sleep 600"), "took longer than 1 s"),
@@ -157,7 +157,7 @@ fn a_signing_program_that_does_not_end_is_ended() {
         sandbox::program(&program, &format!("#!/bin/sh\n{script}\n"));
         let mut sink = CommitSink::open(&sandbox.workspace()).unwrap();
         let fault = run(&mut sink, vec![base(), cluster("one", "b")]).0.unwrap_err();
-        assert!(fault.to_string().contains(told), "{script}: {fault}");
+        assert!(fault.to_string().contains(printed), "{script}: {fault}");
         drop(sink);
         assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
         assert!(!sandbox.has(".git/index.lock"));
@@ -177,15 +177,15 @@ fn a_repository_of_someone_else_must_be_trusted() {
     }
     let output = commit(&sandbox, &[]);
     let trust = format!("git config --global --add safe.directory {}`", top.display());
-    assert!(!output.status.success() && said(&output).contains(&trust), "{}", said(&output));
+    assert!(!output.status.success() && printed_by(&output).contains(&trust), "{}", printed_by(&output));
     let config = sandbox.outside().join("home/.gitconfig");
     for (trusted, works) in [("/somewhere/else", false), (top.to_str().unwrap(), true), ("*", true)] {
         fs::write(&config, format!("[safe]\n\tdirectory = {trusted}\n")).unwrap();
         let output = commit(&sandbox, &[]);
-        assert_eq!(output.status.success(), works, "{trusted}: {}", said(&output));
+        assert_eq!(output.status.success(), works, "{trusted}: {}", printed_by(&output));
     }
     let output = commit(&sandbox, &[("GIT_CONFIG_GLOBAL", config.to_str().unwrap()), ("HOME", "/nowhere")]);
-    assert!(said(&output).contains("only `~/.gitconfig`"), "{}", said(&output));
+    assert!(printed_by(&output).contains("only `~/.gitconfig`"), "{}", printed_by(&output));
 }
 
 #[test]
@@ -210,8 +210,12 @@ fn commits_are_signed_with_ssh() {
     }
     sandbox.commit(vec![base(), cluster("one", "a")]).unwrap();
     let verified = sandbox.try_git(&["verify-commit", "-v", "HEAD"]);
-    assert!(verified.status.success(), "{}", said(&verified));
-    assert!(said(&verified).contains("Good \"git\" signature for test@example.org"), "{}", said(&verified));
+    assert!(verified.status.success(), "{}", printed_by(&verified));
+    assert!(
+        printed_by(&verified).contains("Good \"git\" signature for test@example.org"),
+        "{}",
+        printed_by(&verified)
+    );
 
     sandbox.git(&["config", "user.signingkey", "/nowhere/key.pub"]);
     let before = sandbox.git(&["rev-parse", "HEAD"]);
@@ -255,14 +259,18 @@ fn a_commit_of_sources_and_tree_is_signed_or_not_made() {
     sandbox.write(one, format!("{text}# signed\n"));
     crate::release::ends(&sandbox, &all, 0);
     let verified = sandbox.try_git(&["verify-commit", "-v", "HEAD"]);
-    assert!(said(&verified).contains("Good \"git\" signature for test@example.org"), "{}", said(&verified));
+    assert!(
+        printed_by(&verified).contains("Good \"git\" signature for test@example.org"),
+        "{}",
+        printed_by(&verified)
+    );
     assert!(sandbox.git(&["show", "--format=", "--name-only", "HEAD"]).contains(one));
 
     sandbox.git(&["config", "user.signingkey", "/nowhere/key.pub"]);
     sandbox.write(one, format!("{text}# not signed\n"));
     let before = (sandbox.git(&["rev-parse", "HEAD"]), sandbox.git(&["status", "--porcelain"]));
-    let told = crate::release::ends(&sandbox, &all, 4);
-    assert!(told.contains("could not sign"), "{told}");
+    let printed = crate::release::ends(&sandbox, &all, 4);
+    assert!(printed.contains("could not sign"), "{printed}");
     assert_eq!((sandbox.git(&["rev-parse", "HEAD"]), sandbox.git(&["status", "--porcelain"])), before);
     assert_eq!(sandbox.read(one).unwrap(), format!("{text}# not signed\n"));
 }

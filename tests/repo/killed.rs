@@ -123,8 +123,8 @@ fn what_a_killed_release_began_is_finished_before_anything_else_is_committed() {
     let sandbox = fleet();
     killed(&sandbox);
     assert!(sandbox.has(".git/stackloom-release") && !sandbox.has("generated"));
-    let told = ends(&sandbox, &["generate", "--commit"], 0);
-    assert_eq!(tags(&sandbox), ["test-tiny-1-35-v1", "test-tiny-1-36-v1"], "{told}");
+    let printed = ends(&sandbox, &["generate", "--commit"], 0);
+    assert_eq!(tags(&sandbox), ["test-tiny-1-35-v1", "test-tiny-1-36-v1"], "{printed}");
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
     let releases = sandbox.git(&["ls-tree", "--name-only", "HEAD", "generated/releases/"]);
     assert!(releases.contains("test-tiny-1-35-v1") && releases.contains("test-tiny-1-36-v1"), "{releases}");

@@ -38,8 +38,8 @@ fn a_release_is_the_same_where_git_changes_line_ends() {
     assert_eq!(to.git(&["status", "--porcelain"]), "");
     assert_eq!(to.git(&["ls-files", "generated/.gitattributes"]), "generated/.gitattributes\n");
     let clone = clone_with_crlf(&to);
-    let told = ends(&clone, &["check"], 0);
-    assert!(!told.contains("release-changed"), "{told}");
+    let printed = ends(&clone, &["check"], 0);
+    assert!(!printed.contains("release-changed"), "{printed}");
 }
 
 #[test]
@@ -51,31 +51,31 @@ fn attributes_that_lie_there_are_kept_or_refused() {
 
     let sandbox = fleet();
     sandbox.write("generated/.gitattributes", "* text\n");
-    let told = ends(&sandbox, &["release"], 4);
-    assert!(told.contains("`generated/.gitattributes` was not written by stackloom"), "{told}");
+    let printed = ends(&sandbox, &["release"], 4);
+    assert!(printed.contains("`generated/.gitattributes` was not written by stackloom"), "{printed}");
     assert!(sandbox.git(&["tag"]).is_empty() && !sandbox.has("generated/releases"));
     assert_eq!(sandbox.read("generated/.gitattributes").unwrap(), "* text\n");
 }
 
 #[test]
-fn what_differs_in_line_ends_alone_is_told_as_that_and_put_back_as_told() {
+fn changed_line_ends_are_reported_with_a_command_that_restores_them() {
     let from = publisher();
     pin(&from);
     from.git(&["rm", "-q", "generated/.gitattributes"]);
     commit(&from, "as it was before releases brought attributes");
     let clone = clone_with_crlf(&from);
-    let told = ends(&clone, &["generate"], 1);
+    let printed = ends(&clone, &["generate"], 1);
     let of_v1 =
-        told.split("\n\n").filter(|note| note.contains("has CRLF line endings") && note.contains(NAME));
-    assert_eq!(of_v1.count(), 1, "{told}");
-    assert!(told.contains("release-refused") && !told.contains("is not what the tag"), "{told}");
+        printed.split("\n\n").filter(|note| note.contains("has CRLF line endings") && note.contains(NAME));
+    assert_eq!(of_v1.count(), 1, "{printed}");
+    assert!(printed.contains("release-refused") && !printed.contains("is not what the tag"), "{printed}");
     // The other release is unused, but reported anyway.
     for name in [NAME, "test-tiny-1-36-v1"] {
         for command in [
             format!("rm -r -q --cached generated/releases/{name}"),
             format!("-c core.autocrlf=false checkout {name} -- generated/releases/{name}"),
         ] {
-            assert!(told.contains(&format!("`git {command}`")), "{command}\n{told}");
+            assert!(printed.contains(&format!("`git {command}`")), "{command}\n{printed}");
             clone.git(&command.split(' ').collect::<Vec<_>>());
         }
     }
@@ -86,6 +86,6 @@ fn what_differs_in_line_ends_alone_is_told_as_that_and_put_back_as_told() {
     // Copied by hand, without git.
     let copied = clone_with_crlf(&from);
     fs::remove_dir_all(copied.root.join(".git")).unwrap();
-    let told = ends(&copied, &["check"], 1);
-    assert!(told.contains("has CRLF line endings") && told.contains("release-refused"), "{told}");
+    let printed = ends(&copied, &["check"], 1);
+    assert!(printed.contains("has CRLF line endings") && printed.contains("release-refused"), "{printed}");
 }

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::{
-    release::{commit, edit, ends, said, stackloom},
+    release::{commit, edit, ends, printed_by, stackloom},
     released::pinned,
     sandbox::Sandbox,
 };
@@ -33,7 +33,7 @@ fn raced() -> (Sandbox, Sandbox) {
 
 /// The output of `check`, whether it passes or not.
 fn checked(sandbox: &Sandbox) -> String {
-    said(&stackloom(sandbox, &["check"]))
+    printed_by(&stackloom(sandbox, &["check"]))
 }
 
 #[test]
@@ -47,36 +47,36 @@ fn a_race_that_a_merge_ends_leaves_the_release_that_was_published() {
     let name = "test-tiny-1-35-v2";
     // While the clone's own tag exists, it decides what the release was cut as. Following it would undo the published
     // release.
-    let told = checked(&second);
-    assert!(told.contains("release-changed") && told.contains("warning[release-tag]"), "{told}");
+    let printed = checked(&second);
+    assert!(printed.contains("release-changed") && printed.contains("warning[release-tag]"), "{printed}");
     let fetch = format!("`git fetch --force origin tag {name}`");
-    assert!(told.contains(&fetch) && told.contains("first make sure that the tag"), "{told}");
+    assert!(printed.contains(&fetch) && printed.contains("first make sure that the tag"), "{printed}");
     let clone = second.git(&["rev-parse", "HEAD"]);
     second.git(&["checkout", "-q", name, "--", &format!("generated/releases/{name}")]);
     commit(&second, "as the own tag has it");
-    let told = checked(&second);
-    assert!(!told.contains("release-changed") && told.contains("warning[release-tag]"), "{told}");
+    let printed = checked(&second);
+    assert!(!printed.contains("release-changed") && printed.contains("warning[release-tag]"), "{printed}");
     second.git(&["reset", "-q", "--hard", clone.trim()]);
     // Without a tag, it is unknown which one was published.
     second.git(&["tag", "-d", name]);
-    let told = checked(&second);
-    assert!(told.contains("warning[release-tag]") && told.contains(&own[..12]), "{told}");
+    let printed = checked(&second);
+    assert!(printed.contains("warning[release-tag]") && printed.contains(&own[..12]), "{printed}");
     second.git(&["fetch", "-q", "origin", "tag", name]);
-    let told = checked(&second);
-    assert!(!told.contains("release-"), "{told}");
+    let printed = checked(&second);
+    assert!(!printed.contains("release-"), "{printed}");
     second.git(&["push", "-q", "origin", "HEAD"]);
     first.git(&["pull", "-q"]);
-    let told = checked(&first);
-    assert!(!told.contains("release-"), "{told}");
+    let printed = checked(&first);
+    assert!(!printed.contains("release-"), "{printed}");
     // A later edit is still detected.
     let path = format!("generated/releases/{name}/NOTES.md");
     first.write(&path, "other words\n");
     commit(&first, "an edit of a release");
-    let told = checked(&first);
-    assert!(told.contains("release-changed") && told.contains(&path), "{told}");
+    let printed = checked(&first);
+    assert!(printed.contains("release-changed") && printed.contains(&path), "{printed}");
     first.git(&["tag", "-f", name, "HEAD"]);
-    let told = checked(&first);
-    assert!(told.contains("release-tag") && told.contains(name), "{told}");
+    let printed = checked(&first);
+    assert!(printed.contains("release-tag") && printed.contains(name), "{printed}");
 }
 
 #[test]
@@ -98,12 +98,12 @@ fn a_name_that_another_line_used_is_not_given_again() {
     assert!(sandbox.has("generated/releases/test-tiny-1-35-v3"));
     sandbox.git(&["checkout", "-q", "main"]);
     sandbox.git(&["merge", "-q", "--no-ff", "-m", "merged", "dev"]);
-    let told = ends(&sandbox, &["check"], 0);
-    assert!(!told.contains("release-"), "{told}");
+    let printed = ends(&sandbox, &["check"], 0);
+    assert!(!printed.contains("release-"), "{printed}");
 }
 
 #[test]
-fn a_line_that_added_another_release_is_told_whichever_is_taken() {
+fn a_branch_with_a_different_release_is_reported_whichever_is_merged() {
     for (strategy, kept) in [("ours", "main"), ("theirs", "other")] {
         let sandbox = pinned();
         sandbox.git(&["checkout", "-qb", "other"]);
@@ -119,27 +119,33 @@ fn a_line_that_added_another_release_is_told_whichever_is_taken() {
             ends(&sandbox, &["release", "--no-tag", "--kubernetes", "1.35"], 0);
         }
         sandbox.git(&["merge", "-q", "-X", strategy, "-m", "merged", "other"]);
-        let told = checked(&sandbox);
+        let printed = checked(&sandbox);
         let added = |branch: &str| sandbox.git(&["rev-parse", "--short=12", branch]).trim().to_owned();
         let (main, other) = (added("HEAD^1"), added("other"));
         let (here, there) = if kept == "main" { (main, other) } else { (other, main) };
         let words = format!("here is the one of the commit {here}, and the commit {there} added the other");
-        assert!(told.contains("warning[release-tag]") && told.contains(&words), "{strategy}: {told}");
+        assert!(
+            printed.contains("warning[release-tag]") && printed.contains(&words),
+            "{strategy}: {printed}"
+        );
         // Follows the message, assuming that the other one was published.
         let folder = "generated/releases/test-tiny-1-35-v2";
         let take = format!("git restore --source={there} --staged --worktree -- {folder}");
-        assert!(told.contains(&take), "{told}");
+        assert!(printed.contains(&take), "{printed}");
         sandbox.git(&take.split(' ').skip(1).collect::<Vec<_>>());
         commit(&sandbox, "the other one");
-        let told = checked(&sandbox);
+        let printed = checked(&sandbox);
         let words = format!("here is the one of the commit {there}, and the commit {here} added the other");
-        assert!(told.contains(&words) && !told.contains("release-changed"), "{strategy}: {told}");
+        assert!(printed.contains(&words) && !printed.contains("release-changed"), "{strategy}: {printed}");
         ends(&sandbox, &["release", "tag"], 0);
-        let told = checked(&sandbox);
-        assert!(told.contains("its tag has the one of the commit") && !told.contains("error"), "{told}");
+        let printed = checked(&sandbox);
+        assert!(
+            printed.contains("its tag has the one of the commit") && !printed.contains("error"),
+            "{printed}"
+        );
         sandbox.git(&["checkout", "-q", &here, "--", folder]);
-        let told = checked(&sandbox);
-        assert!(told.contains("release-changed"), "{told}");
+        let printed = checked(&sandbox);
+        assert!(printed.contains("release-changed"), "{printed}");
     }
 }
 
@@ -159,29 +165,32 @@ fn the_tag_says_which_of_two_lines_counts() {
         published.trim(),
         own.trim()
     );
-    let told = checked(&first);
-    assert!(told.contains("warning[release-tag]") && told.contains(&words), "{told}");
+    let printed = checked(&first);
+    assert!(printed.contains("warning[release-tag]") && printed.contains(&words), "{printed}");
     let put_back = format!("git checkout {name} -- {folder}/release.yaml");
-    assert!(told.contains("release-changed") && told.contains(&put_back), "{told}");
+    assert!(printed.contains("release-changed") && printed.contains(&put_back), "{printed}");
     // Follows the message, which settles it for good.
     first.git(&["checkout", "-q", name, "--", &folder]);
     commit(&first, "what was published");
-    let told = checked(&first);
-    assert!(!told.contains("release-changed") && told.contains(&words), "{told}");
+    let printed = checked(&first);
+    assert!(!printed.contains("release-changed") && printed.contains(&words), "{printed}");
     ends(&first, &["release"], 0);
     // In the losing clone, its own tag matches its own release.
-    let told = checked(&second);
-    assert!(!told.contains("release-"), "{told}");
+    let printed = checked(&second);
+    assert!(!printed.contains("release-"), "{printed}");
     // A tag that matches neither must have been moved.
     first.write(&format!("{folder}/NOTES.md"), "other words\n");
     commit(&first, "an edit of a release");
     first.git(&["tag", "-f", name, "HEAD"]);
-    let told = checked(&first);
-    assert!(told.contains("release-tag") && told.contains("whose release differs from the one"), "{told}");
+    let printed = checked(&first);
+    assert!(
+        printed.contains("release-tag") && printed.contains("whose release differs from the one"),
+        "{printed}"
+    );
 }
 
 #[test]
-fn what_a_shallow_clone_does_not_reach_is_nobodys() {
+fn releases_beyond_a_shallow_clone_belong_to_no_commit() {
     let sandbox = pinned();
     let name = "test-tiny-1-35-v1";
     sandbox.git(&["checkout", "-qb", "side", "HEAD~3"]);
@@ -196,15 +205,15 @@ fn what_a_shallow_clone_does_not_reach_is_nobodys() {
         fs::remove_dir(&clone.root).unwrap();
         let url = format!("file://{}", sandbox.root.display());
         sandbox.git(&[&["clone", "-q"], options, &[&url, clone.root.to_str().unwrap()]].concat());
-        let told = ends(&clone, &["check"], 0);
-        let errors = told.contains("error[") || told.contains("warning[release-tag]");
-        assert!(!errors, "{options:?}: {told}");
+        let printed = ends(&clone, &["check"], 0);
+        let errors = printed.contains("error[") || printed.contains("warning[release-tag]");
+        assert!(!errors, "{options:?}: {printed}");
     }
 }
 
 /// As with pull requests: both cut the same name, and one is squash-merged and tagged.
 #[test]
-fn a_branch_whose_name_was_given_first_elsewhere_is_told_how_to_go_on() {
+fn a_branch_whose_release_name_is_taken_shows_what_to_do() {
     let sandbox = pinned();
     let name = "test-tiny-1-35-v2";
     for (branch, replicas) in [("one", "replicas: 3"), ("two", "replicas: 4")] {
@@ -219,17 +228,17 @@ fn a_branch_whose_name_was_given_first_elsewhere_is_told_how_to_go_on() {
     ends(&sandbox, &["release", "tag"], 0);
     let published = sandbox.git(&["rev-parse", "main"]);
     sandbox.git(&["checkout", "-q", "two"]);
-    let told = checked(&sandbox);
+    let printed = checked(&sandbox);
     let merge = format!("git merge {}", &published[..12]);
     let take = format!("git restore --source={name} --staged --worktree -- generated/releases/{name}");
     let go_on = format!("`{merge}`, `{take}` if the two conflict, commit, and release again");
-    assert!(told.contains("release-tag") && told.contains(&go_on), "{told}");
+    assert!(printed.contains("release-tag") && printed.contains(&go_on), "{printed}");
     sandbox.try_git(&merge.split(' ').skip(1).collect::<Vec<_>>());
     sandbox.git(&take.split(' ').skip(1).collect::<Vec<_>>());
     sandbox.git(&["checkout", "-q", "--ours", "--", "stacks"]);
     commit(&sandbox, "merged");
-    let told = checked(&sandbox);
-    assert!(!told.contains("release-"), "{told}");
-    let told = ends(&sandbox, &["release", "--no-tag", "--kubernetes", "1.35"], 0);
-    assert!(told.contains("test-tiny-1-35-v3"), "{told}");
+    let printed = checked(&sandbox);
+    assert!(!printed.contains("release-"), "{printed}");
+    let printed = ends(&sandbox, &["release", "--no-tag", "--kubernetes", "1.35"], 0);
+    assert!(printed.contains("test-tiny-1-35-v3"), "{printed}");
 }

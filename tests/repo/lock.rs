@@ -64,11 +64,11 @@ fn a_lock_that_contradicts_a_release_in_use_is_refused_until_it_says_so_itself()
     pin(&sandbox, "test-tiny-1-35-v1");
     ends(&sandbox, &["generate"], 0);
     lock(&sandbox, 'b', None);
-    let said = ends(&sandbox, &["check"], 1);
+    let printed = ends(&sandbox, &["check"], 1);
     for word in
         ["lock-contradicts", "test-tiny-1-35-v1", &digest('a'), &digest('b'), "stackloom.lock:8", "one"]
     {
-        assert!(said.contains(word), "{word}: {said}");
+        assert!(printed.contains(word), "{word}: {printed}");
     }
     // It does not get into the next release either.
     commit(&sandbox, "taken without a word");
@@ -77,18 +77,18 @@ fn a_lock_that_contradicts_a_release_in_use_is_refused_until_it_says_so_itself()
     ends(&sandbox, &["check"], 0);
     // Other bytes under the same version make another release, which says what changed.
     commit(&sandbox, "accepted");
-    let said = ends(&sandbox, &CUT, 0);
-    assert!(said.contains("test-tiny-1-35-v2") && said.contains("digest of 1.1.0"), "{said}");
-    assert!(said.contains("clusterAddon"), "{said}");
+    let printed = ends(&sandbox, &CUT, 0);
+    assert!(printed.contains("test-tiny-1-35-v2") && printed.contains("digest of 1.1.0"), "{printed}");
+    assert!(printed.contains("clusterAddon"), "{printed}");
     pin(&sandbox, "test-tiny-1-35-v2");
     ends(&sandbox, &["check"], 0);
 }
 
 #[test]
-fn no_lock_is_nothing_to_speak_of() {
+fn a_missing_lock_causes_no_message() {
     let sandbox = fleet();
-    let said = ends(&sandbox, &["check"], 0);
-    assert!(!said.contains("lock") && !said.contains("warning"), "{said}");
+    let printed = ends(&sandbox, &["check"], 0);
+    assert!(!printed.contains("lock") && !printed.contains("warning"), "{printed}");
 }
 
 #[test]
@@ -125,14 +125,14 @@ fn a_chart_of_a_registry_is_held_to_its_digest_and_one_of_a_mirror_is_not() {
 #[test]
 fn what_the_cluster_stack_operator_cannot_have_is_refused_in_words_and_not_released() {
     let sandbox = fleet();
-    let said = ends(&sandbox, &[&CUT[..], &["--assets", "out"]].concat(), 1);
+    let printed = ends(&sandbox, &[&CUT[..], &["--assets", "out"]].concat(), 1);
     for word in [
         "the operator creates no objects next to a Cluster",
         "cluster.network.pods",
         "stacks/test/tiny/addons/net/values.yaml",
         "nothing was released",
     ] {
-        assert!(said.contains(word), "{word}: {said}");
+        assert!(printed.contains(word), "{word}: {printed}");
     }
     assert!(!sandbox.has("out") && !sandbox.has(RELEASE));
     let dry = ends(&sandbox, &[&CUT[..], &["--assets", "out", "--dry-run"]].concat(), 1);

@@ -67,10 +67,10 @@ fn what_is_used_newest_or_published_is_kept() {
     assert_eq!(removed(&sandbox), [name(3)], "what is published has v1");
     sandbox.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
     assert_eq!(removed(&sandbox), [name(1), name(3)]);
-    let told = ends(&sandbox, &["release", "prune"], 0);
+    let printed = ends(&sandbox, &["release", "prune"], 0);
     assert!(
-        told.contains("delete clusterclass --selector") && told.contains("release.test-tiny-1-35-v3"),
-        "{told}"
+        printed.contains("delete clusterclass --selector") && printed.contains("release.test-tiny-1-35-v3"),
+        "{printed}"
     );
     let touched = sandbox.git(&["show", "--format=", "--name-only", "HEAD"]);
     let own = |path: &str| path.contains("-v1/") || path.contains("-v3/");
@@ -91,16 +91,16 @@ fn what_was_pruned_comes_back_from_its_tag() {
     generated(&sandbox, "one uses v2");
     ends(&sandbox, &["release", "prune"], 0);
     pin(&sandbox, "  release: test-tiny-1-35-v1\n");
-    let told = ends(&sandbox, &["check"], 1);
+    let printed = ends(&sandbox, &["check"], 1);
     let back = "git checkout test-tiny-1-35-v1 -- generated/releases/test-tiny-1-35-v1";
-    assert!(told.contains("unknown-release") && told.contains(back), "{told}");
+    assert!(printed.contains("unknown-release") && printed.contains(back), "{printed}");
     sandbox.git(&back.split(' ').skip(1).collect::<Vec<_>>());
     generated(&sandbox, "one is back on v1");
     ends(&sandbox, &["generate", "--check"], 0);
 }
 
 #[test]
-fn the_list_says_who_uses_what_and_since_when_nobody_does() {
+fn the_list_shows_the_users_of_releases_and_since_when_they_are_unused() {
     let sandbox = four();
     pin(&sandbox, "  release: test-tiny-1-35-v3\n");
     commit(&sandbox, "one uses v3");
@@ -127,8 +127,8 @@ fn the_list_says_who_uses_what_and_since_when_nobody_does() {
     assert_eq!((of(&name(2))["tagged"].clone(), of(&name(1))["tagged"].clone()), (false.into(), true.into()));
     assert_eq!(of(&name(1))["endOfLife"], "2027-02-28");
     assert_eq!(of(&name(1))["addons"]["net"], "1.1.0");
-    let told = ends(&sandbox, &["releases"], 0);
-    assert!(told.contains("nobody since 2026-05-04") && told.contains("blue/one"), "{told}");
+    let printed = ends(&sandbox, &["releases"], 0);
+    assert!(printed.contains("nobody since 2026-05-04") && printed.contains("blue/one"), "{printed}");
 }
 
 #[test]
@@ -165,16 +165,16 @@ fn one_addon_comes_from_another_release_without_a_rebase() {
             ends(&sandbox, &["release", "--kubernetes", "1.36"], 0);
         }
         pin(&sandbox, lines);
-        let told = ends(&sandbox, &["check"], 1);
+        let printed = ends(&sandbox, &["check"], 1);
         assert!(
-            told.contains(&format!("error[{expected}]")) && told.contains("clusters/blue/one.yaml:"),
-            "{told}"
+            printed.contains(&format!("error[{expected}]")) && printed.contains("clusters/blue/one.yaml:"),
+            "{printed}"
         );
         sandbox.git(&["checkout", "-q", "clusters"]);
     }
     fs::remove_file(sandbox.root.join("generated/releases/test-tiny-1-35-v3/NOTES.md")).unwrap();
-    let told = ends(&sandbox, &["check"], 1);
-    assert!(told.contains("release-refused") && told.contains("NOTES.md"), "{told}");
+    let printed = ends(&sandbox, &["check"], 1);
+    assert!(printed.contains("release-refused") && printed.contains("NOTES.md"), "{printed}");
 }
 
 /// A definition that cannot be read may use any release.

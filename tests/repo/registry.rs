@@ -23,7 +23,7 @@ use stackloom::{
 
 use crate::{
     environment,
-    release::{commit, edit, ends, fleet, said},
+    release::{commit, edit, ends, fleet, printed_by},
     sandbox::{self, Sandbox},
     share::{NAME, generate_the_same, json, publisher},
     update::Server,
@@ -51,15 +51,18 @@ fn publish(from: &Sandbox, server: &Server) -> String {
 fn a_release_that_came_from_a_registry_generates_the_same_bytes() {
     let Some(server) = Server::start(&[]) else { return };
     let (from, to) = (publisher(), fleet());
-    let told = ends(&from, &["release", "push", "--dry-run", &repository(&server)], 0);
-    assert!(told.contains("would be pushed"), "{told}");
+    let printed = ends(&from, &["release", "push", "--dry-run", &repository(&server)], 0);
+    assert!(printed.contains("would be pushed"), "{printed}");
     let source = publish(&from, &server);
-    let told = ends(&from, &["release", "push", &repository(&server)], 0);
-    assert!(told.contains("was already there") && !told.contains(" pushed"), "{told}");
+    let printed = ends(&from, &["release", "push", &repository(&server)], 0);
+    assert!(printed.contains("was already there") && !printed.contains(" pushed"), "{printed}");
     let tag = format!("{}:{NAME}", repository(&server));
-    let told = ends(&to, &["pull", &tag], 1);
+    let printed = ends(&to, &["pull", &tag], 1);
     let digest = source.rsplit_once('@').unwrap().1;
-    assert!(told.contains("no-digest") && told.contains(&format!("stackloom pull {tag}@{digest}")), "{told}");
+    assert!(
+        printed.contains("no-digest") && printed.contains(&format!("stackloom pull {tag}@{digest}")),
+        "{printed}"
+    );
     ends(&to, &["pull", &format!("{tag}@{digest}")], 0);
     let lock = to.read("stackloom.lock").unwrap();
     assert!(lock.contains(&format!("source: {source}")), "{lock}");
@@ -78,14 +81,14 @@ fn flux_reads_the_artifact() {
     let folder = from.outside().join("pulled");
     let output =
         Command::new(program).arg(source.strip_prefix("oci://").unwrap()).arg(&folder).output().unwrap();
-    assert!(output.status.success(), "{}", said(&output));
-    let told: Json = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(output.status.success(), "{}", printed_by(&output));
+    let printed: Json = serde_json::from_slice(&output.stdout).unwrap();
     let commit = from.git(&["rev-parse", &format!("{NAME}^{{commit}}")]);
-    assert_eq!(told["source_revision"], format!("{NAME}@sha1:{}", commit.trim()));
-    assert_eq!(told["source_url"], "https://git.example.org/fleet.git");
+    assert_eq!(printed["source_revision"], format!("{NAME}@sha1:{}", commit.trim()));
+    assert_eq!(printed["source_url"], "https://git.example.org/fleet.git");
     let here = from.root.join("generated/releases").join(NAME);
     let difference = Command::new("diff").arg("-r").arg(&folder).arg(&here).output().unwrap();
-    assert!(difference.status.success(), "{}", said(&difference));
+    assert!(difference.status.success(), "{}", printed_by(&difference));
 }
 
 #[test]
@@ -96,11 +99,11 @@ fn a_tag_that_holds_another_release_is_never_overwritten() {
     edit(&other, "addons/net/values.yaml", "replicas: 2", "replicas: 3");
     commit(&other, "an edit");
     ends(&other, &["release"], 0);
-    let told = ends(&other, &["release", "push", &repository(&server), NAME], 1);
+    let printed = ends(&other, &["release", "push", &repository(&server), NAME], 1);
     let digest = source.rsplit_once('@').unwrap().1;
     assert!(
-        told.contains("release-exists") && told.contains(digest) && told.contains("other files"),
-        "{told}"
+        printed.contains("release-exists") && printed.contains(digest) && printed.contains("other files"),
+        "{printed}"
     );
     assert_eq!(open(&server).digest_of(NAME).unwrap().as_deref(), Some(digest));
     // The same release tagged on another commit would have another digest; equal files are not uploaded again.
@@ -124,9 +127,9 @@ fn put(server: &Server, made: &Artifact) -> String {
 
 fn refused(source: &str, code: &str, words: &str) {
     let to = fleet();
-    let told = ends(&to, &["pull", source], 1);
-    assert!(told.contains(code) && told.contains(words), "{told}");
-    assert!(!to.has("generated") && !to.has("stackloom.lock"), "{told}");
+    let printed = ends(&to, &["pull", source], 1);
+    assert!(printed.contains(code) && printed.contains(words), "{printed}");
+    assert!(!to.has("generated") && !to.has("stackloom.lock"), "{printed}");
 }
 
 #[test]
@@ -255,9 +258,10 @@ fn one_changed_byte_on_the_way_is_refused_and_named() {
     for (word, what) in [("/manifests/", "cannot pull"), ("/blobs/", "the layer `sha256:")] {
         let meddler = Meddler::start(&server, word);
         let to = fleet();
-        let told = ends(&to, &["pull", &format!("oci://{}/platform/releases@{digest}", meddler.address)], 4);
-        assert!(told.contains(what) && told.contains("is not used"), "{word}: {told}");
-        assert!(told.contains("does not match the digest"), "{word}: {told}");
+        let printed =
+            ends(&to, &["pull", &format!("oci://{}/platform/releases@{digest}", meddler.address)], 4);
+        assert!(printed.contains(what) && printed.contains("is not used"), "{word}: {printed}");
+        assert!(printed.contains("does not match the digest"), "{word}: {printed}");
         assert!(!to.has("generated") && !to.has("stackloom.lock"));
     }
     let meddler = Meddler::start(&server, "/nothing/");
@@ -283,17 +287,21 @@ fn the_login_is_the_one_that_docker_has() {
     let push = ["release", "push", &repository(&server)];
     let output = run(&push);
     assert_eq!(output.status.code(), Some(4));
-    assert!(said(&output).contains(&format!("docker login {}", server.address)), "{}", said(&output));
+    assert!(
+        printed_by(&output).contains(&format!("docker login {}", server.address)),
+        "{}",
+        printed_by(&output)
+    );
     // base64 of me:word
     let config = json!({ "auths": { &server.address: { "auth": "bWU6d29yZA==" } } });
     fs::write(folder.join("config.json"), config.to_string()).unwrap();
     let output = run(&push);
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    assert!(!said(&output).contains("word"));
+    assert_eq!(output.status.code(), Some(0), "{}", printed_by(&output));
+    assert!(!printed_by(&output).contains("word"));
 }
 
 #[test]
-fn newer_releases_of_a_registry_are_told_with_their_digests() {
+fn newer_releases_of_a_registry_are_listed_with_their_digests() {
     let Some(server) = Server::start(&[]) else { return };
     let (from, to) = (publisher(), fleet());
     let source = publish(&from, &server);
@@ -343,14 +351,14 @@ fn a_key_is_held_against_the_signature_by_cosign() {
             .env("STACKLOOM_TODAY", "2026-11-23");
         command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
         let output = command.output().unwrap();
-        (output.status.code(), said(&output))
+        (output.status.code(), printed_by(&output))
     };
     let stand_in = |ending: &str| {
         let program = programs.join("cosign");
         sandbox::program(&program, &format!("#!/bin/sh\necho \"$@\" >>../called\n{ending}\n"));
     };
-    let (code, told) = pull(&["--key", "keys/releases.pub", &source]);
-    assert!(code == Some(4) && told.contains("the key `keys/releases.pub` does not exist"), "{told}");
+    let (code, printed) = pull(&["--key", "keys/releases.pub", &source]);
+    assert!(code == Some(4) && printed.contains("the key `keys/releases.pub` does not exist"), "{printed}");
     let text = to.read("stackloom.yaml").unwrap();
     let sources = format!(
         "  releases:\n    sources:\n      - url: {}\n        key: keys/releases.pub\n",
@@ -359,18 +367,18 @@ fn a_key_is_held_against_the_signature_by_cosign() {
     to.write("stackloom.yaml", text + &sources);
     to.write("keys/releases.pub", "a key\n");
     commit(&to, "a source with a key");
-    let (code, told) = pull(&[&source]);
+    let (code, printed) = pull(&[&source]);
     assert!(
-        code == Some(4) && told.contains("cannot run `cosign`") && told.contains("install cosign"),
-        "{told}"
+        code == Some(4) && printed.contains("cannot run `cosign`") && printed.contains("install cosign"),
+        "{printed}"
     );
     stand_in("echo 'no matching signatures' >&2; exit 1");
-    let (code, told) = pull(&[&source]);
-    assert!(code == Some(4) && told.contains("no matching signatures"), "{told}");
+    let (code, printed) = pull(&[&source]);
+    assert!(code == Some(4) && printed.contains("no matching signatures"), "{printed}");
     assert!(!to.has("generated") && !to.has("stackloom.lock"));
     stand_in("exit 0");
-    let (code, told) = pull(&[&source]);
-    assert!(code == Some(0) && told.contains("signed with keys/releases.pub"), "{told}");
+    let (code, printed) = pull(&[&source]);
+    assert!(code == Some(0) && printed.contains("signed with keys/releases.pub"), "{printed}");
     assert!(to.read("stackloom.lock").unwrap().contains("key: keys/releases.pub"));
     to.git(&["reset", "-q", "--hard", "HEAD~1"]);
     let text = to.read("stackloom.yaml").unwrap();

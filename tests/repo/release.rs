@@ -52,7 +52,7 @@ pub(crate) fn stackloom(sandbox: &Sandbox, arguments: &[&str]) -> Output {
     command.output().unwrap()
 }
 
-pub(crate) fn said(output: &Output) -> String {
+pub(crate) fn printed_by(output: &Output) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     text(&output.stdout) + &text(&output.stderr)
 }
@@ -60,8 +60,8 @@ pub(crate) fn said(output: &Output) -> String {
 /// Runs the program, checks its exit code, and returns its output.
 pub(crate) fn ends(sandbox: &Sandbox, arguments: &[&str], code: i32) -> String {
     let output = stackloom(sandbox, arguments);
-    assert_eq!(output.status.code(), Some(code), "{arguments:?}\n{}", said(&output));
-    said(&output)
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}\n{}", printed_by(&output));
+    printed_by(&output)
 }
 
 pub(crate) fn edit(sandbox: &Sandbox, file: &str, old: &str, new: &str) {
@@ -130,12 +130,12 @@ fn each_change_bumps_what_it_should_and_nothing_else() {
     for (file, old, new, expected) in EDITS {
         edit(&sandbox, file, old, new);
         commit(&sandbox, "an edit");
-        let told = ends(&sandbox, &ONE_MINOR, 0);
+        let printed = ends(&sandbox, &ONE_MINOR, 0);
         if let Some(expected) = expected {
             count += 1;
             assert_eq!(versions(&sandbox, &format!("test-tiny-1-35-v{count}")), expected, "{file}: {new}");
         } else {
-            assert!(told.contains("nothing to release"), "{file}: {new}: {told}");
+            assert!(printed.contains("nothing to release"), "{file}: {new}: {printed}");
         }
         assert_eq!(releases(&sandbox).len(), count, "{file}: {new}");
     }
@@ -151,16 +151,16 @@ fn each_change_bumps_what_it_should_and_nothing_else() {
 }
 
 #[test]
-fn why_is_told_by_field_before_anything_is_written() {
+fn reasons_are_shown_by_field_before_anything_is_written() {
     let sandbox = fleet();
     ends(&sandbox, &ONE_MINOR, 0);
     edit(&sandbox, "node-images.yaml", "aaaa\n", "aaab\n");
     edit(&sandbox, "addons/net/values.yaml", "replicas: 2", "replicas: 3");
     let before = sandbox.git(&["rev-parse", "HEAD"]);
-    let told = ends(&sandbox, &["release", "--dry-run", "--kubernetes", "1.35"], 0);
-    assert!(told.contains("clusterAddon: values of net: relay.replicas: 2 → 3"), "{told}");
-    assert!(told.contains("nodeImage: images: [node-v1.35.10].checksum: sha256:a"), "{told}");
-    assert!(told.contains("addons change: values of net"), "{told}");
+    let printed = ends(&sandbox, &["release", "--dry-run", "--kubernetes", "1.35"], 0);
+    assert!(printed.contains("clusterAddon: values of net: relay.replicas: 2 → 3"), "{printed}");
+    assert!(printed.contains("nodeImage: images: [node-v1.35.10].checksum: sha256:a"), "{printed}");
+    assert!(printed.contains("addons change: values of net"), "{printed}");
     assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), before);
     assert!(!sandbox.has(".git/index.lock") && releases(&sandbox).len() == 1);
 }
@@ -171,12 +171,12 @@ fn the_only_release_is_suggested_once() {
     ends(&sandbox, &["release", "--kubernetes", "1.35"], 0);
     let one = sandbox.read("clusters/blue/one.yaml").unwrap();
     sandbox.write("clusters/blue/one.yaml", one.replace("spec:", "spec:\n  release: test-tiny-1-35-v2"));
-    let told = ends(&sandbox, &["check"], 1);
-    assert!(told.contains("help: did you mean `test-tiny-1-35-v1`?\n"), "{told}");
+    let printed = ends(&sandbox, &["check"], 1);
+    assert!(printed.contains("help: did you mean `test-tiny-1-35-v1`?\n"), "{printed}");
 }
 
 #[test]
-fn a_commit_holds_the_release_and_nothing_else() {
+fn a_commit_contains_only_the_release() {
     let sandbox = fleet();
     sandbox.write("clusters/edited.yaml", "not looked at: [\n");
     fs::remove_file(sandbox.root.join("clusters/edited.yaml")).unwrap();
@@ -191,10 +191,10 @@ fn a_commit_holds_the_release_and_nothing_else() {
         path.starts_with("generated/releases/test-tiny-1-3") || path == "generated/.gitattributes"
     };
     assert!(touched.lines().all(is_own), "{touched}");
-    let told =
+    let printed =
         sandbox.git(&["log", "-1", "--format=%s|%(trailers:key=Stackloom-Release,valueonly,separator=%x2c)"]);
     assert_eq!(
-        told.trim(),
+        printed.trim(),
         "release: test-tiny-1-35-v1, test-tiny-1-36-v1|test-tiny-1-35-v1,test-tiny-1-36-v1"
     );
     for name in ["test-tiny-1-35-v1", "test-tiny-1-36-v1"] {
@@ -210,8 +210,8 @@ fn a_commit_holds_the_release_and_nothing_else() {
 fn what_is_not_committed_is_not_released() {
     let sandbox = fleet();
     edit(&sandbox, "addons/net/values.yaml", "replicas: 2", "replicas: 3");
-    let told = ends(&sandbox, &["release"], 1);
-    assert!(told.contains("not-committed") && told.contains("addons/net/values.yaml"), "{told}");
+    let printed = ends(&sandbox, &["release"], 1);
+    assert!(printed.contains("not-committed") && printed.contains("addons/net/values.yaml"), "{printed}");
     assert!(tags(&sandbox).is_empty() && !sandbox.has("generated/releases"));
     // Files ignored by git are read like any others.
     sandbox.git(&["checkout", "-q", "stacks"]);
@@ -222,13 +222,13 @@ fn what_is_not_committed_is_not_released() {
     let path = "stacks/test/tiny/addons/net/manifests/secrets.yaml";
     sandbox.write(path, "apiVersion: v1\nkind: ConfigMap\nmetadata: { name: extra }\n");
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
-    let told = ends(&sandbox, &["release"], 1);
-    assert!(told.contains("not-committed") && told.contains(path), "{told}");
+    let printed = ends(&sandbox, &["release"], 1);
+    assert!(printed.contains("not-committed") && printed.contains(path), "{printed}");
     assert!(tags(&sandbox).is_empty() && !sandbox.has("generated/releases"));
 }
 
 #[test]
-fn channels_count_apart_and_names_are_never_used_twice() {
+fn channels_count_separately_and_names_are_never_used_twice() {
     let sandbox = fleet();
     ends(&sandbox, &ONE_MINOR, 0);
     let beta: Vec<_> = ONE_MINOR.into_iter().chain(["--channel", "beta"]).collect();
@@ -240,8 +240,8 @@ fn channels_count_apart_and_names_are_never_used_twice() {
     ends(&sandbox, &ONE_MINOR, 0);
     assert_eq!(versions(&sandbox, "test-tiny-1-35-v3"), ["v3", "v2", "v1"]);
     for name in ["head", "hash"] {
-        let told = ends(&sandbox, &["release", "--channel", name], 1);
-        assert!(told.contains("release: head") && told.contains("the channel `head`"), "{told}");
+        let printed = ends(&sandbox, &["release", "--channel", name], 1);
+        assert!(printed.contains("release: head") && printed.contains("the channel `head`"), "{printed}");
     }
     assert!(ends(&sandbox, &["release", "test/tinny"], 1).contains("did you mean `test/tiny`?"));
     assert!(
@@ -269,7 +269,7 @@ fn semantic_versions_are_chosen_by_impact() {
 }
 
 #[test]
-fn a_changed_default_is_told_of_the_templates_that_read_it() {
+fn a_changed_default_is_attributed_to_the_templates_that_read_it() {
     let sandbox = fleet();
     edit(
         &sandbox,
@@ -282,19 +282,19 @@ fn a_changed_default_is_told_of_the_templates_that_read_it() {
     ends(&sandbox, &cut, 0);
     edit(&sandbox, "cluster-class/class.yaml", "default: hello", "default: hi");
     commit(&sandbox, "another default");
-    let told = ends(&sandbox, &cut, 0);
+    let printed = ends(&sandbox, &cut, 0);
     let reads = "it reads the variable `motd`, whose default changes";
     for told_of in [format!("addons change: net: {reads}"), format!("cluster/facts.yaml: {reads}")] {
-        assert!(told.contains(&told_of), "{told}");
+        assert!(printed.contains(&told_of), "{printed}");
     }
     edit(&sandbox, "cluster-class/class.yaml", "default: 20", "default: 21");
     commit(&sandbox, "a default that nothing reads");
-    let told = ends(&sandbox, &cut, 0);
-    assert!(told.contains("the default of the variable `disk`, which nothing reads"), "{told}");
+    let printed = ends(&sandbox, &cut, 0);
+    assert!(printed.contains("the default of the variable `disk`, which nothing reads"), "{printed}");
 }
 
 #[test]
-fn tags_are_signed_as_git_is_told_to() {
+fn tags_are_signed_as_git_is_configured() {
     let sandbox = fleet();
     let key = sandbox.outside().join("key");
     let made = Command::new("ssh-keygen")
@@ -317,7 +317,7 @@ fn tags_are_signed_as_git_is_told_to() {
     ends(&sandbox, &ONE_MINOR, 0);
     for arguments in [["verify-commit", "HEAD"], ["verify-tag", "test-tiny-1-35-v1"]] {
         let verified = sandbox.try_git(&arguments);
-        assert!(verified.status.success(), "{arguments:?}: {}", said(&verified));
+        assert!(verified.status.success(), "{arguments:?}: {}", printed_by(&verified));
     }
     sandbox.git(&["config", "user.signingkey", "/nowhere/key.pub"]);
     edit(&sandbox, "addons/net/values.yaml", "replicas: 2", "replicas: 3");
@@ -338,21 +338,21 @@ fn tags_are_made_after_a_squash_merge() {
     let squashed = sandbox.git(&["rev-parse", "HEAD"]);
     sandbox.write("README.md", "later\n");
     commit(&sandbox, "later");
-    let told = ends(&sandbox, &["release", "tag", "--dry-run"], 0);
-    assert!(told.contains("test-tiny-1-35-v1 would be tagged") && tags(&sandbox).is_empty(), "{told}");
-    let told = ends(&sandbox, &["release", "tag"], 0);
-    assert!(told.contains("test-tiny-1-35-v1 tagged"), "{told}");
+    let printed = ends(&sandbox, &["release", "tag", "--dry-run"], 0);
+    assert!(printed.contains("test-tiny-1-35-v1 would be tagged") && tags(&sandbox).is_empty(), "{printed}");
+    let printed = ends(&sandbox, &["release", "tag"], 0);
+    assert!(printed.contains("test-tiny-1-35-v1 tagged"), "{printed}");
     assert_eq!(sandbox.git(&["rev-parse", "test-tiny-1-36-v1^{commit}"]), squashed);
     assert!(ends(&sandbox, &["release", "tag"], 0).contains("every release of HEAD has its tag"));
     sandbox.git(&["tag", "-d", "test-tiny-1-36-v1"]);
     std::fs::remove_dir_all(sandbox.root.join("generated/releases/test-tiny-1-36-v1")).unwrap();
-    let told = ends(&sandbox, &["release", "tag"], 1);
-    assert!(told.contains("HEAD has the release `test-tiny-1-36-v1`"), "{told}");
+    let printed = ends(&sandbox, &["release", "tag"], 1);
+    assert!(printed.contains("HEAD has the release `test-tiny-1-36-v1`"), "{printed}");
     sandbox.git(&["checkout", "-q", "HEAD", "--", "generated"]);
     ends(&sandbox, &["release", "tag"], 0);
     sandbox.git(&["tag", "-f", "test-tiny-1-35-v1", "HEAD~2"]);
-    let told = ends(&sandbox, &["release", "tag"], 1);
-    assert!(told.contains("release-tag") && told.contains("test-tiny-1-35-v1"), "{told}");
+    let printed = ends(&sandbox, &["release", "tag"], 1);
+    assert!(printed.contains("release-tag") && printed.contains("test-tiny-1-35-v1"), "{printed}");
 }
 
 #[test]
@@ -427,7 +427,7 @@ fn a_fault_of_another_stack_does_not_stop_the_release_of_one() {
     sandbox.write(one, "kind: [");
     assert!(ends(&sandbox, &["release", "test/tiny", "--dry-run"], 1).contains("error[yaml-syntax]"));
     sandbox.write(one, &sound);
-    let told = ends(&sandbox, &["release", "test/tiny", "--kubernetes", "1.35"], 0);
-    assert!(told.contains("warning[left-out]") && told.contains(path), "{told}");
+    let printed = ends(&sandbox, &["release", "test/tiny", "--kubernetes", "1.35"], 0);
+    assert!(printed.contains("warning[left-out]") && printed.contains(path), "{printed}");
     assert_eq!(tags(&sandbox), ["test-tiny-1-35-v1"]);
 }

@@ -25,11 +25,14 @@ pub(crate) fn pinned() -> Sandbox {
 
 /// The messages must name this file and the cluster that uses the release, but not the other cluster.
 fn refused(sandbox: &Sandbox, code: &str, file: &str) -> String {
-    let told = ends(sandbox, &["generate"], 1);
-    assert!(told.contains(&format!("error[{code}")) && told.contains(file), "{told}");
-    assert!(told.contains("error[release-refused]") && told.contains("clusters/blue/one.yaml:"), "{told}");
-    assert!(!told.contains("two.yaml"), "{told}");
-    told
+    let printed = ends(sandbox, &["generate"], 1);
+    assert!(printed.contains(&format!("error[{code}")) && printed.contains(file), "{printed}");
+    assert!(
+        printed.contains("error[release-refused]") && printed.contains("clusters/blue/one.yaml:"),
+        "{printed}"
+    );
+    assert!(!printed.contains("two.yaml"), "{printed}");
+    printed
 }
 
 /// Restores the release as a commit added it, and checks that its tag is created there again and nothing is wrong.
@@ -57,13 +60,13 @@ const FILES: [&str; 6] = [
 ];
 
 #[test]
-fn an_edit_of_any_file_is_refused_and_can_be_put_back_as_told() {
+fn an_edit_of_any_file_is_refused_with_the_command_that_reverts_it() {
     let sandbox = pinned();
     for file in FILES {
         tamper(&sandbox, file);
-        let told = refused(&sandbox, "release-changed", &format!("{RELEASE}/{file}"));
+        let printed = refused(&sandbox, "release-changed", &format!("{RELEASE}/{file}"));
         let put_back = format!("git checkout test-tiny-1-35-v1 -- {RELEASE}/{file}");
-        assert!(told.contains(&put_back), "{told}");
+        assert!(printed.contains(&put_back), "{printed}");
         let words: Vec<_> = put_back.split(' ').skip(1).collect();
         sandbox.git(&words);
         ends(&sandbox, &["generate", "--check"], 0);
@@ -97,8 +100,8 @@ fn files_that_are_missing_or_added_are_refused() {
 fn a_tag_that_names_something_else_is_refused() {
     let sandbox = pinned();
     sandbox.git(&["tag", "-f", "test-tiny-1-35-v1", "HEAD~3"]);
-    let told = refused(&sandbox, "release-tag", RELEASE);
-    assert!(told.contains("git fetch --force origin tag test-tiny-1-35-v1"), "{told}");
+    let printed = refused(&sandbox, "release-tag", RELEASE);
+    assert!(printed.contains("git fetch --force origin tag test-tiny-1-35-v1"), "{printed}");
     let blob = sandbox.git(&["hash-object", "-w", "stackloom.yaml"]);
     sandbox.git(&["tag", "-f", "test-tiny-1-35-v1", blob.trim()]);
     refused(&sandbox, "release-tag", RELEASE);
@@ -112,8 +115,8 @@ fn without_its_tag_a_release_is_verified_from_the_branch_and_from_files() {
     assert!(!ends(&sandbox, &["check"], 0).contains("no tag here"));
     for file in FILES {
         tamper(&sandbox, file);
-        let told = refused(&sandbox, "release-changed", &format!("{RELEASE}/{file}"));
-        assert!(told.contains(&format!("git checkout HEAD -- {RELEASE}/{file}")), "{told}");
+        let printed = refused(&sandbox, "release-changed", &format!("{RELEASE}/{file}"));
+        assert!(printed.contains(&format!("git checkout HEAD -- {RELEASE}/{file}")), "{printed}");
         sandbox.git(&["checkout", "HEAD", "--", RELEASE]);
     }
     // Without git, only the release's own digests are left.
@@ -125,7 +128,7 @@ fn without_its_tag_a_release_is_verified_from_the_branch_and_from_files() {
 }
 
 #[test]
-fn what_no_digest_of_a_file_tells_is_put_back_from_where_it_was_cut() {
+fn an_edit_that_no_file_digest_reveals_is_reverted_from_the_commit_that_cut_it() {
     let sandbox = pinned();
     let file = format!("{RELEASE}/release.yaml");
     let text = sandbox.read(&file).unwrap();
@@ -134,30 +137,33 @@ fn what_no_digest_of_a_file_tells_is_put_back_from_where_it_was_cut() {
     sandbox.write(&file, edited);
     commit(&sandbox, "another image");
     fs::remove_dir_all(sandbox.root.join(".git")).unwrap();
-    let told = refused(&sandbox, "release-changed", &file);
+    let printed = refused(&sandbox, "release-changed", &file);
     assert!(
-        told.contains("the node images of the release") && told.contains("git log --oneline --"),
-        "{told}"
+        printed.contains("the node images of the release") && printed.contains("git log --oneline --"),
+        "{printed}"
     );
-    assert!(!told.contains("git checkout -- "), "{told}");
+    assert!(!printed.contains("git checkout -- "), "{printed}");
 }
 
 #[test]
-fn a_release_that_nobody_uses_is_nobodys_trouble() {
+fn an_edited_unused_release_is_only_a_warning() {
     let sandbox = pinned();
     edit(&sandbox, "addons/net/values.yaml", "replicas: 2", "replicas: 3");
     commit(&sandbox, "an edit");
     ends(&sandbox, &["release", "--kubernetes", "1.35"], 0);
     sandbox.write("generated/releases/test-tiny-1-35-v2/metadata.yaml", "nothing\n");
-    let told = ends(&sandbox, &["generate"], 0);
-    assert!(told.contains("warning[release-changed]") && !told.contains("error"), "{told}");
+    let printed = ends(&sandbox, &["generate"], 0);
+    assert!(printed.contains("warning[release-changed]") && !printed.contains("error"), "{printed}");
     edit(&sandbox, "addons/net/values.yaml", "replicas: 3", "replicas: 4");
-    let told = ends(&sandbox, &["release", "--dry-run", "--kubernetes", "1.35"], 1);
-    assert!(told.contains("release-refused") && told.contains("test-tiny-1-35-v2/metadata.yaml"), "{told}");
+    let printed = ends(&sandbox, &["release", "--dry-run", "--kubernetes", "1.35"], 1);
+    assert!(
+        printed.contains("release-refused") && printed.contains("test-tiny-1-35-v2/metadata.yaml"),
+        "{printed}"
+    );
 }
 
 #[test]
-fn a_release_that_nobody_uses_must_not_change_either() {
+fn checks_fail_on_an_edited_unused_release() {
     let sandbox = fleet();
     ends(&sandbox, &["release", "--kubernetes", "1.35"], 0);
     ends(&sandbox, &["generate", "--commit"], 0);
@@ -166,9 +172,12 @@ fn a_release_that_nobody_uses_must_not_change_either() {
     for file in FILES {
         tamper(&sandbox, file);
         for checks in [&["check"][..], &["generate", "--check"], &["generate", "--check", "--only", "one"]] {
-            let told = ends(&sandbox, checks, 1);
-            assert!(told.contains("error[release-changed") && told.contains(file), "{checks:?}: {told}");
-            assert!(!told.contains("warning[release-changed"), "told twice: {told}");
+            let printed = ends(&sandbox, checks, 1);
+            assert!(
+                printed.contains("error[release-changed") && printed.contains(file),
+                "{checks:?}: {printed}"
+            );
+            assert!(!printed.contains("warning[release-changed"), "printed twice: {printed}");
         }
         let (_, document) = crate::share::json(&sandbox, &["check"]);
         assert_eq!(document["exit"], 1, "{document}");
@@ -213,13 +222,13 @@ fn what_cannot_be_read_of_a_release_concerns_those_who_use_it() {
     let sandbox = pinned();
     for kind in DAMAGES {
         let path = damage(&sandbox, kind);
-        let told = refused(&sandbox, if path.contains('.') { "" } else { "linked-output" }, path);
+        let printed = refused(&sandbox, if path.contains('.') { "" } else { "linked-output" }, path);
         let put_back = format!("git checkout test-tiny-1-35-v1 -- {RELEASE}/{path}");
         if kind == "a file beside it" {
-            assert!(told.contains("not part of the release") && !told.contains(&put_back), "{told}");
+            assert!(printed.contains("not part of the release") && !printed.contains(&put_back), "{printed}");
             fs::remove_file(sandbox.root.join(RELEASE).join(path)).unwrap();
         } else {
-            assert!(told.contains(&put_back) && !told.contains("is missing"), "{told}");
+            assert!(printed.contains(&put_back) && !printed.contains("is missing"), "{printed}");
             sandbox.git(&put_back.split(' ').skip(1).collect::<Vec<_>>());
         }
         ends(&sandbox, &["generate", "--check"], 0);
@@ -227,7 +236,7 @@ fn what_cannot_be_read_of_a_release_concerns_those_who_use_it() {
 }
 
 #[test]
-fn what_cannot_be_read_of_a_release_that_nobody_uses_stops_nobody() {
+fn an_unreadable_file_of_an_unused_release_stops_no_cluster() {
     let sandbox = pinned();
     let one = sandbox.read("clusters/blue/one.yaml").unwrap();
     sandbox.write(
@@ -236,8 +245,11 @@ fn what_cannot_be_read_of_a_release_that_nobody_uses_stops_nobody() {
     );
     for kind in DAMAGES {
         let path = damage(&sandbox, kind);
-        let told = ends(&sandbox, &["generate"], 0);
-        assert!(told.contains(path) && told.contains("warning[") && !told.contains("error["), "{told}");
+        let printed = ends(&sandbox, &["generate"], 0);
+        assert!(
+            printed.contains(path) && printed.contains("warning[") && !printed.contains("error["),
+            "{printed}"
+        );
         sandbox.git(&["checkout", "HEAD", "--", RELEASE]);
         sandbox.git(&["clean", "-q", "-f", RELEASE]);
     }
@@ -252,8 +264,8 @@ fn a_hidden_file_is_no_part_of_a_release_wherever_it_is() {
         if committed {
             commit(&sandbox, "a hidden file");
         }
-        let told = refused(&sandbox, "release-changed", &path);
-        assert!(told.contains("was added, and is not in the tag"), "{told}");
+        let printed = refused(&sandbox, "release-changed", &path);
+        assert!(printed.contains("was added, and is not in the tag"), "{printed}");
     }
     sandbox.git(&["tag", "-d", "test-tiny-1-35-v1"]);
     assert!(refused(&sandbox, "release-changed", &path).contains("was added, and is not in"));
@@ -274,9 +286,9 @@ fn without_its_tag_a_release_is_held_against_the_commit_that_added_it() {
         text.replace("provider: test\n", "provider: test\n# words\n"),
     );
     commit(&sandbox, "an edit of what no digest is of");
-    let told = refused(&sandbox, "release-changed", &format!("{RELEASE}/release.yaml"));
+    let printed = refused(&sandbox, "release-changed", &format!("{RELEASE}/release.yaml"));
     let put_back = format!("git checkout {} -- {RELEASE}/release.yaml", &added[..12]);
-    assert!(told.contains(&put_back) && told.contains("which added the release"), "{told}");
+    assert!(printed.contains(&put_back) && printed.contains("which added the release"), "{printed}");
     sandbox.git(&put_back.split(' ').skip(1).collect::<Vec<_>>());
     commit(&sandbox, "put back");
     ends(&sandbox, &["check"], 0);
@@ -298,28 +310,32 @@ fn a_shallow_clone_says_that_it_knows_no_more_than_the_files() {
     let url = format!("file://{}", sandbox.root.display());
     let path = clone.root.display().to_string();
     sandbox.git(&["clone", "-q", "--depth", "1", &url, &path]);
-    let told = ends(&clone, &["check"], 0);
+    let printed = ends(&clone, &["check"], 0);
     assert!(
-        told.contains("1 release verified from files only, because there is no tag here: test-tiny-1-35-v1"),
-        "{told}"
+        printed
+            .contains("1 release verified from files only, because there is no tag here: test-tiny-1-35-v1"),
+        "{printed}"
     );
     // It is unknown since when a release is unused; even the next version number may be taken.
     for (key, value) in [("user.name", "Test"), ("user.email", "test@example.org")] {
         clone.git(&["config", key, value]);
     }
     for arguments in [&["release", "--dry-run"][..], &["release"]] {
-        let told = ends(&clone, arguments, 0);
-        assert!(told.contains("warning[shallow-clone]") && told.contains("git fetch --unshallow"), "{told}");
+        let printed = ends(&clone, arguments, 0);
+        assert!(
+            printed.contains("warning[shallow-clone]") && printed.contains("git fetch --unshallow"),
+            "{printed}"
+        );
     }
     clone.git(&["reset", "-q", "--hard", "HEAD~1"]);
     clone.write(
         "clusters/blue/one.yaml",
         clone.read("clusters/green/two.yaml").unwrap().replace("two", "one"),
     );
-    let (_, told) = crate::share::json(&clone, &["releases"]);
-    let list = told["releases"].as_array().unwrap();
+    let (_, printed) = crate::share::json(&clone, &["releases"]);
+    let list = printed["releases"].as_array().unwrap();
     let one = list.iter().find(|one| one["name"] == "test-tiny-1-35-v1").unwrap();
-    assert!(one["clusters"].as_array().unwrap().is_empty() && one["unusedSince"].is_null(), "{told}");
+    assert!(one["clusters"].as_array().unwrap().is_empty() && one["unusedSince"].is_null(), "{printed}");
 }
 
 #[cfg(unix)]
@@ -333,14 +349,14 @@ fn a_released_file_that_may_be_run_is_another() {
         fs::set_permissions(sandbox.root.join(&path), fs::Permissions::from_mode(mode)).unwrap();
     };
     set(0o755);
-    let told = refused(&sandbox, "release-changed", &path);
-    assert!(told.contains("has another mode"), "{told}");
+    let printed = refused(&sandbox, "release-changed", &path);
+    assert!(printed.contains("has another mode"), "{printed}");
     sandbox.git(&["config", "core.fileMode", "false"]);
     ends(&sandbox, &["check"], 0);
     sandbox.git(&["config", "core.fileMode", "true"]);
     commit(&sandbox, "may be run");
-    let told = refused(&sandbox, "release-changed", &path);
-    assert!(told.contains("has another mode"), "{told}");
+    let printed = refused(&sandbox, "release-changed", &path);
+    assert!(printed.contains("has another mode"), "{printed}");
     set(0o644);
     assert!(refused(&sandbox, "release-changed", &path).contains("has another mode"));
     sandbox.git(&["checkout", "-q", "test-tiny-1-35-v1", "--", &path]);
@@ -369,9 +385,9 @@ fn a_moved_tag_makes_no_other_release_of_it() {
     rewrite(&sandbox, 5);
     commit(&sandbox, "another content");
     sandbox.git(&["tag", "-f", "test-tiny-1-35-v1", "HEAD"]);
-    let told = refused(&sandbox, "release-tag", RELEASE);
+    let printed = refused(&sandbox, "release-tag", RELEASE);
     let head = sandbox.git(&["rev-parse", "HEAD"]);
-    assert!(told.contains(&head[..12]) && told.contains(&added[..12]), "{told}");
+    assert!(printed.contains(&head[..12]) && printed.contains(&added[..12]), "{printed}");
     ends(&sandbox, &["release", "push", "oci://localhost:1/x"], 1);
     // A tag on a commit outside the branch does not help either.
     sandbox.git(&["checkout", "-qb", "side", "HEAD~4"]);
@@ -380,20 +396,20 @@ fn a_moved_tag_makes_no_other_release_of_it() {
     commit(&sandbox, "the release, otherwise");
     sandbox.git(&["checkout", "-q", "main"]);
     sandbox.git(&["tag", "-f", "test-tiny-1-35-v1", "side"]);
-    let told = refused(&sandbox, "release-tag", RELEASE);
-    assert!(told.contains("git tag --delete test-tiny-1-35-v1"), "{told}");
+    let printed = refused(&sandbox, "release-tag", RELEASE);
+    assert!(printed.contains("git tag --delete test-tiny-1-35-v1"), "{printed}");
     // Once a merge brings that commit in, the release was added twice: the tag decides, with a warning.
     sandbox.git(&["merge", "-q", "-s", "ours", "-m", "merged", "side"]);
     refused(&sandbox, "release-changed", RELEASE);
     sandbox.git(&["checkout", "-q", "side", "--", RELEASE]);
     commit(&sandbox, "as the tag has it");
-    let told = ends(&sandbox, &["check"], 0);
+    let printed = ends(&sandbox, &["check"], 0);
     let words = format!("and the commit {} added the other", &added[..12]);
-    assert!(told.contains("warning[release-tag]") && told.contains(&words), "{told}");
+    assert!(printed.contains("warning[release-tag]") && printed.contains(&words), "{printed}");
     // Follows the messages.
     sandbox.git(&["tag", "--delete", "test-tiny-1-35-v1"]);
-    let told = ends(&sandbox, &["check"], 0);
-    assert!(told.contains("warning[release-tag]") && told.contains("added the other"), "{told}");
+    let printed = ends(&sandbox, &["check"], 0);
+    assert!(printed.contains("warning[release-tag]") && printed.contains("added the other"), "{printed}");
     put_back(&sandbox, &added);
 }
 
@@ -410,7 +426,7 @@ fn add_aside(sandbox: &Sandbox, branch: &str, replicas: u8, date: &str) -> Strin
 }
 
 #[test]
-fn of_two_that_were_merged_the_first_one_counts_whatever_the_clocks_said() {
+fn of_two_merged_releases_the_first_one_counts_whatever_the_clocks() {
     let (early, late) = ("2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z");
     for (first, second) in [(early, late), (late, early), (early, early)] {
         let sandbox = fleet();
@@ -421,11 +437,11 @@ fn of_two_that_were_merged_the_first_one_counts_whatever_the_clocks_said() {
         sandbox.git(&["merge", "-q", "-s", "ours", "-m", "merged two", "two"]);
         rewrite(&sandbox, 7);
         commit(&sandbox, "a third content");
-        let told = ends(&sandbox, &["check"], 1);
+        let printed = ends(&sandbox, &["check"], 1);
         let put_back = format!("git checkout {} -- {RELEASE}", &one[..12]);
         assert!(
-            told.contains(&put_back) && !told.contains(&format!("git checkout {}", &two[..12])),
-            "{told}"
+            printed.contains(&put_back) && !printed.contains(&format!("git checkout {}", &two[..12])),
+            "{printed}"
         );
     }
 }
@@ -437,18 +453,18 @@ fn a_tag_that_cannot_be_read_concerns_its_release_alone() {
     let id = "1234567890123456789012345678901234567890\n";
     sandbox.write(".git/refs/tags/test-tiny-1-36-v1", id);
     ends(&sandbox, &["check"], 1);
-    let told = ends(&sandbox, &["generate"], 0);
+    let printed = ends(&sandbox, &["generate"], 0);
     assert!(
-        told.contains("warning[release-tag]") && told.contains("about the release `test-tiny-1-36-v1`"),
-        "{told}"
+        printed.contains("warning[release-tag]") && printed.contains("about the release `test-tiny-1-36-v1`"),
+        "{printed}"
     );
     tamper(&sandbox, "release.yaml");
     commit(&sandbox, "an edit of a release");
     refused(&sandbox, "release-changed", &format!("{RELEASE}/release.yaml"));
     sandbox.git(&["reset", "-q", "--hard", "HEAD~1"]);
     sandbox.write(".git/refs/tags/test-tiny-1-35-v1", id);
-    let told = refused(&sandbox, "release-tag", RELEASE);
-    assert!(told.contains("git tag --delete test-tiny-1-35-v1"), "{told}");
+    let printed = refused(&sandbox, "release-tag", RELEASE);
+    assert!(printed.contains("git tag --delete test-tiny-1-35-v1"), "{printed}");
     sandbox.git(&["tag", "--delete", "test-tiny-1-35-v1", "test-tiny-1-36-v1"]);
     // Unrelated tags are ignored.
     sandbox.write(".git/refs/tags/v1", id);
@@ -470,16 +486,16 @@ fn a_clone_without_trees_says_what_it_cannot_verify() {
     for (key, value) in [("user.name", "Test"), ("user.email", "test@example.org")] {
         clone.git(&["config", key, value]);
     }
-    let told = ends(&clone, &["check"], 0);
-    assert!(told.contains("warning[release-tag]") && told.contains("partial clone lacks"), "{told}");
-    assert!(!told.contains("no tag here"), "{told}");
+    let printed = ends(&clone, &["check"], 0);
+    assert!(printed.contains("warning[release-tag]") && printed.contains("partial clone lacks"), "{printed}");
+    assert!(!printed.contains("no tag here"), "{printed}");
     assert!(ends(&clone, &["release", "--kubernetes", "1.35"], 0).contains("nothing to release"));
     tamper(&clone, "release.yaml");
     refused(&clone, "release-changed", &format!("{RELEASE}/release.yaml"));
     clone.git(&["checkout", "-q", "HEAD", "--", RELEASE]);
     clone.git(&["fetch", "-q", "--refetch", "--filter=blob:none"]);
-    let told = ends(&clone, &["check"], 0);
-    assert!(!told.contains("warning["), "{told}");
+    let printed = ends(&clone, &["check"], 0);
+    assert!(!printed.contains("warning["), "{printed}");
 }
 
 #[test]
@@ -491,10 +507,10 @@ fn one_that_was_removed_and_came_back_is_what_it_was_at_first() {
     sandbox.git(&["commit", "-qm", "gone"]);
     rewrite(&sandbox, 5);
     commit(&sandbox, "and back, changed");
-    let told = refused(&sandbox, "release-changed", &format!("{RELEASE}/release.yaml"));
-    assert!(told.contains(&format!("git checkout {} --", &added[..12])), "{told}");
-    let told = ends(&sandbox, &["release", "tag"], 1);
-    assert!(!told.contains("does not have all of it"), "{told}");
+    let printed = refused(&sandbox, "release-changed", &format!("{RELEASE}/release.yaml"));
+    assert!(printed.contains(&format!("git checkout {} --", &added[..12])), "{printed}");
+    let printed = ends(&sandbox, &["release", "tag"], 1);
+    assert!(!printed.contains("does not have all of it"), "{printed}");
     put_back(&sandbox, &added);
 }
 
@@ -511,17 +527,17 @@ fn a_name_that_was_taken_back_before_it_was_tagged_is_not_given_again() {
 }
 
 #[test]
-fn a_file_that_git_looks_away_from_is_put_back_as_told() {
+fn a_file_that_git_ignores_is_restored_by_the_shown_command() {
     let sandbox = pinned();
     let file = format!("{RELEASE}/NOTES.md");
     sandbox.git(&["update-index", "--skip-worktree", &file]);
     tamper(&sandbox, "NOTES.md");
-    let told = refused(&sandbox, "release-changed", &file);
+    let printed = refused(&sandbox, "release-changed", &file);
     for command in [
         format!("git update-index --no-skip-worktree {file}"),
         format!("git checkout test-tiny-1-35-v1 -- {file}"),
     ] {
-        assert!(told.contains(&command), "{told}");
+        assert!(printed.contains(&command), "{printed}");
         sandbox.git(&command.split(' ').skip(1).collect::<Vec<_>>());
     }
     ends(&sandbox, &["check"], 0);
@@ -537,8 +553,8 @@ fn a_tag_on_the_commit_that_added_a_release_again_makes_no_other_of_it() {
     rewrite(&sandbox, 5);
     commit(&sandbox, "and back, changed");
     sandbox.git(&["tag", "-f", name, "HEAD"]);
-    let told = refused(&sandbox, "release-tag", RELEASE);
-    assert!(told.contains(&format!("the commit {} added", &added[..12])), "{told}");
+    let printed = refused(&sandbox, "release-tag", RELEASE);
+    assert!(printed.contains(&format!("the commit {} added", &added[..12])), "{printed}");
     // The same files are the same release, wherever its tag is.
     sandbox.git(&["checkout", "-q", added.trim(), "--", RELEASE]);
     commit(&sandbox, "put back");

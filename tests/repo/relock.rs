@@ -27,10 +27,16 @@ fn where_a_release_was_taken_from_is_history() {
         if committed {
             commit(&to, "another source");
         }
-        let told = ends(&to, &["check"], 1);
-        assert!(told.contains("release-lock") && told.contains("but the lock names `git+file"), "{told}");
-        assert!(told.contains("stackloom.lock:7") && told.contains(&put_back), "{told}");
-        assert!(told.contains("release-refused") && told.contains("clusters/blue/one.yaml"), "{told}");
+        let printed = ends(&to, &["check"], 1);
+        assert!(
+            printed.contains("release-lock") && printed.contains("but the lock names `git+file"),
+            "{printed}"
+        );
+        assert!(printed.contains("stackloom.lock:7") && printed.contains(&put_back), "{printed}");
+        assert!(
+            printed.contains("release-refused") && printed.contains("clusters/blue/one.yaml"),
+            "{printed}"
+        );
     }
     to.git(&["checkout", "-q", added.trim(), "--", "stackloom.lock"]);
     ends(&to, &["check"], 0);
@@ -43,8 +49,8 @@ fn where_a_release_was_taken_from_is_history() {
     ends(&to, &["check"], 0);
     to.git(&["rm", "-rq", &format!("generated/releases/{NAME}")]);
     commit(&to, "gone");
-    let told = ends(&to, &["pull", &address(&from, NAME)], 1);
-    assert!(told.contains("wrong-key") && told.contains("keys/releases.pub"), "{told}");
+    let printed = ends(&to, &["pull", &address(&from, NAME)], 1);
+    assert!(printed.contains("wrong-key") && printed.contains("keys/releases.pub"), "{printed}");
 }
 
 #[test]
@@ -56,15 +62,15 @@ fn what_the_lock_lost_comes_back_with_a_pull() {
     to.git(&["rm", "-q", "stackloom.lock"]);
     commit(&to, "out of the lock");
     let pull = format!("`stackloom pull {}` to restore its entry", address(&from, NAME));
-    let told = ends(&to, &["check"], 1);
-    assert!(told.contains(&pull), "{told}");
+    let printed = ends(&to, &["check"], 1);
+    assert!(printed.contains(&pull), "{printed}");
 
     let before = to.git(&["rev-parse", "HEAD"]);
-    let told = ends(&to, &["pull", "--dry-run", &address(&from, NAME)], 0);
-    assert!(told.contains("added to stackloom.lock"), "{told}");
+    let printed = ends(&to, &["pull", "--dry-run", &address(&from, NAME)], 0);
+    assert!(printed.contains("added to stackloom.lock"), "{printed}");
     assert_eq!((to.git(&["rev-parse", "HEAD"]), to.has("stackloom.lock")), (before, false));
-    let (code, told) = json(&to, &["pull", &address(&from, NAME)]);
-    assert_eq!((code, &told["releases"][0]["relocked"]), (Some(0), &Json::Bool(true)), "{told}");
+    let (code, printed) = json(&to, &["pull", &address(&from, NAME)]);
+    assert_eq!((code, &printed["releases"][0]["relocked"]), (Some(0), &Json::Bool(true)), "{printed}");
     assert_eq!(to.read("stackloom.lock").unwrap(), lock);
     assert_eq!(to.git(&["status", "--porcelain"]), "");
     let message = to.git(&["log", "-1", "--format=%B"]);
@@ -74,8 +80,8 @@ fn what_the_lock_lost_comes_back_with_a_pull() {
         "{message}"
     );
     ends(&to, &["check"], 0);
-    let told = ends(&to, &["pull", &address(&from, NAME)], 0);
-    assert!(told.contains("nothing to pull"), "{told}");
+    let printed = ends(&to, &["pull", &address(&from, NAME)], 0);
+    assert!(printed.contains("nothing to pull"), "{printed}");
 
     // A release that differs from the one pulled cannot be vouched for again.
     to.git(&["rm", "-q", "stackloom.lock"]);
@@ -84,8 +90,8 @@ fn what_the_lock_lost_comes_back_with_a_pull() {
         commit(sandbox, "tampered with, here and there");
     }
     from.git(&["tag", "-f", "-am", "moved", NAME]);
-    let told = ends(&to, &["pull", &address(&from, NAME)], 1);
-    assert!(told.contains("release-changed") && !to.has("stackloom.lock"), "{told}");
+    let printed = ends(&to, &["pull", &address(&from, NAME)], 1);
+    assert!(printed.contains("release-changed") && !to.has("stackloom.lock"), "{printed}");
 }
 
 #[test]
@@ -147,9 +153,12 @@ fn a_key_that_one_line_asked_for_stays() {
     to.git(&["merge", "-q", "-m", "merged", "-X", "ours", "other"]);
     ends(&to, &["check"], 0);
     edit_lock(&to, |entry| entry.replace("      key: keys/releases.pub\n", ""));
-    let told = ends(&to, &["check"], 1);
-    assert!(told.contains("with a signature for the key `keys/releases.pub`"), "{told}");
-    assert!(told.contains("but the lock names none") && told.contains("restore its entry"), "{told}");
+    let printed = ends(&to, &["check"], 1);
+    assert!(printed.contains("with a signature for the key `keys/releases.pub`"), "{printed}");
+    assert!(
+        printed.contains("but the lock names none") && printed.contains("restore its entry"),
+        "{printed}"
+    );
     // Pulling the release again without the key makes this known.
     to.git(&["checkout", "-q", "--", "stackloom.lock"]);
     to.git(&["rm", "-rq", &format!("generated/releases/{NAME}"), "stackloom.lock"]);
@@ -171,13 +180,13 @@ fn one_that_a_squash_brought_without_its_entry_gets_one() {
     to.git(&["rm", "-qf", "stackloom.lock"]);
     commit(&to, "the release, without its entry");
     ends(&to, &["check"], 0);
-    let told = ends(&to, &["pull", &address(&from, NAME)], 0);
-    assert!(told.contains("added to stackloom.lock"), "{told}");
+    let printed = ends(&to, &["pull", &address(&from, NAME)], 0);
+    assert!(printed.contains("added to stackloom.lock"), "{printed}");
     assert_eq!(to.read("stackloom.lock").unwrap(), lock);
     ends(&to, &["check"], 0);
     // A release that was cut here needs no entry.
-    let told = ends(&from, &["pull", &address(&from, NAME)], 0);
-    assert!(told.contains("nothing to pull") && !from.has("stackloom.lock"), "{told}");
+    let printed = ends(&from, &["pull", &address(&from, NAME)], 0);
+    assert!(printed.contains("nothing to pull") && !from.has("stackloom.lock"), "{printed}");
 }
 
 #[test]
@@ -188,14 +197,14 @@ fn one_that_was_another_before_is_not_taken() {
     ends(&to, &["pull", &address(&from, "test-tiny-1-36-v1")], 0);
     to.git(&["rm", "-rq", "generated/releases", "stackloom.lock"]);
     to.git(&["commit", "-qm", "gone"]);
-    let told = ends(&to, &["pull", &address(&other_publisher(), NAME)], 1);
+    let printed = ends(&to, &["pull", &address(&other_publisher(), NAME)], 1);
     let added = format!("the commit {} added a release", &added[..12]);
-    assert!(told.contains("release-exists") && told.contains(&added), "{told}");
+    assert!(printed.contains("release-exists") && printed.contains(&added), "{printed}");
     ends(&to, &["pull", &address(&from, NAME)], 0);
 }
 
 #[test]
-fn a_clone_without_old_files_says_that_it_cannot_hold_the_lock() {
+fn a_clone_without_old_files_says_that_it_cannot_verify_the_lock() {
     let (from, to) = (publisher(), fleet());
     ends(&to, &["pull", &address(&from, NAME)], 0);
     pin(&to);
@@ -206,9 +215,12 @@ fn a_clone_without_old_files_says_that_it_cannot_hold_the_lock() {
     fs::remove_dir(&clone.root).unwrap();
     let url = format!("file://{}", to.root.display());
     to.git(&["clone", "-q", "--filter=blob:none", &url, clone.root.to_str().unwrap()]);
-    let told = ends(&clone, &["check"], 0);
-    assert!(told.contains("warning[release-lock]") && told.contains("partial clone lacks"), "{told}");
+    let printed = ends(&clone, &["check"], 0);
+    assert!(
+        printed.contains("warning[release-lock]") && printed.contains("partial clone lacks"),
+        "{printed}"
+    );
     clone.git(&["fetch", "-q", "--refetch", "--no-filter"]);
-    let told = ends(&clone, &["check"], 1);
-    assert!(told.contains("error[release-lock") && !told.contains("partial clone"), "{told}");
+    let printed = ends(&clone, &["check"], 1);
+    assert!(printed.contains("error[release-lock") && !printed.contains("partial clone"), "{printed}");
 }

@@ -83,8 +83,8 @@ fn a_release_that_came_by_git_generates_the_same_bytes() {
     to.write("README.md", "words\n");
     to.git(&["add", "README.md"]);
     let source = address(&from, NAME);
-    let told = ends(&to, &["pull", "--dry-run", &source], 0);
-    assert!(told.contains("dry run") && !to.has("stackloom.lock") && !to.has("generated"), "{told}");
+    let printed = ends(&to, &["pull", "--dry-run", &source], 0);
+    assert!(printed.contains("dry run") && !to.has("stackloom.lock") && !to.has("generated"), "{printed}");
     ends(&to, &["pull", &source], 0);
     assert_eq!(to.git(&["status", "--porcelain"]), "A  README.md\n");
     let touched = to.git(&["show", "--format=", "--name-only", "HEAD"]);
@@ -103,8 +103,8 @@ fn a_release_that_came_by_git_generates_the_same_bytes() {
     // If the stack is elsewhere, the maturity of its minors is unknown here.
     fs::rename(to.root.join("stacks"), to.outside().join("stacks")).unwrap();
     fs::rename(to.root.join("clusters"), to.outside().join("clusters")).unwrap();
-    let told = ends(&to, &["releases"], 0);
-    assert!(told.contains("not known") && !told.contains("not served"), "{told}");
+    let printed = ends(&to, &["releases"], 0);
+    assert!(printed.contains("not known") && !printed.contains("not served"), "{printed}");
     for folder in ["stacks", "clusters"] {
         fs::rename(to.outside().join(folder), to.root.join(folder)).unwrap();
     }
@@ -137,15 +137,15 @@ fn the_fleet_may_lie_anywhere_in_its_repository() {
 }
 
 #[test]
-fn what_is_not_to_be_had_is_told() {
+fn unavailable_releases_are_reported() {
     let (from, to) = (publisher(), fleet());
-    let told = ends(&to, &["pull", &address(&from, "test-tiny-1-35-v9")], 4);
-    assert!(told.contains("cannot fetch the tag `test-tiny-1-35-v9`"), "{told}");
+    let printed = ends(&to, &["pull", &address(&from, "test-tiny-1-35-v9")], 4);
+    assert!(printed.contains("cannot fetch the tag `test-tiny-1-35-v9`"), "{printed}");
     from.git(&["tag", "test-tiny-1-35-v8"]);
-    let told = ends(&to, &["pull", &address(&from, "test-tiny-1-35-v8")], 4);
-    assert!(told.contains("has no release"), "{told}");
-    let told = ends(&to, &["pull", "git+https://me:word@git.example.org/r#x"], 2);
-    assert!(told.contains("must not contain credentials"), "{told}");
+    let printed = ends(&to, &["pull", &address(&from, "test-tiny-1-35-v8")], 4);
+    assert!(printed.contains("has no release"), "{printed}");
+    let printed = ends(&to, &["pull", "git+https://me:word@git.example.org/r#x"], 2);
+    assert!(printed.contains("must not contain credentials"), "{printed}");
     assert!(!to.has("generated") && !to.has("stackloom.lock"));
 }
 
@@ -204,9 +204,12 @@ fn what_was_changed_where_it_was_published_is_refused_by_file() {
     for (change, code, file) in changes {
         let (_from, source) = tampered(change);
         let to = fleet();
-        let told = ends(&to, &["pull", &source], 1);
-        assert!(told.contains(code) && told.contains(file) && told.contains("nothing was pulled"), "{told}");
-        assert!(!to.has("generated") && !to.has("stackloom.lock"), "{told}");
+        let printed = ends(&to, &["pull", &source], 1);
+        assert!(
+            printed.contains(code) && printed.contains(file) && printed.contains("nothing was pulled"),
+            "{printed}"
+        );
+        assert!(!to.has("generated") && !to.has("stackloom.lock"), "{printed}");
     }
     #[cfg(unix)]
     {
@@ -214,8 +217,8 @@ fn what_was_changed_where_it_was_published_is_refused_by_file() {
             std::os::unix::fs::symlink("/etc/passwd", from.root.join(at).join("link.yaml")).unwrap();
         };
         let (_from, source) = tampered(link);
-        let told = ends(&fleet(), &["pull", &source], 4);
-        assert!(told.contains("link.yaml") && told.contains("not a plain file"), "{told}");
+        let printed = ends(&fleet(), &["pull", &source], 4);
+        assert!(printed.contains("link.yaml") && printed.contains("not a plain file"), "{printed}");
     }
 }
 
@@ -238,22 +241,25 @@ fn what_was_changed_here_is_refused_and_named() {
 
     let to = taken();
     to.write(&notes, "other words\n");
-    let told = ends(&to, &["check"], 1);
+    let printed = ends(&to, &["check"], 1);
     assert!(
-        told.contains("release-lock") && told.contains("release-changed") && told.contains("NOTES.md"),
-        "{told}"
+        printed.contains("release-lock")
+            && printed.contains("release-changed")
+            && printed.contains("NOTES.md"),
+        "{printed}"
     );
-    assert!(told.contains("release-refused") && told.contains("clusters/blue/one.yaml"), "{told}");
+    assert!(printed.contains("release-refused") && printed.contains("clusters/blue/one.yaml"), "{printed}");
 
     let to = taken();
     let found = digest(&to);
     replace(&to, "stackloom.lock", &found, &other);
-    let told = ends(&to, &["generate"], 1);
+    let printed = ends(&to, &["generate"], 1);
     assert!(
-        told.contains("release-lock") && told.contains(&format!("the digest of its folder is `{found}`")),
-        "{told}"
+        printed.contains("release-lock")
+            && printed.contains(&format!("the digest of its folder is `{found}`")),
+        "{printed}"
     );
-    assert!(told.contains(":./stackloom.lock`") && told.contains("stackloom.lock:"), "{told}");
+    assert!(printed.contains(":./stackloom.lock`") && printed.contains("stackloom.lock:"), "{printed}");
     commit(&to, "tampered");
     assert!(ends(&to, &["check"], 1).contains("release-lock"), "committed or not");
 
@@ -262,8 +268,8 @@ fn what_was_changed_here_is_refused_and_named() {
     to.write(&notes, "other words\n");
     replace(&to, "stackloom.lock", &found, &other);
     commit(&to, "tampered with both");
-    let told = ends(&to, &["check"], 1);
-    assert!(told.contains("release-lock") && told.contains("release-changed"), "{told}");
+    let printed = ends(&to, &["check"], 1);
+    assert!(printed.contains("release-lock") && printed.contains("release-changed"), "{printed}");
 }
 
 #[test]
@@ -281,17 +287,23 @@ fn what_was_taken_stays_in_the_lock() {
             if committed {
                 commit(&to, "out of the lock");
             }
-            let told = ends(&to, &["check"], 1);
-            assert!(told.contains("release-lock") && told.contains("is no longer in the lock"), "{told}");
-            assert!(told.contains("release-refused") && told.contains("clusters/blue/one.yaml"), "{told}");
+            let printed = ends(&to, &["check"], 1);
+            assert!(
+                printed.contains("release-lock") && printed.contains("is no longer in the lock"),
+                "{printed}"
+            );
+            assert!(
+                printed.contains("release-refused") && printed.contains("clusters/blue/one.yaml"),
+                "{printed}"
+            );
         }
         // A tag created here points to the commit that added the release, which contains the entry of the lock.
         to.git(&["tag", NAME, "HEAD~1"]);
-        let told = ends(&to, &["check"], 1);
+        let printed = ends(&to, &["check"], 1);
         let added = format!("generated/releases/{NAME}/release.yaml");
         let added = to.git(&["log", "-1", "--format=%H", "--diff-filter=A", "--", &added]);
         let file = format!("{}:./stackloom.lock", &added[..12]);
-        assert!(told.contains(&format!("`git show {file}`")), "{told}");
+        assert!(printed.contains(&format!("`git show {file}`")), "{printed}");
         let lock = to.git(&["show", &file]);
         to.write("stackloom.lock", lock);
         ends(&to, &["check"], 0);
@@ -308,24 +320,27 @@ fn a_name_never_means_two_things() {
     edit(&to, "addons/net/values.yaml", "replicas: 2", "replicas: 3");
     commit(&to, "an edit");
     ends(&to, &["release"], 0);
-    let told = ends(&to, &["pull", &address(&from, NAME)], 1);
-    assert!(told.contains("release-exists") && told.contains("addons/net/values.yaml"), "{told}");
+    let printed = ends(&to, &["pull", &address(&from, NAME)], 1);
+    assert!(printed.contains("release-exists") && printed.contains("addons/net/values.yaml"), "{printed}");
     to.git(&["rm", "-rq", "generated/releases"]);
     to.git(&["commit", "-qm", "gone"]);
-    let told = ends(&to, &["pull", &address(&from, NAME)], 1);
-    assert!(told.contains("release-tag") && told.contains(NAME), "its tag is here: {told}");
+    let printed = ends(&to, &["pull", &address(&from, NAME)], 1);
+    assert!(printed.contains("release-tag") && printed.contains(NAME), "its tag is here: {printed}");
     to.git(&["tag", "-d", NAME]);
-    let told = ends(&to, &["pull", &address(&from, NAME)], 1);
-    assert!(told.contains("release-exists") && told.contains("git show"), "it was here: {told}");
+    let printed = ends(&to, &["pull", &address(&from, NAME)], 1);
+    assert!(printed.contains("release-exists") && printed.contains("git show"), "it was here: {printed}");
 
     let to = taken();
     to.git(&["rm", "-rq", &format!("generated/releases/{NAME}")]);
     to.git(&["commit", "-qm", "gone"]);
-    let told = ends(&to, &["check"], 1);
-    assert!(told.contains("release-missing") && told.contains("stackloom pull git+file://"), "{told}");
+    let printed = ends(&to, &["check"], 1);
+    assert!(
+        printed.contains("release-missing") && printed.contains("stackloom pull git+file://"),
+        "{printed}"
+    );
     let (_other, source) = tampered(|from, at| from.write(&format!("{at}/NOTES.md"), "other words\n"));
-    let told = ends(&to, &["pull", &source], 1);
-    assert!(told.contains("release-lock") && told.contains("but the lock has"), "{told}");
+    let printed = ends(&to, &["pull", &source], 1);
+    assert!(printed.contains("release-lock") && printed.contains("but the lock has"), "{printed}");
     let again = other_publisher();
     ends(&to, &["pull", &address(&again, NAME)], 1);
 }
@@ -334,8 +349,8 @@ fn a_name_never_means_two_things() {
 fn a_lock_that_is_being_edited_is_not_committed() {
     let (from, to) = (publisher(), fleet());
     to.write("stackloom.lock", "apiVersion: stackloom.dev/v1alpha1\nkind: Lock\nspec: {}\n");
-    let told = ends(&to, &["pull", &address(&from, NAME)], 4);
-    assert!(told.contains("`stackloom.lock` differs from HEAD"), "{told}");
+    let printed = ends(&to, &["pull", &address(&from, NAME)], 4);
+    assert!(printed.contains("`stackloom.lock` differs from HEAD"), "{printed}");
     assert!(!to.has("generated") && !to.has(".git/index.lock"));
     commit(&to, "a lock");
     ends(&to, &["pull", &address(&from, NAME), &address(&from, "test-tiny-1-36-v1")], 0);
@@ -361,7 +376,7 @@ fn with_sources(sandbox: &Sandbox, sources: &str) {
 }
 
 #[test]
-fn newer_releases_are_told_with_who_would_want_them() {
+fn newer_releases_are_listed_with_the_clusters_they_are_for() {
     let (from, to) = (publisher(), taken());
     release_again(&from);
     from.git(&["tag", "v1.2.3"]);
@@ -369,16 +384,21 @@ fn newer_releases_are_told_with_who_would_want_them() {
     assert!(ends(&to, &["releases", "--check"], 0).contains("no source of releases"));
     with_sources(&to, &format!("      - url: {url}\n      - url: git+file:///nowhere/at-all\n"));
     let before = to.git(&["rev-parse", "HEAD"]);
-    let told = ends(&to, &["releases", "--check"], 4);
-    assert!(told.contains("test-tiny-1-35-v2: newer than test-tiny-1-35-v1; for mgmt/blue/one"), "{told}");
+    let printed = ends(&to, &["releases", "--check"], 4);
     assert!(
-        told.contains("test-tiny-1-36-v1: no release of test/tiny 1.36 in its channel is here"),
-        "{told}"
+        printed.contains("test-tiny-1-35-v2: newer than test-tiny-1-35-v1; for mgmt/blue/one"),
+        "{printed}"
     );
-    assert!(told.contains(&format!("stackloom pull {url}#test-tiny-1-35-v2")), "{told}");
     assert!(
-        told.contains("/nowhere/at-all") && !told.contains("v1.2.3") && !told.contains("test-tiny-1-35-v1:"),
-        "{told}"
+        printed.contains("test-tiny-1-36-v1: no release of test/tiny 1.36 in its channel is here"),
+        "{printed}"
+    );
+    assert!(printed.contains(&format!("stackloom pull {url}#test-tiny-1-35-v2")), "{printed}");
+    assert!(
+        printed.contains("/nowhere/at-all")
+            && !printed.contains("v1.2.3")
+            && !printed.contains("test-tiny-1-35-v1:"),
+        "{printed}"
     );
     let (code, document) = json(&to, &["releases", "--check"]);
     assert_eq!(code, Some(4));
@@ -403,17 +423,20 @@ fn only_what_is_whole_and_tagged_is_published() {
     // Nothing listens there; the registry is only contacted once everything is known to be valid.
     let to = "oci://127.0.0.1:1/releases";
     from.git(&["tag", "-d", NAME]);
-    let told = ends(&from, &["release", "push", to], 1);
-    assert!(told.contains("not-tagged") && told.contains("stackloom release tag"), "{told}");
+    let printed = ends(&from, &["release", "push", to], 1);
+    assert!(printed.contains("not-tagged") && printed.contains("stackloom release tag"), "{printed}");
     ends(&from, &["release", "tag"], 0);
     from.write(&format!("generated/releases/{NAME}/NOTES.md"), "other words\n");
-    let told = ends(&from, &["release", "push", to, NAME], 1);
-    assert!(told.contains("release-changed") && told.contains("NOTES.md"), "{told}");
+    let printed = ends(&from, &["release", "push", to, NAME], 1);
+    assert!(printed.contains("release-changed") && printed.contains("NOTES.md"), "{printed}");
     from.git(&["checkout", "-q", "generated"]);
-    let told = ends(&from, &["release", "push", to, NEXT], 1);
-    assert!(told.contains("unknown-release") && told.contains(&format!("did you mean `{NAME}`")), "{told}");
-    let told = ends(&from, &["release", "push", to], 4);
-    assert!(told.contains("127.0.0.1:1"), "{told}");
+    let printed = ends(&from, &["release", "push", to, NEXT], 1);
+    assert!(
+        printed.contains("unknown-release") && printed.contains(&format!("did you mean `{NAME}`")),
+        "{printed}"
+    );
+    let printed = ends(&from, &["release", "push", to], 4);
+    assert!(printed.contains("127.0.0.1:1"), "{printed}");
 }
 
 #[test]
@@ -427,11 +450,13 @@ fn an_entry_of_the_lock_that_a_merge_lost_is_missed() {
     to.try_git(&["merge", "-q", "other"]);
     to.git(&["checkout", "-q", "--ours", "stackloom.lock"]);
     commit(&to, "merged");
-    let told = ends(&to, &["check"], 1);
+    let printed = ends(&to, &["check"], 1);
     assert!(
-        told.contains("[release-lock") && told.contains(other) && told.contains("no longer in the lock"),
-        "{told}"
+        printed.contains("[release-lock")
+            && printed.contains(other)
+            && printed.contains("no longer in the lock"),
+        "{printed}"
     );
     let pulled = to.git(&["rev-parse", "other"]);
-    assert!(told.contains(&format!("git show {}:./stackloom.lock", &pulled[..12])), "{told}");
+    assert!(printed.contains(&format!("git show {}:./stackloom.lock", &pulled[..12])), "{printed}");
 }

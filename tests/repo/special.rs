@@ -99,8 +99,8 @@ fn what_may_not_be_read_is_reported_with_all_else_that_is_wrong() {
     let sandbox = Sandbox::new();
     let base = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/_base");
     crate::release::copy(&base, &sandbox.root);
-    let (code, told) = as_nobody(&sandbox, &["check"]);
-    assert_eq!(code, Some(0), "{told}");
+    let (code, printed) = as_nobody(&sandbox, &["check"]);
+    assert_eq!(code, Some(0), "{printed}");
     let one = "clusters/blue/one.yaml";
     sandbox.write("clusters/green/two.yaml", "kind: Nothing\n");
     for (path, mode, reason) in [
@@ -112,12 +112,12 @@ fn what_may_not_be_read_is_reported_with_all_else_that_is_wrong() {
         let file = sandbox.root.join(path);
         let was = fs::metadata(&file).unwrap().permissions();
         fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
-        let (code, told) = as_nobody(&sandbox, &["check"]);
+        let (code, printed) = as_nobody(&sandbox, &["check"]);
         fs::set_permissions(&file, was).unwrap();
-        assert_eq!(code, Some(1), "{path}\n{told}");
-        assert!(told.to_lowercase().contains(reason) && told.contains(path), "{path}\n{told}");
-        assert!(told.contains("make it readable"), "{told}");
-        assert!(told.contains("clusters/green/two.yaml"), "{path} hides another error\n{told}");
+        assert_eq!(code, Some(1), "{path}\n{printed}");
+        assert!(printed.to_lowercase().contains(reason) && printed.contains(path), "{path}\n{printed}");
+        assert!(printed.contains("make it readable"), "{printed}");
+        assert!(printed.contains("clusters/green/two.yaml"), "{path} hides another error\n{printed}");
     }
 }
 
@@ -138,7 +138,7 @@ fn a_release_does_not_replace_linked_attributes() {
     fs::write(&elsewhere, stackloom::tree::GITATTRIBUTES).unwrap();
     fs::create_dir_all(sandbox.root.join("generated")).unwrap();
     symlink(&elsewhere, sandbox.root.join(ATTRIBUTES)).unwrap();
-    let told = crate::release::ends(&sandbox, &["release", "--kubernetes", "1.35"], 4);
-    assert!(told.contains("`generated/.gitattributes` is a symbolic link"), "{told}");
+    let printed = crate::release::ends(&sandbox, &["release", "--kubernetes", "1.35"], 4);
+    assert!(printed.contains("`generated/.gitattributes` is a symbolic link"), "{printed}");
     assert!(sandbox.root.join(ATTRIBUTES).is_symlink());
 }

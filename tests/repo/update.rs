@@ -18,7 +18,7 @@ use stackloom::{
 
 use crate::{
     environment,
-    release::{edit, fleet, said},
+    release::{edit, fleet, printed_by},
     sandbox::Sandbox,
 };
 
@@ -127,10 +127,11 @@ fn values_are_checked_against_what_update_has_found() {
         (1, 2)
     );
     assert!(fs::read_to_string(&kept()[0]).unwrap().contains(r#""kubeVersion": ">=1.30.0-0""#));
-    let told = check(1);
+    let printed = check(1);
     assert!(
-        told.contains(r#"Helm refuses the values of `net` for the chart `net` 1.1.0: "token" is a required"#),
-        "{told}"
+        printed
+            .contains(r#"Helm refuses the values of `net` for the chart `net` 1.1.0: "token" is a required"#),
+        "{printed}"
     );
     // The value may come from a Secret, but values that are set must be valid anyway.
     edit(
@@ -141,11 +142,11 @@ fn values_are_checked_against_what_update_has_found() {
     );
     check(0);
     edit(&sandbox, "addons/net/values.yaml", "replicas: 2", "replicas: 3\ndb:\n  size: much");
-    let told = check(1);
-    assert!(told.contains("Helm refuses the value `relay.replicas`"), "{told}");
+    let printed = check(1);
+    assert!(printed.contains("Helm refuses the value `relay.replicas`"), "{printed}");
     assert!(
-        told.contains("Helm refuses the value `db.size`") && told.contains("addons/net/values.yaml:7"),
-        "{told}"
+        printed.contains("Helm refuses the value `db.size`") && printed.contains("addons/net/values.yaml:7"),
+        "{printed}"
     );
     edit(&sandbox, "addons/net/values.yaml", "replicas: 3\ndb:\n  size: much", "replicas: 2");
     // Missing or damaged files are reported and repaired.
@@ -164,15 +165,15 @@ fn values_are_checked_against_what_update_has_found() {
     check(0);
     // A schema with external references is not fetched.
     publish_with_values(files.path(), &["1.0.0", "1.1.0"], r#"{"$ref": "https://example.org/x.json"}"#);
-    let told = ends(&sandbox, &["--accept", "net"], 0);
-    assert!(told.contains("cannot be checked") && told.contains("cannot be used offline"), "{told}");
+    let printed = ends(&sandbox, &["--accept", "net"], 0);
+    assert!(printed.contains("cannot be checked") && printed.contains("cannot be used offline"), "{printed}");
     assert!(kept().is_empty() && !sandbox.read("stackloom.lock").unwrap().contains("values:"));
     check(0);
     // A schema that is too long is not kept.
     let long = format!(r#"{{"title": "{}"}}"#, "x".repeat(2 * 1024 * 1024));
     publish_with_values(files.path(), &["1.0.0", "1.1.0"], &long);
-    let told = ends(&sandbox, &["--accept", "net"], 0);
-    assert!(told.contains("cannot be checked: its values and schemas have"), "{told}");
+    let printed = ends(&sandbox, &["--accept", "net"], 0);
+    assert!(printed.contains("cannot be checked: its values and schemas have"), "{printed}");
     assert!(kept().is_empty());
     check(0);
 }
@@ -227,8 +228,8 @@ fn update(sandbox: &Sandbox, arguments: &[&str]) -> Output {
 #[track_caller]
 fn ends(sandbox: &Sandbox, arguments: &[&str], code: i32) -> String {
     let output = update(sandbox, arguments);
-    assert_eq!(output.status.code(), Some(code), "{arguments:?}\n{}", said(&output));
-    said(&output)
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}\n{}", printed_by(&output));
+    printed_by(&output)
 }
 
 /// Uploads an image or a chart: a manifest with a description and one layer.
@@ -259,10 +260,10 @@ fn charts_of_a_repository_are_locked_once_and_held_to_it() {
     let named = format!("{}/apps/net:1", server.address);
     let digests = publish(files.path(), &["1.0.0", "1.1.0", "1.2.0"], "", Some(&named));
     let sandbox = fleet_of(&format!("http://{}/files", server.address));
-    let told = ends(&sandbox, &["--dry-run"], 0);
-    assert!(told.contains(&digests[1]) && !sandbox.has("stackloom.lock"), "{told}");
-    let told = ends(&sandbox, &[], 0);
-    assert!(told.contains("newer: net 1.2.0"), "{told}");
+    let printed = ends(&sandbox, &["--dry-run"], 0);
+    assert!(printed.contains(&digests[1]) && !sandbox.has("stackloom.lock"), "{printed}");
+    let printed = ends(&sandbox, &[], 0);
+    assert!(printed.contains("newer: net 1.2.0"), "{printed}");
     let lock = sandbox.read("stackloom.lock").unwrap();
     for digest in [&digests[0], &digests[1], &image] {
         assert!(lock.contains(digest), "{digest}\n{lock}");
@@ -272,23 +273,23 @@ fn charts_of_a_repository_are_locked_once_and_held_to_it() {
     assert_eq!(sandbox.read("stackloom.lock").unwrap(), lock);
     // Different content under the same versions.
     let other = publish(files.path(), &["1.0.0", "1.1.0", "1.2.0"], "other", Some(&named));
-    let told = ends(&sandbox, &[], 1);
+    let printed = ends(&sandbox, &[], 1);
     assert!(
-        told.contains("digest-changed") && told.contains(&digests[1]) && told.contains(&other[1]),
-        "{told}"
+        printed.contains("digest-changed") && printed.contains(&digests[1]) && printed.contains(&other[1]),
+        "{printed}"
     );
     assert_eq!(sandbox.read("stackloom.lock").unwrap(), lock);
     ends(&sandbox, &["--accept", "net"], 0);
     assert!(sandbox.read("stackloom.lock").unwrap().contains(&other[1]));
     // Entries that no stack lists any more are removed.
     edit(&sandbox, "addons/net/addon.yaml", "    - version: 1.0.0\n      kubernetes: \">=1.34 <1.37\"\n", "");
-    let told = ends(&sandbox, &[], 0);
-    assert!(told.contains("- net 1.0.0"), "{told}");
+    let printed = ends(&sandbox, &[], 0);
+    assert!(printed.contains("- net 1.0.0"), "{printed}");
     assert!(!sandbox.read("stackloom.lock").unwrap().contains(&other[0]));
 }
 
 #[test]
-fn an_archive_that_is_not_what_its_index_says_is_taken_by_nobody() {
+fn an_archive_that_differs_from_its_index_is_refused() {
     let files = tempfile::tempdir().unwrap();
     let Some(server) = Server::start(&["-files", files.path().to_str().unwrap()]) else { return };
     publish(files.path(), &["1.0.0", "1.1.0"], "", None);
@@ -296,8 +297,8 @@ fn an_archive_that_is_not_what_its_index_says_is_taken_by_nobody() {
     *bytes.last_mut().unwrap() ^= 1;
     fs::write(files.path().join("net-1.1.0.tgz"), bytes).unwrap();
     let sandbox = fleet_of(&format!("http://{}/files", server.address));
-    let told = ends(&sandbox, &[], 4);
-    assert!(told.contains("its index says"), "{told}");
+    let printed = ends(&sandbox, &[], 4);
+    assert!(printed.contains("its index says"), "{printed}");
     let lock = sandbox.read("stackloom.lock").unwrap();
     assert!(lock.contains("version: '1.0.0'") && !lock.contains("version: '1.1.0'"), "{lock}");
 }
@@ -308,8 +309,8 @@ fn a_version_that_is_not_published_is_the_stacks_fault() {
     let Some(server) = Server::start(&["-files", files.path().to_str().unwrap()]) else { return };
     publish(files.path(), &["1.0.0"], "", None);
     let sandbox = fleet_of(&format!("http://{}/files", server.address));
-    let told = ends(&sandbox, &[], 1);
-    assert!(told.contains("no-chart") && told.contains("addons/net/addon.yaml:10:16"), "{told}");
+    let printed = ends(&sandbox, &[], 1);
+    assert!(printed.contains("no-chart") && printed.contains("addons/net/addon.yaml:10:16"), "{printed}");
     assert!(sandbox.has("stackloom.lock"), "the rest holds");
 }
 
@@ -343,18 +344,18 @@ fn a_stack_with_errors_is_left_out_and_keeps_what_is_locked() {
     sandbox.write("stackloom.lock", lock.clone());
     edit(&sandbox, "addons/net/addon.yaml", ">=1.35 <1.37", "newest");
     sandbox.write("clusters/red/wrong.yaml", "kind: ClusterDefinition\n");
-    let told = ends(&sandbox, &[], 0);
-    assert!(told.contains("left-out") && told.contains("addons/net/addon.yaml"), "{told}");
-    assert!(told.contains("it holds 1 chart"), "{told}");
+    let printed = ends(&sandbox, &[], 0);
+    assert!(printed.contains("left-out") && printed.contains("addons/net/addon.yaml"), "{printed}");
+    assert!(printed.contains("it holds 1 chart"), "{printed}");
     assert!(sandbox.read("stackloom.lock").unwrap().contains(&digest));
     ends(&sandbox, &["test/small"], 0);
-    let told = ends(&sandbox, &["test/tiny"], 1);
-    assert!(told.contains("error[wrong-range]") && !told.contains("left-out"), "{told}");
-    let told = ends(&sandbox, &["test/none"], 1);
-    assert!(told.contains("unknown-stack"), "{told}");
+    let printed = ends(&sandbox, &["test/tiny"], 1);
+    assert!(printed.contains("error[wrong-range]") && !printed.contains("left-out"), "{printed}");
+    let printed = ends(&sandbox, &["test/none"], 1);
+    assert!(printed.contains("unknown-stack"), "{printed}");
     fs::remove_dir_all(sandbox.root.join("stacks/test/small")).unwrap();
-    let told = ends(&sandbox, &[], 1);
-    assert!(told.contains("error[wrong-range]"), "{told}");
+    let printed = ends(&sandbox, &[], 1);
+    assert!(printed.contains("error[wrong-range]"), "{printed}");
 }
 
 #[test]
@@ -368,8 +369,8 @@ fn one_dead_repository_takes_nothing_from_the_others() {
     let addon = "apiVersion: stackloom.dev/v1alpha1\nkind: Addon\nmetadata:\n  name: dead\nspec:\n  chart: \
         {repository: 'http://DEAD', name: dead}\n  versions: [{version: 1.0.0, kubernetes: '>=1.30'}]\n";
     sandbox.write("stacks/test/tiny/addons/dead/addon.yaml", addon.replace("DEAD", &dead.to_string()));
-    let told = ends(&sandbox, &[], 4);
-    assert!(told.contains(&format!("http://{dead}/index.yaml")), "{told}");
+    let printed = ends(&sandbox, &[], 4);
+    assert!(printed.contains(&format!("http://{dead}/index.yaml")), "{printed}");
     assert!(sandbox.read("stackloom.lock").unwrap().contains(&digests[1]));
     let output = update(&sandbox, &["--format", "json"]);
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -384,20 +385,20 @@ fn redirects_are_followed_and_end() {
     let sandbox = fleet_of(&format!("http://{}/hop", server.address));
     ends(&sandbox, &[], 0);
     let sandbox = fleet_of(&format!("http://{}/round", server.address));
-    let told = ends(&sandbox, &[], 4);
-    assert!(told.contains("more than 5 redirects"), "{told}");
+    let printed = ends(&sandbox, &[], 4);
+    assert!(printed.contains("more than 5 redirects"), "{printed}");
 }
 
 #[test]
-fn logins_of_helm_are_used_and_told_to_nobody() {
+fn logins_of_helm_are_used_and_never_printed() {
     let files = tempfile::tempdir().unwrap();
     let arguments = ["-files", files.path().to_str().unwrap(), "-login", "robot:hunter2"];
     let Some(server) = Server::start(&arguments) else { return };
     publish(files.path(), &["1.0.0", "1.1.0"], "", None);
     let repository = format!("http://{}/files", server.address);
     let sandbox = fleet_of(&repository);
-    let told = ends(&sandbox, &[], 4);
-    assert!(told.contains("401") && told.contains("helm repo add"), "{told}");
+    let printed = ends(&sandbox, &[], 4);
+    assert!(printed.contains("401") && printed.contains("helm repo add"), "{printed}");
     let folder = sandbox.outside().join("home/.config/helm");
     let folder = if cfg!(target_os = "macos") {
         sandbox.outside().join("home/Library/Preferences/helm")
@@ -408,8 +409,8 @@ fn logins_of_helm_are_used_and_told_to_nobody() {
     let mut file = fs::File::create(folder.join("repositories.yaml")).unwrap();
     write!(file, "repositories:\n- {{name: r, url: {repository}, username: robot, password: hunter2}}\n")
         .unwrap();
-    let told = ends(&sandbox, &["--verbose"], 0);
-    assert!(!told.contains("hunter2") && !sandbox.read("stackloom.lock").unwrap().contains("hunter2"));
+    let printed = ends(&sandbox, &["--verbose"], 0);
+    assert!(!printed.contains("hunter2") && !sandbox.read("stackloom.lock").unwrap().contains("hunter2"));
 }
 
 #[test]
@@ -424,21 +425,21 @@ fn charts_of_a_registry_are_locked_by_their_manifests() {
         push(address, "charts/net", version, &format!("{description} {}", " ".repeat(version.len())))
     });
     let sandbox = fleet_of(&format!("oci://{address}/charts"));
-    let told = ends(&sandbox, &[], 0);
-    assert!(told.contains("newer: net 1.2.0"), "{told}");
+    let printed = ends(&sandbox, &[], 0);
+    assert!(printed.contains("newer: net 1.2.0"), "{printed}");
     let lock = sandbox.read("stackloom.lock").unwrap();
     assert!(lock.contains(&digests[1]) && lock.contains(&image), "{lock}");
     assert!(ends(&sandbox, &[], 0).contains("stays as it is"));
     let generated = crate::release::stackloom(&sandbox, &["generate"]);
-    assert!(generated.status.success(), "{}", said(&generated));
+    assert!(generated.status.success(), "{}", printed_by(&generated));
     let folder = sandbox.root.join("generated/management/mgmt/flux/charts");
     let source =
         fs::read_dir(folder).unwrap().map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap());
     assert!(source.collect::<String>().contains(&format!("digest: {}", digests[1])));
     // The tag was moved: the manifest is a different one.
     let moved = push(address, "charts/net", "1.1.0", "{\"name\":\"net\"}");
-    let told = ends(&sandbox, &[], 1);
-    assert!(told.contains(&digests[1]) && told.contains(&moved), "{told}");
+    let printed = ends(&sandbox, &[], 1);
+    assert!(printed.contains(&digests[1]) && printed.contains(&moved), "{printed}");
 }
 
 /// A fleet whose stack has nothing that the cluster stack operator does not support.
@@ -491,8 +492,8 @@ fn assets_are_those_that_the_cluster_stack_operator_reads() {
     let Some(server) = Server::start(&["-files", files.path().to_str().unwrap()]) else { return };
     publish(files.path(), &["1.0.0", "1.1.0"], "", None);
     let sandbox = plain_fleet(&format!("http://{}/files", server.address));
-    let said = release(&sandbox, &["--assets", "out"], 0);
-    assert!(said.contains("5 assets"), "{said}");
+    let printed_by = release(&sandbox, &["--assets", "out"], 0);
+    assert!(printed_by.contains("5 assets"), "{printed_by}");
     let out = sandbox.root.join("out/test-tiny-1-35-v1");
     let class = unpacked(&out.join("test-tiny-1-35-cluster-class-v1.tgz"));
     assert!(class["test-tiny-1-35-cluster-class/Chart.yaml"].contains("version: v1"));
@@ -509,8 +510,8 @@ fn assets_are_those_that_the_cluster_stack_operator_reads() {
     assert!(stages.find("name: net").unwrap() < stages.find("name: notes").unwrap(), "{stages}");
     assert!(fs::read_to_string(out.join("metadata.yaml")).unwrap().contains("clusterStack: v1"));
     // Nothing changed: the same release, byte for byte.
-    let said = release(&sandbox, &["--assets", "again"], 0);
-    assert!(said.contains("nothing to release"), "{said}");
+    let printed_by = release(&sandbox, &["--assets", "again"], 0);
+    assert!(printed_by.contains("nothing to release"), "{printed_by}");
     for entry in fs::read_dir(&out).unwrap() {
         let name = entry.unwrap().file_name();
         let again = sandbox.root.join("again/test-tiny-1-35-v1").join(&name);
@@ -542,7 +543,7 @@ fn assets_that_are_not_what_was_locked_are_not_made_and_nothing_is_released() {
     ends(&sandbox, &[], 0);
     crate::release::commit(&sandbox, "lock");
     publish(files.path(), &["1.0.0", "1.1.0"], "other", None);
-    let said = release(&sandbox, &["--assets", "out"], 4);
-    assert!(said.contains("but the release was made with"), "{said}");
+    let printed_by = release(&sandbox, &["--assets", "out"], 4);
+    assert!(printed_by.contains("but the release was made with"), "{printed_by}");
     assert!(!sandbox.has("out") && !sandbox.has("generated/releases/test-tiny-1-35-v1"));
 }

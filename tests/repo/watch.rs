@@ -85,12 +85,12 @@ impl Watching {
 
     /// The records until a condition holds.
     fn until(&self, holds: impl Fn() -> bool, what: &str) -> Vec<Json> {
-        let (end, mut said) = (Instant::now() + SOON, Vec::new());
+        let (end, mut printed_by) = (Instant::now() + SOON, Vec::new());
         while !holds() {
-            assert!(Instant::now() < end, "{what}: {said:#?}");
-            said.extend(self.records.recv_timeout(Duration::from_millis(20)).ok());
+            assert!(Instant::now() < end, "{what}: {printed_by:#?}");
+            printed_by.extend(self.records.recv_timeout(Duration::from_millis(20)).ok());
         }
-        said
+        printed_by
     }
 
     /// The records until no more arrive.
@@ -149,11 +149,11 @@ fn git(sandbox: &Sandbox, arguments: &[&str]) {
     let end = Instant::now() + SOON;
     loop {
         let output = sandbox.try_git(arguments);
-        let said = String::from_utf8_lossy(&output.stderr);
+        let printed_by = String::from_utf8_lossy(&output.stderr);
         if output.status.success() {
             return;
         }
-        assert!(said.contains("index.lock") && Instant::now() < end, "git {arguments:?}: {said}");
+        assert!(printed_by.contains("index.lock") && Instant::now() < end, "git {arguments:?}: {printed_by}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -285,7 +285,7 @@ fn links_are_followed_to_where_they_lead() {
 }
 
 #[test]
-fn faults_are_told_once_and_end_nothing() {
+fn errors_are_reported_once_and_do_not_end_the_watch() {
     let sandbox = fleet();
     let watching = Watching::begin(&sandbox, &[]);
     let one = || sandbox.read("generated/management/mgmt/clusters/team-a/dev-1/cluster/cluster.yaml");
@@ -304,7 +304,7 @@ fn faults_are_told_once_and_end_nothing() {
 }
 
 #[test]
-fn a_locked_index_is_waited_for_and_then_told() {
+fn a_locked_index_is_waited_for_and_then_reported() {
     let sandbox = fleet();
     let watching = Watching::begin_json(&sandbox, &["--commit"]);
     watching.next();
@@ -314,13 +314,13 @@ fn a_locked_index_is_waited_for_and_then_told() {
     std::thread::sleep(Duration::from_millis(600));
     fs::remove_file(&lock).unwrap();
     let run = watching.next();
-    assert!(run["commit"].is_string(), "a short lock was told: {run:#}");
+    assert!(run["commit"].is_string(), "a short lock was printed: {run:#}");
 
     fs::write(&lock, "").unwrap();
     sandbox.write(ONE, definition("dev-1", "long"));
-    let told = watching.next();
-    assert_eq!(told["exit"], 4);
-    assert!(told["fault"].as_str().unwrap().contains("the index is locked"), "{told:#}");
+    let printed = watching.next();
+    assert_eq!(printed["exit"], 4);
+    assert!(printed["fault"].as_str().unwrap().contains("the index is locked"), "{printed:#}");
     fs::remove_file(&lock).unwrap();
     let run = watching.next();
     assert!(run["commit"].is_string(), "{run:#}");

@@ -3,7 +3,7 @@
 use std::{fs, path::Path, process::Output};
 
 use crate::{
-    release::{commit, ends, fleet, said},
+    release::{commit, ends, fleet, printed_by},
     sandbox::{Sandbox, git_in},
 };
 
@@ -43,7 +43,7 @@ fn merged(sandbox: &Sandbox, change: impl Fn()) -> (Option<i32>, String) {
     sandbox.git(&["merge", "-q", "--no-ff", "-m", "merged", "pull-request"]);
     let output = run(sandbox, "released.yml", "releases are unchanged");
     sandbox.git(&["checkout", "-q", "main"]);
-    (output.status.code(), said(&output))
+    (output.status.code(), printed_by(&output))
 }
 
 #[test]
@@ -53,27 +53,30 @@ fn a_pull_request_that_edits_a_released_folder_is_refused() {
     ends(&sandbox, &["release"], 0);
     let folder = "generated/releases/test-tiny-1-35-v1";
     let notes = sandbox.read(&format!("{folder}/NOTES.md")).unwrap();
-    let (code, told) = merged(&sandbox, || sandbox.write(&format!("{folder}/NOTES.md"), "other notes\n"));
-    assert_eq!(code, Some(1), "{told}");
-    assert!(told.contains(&format!("M\t{folder}/NOTES.md")) && told.contains("git checkout"), "{told}");
-    let (code, told) = merged(&sandbox, || sandbox.write(&format!("{folder}/more.yaml"), "a: 1\n"));
-    assert!(code == Some(1) && told.contains(&format!("A\t{folder}/more.yaml")), "{told}");
-    let (code, told) = merged(&sandbox, || {
+    let (code, printed) = merged(&sandbox, || sandbox.write(&format!("{folder}/NOTES.md"), "other notes\n"));
+    assert_eq!(code, Some(1), "{printed}");
+    assert!(
+        printed.contains(&format!("M\t{folder}/NOTES.md")) && printed.contains("git checkout"),
+        "{printed}"
+    );
+    let (code, printed) = merged(&sandbox, || sandbox.write(&format!("{folder}/more.yaml"), "a: 1\n"));
+    assert!(code == Some(1) && printed.contains(&format!("A\t{folder}/more.yaml")), "{printed}");
+    let (code, printed) = merged(&sandbox, || {
         sandbox.write("generated/releases/test-tiny-1-35-v2/release.yaml", "a: 1\n");
         sandbox.write("generated/releases/test-tiny-1-35-v0-sha.abc/release.yaml", "a: 1\n");
         sandbox.write("README.md", "words\n");
     });
-    assert_eq!(code, Some(0), "{told}");
+    assert_eq!(code, Some(0), "{printed}");
     let gone = || fs::remove_dir_all(sandbox.root.join(folder)).unwrap();
-    let (code, told) = merged(&sandbox, gone);
-    assert!(code == Some(0) && told.contains("is removed; its tag keeps it"), "{told}");
+    let (code, printed) = merged(&sandbox, gone);
+    assert!(code == Some(0) && printed.contains("is removed; its tag keeps it"), "{printed}");
     gone();
     commit(&sandbox, "pruned");
-    let (code, told) = merged(&sandbox, || sandbox.write(&format!("{folder}/NOTES.md"), &notes));
-    assert!(code == Some(1) && told.contains("differs from its tag test-tiny-1-35-v1"), "{told}");
+    let (code, printed) = merged(&sandbox, || sandbox.write(&format!("{folder}/NOTES.md"), &notes));
+    assert!(code == Some(1) && printed.contains("differs from its tag test-tiny-1-35-v1"), "{printed}");
     let back = || drop(sandbox.git(&["checkout", "test-tiny-1-35-v1", "--", folder]));
-    let (code, told) = merged(&sandbox, back);
-    assert_eq!(code, Some(0), "{told}");
+    let (code, printed) = merged(&sandbox, back);
+    assert_eq!(code, Some(0), "{printed}");
 }
 
 /// A bare repository next to the fleet, which has the fleet's branch `main`.
@@ -91,19 +94,19 @@ fn the_release_workflow_publishes_the_commit_and_its_tags_or_nothing() {
     let sandbox = fleet();
     let remote = published(&sandbox);
     let cut = run(&sandbox, "release.yml", "cut");
-    assert_eq!(cut.status.code(), Some(0), "{}", said(&cut));
-    let read = |arguments: &[&str]| said(&git_in(&remote).args(arguments).output().unwrap());
+    assert_eq!(cut.status.code(), Some(0), "{}", printed_by(&cut));
+    let read = |arguments: &[&str]| printed_by(&git_in(&remote).args(arguments).output().unwrap());
     assert_eq!(read(&["tag", "--list"]), "");
     let other = sandbox.git(&["commit-tree", "-p", "main~1", "-m", "somebody was faster", "main~1^{tree}"]);
     sandbox.git(&["push", "-q", "origin", &format!("{}:main", other.trim())]);
     let lost = run(&sandbox, "release.yml", "publish");
-    assert_ne!(lost.status.code(), Some(0), "{}", said(&lost));
+    assert_ne!(lost.status.code(), Some(0), "{}", printed_by(&lost));
     assert_eq!(read(&["tag", "--list"]), "", "tags without their commit");
     sandbox.git(&["push", "-q", "--force", "origin", "main~1:main"]);
     let won = run(&sandbox, "release.yml", "publish");
-    assert_eq!(won.status.code(), Some(0), "{}", said(&won));
+    assert_eq!(won.status.code(), Some(0), "{}", printed_by(&won));
     assert_eq!(read(&["rev-parse", "main"]), sandbox.git(&["rev-parse", "HEAD"]));
     assert_eq!(read(&["tag", "--list"]), "test-tiny-1-35-v1\ntest-tiny-1-36-v1\n");
     let again = run(&sandbox, "release.yml", "cut");
-    assert!(said(&again).contains("nothing to release"), "{}", said(&again));
+    assert!(printed_by(&again).contains("nothing to release"), "{}", printed_by(&again));
 }

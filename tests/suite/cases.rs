@@ -30,21 +30,22 @@ fn the_base_is_good() {
 }
 
 #[test]
-fn every_fault_is_told_with_its_place_and_leaves_the_tree_as_it_was() {
+fn every_fault_is_reported_with_its_place_and_leaves_the_tree_unchanged() {
     let all = support::package().join(CASES);
     let base = all.join("_base");
     let cases: Vec<_> =
         sandbox::folders(&all).into_iter().filter(|path| sandbox::name(path) != "_base").collect();
     assert!(cases.len() >= 80, "{} cases", cases.len());
     let judged = cases.par_iter().filter_map(|case| {
-        let judged = panic::catch_unwind(|| judge(&base, case)).unwrap_or_else(|panic| Err(said(&*panic)));
+        let judged =
+            panic::catch_unwind(|| judge(&base, case)).unwrap_or_else(|panic| Err(panic_text(&*panic)));
         judged.err().map(|wrong| format!("{}: {wrong}\n", sandbox::name(case)))
     });
     let wrong: String = judged.collect();
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-fn said(panic: &(dyn std::any::Any + Send)) -> String {
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().cloned();
     let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
     format!("panicked: {}", text.unwrap_or_default())
@@ -69,7 +70,7 @@ fn judge(base: &Path, case: &Path) -> Result<(), String> {
         check_error(root.path(), note, &mut wrong);
     }
     if notes.errors() == 0 {
-        wrong += "no error was told\n";
+        wrong += "no error was reported\n";
     }
     sandbox::expect_file(&case.join("notes.txt"), &found, &mut wrong);
     if wrong.is_empty() { Ok(()) } else { Err(wrong) }
@@ -98,7 +99,7 @@ fn check_error(root: &Path, note: &Diagnostic, wrong: &mut String) {
     let masked = secret && line.is_some_and(|line| is_masked(line, &place.source));
     let hidden = masked || place.source.is_empty() && (note.code == "secret" || place.file.contains(".d/"));
     if line != Some(&*place.source) && !hidden && note.code != "not-utf8" {
-        writeln!(wrong, "not the line that stands at {place}: {:?}, but {line:?}", place.source).unwrap();
+        writeln!(wrong, "not the line at {place}: {:?}, but {line:?}", place.source).unwrap();
     }
     if line.is_some_and(|line| place.column > line.chars().count() + 1) {
         writeln!(wrong, "a column behind the end of the line: {place}").unwrap();

@@ -248,13 +248,15 @@ fn a_fleet_in_a_larger_repository_says_where_it_lies() {
     ends(&fleet, &["generate", "--commit"], 0);
     let entry = fs::read_to_string(fleet.join("generated/management/mgmt/flux/entry.yaml")).unwrap();
     assert!(entry.contains("path: ./fleets/demo/generated/management/mgmt/flux\n"), "{entry}");
-    for (wrong, told) in [("", "the top of the repository"), ("    path: fleets/other\n", "`fleets/other`")] {
+    for (wrong, reported) in
+        [("", "the top of the repository"), ("    path: fleets/other\n", "`fleets/other`")]
+    {
         fs::write(&file, text.replace("    path: fleets/demo\n", wrong)).unwrap();
         for command in [&["check"][..], &["generate"], &["generate", "--commit"], &["generate", "--check"]] {
             let refused = ends(&fleet, command, 1);
             assert!(refused.err.contains("error[source-path]"), "{}", refused.err);
             assert!(
-                refused.err.contains(told) && refused.err.contains("path: fleets/demo"),
+                refused.err.contains(reported) && refused.err.contains("path: fleets/demo"),
                 "{}",
                 refused.err
             );
@@ -395,7 +397,7 @@ fn schemas_are_printed_and_written() {
 }
 
 #[test]
-fn new_adds_beside_what_is_at_fault() {
+fn new_works_beside_definitions_with_errors() {
     let root = fleet();
     let broken = root.path().join("clusters/dev/dev-1.yaml");
     let text = fs::read_to_string(&broken).unwrap();
@@ -412,7 +414,7 @@ fn new_adds_beside_what_is_at_fault() {
 }
 
 #[test]
-fn a_chart_without_an_address_is_told_once() {
+fn a_chart_without_an_address_is_reported_once() {
     let root = fleet();
     let arguments =
         ["new", "addon", "docker/scs", "dns", "--chart", "cilium/cilium", "--chart-version", "1.18.0"];

@@ -58,7 +58,7 @@ fn four() -> tempfile::TempDir {
 }
 
 #[test]
-fn clusters_say_where_they_stand() {
+fn clusters_show_their_state() {
     let made = four();
     let root = made.path();
     let columns = "name,release,kubernetes,end-of-life,newest-release,newer-minors,addons,state,reason";
@@ -68,7 +68,7 @@ fn clusters_say_where_they_stand() {
     let head = "name   namespace  management cluster  stack       release             kubernetes  end of life  newest release      state";
     assert_eq!(all.lines().next(), Some(head), "{all}");
 
-    let told = json(root, &["clusters", "--selector", "env=prod", "-o", "name"], 0);
+    let reported = json(root, &["clusters", "--selector", "env=prod", "-o", "name"], 0);
     let first = serde_json::json!({
         "cluster": { "managementCluster": "mgmt", "namespace": "team-p", "name": "p-1" },
         "stack": "docker/scs",
@@ -79,7 +79,7 @@ fn clusters_say_where_they_stand() {
         "newerMinors": ["1.36"],
         "addons": [{
             "name": "metrics-server",
-            "released": told["clusters"][0]["addons"][0]["released"],
+            "released": reported["clusters"][0]["addons"][0]["released"],
             "version": null,
             "enabled": false,
             "release": null,
@@ -89,7 +89,7 @@ fn clusters_say_where_they_stand() {
         "reason": null,
         "file": "clusters/prod/p-1.yaml",
     });
-    assert_eq!(told["clusters"][0], first);
+    assert_eq!(reported["clusters"][0], first);
     assert!(first["addons"][0]["released"].is_string());
 
     let ways: &[(&[&str], &[&str])] = &[
@@ -102,8 +102,8 @@ fn clusters_say_where_they_stand() {
         (&["--eol-within", "97d", "--today", "2026-11-23", "--behind"], &["p-1"]),
     ];
     for (more, expected) in ways {
-        let told = json(root, &[&["clusters", "--namespace", "team-p"], *more].concat(), 0);
-        let found = told["clusters"].as_array().unwrap().iter();
+        let reported = json(root, &[&["clusters", "--namespace", "team-p"], *more].concat(), 0);
+        let found = reported["clusters"].as_array().unwrap().iter();
         let names: Vec<_> = found.map(|one| one["cluster"]["name"].as_str().unwrap()).collect();
         assert_eq!(names, *expected, "{more:?}");
     }
@@ -130,7 +130,7 @@ kubernetes  stack       maturity    end of life               clusters
 fn matrix_of_fleet(root: &Path) {
     let of_day = ["matrix", "--today", "2026-11-23"];
     assert_eq!(ends(root, &of_day, 0).out, FLEET);
-    let told = json(root, &of_day, 0);
+    let reported = json(root, &of_day, 0);
     let first = serde_json::json!({
         "kubernetes": "1.34.11",
         "stack": "docker/scs",
@@ -139,7 +139,7 @@ fn matrix_of_fleet(root: &Path) {
         "daysLeft": -27,
         "clusters": [{ "managementCluster": "mgmt", "namespace": "team-p", "name": "p-3" }],
     });
-    assert_eq!((&told["versions"][0], &told["today"]), (&first, &"2026-11-23".into()));
+    assert_eq!((&reported["versions"][0], &reported["today"]), (&first, &"2026-11-23".into()));
     let turn = json(root, &["matrix", "--today", "2027-02-27"], 0);
     assert_eq!(turn["versions"][1]["daysLeft"], 1);
 }
@@ -169,16 +169,16 @@ fn matrix_of_stack(root: &Path) {
     let rule = "compatibility:\n    - name: no-1-19\n      when: { addon: cilium, version: \"<1.20.0\", kubernetes: 1.34.x }\n      \
                 deny: it leaks\n      upgradeTo: 1.20.2\n";
     edit("stack.yaml", "  versioning:", &format!("  {rule}  versioning:"));
-    let told = json(root, &["matrix", "docker/scs"], 0);
+    let reported = json(root, &["matrix", "docker/scs"], 0);
     let fits = |row: usize| {
-        let cells = told["addons"][row]["kubernetes"].as_array().unwrap().iter();
+        let cells = reported["addons"][row]["kubernetes"].as_array().unwrap().iter();
         cells.map(|cell| cell["fit"].as_str().unwrap().to_owned()).collect::<Vec<_>>().join(" ")
     };
     assert_eq!((fits(0), fits(1)), ("fits fits fits".to_owned(), "denied fits outOfRange".to_owned()));
-    let denied = &told["addons"][1]["kubernetes"];
+    let denied = &reported["addons"][1]["kubernetes"];
     assert_eq!((&denied[0]["rule"], &denied[2]["range"]), (&"no-1-19".into(), &">=1.32 <1.36".into()));
-    assert_eq!(told["addons"][0]["kubernetes"][2]["pinnedBy"][0], "docker-scs-1-36-v1");
-    assert_eq!(told["rules"][0]["upgradeTo"], "1.20.2");
+    assert_eq!(reported["addons"][0]["kubernetes"][2]["pinnedBy"][0], "docker-scs-1-36-v1");
+    assert_eq!(reported["rules"][0]["upgradeTo"], "1.20.2");
     // Releases keep their pinned versions when the stack drops them.
     edit("addons/cilium/addon.yaml", "    - version: 1.20.2\n      kubernetes: \">=1.33 <1.37\"\n", "");
     edit("addons/cilium/addon.yaml", "<1.36", "<1.37");

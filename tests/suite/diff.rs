@@ -145,7 +145,7 @@ fn made(case: PathBuf) -> Made {
 }
 
 #[test]
-fn every_change_is_told_as_expected() {
+fn every_change_is_reported_as_expected() {
     let mut wrong = String::new();
     let mut seen: BTreeSet<Risk> = BTreeSet::new();
     for made in cases() {

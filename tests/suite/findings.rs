@@ -75,8 +75,8 @@ fn what_is_no_source_has_no_messages_and_what_is_not_there_is_wrong_usage() {
     assert_eq!((&only["notSources"], &only["elsewhere"]), (&json!(["README.md"]), &Json::Null));
     cli::ends(at, &["generate", "--keep-going"], 1);
     let generated = "generated/.gitattributes";
-    let told = cli::ends(at, &["check", generated], 0);
-    assert!(told.err.contains("`stackloom generate --check` compares it"), "{}", told.err);
+    let reported = cli::ends(at, &["check", generated], 0);
+    assert!(reported.err.contains("`stackloom generate --check` compares it"), "{}", reported.err);
     for wrong in ["clusters/blue/tow.yaml", "nowhere"] {
         let missing = cli::ends(at, &["check", wrong, ONE], 2);
         assert!(missing.err.contains(&format!("there is no file `{wrong}`")), "{}", missing.err);
@@ -213,7 +213,7 @@ fn messages_are_findings_of_sarif_with_fingerprints_that_stay() {
 }
 
 #[test]
-fn what_fails_outside_of_the_input_is_told_in_every_format() {
+fn failed_operations_are_reported_in_every_format() {
     let root = sandbox::folder();
     sandbox::copy(&support::package().join("tests/cases/_base"), root.path());
     let arguments = ["generate", "--commit", "--format"];
@@ -221,8 +221,8 @@ fn what_fails_outside_of_the_input_is_told_in_every_format() {
     let document: Json = serde_json::from_str(&run.out).unwrap();
     let invocation = &document["runs"][0]["invocations"][0];
     assert_eq!((&invocation["executionSuccessful"], &invocation["exitCode"]), (&json!(false), &json!(4)));
-    let told = invocation["toolExecutionNotifications"][0]["message"]["text"].as_str().unwrap();
-    assert!(told.contains("is not in a git repository"), "{told}");
+    let reported = invocation["toolExecutionNotifications"][0]["message"]["text"].as_str().unwrap();
+    assert!(reported.contains("is not in a git repository"), "{reported}");
     let run = cli::ends(root.path(), &[&arguments[..], &["github"]].concat(), 4);
     assert!(run.out.starts_with("::error title=stackloom::") && run.out.contains("%0Ahelp: "), "{}", run.out);
 }

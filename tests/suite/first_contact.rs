@@ -33,17 +33,17 @@ fn a_new_cluster_says_what_its_folder_does_not() {
     assert!(made.err.contains("inherited from clusters/prod/_defaults.yaml:"), "{}", made.err);
     assert!(made.err.contains("  spec.controlPlane.replicas: 3\n"), "{}", made.err);
     let text = read(root, "clusters/prod/prod-1.yaml");
-    for said in
+    for word in
         ["namespace", "controlPlane", "release", "stack", "kubernetes", "network", "managementCluster"]
     {
-        assert!(!text.contains(&format!("{said}:")), "{said} is said again:\n{text}");
+        assert!(!text.contains(&format!("{word}:")), "{word} appears again:\n{text}");
     }
     assert!(text.contains("class: default-worker"), "{text}");
-    let told =
+    let reported =
         json(root, &["new", "cluster", "prod-2", "--folder", "clusters/prod", "--kubernetes", "1.36"], 0);
     let replicas = serde_json::json!({ "value": 3, "file": "clusters/prod/_defaults.yaml", "line": 10 });
-    assert_eq!(told["inherited"]["spec.controlPlane.replicas"], replicas);
-    assert!(told["inherited"].get("spec.kubernetes").is_none(), "{told:#}");
+    assert_eq!(reported["inherited"]["spec.controlPlane.replicas"], replicas);
+    assert!(reported["inherited"].get("spec.kubernetes").is_none(), "{reported:#}");
     let text = read(root, "clusters/prod/prod-2.yaml");
     assert!(text.contains("kubernetes: '1.36'") && !text.contains("release:"), "{text}");
 }
@@ -193,8 +193,8 @@ fn the_fleet_is_found_from_any_folder_below_it() {
     ends(&dev, &["affects", "clusters/dev/_defaults.yaml"], 0);
     ends(&dev, &["affects", "../../../elsewhere.yaml"], 1);
     let tree = "management/mgmt/clusters/team-a/dev-1/cluster/cluster.yaml:3";
-    let told = ends(&root.join("generated"), &["explain", tree], 0);
-    assert!(told.out.starts_with("generated/management/"), "{}", told.out);
+    let reported = ends(&root.join("generated"), &["explain", tree], 0);
+    assert!(reported.out.starts_with("generated/management/"), "{}", reported.out);
     ends(root, &["-C", "clusters", "explain", &format!("../generated/{tree}")], 0);
     ends(&dev, &["generate", "--only", "dev-1.yaml"], 0);
     ends(&dev, &["generate", "--only", "."], 0);
@@ -270,10 +270,10 @@ fn variables_and_schemas_are_those_of_the_class() {
 fn secrets_are_listed_with_those_who_need_and_provide_them() {
     let root = sandbox::folder();
     sandbox::copy_fleet(&super::support::package(), root.path());
-    let told = json(root.path(), &["secrets", "prod-a-eu-1"], 0);
-    let secrets = told["clusters"][0]["secrets"].as_array().unwrap();
+    let reported = json(root.path(), &["secrets", "prod-a-eu-1"], 0);
+    let secrets = reported["clusters"][0]["secrets"].as_array().unwrap();
     let find =
-        |name: &str| secrets.iter().find(|one| one["name"] == name).unwrap_or_else(|| panic!("{told:#}"));
+        |name: &str| secrets.iter().find(|one| one["name"] == name).unwrap_or_else(|| panic!("{reported:#}"));
     let config = find("prod-a-eu-1-cloud-config");
     assert_eq!(
         config["providedBy"],
@@ -292,7 +292,7 @@ fn secrets_are_listed_with_those_who_need_and_provide_them() {
         (&find("sops-age")["namespace"], &find("sops-age")["providedBy"]),
         (&"flux-system".into(), &serde_json::json!([]))
     );
-    assert!(secrets.iter().all(|one| one["name"] != "prod-a-eu-1-kubeconfig"), "{told:#}");
+    assert!(secrets.iter().all(|one| one["name"] != "prod-a-eu-1-kubeconfig"), "{reported:#}");
     let all = json(root.path(), &["secrets"], 0);
     let of = |name: &str| {
         all["clusters"].as_array().unwrap().iter().find(|one| one["cluster"]["name"] == name).unwrap().clone()
@@ -302,7 +302,7 @@ fn secrets_are_listed_with_those_who_need_and_provide_them() {
 }
 
 #[test]
-fn a_name_that_several_clusters_have_is_told_with_names_that_lead_on() {
+fn an_ambiguous_cluster_name_lists_the_full_names() {
     let root = fleet();
     let root = root.path();
     let text = read(root, "stackloom.yaml");

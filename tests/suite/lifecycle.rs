@@ -16,7 +16,7 @@ fn edit(root: &Path, path: &str, from: &str, to: &str) {
 }
 
 /// The codes and messages of a run.
-fn told(root: &Path, arguments: &[&str], code: i32) -> Vec<String> {
+fn reported(root: &Path, arguments: &[&str], code: i32) -> Vec<String> {
     let document = json(root, arguments, code);
     let notes = document["diagnostics"].as_array().unwrap().iter();
     notes
@@ -31,8 +31,8 @@ const OLD: &str = "maturity: deprecated\n      endOfLife: '2026-10-27'";
 fn kubernetes_versions_that_end_are_warned_about() {
     let made = fleet();
     let root = made.path();
-    assert_eq!(told(root, &["check"], 0), Vec::<String>::new());
-    let of_day = |day: &str| told(root, &["check", "--today", day], 0);
+    assert_eq!(reported(root, &["check"], 0), Vec::<String>::new());
+    let of_day = |day: &str| reported(root, &["check", "--today", day], 0);
     let minor = "Kubernetes 1.35 of `docker/scs`";
     for (day, says) in [
         ("2026-11-29", None),
@@ -50,8 +50,8 @@ fn kubernetes_versions_that_end_are_warned_about() {
     }
     let summary =
         "end-of-life: 1 cluster has a Kubernetes version that gets no patches after the next 90 days";
-    assert_eq!(told(root, &["clusters", "--today", "2026-11-30"], 0), [summary]);
-    assert_eq!(told(root, &["clusters", "--today", "2026-11-29"], 0), Vec::<String>::new());
+    assert_eq!(reported(root, &["clusters", "--today", "2026-11-30"], 0), [summary]);
+    assert_eq!(reported(root, &["clusters", "--today", "2026-11-29"], 0), Vec::<String>::new());
     // The maturity set by the stack itself.
     edit(root, STACK, "1.35.8\n      maturity: supported", "1.35.8\n      maturity: deprecated");
     assert_eq!(of_day("2026-11-23"), [format!("deprecated: {minor} is deprecated")]);
@@ -79,7 +79,7 @@ fn new_clusters_and_releases_heed_the_maturity() {
     };
     let run = |arguments: &[String], code| {
         let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
-        told(root, &arguments, code)
+        reported(root, &arguments, code)
     };
     assert_eq!(
         run(&new("a", "1.34"), 0),
@@ -102,13 +102,13 @@ fn new_clusters_and_releases_heed_the_maturity() {
     let dry = ["release", "--dry-run"];
     let skipped = "expired: cannot release Kubernetes 1.34 of `docker/scs`: its maturity is `expired`";
     let early = "preview: Kubernetes 1.36 of `docker/scs` is a preview, but this is a stable release";
-    assert_eq!(told(root, &dry, 0), [early, skipped]);
-    assert_eq!(told(root, &[&dry[..], &["--kubernetes", "1.34"]].concat(), 1), [skipped]);
+    assert_eq!(reported(root, &dry, 0), [early, skipped]);
+    assert_eq!(reported(root, &[&dry[..], &["--kubernetes", "1.34"]].concat(), 1), [skipped]);
     assert_eq!(
-        told(root, &[&dry[..], &["--kubernetes", "1.36", "--channel", "beta"]].concat(), 0),
+        reported(root, &[&dry[..], &["--kubernetes", "1.36", "--channel", "beta"]].concat(), 0),
         Vec::<String>::new()
     );
-    let soon = told(root, &[&dry[..], &["--kubernetes", "1.35", "--today", "2027-03-01"]].concat(), 0);
+    let soon = reported(root, &[&dry[..], &["--kubernetes", "1.35", "--today", "2027-03-01"]].concat(), 0);
     assert_eq!(soon, ["end-of-life: Kubernetes 1.35 of `docker/scs` has had no patches since 2027-02-28"]);
 }
 

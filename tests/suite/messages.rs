@@ -41,20 +41,20 @@ fn wrong_options_are_named_not_files_that_were_never_written() {
         ),
         (&["new", "addon", "docker/sc", "a"], &["did you mean `docker/scs`?"]),
     ] {
-        let told = json(root, arguments, 1);
-        let all = told["diagnostics"].as_array().unwrap();
-        assert!(all.iter().all(|one| one["place"].is_null()), "{told:#}");
+        let reported = json(root, arguments, 1);
+        let all = reported["diagnostics"].as_array().unwrap();
+        assert!(all.iter().all(|one| one["place"].is_null()), "{reported:#}");
         refused(root, arguments, words);
         assert!(!ends(root, arguments, 1).err.contains("stackloom release"), "{arguments:?}");
     }
     let outside = sandbox::folder();
     refused(outside.path(), &["init", "--name", "a", "--source", "nonsense"], &["`--source nonsense`: "]);
-    let told = json(outside.path(), &["init", "--name", "a", "--source", "nonsense"], 1);
-    assert!(told["diagnostics"][0]["place"].is_null(), "{told:#}");
+    let reported = json(outside.path(), &["init", "--name", "a", "--source", "nonsense"], 1);
+    assert!(reported["diagnostics"][0]["place"].is_null(), "{reported:#}");
 }
 
 #[test]
-fn a_cluster_that_is_not_there_is_told_alike_by_every_command() {
+fn every_command_reports_an_unknown_cluster_in_the_same_way() {
     let root = fleet();
     let root = root.path();
     let commands = [
@@ -72,8 +72,8 @@ fn a_cluster_that_is_not_there_is_told_alike_by_every_command() {
         );
     }
     // A different number means a different cluster, which nobody should remove by mistake.
-    let told = ends(root, &["remove", "dev-2", "--reason", "why"], 1).err;
-    assert!(!told.contains("did you mean"), "{told}");
+    let reported = ends(root, &["remove", "dev-2", "--reason", "why"], 1).err;
+    assert!(!reported.contains("did you mean"), "{reported}");
     refused(root, &["variables", "docker"], &["the provider `docker` has the stacks `docker/scs`"]);
 }
 
@@ -84,19 +84,21 @@ fn a_generated_file_of_a_faulty_cluster_is_not_called_unknown() {
     append(root, DEV, "a: [");
     let file = "generated/management/mgmt/clusters/team-a/dev-1/cluster/cluster.yaml";
     refused(root, &["explain", file], &["error[yaml-syntax]", DEV]);
-    let told = ends(root, &["explain", file], 1).err;
-    assert!(!told.contains("no definition produces"), "{told}");
+    let reported = ends(root, &["explain", file], 1).err;
+    assert!(!reported.contains("no definition produces"), "{reported}");
     // Its error is enough.
-    assert!(!told.contains("left-out"), "{told}");
+    assert!(!reported.contains("left-out"), "{reported}");
     sandbox::write(&root.join("clusters/dev/dev-2.yaml"), "kind: [");
-    let told = ends(root, &["explain", file], 1).err;
-    let (error, warning) =
-        (told.find("error[yaml-syntax]"), told.find("warning[left-out]: skipped because of errors: "));
-    assert!(error.is_some() && error < warning, "{told}");
+    let reported = ends(root, &["explain", file], 1).err;
+    let (error, warning) = (
+        reported.find("error[yaml-syntax]"),
+        reported.find("warning[left-out]: skipped because of errors: "),
+    );
+    assert!(error.is_some() && error < warning, "{reported}");
 }
 
 #[test]
-fn all_faults_of_variables_are_told_at_once() {
+fn all_errors_of_variables_are_reported_at_once() {
     let root = fleet();
     let root = root.path();
     append(
@@ -129,8 +131,8 @@ fn unknown_commands_have_one_answer() {
         ("create", "tip: `stackloom new cluster NAME`"),
         ("lint", "tip: `stackloom check`"),
     ] {
-        let told = ends(root.path(), &[word], 2).err;
-        assert!(told.contains(answer) && told.matches("tip:").count() == 1, "{told}");
+        let reported = ends(root.path(), &[word], 2).err;
+        assert!(reported.contains(answer) && reported.matches("tip:").count() == 1, "{reported}");
     }
     assert!(ends(root.path(), &["chek"], 2).err.contains("'check'"));
     assert!(ends(root.path(), &["topology"], 2).err.contains("tip: `stackloom clusters`"));
@@ -141,8 +143,8 @@ fn unknown_commands_have_one_answer() {
 fn the_version_of_an_addon_comes_from_the_addon() {
     let root = fleet();
     let root = root.path();
-    let told = json(root, &["explain", "dev-1", "addons.cilium.version"], 0);
-    let version = told["values"][0]["value"].as_str().unwrap();
+    let reported = json(root, &["explain", "dev-1", "addons.cilium.version"], 0);
+    let version = reported["values"][0]["value"].as_str().unwrap();
     let list = ends(root, &["explain", "dev-1"], 0).out;
     let line = list.lines().find(|line| line.starts_with("spec.addons.cilium.version ")).unwrap();
     let place = line.rsplit(' ').next().unwrap();
@@ -157,12 +159,12 @@ fn a_stack_that_is_not_committed_is_one_error() {
     let root = fleet();
     let root = root.path();
     git(root, &["commit", "--quiet", "--allow-empty", "-m", "begin"]);
-    let told = json(root, &["release", "--kubernetes", "1.35"], 1);
-    let all = told["diagnostics"].as_array().unwrap();
+    let reported = json(root, &["release", "--kubernetes", "1.35"], 1);
+    let all = reported["diagnostics"].as_array().unwrap();
     let found: Vec<_> = all.iter().filter(|one| one["code"] == "not-committed").collect();
-    assert_eq!(found.len(), 1, "{told:#}");
+    assert_eq!(found.len(), 1, "{reported:#}");
     assert_eq!(found[0]["place"]["file"], "stacks/docker/scs");
-    assert!(found[0]["message"].as_str().unwrap().contains(" and 9 more"), "{told:#}");
+    assert!(found[0]["message"].as_str().unwrap().contains(" and 9 more"), "{reported:#}");
 }
 
 #[test]
@@ -172,9 +174,9 @@ fn what_keep_going_leaves_is_abridged() {
     for number in 10..25 {
         sandbox::write(&root.join(format!("clusters/dev/x-{number}.yaml")), "kind: [");
     }
-    let told = ends(root, &["generate", "--keep-going"], 1).err;
-    assert_eq!(told.matches("it has errors").count(), 10, "{told}");
-    assert!(told.contains("  … and 5 more (`--verbose` lists all)"), "{told}");
-    let told = ends(root, &["generate", "--keep-going", "--verbose"], 1).err;
-    assert_eq!(told.matches("it has errors").count(), 15, "{told}");
+    let reported = ends(root, &["generate", "--keep-going"], 1).err;
+    assert_eq!(reported.matches("it has errors").count(), 10, "{reported}");
+    assert!(reported.contains("  … and 5 more (`--verbose` lists all)"), "{reported}");
+    let reported = ends(root, &["generate", "--keep-going", "--verbose"], 1).err;
+    assert_eq!(reported.matches("it has errors").count(), 15, "{reported}");
 }

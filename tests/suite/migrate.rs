@@ -39,7 +39,7 @@ fn fleet() -> Files {
 }
 
 /// The changed lines of each file, and the messages.
-fn told(files: &Files) -> String {
+fn reported(files: &Files) -> String {
     let mut notes = Notes::new();
     let held = Held::read(files).unwrap();
     let (fleet, _) = generate::understand_sound(&held, &mut notes).unwrap_or_else(|_| panic!("{notes:?}"));
@@ -135,7 +135,7 @@ fn definitions_get_the_variables_of_their_release() {
                 (path, text) => files.0.get_mut(path).unwrap().push_str(text),
             }
         }
-        let found = told(&files);
+        let found = reported(&files);
         assert_eq!(hashed.replace_all(&found, "v0-sha.X"), expected, "{name}\n{found}");
     }
 }

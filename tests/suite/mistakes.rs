@@ -38,9 +38,9 @@ pub(super) fn committed() -> tempfile::TempDir {
 
 /// Runs a command that must be refused, and looks for words in its messages.
 pub(super) fn refused(root: &Path, arguments: &[&str], words: &[&str]) {
-    let told = ends(root, arguments, 1).err;
+    let reported = ends(root, arguments, 1).err;
     for word in words {
-        assert!(told.contains(word), "{arguments:?} does not say `{word}`:\n{told}");
+        assert!(reported.contains(word), "{arguments:?} does not say `{word}`:\n{reported}");
     }
 }
 
@@ -81,10 +81,10 @@ fn a_value_of_a_variable_is_in_its_own_row() {
                     type: object\n          properties:\n            host: { type: string }\n";
     edit(root, class, "  variables:\n", variable);
     append(root, DEV, "  variables:\n    registry: { host: r.example.org }\n");
-    let told = ends(root, &["variables", "dev-1"], 0).out;
-    let row = |name: &str| told.lines().find(|line| line.starts_with(name)).unwrap().to_owned();
-    assert!(row("registry.host ").contains("r.example.org"), "{told}");
-    assert!(!row("registry ").contains("r.example.org"), "{told}");
+    let reported = ends(root, &["variables", "dev-1"], 0).out;
+    let row = |name: &str| reported.lines().find(|line| line.starts_with(name)).unwrap().to_owned();
+    assert!(row("registry.host ").contains("r.example.org"), "{reported}");
+    assert!(!row("registry ").contains("r.example.org"), "{reported}");
 }
 
 #[test]
@@ -120,14 +120,14 @@ fn new_refuses_what_cannot_be_checked() {
 }
 
 #[test]
-fn a_pool_for_a_cluster_with_errors_tells_of_these() {
+fn a_new_pool_reports_the_errors_of_its_cluster() {
     for (file, more) in [(DEV, "a: ["), (DEFAULTS, "a: [")] {
         let root = fleet();
         let root = root.path();
         append(root, file, more);
         refused(root, &["new", "pool", "dev-1", "gpu"], &["error[yaml-syntax]", file]);
-        let told = ends(root, &["new", "pool", "dev-1", "gpu"], 1).err;
-        assert!(!told.contains("unknown-cluster"), "{told}");
+        let reported = ends(root, &["new", "pool", "dev-1", "gpu"], 1).err;
+        assert!(!reported.contains("unknown-cluster"), "{reported}");
     }
     let root = fleet();
     refused(
@@ -143,9 +143,9 @@ fn a_list_without_the_faulty_ones_is_not_called_empty() {
     let root = root.path();
     append(root, DEV, "a: [");
     for command in ["clusters", "releases"] {
-        let told = ends(root, &[command], 0);
-        assert!(!told.out.contains(" yet"), "{}", told.out);
-        assert!(told.out.contains("definitions with errors were skipped"), "{}", told.out);
+        let reported = ends(root, &[command], 0);
+        assert!(!reported.out.contains(" yet"), "{}", reported.out);
+        assert!(reported.out.contains("definitions with errors were skipped"), "{}", reported.out);
     }
     fs::remove_file(root.join(DEV)).unwrap();
     assert!(ends(root, &["clusters"], 0).out.contains("no cluster yet"));
@@ -164,11 +164,11 @@ fn check_refuses_what_generate_refuses() {
         ("removal", DEV, "- name: md-0", "- name: md-1"),
     ] {
         edit(root, file, from, to);
-        let told = json(root, &["check"], 1);
-        let found = &told["diagnostics"][0];
+        let reported = json(root, &["check"], 1);
+        let found = &reported["diagnostics"][0];
         // The message points to the line in the definition, and mentions the generated file.
-        assert_eq!((&found["code"], &found["place"]["file"]), (&code.into(), &file.into()), "{told:#}");
-        assert_eq!(found["related"][0][1]["file"], cluster, "{told:#}");
+        assert_eq!((&found["code"], &found["place"]["file"]), (&code.into(), &file.into()), "{reported:#}");
+        assert_eq!(found["related"][0][1]["file"], cluster, "{reported:#}");
         assert_eq!(ends(root, &["generate"], 1).out, "", "{code}");
         fs::write(root.join(DEFAULTS), &as_it_was).unwrap();
         fs::write(root.join(DEV), &definition).unwrap();
@@ -230,8 +230,8 @@ fn a_folder_that_cannot_be_one_says_why() {
         ("clusters/a.yaml", &["has the name of a file"], "did you mean"),
     ] {
         refused(root, &["new", "folder", folder], words);
-        let told = ends(root, &["new", "folder", folder], 1).err;
-        assert!(!told.contains(not), "{folder}: {told}");
+        let reported = ends(root, &["new", "folder", folder], 1).err;
+        assert!(!reported.contains(not), "{folder}: {reported}");
     }
     ends(&root.join("clusters"), &["new", "folder", "clusters/prod"], 0);
     assert!(root.join("clusters/prod/_defaults.yaml").is_file());
@@ -268,7 +268,7 @@ fn a_fleet_does_not_begin_inside_another() {
 }
 
 #[test]
-fn outside_a_fleet_nothing_is_said_of_git() {
+fn outside_a_fleet_messages_do_not_mention_git() {
     let root = sandbox::folder();
     for arguments in [
         &["generate", "--commit"][..],
@@ -279,8 +279,8 @@ fn outside_a_fleet_nothing_is_said_of_git() {
         &["watch", "--commit"],
     ] {
         refused(root.path(), arguments, &["error[no-fleet]", "`stackloom init`"]);
-        let told = ends(root.path(), arguments, 1).err;
-        assert!(!told.contains("git"), "{told}");
+        let reported = ends(root.path(), arguments, 1).err;
+        assert!(!reported.contains("git"), "{reported}");
         assert_eq!(json(root.path(), arguments, 1)["diagnostics"][0]["code"], "no-fleet");
     }
 }
@@ -296,8 +296,8 @@ fn topology_points_at_the_line_that_chose() {
         ("stack: docker/scs", "stack: openstack/scs", 11, "kind cannot be changed"),
     ] {
         edit(root, DEFAULTS, from, to);
-        let told = json(root, &["topology", "dev-1", "--against", "HEAD"], 1);
-        let all = told["diagnostics"].as_array().unwrap();
+        let reported = json(root, &["topology", "dev-1", "--against", "HEAD"], 1);
+        let all = reported["diagnostics"].as_array().unwrap();
         assert!(!all.is_empty());
         for found in all {
             assert!(found["message"].as_str().unwrap().contains(text), "{found:#}");
@@ -309,23 +309,23 @@ fn topology_points_at_the_line_that_chose() {
         }
         fs::write(root.join(DEFAULTS), &as_it_was).unwrap();
     }
-    let told = json(root, &["topology", "dev-1", "--release", "docker-scs-1-34"], 1);
-    let found = &told["diagnostics"][0];
+    let reported = json(root, &["topology", "dev-1", "--release", "docker-scs-1-34"], 1);
+    let found = &reported["diagnostics"][0];
     assert!(found["place"].is_null(), "{found:#}");
     assert!(found["message"].as_str().unwrap().starts_with("`--release docker-scs-1-34`: "), "{found:#}");
 }
 
 #[test]
-fn topology_tells_of_a_network_that_changes() {
+fn topology_warns_about_a_changed_network() {
     let root = committed();
     let root = root.path();
     edit(root, DEFAULTS, "pods: [192.168.0.0/16]", "pods: [10.0.0.0/16]");
-    let told = json(root, &["topology", "dev-1", "--against", "HEAD"], 0);
-    let found = &told["diagnostics"][0];
+    let reported = json(root, &["topology", "dev-1", "--against", "HEAD"], 0);
+    let found = &reported["diagnostics"][0];
     assert_eq!(
         (&found["code"], &found["severity"]),
         (&"network-changed".into(), &"warning".into()),
-        "{told:#}"
+        "{reported:#}"
     );
     assert_eq!((&found["place"]["file"], &found["place"]["line"]), (&DEFAULTS.into(), &15.into()));
     assert!(

@@ -41,7 +41,7 @@ fn laid(case: &Path) -> tempfile::TempDir {
     let root = sandbox::folder();
     overlay::apply(base.path(), case, root.path())
         .unwrap_or_else(|error| panic!("{}: {error}", case.display()));
-    for own in ["commands.txt", "told.txt"] {
+    for own in ["commands.txt", "reported.txt"] {
         fs::remove_file(root.path().join(own)).ok();
     }
     fs::remove_dir_all(root.path().join("after")).ok();
@@ -149,8 +149,8 @@ fn steps_are_taken_as_expected() {
             let root = laid(&case);
             let commands = fs::read_to_string(case.join("commands.txt")).unwrap();
             let mut one = Case { root: root.path(), now: "2026-11-23T12:00:00Z".to_owned() };
-            let told: String = commands.lines().map(|line| one.step(line)).collect();
-            let masked = hashes.replace_all(&told, |found: &regex::Captures<'_>| {
+            let reported: String = commands.lines().map(|line| one.step(line)).collect();
+            let masked = hashes.replace_all(&reported, |found: &regex::Captures<'_>| {
                 let zeros =
                     if found[0].starts_with('v') { "v0-sha.00000000" } else { "committed as 000000000000" };
                 zeros.to_owned()
@@ -159,8 +159,8 @@ fn steps_are_taken_as_expected() {
         })
         .collect();
     let mut wrong = String::new();
-    for (case, root, told) in done {
-        sandbox::expect_file(&case.join("told.txt"), &told, &mut wrong);
+    for (case, root, reported) in done {
+        sandbox::expect_file(&case.join("reported.txt"), &reported, &mut wrong);
         let (mut found, mut expected) = (Vec::new(), Vec::new());
         for folder in ["clusters", "rollouts"] {
             definitions(&root.path().join(folder), &mut found);

@@ -19,7 +19,7 @@ fn printed(command: &mut Command) -> (Option<i32>, String, String) {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_behind_standard_output_is_told() {
+fn a_full_disk_behind_standard_output_is_reported() {
     let root = base();
     let commands: &[&[&str]] = &[
         &["--version"],
@@ -36,10 +36,10 @@ fn a_full_disk_behind_standard_output_is_told() {
     for arguments in commands {
         let full = std::fs::File::create("/dev/full").unwrap();
         let output = cli::stackloom(root.path()).args(*arguments).stdout(full).output().unwrap();
-        let told = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(4), "{arguments:?}: {told}");
+        let reported = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(4), "{arguments:?}: {reported}");
         let is_help = arguments[0].starts_with('-');
-        assert!(is_help || told.contains("cannot write to standard output"), "{arguments:?}: {told}");
+        assert!(is_help || reported.contains("cannot write to standard output"), "{arguments:?}: {reported}");
     }
 }
 
@@ -75,7 +75,7 @@ const HIDDEN: [char; 12] = [
 ];
 
 #[test]
-fn no_message_holds_a_character_that_nobody_sees() {
+fn no_message_contains_an_invisible_character() {
     let root = base();
     let name = "clusters/blue/three\u{202e}\u{200b}.yaml";
     let escapes: Vec<String> = HIDDEN.iter().map(|c| format!("\\U{:08X}", u32::from(*c))).collect();

@@ -29,17 +29,22 @@ fn edit(root: &Path, path: &str, from: &str, to: &str) {
 /// The files that a run changes below `generated/`.
 fn changed(root: &Path, arguments: &[&str], code: i32) -> (Vec<String>, serde_json::Value) {
     let before = sandbox::snapshot(&root.join("generated"));
-    let told = json(root, arguments, code);
+    let reported = json(root, arguments, code);
     let after = sandbox::snapshot(&root.join("generated"));
     let paths = before.keys().chain(after.keys()).filter(|path| before.get(*path) != after.get(*path));
     let mut paths: Vec<_> = paths.cloned().collect();
     paths.sort();
     paths.dedup();
-    (paths, told)
+    (paths, reported)
 }
 
-fn left(told: &serde_json::Value) -> Vec<String> {
-    told["left"].as_array().unwrap().iter().map(|left| left["file"].as_str().unwrap().to_owned()).collect()
+fn left(reported: &serde_json::Value) -> Vec<String> {
+    reported["left"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|left| left["file"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 const TWO: &str = "management/mgmt/clusters/green/two/cluster/cluster.yaml";
@@ -61,7 +66,7 @@ const FAULTS: [(&str, &str, &str, &[&str]); 7] = [
 ];
 
 #[test]
-fn one_fault_stops_nobody_else() {
+fn an_error_stops_only_its_own_cluster() {
     for (path, from, to, clusters) in FAULTS {
         let root = fleet();
         let root = root.path();
@@ -69,11 +74,11 @@ fn one_fault_stops_nobody_else() {
         edit(root, "clusters/green/two.yaml", "replicas: 3", "replicas: 5");
         let (nothing, _) = changed(root, &["generate"], 1);
         assert!(nothing.is_empty(), "{path} {to}: {nothing:?}");
-        let (paths, told) = changed(root, &["generate", "--keep-going"], 1);
+        let (paths, reported) = changed(root, &["generate", "--keep-going"], 1);
         assert_eq!(paths, [TWO], "{path} {to}");
         let files: Vec<_> = clusters.iter().map(|cluster| format!("clusters/{cluster}.yaml")).collect();
-        assert_eq!(left(&told), files, "{path} {to}\n{told:#}");
-        assert!(!told["diagnostics"].as_array().unwrap().is_empty());
+        assert_eq!(left(&reported), files, "{path} {to}\n{reported:#}");
+        assert!(!reported["diagnostics"].as_array().unwrap().is_empty());
         let (paths, _) = changed(root, &["generate", "--keep-going"], 1);
         assert!(paths.is_empty(), "again: {paths:?}");
     }
@@ -96,10 +101,11 @@ fn what_is_not_ours_in_a_clusters_folder_stops_that_cluster_only() {
         }
         let (nothing, _) = changed(root, &["generate"], 1);
         assert!(nothing.is_empty(), "{nothing:?}");
-        let (paths, told) = changed(root, &["generate", "--keep-going"], 1);
+        let (paths, reported) = changed(root, &["generate", "--keep-going"], 1);
         assert_eq!(paths, [TWO]);
-        assert_eq!(left(&told), ["clusters/blue/one.yaml"]);
-        let codes: Vec<_> = told["diagnostics"].as_array().unwrap().iter().map(|one| &one["code"]).collect();
+        assert_eq!(left(&reported), ["clusters/blue/one.yaml"]);
+        let codes: Vec<_> =
+            reported["diagnostics"].as_array().unwrap().iter().map(|one| &one["code"]).collect();
         assert_eq!(codes, [if foreign { "foreign-file" } else { "linked-output" }]);
         edit(root, "clusters/green/two.yaml", "replicas: 5", "replicas: 3");
         edit(root, "clusters/blue/one.yaml", "replicas: 4", "replicas: 2");
@@ -121,9 +127,9 @@ fn a_fault_of_defaults_leaves_their_folder_and_one_of_the_fleet_stops_all() {
         "apiVersion: stackloom.dev/v1alpha1\nkind: ClusterDefaults\nspec: { replicas: 1 }\n",
     );
     edit(root, "clusters/green/two.yaml", "replicas: 3", "replicas: 5");
-    let (paths, told) = changed(root, &["generate", "--keep-going"], 1);
+    let (paths, reported) = changed(root, &["generate", "--keep-going"], 1);
     assert_eq!(paths, [TWO]);
-    assert_eq!(left(&told), ["clusters/blue/one.yaml", "clusters/blue/three.yaml"]);
+    assert_eq!(left(&reported), ["clusters/blue/one.yaml", "clusters/blue/three.yaml"]);
     edit(root, "clusters/green/two.yaml", "replicas: 5", "replicas: 7");
     edit(root, "stackloom.yaml", "engine: flux", "engine: fux");
     let (paths, _) = changed(root, &["generate", "--keep-going"], 1);
@@ -136,9 +142,9 @@ fn two_definitions_of_one_cluster_are_both_left() {
     let root = root.path();
     fs::copy(root.join("clusters/green/two.yaml"), root.join("clusters/green/again.yaml")).unwrap();
     edit(root, "clusters/green/again.yaml", "replicas: 3", "replicas: 5");
-    let (paths, told) = changed(root, &["generate", "--keep-going"], 1);
+    let (paths, reported) = changed(root, &["generate", "--keep-going"], 1);
     assert!(paths.is_empty(), "{paths:?}");
-    assert_eq!(left(&told), ["clusters/green/again.yaml", "clusters/green/two.yaml"]);
+    assert_eq!(left(&reported), ["clusters/green/again.yaml", "clusters/green/two.yaml"]);
 }
 
 #[test]
@@ -160,11 +166,11 @@ fn only_what_is_named_is_written_whatever_is_wrong_elsewhere() {
             "kubernetes: \"1.36\"\n  suspend: \"yes\"",
         );
         sandbox::write(&root.join("clusters/blue/one.yaml"), "no: [definition\n");
-        let (paths, told) = changed(root, &["generate", "--only", only], 0);
+        let (paths, reported) = changed(root, &["generate", "--only", only], 0);
         assert!(paths.contains(&TWO.to_owned()), "{only} {paths:?}");
         assert!(paths.iter().all(|path| path.contains("/green/two/")), "{only} {paths:?}");
-        assert_eq!(told["clusters"].as_array().unwrap().len(), 1);
-        assert!(told["diagnostics"].as_array().unwrap().is_empty(), "{told:#}");
+        assert_eq!(reported["clusters"].as_array().unwrap().len(), 1);
+        assert!(reported["diagnostics"].as_array().unwrap().is_empty(), "{reported:#}");
         edit(root, "clusters/green/two.yaml", "\n  suspend: \"yes\"", "");
         ends(root, &["generate", "--only", only], 0);
     }
@@ -187,28 +193,32 @@ fn only_what_is_named_is_written_whatever_is_wrong_elsewhere() {
     }
     // A definition that cannot be read is identified by its file name.
     for broken in ["one", "blue/one", "clusters/blue/one.yaml"] {
-        let told = ends(root, &["generate", "--only", broken], 1);
-        assert!(told.err.contains("yaml-syntax") && !told.err.contains("names no cluster"), "{}", told.err);
+        let reported = ends(root, &["generate", "--only", broken], 1);
+        assert!(
+            reported.err.contains("yaml-syntax") && !reported.err.contains("names no cluster"),
+            "{}",
+            reported.err
+        );
     }
 }
 
 #[test]
-fn what_is_named_and_at_fault_is_told_and_left() {
+fn requested_definitions_with_errors_are_reported_and_left_unchanged() {
     let root = fleet();
     let root = root.path();
     edit(root, "clusters/blue/one.yaml", "replicas: 2", "replicsa: 2");
     edit(root, "clusters/blue/three.yaml", "replicas: 2", "replicas: 4");
     let (paths, _) = changed(root, &["generate", "--only", "clusters/blue"], 1);
     assert!(paths.is_empty(), "{paths:?}");
-    let (paths, told) = changed(root, &["generate", "--only", "clusters/blue", "--keep-going"], 1);
+    let (paths, reported) = changed(root, &["generate", "--only", "clusters/blue", "--keep-going"], 1);
     assert_eq!(paths, ["management/mgmt/clusters/blue/three/cluster/cluster.yaml"]);
-    assert_eq!(left(&told), ["clusters/blue/one.yaml"]);
+    assert_eq!(left(&reported), ["clusters/blue/one.yaml"]);
     // Files removed from a generated cluster are deleted. Files of clusters without a definition stay until a full run.
     edit(root, "clusters/blue/three.yaml", "spec:\n", "spec:\n  addons: { notes: { enabled: false } }\n");
     fs::remove_file(root.join("clusters/green/two.yaml")).unwrap();
-    let (paths, told) = changed(root, &["generate", "--keep-going"], 1);
+    let (paths, reported) = changed(root, &["generate", "--keep-going"], 1);
     let left: Vec<_> =
-        told["leftParts"].as_array().unwrap().iter().filter_map(|part| part.as_str()).collect();
+        reported["leftParts"].as_array().unwrap().iter().filter_map(|part| part.as_str()).collect();
     assert!(
         left.contains(&"cluster green/two of mgmt") && left.contains(&"namespace green of mgmt"),
         "{left:?}"
@@ -235,8 +245,8 @@ fn a_commit_of_a_part_has_the_rest_as_head_has_it() {
     ends(root, &["generate", "--only", "green/two", "--commit"], 0);
     assert_eq!(git(root, &["show", "--name-only", "--format="]), format!("generated/{TWO}\n"));
     assert_eq!(git(root, &["status", "--short", "generated"]), format!(" D {three}\n"));
-    let told = ends(root, &["generate", "--keep-going", "--commit"], 1);
-    assert!(told.out.contains("; 1 file put back as committed; nothing to commit"), "{}", told.out);
+    let reported = ends(root, &["generate", "--keep-going", "--commit"], 1);
+    assert!(reported.out.contains("; 1 file put back as committed; nothing to commit"), "{}", reported.out);
     assert_eq!(git(root, &["status", "--short", "generated"]), "");
 }
 
@@ -270,8 +280,8 @@ fn commands_that_look_go_on_with_what_is_sound() {
         );
         assert!(!ran.out.is_empty(), "{arguments:?}");
     }
-    let told = json(root, &["affects", "clusters/green/two.yaml"], 0);
-    assert_eq!(told["leftOut"][0]["file"], "clusters/blue/one.yaml", "{told:#}");
+    let reported = json(root, &["affects", "clusters/green/two.yaml"], 0);
+    assert_eq!(reported["leftOut"][0]["file"], "clusters/blue/one.yaml", "{reported:#}");
     let broken: [&[&str]; 4] = [
         &["topology", "one"],
         &["explain", "blue/one"],
@@ -309,7 +319,7 @@ fn a_faulty_neighbour_does_not_stop_a_removal() {
 
 /// A cause shared by many clusters is reported once; machine-readable output names all clusters.
 #[test]
-fn a_cause_is_told_once_and_names_its_clusters() {
+fn a_cause_is_reported_once_and_names_its_clusters() {
     let root = fleet();
     let root = root.path();
     edit(root, "clusters/_defaults.yaml", "release: head", "release: test-tiny-1-35-v7");
@@ -317,9 +327,9 @@ fn a_cause_is_told_once_and_names_its_clusters() {
         let own = fs::read_to_string(root.join("clusters/blue/three.yaml")).unwrap();
         own.replace("  stack: test/small\n", "")
     });
-    let told = json(root, &["check"], 1);
-    let errors = told["diagnostics"].as_array().unwrap();
-    assert_eq!(errors.len(), 1, "{told:#}");
+    let reported = json(root, &["check"], 1);
+    let errors = reported["diagnostics"].as_array().unwrap();
+    assert_eq!(errors.len(), 1, "{reported:#}");
     assert_eq!(errors[0]["code"], "unknown-release");
     assert_eq!(
         errors[0]["clusters"],

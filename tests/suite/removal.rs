@@ -95,9 +95,12 @@ fn a_cluster_leaves_in_three_commits_and_the_definition_stays_as_it_was_written(
         assert!(helm.contains("suspend: true") && !helm.contains("prune: disabled"), "{helm}");
     }
 
-    let told = json(root, &["remove", "team-a/dev-2"], 0);
-    assert_eq!(told["step"], "delete");
-    assert!(told["waitFor"][0].as_str().unwrap().contains("wait cluster/dev-2 --for=delete"), "{told}");
+    let reported = json(root, &["remove", "team-a/dev-2"], 0);
+    assert_eq!(reported["step"], "delete");
+    assert!(
+        reported["waitFor"][0].as_str().unwrap().contains("wait cluster/dev-2 --for=delete"),
+        "{reported}"
+    );
     assert_eq!(definition(root), detached.replace("step: detach", "step: delete"));
     commit(root);
     assert_eq!(generated(root, CLUSTER), None);
@@ -110,8 +113,8 @@ fn a_cluster_leaves_in_three_commits_and_the_definition_stays_as_it_was_written(
             .contains("deletionPolicy: Delete")
     );
 
-    let told = ends(root, &["remove", "dev-2"], 0);
-    assert!(told.out.contains("delete `clusters/dev/dev-2.d` in the same commit"), "{}", told.out);
+    let reported = ends(root, &["remove", "dev-2"], 0);
+    assert!(reported.out.contains("delete `clusters/dev/dev-2.d` in the same commit"), "{}", reported.out);
     assert!(!root.join("clusters/dev/dev-2.yaml").exists());
     ends(root, &["generate"], 1);
     fs::remove_dir_all(root.join("clusters/dev/dev-2.d")).unwrap();
@@ -122,7 +125,7 @@ fn a_cluster_leaves_in_three_commits_and_the_definition_stays_as_it_was_written(
 }
 
 #[test]
-fn a_definition_that_goes_or_jumps_is_told_or_refused_by_what_it_would_do() {
+fn removing_a_definition_or_skipping_a_step_warns_or_is_refused_by_its_effect() {
     let root = committed();
     let root = root.path();
     let file = root.join("clusters/dev/dev-2.yaml");
@@ -159,7 +162,7 @@ fn a_definition_that_goes_or_jumps_is_told_or_refused_by_what_it_would_do() {
 }
 
 #[test]
-fn a_cluster_goes_to_another_management_cluster_only_while_that_is_on_standby() {
+fn a_cluster_moves_to_another_management_cluster_only_while_that_is_on_standby() {
     let root = committed();
     let root = root.path();
     let fleet = fs::read_to_string(root.join("stackloom.yaml")).unwrap();
@@ -195,7 +198,7 @@ fn a_cluster_goes_to_another_management_cluster_only_while_that_is_on_standby() 
 }
 
 #[test]
-fn a_pool_that_goes_without_its_steps_is_refused_and_an_addon_told() {
+fn removing_a_pool_without_its_steps_is_refused_and_an_addon_warns() {
     let root = committed();
     let root = root.path();
     let file = root.join("clusters/dev/dev-2.yaml");
@@ -218,8 +221,12 @@ fn a_pool_that_goes_without_its_steps_is_refused_and_an_addon_told() {
     commit(root);
 
     sandbox::write(&file, format!("{gone}  addons:\n    cilium:\n      enabled: false\n"));
-    let told = ends(root, &["generate", "--check"], 3);
-    assert!(told.err.contains("warning[abandoned]") && told.err.contains("`cilium`"), "{}", told.err);
+    let reported = ends(root, &["generate", "--check"], 3);
+    assert!(
+        reported.err.contains("warning[abandoned]") && reported.err.contains("`cilium`"),
+        "{}",
+        reported.err
+    );
 }
 
 /// Git cannot restore files that are on no branch. They may have reached an engine some other way, so they are guarded like

@@ -66,7 +66,7 @@ fn a_definition_moves_and_its_cluster_stays() {
     let root = root.path();
     ends(root, &["generate"], 0);
     let before = sandbox::snapshot(root);
-    let told = ends(root, &["rename", "one", "uno"], 0);
+    let reported = ends(root, &["rename", "one", "uno"], 0);
     for words in [
         "Cluster API cannot rename a cluster: `uno` would be another cluster",
         "(nothing was written)",
@@ -75,7 +75,7 @@ fn a_definition_moves_and_its_cluster_stays() {
         "stackloom new cluster uno",
         "stackloom remove one --reason \"uno replaces it\"",
     ] {
-        assert!(told.out.contains(words), "{words}: {}", told.out);
+        assert!(reported.out.contains(words), "{words}: {}", reported.out);
     }
     assert!(before == sandbox::snapshot(root), "something was written");
 

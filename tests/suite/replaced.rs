@@ -33,7 +33,7 @@ fn over(from: &str, to: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_cluster_goes_neither_back_nor_over_a_minor_nor_to_another_provider() {
+fn a_cluster_cannot_downgrade_skip_a_minor_or_change_its_provider() {
     let version = "version: v1.35.10";
     for (before, why) in [
         ("v1.36.0", "would be downgraded from Kubernetes 1.36.0 to 1.35.10"),
@@ -77,16 +77,16 @@ fn an_addon_moves_no_further_than_its_release_allows() {
     for near in ["1.0.3", "1.1.7", "1.2.9"] {
         assert_eq!(run(near), Vec::<String>::new(), "{near}");
     }
-    for (far, apart, first) in [("0.7.2", 2, "1.0.0"), ("1.3.0", 2, "")] {
-        let told = run(far);
-        let says = format!("would move from {far} to 1.1.0, by {apart} minor versions");
-        assert!(told.len() == 1 && told[0].contains(&says), "{told:?}");
+    for (far, distance, first) in [("0.7.2", 2, "1.0.0"), ("1.3.0", 2, "")] {
+        let reported = run(far);
+        let message = format!("would move from {far} to 1.1.0, by {distance} minor versions");
+        assert!(reported.len() == 1 && reported[0].contains(&message), "{reported:?}");
         let way = if first.is_empty() {
             "go down by at most one minor first".to_owned()
         } else {
             format!("move net to {first} first")
         };
-        assert!(told[0].contains(&way), "{told:?}");
+        assert!(reported[0].contains(&way), "{reported:?}");
         assert!(fs::read_to_string(&list).unwrap().contains(far), "something was written");
     }
 }
@@ -196,17 +196,17 @@ fn a_delivery_changes_on_standby_only_also_that_of_one_cluster() {
         change(one, &format!("addonDelivery: {from}"), &format!("addonDelivery: {to}"));
         let world = Workspace::open(root.path()).unwrap();
         let (_, notes) = sandbox::run(&world, &mut DiskSink::new(&world));
-        let told: Vec<_> = notes.iter().filter(|note| note.code == "engine-changed").collect();
-        assert_eq!(!told.is_empty(), refused, "{to} {how}: {}", sandbox::messages(&notes));
-        if let Some(note) = told.first() {
-            let says = format!("`blue/one` would change from {from} to {to}");
-            assert!(note.message.contains(&says), "{}", note.message);
+        let reported: Vec<_> = notes.iter().filter(|note| note.code == "engine-changed").collect();
+        assert_eq!(!reported.is_empty(), refused, "{to} {how}: {}", sandbox::messages(&notes));
+        if let Some(note) = reported.first() {
+            let message = format!("`blue/one` would change from {from} to {to}");
+            assert!(note.message.contains(&message), "{}", note.message);
         }
     }
 }
 
 #[test]
-fn what_cluster_api_leaves_behind_is_told_when_it_goes_from_git() {
+fn objects_that_cluster_api_leaves_behind_are_reported_when_they_leave_git() {
     let root = sandbox::folder();
     sandbox::copy(&support::package().join("tests/cases/_base"), root.path());
     let one = root.path().join("clusters/blue/one.yaml");
@@ -221,7 +221,7 @@ fn what_cluster_api_leaves_behind_is_told_when_it_goes_from_git() {
     let world = Workspace::open(root.path()).unwrap();
     let (done, notes) = sandbox::run(&world, &mut DiskSink::new(&world));
     assert!(done.is_ok());
-    let told: Vec<_> = notes.iter().map(|note| (note.code, note.message.clone())).collect();
-    let says = "the manifests of `notes` go from git and stay in the cluster `blue/one`: Cluster API deletes nothing there";
-    assert_eq!(told, [("abandoned", says.to_owned())]);
+    let reported: Vec<_> = notes.iter().map(|note| (note.code, note.message.clone())).collect();
+    let message = "the manifests of `notes` go from git and stay in the cluster `blue/one`: Cluster API deletes nothing there";
+    assert_eq!(reported, [("abandoned", message.to_owned())]);
 }

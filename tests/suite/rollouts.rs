@@ -212,10 +212,10 @@ fn a_rollout_over_three_months_keeps_to_windows_limits_and_order() {
         rollout.paused = is_paused.then(|| "the team is at a conference".to_owned());
         fleet.pass(now);
         let decision = decide(&rollout, &fleet.seen(now));
-        let said = line(&decision);
-        if said != last {
-            writeln!(log, "{}  {said}", now.format("%a %F %H:%M")).unwrap();
-            last = said;
+        let entry = line(&decision);
+        if entry != last {
+            writeln!(log, "{}  {entry}", now.format("%a %F %H:%M")).unwrap();
+            last = entry;
         }
         match decision.next {
             Next::Take(clusters) => {

@@ -23,23 +23,23 @@ fn plans_are_shown_as_expected() {
     let cases = support::package().join("tests/upgrade");
     let base = laid(&support::package().join("tests/cases/_base"), &cases.join("_base"));
     let folders = sandbox::folders(&cases).into_par_iter().filter(|case| sandbox::name(case) != "_base");
-    let told = folders.map(|case| {
+    let reported = folders.map(|case| {
         let root = laid(base.path(), &case);
         let commands = fs::read_to_string(case.join("commands.txt")).unwrap();
         let mut found = String::new();
         for line in commands.lines() {
             let words = line.split(' ').filter(|word| *word != "-");
             let arguments: Vec<&str> = ["upgrade", "plan"].into_iter().chain(words).collect();
-            let told = ran(root.path(), &arguments);
+            let reported = ran(root.path(), &arguments);
             let is_narrow = |line: &str| line.chars().count() <= 80 || !line.trim().contains(' ');
             let is_data = arguments.contains(&"json");
-            assert!(is_data || told.out.lines().all(is_narrow), "{}", told.out);
+            assert!(is_data || reported.out.lines().all(is_narrow), "{}", reported.out);
             let line = format!(
                 "$ stackloom {}\n{}{}exit {}\n\n",
                 arguments.join(" "),
-                told.out,
-                told.err,
-                told.code
+                reported.out,
+                reported.err,
+                reported.code
             );
             found.push_str(&line);
         }
@@ -47,7 +47,7 @@ fn plans_are_shown_as_expected() {
         (case, hashed.replace_all(&found, "v0-sha.00000000").into_owned())
     });
     let mut wrong = String::new();
-    for (case, found) in told.collect::<Vec<_>>() {
+    for (case, found) in reported.collect::<Vec<_>>() {
         sandbox::expect_file(&case.join("plan.txt"), &found, &mut wrong);
     }
     assert!(wrong.is_empty(), "{wrong}");

@@ -43,9 +43,9 @@ impl World for Stage {
     }
 }
 
-struct Ears(Rc<Stage>);
+struct FakeListener(Rc<Stage>);
 
-impl Listener for Ears {
+impl Listener for FakeListener {
     fn listen(&mut self) -> Result<(), Fault> {
         if self.0.deaf.get() { Err(Fault::new("deaf")) } else { Ok(()) }
     }
@@ -56,9 +56,9 @@ impl Listener for Ears {
         if waits.is_empty() {
             return Signal::Stop;
         }
-        let (event, heard) = waits.remove(0);
+        let (event, signal) = waits.remove(0);
         event(&mut self.0.files.borrow_mut());
-        heard
+        signal
     }
 
     fn stop(&self) -> Arc<AtomicBool> {
@@ -109,12 +109,12 @@ fn stage() -> Rc<Stage> {
 }
 
 /// The reports of the loop, as words.
-fn told(stage: &Rc<Stage>) -> Vec<&'static str> {
+fn reported(stage: &Rc<Stage>) -> Vec<&'static str> {
     let mut all = Vec::new();
     let mut open = || -> Result<Box<dyn Sink>, Fault> {
         Ok(Box::new(Counting(Memory::default(), Rc::clone(stage), false)))
     };
-    watch(&**stage, &mut Ears(Rc::clone(stage)), &mut open, &|_, _| {}, &mut |what| {
+    watch(&**stage, &mut FakeListener(Rc::clone(stage)), &mut open, &|_, _| {}, &mut |what| {
         all.push(match what {
             Report::Deaf(_) => "deaf",
             Report::Done(..) => "done",
@@ -140,18 +140,18 @@ fn nothing() -> Event {
     Box::new(|_| {})
 }
 
-fn heard(stage: &Stage, event: Event, heard: Signal) {
-    stage.waits.borrow_mut().push((event, heard));
+fn signal(stage: &Stage, event: Event, signal: Signal) {
+    stage.waits.borrow_mut().push((event, signal));
 }
 
 #[test]
 fn only_other_content_starts_a_run() {
     let stage = stage();
-    heard(&stage, nothing(), Signal::Change);
-    heard(&stage, comment("a"), Signal::Change);
-    heard(&stage, nothing(), Signal::Change);
-    heard(&stage, save("README.md", "no source"), Signal::Change);
-    assert_eq!(told(&stage), ["done", "done"]);
+    signal(&stage, nothing(), Signal::Change);
+    signal(&stage, comment("a"), Signal::Change);
+    signal(&stage, nothing(), Signal::Change);
+    signal(&stage, save("README.md", "no source"), Signal::Change);
+    assert_eq!(reported(&stage), ["done", "done"]);
     assert_eq!(stage.pauses.borrow().as_slice(), [None; 5]);
 }
 
@@ -159,8 +159,8 @@ fn only_other_content_starts_a_run() {
 fn a_save_during_a_run_drops_it_and_is_not_lost() {
     let stage = stage();
     stage.during.borrow_mut().push(comment("meanwhile"));
-    heard(&stage, nothing(), Signal::Nothing);
-    assert_eq!(told(&stage), ["done"]);
+    signal(&stage, nothing(), Signal::Nothing);
+    assert_eq!(reported(&stage), ["done"]);
     assert_eq!(stage.committed.get(), 1, "a tree was made visible that nobody had saved so");
 }
 
@@ -169,18 +169,18 @@ fn saves_without_end_are_let_through_now_and_then() {
     let stage = stage();
     for _ in 0..40 {
         stage.during.borrow_mut().push(comment("more"));
-        heard(&stage, nothing(), Signal::Change);
+        signal(&stage, nothing(), Signal::Change);
     }
-    let told = told(&stage);
-    assert!(told.len() > 3 && told.iter().all(|what| *what == "done"), "{told:?}");
+    let reported = reported(&stage);
+    assert!(reported.len() > 3 && reported.iter().all(|what| *what == "done"), "{reported:?}");
 }
 
 #[test]
-fn a_fault_is_told_when_it_is_known_to_hold() {
+fn an_error_is_reported_once_it_is_certain() {
     let stage = stage();
-    heard(&stage, save("clusters/blue/bad.yaml", "kind: ["), Signal::Change);
-    heard(&stage, nothing(), Signal::Change);
-    assert_eq!(told(&stage), ["done", "faulty"]);
+    signal(&stage, save("clusters/blue/bad.yaml", "kind: ["), Signal::Change);
+    signal(&stage, nothing(), Signal::Change);
+    assert_eq!(reported(&stage), ["done", "faulty"]);
 }
 
 #[test]
@@ -195,10 +195,10 @@ fn what_disappears_for_a_moment_is_not_removed() {
                 files.0.remove(ONE)
             };
         });
-        heard(&stage, gone, Signal::Change);
-        heard(&stage, nothing(), Signal::Change);
-        heard(&stage, save(ONE, text), Signal::Change);
-        assert_eq!(told(&stage), ["done"]);
+        signal(&stage, gone, Signal::Change);
+        signal(&stage, nothing(), Signal::Change);
+        signal(&stage, save(ONE, text), Signal::Change);
+        assert_eq!(reported(&stage), ["done"]);
         let pauses = stage.pauses.borrow();
         assert!(pauses[0].is_none() && pauses[1].is_some() && pauses[1] == pauses[2] && pauses[3].is_none());
     }
@@ -210,22 +210,22 @@ fn what_stays_away_is_removed() {
     let gone: Event = Box::new(|files| {
         files.0.remove(ONE);
     });
-    heard(&stage, gone, Signal::Change);
-    heard(&stage, nothing(), Signal::Nothing);
-    assert_eq!(told(&stage).len(), 2);
+    signal(&stage, gone, Signal::Change);
+    signal(&stage, nothing(), Signal::Nothing);
+    assert_eq!(reported(&stage).len(), 2);
 }
 
 #[test]
-fn a_refusal_is_told_once_and_late() {
+fn a_failure_is_reported_once_and_late() {
     let stage = stage();
     stage.refusals.set(4);
-    (0..4).for_each(|_| heard(&stage, nothing(), Signal::Nothing));
-    assert_eq!(told(&stage), ["done"]);
+    (0..4).for_each(|_| signal(&stage, nothing(), Signal::Nothing));
+    assert_eq!(reported(&stage), ["done"]);
 
     let stage = self::stage();
     stage.refusals.set(12);
-    (0..12).for_each(|_| heard(&stage, nothing(), Signal::Nothing));
-    assert_eq!(told(&stage), ["refused", "done"]);
+    (0..12).for_each(|_| signal(&stage, nothing(), Signal::Nothing));
+    assert_eq!(reported(&stage), ["refused", "done"]);
     let pauses = stage.pauses.borrow();
     assert!(pauses[..12].is_sorted(), "{pauses:?}");
     assert_eq!(pauses[11], Some(Duration::from_secs(5)));
@@ -235,8 +235,8 @@ fn a_refusal_is_told_once_and_late() {
 fn deaf_is_not_blind() {
     let stage = stage();
     stage.deaf.set(true);
-    heard(&stage, comment("a"), Signal::Nothing);
-    assert_eq!(told(&stage), ["deaf", "done", "done"]);
+    signal(&stage, comment("a"), Signal::Nothing);
+    assert_eq!(reported(&stage), ["deaf", "done", "done"]);
     assert_eq!(stage.pauses.borrow().as_slice(), [Some(Duration::from_secs(2)); 2]);
 }
 
@@ -245,6 +245,6 @@ fn the_end_stops_a_run_before_anything_is_visible() {
     let stage = stage();
     let stop = Arc::clone(&stage.stop);
     stage.during.borrow_mut().push(Box::new(move |_| stop.store(true, Ordering::SeqCst)));
-    assert!(told(&stage).is_empty());
+    assert!(reported(&stage).is_empty());
     assert_eq!(stage.committed.get(), 0);
 }

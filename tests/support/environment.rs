@@ -11,7 +11,7 @@ pub(crate) fn named(variable: &str, what: &str) -> Option<String> {
 }
 
 /// Reports that a test is skipped. In CI it fails instead: CI has everything, so a test skipped there would never run.
-#[expect(clippy::print_stdout, reason = "what is not tested is said")]
+#[expect(clippy::print_stdout, reason = "says what is not tested")]
 pub(crate) fn is_missing(what: &str, hint: &str) {
     let is_ci = std::env::var("CI").is_ok_and(|value| !value.is_empty() && value != "false");
     assert!(!is_ci, "{what} is missing, and CI skips nothing: {hint}; `bash .ci/run test` has everything");

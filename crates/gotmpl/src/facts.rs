@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn comparisons_are_found_wherever_they_stand() {
+    fn comparisons_are_found_everywhere() {
         assert_eq!(compared("{{ if eq .n 3 }}x{{ end }}"), ["n"]);
         assert_eq!(
             compared("{{ with .a }}{{ range .b }}{{ if gt .c 1 }}x{{ end }}{{ end }}{{ end }}"),

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_found_wherever_they_stand() {
+    fn paths_are_found_everywhere() {
         assert_eq!(reads("a {{ .b.c }} {{ .b.cd }} {{ .a | quote }}"), ["a", "b.c", "b.cd"]);
         assert_eq!(reads("{{ .a.b }}{{ .a }}{{ .a.c.d }}"), ["a"]);
         assert_eq!(reads("{{ range .a }}{{ .x }}{{ $.b }}{{ else }}{{ .c }}{{ end }}"), ["a", "b", "c"]);
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_and_what_is_in_the_way_are_told_apart() {
+    fn missing_values_and_obstacles_are_distinguished() {
         let template = Template::parse("{{ .a.b }}{{ .c }}").unwrap();
         let reads = template.reads.unwrap();
         let found = |data: &Value| format!("{:?}", reads.look_up(|name| data.get(name)).collect::<Vec<_>>());

@@ -106,7 +106,7 @@ fn mutated_templates_never_panic() {
 }
 
 #[test]
-fn lines_inside_of_quotes_may_stand_left_as_in_go() {
+fn lines_inside_quotes_may_be_unindented_as_in_go() {
     let read = |text: &str| yaml::parse(text).map_err(|error| error.line);
     let text = "a:\n  b: \"one\ntwo\n three\n\nfour\"\n  c: 'five\nsix'\n";
     assert_eq!(read(text), Ok(serde_json::json!({ "a": { "b": "one two three\nfour", "c": "five six" } })));

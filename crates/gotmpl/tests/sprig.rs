@@ -96,7 +96,7 @@ fn templates_of_sprigs_tests_render_as_in_go() {
 }
 
 #[test]
-fn every_function_stands_in_a_case_of_sprigs_or_is_listed() {
+fn every_function_is_in_a_case_of_sprig_or_listed() {
     let Some(cases) = cases() else { return };
     let mut found = BTreeSet::new();
     for case in &cases {

@@ -134,8 +134,9 @@ fn write(
     class: impl FnOnce() -> String,
 ) -> (Mapping, Mapping) {
     let mut metadata = mapping([("name", args.name.as_str().into())]);
-    let namespace = inherited
-        .unless_said(&["metadata", "namespace"], args.namespace.as_deref(), || Some("default".to_owned()));
+    let namespace = inherited.unless_inherited(&["metadata", "namespace"], args.namespace.as_deref(), || {
+        Some("default".to_owned())
+    });
     metadata.set_some("namespace", namespace);
     let management = folder::management(definitions, inherited, args.management_cluster.as_deref());
     spec.set_some("managementCluster", management);
@@ -172,8 +173,8 @@ impl Folders {
             let is_around =
                 namespaces.keys().chain(definitions.defaults.keys()).any(|one| one.starts_with(&inside));
             if !is_around {
-                let said = Inherited::of(definitions, folder);
-                let namespace = said.text(&["metadata", "namespace"]).map(str::to_owned);
+                let inherited = Inherited::of(definitions, folder);
+                let namespace = inherited.text(&["metadata", "namespace"]).map(str::to_owned);
                 namespaces.entry(folder.clone()).or_default().extend(namespace);
             }
         }

@@ -120,7 +120,8 @@ fn defaults(
     let (mut metadata, mut spec) = (Mapping::new(), Mapping::new());
     let own = if folder == "clusters" { "default" } else { last(folder) };
     let namespace = || Some(own.to_owned());
-    let namespace = inherited.unless_said(&["metadata", "namespace"], args.namespace.as_deref(), namespace);
+    let namespace =
+        inherited.unless_inherited(&["metadata", "namespace"], args.namespace.as_deref(), namespace);
     if let (None, Some(Err(fault))) = (&args.namespace, namespace.as_deref().map(Label::new)) {
         notes
             .error("missing-value", None, format!("`{own}` cannot be the name of a namespace: {fault}"))
@@ -148,7 +149,7 @@ pub(super) fn management(
         let fleet = definitions.fleet.as_ref()?;
         fleet.value.spec.management_clusters.first().map(|first| first.name.clone())
     };
-    inherited.unless_said(&["spec", "managementCluster"], asked, first)
+    inherited.unless_inherited(&["spec", "managementCluster"], asked, first)
 }
 
 fn text(folder: &str, metadata: Mapping, spec: Mapping) -> String {

@@ -37,14 +37,14 @@ impl Inherited {
 
     /// The value to write into the definition: the requested one, unless the folder sets the same. Without a request, the
     /// fallback, unless the folder sets any value.
-    pub(super) fn unless_said(
+    pub(super) fn unless_inherited(
         &self,
         path: &[&str],
         asked: Option<&str>,
         otherwise: impl FnOnce() -> Option<String>,
     ) -> Option<String> {
         match (asked, self.text(path)) {
-            (Some(asked), Some(said)) if asked == said => None,
+            (Some(asked), Some(inherited)) if asked == inherited => None,
             (Some(asked), _) => Some(asked.to_owned()),
             (None, Some(_)) => None,
             (None, None) => otherwise(),

@@ -346,8 +346,8 @@ impl Fleet {
             return Ok(true);
         }
         let own = |layer: &&definition::Layer| {
-            let said = layer.node.at(&["metadata", "name"]).and_then(Node::as_str);
-            said.is_some_and(|said| is_called(name, said))
+            let given = layer.node.at(&["metadata", "name"]).and_then(Node::as_str);
+            given.is_some_and(|given| is_called(name, given))
         };
         for layer in self.definitions.clusters.iter().filter(own) {
             let folder = layer.source.path.rsplit_once('/').map_or("", |(folder, _)| folder);

@@ -57,7 +57,7 @@ impl Origin {
     pub(super) fn spec(&self, inherited: &Inherited) -> Mapping {
         let mut spec = Mapping::new();
         let mut put = |key: &str, value: String| {
-            spec.set_some(key, inherited.unless_said(&["spec", key], Some(&value), || None));
+            spec.set_some(key, inherited.unless_inherited(&["spec", key], Some(&value), || None));
         };
         match self {
             Self::Numbered(name) => put("release", name.clone()),
@@ -130,12 +130,12 @@ pub(super) struct Origins<'a> {
 impl Origins<'_> {
     /// Chooses the origin: the requested one, otherwise that of the folder, otherwise the newest numbered release.
     pub(super) fn choose(&self, inherited: &Inherited, notes: &mut Notes) -> Option<Origin> {
-        let said = inherited.text(&["spec", "release"]);
+        let preset = inherited.text(&["spec", "release"]);
         let names = numbered_releases(&self.input.sources);
-        match (self.args.release.as_deref(), said) {
+        match (self.args.release.as_deref(), preset) {
             (Some(HEAD), _) | (None, Some(HEAD)) => self.head(inherited, &names, notes),
             (Some(asked), _) => self.numbered(asked, &names, notes),
-            (None, Some(said)) if self.args.is_empty() => Some(Origin::Numbered(said.to_owned())),
+            (None, Some(preset)) if self.args.is_empty() => Some(Origin::Numbered(preset.to_owned())),
             // Without any release, only the head is available.
             (None, _) if names.is_empty() => self.head(inherited, &names, notes),
             (None, _) => self.newest(inherited, &names, notes),
@@ -208,11 +208,11 @@ impl Origins<'_> {
         let known = self.stacks();
         let list = || known.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
         let named = inherited.text(&["spec", "release"]).and_then(release::stack_and_minor);
-        let said = inherited.text(&["spec", "stack"]).map(str::to_owned);
-        let said = said.or_else(|| named.map(|(stack, _)| stack.to_string()));
-        let (stack, asked) = match (self.args.stack.clone(), said, known.len()) {
+        let preset = inherited.text(&["spec", "stack"]).map(str::to_owned);
+        let preset = preset.or_else(|| named.map(|(stack, _)| stack.to_string()));
+        let (stack, asked) = match (self.args.stack.clone(), preset, known.len()) {
             (Some(asked), ..) => (asked, true),
-            (None, Some(said), _) => (said, false),
+            (None, Some(preset), _) => (preset, false),
             (None, None, 1) => (known.first()?.clone(), false),
             (None, None, 0) => {
                 notes
@@ -252,11 +252,11 @@ impl Origins<'_> {
     ) -> Option<Minor> {
         let named = inherited.text(&["spec", "release"]).and_then(release::stack_and_minor);
         let named = named.filter(|(own, _)| own == stack).map(|(_, minor)| minor.to_string());
-        let said = inherited.text(&["spec", "kubernetes"]).map(str::to_owned).or(named);
-        let said = said.filter(|_| {
+        let preset = inherited.text(&["spec", "kubernetes"]).map(str::to_owned).or(named);
+        let preset = preset.filter(|_| {
             self.args.stack.is_none() || inherited.text(&["spec", "stack"]) == self.args.stack.as_deref()
         });
-        if let Some(text) = self.args.kubernetes.clone().or(said) {
+        if let Some(text) = self.args.kubernetes.clone().or(preset) {
             let minor = Minor::parse(&text);
             match minor {
                 None => {

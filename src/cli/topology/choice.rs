@@ -33,8 +33,8 @@ impl Choice {
             (true, false) => &["stack", "release"],
             (false, _) => &["release"],
         };
-        let said = keys.iter().find_map(|key| definition.at(&["spec", key]))?;
-        input.sources.place(said.origin)
+        let node = keys.iter().find_map(|key| definition.at(&["spec", key]))?;
+        input.sources.place(node.origin)
     }
 
     /// The option, as the prefix of a message.

@@ -20,13 +20,13 @@ pub(super) fn note_changed(
     notes: &mut Notes,
 ) {
     for (field, what) in FIELDS {
-        let said = |cluster: &Json| cluster.pointer(&format!("/spec/clusterNetwork/{field}")).cloned();
-        let (old, new) = (said(before), said(after));
+        let network = |cluster: &Json| cluster.pointer(&format!("/spec/clusterNetwork/{field}")).cloned();
+        let (old, new) = (network(before), network(after));
         if old == new || merges && new.is_none() {
             continue;
         }
-        let shown = |said: Option<Json>| {
-            said.map_or_else(|| "none".to_owned(), |said| said.to_string().replace('"', ""))
+        let shown = |value: Option<Json>| {
+            value.map_or_else(|| "none".to_owned(), |value| value.to_string().replace('"', ""))
         };
         let path = format!("spec.clusterNetwork.{}", field.replace('/', "."));
         let message = format!("{what} would change from {} to {}", shown(old), shown(new));

@@ -207,7 +207,7 @@ fn may_be_elsewhere(kind: &ValidationErrorKind) -> bool {
 /// enough.
 fn is_on(one: &Subchart, root: &Json, values: &Map<String, Json>) -> bool {
     let paths = one.condition.as_deref().unwrap_or_default().split(',').map(str::trim);
-    let said = paths.filter(|path| !path.is_empty()).find_map(|path| {
+    let condition = paths.filter(|path| !path.is_empty()).find_map(|path| {
         let mut parts = path.split('.');
         let mut value = values.get(parts.next()?)?;
         for part in parts {
@@ -216,7 +216,7 @@ fn is_on(one: &Subchart, root: &Json, values: &Map<String, Json>) -> bool {
         value.as_bool()
     });
     let tags: Vec<bool> = one.tags.iter().filter_map(|tag| root["tags"][tag].as_bool()).collect();
-    said.unwrap_or_else(|| tags.is_empty() || tags.contains(&true))
+    condition.unwrap_or_else(|| tags.is_empty() || tags.contains(&true))
 }
 
 #[cfg(test)]

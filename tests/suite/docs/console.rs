@@ -62,7 +62,7 @@ impl Shell {
     }
 
     fn run(&mut self, command: &str) -> String {
-        const MARK: &str = "the shell stands in ";
+        const MARK: &str = "the shell is in ";
         let mut shell = Command::new("sh");
         cli::environment(&mut shell);
         let script = format!("{{ {command}\n}} 2>&1; echo; echo \"{MARK}$PWD\"");
@@ -131,7 +131,7 @@ fn an_ellipsis_stands_for_anything() {
 }
 
 #[test]
-fn the_shell_remembers_where_it_stands() {
+fn the_shell_keeps_its_folder() {
     let root = sandbox::folder();
     let mut shell = Shell::new(root.path());
     assert_eq!(shell.run("mkdir inside && cd inside"), "");

@@ -149,8 +149,8 @@ fn no_cluster_gets_worse_than_its_release_says() {
             let cut = cuts.iter().find(|cut| cut.release.name == release.replace("-v1", "-v2")).unwrap();
             let history = cut.release.history.clone().unwrap();
             let recorded = Impact { effects: history.impact.unwrap() };
-            let told = differences(&last[&cluster].release, &cut.release);
-            let by_class = impact(&last[&cluster].release, &cut.release, &told);
+            let reported = differences(&last[&cluster].release, &cut.release);
+            let by_class = impact(&last[&cluster].release, &cut.release, &reported);
             let group = cut
                 .rebases
                 .groups

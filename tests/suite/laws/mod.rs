@@ -147,7 +147,7 @@ fn a_change_to_one_cluster_touches_that_cluster_alone() {
 }
 
 #[test]
-fn a_cluster_that_goes_takes_only_what_nobody_else_has() {
+fn a_removed_cluster_takes_only_files_that_no_other_shares() {
     for files in fleets() {
         let before = tree(&files);
         for (path, own) in clusters(&files) {

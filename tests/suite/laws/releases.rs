@@ -56,7 +56,7 @@ fn read_back(name: &str, texts: BTreeMap<String, String>, notes: &mut Notes) -> 
 fn a_release_that_only_a_later_program_understands_is_refused() {
     let head = heads(&base()).remove("1.35").unwrap();
     let texts = release::write(&head);
-    for (old, new, told) in [
+    for (old, new, reported) in [
         (
             "  format: 2\n",
             "  format: 3\n",
@@ -85,7 +85,7 @@ fn a_release_that_only_a_later_program_understands_is_refused() {
         let mut notes = Notes::new();
         assert_eq!(read_back(&head.name, texts, &mut notes), None, "{new}");
         let messages = sandbox::messages(&notes);
-        assert!(messages.contains(told), "{messages}");
+        assert!(messages.contains(reported), "{messages}");
     }
 }
 

@@ -141,22 +141,22 @@ fn count() -> usize {
 }
 
 #[test]
-fn what_changes_is_what_was_said() {
+fn explanations_predict_changes() {
     hold("demo", &support::own());
 }
 
 #[test]
-fn what_changes_is_what_was_said_in_a_small_fleet() {
+fn explanations_predict_changes_in_a_small_fleet() {
     hold("inmemory", &support::inmemory());
 }
 
 #[test]
-fn what_changes_is_what_was_said_of_loops() {
+fn explanations_predict_changes_in_loops() {
     hold("looping", &looping());
 }
 
 #[test]
-fn what_changes_is_what_was_said_of_a_numbered_release() {
+fn explanations_predict_changes_in_a_numbered_release() {
     let mut files = numbered();
     let is_cluster = |path: &String| path.starts_with("clusters/blue/") || path == "stackloom.yaml";
     hold_where("numbered", &files, is_cluster);
@@ -170,7 +170,7 @@ fn what_changes_is_what_was_said_of_a_numbered_release() {
 
 /// Definitions and addons, with each delivery that has its own kinds of objects.
 #[test]
-fn what_changes_is_what_was_said_of_deliveries() {
+fn explanations_predict_changes_in_deliveries() {
     for delivery in sandbox::chart_deliveries().map(AddonDelivery::as_str) {
         let mut files = support::fleet(&support::package().join("tests/cases/_base"));
         let fleet = files.0.get_mut("stackloom.yaml").unwrap();
@@ -188,16 +188,16 @@ fn answers_are_as_agreed() {
         sandbox::write(&root.path().join(path), text);
     }
     sandbox::to_disk(root.path());
-    let (mut wrong, mut told) = (String::new(), String::new());
+    let (mut wrong, mut reported) = (String::new(), String::new());
     for question in include_str!("questions.txt").lines() {
         let arguments = question.split(' ').map(|word| word.trim_matches('\''));
         let output = cli::stackloom(root.path()).args(arguments).output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
         let (out, err) = (text(output.stdout), text(output.stderr));
-        writeln!(told, "$ stackloom {question}\n{out}{err}").unwrap();
+        writeln!(reported, "$ stackloom {question}\n{out}{err}").unwrap();
     }
     let file = support::package().join("tests/suite/origins/answers.txt");
-    sandbox::expect_file(&file, &told, &mut wrong);
+    sandbox::expect_file(&file, &reported, &mut wrong);
     assert!(wrong.is_empty(), "{wrong}");
 }
 
@@ -245,12 +245,12 @@ struct Law<'a> {
 
 impl Law<'_> {
     fn names(&self, explained: &Explained) -> bool {
-        let stands = |source: &Source| source.decides && self.fleet.covers(source, self.file, self.line);
-        explained.sources.iter().any(stands)
+        let decides = |source: &Source| source.decides && self.fleet.covers(source, self.file, self.line);
+        explained.sources.iter().any(decides)
     }
 
     /// The lines of a file that it was predicted to affect.
-    fn said(&self, path: &str) -> Vec<usize> {
+    fn explained(&self, path: &str) -> Vec<usize> {
         let lines = self.lines[path].iter().enumerate();
         lines.filter(|(_, explained)| self.names(explained)).map(|(at, _)| at + 1).collect()
     }
@@ -258,20 +258,20 @@ impl Law<'_> {
     /// Checks that every changed line was predicted.
     fn hold(&self, after: &BTreeMap<String, String>, wrong: &mut String) {
         for (path, old) in self.before {
-            let said = self.said(path);
+            let explained = self.explained(path);
             let Some(new) = after.get(path) else {
-                if said.first() != Some(&1) {
+                if explained.first() != Some(&1) {
                     writeln!(wrong, "  {path} goes, and its first line does not say so").unwrap();
                 }
                 continue;
             };
             for line in mutate::gone(old, new) {
-                if !said.contains(&line) {
+                if !explained.contains(&line) {
                     let text = old.lines().nth(line - 1).unwrap_or_default();
                     writeln!(wrong, "  {path}:{line} changes: {text}").unwrap();
                 }
             }
-            if old != new && said.is_empty() {
+            if old != new && explained.is_empty() {
                 writeln!(wrong, "  {path} changes").unwrap();
             }
         }
@@ -288,8 +288,8 @@ impl Law<'_> {
         };
         let direct = |line: &usize, path: &str| !self.lines[path][line - 1].sources.iter().any(anew);
         let same = |path: &&String| {
-            let said = || self.said(path);
-            self.before.get(*path) == after.get(*path) && said().iter().any(|line| direct(line, path))
+            let explained = || self.explained(path);
+            self.before.get(*path) == after.get(*path) && explained().iter().any(|line| direct(line, path))
         };
         self.lines.keys().filter(same).cloned().collect()
     }

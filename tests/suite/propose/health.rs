@@ -79,8 +79,8 @@ fn commit_statuses_say_that_a_cluster_is_healthy() {
         git(&bench.root, &["push", "--quiet", "origin", "main"]);
         let later = bench.pushed();
         bench.report(&later, &of_gate, "success");
-        let told = bench.phase("commit-statuses");
-        assert!(told.contains("all clusters are there"), "{kind:?}\n{told}");
+        let reported = bench.phase("commit-statuses");
+        assert!(reported.contains("all clusters are there"), "{kind:?}\n{reported}");
     }
 }
 
@@ -97,8 +97,8 @@ fn a_status_from_before_the_step_counts_nothing() {
 fn a_forge_that_has_none_of_the_commits_is_an_error() {
     let (bench, _) = Bench::with_a_step(ForgeKind::GitHub);
     bench.forge.with(|state| state.commits.clear());
-    let (is_done, told) = bench.status("commit-statuses", None);
-    assert!(!is_done && told.contains("does not have the commits of this branch"), "{told}");
+    let (is_done, reported) = bench.status("commit-statuses", None);
+    assert!(!is_done && reported.contains("does not have the commits of this branch"), "{reported}");
 }
 
 #[test]
@@ -107,12 +107,15 @@ fn a_report_comes_from_an_address() {
     let address = format!("{}/health.json", bench.forge.url);
     let report = serde_json::json!({ "clusters": [{ "name": "blue/one", "healthy": true, "revision": format!("main@sha1:{step}") }] });
     bench.forge.with(|state| state.report = Some(report.to_string()));
-    let told = bench.phase(&address);
-    assert!(told.contains("all clusters are there"), "{told}");
-    let (is_done, told) = bench.status(&address, None);
-    assert!(!is_done && told.contains("STACKLOOM_HEALTH_TOKEN"), "{told}");
-    let (is_done, told) = bench.status("http://example.invalid/health.json", Some(TOKEN));
-    assert!(!is_done && told.contains("is not encrypted"), "{told}");
-    let (is_done, told) = bench.status("https://ada:secret@example.invalid/health.json", None);
-    assert!(!is_done && told.contains("contains a user or a password") && !told.contains("secret"), "{told}");
+    let reported = bench.phase(&address);
+    assert!(reported.contains("all clusters are there"), "{reported}");
+    let (is_done, reported) = bench.status(&address, None);
+    assert!(!is_done && reported.contains("STACKLOOM_HEALTH_TOKEN"), "{reported}");
+    let (is_done, reported) = bench.status("http://example.invalid/health.json", Some(TOKEN));
+    assert!(!is_done && reported.contains("is not encrypted"), "{reported}");
+    let (is_done, reported) = bench.status("https://ada:secret@example.invalid/health.json", None);
+    assert!(
+        !is_done && reported.contains("contains a user or a password") && !reported.contains("secret"),
+        "{reported}"
+    );
 }

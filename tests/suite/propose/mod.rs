@@ -133,10 +133,11 @@ impl Bench {
 fn a_step_becomes_one_request_that_is_kept_up_to_date() {
     for kind in KINDS {
         let bench = Bench::new(kind);
-        let told = bench.done();
+        let reported = bench.done();
         assert!(
-            told.contains(&format!("pushed {BRANCH} to origin")) && told.contains("/platform/fleet/1"),
-            "{told}"
+            reported.contains(&format!("pushed {BRANCH} to origin"))
+                && reported.contains("/platform/fleet/1"),
+            "{reported}"
         );
         let first = bench.tip(BRANCH).unwrap();
         let opened = bench.requests().remove(0);
@@ -216,8 +217,8 @@ fn what_is_no_longer_needed_is_closed_and_what_a_person_closed_stays_closed() {
             assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
             git(&bench.root, &["push", "--quiet", "origin", "main"]);
         }
-        let told = bench.done();
-        assert!(told.contains("closed") && told.contains("deleted"), "{told}");
+        let reported = bench.done();
+        assert!(reported.contains("closed") && reported.contains("deleted"), "{reported}");
         let request = bench.requests().remove(0);
         assert_eq!((request.state, request.comments.len(), bench.tip(BRANCH)), ("closed", 1, None));
     }
@@ -394,15 +395,15 @@ fn the_documented_jobs_propose_a_step() {
 }
 
 #[test]
-fn without_a_forge_the_branch_is_pushed_and_that_is_said() {
+fn without_a_forge_the_branch_is_pushed_and_the_output_says_so() {
     let bench = Bench::new(ForgeKind::GitHub);
     let ran = bench.next(&["--dry-run"]);
     assert!(ran.out.contains("would push") && ran.out.contains("### The plan"), "{}", ran.out);
     assert_eq!((bench.tip(BRANCH), bench.requests().len()), (None, 0));
-    let told = bench.next(&["--no-forge", "--branch", "mine"]).out;
+    let reported = bench.next(&["--no-forge", "--branch", "mine"]).out;
     assert!(
-        told.contains("pushed mine to origin") && told.contains("open the request at your forge"),
-        "{told}"
+        reported.contains("pushed mine to origin") && reported.contains("open the request at your forge"),
+        "{reported}"
     );
     assert!(bench.tip("mine").is_some() && bench.requests().is_empty());
     let mut command = bench.command(&[]);
@@ -411,8 +412,8 @@ fn without_a_forge_the_branch_is_pushed_and_that_is_said() {
         .env_remove("GITHUB_TOKEN")
         .env_remove("GH_TOKEN")
         .output();
-    let told = String::from_utf8(output.unwrap().stderr).unwrap();
-    assert!(told.contains("none of `STACKLOOM_FORGE_TOKEN`, `GITHUB_TOKEN`, `GH_TOKEN`"), "{told}");
+    let reported = String::from_utf8(output.unwrap().stderr).unwrap();
+    assert!(reported.contains("none of `STACKLOOM_FORGE_TOKEN`, `GITHUB_TOKEN`, `GH_TOKEN`"), "{reported}");
     let document = bench.next(&["--format", "json"]).out;
     let document: serde_json::Value = serde_json::from_str(&document).unwrap();
     assert_eq!(document["request"]["outcome"], "proposed", "{document:#}");

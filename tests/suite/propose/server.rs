@@ -297,10 +297,10 @@ fn create(kind: ForgeKind, call: &Call, state: &mut State) -> (u16, Json, Option
     if state.requests.iter().any(|one| one.state == "open" && one.head == head && one.base == base) {
         return match kind {
             ForgeKind::GitHub => {
-                let told = format!("A pull request already exists for platform:{head}.");
+                let reported = format!("A pull request already exists for platform:{head}.");
                 (
                     422,
-                    json!({ "message": "Validation Failed", "errors": [{ "resource": "PullRequest", "message": told }] }),
+                    json!({ "message": "Validation Failed", "errors": [{ "resource": "PullRequest", "message": reported }] }),
                     None,
                 )
             }

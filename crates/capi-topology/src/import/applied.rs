@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_engine_applied_is_told_from_what_was_defaulted() {
+    fn applied_fields_are_distinguished_from_defaults() {
         let object = live(&json!({ "f:spec": { "f:topology": {
             "f:version": {},
             "f:variables": { "k:{\"name\":\"a\"}": { ".": {}, "f:name": {}, "f:value": { "f:x": {} } } },

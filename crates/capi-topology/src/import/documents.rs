@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn documents_are_told_apart_as_kubectl_does() {
+    fn documents_are_separated_as_in_kubectl() {
         let lines = |text| documents(text).into_iter().map(|(line, _)| line).collect::<Vec<_>>();
         assert_eq!(lines("a: 1\n---\nb: 2\n"), [1, 2]);
         assert_eq!(lines("---\na: 1\n---\n---  # two\nb: 2\n"), [1, 4]);

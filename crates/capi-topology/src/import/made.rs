@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn of_what_runs_the_controllers_own_fields_are_told_from_others() {
+    fn the_controllers_own_fields_are_distinguished_from_others() {
         let object = json!({
             "apiVersion": "x.io/v1", "kind": "XCluster",
             "metadata": { "name": "one", "uid": "1", "labels": { "ours": "", "theirs": "" }, "managedFields": [

@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_condition_of_the_cluster_tells_pools_apart() {
+    fn the_condition_of_the_cluster_distinguishes_pools() {
         let message = "* MachineDeployment c-a-lgnnb:\n  * Rolling out 2 not up-to-date replicas\n    * KubeadmConfig is \
                        not up-to-date\n* MachineDeployments c-b-x-lgnnb, c-d-lgnnb:\n  * Rolling out 1 not up-to-date replicas";
         let known =

@@ -224,12 +224,12 @@ fn meaning(decisive: Weight, found: &Meaning, counting: &[&Evidence]) -> Meaning
     let mut meaning = found.clone();
     if let Meaning::Rollout { surge, together_with, .. } = &mut meaning {
         surge.take_if(|_| has(&Outcome::SurgeUnknown));
-        let apart = |part: &Part| {
-            let is_apart =
+        let not_together = |part: &Part| {
+            let separates =
                 |one: &&Evidence| matches!(&one.outcome, Outcome::NotTogether(all) if all.contains(part));
-            counting.iter().any(is_apart)
+            counting.iter().any(separates)
         };
-        together_with.retain(|part| !apart(part));
+        together_with.retain(|part| !not_together(part));
     }
     meaning
 }

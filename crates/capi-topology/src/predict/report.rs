@@ -277,7 +277,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pools_of_both_kinds_with_one_name_are_told_apart() {
+    fn pools_of_both_kinds_with_one_name_are_distinguished() {
         let version = "v1.36.0".to_owned();
         let kinds = [
             (PoolKind::MachineDeployment, "a"),

@@ -370,8 +370,8 @@ pub(super) fn not_together(verdicts: &[Verdict]) -> Vec<Evidence> {
                 "it is unknown whether machines of {} are replaced at the same time",
                 names.join(", ")
             );
-            let apart = Outcome::NotTogether(perhaps);
-            all.push(Evidence::new(verdict.subject.clone(), Rule::Together, apart).because(reason));
+            let outcome = Outcome::NotTogether(perhaps);
+            all.push(Evidence::new(verdict.subject.clone(), Rule::Together, outcome).because(reason));
         }
     }
     all
