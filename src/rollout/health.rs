@@ -1,20 +1,20 @@
-//! Which clusters are healthy, as the commit statuses of the engine's notifications say.
+//! Reads the health of clusters from the commit statuses that the engine's notifications publish.
 
 use std::collections::BTreeMap;
 
 /// A status of a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommitStatus {
-    /// What it is about. Flux writes `kustomization/<name>/<part of the provider's uid>`, in lower case; with Argo CD, a template of the
-    /// user decides.
+    /// Its subject. Flux writes `kustomization/<name>/<part of the provider's uid>`, in lower case. For Argo CD, the user's template
+    /// defines it.
     ///
     /// Source: Flux' notification-controller, `generateDefaultCommitStatus`.
     pub context: String,
-    /// What it says.
+    /// Its state.
     pub state: CommitState,
 }
 
-/// What a commit status says.
+/// The state of a commit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommitState {
     /// The object is healthy at this commit.
@@ -25,10 +25,10 @@ pub enum CommitState {
     Pending,
 }
 
-/// Whether objects are healthy at a commit, by their names; `statuses` are its statuses, the latest first.
+/// The health of objects at a commit, by name. `statuses` are the statuses of the commit, the latest first.
 ///
-/// A status is about the objects that its context names between slashes. If several contexts name an object, it is healthy only if
-/// all of them say so.
+/// A status concerns the objects that its context names between slashes. If several contexts name an object, it is healthy only if
+/// all of them are successful.
 pub fn health(statuses: &[CommitStatus]) -> BTreeMap<&str, bool> {
     let mut latest = BTreeMap::new();
     for status in statuses {

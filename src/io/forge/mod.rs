@@ -60,7 +60,7 @@ trait Dialect {
     fn permissions(&self) -> &'static str;
     /// The statuses of a commit.
     fn statuses(&self, commit: &str) -> Call;
-    /// A status as the forge describes it, with its number, which grows; none for what is not one.
+    /// Reads a status from the forge's JSON, with its number, which increases; none if it is not a status.
     fn read_status(&self, one: &Json) -> Option<(u64, CommitStatus)>;
     /// The permission that the token needs to read statuses.
     fn permission_to_read_statuses(&self) -> &'static str;
@@ -168,7 +168,7 @@ impl<'a> Forge<'a> {
             }
             Ok(answer) if self.dialect.is_there(&answer) => Ok(None),
             Ok(answer) => Err(self.denied(what, &answer)),
-            // It may have been opened all the same.
+            // It may have been opened nevertheless.
             Err(problem) => {
                 let found = self.requests(base, branch).unwrap_or_default();
                 let open = found.into_iter().find(|one| one.state == RequestState::Open);

@@ -100,7 +100,7 @@ impl Http {
         self.fetch(url, limit, authorized, denied)
     }
 
-    /// Gets a file of at most so many bytes; `denied` is the hint if the server wants somebody else.
+    /// Gets a file of at most so many bytes; `denied` is the hint if the server denies access.
     pub(super) fn fetch(
         &self,
         url: &Url,

@@ -1,21 +1,21 @@
-//! Reports on the health of clusters, from where somebody publishes them.
+//! Downloads reports on the health of clusters.
 
 use reqwest::Url;
 
 use super::http::{Http, shown};
 use crate::note::Fault;
 
-/// The longest report: some 100 bytes for each of 100,000 clusters, and room for other ways to write it.
+/// The largest report, in bytes: 100 bytes for each of 100,000 clusters, with room for a longer notation.
 const LIMIT: usize = 64 * 1024 * 1024;
 
 /// The environment variable that may hold a token for the address of the report.
 const TOKEN: &str = "STACKLOOM_HEALTH_TOKEN";
 
-/// Gets a report. If `STACKLOOM_HEALTH_TOKEN` is set, it is sent as a bearer token, but never without encryption to another machine.
+/// Downloads a report. If `STACKLOOM_HEALTH_TOKEN` is set, sends it as a bearer token, but never unencrypted to another machine.
 ///
 /// # Errors
 ///
-/// The address is not valid or holds a password, cannot be reached, or does not answer with a file.
+/// The address is invalid, contains a password, cannot be reached, or does not return a file.
 pub fn health_report(address: &str) -> Result<Vec<u8>, Fault> {
     let url =
         Url::parse(address).map_err(|error| Fault::because("the address of --health is not valid", error))?;

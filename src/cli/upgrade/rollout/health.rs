@@ -1,4 +1,4 @@
-//! Where a report on the health of clusters comes from.
+//! Gets the health of clusters: from a report, or from commit statuses.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -23,13 +23,13 @@ use crate::{
     propose, render, rollout,
 };
 
-/// How many commits are asked about, from the newest one back. A change that is further back is not reported.
+/// The number of commits to look up, from the newest one back. Health after an older change is unknown.
 const COMMITS: usize = 50;
 
-/// What `--health` names.
+/// The source that `--health` names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Source {
-    /// A report on this machine.
+    /// A report in a file.
     File(PathBuf),
     /// A report at an address.
     Address(String),
@@ -56,7 +56,7 @@ impl FromStr for Source {
     }
 }
 
-/// As one writes it again; an address may hold a secret.
+/// Shows the option without its file or address, because an address may contain a secret.
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -67,11 +67,11 @@ impl fmt::Display for Source {
     }
 }
 
-/// Whether clusters are healthy, by their names, and with which commit.
+/// The health of clusters by name, each with the commit that it was reported for.
 #[derive(Debug, Default)]
 pub(super) struct Health(BTreeMap<String, (bool, Option<String>)>);
 
-/// A report as somebody wrote it.
+/// The JSON form of a report.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Report {
@@ -81,25 +81,25 @@ struct Report {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
-    /// `<namespace>/<name>`, or with the management cluster before.
+    /// `<namespace>/<name>`, optionally preceded by the management cluster.
     name: String,
     healthy: bool,
     /// The commit that the engine has applied.
     revision: Option<String>,
 }
 
-/// What is asked about: the clusters that a rollout changed, each with the commit that did, and the newest commit.
+/// A request for health: the clusters that a rollout changed, each with its last change, and the newest commit.
 pub(super) struct Asked<'a> {
     pub(super) fleet: &'a Understood,
     pub(super) clusters: &'a [&'a Cluster],
     pub(super) changed: &'a BTreeMap<String, Changed>,
     pub(super) repository: Option<(&'a Repository, &'a str)>,
-    /// Says why the program pauses.
+    /// Prints the reason for a pause.
     pub(super) printer: &'a Printer,
 }
 
 impl Health {
-    /// Reads what a source says.
+    /// Reads the health from a source.
     pub(super) fn read(source: &Source, asked: &Asked<'_>, notes: &mut Notes) -> Result<Self, Fault> {
         match source {
             Source::File(path) => {
@@ -119,7 +119,7 @@ impl Health {
         Ok(Self(report.clusters.into_iter().map(|one| (one.name, (one.healthy, one.revision))).collect()))
     }
 
-    /// What commit statuses say. A status counts only on a commit that has the cluster's last change in its history.
+    /// Reads commit statuses. A status counts only on a commit that contains the cluster's last change.
     fn of_statuses(asked: &Asked<'_>, notes: &mut Notes) -> Result<Self, Fault> {
         let mut open = asked.objects(notes);
         let mut found = Self::default();
@@ -150,15 +150,16 @@ impl Health {
         Ok(found)
     }
 
-    /// What was reported of a cluster: whether it is healthy, and with which commit.
+    /// The reported health of a cluster, and the commit that it was reported for.
     pub(super) fn of(&self, cluster: &Cluster) -> Option<(bool, Option<&str>)> {
-        let said = self.0.get(&cluster.full_name()).or_else(|| self.0.get(&cluster.id().to_string()));
-        said.map(|(is_healthy, revision)| (*is_healthy, revision.as_deref()))
+        let entry = self.0.get(&cluster.full_name()).or_else(|| self.0.get(&cluster.id().to_string()));
+        entry.map(|(is_healthy, revision)| (*is_healthy, revision.as_deref()))
     }
 }
 
 impl<'a> Asked<'a> {
-    /// The changed clusters: name, engine's object whose health counts, commit. Objects that several clusters share say nothing.
+    /// The changed clusters: the name, the engine's object that shows the health, the commit. Leaves out objects that several
+    /// clusters share.
     fn objects(&self, notes: &mut Notes) -> Vec<(String, String, &'a str)> {
         let (mut all, mut shared) = (BTreeSet::new(), BTreeSet::new());
         for object in self.fleet.model.clusters.iter().map(render::health_of) {

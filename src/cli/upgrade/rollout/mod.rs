@@ -44,7 +44,7 @@ pub(in crate::cli) fn run(args: &Args, global: &Global, printer: &Printer) -> Do
     }
 }
 
-/// What is known beside git.
+/// The options for what git does not record: health and time.
 #[derive(Clone, Debug, clap::Args)]
 struct Known {
     /// The source of cluster health, required if the rollout has `requireHealth`: a JSON file, the address of
