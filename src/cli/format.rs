@@ -26,7 +26,7 @@ pub enum Format {
 
 /// The machine-readable output that a command has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Speaks {
+pub(super) enum OutputKind {
     /// The report of `diff`, with messages.
     Report,
     /// Messages only.
@@ -37,14 +37,14 @@ pub(super) enum Speaks {
 
 impl Format {
     /// The fault if a command does not support the format.
-    pub(super) fn refusal(self, command: Speaks) -> Option<Fault> {
+    pub(super) fn refusal(self, command: OutputKind) -> Option<Fault> {
         match self {
             Self::Text | Self::Json | Self::Yaml | Self::Github => None,
-            Self::Sarif => (command == Speaks::Data).then(|| {
+            Self::Sarif => (command == OutputKind::Data).then(|| {
                 let only = "`--format sarif` has messages only: use it with `check`, `diff`, `generate`, `release` or `update`";
                 Fault::new(only).hint("use `--format json` for the result of this command")
             }),
-            Self::Markdown | Self::Html => (command != Speaks::Report).then(|| {
+            Self::Markdown | Self::Html => (command != OutputKind::Report).then(|| {
                 Fault::new("`--format markdown` and `--format html` are for the report of `stackloom diff`")
             }),
         }

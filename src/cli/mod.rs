@@ -57,7 +57,7 @@ use clap::{Parser, Subcommand};
 
 pub use printer::Printer;
 
-use format::{Format, Speaks};
+use format::{Format, OutputKind};
 
 use crate::{
     definition,
@@ -171,11 +171,11 @@ enum Command {
 
 impl Command {
     /// The kinds of machine-readable output that the command has.
-    fn speaks(&self) -> Speaks {
+    fn output_kind(&self) -> OutputKind {
         match self {
-            Self::Diff(_) => Speaks::Report,
-            Self::Check(_) | Self::Generate(_) | Self::Release(_) | Self::Update(_) => Speaks::Messages,
-            _ => Speaks::Data,
+            Self::Diff(_) => OutputKind::Report,
+            Self::Check(_) | Self::Generate(_) | Self::Release(_) | Self::Update(_) => OutputKind::Messages,
+            _ => OutputKind::Data,
         }
     }
 }
@@ -244,7 +244,7 @@ pub fn main() -> ExitCode {
 
 fn run(args: &Args) -> Exit {
     let printer = Printer::new(&args.global);
-    if let Some(fault) = args.global.format.refusal(args.command.speaks()) {
+    if let Some(fault) = args.global.format.refusal(args.command.output_kind()) {
         printer.complain(&fault);
         return Exit::Usage;
     }

@@ -27,7 +27,7 @@ pub(super) fn run(release_list: &ReleaseList, notes: &Notes, printer: &Printer) 
         let url = source.repository.to_string();
         match look(source, release_list) {
             Ok(found) => {
-                tell(&url, &found, printer);
+                print_result(&url, &found, printer);
                 if !found.is_empty() && exit == Exit::Done {
                     exit = Exit::Changes;
                 }
@@ -77,7 +77,7 @@ fn look(source: &ReleaseSource, release_list: &ReleaseList) -> Result<Vec<Found>
     Ok(found)
 }
 
-fn tell(url: &str, found: &[Found], printer: &Printer) {
+fn print_result(url: &str, found: &[Found], printer: &Printer) {
     match found.len() {
         0 => printer.result(&format!("{url}: nothing newer")),
         count => printer.result(&format!("{url}: {}", counted(count, "newer release"))),

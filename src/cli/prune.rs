@@ -76,7 +76,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         _ => None,
     };
     printer.notes(&notes);
-    tell(args, &removed, &kept, commit.as_deref(), printer);
+    print_result(args, &removed, &kept, commit.as_deref(), printer);
     let commands = commands(&release_list, &removed);
     if !removed.is_empty() {
         printer.talk(
@@ -142,7 +142,7 @@ fn kept(release_list: &ReleaseList, repository: &Repository) -> Result<BTreeMap<
     Ok(kept)
 }
 
-fn tell(
+fn print_result(
     args: &Args,
     removed: &[String],
     kept: &BTreeMap<String, String>,

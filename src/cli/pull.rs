@@ -98,7 +98,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         .collect::<Result<_, _>>()?;
     let commit = commit(&all, lock, access.into_run())?;
     printer.notes(&notes);
-    tell(args, &all, commit.as_deref(), printer);
+    print_result(args, &all, commit.as_deref(), printer);
     let list: Vec<_> = all.iter().map(describe).collect();
     printer.document(Exit::Done, &notes, json!({ "releases": list, "commit": commit }));
     Ok(Exit::Done)
@@ -376,7 +376,7 @@ fn entry(one: &Fetched, digest: &str, before: Option<&LockedRelease>) -> Result<
     Ok(LockedRelease { source: one.arrival.source.clone(), digest, key, origin: Origin::NOWHERE })
 }
 
-fn tell(args: &Args, all: &[Pull<'_>], commit: Option<&str>, printer: &Printer) {
+fn print_result(args: &Args, all: &[Pull<'_>], commit: Option<&str>, printer: &Printer) {
     let (mut new, mut relocked) = (None, false);
     for Pull { one, taken, entry } in all {
         match taken {

@@ -84,7 +84,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     }
     printer.notes(&notes);
     let exit = if notes.errors() > 0 { Exit::Input } else { Exit::Done };
-    tell(args, exit, &done, printer);
+    print_result(args, exit, &done, printer);
     let list = done.iter().map(|(name, digest, outcome)| {
         json!({
             "name": name,
@@ -102,7 +102,7 @@ fn address(args: &Args, name: &str, digest: &str) -> ReleaseAddress {
     ReleaseAddress::Oci { repository, tag, digest: Some(digest.to_owned()) }
 }
 
-fn tell(args: &Args, exit: Exit, done: &[(String, String, Outcome)], printer: &Printer) {
+fn print_result(args: &Args, exit: Exit, done: &[(String, String, Outcome)], printer: &Printer) {
     match done {
         [] if exit == Exit::Done => {
             printer.result("there is no release to push: `stackloom release` creates the first ones");

@@ -103,7 +103,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     if !printer.is_document() {
         answer.faults.iter().for_each(|fault| printer.fault(fault));
     }
-    tell(args, &merged, &newer, &asked, is_new, printer);
+    print_result(args, &merged, &newer, &asked, is_new, printer);
     let mut document = document(&merged, &newer, &asked, &answer.faults, is_new && !args.dry_run);
     document["leftOut"] = left.document();
     printer.document(exit, &notes, document);
@@ -227,7 +227,7 @@ fn put_values(lock: &Lock, answer: &Answer, input: &Input, root: &Path) -> Resul
     stale.into_iter().try_for_each(|source| disk::remove(&root.join(&*source.path)))
 }
 
-fn tell(
+fn print_result(
     args: &Args,
     merged: &Merged,
     newer: &BTreeMap<Chart, Vec<AddonVersion>>,

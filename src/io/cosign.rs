@@ -27,7 +27,7 @@ pub fn verify(
     arguments.push(&image);
     let mut command = Command::new("cosign");
     command.current_dir(root).args(&arguments);
-    let output = program::spoken(command, b"").map_err(|fault| {
+    let output = program::run_prepared(command, b"").map_err(|fault| {
         fault.hint(format!("install cosign: it verifies the signature of `{image}` with `{key}`"))
     })?;
     if output.status.success() {

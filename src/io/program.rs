@@ -43,7 +43,7 @@ pub(super) fn run(
 }
 
 /// Runs a prepared command with this input, and captures its output.
-pub(super) fn spoken(mut command: Command, input: &[u8]) -> Result<Output, Fault> {
+pub(super) fn run_prepared(mut command: Command, input: &[u8]) -> Result<Output, Fault> {
     let child = start(&mut command)?;
     attend(child, &command.get_program().to_string_lossy(), input, Limits::WIDE)
 }
@@ -66,15 +66,15 @@ enum Message {
 }
 
 fn attend(mut child: Child, program: &str, input: &[u8], limits: Limits) -> Result<Output, Fault> {
-    let heard = listen(&mut child, input.to_vec(), limits.bytes);
+    let messages = listen(&mut child, input.to_vec(), limits.bytes);
     let end = limits.time.map(|time| Instant::now() + time);
-    let done = finish(&mut child, &heard, end).map_err(|error| cannot_run(program, error))?;
+    let done = finish(&mut child, &messages, end).map_err(|error| cannot_run(program, error))?;
     done.map_err(|why| {
         // It may have ended by itself in the meantime.
         child.kill().ok();
         child.wait().ok();
         match why {
-            Stopped::Talks => {
+            Stopped::WritesTooMuch => {
                 Fault::new(format!("stopped `{program}`: it wrote more than {} bytes", limits.bytes))
             }
             Stopped::Hangs => Fault::new(format!(
@@ -87,7 +87,7 @@ fn attend(mut child: Child, program: &str, input: &[u8], limits: Limits) -> Resu
 
 /// Why a program was stopped.
 enum Stopped {
-    Talks,
+    WritesTooMuch,
     Hangs,
 }
 
@@ -100,15 +100,15 @@ fn listen(child: &mut Child, input: Vec<u8>, limit: usize) -> Receiver<Message> 
         thread::spawn(move || stdin.write_all(&input).ok());
     }
     if let Some(stdout) = child.stdout.take() {
-        hear(stdout, limit, sender.clone(), Message::Output);
+        read_stream(stdout, limit, sender.clone(), Message::Output);
     }
     if let Some(stderr) = child.stderr.take() {
-        hear(stderr, limit, sender, Message::Errors);
+        read_stream(stderr, limit, sender, Message::Errors);
     }
     receiver
 }
 
-fn hear(
+fn read_stream(
     mut from: impl Read + Send + 'static,
     limit: usize,
     to: Sender<Message>,
@@ -126,19 +126,19 @@ fn hear(
 /// Waits until both output streams are closed, then until the program ends.
 fn finish(
     child: &mut Child,
-    heard: &Receiver<Message>,
+    messages: &Receiver<Message>,
     end: Option<Instant>,
 ) -> io::Result<Result<Output, Stopped>> {
     let (mut stdout, mut stderr) = (None, None);
     while stdout.is_none() || stderr.is_none() {
         let next = match end {
-            None => heard.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            Some(end) => heard.recv_timeout(end.saturating_duration_since(Instant::now())),
+            None => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            Some(end) => messages.recv_timeout(end.saturating_duration_since(Instant::now())),
         };
         match next {
             Ok(Message::Output(bytes)) => stdout = Some(bytes),
             Ok(Message::Errors(bytes)) => stderr = Some(bytes),
-            Ok(Message::TooMuch) => return Ok(Err(Stopped::Talks)),
+            Ok(Message::TooMuch) => return Ok(Err(Stopped::WritesTooMuch)),
             Err(RecvTimeoutError::Timeout) => return Ok(Err(Stopped::Hangs)),
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(io::Error::other("cannot read its output"));

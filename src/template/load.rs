@@ -48,7 +48,7 @@ pub(super) fn load(source: &Source, level: u32, notes: &mut Notes) -> Option<Vec
     for statement in sections.into_values().flatten() {
         let place = loader.source.place(statement.offset, statement.length);
         loader.notes.error("template-statement", place, "a statement in a document without entries").hint(
-            "statements stand in the document whose entries they enclose: between the same `---` lines",
+            "put a statement into the document whose entries it encloses, between the same `---` lines",
         );
         sound = false;
     }

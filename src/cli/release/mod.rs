@@ -169,7 +169,7 @@ fn cut(args: &CutArgs, global: &Global, printer: &Printer) -> Done {
     printer.notes(&notes);
     let (commit, tags) = released.map(|one| (one.commit, one.tags)).unwrap_or_default();
     for one in &considered {
-        tell(one, printer);
+        print_result(one, printer);
     }
     match &commit {
         _ if cuts.is_empty() => printer.result("nothing to release"),
@@ -355,7 +355,7 @@ fn refused(failure: generate::Failure, notes: &Notes, printer: &Printer) -> Done
 }
 
 /// Reports the result for a stack and minor, and the reason.
-fn tell(one: &Considered, printer: &Printer) {
+fn print_result(one: &Considered, printer: &Printer) {
     let what = format!("{} {}", one.stack, one.kubernetes.minor());
     let Some(cut) = &one.cut else {
         if let Some(last) = &one.last {

@@ -98,7 +98,7 @@ impl Files<'_> {
         }
         let (compared, forecast) = match (&running, there) {
             (Some((_, running)), _) => {
-                let applied = running.applied.clone().or_said(applier, &running.cluster);
+                let applied = running.applied.clone().or_applied_by(applier, &running.cluster);
                 let running = running.clone().with_applied(applied);
                 let left = left(&running.cluster, &side.cluster, now);
                 (compared, one_by_one::of_files(&running, &side, left.as_ref(), settings))
@@ -205,8 +205,9 @@ fn in_one_namespace(after: &mut Objects, before: &mut Objects, notes: &mut Notes
         let place = Place { line: open.line, ..Place::file(&*open.file) };
         let (name, all) = (&open.name, open.namespaces.join(", "));
         if open.namespaces.len() == 1 {
-            let message =
-                format!("the Cluster {name} has no namespace: it is taken to be the one of {side} in {all}");
+            let message = format!(
+                "the Cluster {name} has no namespace: it is assumed to be the one of {side} in {all}"
+            );
             notes.warning("topology", place, message).hint("set `metadata.namespace` if it is another one");
         } else {
             let message = format!(

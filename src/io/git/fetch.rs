@@ -37,7 +37,7 @@ pub fn fetch_release(url: &str, tag: &str) -> Result<Fetched, Fault> {
     let shown = path.to_string_lossy();
     let made =
         git(folder.path(), &["init", "--quiet", "--bare", "--template=", "--object-format=sha1", &shown])?;
-    said_well(&made, "cannot create a repository for the download")?;
+    check_success(&made, "cannot create a repository for the download")?;
     let reference = format!("+refs/tags/{tag}:refs/tags/{tag}");
     let arguments = [
         "fetch",
@@ -50,7 +50,7 @@ pub fn fetch_release(url: &str, tag: &str) -> Result<Fetched, Fault> {
         url,
         &reference,
     ];
-    said_well(&git(&path, &arguments)?, &format!("cannot fetch the tag `{tag}` of `{url}`"))?;
+    check_success(&git(&path, &arguments)?, &format!("cannot fetch the tag `{tag}` of `{url}`"))?;
     read(&path, url, tag)
 }
 
@@ -58,7 +58,7 @@ pub fn fetch_release(url: &str, tag: &str) -> Result<Fetched, Fault> {
 pub fn list_tags(url: &str) -> Result<Vec<String>, Fault> {
     let folder = std::env::temp_dir();
     let output = git(&folder, &["ls-remote", "--quiet", "--refs", "--tags", "--", url])?;
-    said_well(&output, &format!("cannot list the tags of `{url}`"))?;
+    check_success(&output, &format!("cannot list the tags of `{url}`"))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let name = |line: &str| Some(line.split_once("\trefs/tags/")?.1.to_owned());
     Ok(text.lines().filter_map(name).collect())
@@ -82,11 +82,11 @@ fn git(folder: &Path, arguments: &[&str]) -> Result<Output, Fault> {
         command.env_remove(name);
     }
     command.env("GIT_ALLOW_PROTOCOL", "file:http:https:ssh");
-    program::spoken(command, b"")
+    program::run_prepared(command, b"")
         .map_err(|fault| fault.hint("install git: it fetches releases from other repositories"))
 }
 
-fn said_well(output: &Output, what: &str) -> Result<(), Fault> {
+fn check_success(output: &Output, what: &str) -> Result<(), Fault> {
     if output.status.success() {
         return Ok(());
     }

@@ -245,7 +245,7 @@ impl Repository {
         for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_NAMESPACE"] {
             command.env_remove(name);
         }
-        program::spoken(command, b"")
+        program::run_prepared(command, b"")
             .map_err(|fault| fault.hint("install git: it fetches and pushes proposals"))
     }
 }

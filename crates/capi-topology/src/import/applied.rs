@@ -57,7 +57,7 @@ impl Applied {
 
     /// Treats a file as applied by the applier that the user named.
     #[must_use]
-    pub fn or_said(self, by: Option<&Applier>, object: &Value) -> Self {
+    pub fn or_applied_by(self, by: Option<&Applier>, object: &Value) -> Self {
         match (self, by) {
             (Self::File, Some(by)) => Self::Known(vec![Claim { by_user: true, ..alone(by, object.clone()) }]),
             (applied, _) => applied,
