@@ -76,7 +76,7 @@ mod tests {
     use crate::note::Notes;
 
     #[test]
-    fn what_ends_a_property_or_a_command_is_escaped() {
+    fn terminators_of_properties_and_commands_are_escaped() {
         // A carriage return is made visible, as in every message, before it could be escaped.
         let mut notes = Notes::new();
         let place = Place { line: 3, column: 2, length: 4, ..Place::file("clusters/a,b:c%.yaml") };

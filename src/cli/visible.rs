@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_obeys_or_hides_is_written_out() {
+    fn control_and_invisible_characters_are_written_out() {
         assert_eq!(
             visible("a\u{1b}[31m\u{202e}b\u{200b}\u{7f}\r"),
             "a\\u{1b}[31m\\u{202e}b\\u{200b}\\u{7f}\\u{d}"

@@ -183,7 +183,7 @@ fn entries_go_from_every_kind_of_collection() {
 }
 
 #[test]
-fn what_cannot_be_edited_is_refused_in_words() {
+fn impossible_edits_are_refused_with_a_reason() {
     assert_eq!(refused("a: &x 1\nb: *x\n", "a"), "cannot edit `a`: the layout of the file is not supported");
     assert_eq!(refused("a: 1\n", "b"), "cannot edit `b`: there is no such value");
     assert_eq!(refused("a: 1\n", "a"), "cannot edit `a`: it is the only content of the file");

@@ -107,7 +107,7 @@ entries:
     }
 
     #[test]
-    fn what_is_no_index_is_none() {
+    fn an_invalid_index_is_none() {
         for text in ["<html><body>log in</body></html>", "", "a: b", "entries: ["] {
             assert!(index(text, &BTreeSet::from(["notes"])).is_err(), "{text}");
         }

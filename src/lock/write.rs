@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_digest_is_refused_with_its_place() {
+    fn invalid_digests_are_refused_with_their_place() {
         let text = write(&locked()).replacen(digest('a').as_str(), "sha256:short", 1);
         let (lock, notes) = read(&text);
         assert!(lock.is_none());

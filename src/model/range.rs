@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_range_is_named() {
+    fn invalid_ranges_are_named() {
         for bad in ["", ">=", "one", ">=1.2.3.4", "1.2.x.4", "<1.2 ||", "=<>1"] {
             assert!(VersionRange::parse(bad).is_err(), "{bad}");
         }

@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_refused_in_words() {
+    fn invalid_addresses_are_refused_with_a_reason() {
         for (text, expected) in [
             ("registry.example.org/r", "not an address"),
             ("oci://registry.example.org", "no path"),

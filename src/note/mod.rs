@@ -445,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_raised_counts_as_an_error_once() {
+    fn a_raised_warning_counts_as_one_error() {
         let (mut errors, mut notes) = (Notes::new(), Notes::new());
         errors.error("release-changed", Place::file("a"), "is another").hint("put it back");
         errors.warning("release-tag", Place::file("a"), "has two lines").hint("look");
@@ -484,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_counted_is_counted_further_where_it_is_taken_over() {
+    fn counts_continue_when_messages_are_taken_over() {
         let mut notes = found(MOST_ALIKE + 5, "a");
         notes.append(found(MOST_ALIKE + 7, "a"));
         assert!(last(&notes).starts_with(&format!("{} more", MOST_ALIKE + 12)), "{}", last(&notes));

@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_rewritten_means_the_same() {
+    fn rewritten_expressions_mean_the_same() {
         let mut language = minijinja::Environment::new();
         language.add_filter(TEXT_FILTER, |value: &minijinja::Value| value.to_string());
         let context = minijinja::context!(a => "A", n => 7, b => minijinja::context!(c => "C", r#in => "I"));

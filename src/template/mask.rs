@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_moves() {
+    fn masking_keeps_every_offset() {
         let text = "a: ${{x}} b\n${{ 'é}}' }}: ${{ {'a': {}} }}\n";
         let (mask, notes) = mask(text);
         let mask = mask.expect("it is sound");
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_closed_is_an_error_outside_comments() {
+    fn unclosed_expressions_are_errors_outside_comments() {
         assert!(mask("a: ${{ b").0.is_none());
         assert!(mask("a: ${{}}").0.is_none());
         assert!(mask("a: \u{e000}").0.is_none());

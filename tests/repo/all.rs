@@ -134,7 +134,7 @@ fn edited_meanwhile(sandbox: &Sandbox, edit: impl FnOnce()) -> (Result<Changes, 
 }
 
 #[test]
-fn what_was_read_is_committed_whatever_is_saved_meanwhile() {
+fn the_commit_contains_what_was_read_whatever_is_saved_meanwhile() {
     let sandbox = fleet();
     let two = "clusters/green/two.yaml";
     add(&sandbox, ONE, "# read\n");
@@ -245,7 +245,7 @@ fn modes_links_and_line_ends_are_as_git_would_have_them() {
 }
 
 #[test]
-fn what_a_filter_converts_is_refused() {
+fn sources_with_a_filter_are_refused() {
     let sandbox = settled();
     sandbox.write(".gitattributes", "clusters/** filter=lock\n");
     sandbox.git(&["add", ".gitattributes"]);

@@ -82,7 +82,7 @@ fn a_kubernetes_patch_bumps_the_stack_and_the_image_that_serves_it() {
 }
 
 #[test]
-fn what_no_cluster_uses_is_checked_too_and_not_released_when_it_is_at_fault() {
+fn unused_stacks_are_checked_and_not_released_with_errors() {
     let sandbox = stacks_alone();
     ends(&sandbox, &["check"], 0);
     let early = "    healthCheck:\n      checks:\n        nodeStartupTimeoutSeconds: 120\n  workers:\n";

@@ -64,7 +64,7 @@ fn changes_follow_one_another() {
 }
 
 #[test]
-fn what_generate_wrote_before_is_committed_after() {
+fn files_that_generate_wrote_before_are_committed_later() {
     let sandbox = Sandbox::repository();
     sandbox.generate(vec![base(), cluster("one", "a")]).unwrap();
     let changes = sandbox.commit(vec![base(), cluster("one", "a")]).unwrap();

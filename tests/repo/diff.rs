@@ -108,7 +108,7 @@ fn without_a_commit_to_compare_with_the_way_out_is_named() {
 }
 
 #[test]
-fn what_generate_would_refuse_is_refused_against_a_base() {
+fn changes_that_generate_would_refuse_are_refused_against_a_base() {
     let sandbox = fleet();
     replace(&sandbox, THREE, "kubernetes: \"1.36\"", "kubernetes: \"1.35\"");
     says(&sandbox, &["check"], 1, "error[replaced]");
@@ -149,7 +149,7 @@ fn written(sandbox: &Sandbox) -> [String; 4] {
 }
 
 #[test]
-fn one_run_writes_the_report_in_every_form() {
+fn one_run_writes_the_report_in_every_format() {
     let sandbox = downgraded();
     let printed_by = ends(&sandbox, &WRITE, 1);
     assert!(printed_by.contains("1 of 3 clusters changes: 1 refused"), "{printed_by}");
@@ -360,7 +360,7 @@ fn a_shallow_clone_says_which_history_it_lacks() {
 }
 
 #[test]
-fn what_a_later_commit_undoes_is_a_warning_and_what_it_does_not_is_an_error() {
+fn a_refusal_that_a_later_commit_undoes_is_a_warning_and_others_are_errors() {
     let sandbox = fleet();
     sandbox.git(&["checkout", "--quiet", "-b", "topic"]);
     // The guards of `generate` cannot check against a missing tree.
@@ -472,7 +472,7 @@ fn migrate_mends_what_the_move_to_a_release_with_other_variables_breaks() {
 
 /// Pools and addons leave in steps of their own, all in one change or one after the other.
 #[test]
-fn what_leaves_a_cluster_in_steps_is_announced() {
+fn removals_in_steps_are_announced() {
     let sandbox = fleet();
     let unannounced = GUARDED[1];
     let replaced = |from: &str, to: &str| replace(&sandbox, ONE, from, to);

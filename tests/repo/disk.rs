@@ -191,7 +191,7 @@ fn a_dropped_run_leaves_nothing() {
 }
 
 #[test]
-fn what_a_killed_run_left_is_removed_and_repaired() {
+fn leftovers_of_a_killed_run_are_removed_and_repaired() {
     let sandbox = Sandbox::new();
     let parts = |text: &str| vec![base(), cluster("one", text), cluster("two", text)];
     sandbox.generate(parts("a")).unwrap();

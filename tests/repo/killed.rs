@@ -95,7 +95,7 @@ fn a_killed_run_is_finished_by_the_next() {
 
 /// The journal of a commit that is no longer on the branch is discarded.
 #[test]
-fn what_was_taken_back_is_not_done_again() {
+fn a_reverted_release_is_not_finished() {
     let sandbox = fleet();
     killed(&sandbox);
     assert!(git_in(&sandbox.root).args(["reset", "-q", "--hard", "HEAD~1"]).status().unwrap().success());
@@ -105,7 +105,7 @@ fn what_was_taken_back_is_not_done_again() {
 
 /// Otherwise `git add` would add these files if the next run is refused for another reason.
 #[test]
-fn what_a_run_that_was_taken_back_had_staged_is_removed() {
+fn files_staged_by_a_reverted_run_are_removed() {
     let sandbox = fleet();
     killed(&sandbox);
     sandbox.write("generated/.stackloom-staged/test-tiny-1-35-v1/release.yaml", "half of i");
@@ -119,7 +119,7 @@ fn what_a_run_that_was_taken_back_had_staged_is_removed() {
 
 /// Otherwise the next index would lack the releases on the branch, and the next commit would delete them.
 #[test]
-fn what_a_killed_release_began_is_finished_before_anything_else_is_committed() {
+fn a_killed_release_is_finished_before_anything_else_is_committed() {
     let sandbox = fleet();
     killed(&sandbox);
     assert!(sandbox.has(".git/stackloom-release") && !sandbox.has("generated"));
@@ -142,7 +142,7 @@ const BOTH: [&str; 2] = ["test-tiny-1-35-v1", "test-tiny-1-36-v1"];
 
 /// The next run creates the tags on any branch. The work tree and index are left to git there.
 #[test]
-fn what_a_killed_release_began_is_finished_from_another_branch() {
+fn a_killed_release_is_finished_from_another_branch() {
     let sandbox = fleet();
     sandbox.git(&["branch", "other"]);
     killed(&sandbox);
@@ -159,7 +159,7 @@ fn what_a_killed_release_began_is_finished_from_another_branch() {
 
 /// The lock of the former branch belongs to the run, wherever HEAD is now.
 #[test]
-fn what_a_killed_release_locked_is_set_free_from_another_branch() {
+fn the_lock_of_a_killed_release_is_removed_from_another_branch() {
     let sandbox = fleet();
     sandbox.git(&["branch", "other"]);
     killed(&sandbox);

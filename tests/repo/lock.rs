@@ -123,7 +123,7 @@ fn a_chart_of_a_registry_is_held_to_its_digest_and_one_of_a_mirror_is_not() {
 }
 
 #[test]
-fn what_the_cluster_stack_operator_cannot_have_is_refused_in_words_and_not_released() {
+fn features_that_the_cluster_stack_operator_lacks_are_refused_and_not_released() {
     let sandbox = fleet();
     let printed = ends(&sandbox, &[&CUT[..], &["--assets", "out"]].concat(), 1);
     for word in [

@@ -54,7 +54,7 @@ fn removed(sandbox: &Sandbox) -> Vec<String> {
 }
 
 #[test]
-fn what_is_used_newest_or_published_is_kept() {
+fn used_newest_and_published_releases_are_kept() {
     let sandbox = four();
     assert_eq!(removed(&sandbox), [name(1), name(2), name(3)]);
     pin(&sandbox, "  release: test-tiny-1-35-v1\n");
@@ -83,7 +83,7 @@ fn what_is_used_newest_or_published_is_kept() {
 
 /// A rebase and a prune, after which the rebase is reverted.
 #[test]
-fn what_was_pruned_comes_back_from_its_tag() {
+fn a_pruned_release_comes_back_from_its_tag() {
     let sandbox = four();
     pin(&sandbox, "  release: test-tiny-1-35-v1\n");
     generated(&sandbox, "one uses v1");
@@ -179,7 +179,7 @@ fn one_addon_comes_from_another_release_without_a_rebase() {
 
 /// A definition that cannot be read may use any release.
 #[test]
-fn nothing_is_pruned_while_a_definition_is_at_fault() {
+fn nothing_is_pruned_while_a_definition_has_errors() {
     let sandbox = four();
     pin(&sandbox, "  release: test-tiny-1-35-v1\n");
     generated(&sandbox, "one uses the first release");

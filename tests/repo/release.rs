@@ -207,7 +207,7 @@ fn a_commit_contains_only_the_release() {
 }
 
 #[test]
-fn what_is_not_committed_is_not_released() {
+fn uncommitted_stacks_are_not_released() {
     let sandbox = fleet();
     edit(&sandbox, "addons/net/values.yaml", "replicas: 2", "replicas: 3");
     let printed = ends(&sandbox, &["release"], 1);
@@ -356,7 +356,7 @@ fn tags_are_made_after_a_squash_merge() {
 }
 
 #[test]
-fn of_two_runs_at_once_one_makes_the_release() {
+fn two_simultaneous_runs_make_one_release() {
     for _ in 0..5 {
         let sandbox = fleet();
         let start = || {

@@ -218,7 +218,7 @@ fn damage(sandbox: &Sandbox, kind: &str) -> &'static str {
 const DAMAGES: [&str; 4] = ["a link", "a linked folder", "no UTF-8", "a file beside it"];
 
 #[test]
-fn what_cannot_be_read_of_a_release_concerns_those_who_use_it() {
+fn an_unreadable_release_concerns_only_its_clusters() {
     let sandbox = pinned();
     for kind in DAMAGES {
         let path = damage(&sandbox, kind);
@@ -499,7 +499,7 @@ fn a_clone_without_trees_says_what_it_cannot_verify() {
 }
 
 #[test]
-fn one_that_was_removed_and_came_back_is_what_it_was_at_first() {
+fn a_release_that_came_back_must_equal_its_first_version() {
     let sandbox = pinned();
     let added = sandbox.git(&["rev-parse", "test-tiny-1-35-v1^{commit}"]);
     sandbox.git(&["tag", "-d", "test-tiny-1-35-v1"]);

@@ -18,7 +18,7 @@ fn edit_lock(to: &Sandbox, change: impl Fn(&str) -> String) {
 }
 
 #[test]
-fn where_a_release_was_taken_from_is_history() {
+fn the_source_of_a_release_comes_from_history() {
     let to = taken();
     let added = to.git(&["log", "-1", "--format=%H", "--", "stackloom.lock"]);
     let put_back = format!("`git show {}:./stackloom.lock`", &added[..12]);
@@ -54,7 +54,7 @@ fn where_a_release_was_taken_from_is_history() {
 }
 
 #[test]
-fn what_the_lock_lost_comes_back_with_a_pull() {
+fn a_lost_lock_entry_comes_back_with_a_pull() {
     let (from, to) = (publisher(), fleet());
     ends(&to, &["pull", &address(&from, NAME)], 0);
     pin(&to);
@@ -95,7 +95,7 @@ fn what_the_lock_lost_comes_back_with_a_pull() {
 }
 
 #[test]
-fn what_was_pruned_may_be_taken_from_elsewhere() {
+fn a_pruned_release_may_be_pulled_from_another_source() {
     let (from, to) = pruned();
     from.git(&["clone", "-q", "--bare", ".", "../mirror.git"]);
     let mirror = address(&from, NAME).replace("/fleet#", "/mirror.git#");
@@ -168,7 +168,7 @@ fn a_key_that_one_line_asked_for_stays() {
 }
 
 #[test]
-fn one_that_a_squash_brought_without_its_entry_gets_one() {
+fn a_release_that_a_squash_merged_without_its_entry_gets_one() {
     let (from, to) = (fleet(), fleet());
     // Otherwise both repositories might have the same first commit within one second, and the release would be cut from it.
     from.write("README.md", "words of its own\n");
@@ -190,7 +190,7 @@ fn one_that_a_squash_brought_without_its_entry_gets_one() {
 }
 
 #[test]
-fn one_that_was_another_before_is_not_taken() {
+fn a_release_that_differs_from_an_earlier_one_is_refused() {
     let (from, to) = (publisher(), fleet());
     ends(&to, &["pull", &address(&from, NAME)], 0);
     let added = to.git(&["rev-parse", "HEAD"]);

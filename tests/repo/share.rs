@@ -167,7 +167,7 @@ fn replace(sandbox: &Sandbox, path: &str, old: &str, new: &str) {
 }
 
 #[test]
-fn what_was_changed_where_it_was_published_is_refused_by_file() {
+fn changes_made_after_publishing_are_refused_by_file() {
     type Change = Box<dyn Fn(&Sandbox, &str)>;
     let changes: [(Change, &str, &str); 6] = [
         (
@@ -231,7 +231,7 @@ pub(crate) fn taken() -> Sandbox {
 }
 
 #[test]
-fn what_was_changed_here_is_refused_and_named() {
+fn local_changes_are_refused_and_named() {
     let notes = format!("generated/releases/{NAME}/NOTES.md");
     let digest = |to: &Sandbox| {
         let lock = to.read("stackloom.lock").unwrap();
@@ -273,7 +273,7 @@ fn what_was_changed_here_is_refused_and_named() {
 }
 
 #[test]
-fn what_was_taken_stays_in_the_lock() {
+fn pulled_releases_stay_in_the_lock() {
     let without = |to: &Sandbox| {
         let lock = to.read("stackloom.lock").unwrap();
         let (before, _) = lock.split_once("  releases:").unwrap();
@@ -361,7 +361,7 @@ fn a_lock_that_is_being_edited_is_not_committed() {
 }
 
 #[test]
-fn what_is_pruned_leaves_the_lock_too() {
+fn pruned_releases_leave_the_lock_too() {
     let (_from, to) = pruned();
     let lock = to.read("stackloom.lock").unwrap();
     assert!(!lock.contains(NAME) && lock.contains(NEXT), "{lock}");

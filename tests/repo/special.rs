@@ -33,7 +33,7 @@ fn replace(sandbox: &Sandbox, path: &str, kind: &str) {
 }
 
 #[test]
-fn what_is_no_file_in_the_place_of_one_stops_the_run_though_git_knows_the_file() {
+fn a_link_or_pipe_in_place_of_a_tracked_file_stops_the_run() {
     let sandbox = Sandbox::repository();
     let parts = |text: &str| vec![base(), cluster("one", text)];
     sandbox.commit(parts("a")).unwrap();
@@ -94,7 +94,7 @@ fn as_nobody(sandbox: &Sandbox, arguments: &[&str]) -> (Option<i32>, String) {
 }
 
 #[test]
-fn what_may_not_be_read_is_reported_with_all_else_that_is_wrong() {
+fn unreadable_files_are_reported_with_all_other_errors() {
     use std::os::unix::fs::PermissionsExt as _;
     let sandbox = Sandbox::new();
     let base = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/_base");

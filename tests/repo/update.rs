@@ -359,7 +359,7 @@ fn a_stack_with_errors_is_left_out_and_keeps_what_is_locked() {
 }
 
 #[test]
-fn one_dead_repository_takes_nothing_from_the_others() {
+fn an_unreachable_repository_does_not_affect_the_others() {
     let files = tempfile::tempdir().unwrap();
     let Some(server) = Server::start(&["-files", files.path().to_str().unwrap()]) else { return };
     let digests = publish(files.path(), &["1.0.0", "1.1.0"], "", None);

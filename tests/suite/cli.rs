@@ -130,7 +130,7 @@ fn a_fleet_begins_in_an_empty_folder() {
 }
 
 #[test]
-fn what_init_writes_are_our_own_stacks_and_schemas() {
+fn init_writes_our_own_stacks_and_schemas() {
     let root = fleet();
     ends(root.path(), &["new", "stack", "openstack/scs"], 0);
     for folder in ["stacks", "schemas"] {

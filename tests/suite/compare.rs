@@ -68,7 +68,7 @@ fn meanings(change: &ClusterChange) -> Vec<(String, Meaning)> {
 }
 
 #[test]
-fn what_was_generated_is_the_same_whatever_its_layout() {
+fn a_generated_tree_compares_equal_in_any_layout() {
     let files = support::many(4);
     let found = since(&tree(&files), &files);
     assert_eq!((found.clusters.len(), found.unchanged), (0, 4), "{found:#?}");
@@ -157,7 +157,7 @@ fn clusters_come_go_and_move() {
 }
 
 #[test]
-fn what_cannot_be_read_or_written_is_not_known() {
+fn clusters_that_cannot_be_read_or_generated_are_unknown() {
     let files = support::many(2);
     let broken = |path: &str, text: &str| {
         Some(if path.ends_with("/cluster-00001/cluster/cluster.yaml") {

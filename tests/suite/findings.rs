@@ -62,7 +62,7 @@ fn a_related_place_concerns_a_file_too() {
 }
 
 #[test]
-fn what_is_no_source_has_no_messages_and_what_is_not_there_is_wrong_usage() {
+fn files_that_are_no_sources_have_no_messages_and_missing_paths_are_wrong_usage() {
     let root = faulty();
     let at = root.path();
     let readme = cli::ends(at, &["check", "README.md", "stackloom.yaml"], 0);

@@ -424,7 +424,7 @@ fn deep_and_long_templates_are_refused_without_harm() {
 }
 
 #[test]
-fn what_is_just_allowed_is_rendered() {
+fn templates_at_the_limits_are_rendered() {
     let context = context(SMALL);
     let nested = (0..90).fold(String::new(), |text, level| text + &" ".repeat(level) + "a:\n")
         + &" ".repeat(90)

@@ -168,7 +168,7 @@ fn a_stack_that_is_not_committed_is_one_error() {
 }
 
 #[test]
-fn what_keep_going_leaves_is_abridged() {
+fn the_list_of_what_keep_going_skips_is_abridged() {
     let root = fleet();
     let root = root.path();
     for number in 10..25 {

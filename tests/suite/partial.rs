@@ -85,7 +85,7 @@ fn an_error_stops_only_its_own_cluster() {
 }
 
 #[test]
-fn what_is_not_ours_in_a_clusters_folder_stops_that_cluster_only() {
+fn a_foreign_file_in_a_clusters_folder_stops_that_cluster_only() {
     let root = fleet();
     let root = root.path();
     let own = root.join("generated/management/mgmt/clusters/blue/one/own.yaml");

@@ -30,7 +30,7 @@ fn is_there(root: &Path, path: &str) -> bool {
 }
 
 #[test]
-fn what_cannot_move_is_refused_and_nothing_is_written() {
+fn impossible_moves_are_refused_and_nothing_is_written() {
     let root = fleet();
     sandbox::write(&root.path().join("clusters/blue/three.d/x.yaml"), "# nothing yet\n");
     #[cfg(unix)]

@@ -184,7 +184,7 @@ fn an_error_is_reported_once_it_is_certain() {
 }
 
 #[test]
-fn what_disappears_for_a_moment_is_not_removed() {
+fn a_definition_that_disappears_for_a_moment_is_not_removed() {
     for empty in [false, true] {
         let stage = stage();
         let text = stage.files.borrow().0[ONE].clone();
@@ -205,7 +205,7 @@ fn what_disappears_for_a_moment_is_not_removed() {
 }
 
 #[test]
-fn what_stays_away_is_removed() {
+fn a_definition_that_stays_away_is_removed() {
     let stage = stage();
     let gone: Event = Box::new(|files| {
         files.0.remove(ONE);

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_template_does_not_look_at_is_not_in_its_key() {
+    fn values_that_a_template_does_not_read_are_not_in_its_key() {
         let template = gotmpl::Template::parse("{{ .a.b }}{{ .c }}").unwrap();
         let key = |data: &Value| Key::of(template.reads().unwrap(), |name| data.get(name));
         let data = [

@@ -193,7 +193,7 @@ fn errors_know_their_line() {
 }
 
 #[test]
-fn what_cannot_be_known_is_named() {
+fn unknown_results_are_named() {
     let error = render(r#"{{ genPrivateKey "rsa" }}"#, &Value::Null).expect_err("unknown");
     assert_eq!(error.kind, ErrorKind::Unsupported);
     assert!(error.message.contains("genPrivateKey"), "{error}");

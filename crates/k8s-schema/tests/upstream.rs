@@ -81,7 +81,7 @@ fn differences() -> Vec<String> {
 }
 
 #[test]
-fn what_the_libraries_answer_otherwise_is_listed() {
+fn differing_answers_of_the_libraries_are_listed() {
     let said = panic::take_hook();
     panic::set_hook(Box::new(|_| {}));
     let found = differences();

@@ -76,22 +76,22 @@ impl Shell {
 }
 
 #[test]
-fn what_the_readme_shows_is_what_happens() {
+fn the_readme_shows_what_happens() {
     follow("README.md");
 }
 
 #[test]
-fn what_the_tutorial_shows_is_what_happens() {
+fn the_tutorial_shows_what_happens() {
     follow("docs/start.md");
 }
 
 #[test]
-fn what_the_second_day_shows_is_what_happens() {
+fn the_second_day_shows_what_happens() {
     follow("docs/second-day.md");
 }
 
 #[test]
-fn what_the_page_on_topologies_shows_is_what_happens() {
+fn the_page_on_topologies_shows_what_happens() {
     follow("docs/topology.md");
 }
 

@@ -44,7 +44,7 @@ fn a_fault_in_the_last_of_a_thousand_leaves_the_first_as_it_was() {
 }
 
 #[test]
-fn what_is_damaged_or_gone_is_made_good() {
+fn damaged_and_missing_files_are_repaired() {
     let root = lay(&support::inmemory());
     sandbox::to_disk(root.path());
     let generated = root.path().join("generated");

@@ -202,7 +202,7 @@ fn commits_of_people_stop_a_run_and_are_kept() {
 }
 
 #[test]
-fn what_is_no_longer_needed_is_closed_and_what_a_person_closed_stays_closed() {
+fn unneeded_requests_are_closed_and_those_closed_by_a_person_stay_closed() {
     for kind in KINDS {
         let bench = Bench::new(kind);
         bench.done();

@@ -7,7 +7,7 @@ fn yaml(text: &str) -> Value {
 }
 
 #[test]
-fn what_is_not_old_stays_as_it_is() {
+fn objects_of_the_current_version_stay_unchanged() {
     for text in [
         "{ apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, spec: { paused: false } }",
         "{ apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: Cluster, spec: { paused: false } }",

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_stays_as_it_is() {
+    fn text_that_is_not_json_stays_unchanged() {
         for text in ["a: \"\\ud83d\\ude00\"", "{\"a\": \"\\ud83d\"}", "{a: \"\u{2028}\"}", "{\"a\": 1}"] {
             assert!(matches!(readable(text), Cow::Borrowed(_)), "{text}");
         }

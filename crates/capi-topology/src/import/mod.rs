@@ -474,7 +474,7 @@ spec: { topology: { classRef: { name: c, namespace: classes }, version: v1.35.0 
     }
 
     #[test]
-    fn what_cannot_be_read_is_reported_with_its_line() {
+    fn unreadable_documents_are_reported_with_their_line() {
         let mut objects = Objects::default();
         let refused = |objects: &mut Objects, text: &str| objects.read("f", text).unwrap_err();
         assert_eq!(refused(&mut objects, "# none\n---\nb: [\n").line, 3);

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_named_by_its_part() {
+    fn missing_values_are_named_by_their_part() {
         let live = json!({
             "controlPlane": { "replicas": 3, "metadata": {} },
             "workers": { "machineDeployments": [

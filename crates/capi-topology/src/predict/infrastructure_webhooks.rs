@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_webhook_refuses_comes_before_what_it_takes() {
+    fn refusals_of_a_webhook_come_before_accepted_changes() {
         assert_eq!(taken("AWSCluster", "region"), Taken::No);
         assert_eq!(taken("AWSCluster", "sshKeyName"), Taken::Yes);
         assert_eq!(taken("AWSCluster", "controlPlaneLoadBalancer.scheme"), Taken::Unknown);
