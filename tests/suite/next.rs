@@ -41,7 +41,7 @@ fn laid(case: &Path) -> tempfile::TempDir {
     let root = sandbox::folder();
     overlay::apply(base.path(), case, root.path())
         .unwrap_or_else(|error| panic!("{}: {error}", case.display()));
-    for own in ["commands.txt", "reported.txt"] {
+    for own in ["commands.txt", "told.txt"] {
         fs::remove_file(root.path().join(own)).ok();
     }
     fs::remove_dir_all(root.path().join("after")).ok();
@@ -160,7 +160,7 @@ fn steps_are_taken_as_expected() {
         .collect();
     let mut wrong = String::new();
     for (case, root, reported) in done {
-        sandbox::expect_file(&case.join("reported.txt"), &reported, &mut wrong);
+        sandbox::expect_file(&case.join("told.txt"), &reported, &mut wrong);
         let (mut found, mut expected) = (Vec::new(), Vec::new());
         for folder in ["clusters", "rollouts"] {
             definitions(&root.path().join(folder), &mut found);
