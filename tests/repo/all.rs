@@ -60,8 +60,8 @@ fn sources_and_tree_are_one_commit_and_nothing_else_is_in_it() {
     sandbox.git(&["rm", "-q", "clusters/green/two.yaml"]);
     fs::remove_file(sandbox.root.join("stacks/test/tiny/namespace/limits.yaml")).unwrap();
     add(&sandbox, ONE, "# words\n");
-    let printed_by = ends(&sandbox, &[&ALL[..], &["--message", "three: a third cluster"]].concat(), 0);
-    assert!(printed_by.contains("; with 4 sources; committed as "), "{printed_by}");
+    let printed = ends(&sandbox, &[&ALL[..], &["--message", "three: a third cluster"]].concat(), 0);
+    assert!(printed.contains("; with 4 sources; committed as "), "{printed}");
     assert_eq!(
         touched(&sandbox),
         [
@@ -78,8 +78,8 @@ fn sources_and_tree_are_one_commit_and_nothing_else_is_in_it() {
     assert!(text.contains("- clusters/green/two.yaml\n- stacks/test/tiny/namespace/limits.yaml\n"), "{text}");
     sandbox.git(&["fsck", "--strict"]);
     ends(&sandbox, &["generate", "--check"], 0);
-    let printed_by = ends(&sandbox, &ALL, 0);
-    assert!(printed_by.contains("nothing to commit"), "{printed_by}");
+    let printed = ends(&sandbox, &ALL, 0);
+    assert!(printed.contains("nothing to commit"), "{printed}");
     add(&sandbox, ONE, "# more words\n");
     ends(&sandbox, &ALL, 0);
     assert_eq!(sandbox.git(&["log", "-1", "--format=%s"]), format!("generate: {ONE} changed\n"));
@@ -175,11 +175,10 @@ fn ignored_sources_are_refused() {
     sandbox.write("clusters/blue/three.yaml", shown.replace("name: one", "name: three"));
     sandbox.write("clusters/blue/one.d/words.local", "what nobody applies\n");
     sandbox.write("clusters/blue/one.d/more.txt", "what git takes\n");
-    let printed_by = ends(&sandbox, &ALL, 1);
+    let printed = ends(&sandbox, &ALL, 1);
     assert!(
-        printed_by.contains("ignored-source")
-            && printed_by.contains("git add --force clusters/blue/three.yaml"),
-        "{printed_by}"
+        printed.contains("ignored-source") && printed.contains("git add --force clusters/blue/three.yaml"),
+        "{printed}"
     );
     assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), head);
     sandbox.git(&["add", "--force", "clusters/blue/three.yaml"]);
@@ -194,11 +193,8 @@ fn files_that_git_looks_away_from_are_refused() {
     sandbox.git(&["update-index", "--assume-unchanged", ONE]);
     ends(&sandbox, &ALL, 0);
     add(&sandbox, ONE, "# words\n");
-    let printed_by = ends(&sandbox, &ALL, 1);
-    assert!(
-        printed_by.contains("unseen-source") && printed_by.contains("--no-assume-unchanged"),
-        "{printed_by}"
-    );
+    let printed = ends(&sandbox, &ALL, 1);
+    assert!(printed.contains("unseen-source") && printed.contains("--no-assume-unchanged"), "{printed}");
     sandbox.git(&["update-index", "--no-assume-unchanged", ONE]);
     ends(&sandbox, &ALL, 0);
     assert_eq!(touched(&sandbox), [format!("M {ONE}")]);
@@ -255,11 +251,8 @@ fn sources_with_a_filter_are_refused() {
     ends(&sandbox, &ALL, 0);
     sandbox.git(&["config", "filter.lock.clean", "tr a-z b-za"]);
     add(&sandbox, ONE, "# words\n");
-    let printed_by = ends(&sandbox, &ALL, 1);
-    assert!(
-        printed_by.contains("filtered-source") && printed_by.contains("the filter `lock`"),
-        "{printed_by}"
-    );
+    let printed = ends(&sandbox, &ALL, 1);
+    assert!(printed.contains("filtered-source") && printed.contains("the filter `lock`"), "{printed}");
 }
 
 #[test]
@@ -272,8 +265,8 @@ fn a_submodule_has_to_be_as_committed() {
     let url = other.root.to_str().unwrap();
     // First as a nested repository.
     sandbox.git(&["clone", "-q", url, "clusters/elsewhere"]);
-    let printed_by = ends(&sandbox, &ALL, 1);
-    assert!(printed_by.contains("nested-repository"), "{printed_by}");
+    let printed = ends(&sandbox, &ALL, 1);
+    assert!(printed.contains("nested-repository"), "{printed}");
     fs::remove_dir_all(sandbox.root.join("clusters/elsewhere")).unwrap();
     sandbox.git(&["-c", "protocol.file.allow=always", "submodule", "add", "-q", url, "clusters/elsewhere"]);
     sandbox.git(&["commit", "-qm", "submodule"]);
@@ -281,8 +274,8 @@ fn a_submodule_has_to_be_as_committed() {
     assert_eq!(touched(&sandbox), Vec::<String>::new());
     assert_eq!(status(&sandbox), "");
     add(&sandbox, "clusters/elsewhere/three.yaml", "# words\n");
-    let printed_by = ends(&sandbox, &ALL, 1);
-    assert!(printed_by.contains("changed-submodule"), "{printed_by}");
+    let printed = ends(&sandbox, &ALL, 1);
+    assert!(printed.contains("changed-submodule"), "{printed}");
 }
 
 #[test]
@@ -290,8 +283,8 @@ fn a_release_that_is_not_committed_is_refused() {
     let sandbox = settled();
     ends(&sandbox, &["release", "--no-tag"], 0);
     sandbox.git(&["reset", "-q", "--soft", "HEAD~1"]);
-    let printed_by = ends(&sandbox, &ALL, 1);
-    assert!(printed_by.contains("uncommitted-release"), "{printed_by}");
+    let printed = ends(&sandbox, &ALL, 1);
+    assert!(printed.contains("uncommitted-release"), "{printed}");
 }
 
 #[test]
@@ -310,8 +303,8 @@ fn a_merge_under_way_is_refused_and_flags_belong_together() {
     sandbox.git(&["checkout", "-q", "main"]);
     sandbox.git(&["merge", "-q", "--no-ff", "--no-commit", "side"]);
     add(&sandbox, ONE, "# words\n");
-    let printed_by = ends(&sandbox, &ALL, 4);
-    assert!(printed_by.contains("a merge is in progress"), "{printed_by}");
+    let printed = ends(&sandbox, &ALL, 4);
+    assert!(printed.contains("a merge is in progress"), "{printed}");
     assert_eq!(stackloom(&sandbox, &["generate"]).status.code(), Some(0));
 }
 

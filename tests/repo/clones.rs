@@ -182,8 +182,8 @@ fn inside_a_hook_nothing_is_committed_unasked() {
     hook("pre-commit", &format!("{program} generate --commit"));
     for arguments in [&["commit", "-qm", "mine"][..], &["commit", "-qam", "mine"]] {
         let output = sandbox.try_git(arguments);
-        let printed_by = String::from_utf8_lossy(&output.stderr);
-        assert!(!output.status.success() && printed_by.contains("`GIT_INDEX_FILE` is set"), "{printed_by}");
+        let printed = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && printed.contains("`GIT_INDEX_FILE` is set"), "{printed}");
         assert_eq!(sandbox.git(&["rev-list", "--count", "HEAD"]).trim(), "1");
     }
     fs::remove_file(sandbox.root.join(".git/hooks/pre-commit")).unwrap();

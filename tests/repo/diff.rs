@@ -43,8 +43,8 @@ const THREE: &str = "clusters/green/three.yaml";
 
 #[track_caller]
 fn says(sandbox: &Sandbox, arguments: &[&str], exit: i32, words: &str) {
-    let printed_by = ends(sandbox, arguments, exit);
-    assert!(printed_by.contains(words), "{arguments:?}: {printed_by}");
+    let printed = ends(sandbox, arguments, exit);
+    assert!(printed.contains(words), "{arguments:?}: {printed}");
 }
 
 #[test]
@@ -151,8 +151,8 @@ fn written(sandbox: &Sandbox) -> [String; 4] {
 #[test]
 fn one_run_writes_the_report_in_every_format() {
     let sandbox = downgraded();
-    let printed_by = ends(&sandbox, &WRITE, 1);
-    assert!(printed_by.contains("1 of 3 clusters changes: 1 refused"), "{printed_by}");
+    let printed = ends(&sandbox, &WRITE, 1);
+    assert!(printed.contains("1 of 3 clusters changes: 1 refused"), "{printed}");
     let [page, comment, report, sarif] = written(&sandbox);
     assert!(page.contains("<h1>1 of 3 clusters changes: 1 refused</h1>"), "{page}");
     assert!(comment.contains("| Refused or stuck | 1 |"), "{comment}");
@@ -192,15 +192,15 @@ fn one_run_writes_the_report_in_every_format() {
 #[test]
 fn findings_are_annotations_at_the_line_that_causes_them() {
     let sandbox = downgraded();
-    let printed_by = ends(&sandbox, &["diff", "--format", "github"], 1);
-    let errors: Vec<_> = printed_by.lines().filter(|line| line.starts_with("::error ")).collect();
+    let printed = ends(&sandbox, &["diff", "--format", "github"], 1);
+    let errors: Vec<_> = printed.lines().filter(|line| line.starts_with("::error ")).collect();
     for line in &errors {
-        assert!(line.starts_with(&format!("::error file={THREE},line=")), "{printed_by}");
-        assert!(line.contains("title=Refused or stuck::green/three: cluster: is refused%0A"), "{printed_by}");
+        assert!(line.starts_with(&format!("::error file={THREE},line=")), "{printed}");
+        assert!(line.contains("title=Refused or stuck::green/three: cluster: is refused%0A"), "{printed}");
     }
     // Cluster API and a guard both refuse it.
-    assert_eq!(errors.len(), 1, "{printed_by}");
-    assert!(printed_by.contains("1 of 3 clusters changes: 1 refused"), "{printed_by}");
+    assert_eq!(errors.len(), 1, "{printed}");
+    assert!(printed.contains("1 of 3 clusters changes: 1 refused"), "{printed}");
 }
 
 #[test]
@@ -275,10 +275,10 @@ fn the_examples_for_reviews_write_what_they_keep() {
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .output()
             .unwrap();
-        let printed_by = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert_eq!(output.status.code(), Some(1), "{printed_by}{}", String::from_utf8_lossy(&output.stderr));
+        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{printed}{}", String::from_utf8_lossy(&output.stderr));
         for file in &gitlab.1 {
-            assert!(sandbox.has(file), "{file}: {printed_by}");
+            assert!(sandbox.has(file), "{file}: {printed}");
         }
         let comment = sandbox.read("report/comment.md").unwrap();
         assert!(comment.contains("| Refused or stuck | 1 |"), "{comment}");

@@ -86,11 +86,8 @@ fn a_locked_index_is_a_fault() {
     let sandbox = Sandbox::repository();
     sandbox.commit(parts("a")).unwrap();
     fs::write(sandbox.root.join(".git/index.lock"), "").unwrap();
-    let printed_by = refused(&sandbox, "b");
-    assert!(
-        printed_by.contains("the index is locked") && printed_by.contains("delete that file"),
-        "{printed_by}"
-    );
+    let printed = refused(&sandbox, "b");
+    assert!(printed.contains("the index is locked") && printed.contains("delete that file"), "{printed}");
     assert!(sandbox.has(".git/index.lock"), "someone else's lock was removed");
     fs::remove_file(sandbox.root.join(".git/index.lock")).unwrap();
     sandbox.commit(parts("b")).unwrap();
@@ -103,8 +100,8 @@ fn git_waits_for_us_and_we_let_go() {
     let mut sink = CommitSink::open(&sandbox.workspace()).unwrap();
     sink.begin(&mut Notes::new()).unwrap();
     assert!(!sandbox.try_git(&["add", "clusters"]).status.success());
-    let printed_by = refused(&sandbox, "b");
-    assert!(printed_by.contains("the index is locked"), "{printed_by}");
+    let printed = refused(&sandbox, "b");
+    assert!(printed.contains("the index is locked"), "{printed}");
     drop(sink);
     sandbox.git(&["add", "clusters"]);
     assert!(!sandbox.has(".git/index.lock") && !sandbox.has("generated"));
@@ -241,8 +238,8 @@ fn something_in_progress_is_refused() {
     sandbox.git(&["commit", "-qam", "main"]);
     for (command, what) in [("merge", "a merge"), ("rebase", "a rebase"), ("cherry-pick", "a cherry-pick")] {
         assert!(!sandbox.try_git(&[command, "side"]).status.success());
-        let printed_by = refused(&sandbox, "a");
-        assert!(printed_by.contains(what) && printed_by.contains("git add generated"), "{printed_by}");
+        let printed = refused(&sandbox, "a");
+        assert!(printed.contains(what) && printed.contains("git add generated"), "{printed}");
         sandbox.git(&[command, "--abort"]);
     }
     assert!(!sandbox.has("generated"));
@@ -289,8 +286,8 @@ fn kinds_of_index() {
     sandbox.git(&["commit", "-qam", "second"]);
     sandbox.commit(parts("b")).unwrap();
     sandbox.git(&["update-index", "--split-index"]);
-    let printed_by = refused(&sandbox, "c");
-    assert!(printed_by.contains("--no-split-index"), "{printed_by}");
+    let printed = refused(&sandbox, "c");
+    assert!(printed.contains("--no-split-index"), "{printed}");
     sandbox.git(&["update-index", "--no-split-index"]);
     sandbox.commit(parts("c")).unwrap();
 }
@@ -309,24 +306,24 @@ fn sparse_checkouts() {
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
     assert!(sandbox.git(&["ls-files", "-v", "docs"]).starts_with("S "));
     sandbox.git(&["sparse-checkout", "set", "generated"]);
-    let printed_by = refused(&sandbox, "c");
-    assert!(printed_by.contains("leaves out the source `clusters/a.yaml`"), "{printed_by}");
+    let printed = refused(&sandbox, "c");
+    assert!(printed.contains("leaves out the source `clusters/a.yaml`"), "{printed}");
     sandbox.git(&["sparse-checkout", "set", "--sparse-index", "generated"]);
-    let printed_by = refused(&sandbox, "c");
-    assert!(printed_by.contains("--no-sparse-index"), "{printed_by}");
+    let printed = refused(&sandbox, "c");
+    assert!(printed.contains("--no-sparse-index"), "{printed}");
 }
 
 #[test]
 fn repositories_that_cannot_be_committed_to() {
     let bare = Sandbox::new();
     bare.git(&["init", "-q", "--bare"]);
-    let printed_by = refused(&bare, "a");
-    assert!(printed_by.contains("has no work tree"), "{printed_by}");
+    let printed = refused(&bare, "a");
+    assert!(printed.contains("has no work tree"), "{printed}");
 
     let sha256 = Sandbox::new();
     sha256.git(&["init", "-q", "--object-format=sha256"]);
-    let printed_by = refused(&sha256, "a");
-    assert!(printed_by.contains("sha256 objects are not supported"), "{printed_by}");
+    let printed = refused(&sha256, "a");
+    assert!(printed.contains("sha256 objects are not supported"), "{printed}");
 }
 
 #[test]

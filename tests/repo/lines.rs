@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::{
-    release::{commit, edit, ends, printed_by, stackloom},
+    release::{commit, edit, ends, printed, stackloom},
     released::pinned,
     sandbox::Sandbox,
 };
@@ -33,7 +33,7 @@ fn raced() -> (Sandbox, Sandbox) {
 
 /// The output of `check`, whether it passes or not.
 fn checked(sandbox: &Sandbox) -> String {
-    printed_by(&stackloom(sandbox, &["check"]))
+    printed(&stackloom(sandbox, &["check"]))
 }
 
 #[test]

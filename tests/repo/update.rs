@@ -18,7 +18,7 @@ use stackloom::{
 
 use crate::{
     environment,
-    release::{edit, fleet, printed_by},
+    release::{edit, fleet, printed},
     sandbox::Sandbox,
 };
 
@@ -228,8 +228,8 @@ fn update(sandbox: &Sandbox, arguments: &[&str]) -> Output {
 #[track_caller]
 fn ends(sandbox: &Sandbox, arguments: &[&str], code: i32) -> String {
     let output = update(sandbox, arguments);
-    assert_eq!(output.status.code(), Some(code), "{arguments:?}\n{}", printed_by(&output));
-    printed_by(&output)
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}\n{}", printed(&output));
+    printed(&output)
 }
 
 /// Uploads an image or a chart: a manifest with a description and one layer.
@@ -431,7 +431,7 @@ fn charts_of_a_registry_are_locked_by_their_manifests() {
     assert!(lock.contains(&digests[1]) && lock.contains(&image), "{lock}");
     assert!(ends(&sandbox, &[], 0).contains("stays as it is"));
     let generated = crate::release::stackloom(&sandbox, &["generate"]);
-    assert!(generated.status.success(), "{}", printed_by(&generated));
+    assert!(generated.status.success(), "{}", printed(&generated));
     let folder = sandbox.root.join("generated/management/mgmt/flux/charts");
     let source =
         fs::read_dir(folder).unwrap().map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap());
@@ -492,8 +492,8 @@ fn assets_are_those_that_the_cluster_stack_operator_reads() {
     let Some(server) = Server::start(&["-files", files.path().to_str().unwrap()]) else { return };
     publish(files.path(), &["1.0.0", "1.1.0"], "", None);
     let sandbox = plain_fleet(&format!("http://{}/files", server.address));
-    let printed_by = release(&sandbox, &["--assets", "out"], 0);
-    assert!(printed_by.contains("5 assets"), "{printed_by}");
+    let printed = release(&sandbox, &["--assets", "out"], 0);
+    assert!(printed.contains("5 assets"), "{printed}");
     let out = sandbox.root.join("out/test-tiny-1-35-v1");
     let class = unpacked(&out.join("test-tiny-1-35-cluster-class-v1.tgz"));
     assert!(class["test-tiny-1-35-cluster-class/Chart.yaml"].contains("version: v1"));
@@ -510,8 +510,8 @@ fn assets_are_those_that_the_cluster_stack_operator_reads() {
     assert!(stages.find("name: net").unwrap() < stages.find("name: notes").unwrap(), "{stages}");
     assert!(fs::read_to_string(out.join("metadata.yaml")).unwrap().contains("clusterStack: v1"));
     // Nothing changed: the same release, byte for byte.
-    let printed_by = release(&sandbox, &["--assets", "again"], 0);
-    assert!(printed_by.contains("nothing to release"), "{printed_by}");
+    let printed = release(&sandbox, &["--assets", "again"], 0);
+    assert!(printed.contains("nothing to release"), "{printed}");
     for entry in fs::read_dir(&out).unwrap() {
         let name = entry.unwrap().file_name();
         let again = sandbox.root.join("again/test-tiny-1-35-v1").join(&name);
@@ -543,7 +543,7 @@ fn assets_that_are_not_what_was_locked_are_not_made_and_nothing_is_released() {
     ends(&sandbox, &[], 0);
     crate::release::commit(&sandbox, "lock");
     publish(files.path(), &["1.0.0", "1.1.0"], "other", None);
-    let printed_by = release(&sandbox, &["--assets", "out"], 4);
-    assert!(printed_by.contains("but the release was made with"), "{printed_by}");
+    let printed = release(&sandbox, &["--assets", "out"], 4);
+    assert!(printed.contains("but the release was made with"), "{printed}");
     assert!(!sandbox.has("out") && !sandbox.has("generated/releases/test-tiny-1-35-v1"));
 }

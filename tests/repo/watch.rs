@@ -85,12 +85,12 @@ impl Watching {
 
     /// The records until a condition holds.
     fn until(&self, holds: impl Fn() -> bool, what: &str) -> Vec<Json> {
-        let (end, mut printed_by) = (Instant::now() + SOON, Vec::new());
+        let (end, mut printed) = (Instant::now() + SOON, Vec::new());
         while !holds() {
-            assert!(Instant::now() < end, "{what}: {printed_by:#?}");
-            printed_by.extend(self.records.recv_timeout(Duration::from_millis(20)).ok());
+            assert!(Instant::now() < end, "{what}: {printed:#?}");
+            printed.extend(self.records.recv_timeout(Duration::from_millis(20)).ok());
         }
-        printed_by
+        printed
     }
 
     /// The records until no more arrive.
@@ -149,11 +149,11 @@ fn git(sandbox: &Sandbox, arguments: &[&str]) {
     let end = Instant::now() + SOON;
     loop {
         let output = sandbox.try_git(arguments);
-        let printed_by = String::from_utf8_lossy(&output.stderr);
+        let printed = String::from_utf8_lossy(&output.stderr);
         if output.status.success() {
             return;
         }
-        assert!(printed_by.contains("index.lock") && Instant::now() < end, "git {arguments:?}: {printed_by}");
+        assert!(printed.contains("index.lock") && Instant::now() < end, "git {arguments:?}: {printed}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
