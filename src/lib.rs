@@ -20,6 +20,7 @@
 //! | `stackloom.lock` | [`definition::read_lock`] | [`lock::write()`], by [`cli`] (`update`) with [`io::net`] |
 //! | `schemas/` | editors | [`cli`] (`schema`), from [`definition::Kind`] |
 
+pub use capi_topology as topology;
 pub mod note;
 pub mod yaml;
 pub mod tree;
@@ -32,7 +33,6 @@ pub mod edit;
 pub mod resolve;
 pub mod release;
 pub mod lock;
-pub use capi_topology as topology;
 pub mod plan;
 pub mod render;
 pub mod compare;

@@ -11,7 +11,7 @@ use super::kubeadm::{self, Outdated};
 use super::verdict::{Kind, Meaning, Verdict};
 use crate::desired::contract::Contract;
 use crate::desired::state::{Desired, Worker};
-use crate::role::{Part, Pool, PoolKind};
+use crate::role::{Part, Pool, PoolKind, PoolObject, Role};
 use k8s_schema::value::{get, group, present, same, text};
 
 /// The basis of a prediction.
@@ -89,6 +89,9 @@ impl Rollout {
     }
 }
 
+/// The kind of control planes whose rollouts Cluster API's own code decides.
+const KUBEADM: &str = "KubeadmControlPlane";
+
 /// The rollouts that lead from one state to another.
 pub(crate) fn rollouts(before: &Desired, after: &Desired, instants: Instants<'_>) -> Vec<Rollout> {
     let mut all = vec![control_plane(before, after, instants)];
@@ -105,6 +108,22 @@ pub(crate) fn rollouts(before: &Desired, after: &Desired, instants: Instants<'_>
         });
     }
     all
+}
+
+/// The worst that a change of a field can do, for the object of a role and a control plane of a kind: which field it is, is
+/// not known.
+pub(super) fn worst(role: &Role, control_plane: &str) -> Kind {
+    match role {
+        Role::Cluster | Role::ControlPlaneHealthCheck | Role::Pool(_, PoolObject::HealthCheck) => {
+            Kind::InPlace
+        }
+        Role::ControlPlane | Role::ControlPlaneMachines if control_plane == KUBEADM => Kind::Rollout,
+        Role::ControlPlane | Role::ControlPlaneMachines | Role::Infrastructure => Kind::ProviderDependent,
+        Role::Pool(pool, _) => match pool.kind {
+            PoolKind::MachineDeployment => Kind::Rollout,
+            PoolKind::MachinePool => Kind::ProviderDependent,
+        },
+    }
 }
 
 fn noted(part: Part, note: &'static str) -> Rollout {
@@ -165,7 +184,7 @@ fn expiring(old: &Value, new: &Value, instants: Instants<'_>) -> Option<String> 
 
 fn control_plane(before: &Desired, after: &Desired, instants: Instants<'_>) -> Rollout {
     let (old, new) = (&before.control_plane, &after.control_plane);
-    let is_kubeadm = text(new, &["kind"]) == "KubeadmControlPlane";
+    let is_kubeadm = text(new, &["kind"]) == KUBEADM;
     let basis = if is_kubeadm { Basis::Upstream } else { Basis::Derived };
     let mut rollout = Rollout::new(Part::ControlPlane, basis);
     rollout.replicas = get(new, Contract::REPLICAS).and_then(Value::as_i64);
