@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::field::Field;
 use super::forecast;
-use super::rollout;
+use super::rules::rollout;
 use super::shared::SharedClass;
 use super::side::Side;
 use super::verdict::{Kind, Meaning, Verdict};
