@@ -1,7 +1,7 @@
-//! Texts for publishing changes: commit messages.
+//! What a commit says: a subject, lists for people, and trailers for programs. Text alone, no git.
 
-mod message;
+mod generated;
 mod release;
 
-pub use message::message;
+pub use generated::generated;
 pub use release::{Pulled, releases_added, releases_pulled, releases_removed};
