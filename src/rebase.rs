@@ -3,14 +3,17 @@
 //! [`compare()`] finds the differences between each cluster with one release and with the other. This module describes them
 //! in words and groups clusters with the same effects.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use serde_json::Value as Json;
 
 use crate::{
     compare::{Definitions, Outcome, Unknown, Which, compare, settings},
     definition::{CLUSTER_API, Model},
-    model::{Cluster, ClusterId, Fleet, ReleaseRef},
+    model::{Cluster, ClusterId, ManagementCluster, ReleaseRef},
     release::{Effect, Rebase, Rebases, Release, Releases},
     topology::{
         Field, Meaning, Part, Settings, SharedClass, Verdict,
@@ -62,8 +65,12 @@ pub fn rebases(model: &Model, releases: &Releases, from: &Release, to: &Release)
 }
 
 /// Forecasts what happens to clusters because of their class, whichever they are, when they move from a release to another:
-/// once for each way in which management clusters of the fleet are set up.
-pub fn class_forecasts(fleet: &Fleet, from: &Release, to: &Release) -> Vec<ClassForecast> {
+/// once for each way in which management clusters are set up.
+pub fn class_forecasts(
+    management: &[Arc<ManagementCluster>],
+    from: &Release,
+    to: &Release,
+) -> Vec<ClassForecast> {
     let [before, after] = [from, to].map(|release| {
         let objects = release.objects.iter().map(to_json);
         let (classes, templates): (Vec<Json>, Vec<Json>) =
@@ -75,7 +82,7 @@ pub fn class_forecasts(fleet: &Fleet, from: &Release, to: &Release) -> Vec<Class
         let state = |class, version| ClassState::new(class, version);
         of_any_cluster(state(&before, &versions[0]), state(&after, &versions[1]), settings)
     };
-    let mut all: Vec<Settings> = fleet.management_clusters.iter().map(|one| settings(one)).collect();
+    let mut all: Vec<Settings> = management.iter().map(|one| settings(one)).collect();
     if all.is_empty() {
         all.extend(CLUSTER_API.last().and_then(|newest| Settings::new(newest)));
     }
@@ -183,7 +190,7 @@ fn own_path(field: &Field) -> Option<String> {
 }
 
 /// The effect that a release records for a verdict; none if only names and labels change.
-fn effect(verdict: &Verdict) -> Option<Effect> {
+pub fn effect(verdict: &Verdict) -> Option<Effect> {
     Effect::of(&verdict.subject, verdict.meaning.kind())
 }
 

@@ -39,7 +39,7 @@ pub fn cut(
     let resolution = understood.resolution(notes)?;
     let Understood { input, definitions, model, releases } = &understood;
     let predict = |from: &Release, to: &Release| release::Foretold {
-        classes: rebase::class_forecasts(&model.fleet, from, to),
+        classes: rebase::class_forecasts(&model.fleet.management_clusters, from, to),
         rebases: rebase::rebases(model, releases, from, to),
     };
     // Other errors of clusters don't matter, because clusters may be waiting for these releases. But a lock whose digest
