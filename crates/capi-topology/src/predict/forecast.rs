@@ -19,7 +19,7 @@ use super::rules::changed_parts::{self, Facts};
 use super::rules::edited_templates;
 use super::rules::foreign_values;
 use super::rules::infrastructure_webhooks;
-use super::rules::outdated_machines;
+use super::rules::outdated_machines as outdated;
 use super::rules::rollout::{self, Instants};
 use super::running::is_paused;
 use super::side::Side;
@@ -208,12 +208,7 @@ fn of_written(before: &Side, after: &Side, settings: &Settings) -> Result<Foreca
     let written = before.class.written(&after.class, writing, settings.gates, clusters);
     let mut change = change::of_written(&state, question, &written, settings, Instants::UNKNOWN);
     opaque.extend(admit::applied_again(&state, question, &change, &written.catalog, settings));
-    outdated_machines::released(
-        &mut change.rollouts,
-        &state.running,
-        change.running.as_ref(),
-        &before.observed,
-    );
+    outdated::released(&mut change.rollouts, &state.running, change.running.as_ref(), &before.observed);
     let facts = Facts { before: &state.running, counted: &counted, unknown: &opaque, change: &change };
     let mut evidence = changed_parts::evidence(facts);
     if change.accepted {
