@@ -14,12 +14,13 @@
 //! | `stackloom.yaml`, `stacks/`, `clusters/` | [`io::disk::Workspace`], then [`definition::parse`] | [`cli`] (`init`, `new`) |
 //! | `generated/releases/` | [`release::read`] | [`release::write`]; numbered: [`release::cut()`], [`io::git::ReleaseRun`] |
 //! | `generated/management/` | nothing: it depends on the sources alone | [`render::draw`], through a [`tree::Sink`] |
-//! | a commit of `generated/` | the engine | [`io::git::CommitSink`] with [`publish::message`] |
+//! | a commit of `generated/` | the engine | [`io::git::CommitSink`] with [`commit_message::generated`] |
 //! | answers of `explain` and `affects` | [`explain`], which renders a part again and looks up origins | |
 //! | messages on classes and variables | [`check`], through [`topology`], which models Cluster API's behavior | |
 //! | `stackloom.lock` | [`definition::read_lock`] | [`lock::write()`], by [`cli`] (`update`) with [`io::net`] |
 //! | `schemas/` | editors | [`cli`] (`schema`), from [`definition::Kind`] |
 
+pub use capi_topology as topology;
 pub mod note;
 pub mod yaml;
 pub mod tree;
@@ -32,24 +33,22 @@ pub mod edit;
 pub mod resolve;
 pub mod release;
 pub mod lock;
-pub use capi_topology as topology;
 pub mod plan;
 pub mod render;
 pub mod compare;
 pub mod remove;
 pub mod check;
 pub mod rebase;
-pub mod publish;
+pub mod commit_message;
 pub mod partial;
 pub mod generate;
 pub mod migrate;
-pub mod relocate;
+pub mod rename;
 pub mod report;
 pub mod upgrade;
 pub mod propose;
 pub mod rollout;
 pub mod explain;
 pub mod watch;
-pub mod argocd_health;
 pub mod io;
 pub mod cli;

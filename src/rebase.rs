@@ -3,14 +3,24 @@
 //! [`compare()`] finds the differences between each cluster with one release and with the other. This module describes them
 //! in words and groups clusters with the same effects.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use serde_json::Value as Json;
 
 use crate::{
-    compare::{Definitions, Outcome, Unknown, Which, compare},
-    definition::Model,
-    model::{Cluster, ClusterId, ReleaseRef},
+    compare::{Definitions, Outcome, Unknown, Which, compare, settings},
+    definition::{CLUSTER_API, Model},
+    model::{Cluster, ClusterId, ManagementCluster, ReleaseRef},
     release::{Effect, Rebase, Rebases, Release, Releases},
-    topology::{Field, Meaning, Part, Verdict},
+    topology::{
+        Field, Meaning, Part, Settings, SharedClass, Verdict,
+        import::ClassFiles,
+        predict::class_change::{ClassForecast, ClassState, of_any_cluster},
+    },
+    yaml::to_json,
 };
 
 /// The maximum length of a reason, in characters.
@@ -52,6 +62,38 @@ pub fn rebases(model: &Model, releases: &Releases, from: &Release, to: &Release)
     }
     groups.sort_by(|a, b| (b.effects.last(), b.clusters.len()).cmp(&(a.effects.last(), a.clusters.len())));
     Rebases { groups }
+}
+
+/// Forecasts what happens to clusters because of their class, whichever they are, when they move from a release to another:
+/// once for each way in which management clusters are set up.
+pub fn class_forecasts(
+    management: &[Arc<ManagementCluster>],
+    from: &Release,
+    to: &Release,
+) -> Vec<ClassForecast> {
+    let [before, after] = [from, to].map(|release| {
+        let objects = release.objects.iter().map(to_json);
+        let (classes, templates): (Vec<Json>, Vec<Json>) =
+            objects.partition(|one| one["kind"] == "ClusterClass");
+        SharedClass::from(ClassFiles::new(classes.into_iter().chain(templates).collect()))
+    });
+    let versions = [from, to].map(|release| format!("v{}", release.kubernetes));
+    let of = |settings: &Settings| {
+        let state = |class, version| ClassState::new(class, version);
+        of_any_cluster(state(&before, &versions[0]), state(&after, &versions[1]), settings)
+    };
+    let mut all: Vec<Settings> = management.iter().map(|one| settings(one)).collect();
+    if all.is_empty() {
+        all.extend(CLUSTER_API.last().and_then(|newest| Settings::new(newest)));
+    }
+    let mut found = Vec::new();
+    for settings in &all {
+        let forecast = of(settings);
+        if !found.contains(&forecast) {
+            found.push(forecast);
+        }
+    }
+    found
 }
 
 /// The effects on a cluster.
@@ -149,19 +191,7 @@ fn own_path(field: &Field) -> Option<String> {
 
 /// The effect that a release records for a verdict; none if only names and labels change.
 pub fn effect(verdict: &Verdict) -> Option<Effect> {
-    let machines = match verdict.subject {
-        Part::ControlPlane => Effect::ControlPlaneReplaced,
-        Part::Pool(_) => Effect::WorkersReplaced,
-        Part::Infrastructure | Part::Cluster => Effect::Unknown,
-    };
-    match &verdict.meaning {
-        Meaning::NoChange | Meaning::MetadataOnly => None,
-        Meaning::InPlace | Meaning::Scale { .. } | Meaning::Create => Some(Effect::InPlace),
-        Meaning::Rollout { .. } | Meaning::Upgrade { .. } | Meaning::Delete => Some(machines),
-        Meaning::Rejected | Meaning::Wedged | Meaning::ProviderDependent | Meaning::Opaque => {
-            Some(Effect::Unknown)
-        }
-    }
+    Effect::of(&verdict.subject, verdict.meaning.kind())
 }
 
 fn words(meaning: &Meaning) -> Option<&'static str> {

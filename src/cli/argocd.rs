@@ -4,8 +4,8 @@ use serde_json::{Map, json};
 
 use super::{Exit, Printer};
 use crate::{
-    argocd_health::{SCRIPTS, TESTED_WITH, config_map, helm_values},
     note::Notes,
+    render::argocd_health::{SCRIPTS, TESTED_WITH, config_map, helm_values},
 };
 
 /// Print the configuration that Argo CD needs to apply a fleet

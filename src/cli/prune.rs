@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::{Done, Exit, Global, Printer, access::Access, input_or_world, printer::short_id};
 use crate::{
+    commit_message,
     definition::{self, Channel},
     generate,
     io::{
@@ -15,7 +16,6 @@ use crate::{
     lock,
     model::Engine,
     note::{Fault, Notes},
-    publish,
     release::{Listed, ReleaseList},
     render,
     world::LOCK,
@@ -71,7 +71,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let commit = match access.into_run() {
         Some(run) if !removed.is_empty() => {
             let run = without_locked(run, &removed, &world)?;
-            run.commit(&[], &removed, &publish::releases_removed(&removed))?.commit
+            run.commit(&[], &removed, &commit_message::releases_removed(&removed))?.commit
         }
         _ => None,
     };

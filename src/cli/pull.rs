@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::{Done, Exit, Global, Printer, access::Access, input_or_world, printer::short_id, push::held};
 use crate::{
+    commit_message::{self, Pulled},
     definition::{self, Model},
     generate,
     io::{
@@ -17,7 +18,6 @@ use crate::{
     lock,
     model::{Digest, Lock, LockedRelease, OciRepository, ReleaseAddress, ReleaseRepository},
     note::{Fault, Notes},
-    publish::{self, Pulled},
     release::{Arrival, Taken},
     world::{LOCK, World as _},
     yaml::Origin,
@@ -360,7 +360,7 @@ fn commit(all: &[Pull<'_>], mut lock: Lock, run: Option<ReleaseRun>) -> Result<O
     match run {
         Some(run) if !added.is_empty() || !relocked.is_empty() => {
             let run = run.with_lock(lock::write(&lock))?;
-            Ok(run.commit(&added, &[], &publish::releases_pulled(&pulled, &relocked))?.commit)
+            Ok(run.commit(&added, &[], &commit_message::releases_pulled(&pulled, &relocked))?.commit)
         }
         _ => Ok(None),
     }

@@ -16,7 +16,7 @@ use crate::{
     io::disk::{self, Workspace},
     model::{Label, is_called},
     note::{Fault, Notes, Place},
-    relocate::{self, Changed, Move},
+    rename::{self, Changed, Move},
     world::{Held, companion_folder, is_yaml},
 };
 
@@ -108,9 +108,9 @@ fn plan(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<Plan, Failu
         refuse_in_the_way(one, world, notes)?;
     }
     notes.halt(())?;
-    let changed = relocate::changes(&held, &moves, notes)?;
+    let changed = rename::changes(&held, &moves, notes)?;
     refuse_effect(&moves[0], &changed, notes);
-    let texts = relocate::rewritten(&held.input, &moves);
+    let texts = rename::rewritten(&held.input, &moves);
     Ok(notes.halt(Plan { cluster, name, moves, texts, changed })?)
 }
 

@@ -11,10 +11,10 @@ use super::{
     progress::Progress,
 };
 use crate::{
+    commit_message,
     generate::Generation,
     io::{disk::DiskSink, git::CommitSink, watch::Watcher},
     note::{Fault, Notes},
-    publish,
     tree::Sink,
     watch::{self, Report},
 };
@@ -138,7 +138,7 @@ fn line(generation: &Generation) -> String {
     if changes.is_empty() {
         return "nothing changes in generated/".to_owned();
     }
-    let message = publish::message(changes);
+    let message = commit_message::generated(changes);
     let subject = message.lines().next().unwrap_or_default();
     let what = subject.strip_prefix("generate: ").unwrap_or(subject);
     let files = counted(changes.files.len(), "file");

@@ -21,12 +21,11 @@ use std::collections::BTreeSet;
 use rayon::prelude::*;
 
 use crate::{
-    check,
+    check, commit_message,
     model::{Cluster, Label},
     note::Notes,
     partial::Left,
     plan::Plan,
-    publish,
     remove::{self, Defined},
     render::{self, Subject},
     tree::{Changes, Nowhere, Sink},
@@ -65,7 +64,7 @@ pub fn generate(
     sink.begin(notes)?;
     weave(&planned, sink, progress, notes)?;
     notes.halt(())?;
-    let changes = sink.commit(notes, &publish::message)?;
+    let changes = sink.commit(notes, &commit_message::generated)?;
     place(notes, &planned.fleet.input);
     notes.halt(())?;
     Ok(Generation { plan: planned.plan, changes, left: Vec::new() })
@@ -88,7 +87,7 @@ pub fn check_against(
     weave(&planned, sink, progress, notes)?;
     check_spare(&planned, notes);
     notes.halt(())?;
-    sink.commit(notes, &publish::message)?;
+    sink.commit(notes, &commit_message::generated)?;
     place(notes, &planned.fleet.input);
     Ok(notes.halt(planned.plan)?)
 }

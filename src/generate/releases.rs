@@ -38,7 +38,10 @@ pub fn cut(
     left.only_other_stacks(request.stack.as_ref(), notes)?;
     let resolution = understood.resolution(notes)?;
     let Understood { input, definitions, model, releases } = &understood;
-    let predict = |from: &Release, to: &Release| rebase::rebases(model, releases, from, to);
+    let predict = |from: &Release, to: &Release| release::Foretold {
+        classes: rebase::class_forecasts(&model.fleet.management_clusters, from, to),
+        rebases: rebase::rebases(model, releases, from, to),
+    };
     // Other errors of clusters don't matter, because clusters may be waiting for these releases. But a lock whose digest
     // differs from that of a release would carry over into the next release.
     let mut planned = Notes::new();

@@ -7,11 +7,11 @@ use super::{
     weave::{definitions_of, weave},
 };
 use crate::{
-    check,
+    check, commit_message,
     note::{Fault, Notes, Severity},
     partial::{self, Faulty, Left, Scope},
     plan::{self, Plan},
-    publish, render,
+    render,
     tree::{Changes, Nowhere, Part, Sink, TreePath},
     world::{Input, World},
 };
@@ -139,7 +139,7 @@ impl Outlet<'_> {
             return Err(Failure::World(fault));
         }
         notes.halt(())?;
-        let changes = self.sink.commit(notes, &publish::message)?;
+        let changes = self.sink.commit(notes, &commit_message::generated)?;
         Ok(notes.halt(changes)?)
     }
 }

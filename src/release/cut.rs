@@ -19,6 +19,7 @@ use crate::{
     model::{KubernetesVersion, Maturity, Minor, StackId, Versioning},
     note::{Notes, Place},
     resolve::{Resolution, ResolvedStack},
+    topology::predict::class_change::ClassForecast,
     world::Input,
     yaml,
 };
@@ -75,8 +76,17 @@ pub struct Cut {
     pub files: BTreeMap<String, String>,
 }
 
-/// Predicts what happens to the clusters that use the first release when they move to the second.
-pub type Foretell<'a> = &'a dyn Fn(&Release, &Release) -> Rebases;
+/// Predicts what happens to clusters that move from the first release to the second.
+pub type Foretell<'a> = &'a dyn Fn(&Release, &Release) -> Foretold;
+
+/// What happens to clusters that move from a release to another.
+#[derive(Clone, Debug, Default)]
+pub struct Foretold {
+    /// Because of the class, whichever clusters they are: once for each way in which management clusters are set up.
+    pub classes: Vec<ClassForecast>,
+    /// To the clusters of the fleet.
+    pub rebases: Rebases,
+}
 
 /// The inputs for cutting releases.
 #[derive(Clone, Copy)]
@@ -160,9 +170,9 @@ fn next(
     let versioning = resolved.stack.versioning;
     let differences = last.map(|last| differences(last, head)).unwrap_or_default();
     // The prediction uses the head release, which has the same content. The name of the next release depends on the result.
-    let rebases = last.map(|last| predict(last, head)).unwrap_or_default();
-    let impact = last.map(|last| {
-        let mut impact = impact(last, head, &differences);
+    let Foretold { classes, rebases } = last.map(|last| predict(last, head)).unwrap_or_default();
+    let impact = last.map(|_| {
+        let mut impact = impact(head, &differences, &classes);
         impact.join(&rebases);
         impact
     });

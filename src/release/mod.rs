@@ -45,7 +45,7 @@ pub use assets::{ChartFiles, assets, assets_folder, charts_of_assets, check_asse
 pub use brought::{Brought, Where, brought, full_kind, group_of};
 pub use class::{ClassVariable, ClusterClass};
 pub use content::Content;
-pub use cut::{Considered, Cut, Foretell, Request, cut};
+pub use cut::{Considered, Cut, Foretell, Foretold, Request, cut};
 pub use difference::{Component, Difference, differences};
 pub use images::{Images, images_of};
 pub use impact::{Effect, Impact, impact};

@@ -13,6 +13,7 @@ mod file_names;
 mod flux;
 mod namespace;
 
+pub use argocd::health as argocd_health;
 pub use cluster::{REMOVAL, SUSPENDED};
 pub(crate) use delivery::Shown;
 pub use facts::{ChartFact, Composed, Fact};

@@ -11,12 +11,10 @@ mod outside_clusters;
 mod change;
 mod cluster;
 mod findings;
+mod formats;
 mod group;
-mod html;
 mod images;
-mod json;
 mod broken_clusters;
-mod markdown;
 mod objects;
 mod own_objects;
 mod past;
@@ -24,7 +22,6 @@ mod places;
 mod preflight;
 mod risk;
 mod summary;
-mod text;
 mod words;
 
 use std::{
@@ -50,10 +47,10 @@ pub use broken_clusters::LeftClusters;
 pub use change::{Change, Effect, Leaving, Machines, Revert, Subject};
 pub use cluster::{ClusterReport, Sides, replaced};
 pub use findings::{Covered, FOUND, Finding};
+pub use formats::{
+    LIMIT, Page, digest, document, html, lines, markdown, markdown_of_nothing, markdown_within,
+};
 pub use group::{Group, GroupChange};
-pub use html::{Page, html};
-pub use json::document;
-pub use markdown::{LIMIT, digest, markdown, markdown_of_nothing, markdown_within};
 pub use new_tree::After;
 pub use outside_clusters::{OutsideChange, Place};
 pub use own_objects::OwnObject;
@@ -61,7 +58,6 @@ pub use past::{Missing, Past, PastStep};
 pub use places::Places;
 pub use risk::Risk;
 pub use summary::summary;
-pub use text::lines;
 
 use broken_clusters::Sound;
 

@@ -6,9 +6,9 @@ use std::{
 };
 
 use stackloom::{
+    commit_message::generated as message,
     io::{disk::Milestone, git::CommitSink},
     note::{Fault, Notes},
-    publish::message,
     tree::{Changes, Sink as _},
     world::World as _,
 };

@@ -3,9 +3,9 @@
 use std::{fs, os::unix::fs::PermissionsExt as _};
 
 use stackloom::{
+    commit_message::generated as message,
     io::{disk::DiskSink, git::CommitSink},
     note::Notes,
-    publish::message,
     tree::{FileChange, Sink as _},
 };
 

@@ -6,9 +6,9 @@ use std::{
 };
 
 use stackloom::{
+    commit_message::generated as message,
     io::disk::{CheckSink, DiskSink, Milestone},
     note::{Fault, Notes},
-    publish::message,
     tree::{FileChange, PartId, Sink},
 };
 

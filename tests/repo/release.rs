@@ -290,7 +290,7 @@ fn a_changed_default_is_attributed_to_the_templates_that_read_it() {
     edit(&sandbox, "cluster-class/class.yaml", "default: 20", "default: 21");
     commit(&sandbox, "a default that nothing reads");
     let printed = ends(&sandbox, &cut, 0);
-    assert!(printed.contains("the default of the variable `disk`, which nothing reads"), "{printed}");
+    assert!(printed.contains("the default of the variable `disk`, which no patch reads"), "{printed}");
 }
 
 #[test]

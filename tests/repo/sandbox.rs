@@ -8,12 +8,12 @@ use std::{
 };
 
 use stackloom::{
+    commit_message::generated as message,
     io::{
         disk::{CheckSink, DiskSink, Milestone, Workspace},
         git::CommitSink,
     },
     note::{Fault, Notes},
-    publish::message,
     tree::{Changes, File, GITATTRIBUTES, Part, PartId, Sink, TreePath},
 };
 

@@ -119,6 +119,10 @@ impl Walk {
 
     fn pipeline(&mut self, pipeline: &Pipeline, root: bool) {
         for Command { head, arguments } in &pipeline.commands {
+            if let Some(name) = entry(head, arguments, root) {
+                self.paths.push(vec![name]);
+                continue;
+            }
             self.operand(head, root);
             for operand in arguments {
                 self.operand(operand, root);
@@ -144,6 +148,19 @@ impl Walk {
             | Operand::Function(_) => {}
         }
     }
+}
+
+/// The name of the only entry of the data that a function looks at, as in `hasKey . "name"`.
+fn entry(head: &Operand, arguments: &[Operand], root: bool) -> Option<Box<str>> {
+    let Operand::Function(function) = head else { return None };
+    let [data, Operand::Text(name)] = arguments else { return None };
+    let is_data = match data {
+        Operand::Dot => root,
+        Operand::Variable(0, path) => path.is_empty(),
+        _ => false,
+    };
+    let looks = is_data && matches!(function.name, "get" | "hasKey" | "index");
+    std::str::from_utf8(name).ok().filter(|_| looks).map(Into::into)
 }
 
 /// Follows the rest of a path; its first name led to `data`.
@@ -192,6 +209,11 @@ mod tests {
         assert_eq!(reads("{{ $x := .a }}{{ $x.y }}{{ (.c).d }}{{ index .e \"f\" }}"), ["a", "c", "e"]);
         assert_eq!(reads("{{ define \"t\" }}{{ .x }}{{ $.y }}{{ end }}{{ template \"t\" .a }}"), ["a"]);
         assert_eq!(reads("plain"), Vec::<String>::new());
+        assert_eq!(
+            reads("{{ hasKey . \"a\" }}{{ if .b }}{{ get $ \"c\" }}{{ index . \"d\" }}{{ end }}"),
+            ["a", "b", "c", "d"]
+        );
+        assert_eq!(reads("{{ with .a }}{{ hasKey . \"b\" }}{{ hasKey .c \"d\" }}{{ end }}"), ["a"]);
     }
 
     #[test]
@@ -202,6 +224,8 @@ mod tests {
             "{{ template \"tpl\" . }}",
             "{{ if .a }}{{ . }}{{ end }}",
             "{{ with . }}{{ .a }}{{ end }}",
+            "{{ hasKey . .a }}",
+            "{{ index . \"a\" \"b\" }}",
         ] {
             assert_eq!(reads(source), ["everything"], "{source}");
         }

@@ -17,6 +17,7 @@ use super::{
     today::Today,
 };
 use crate::{
+    commit_message,
     definition::{Channel, Maturity},
     generate,
     io::{
@@ -25,7 +26,6 @@ use crate::{
     },
     model::{Date, Minor, StackId},
     note::{Fault, Notes, Place},
-    publish,
     release::{self, Considered, Cut, Impact, Request},
 };
 
@@ -343,7 +343,7 @@ fn meaning(cut: &Cut) -> String {
 
 fn message(cuts: &[&Cut]) -> String {
     let meanings: Vec<_> = cuts.iter().map(|cut| (cut.release.name.clone(), meaning(cut))).collect();
-    publish::releases_added(&meanings)
+    commit_message::releases_added(&meanings)
 }
 
 fn refused(failure: generate::Failure, notes: &Notes, printer: &Printer) -> Done {

@@ -1,8 +1,8 @@
 //! The impact of a release on a cluster that moves to it from the previous one: which machines are replaced, as far as the
 //! objects of the class reveal. Anything else is unknown, and unknown effects are never shown as safe.
 //!
-//! No clusters are examined here. The impact on the clusters of this fleet is determined by `compare`
-//! ([`Rebases`](super::Rebases)), and never reported as milder than this.
+//! No clusters are examined here. What happens to the clusters of this fleet, `compare` finds ([`Rebases`](super::Rebases)):
+//! where that is worse, it is added.
 
 mod class;
 
@@ -12,6 +12,10 @@ use super::{
     Release,
     difference::{Component, Difference},
     number::Bump,
+};
+use crate::topology::{
+    Part,
+    predict::{Kind, class_change::ClassForecast},
 };
 
 /// A possible effect on a cluster.
@@ -38,6 +42,21 @@ impl Effect {
         Self::ControlPlaneReplaced,
         Self::Unknown,
     ];
+
+    /// The effect of what happens to a part of a cluster; none if only names and labels change.
+    pub fn of(part: &Part, kind: Kind) -> Option<Self> {
+        let machines = match part {
+            Part::ControlPlane => Self::ControlPlaneReplaced,
+            Part::Pool(_) => Self::WorkersReplaced,
+            Part::Infrastructure | Part::Cluster => Self::Unknown,
+        };
+        match kind {
+            Kind::NoChange | Kind::MetadataOnly => None,
+            Kind::InPlace | Kind::Scale | Kind::Create => Some(Self::InPlace),
+            Kind::Rollout | Kind::Upgrade | Kind::Delete => Some(machines),
+            Kind::Rejected | Kind::Wedged | Kind::ProviderDependent | Kind::Opaque => Some(Self::Unknown),
+        }
+    }
 
     /// The name in `release.yaml`.
     pub fn name(self) -> &'static str {
@@ -95,17 +114,13 @@ impl Impact {
     }
 }
 
-/// Determines the impact of moving from one release to another.
-pub fn impact(old: &Release, new: &Release, differences: &[Difference]) -> Impact {
+/// Determines the impact of moving to a release. `classes` holds what happens because of its class, for each way in which
+/// management clusters of the fleet are set up.
+pub fn impact(new: &Release, differences: &[Difference], classes: &[ClassForecast]) -> Impact {
     let mut impact = Impact::default();
     addons(differences, &mut impact);
-    if old.kubernetes != new.kubernetes {
-        let why = format!("Kubernetes {} → {}", old.kubernetes, new.kubernetes);
-        impact.add(Effect::ControlPlaneReplaced, why.clone());
-        impact.add(Effect::WorkersReplaced, why);
-    }
     beside(differences, &mut impact);
-    class::compare(old, new, &mut impact);
+    classes.iter().for_each(|forecast| class::add(forecast, new, &mut impact));
     let images = differences.iter().any(|one| one.component == Component::NodeImage);
     if images && !impact.effects.keys().any(|effect| *effect >= Effect::WorkersReplaced) {
         impact.add(

@@ -7,6 +7,7 @@
 
 mod application;
 pub(super) mod facts;
+pub mod health;
 mod project;
 
 use super::{

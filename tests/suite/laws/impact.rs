@@ -150,7 +150,9 @@ fn no_cluster_gets_worse_than_its_release_says() {
             let history = cut.release.history.clone().unwrap();
             let recorded = Impact { effects: history.impact.unwrap() };
             let reported = differences(&last[&cluster].release, &cut.release);
-            let by_class = impact(&last[&cluster].release, &cut.release, &reported);
+            let management = std::slice::from_ref(&last[&cluster].cluster.management);
+            let classes = rebase::class_forecasts(management, &last[&cluster].release, &cut.release);
+            let by_class = impact(&cut.release, &reported, &classes);
             let group = cut
                 .rebases
                 .groups

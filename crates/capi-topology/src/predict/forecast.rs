@@ -7,20 +7,20 @@ use serde_json::Value;
 
 use super::admit;
 use super::before::{Baseline, baseline, missing};
-use super::behind;
 use super::change::{self, After, Before, Change};
-use super::changed_parts::{self, Facts};
 use super::create;
-use super::edited_templates;
 use super::evidence::{Evidence, Ledger, Outcome, Rule};
-use super::foreign_values;
-use super::infrastructure_webhooks;
 use super::live::{self, Adopted};
 use super::objects;
 use super::observed::{self, Observed};
 use super::overwrite::{Overwrite, as_applied, outcome, overwrite, rests_on_applier};
 use super::reconcile::RECONCILE;
-use super::rollout::{self, Instants};
+use super::rules::changed_parts::{self, Facts};
+use super::rules::edited_templates;
+use super::rules::foreign_values;
+use super::rules::infrastructure_webhooks;
+use super::rules::outdated_machines as outdated;
+use super::rules::rollout::{self, Instants};
 use super::running::is_paused;
 use super::side::Side;
 use super::upgrading;
@@ -208,7 +208,7 @@ fn of_written(before: &Side, after: &Side, settings: &Settings) -> Result<Foreca
     let written = before.class.written(&after.class, writing, settings.gates, clusters);
     let mut change = change::of_written(&state, question, &written, settings, Instants::UNKNOWN);
     opaque.extend(admit::applied_again(&state, question, &change, &written.catalog, settings));
-    behind::released(&mut change.rollouts, &state.running, change.running.as_ref(), &before.observed);
+    outdated::released(&mut change.rollouts, &state.running, change.running.as_ref(), &before.observed);
     let facts = Facts { before: &state.running, counted: &counted, unknown: &opaque, change: &change };
     let mut evidence = changed_parts::evidence(facts);
     if change.accepted {

@@ -159,7 +159,7 @@ pub(super) fn evidence(found: &[Verdict], held: &[Held], after: &Value) -> Vec<E
             Meaning::NoChange | Meaning::InPlace => stays && only_health_check(verdict),
             _ => false,
         };
-        let unknown = Evidence::unknown(one.part.clone(), Rule::HeldBack, super::stuck::SOURCE);
+        let unknown = Evidence::unknown(one.part.clone(), Rule::HeldBack, super::rules::manual_steps::SOURCE);
         (!is_known).then(|| unknown.because(&one.reason))
     };
     held.iter().filter_map(judge).collect()

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::Settings;
-use super::edited_templates::is_edited;
 use super::evidence::{Evidence, On, Outcome, Rule};
 use super::forecast::{Forecast, of_change};
+use super::rules::edited_templates::is_edited;
 use super::side::Side;
 use super::verdict::{Meaning, Verdict};
 use crate::import::{Applied, ClassFiles};

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::apply::{has_empty, server_side_apply};
-use super::kubeadm;
 use super::objects;
+use super::rules::kubeadm_config;
 use super::running::{with_defaults, with_filled};
 use crate::admission::gates::Gates;
 use crate::desired::Generated;
@@ -251,7 +251,7 @@ fn template(
         }
         settled.taken.clone_from(&next);
     }
-    let spec = |template: &Value| kubeadm::comparable_spec(template);
+    let spec = |template: &Value| kubeadm_config::comparable_spec(template);
     if !same(&spec(current), &spec(&next)) {
         set(desired, &["metadata", "name"], json!(name));
         *current = desired.clone();

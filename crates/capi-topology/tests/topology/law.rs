@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::case::cases;
 
 /// The classes and Clusters of worked examples that yield a desired state.
-static INPUTS: LazyLock<Vec<(String, Vec<Value>, Value)>> = LazyLock::new(|| {
+pub(super) static INPUTS: LazyLock<Vec<(String, Vec<Value>, Value)>> = LazyLock::new(|| {
     let input = |case: &super::case::Case| {
         let objects = case.documents("input/class.yaml")?;
         let cluster = case.document("input/cluster.yaml")?;
@@ -22,7 +22,7 @@ static INPUTS: LazyLock<Vec<(String, Vec<Value>, Value)>> = LazyLock::new(|| {
     cases(&super::own_cases()).iter().filter_map(input).collect()
 });
 
-fn settings() -> Settings {
+pub(super) fn settings() -> Settings {
     Settings::new("1.14").unwrap()
 }
 

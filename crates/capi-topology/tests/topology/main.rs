@@ -12,6 +12,7 @@
 mod applied_again;
 mod applies;
 mod case;
+mod class_law;
 mod compare;
 mod conformance;
 #[path = "../../../../tests/support/environment.rs"]

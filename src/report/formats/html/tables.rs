@@ -9,9 +9,9 @@ use crate::report::{
     Report,
     change::Machines,
     cluster::{ClusterReport, Sides},
+    formats::text::owners as owned,
     risk::Risk,
     summary::parts,
-    text::owners as owned,
     words,
 };
 

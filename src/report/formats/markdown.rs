@@ -7,17 +7,19 @@ use std::fmt::Write as _;
 
 use sha2::{Digest as _, Sha256};
 
-use super::{
-    Report,
-    change::Machines,
-    group::{Group, GroupChange},
-    json::document,
-    risk::Risk,
-    summary::{parts, summary},
-    text::owners,
-    words,
+use super::{json::document, text::owners};
+use crate::{
+    model::hex,
+    note::Notes,
+    report::{
+        Report,
+        change::Machines,
+        group::{Group, GroupChange},
+        risk::Risk,
+        summary::{parts, summary},
+        words,
+    },
 };
-use crate::{model::hex, note::Notes};
 
 /// The maximum length of a comment; GitHub refuses longer ones. Counted in bytes, which are never fewer than characters.
 pub const LIMIT: usize = 65_536;

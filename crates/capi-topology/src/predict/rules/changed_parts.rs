@@ -4,24 +4,24 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::change::{Change, Effect, ObjectChange};
-use super::evidence::{Evidence, Ledger, On, Outcome, Rule};
-use super::field::Field;
 use super::infrastructure_webhooks::{Taken, takes};
-use super::reconcile::RECONCILE;
-use super::retries;
+use super::manual_steps;
+use super::refused_pool;
 use super::rollout::{Basis, ON_DELETE, Replaced, Rollout};
-use super::running::{is_autoscaled, is_paused};
-use super::stuck;
-use super::verdict::{Kind, Meaning};
 use crate::convert::is_own;
 use crate::desired::contract::Contract;
 use crate::desired::state::{Desired, Worker};
+use crate::predict::change::{Change, Effect, ObjectChange};
+use crate::predict::evidence::{Evidence, Ledger, On, Outcome, Rule};
+use crate::predict::field::Field;
+use crate::predict::reconcile::RECONCILE;
+use crate::predict::running::{is_autoscaled, is_paused};
+use crate::predict::verdict::{Kind, Meaning};
 use crate::refusal::{Opaque, Refusal};
 use crate::role::{Part, Role};
 use k8s_schema::value::{get, group, leaves, text, version};
 
-pub(super) const ADMISSION: &str = "core/webhooks/admission";
+pub(in crate::predict) const ADMISSION: &str = "core/webhooks/admission";
 const CONTROL_PLANE: &str = "controlplane/kubeadm/pkg/filters.go";
 const DEPLOYMENT: &str = "core/reconcilers/machinedeployment/mdutil/util.go";
 const PLAN: &str = "exp/topology/desiredstate/upgrade_plan.go";
@@ -29,7 +29,7 @@ const PROVIDER: &str = "the infrastructure provider";
 
 /// The input of the rules.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Facts<'a> {
+pub(in crate::predict) struct Facts<'a> {
     /// The running objects before the change.
     pub before: &'a Desired,
     /// Parts whose number of machines was given.
@@ -41,7 +41,7 @@ pub(super) struct Facts<'a> {
 }
 
 /// Collects the evidence of a change.
-pub(super) fn evidence(facts: Facts<'_>) -> Ledger {
+pub(in crate::predict) fn evidence(facts: Facts<'_>) -> Ledger {
     let Facts { before, change, .. } = facts;
     if !change.accepted {
         return Ledger::from_iter([refused(&change.faults, Meaning::Rejected, ADMISSION)]);
@@ -65,7 +65,7 @@ pub(super) fn evidence(facts: Facts<'_>) -> Ledger {
         let on = On::AllBut(&[Kind::NoChange]);
         ledger.add(Evidence::remark(part.clone(), Rule::PausedCluster, on).because(PAUSED));
     }
-    ledger.extend(retries::evidence(&parts, change));
+    ledger.extend(refused_pool::evidence(&parts, change));
     ledger
 }
 
@@ -94,7 +94,7 @@ fn converted(before: &Desired, change: &Change) -> Vec<Opaque> {
 
 /// Creates evidence that the whole change is refused, or that the controller stops. Upstream reports some refusals twice;
 /// here each appears once.
-pub(super) fn refused(faults: &[Refusal], meaning: Meaning, source: &'static str) -> Evidence {
+pub(in crate::predict) fn refused(faults: &[Refusal], meaning: Meaning, source: &'static str) -> Evidence {
     let mut evidence = Evidence::new(Part::Cluster, Rule::Refusal, Outcome::Means(meaning));
     evidence.source = Some(source);
     for fault in faults {
@@ -225,14 +225,14 @@ fn by_hand(finding: &Finding, before: &Desired, change: &Change) -> Option<Evide
     if !ON.contains(&finding.meaning.kind()) {
         return None;
     }
-    let reasons = stuck::by_hand(before, change, &finding.part);
+    let reasons = manual_steps::by_hand(before, change, &finding.part);
     let remark = Evidence::remark(finding.part.clone(), Rule::ByHand, On::Only(ON));
     (!reasons.is_empty()).then_some(Evidence { reasons, ..remark })
 }
 
 /// Parts that are held back, and waits that never end.
 fn waiting(part: &Part, change: &Change) -> Option<Evidence> {
-    let source = Some(stuck::SOURCE);
+    let source = Some(manual_steps::SOURCE);
     if let Some(reason) = part.as_pool().and_then(|pool| change.waits.pools.get(pool)) {
         let on = On::AllBut(&[Kind::Opaque, Kind::Delete]);
         return Some(Evidence {
@@ -299,7 +299,7 @@ fn machines(finding: &mut Finding, before: &Desired, change: &Change, rollout: O
     let to = change.running.as_ref().map(version).unwrap_or_default();
     if from != to {
         let note = rollout.and_then(|one| one.note);
-        let times = stuck::versions(before, change, &finding.part).max(1);
+        let times = manual_steps::versions(before, change, &finding.part).max(1);
         finding.meaning = Meaning::Upgrade { from, to, times, on_delete: note == Some(ON_DELETE) };
         finding.source = PLAN;
         finding.reasons.extend(scaled(change, &finding.part));

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::change::Change;
-use super::evidence::{Evidence, On, Rule};
-use super::verdict::Kind;
+use crate::predict::change::Change;
+use crate::predict::evidence::{Evidence, On, Rule};
+use crate::predict::verdict::Kind;
 use crate::role::Part;
 
 const RETRIED: &str = "Cluster API stops at a refused pool and tries the pools in another order each time: it reaches this \
@@ -14,7 +14,7 @@ const RETRIED: &str = "Cluster API stops at a refused pool and tries the pools i
 ///
 /// Source: `core/reconcilers/topology/cluster/reconcile_state.go`, `calculateMachineDeploymentDiff` (Go starts map
 /// iteration at a random place each time, and failed reconciles are retried at growing intervals).
-pub(super) fn evidence(parts: &BTreeSet<Part>, change: &Change) -> Vec<Evidence> {
+pub(in crate::predict) fn evidence(parts: &BTreeSet<Part>, change: &Change) -> Vec<Evidence> {
     if change.faults.is_empty() {
         return Vec::new();
     }

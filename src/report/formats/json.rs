@@ -2,16 +2,16 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::{
-    OutsideChange, OwnObject, Peak, Place, Report,
-    change::{Change, Effect, Leaving, Machines},
-    cluster::{ClusterReport, Sides},
-    risk::Risk,
-    summary::summary,
-};
 use crate::{
     compare::{Address, FieldChange},
     model::ClusterId,
+    report::{
+        OutsideChange, OwnObject, Peak, Place, Report,
+        change::{Change, Effect, Leaving, Machines},
+        cluster::{ClusterReport, Sides},
+        risk::Risk,
+        summary::summary,
+    },
     topology::Meaning,
 };
 
@@ -29,7 +29,7 @@ pub fn document(report: &Report) -> Map<String, Json> {
         .collect();
     out.insert("risks".to_owned(), Json::Object(counts));
     out.insert("clusters".to_owned(), report.clusters.iter().map(cluster).collect());
-    let group = |group: &super::Group| {
+    let group = |group: &crate::report::Group| {
         json!({
             "risk": group.risk.as_str(),
             "clusters": group.clusters.iter().map(name).collect::<Vec<_>>(),

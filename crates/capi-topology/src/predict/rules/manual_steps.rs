@@ -7,28 +7,28 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::change::Change;
 use super::rollout::is_on_delete;
-use super::running::is_paused;
-use super::steps::{UpgradeStep, of_part, step};
 use crate::desired::contract::Contract;
 use crate::desired::state::Desired;
+use crate::predict::change::Change;
+use crate::predict::running::is_paused;
+use crate::predict::steps::{UpgradeStep, of_part, step};
 use crate::role::{Part, PoolKind};
 use crate::upgrade::tracker::concurrency;
 use k8s_schema::value::text;
 
 /// The Cluster API file that contains the rules.
-pub(super) const SOURCE: &str = "exp/topology/desiredstate/desired_state.go";
+pub(in crate::predict) const SOURCE: &str = "exp/topology/desiredstate/desired_state.go";
 
 /// Counts how often an upgrade changes the version of a part: each time, its machines are replaced.
-pub(super) fn versions(before: &Desired, change: &Change, subject: &Part) -> usize {
+pub(in crate::predict) fn versions(before: &Desired, change: &Change, subject: &Part) -> usize {
     let first = step(before, &BTreeSet::new());
     let steps: Vec<&UpgradeStep> = std::iter::once(&first).chain(&change.steps).collect();
     steps.windows(2).filter(|pair| of_part(pair[0], subject) != of_part(pair[1], subject)).count()
 }
 
 /// Describes the manual steps before a part reaches its version: deleting old machines of pools, or ending a pause.
-pub(super) fn by_hand(before: &Desired, change: &Change, subject: &Part) -> Vec<String> {
+pub(in crate::predict) fn by_hand(before: &Desired, change: &Change, subject: &Part) -> Vec<String> {
     let Some(running) = &change.running else { return Vec::new() };
     let mut found = Vec::new();
     if let Some(pools) = holding(before, change, subject, is_on_delete) {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::message::{LISTED, SUBJECT};
+use super::generated::{LISTED, SUBJECT};
 use crate::world::LOCK;
 
 /// Writes the message of a commit that adds releases, each with its impact on clusters.

@@ -9,22 +9,22 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::change::{Change, Effect};
-use super::evidence::{Evidence, On, Rule};
-use super::kubeadm::comparable_spec;
-use super::live::{self, Adopted};
-use super::observed::{self, Observed};
-use super::reconcile::applied;
-use super::verdict::{Kind, Meaning, Verdict};
+use super::kubeadm_config::comparable_spec;
 use crate::convert::is_own;
 use crate::desired::contract::{Contract, DEPLOYMENT_NAME};
 use crate::desired::state::Desired;
+use crate::predict::change::{Change, Effect};
+use crate::predict::evidence::{Evidence, On, Rule};
+use crate::predict::live::{self, Adopted};
+use crate::predict::observed::{self, Observed};
+use crate::predict::reconcile::applied;
+use crate::predict::verdict::{Kind, Meaning, Verdict};
 use crate::refusal::Opaque;
 use crate::role::{Part, Pool, PoolKind, PoolObject, Role};
 use k8s_schema::value::{get, name_of, present, same, set, text};
 
 /// A running template that differs from what its class generates now.
-pub(super) struct Edited {
+pub(in crate::predict) struct Edited {
     role: Role,
     reason: String,
     /// Whether the next reconcile certainly replaces it; otherwise it may.
@@ -32,7 +32,11 @@ pub(super) struct Edited {
 }
 
 /// Replaces computed templates with the running ones that differ from them. Skips parts that are completely known anyway.
-pub(super) fn adopt(running: &mut Desired, adopted: &mut Adopted, observed: &Observed) -> Vec<Edited> {
+pub(in crate::predict) fn adopt(
+    running: &mut Desired,
+    adopted: &mut Adopted,
+    observed: &Observed,
+) -> Vec<Edited> {
     let Adopted { known, others } = adopted;
     let mut edited = Vec::new();
     if let (Some(model), false) = (&mut running.machine_template, known.contains(&Part::ControlPlane)) {
@@ -143,7 +147,7 @@ fn is_symbolic(name: &str) -> bool {
 }
 
 /// What is unknown because of running templates, except for parts that the next reconcile rolls anyway.
-pub(super) fn doubts(edited: &[Edited]) -> impl Iterator<Item = Opaque> {
+pub(in crate::predict) fn doubts(edited: &[Edited]) -> impl Iterator<Item = Opaque> {
     let rolls =
         move |one: &&Edited| edited.iter().any(|other| other.sure && other.role.part() == one.role.part());
     let unsure = edited.iter().filter(|one| !one.sure).filter(move |one| !rolls(one));
@@ -151,7 +155,7 @@ pub(super) fn doubts(edited: &[Edited]) -> impl Iterator<Item = Opaque> {
 }
 
 /// Remarks on templates that are outdated because of earlier edits.
-pub(super) fn evidence(edited: &[Edited]) -> Vec<Evidence> {
+pub(in crate::predict) fn evidence(edited: &[Edited]) -> Vec<Evidence> {
     let on = On::AllBut(&[Kind::Opaque, Kind::Create, Kind::Delete]);
     let mut parts: BTreeMap<Part, Evidence> = BTreeMap::new();
     for one in edited.iter().filter(|one| one.sure) {
@@ -163,7 +167,12 @@ pub(super) fn evidence(edited: &[Edited]) -> Vec<Evidence> {
 }
 
 /// Notes on templates that the change edits in place.
-pub(super) fn notes(before: &[Value], after: &[Value], change: &Change, verdicts: &[Verdict]) -> Vec<String> {
+pub(in crate::predict) fn notes(
+    before: &[Value],
+    after: &[Value],
+    change: &Change,
+    verdicts: &[Verdict],
+) -> Vec<String> {
     let edited: Vec<&Value> = after.iter().filter(|one| is_edited(one, before)).collect();
     let is_template = |one: &&&Value| text(one, &["kind"]).ends_with("Template");
     let mut notes = Vec::new();
@@ -179,7 +188,8 @@ pub(super) fn notes(before: &[Value], after: &[Value], change: &Change, verdicts
             ));
         }
     }
-    let is_same = |one: &super::change::ObjectChange| one.role != Role::Cluster || one.effect == Effect::Same;
+    let is_same =
+        |one: &crate::predict::change::ObjectChange| one.role != Role::Cluster || one.effect == Effect::Same;
     let only_templates = !edited.is_empty() && edited.iter().all(|one| is_template(&one));
     let acts = verdicts.iter().any(|one| one.meaning != Meaning::NoChange);
     if only_templates && acts && change.objects.iter().all(is_same) {
@@ -194,7 +204,7 @@ pub(super) fn notes(before: &[Value], after: &[Value], change: &Change, verdicts
 
 /// Reports whether an existing class or template changes. For a live object, defaults of fields that the file omits do not
 /// count.
-pub(super) fn is_edited(object: &Value, before: &[Value]) -> bool {
+pub(in crate::predict) fn is_edited(object: &Value, before: &[Value]) -> bool {
     let Some(old) = before.iter().find(|one| name_of(one) == name_of(object)) else { return false };
     let [was, is] = [old, object].map(|one| without_empty(get(one, &["spec"]).unwrap_or(&Value::Null)));
     match present(old, &["metadata", "uid"]) {

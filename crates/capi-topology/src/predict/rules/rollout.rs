@@ -6,12 +6,12 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::evidence::{Evidence, On, Outcome, Rule};
-use super::kubeadm::{self, Outdated};
-use super::verdict::{Kind, Meaning, Verdict};
+use super::kubeadm_config::{self, Outdated};
 use crate::desired::contract::Contract;
 use crate::desired::state::{Desired, Worker};
-use crate::role::{Part, Pool, PoolKind};
+use crate::predict::evidence::{Evidence, On, Outcome, Rule};
+use crate::predict::verdict::{Kind, Meaning, Verdict};
+use crate::role::{Part, Pool, PoolKind, PoolObject, Role};
 use k8s_schema::value::{get, group, present, same, text};
 
 /// The basis of a prediction.
@@ -89,6 +89,9 @@ impl Rollout {
     }
 }
 
+/// The kind of control planes whose rollouts Cluster API's own code decides.
+const KUBEADM: &str = "KubeadmControlPlane";
+
 /// The rollouts that lead from one state to another.
 pub(crate) fn rollouts(before: &Desired, after: &Desired, instants: Instants<'_>) -> Vec<Rollout> {
     let mut all = vec![control_plane(before, after, instants)];
@@ -105,6 +108,22 @@ pub(crate) fn rollouts(before: &Desired, after: &Desired, instants: Instants<'_>
         });
     }
     all
+}
+
+/// The worst that a change of a field can do, for the object of a role and a control plane of a kind: which field it is, is
+/// not known.
+pub(in crate::predict) fn worst(role: &Role, control_plane: &str) -> Kind {
+    match role {
+        Role::Cluster | Role::ControlPlaneHealthCheck | Role::Pool(_, PoolObject::HealthCheck) => {
+            Kind::InPlace
+        }
+        Role::ControlPlane | Role::ControlPlaneMachines if control_plane == KUBEADM => Kind::Rollout,
+        Role::ControlPlane | Role::ControlPlaneMachines | Role::Infrastructure => Kind::ProviderDependent,
+        Role::Pool(pool, _) => match pool.kind {
+            PoolKind::MachineDeployment => Kind::Rollout,
+            PoolKind::MachinePool => Kind::ProviderDependent,
+        },
+    }
 }
 
 fn noted(part: Part, note: &'static str) -> Rollout {
@@ -165,7 +184,7 @@ fn expiring(old: &Value, new: &Value, instants: Instants<'_>) -> Option<String> 
 
 fn control_plane(before: &Desired, after: &Desired, instants: Instants<'_>) -> Rollout {
     let (old, new) = (&before.control_plane, &after.control_plane);
-    let is_kubeadm = text(new, &["kind"]) == "KubeadmControlPlane";
+    let is_kubeadm = text(new, &["kind"]) == KUBEADM;
     let basis = if is_kubeadm { Basis::Upstream } else { Basis::Derived };
     let mut rollout = Rollout::new(Part::ControlPlane, basis);
     rollout.replicas = get(new, Contract::REPLICAS).and_then(Value::as_i64);
@@ -176,7 +195,7 @@ fn control_plane(before: &Desired, after: &Desired, instants: Instants<'_>) -> R
     rollout.reasons.extend(version_reason(versions[0], versions[1]));
     let mut outdated = Outdated { init: false, joined: false };
     if is_kubeadm {
-        outdated = kubeadm::outdated(old, new);
+        outdated = kubeadm_config::outdated(old, new);
         // A single machine never joined, unless it replaced another. When several are scaled down to one, the machines that
         // joined are removed first.
         let one = |object| get(object, Contract::REPLICAS).and_then(Value::as_i64) == Some(1);
@@ -292,10 +311,10 @@ fn deployment(part: Part, old: &Worker, new: &Worker, instants: Instants<'_>) ->
 }
 
 /// The note on a strategy that replaces nothing by itself.
-pub(super) const ON_DELETE: &str = "machines are replaced when they are deleted";
+pub(in crate::predict) const ON_DELETE: &str = "machines are replaced when they are deleted";
 
 /// Reports whether the machines of a deployment are replaced only once someone deletes them.
-pub(super) fn is_on_delete(deployment: &Value) -> bool {
+pub(in crate::predict) fn is_on_delete(deployment: &Value) -> bool {
     text(deployment, &["spec", "rollout", "strategy", "type"]) == "OnDelete"
 }
 
@@ -303,7 +322,7 @@ pub(super) fn is_on_delete(deployment: &Value) -> bool {
 /// Unavailable never exceeds the replicas.
 ///
 /// Source: `core/reconcilers/machinedeployment/mdutil/util.go`, `ResolveFenceposts` and `MaxUnavailable`.
-pub(super) fn surge(deployment: &Value, replicas: i64) -> Option<(i64, i64)> {
+pub(in crate::predict) fn surge(deployment: &Value, replicas: i64) -> Option<(i64, i64)> {
     let update = get(deployment, &["spec", "rollout", "strategy", "rollingUpdate"])?;
     let resolve = |field: &str, up: bool| {
         let value = present(update, &[field])?;
@@ -346,7 +365,7 @@ fn pool(part: Part, old: &Worker, new: &Worker) -> Rollout {
 ///
 /// Source: `canUpdateMachine` of `controlplane/kubeadm/reconcilers/kubeadmcontrolplane/inplace_canupdatemachine.go`, and
 /// `core/reconcilers/machinedeployment/machinedeployment_rollout_rollingupdate.go`.
-pub(super) fn in_place_updates(verdicts: &[Verdict]) -> Vec<Evidence> {
+pub(in crate::predict) fn in_place_updates(verdicts: &[Verdict]) -> Vec<Evidence> {
     const REPLACED: &[Kind] = &[Kind::Rollout, Kind::Upgrade];
     let reason = "the gate InPlaceUpdates is on: an update extension may change machines in place instead; whether one does is not known \
                   offline";
@@ -356,7 +375,7 @@ pub(super) fn in_place_updates(verdicts: &[Verdict]) -> Vec<Evidence> {
 }
 
 /// Marks parts whose rollout is unknown among those that roll together.
-pub(super) fn not_together(verdicts: &[Verdict]) -> Vec<Evidence> {
+pub(in crate::predict) fn not_together(verdicts: &[Verdict]) -> Vec<Evidence> {
     let unknown: BTreeSet<&Part> =
         verdicts.iter().filter(|one| one.meaning == Meaning::Opaque).map(|one| &one.subject).collect();
     let mut all = Vec::new();

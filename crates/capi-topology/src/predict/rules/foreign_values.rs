@@ -6,21 +6,21 @@
 
 use serde_json::Value;
 
-use super::evidence::{Evidence, On, Outcome, Rule};
-use super::field::Field;
-use super::kubeadm;
-use super::observed::{self, Observed};
-use super::reconcile::RECONCILE;
+use super::kubeadm_config;
 use super::rollout::is_on_delete;
-use super::running::{is_paused, with_defaults};
-use super::verdict::{Kind, Verdict};
 use crate::desired::contract::Contract;
 use crate::desired::state::Desired;
+use crate::predict::evidence::{Evidence, On, Outcome, Rule};
+use crate::predict::field::Field;
+use crate::predict::observed::{self, Observed};
+use crate::predict::reconcile::RECONCILE;
+use crate::predict::running::{is_paused, with_defaults};
+use crate::predict::verdict::{Kind, Verdict};
 use crate::role::{Part, PoolKind};
 use k8s_schema::value::{get, leaves, merge_patch, same, set, text};
 
 /// The fields of a part that differ from what the Cluster asks for.
-pub(super) struct Foreign {
+pub(in crate::predict) struct Foreign {
     part: Part,
     kind: String,
     fields: Vec<Differing>,
@@ -65,7 +65,7 @@ const OF_DEPLOYMENT: [&[&str]; 5] = [
 ];
 
 /// Compares the fields that control the replacement of machines, for each part whose running object was given.
-pub(super) fn found(running: &Desired, observed: &Observed) -> Vec<Foreign> {
+pub(in crate::predict) fn found(running: &Desired, observed: &Observed) -> Vec<Foreign> {
     let mut all = Vec::new();
     let kind = text(&running.control_plane, &["kind"]);
     if let Some(live) = observed.objects.iter().find(|one| text(one, &["kind"]) == kind) {
@@ -105,7 +105,7 @@ fn control_plane(model: &Value, live: &Value) -> Option<Foreign> {
     // Versions are not compared: the model already has the running version, if known.
     let mut aligned = live.clone();
     set(&mut aligned, Contract::VERSION, get(model, Contract::VERSION).cloned().unwrap_or_default());
-    let outdated = kubeadm::outdated(model, &aligned);
+    let outdated = kubeadm_config::outdated(model, &aligned);
     let mut fields = Vec::new();
     if outdated.init || outdated.joined {
         let config = |object| at(object, &CONFIG);
@@ -125,7 +125,7 @@ const DEPENDS: &[Kind] = &[Kind::InPlace, Kind::Scale, Kind::Rollout, Kind::Upgr
 
 /// Marks a part as unknown if the change touches differing fields, or if they keep machines. Otherwise, the fields appear
 /// in a remark. `found` holds the verdicts on the change alone.
-pub(super) fn evidence(found: &[Verdict], foreign: &[Foreign]) -> Vec<Evidence> {
+pub(in crate::predict) fn evidence(found: &[Verdict], foreign: &[Foreign]) -> Vec<Evidence> {
     let mut all = Vec::new();
     for one in foreign {
         let Some(verdict) = found.iter().find(|verdict| verdict.subject == one.part) else { continue };
@@ -163,7 +163,7 @@ pub(super) fn evidence(found: &[Verdict], foreign: &[Foreign]) -> Vec<Evidence> 
 ///
 /// Source: `util/paused/paused.go`, `EnsurePausedCondition` (the controllers return before anything else);
 /// `test/infrastructure/docker/internal/controllers/dockermachinepool_controller.go`, `Reconcile`.
-pub(super) fn of_paused(found: &[Verdict], after: &Desired) -> Vec<Evidence> {
+pub(in crate::predict) fn of_paused(found: &[Verdict], after: &Desired) -> Vec<Evidence> {
     let parts = found.iter().map(|verdict| &verdict.subject);
     let paused = parts.filter_map(|part| Some((part, after.own(part).filter(|own| is_paused(own))?)));
     let evidence = |(part, own): (&Part, &Value)| {

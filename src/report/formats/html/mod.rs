@@ -11,8 +11,11 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest as _, Sha256};
 
-use super::{Report, group::Group, markdown::digest, risk::Risk, summary::summary, words};
-use crate::note::{Cause, Notes, Severity};
+use super::markdown::digest;
+use crate::{
+    note::{Cause, Notes, Severity},
+    report::{Report, group::Group, risk::Risk, summary::summary, words},
+};
 
 /// The contents of a page.
 #[derive(Clone, Copy, Debug)]

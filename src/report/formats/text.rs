@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{
+use crate::report::{
     Report,
     cluster::ClusterReport,
     group::{Group, GroupChange},

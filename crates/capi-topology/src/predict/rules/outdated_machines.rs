@@ -7,17 +7,17 @@
 
 use serde_json::Value;
 
-use super::observed::{self, Observed};
 use super::rollout::{Replaced, Rollout, is_on_delete, surge};
-use super::running::is_paused;
 use crate::desired::contract::Contract;
 use crate::desired::state::Desired;
+use crate::predict::observed::{self, Observed};
+use crate::predict::running::is_paused;
 use crate::role::{Part, Pool, PoolKind};
 use crate::upgrade::version::Version;
 use k8s_schema::value::{get, list, text};
 
 /// Adds machines that were already outdated to the replaced ones, if nothing keeps them any more.
-pub(super) fn released(
+pub(in crate::predict) fn released(
     rollouts: &mut [Rollout],
     before: &Desired,
     after: Option<&Desired>,

@@ -22,7 +22,7 @@ pub struct Waits {
 }
 
 /// Finds the parts that still wait once nothing changes any more.
-pub(super) fn waits(running: &Desired, tracker: &Tracker) -> Waits {
+pub(in crate::predict) fn waits(running: &Desired, tracker: &Tracker) -> Waits {
     let wanted = text(&running.cluster, &["spec", "topology", "version"]);
     let reached = text(&running.control_plane, Contract::VERSION);
     let stuck = reached != wanted && tracker.control_plane.waiting_for_workers;
@@ -59,7 +59,7 @@ pub(super) fn waits(running: &Desired, tracker: &Tracker) -> Waits {
 /// Machines that are still being replaced count as replaced, because that finishes by itself.
 ///
 /// Source: `core/reconcilers/topology/cluster/status.go`.
-pub(super) fn held(tracker: &Tracker) -> Option<&'static str> {
+pub(in crate::predict) fn held(tracker: &Tracker) -> Option<&'static str> {
     let control_plane = &tracker.control_plane;
     let moves = control_plane.starting;
     let goes_on = |workers: &Workers| {

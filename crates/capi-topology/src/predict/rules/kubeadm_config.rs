@@ -5,14 +5,14 @@
 
 use serde_json::{Value, json};
 
-use super::running::stored;
 use crate::admission::kubeadm_types::{dropped, previous_defaults};
+use crate::predict::running::stored;
 use crate::upgrade::version::Version;
 use k8s_schema::value::{get, present, remove, same, set, text};
 
 /// The spec of a template as it is compared: a `KubeadmConfigTemplate` gets the defaults that earlier versions wrote into
 /// it.
-pub(super) fn comparable_spec(template: &Value) -> Value {
+pub(in crate::predict) fn comparable_spec(template: &Value) -> Value {
     let mut spec = get(&stored(template), &["spec"]).cloned().unwrap_or_default();
     if text(template, &["kind"]) == "KubeadmConfigTemplate"
         && let Some(inner) = spec.pointer_mut("/template/spec")
@@ -24,7 +24,7 @@ pub(super) fn comparable_spec(template: &Value) -> Value {
 
 /// The machines whose `KubeadmConfig` is outdated after a change of a control plane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Outdated {
+pub(in crate::predict) struct Outdated {
     /// The machine created by kubeadm init.
     pub init: bool,
     /// The machines that joined.
@@ -32,7 +32,7 @@ pub(super) struct Outdated {
 }
 
 /// Compares the `KubeadmConfig`s of running machines with those that would be generated now.
-pub(super) fn outdated(before: &Value, after: &Value) -> Outdated {
+pub(in crate::predict) fn outdated(before: &Value, after: &Value) -> Outdated {
     let joined = !same(&for_diff(&config(before, true), after), &for_diff(&config(after, true), after));
     let init_as_join = {
         let current = as_join(&config(before, false), &config(after, true));

@@ -7,10 +7,10 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
-use super::change::{Change, Effect, ObjectChange};
-use super::evidence::{Evidence, On, Outcome, Rule};
-use super::reconcile::RECONCILE;
-use super::verdict::{Kind, Meaning, Verdict};
+use crate::predict::change::{Change, Effect, ObjectChange};
+use crate::predict::evidence::{Evidence, On, Outcome, Rule};
+use crate::predict::reconcile::RECONCILE;
+use crate::predict::verdict::{Kind, Meaning, Verdict};
 use crate::role::{Part, Role};
 use k8s_schema::value::{group, list, path_matches, text};
 
@@ -18,7 +18,7 @@ const FILES: &[&str] = include!(concat!(env!("OUT_DIR"), "/mutable.rs"));
 
 /// Whether a provider accepts a change in place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Taken {
+pub(in crate::predict) enum Taken {
     /// Its webhook allows the field to change.
     Yes,
     /// Its webhook refuses the change.
@@ -54,7 +54,11 @@ static KINDS: LazyLock<BTreeMap<(String, String), Rules>> = LazyLock::new(|| {
 });
 
 /// Reports whether a field below `spec` may change, with the source of the rule.
-pub(super) fn takes(api_version: &str, kind: &str, path: &[String]) -> (Taken, Option<&'static str>) {
+pub(in crate::predict) fn takes(
+    api_version: &str,
+    kind: &str,
+    path: &[String],
+) -> (Taken, Option<&'static str>) {
     let rules = KINDS.get(&(group(api_version).to_owned(), kind.to_owned()));
     let Some(rules) = rules else { return (Taken::Unknown, None) };
     let any = |patterns: &[String]| patterns.iter().any(|one| path_matches(one, path));
@@ -74,7 +78,7 @@ pub(super) fn takes(api_version: &str, kind: &str, path: &[String]) -> (Taken, O
 /// refuse, a remark says so.
 ///
 /// Source: `core/reconcilers/topology/cluster/reconcile_state.go`, `reconcileState`.
-pub(super) fn evidence(verdicts: &[Verdict]) -> Vec<Evidence> {
+pub(in crate::predict) fn evidence(verdicts: &[Verdict]) -> Vec<Evidence> {
     let evidence = |part: &Part| {
         if refuses(verdicts) {
             let stops = Evidence::new(part.clone(), Rule::Infrastructure, Outcome::NotReached);
@@ -93,7 +97,7 @@ pub(super) fn evidence(verdicts: &[Verdict]) -> Vec<Evidence> {
 }
 
 /// Removes from a change what Cluster API never gets to because the provider refuses the infrastructure.
-pub(super) fn stop(change: &mut Change, verdicts: &[Verdict]) {
+pub(in crate::predict) fn stop(change: &mut Change, verdicts: &[Verdict]) {
     if !refuses(verdicts) {
         return;
     }

@@ -46,7 +46,7 @@ impl Fate {
 }
 
 /// Writes the message of a commit with these changes.
-pub fn message(changes: &Changes) -> String {
+pub fn generated(changes: &Changes) -> String {
     let fates = fates(changes);
     let mut text = if changes.files.is_empty() && !changes.sources.is_empty() {
         subject_of_sources(changes)

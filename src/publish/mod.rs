@@ -1,7 +1,0 @@
-//! Texts for publishing changes: commit messages.
-
-mod message;
-mod release;
-
-pub use message::message;
-pub use release::{Pulled, releases_added, releases_pulled, releases_removed};

@@ -1,0 +1,11 @@
+//! The formats of a report: one file for each, a function from [`Report`](super::Report) to text.
+
+mod html;
+mod json;
+mod markdown;
+mod text;
+
+pub use html::{Page, html};
+pub use json::document;
+pub use markdown::{LIMIT, digest, markdown, markdown_of_nothing, markdown_within};
+pub use text::lines;
