@@ -108,6 +108,12 @@ impl Machines {
         })
     }
 
+    /// With `OnDelete`, machines may be kept for as long as nobody deletes them.
+    #[must_use]
+    pub fn unless_kept(self, on_delete: bool) -> Self {
+        Self { least: if on_delete { 0 } else { self.least }, ..self }
+    }
+
     /// Adds two numbers of machines.
     #[must_use]
     pub fn and(self, other: Self) -> Self {

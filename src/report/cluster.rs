@@ -338,15 +338,15 @@ pub fn replaced(verdicts: &[Verdict], before: Option<&Facts>) -> Machines {
 /// The number of machines that a part loses or replaces, and the number of additional machines in the meantime.
 fn machines(part: &Part, meaning: &Meaning, before: Option<&Facts>) -> (Machines, Option<i64>) {
     match meaning {
-        Meaning::Rollout { machines, least, surge, .. } => {
+        Meaning::Rollout { machines, least, surge, on_delete, .. } => {
             // No file contains the number of machines that an autoscaler sets.
             let counted = Machines { least: *least, most: *machines, more: count(part, before).is_none() };
-            (counted, surge.map(|(more, _)| more))
+            (counted.unless_kept(*on_delete), surge.map(|(more, _)| more))
         }
-        Meaning::Upgrade { times, .. } => {
+        Meaning::Upgrade { times, on_delete, .. } => {
             let times = i64::try_from(*times).unwrap_or(i64::MAX).max(1);
             let count = count(part, before).map(|count| count.saturating_mul(times));
-            (Machines::exactly(count), None)
+            (Machines::exactly(count).unless_kept(*on_delete), None)
         }
         Meaning::Scale { from, to } if to < from => (Machines::exactly(Some(from - to)), Some(0)),
         Meaning::Delete => (Machines::exactly(count(part, before)), Some(0)),

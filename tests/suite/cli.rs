@@ -186,6 +186,21 @@ fn new_stacks_and_addons_are_sound_as_they_are() {
 }
 
 #[test]
+fn a_new_addon_fits_every_minor_of_its_stack() {
+    let root = fleet();
+    ends(root.path(), &["new", "stack", "hetzner/base"], 0);
+    let stack = root.path().join("stacks/hetzner/base/stack.yaml");
+    let text = fs::read_to_string(&stack).unwrap();
+    let wider = text.replace("1.35.10", "1.36.6\n      maturity: supported\n    - version: 1.33.12");
+    assert_ne!(text, wider);
+    fs::write(&stack, wider).unwrap();
+    let chart = ["--chart", "https://charts.example.org/dns", "--chart-version", "1.2.3"];
+    ends(root.path(), &[&["new", "addon", "hetzner/base", "dns"], chart.as_slice()].concat(), 0);
+    let addon = fs::read_to_string(root.path().join("stacks/hetzner/base/addons/dns/addon.yaml")).unwrap();
+    assert!(addon.contains(">=1.33 <1.37"), "{addon}");
+}
+
+#[test]
 fn new_refuses_what_is_wrong_before_it_writes() {
     let root = fleet();
     ends(root.path(), &["new", "stack", "hetzner/base"], 0);

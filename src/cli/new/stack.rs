@@ -1,11 +1,13 @@
 //! `stackloom new stack` and `stackloom new addon`.
 
-use super::{Files, Made, definition, mapping};
+use std::collections::BTreeSet;
+
+use super::{Files, Made, mapping};
 use crate::{
     cli::scaffold,
-    definition::{Kind, closest},
+    definition::{self, Kind, closest},
     io::disk::{self, Workspace},
-    model::{Label, StackId},
+    model::{KubernetesVersion, Label, Minor, StackId},
     note::{Fault, Notes, Place},
     world::World as _,
     yaml::{Mapping, Node, emit},
@@ -107,10 +109,11 @@ pub(super) fn addon(args: &AddonArgs, world: &Workspace, notes: &mut Notes) -> R
     is_taken(world, &base, "an addon", notes)?;
     let (mut files, mut talk) = (Files::new(), Vec::new());
     let name = mapping([("name", args.name.as_str().into())]);
-    let addon = |spec| definition(Kind::Addon, 5, name.clone(), spec);
+    let addon = |spec| super::definition(Kind::Addon, 5, name.clone(), spec);
     match (&args.chart, &args.chart_version) {
         (Some(chart), Some(version)) => {
-            let Some(spec) = chart_spec(&args.name, chart, version, notes) else { return Ok(None) };
+            let range = served(world, &id.to_string())?;
+            let Some(spec) = chart_spec(&args.name, chart, version, &range, notes) else { return Ok(None) };
             files.insert(format!("{base}/addon.yaml"), addon(spec));
             files.insert(format!("{base}/values.yaml"), VALUES.to_owned());
             talk.push(format!("next: write the chart's values to {base}/values.yaml"));
@@ -142,15 +145,27 @@ const VALUES: &str = "\
 {}
 ";
 
-/// The spec of an addon from a chart. Its author can widen the Kubernetes range after testing.
-fn chart_spec(name: &str, chart: &str, version: &str, notes: &mut Notes) -> Option<Mapping> {
+/// The range of the Kubernetes minors that a stack serves. If its `stack.yaml` has errors, the check of the new files reports them.
+fn served(world: &Workspace, stack: &str) -> Result<String, Fault> {
+    let definitions = definition::parse(&world.read(&mut Notes::new())?, &mut Notes::new());
+    let versions = definitions.stacks.get(stack).map(|folder| &folder.stack.value.spec.kubernetes);
+    let minors = versions.into_iter().flatten().filter_map(|one| KubernetesVersion::parse(&one.version).ok());
+    let minors: BTreeSet<Minor> = minors.map(|version| version.minor()).collect();
+    Ok(match (minors.first(), minors.last()) {
+        (Some(first), Some(last)) => format!(">={first} <{}.{}", last.major, last.minor + 1),
+        _ => "*".to_owned(),
+    })
+}
+
+/// The spec of an addon from a chart. Its author can narrow or widen the Kubernetes range after testing.
+fn chart_spec(name: &str, chart: &str, version: &str, range: &str, notes: &mut Notes) -> Option<Mapping> {
     let Some((repository, chart)) = chart.trim_end_matches('/').rsplit_once('/') else {
         notes
             .error("wrong-value", None, format!("`{chart}` is not a valid chart"))
             .hint("write it as <repository>/<chart>");
         return None;
     };
-    let row = mapping([("version", version.into()), ("kubernetes", ">=1.34 <1.37".into())]);
+    let row = mapping([("version", version.into()), ("kubernetes", range.into())]);
     let chart = mapping([("repository", repository.into()), ("name", chart.into())]);
     let release = mapping([("name", name.into()), ("namespace", name.into())]);
     Some(mapping([
