@@ -108,10 +108,10 @@ impl Machines {
         })
     }
 
-    /// With `OnDelete`, machines may be kept for as long as nobody deletes them.
+    /// Machines may be kept: with `OnDelete` until somebody deletes them, in a paused cluster until it is resumed.
     #[must_use]
-    pub fn unless_kept(self, on_delete: bool) -> Self {
-        Self { least: if on_delete { 0 } else { self.least }, ..self }
+    pub fn unless_kept(self, may_be_kept: bool) -> Self {
+        Self { least: if may_be_kept { 0 } else { self.least }, ..self }
     }
 
     /// Adds two numbers of machines.

@@ -253,6 +253,7 @@ impl Making<'_> {
             self.whole(Effect::Refused, Risk::Refused, Revert::Nothing).reasons = reasons;
         }
         let is_new = self.found.fate == Fate::Created;
+        let is_paused = self.found.after.as_ref().is_some_and(|facts| facts.paused);
         for verdict in &answer.verdicts {
             let is_reported = match verdict.meaning {
                 Meaning::NoChange => true,
@@ -262,7 +263,7 @@ impl Making<'_> {
             };
             if !is_reported {
                 let change = of_verdict(verdict, self.found.before.as_ref());
-                self.changes.push(change);
+                self.changes.push(Change { machines: change.machines.unless_kept(is_paused), ..change });
             }
         }
         let is_known = answer.opaque.is_empty() && !(answer.verdicts.is_empty() && answer.faults.is_empty());
