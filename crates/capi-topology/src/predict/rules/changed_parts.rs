@@ -209,7 +209,9 @@ fn uncounted(finding: &Finding, before: &Desired, change: &Change) -> Option<Evi
     let remark = |part| Evidence::remark(part, Rule::Count, on).because(reason);
     match finding.meaning {
         // The number before is a guess, so a scale from it may as well lose machines.
-        Meaning::NoChange | Meaning::MetadataOnly | Meaning::InPlace | Meaning::Scale { .. } if is_set(new) => {
+        Meaning::NoChange | Meaning::MetadataOnly | Meaning::InPlace | Meaning::Scale { .. }
+            if is_set(new) =>
+        {
             let now = get(&new.object, &["spec", "replicas"]);
             let now = now.map(|count| format!(": now it is set to {count}")).unwrap_or_default();
             Some(Evidence::unknown(part, Rule::Count, RECONCILE).because(format!("{reason}{now}")))
