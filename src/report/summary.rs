@@ -30,6 +30,9 @@ pub(super) fn parts(clusters: &[&ClusterReport]) -> String {
         clusters.iter().filter(|one| is_meant(one)).copied().collect::<Vec<_>>()
     };
     let is_new = |one: &ClusterReport| one.changes.iter().any(|change| change.effect == Effect::Created);
+    let leaves = |one: &ClusterReport| {
+        one.risk < Risk::ScaleDown && one.changes.iter().any(|change| change.effect == Effect::Detached)
+    };
     let rolls = |one: &ClusterReport| matches!(one.risk, Risk::ControlPlane | Risk::Pools);
     let counted = |found: &[&ClusterReport], words: &str| {
         (!found.is_empty()).then(|| format!("{} {words}", found.len()))
@@ -48,15 +51,17 @@ pub(super) fn parts(clusters: &[&ClusterReport]) -> String {
     let removed = count(&shrinking, |_| true).unwrap_or_else(|| "machines".to_owned());
     let shrinking_words = format!("{} {removed}", verb(&shrinking, "remove"));
     let gone = plain(Risk::Deletes);
+    let leaving = of(&leaves);
     let parts = [
         counted(&plain(Risk::Refused), "refused"),
         counted(&gone, if gone.len() == 1 { "deletes something" } else { "delete something" }),
         counted(&plain(Risk::Unknown), "unknown"),
         counted(&rolling, &rolling_words),
         counted(&shrinking, &shrinking_words),
-        counted(&plain(Risk::Restarts), "addons only"),
+        counted(&leaving, &format!("{} to leave", verb(&leaving, "begin"))),
+        counted(&of(&|one| one.risk == Risk::Restarts && !leaves(one)), "addons only"),
         counted(&of(&|one| one.risk <= Risk::InPlace && is_new(one)), "new"),
-        counted(&of(&|one| one.risk == Risk::InPlace && !is_new(one)), "in place"),
+        counted(&of(&|one| one.risk == Risk::InPlace && !is_new(one) && !leaves(one)), "in place"),
         counted(&of(&|one| one.risk <= Risk::Metadata && !is_new(one)), "metadata only"),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")

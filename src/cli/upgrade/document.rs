@@ -85,8 +85,8 @@ fn step(step: &StepShown) -> Json {
         "arrives": arrives.collect::<Vec<_>>(),
         "leaves": leaves,
         "pins": pins.collect::<Vec<_>>(),
-        "machines": machines(step.machines()),
-        "rollouts": step.rollouts.iter().map(rollout).collect::<Vec<_>>(),
+        "machines": step.is_forecast.then(|| machines(step.machines())),
+        "rollouts": step.is_forecast.then(|| step.rollouts.iter().map(rollout).collect::<Vec<_>>()),
     })
 }
 

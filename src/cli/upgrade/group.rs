@@ -73,6 +73,8 @@ pub(super) struct StepShown {
     pub(super) reason: String,
     /// The rollouts that the step causes, each with its clusters. Empty until all clusters are in the group.
     pub(super) rollouts: Vec<RolloutShown>,
+    /// Whether the rollouts are forecast. `upgrade next` forecasts only the step that it takes.
+    pub(super) is_forecast: bool,
 }
 
 /// The rollout of a step for some clusters of a group.
@@ -136,6 +138,9 @@ impl Shown {
         let State::Plan(steps) = &mut self.state else { return };
         for (at, step) in steps.iter_mut().enumerate() {
             let mut kinds: BTreeMap<(String, Option<String>, bool), RolloutShown> = BTreeMap::new();
+            for all in self.clusters.iter().filter_map(|cluster| rollouts.get(cluster)) {
+                step.is_forecast &= at < all.len();
+            }
             for cluster in &self.clusters {
                 let Some(rollout) = rollouts.get(cluster).and_then(|all| all.get(at)) else { continue };
                 let Rollout { means, machines, refused, is_unknown } = rollout.clone();
@@ -176,6 +181,7 @@ fn state(answer: &Answer, input: &Input) -> State {
                 description,
                 reason: reason.clone(),
                 rollouts: Vec::new(),
+                is_forecast: true,
             };
             State::Plan(described.zip(reasons).map(step).collect())
         }

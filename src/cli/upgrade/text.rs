@@ -179,6 +179,9 @@ pub(super) fn title(change: &DescribedChange) -> String {
 pub(super) fn waits(step: &StepShown) -> String {
     match &step.description.change {
         DescribedChange::Addon { addon, after, .. } => format!("{addon} {after} is ready"),
+        DescribedChange::Release { .. } if !step.is_forecast => {
+            "the release is rolled out, and all addons are ready".to_owned()
+        }
         DescribedChange::Release { .. } if step.machines() == Machines::default() => {
             "the release is applied, and all addons are ready".to_owned()
         }
