@@ -88,13 +88,18 @@ impl<'a> After<'a> {
     }
 
     fn record(&mut self, part: &PartId, path: &TreePath, id: BlobId) {
-        let change = match self.old.get(path.as_str()) {
+        let change = self.change(path, id);
+        self.changes.record(part, path, change);
+        self.new.insert(path.to_string(), id);
+    }
+
+    /// How a file differs from the earlier tree.
+    fn change(&self, path: &TreePath, id: BlobId) -> FileChange {
+        match self.old.get(path.as_str()) {
             None => FileChange::Added,
             Some(old) if *old == id => FileChange::Unchanged,
             Some(_) => FileChange::Changed,
-        };
-        self.changes.record(part, path, change);
-        self.new.insert(path.to_string(), id);
+        }
     }
 
     /// Ends adding files: whatever was not added is gone.
@@ -167,10 +172,14 @@ impl Sink for After<'_> {
     }
 
     fn parts(&mut self, parts: Vec<Part>) -> Result<(), Fault> {
-        let hash = |part: &Part| part.files.iter().map(|file| BlobId::of(&file.bytes)).collect();
-        let ids: Vec<Vec<BlobId>> = parts.par_iter().map(hash).collect();
-        for (part, ids) in parts.iter().zip(ids) {
-            self.take(part, &ids);
+        let compare = |file: &File| {
+            let id = BlobId::of(&file.bytes);
+            (id, self.change(&file.path, id))
+        };
+        let compare = |part: &Part| part.files.iter().map(compare).collect();
+        let found: Vec<Vec<_>> = parts.par_iter().map(compare).collect();
+        for (part, found) in parts.iter().zip(found) {
+            self.take(part, &found);
         }
         Ok(())
     }
@@ -188,10 +197,12 @@ impl Sink for After<'_> {
 }
 
 impl After<'_> {
-    fn take(&mut self, part: &Part, ids: &[BlobId]) {
-        for (file, id) in part.files.iter().zip(ids) {
-            self.record(&part.id, &file.path, *id);
-            if self.old.get(file.path.as_str()) != Some(id) {
+    fn take(&mut self, part: &Part, found: &[(BlobId, FileChange)]) {
+        let files = part.files.iter().zip(found);
+        self.changes.record_part(&part.id, files.clone().map(|(file, (_, change))| (&file.path, *change)));
+        for (file, (id, change)) in files {
+            self.new.insert(file.path.to_string(), *id);
+            if *change != FileChange::Unchanged {
                 let text = String::from_utf8_lossy(&file.bytes).into_owned();
                 self.texts.insert(*id, text);
             }
