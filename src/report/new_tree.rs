@@ -130,6 +130,11 @@ impl<'a> After<'a> {
         [&self.old, &self.new]
     }
 
+    /// The earlier tree.
+    pub(super) fn earlier(&self) -> Earlier<'_> {
+        Earlier { archive: self.before, files: &self.old }
+    }
+
     /// Reports forbidden changes with the guards of `generate`, which look at the earlier tree instead of the tree on disk.
     pub fn judge(&self, notes: &mut Notes) {
         let text = |path: &TreePath| {
@@ -236,12 +241,7 @@ impl After<'_> {
 
 impl Archive for After<'_> {
     fn list(&self, folder: &str) -> Result<BTreeMap<String, BlobId>, Fault> {
-        let from = format!("{folder}/");
-        let range = self.new.range::<str, _>((Bound::Included(from.as_str()), Bound::Unbounded));
-        Ok(range
-            .take_while(|(path, _)| path.starts_with(&from))
-            .map(|(path, id)| (path.clone(), *id))
-            .collect())
+        Ok(below(&self.new, folder))
     }
 
     fn read(&self, id: &BlobId) -> Result<String, Fault> {
@@ -250,4 +250,26 @@ impl Archive for After<'_> {
             None => self.before.read(id),
         }
     }
+}
+
+/// The earlier tree. Its files are already listed, which takes git a while in a large fleet.
+pub(super) struct Earlier<'a> {
+    archive: &'a dyn Archive,
+    files: &'a BTreeMap<String, BlobId>,
+}
+
+impl Archive for Earlier<'_> {
+    fn list(&self, folder: &str) -> Result<BTreeMap<String, BlobId>, Fault> {
+        Ok(below(self.files, folder))
+    }
+
+    fn read(&self, id: &BlobId) -> Result<String, Fault> {
+        self.archive.read(id)
+    }
+}
+
+fn below(files: &BTreeMap<String, BlobId>, folder: &str) -> BTreeMap<String, BlobId> {
+    let from = format!("{folder}/");
+    let range = files.range::<str, _>((Bound::Included(from.as_str()), Bound::Unbounded));
+    range.take_while(|(path, _)| path.starts_with(&from)).map(|(path, id)| (path.clone(), *id)).collect()
 }
