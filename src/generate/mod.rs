@@ -118,7 +118,7 @@ pub fn check_near(
     let classes = check::Classes::read(&planned.plan);
     weave_some(&planned, &near, &classes, sink, &|_, _| {}, notes)?;
     notes.halt(())?;
-    sink.commit(notes, &publish::message)?;
+    sink.commit(notes, &commit_message::generated)?;
     place(notes, &planned.fleet.input);
     Ok(notes.halt(planned.plan)?)
 }
