@@ -33,6 +33,8 @@ use std::{
 const LIMIT: Limit = Limit { seconds: 5.0, megabytes: 500.0 };
 /// The limit of a command that writes or explains a large part of the tree of 125,000 files.
 const WHOLE_TREE: Limit = Limit { seconds: 15.0, megabytes: 700.0 };
+/// The limit of a comparison in which most clusters differ.
+const MANY_DIFFER: Limit = Limit { seconds: 10.0, megabytes: 600.0 };
 
 /// The limits of a command: CPU or elapsed time in seconds, whichever is less, and memory.
 #[derive(Clone, Copy)]
@@ -45,14 +47,39 @@ struct Limit {
 struct Row {
     name: &'static str,
     arguments: &'static [&'static str],
-    /// A file to change beforehand, the text to replace, and its replacement.
+    /// A file to change beforehand, the text to replace, and its replacement. For `watch`, the change that it sees.
     edit: Option<(&'static str, &'static str, &'static str)>,
     limit: Limit,
+    environment: &'static [(&'static str, &'static str)],
 }
 
 const fn row(name: &'static str, arguments: &'static [&'static str]) -> Row {
-    Row { name, arguments, edit: None, limit: LIMIT }
+    Row { name, arguments, edit: None, limit: LIMIT, environment: &[] }
 }
+
+/// How the script for bash asks the program to complete the word at an index.
+const fn bash(index: &'static str) -> [(&'static str, &'static str); 5] {
+    [
+        ("STACKLOOM_COMPLETE", "bash"),
+        ("_CLAP_COMPLETE_INDEX", index),
+        ("_CLAP_COMPLETE_COMP_TYPE", "9"),
+        ("_CLAP_COMPLETE_SPACE", "true"),
+        ("_CLAP_IFS", "\n"),
+    ]
+}
+
+const ROLLOUT: &str = "\
+apiVersion: stackloom.dev/v1alpha1
+kind: Rollout
+metadata: { name: k136 }
+spec:
+  reason: a benchmark
+  target: { kubernetes: \"1.36\" }
+  waves:
+    - { name: staging, selector: env=staging, soak: 1d }
+    - { name: rest }
+  maxClusters: 100
+";
 
 const CILIUM: &str = "stacks/openstack/scs/addons/cilium/values.yaml";
 const EDIT: Option<(&str, &str, &str)> = Some((CILIUM, "tunnelProtocol: vxlan", "tunnelProtocol: geneve"));
@@ -63,6 +90,7 @@ const CLUSTER: &str = "generated/management/mgmt/clusters/team-00/c-00005/cluste
 const ROWS: &[Row] = &[
     row("check", &["check"]),
     row("check one file", &["check", DEFINITION]),
+    Row { limit: MANY_DIFFER, ..row("check --against HEAD", &["check", "--against", "HEAD"]) },
     row("generate, nothing changed", &["generate"]),
     Row { edit: EDIT, limit: WHOLE_TREE, ..row("generate, a value of every cluster", &["generate"]) },
     row("generate --check", &["generate", "--check"]),
@@ -71,8 +99,21 @@ const ROWS: &[Row] = &[
         limit: WHOLE_TREE,
         ..row("generate --commit, a value of every cluster", &["generate", "--commit"])
     },
-    Row { edit: EDIT, limit: WHOLE_TREE, ..row("diff, a value of every cluster", &["diff", "HEAD"]) },
-    Row { edit: ONE, limit: WHOLE_TREE, ..row("diff, one cluster", &["diff", "HEAD"]) },
+    Row { edit: ONE, ..row("generate --only, one cluster", &["generate", "--only", "c-00005"]) },
+    Row { edit: ONE, ..row("watch, one cluster", &["watch"]) },
+    Row { edit: EDIT, limit: MANY_DIFFER, ..row("diff, a value of every cluster", &["diff", "HEAD"]) },
+    Row {
+        edit: EDIT,
+        limit: MANY_DIFFER,
+        ..row("diff as Markdown", &["diff", "HEAD", "--format", "markdown"])
+    },
+    Row { edit: EDIT, limit: MANY_DIFFER, ..row("diff as SARIF", &["diff", "HEAD", "--format", "sarif"]) },
+    Row {
+        edit: EDIT,
+        limit: MANY_DIFFER,
+        ..row("diff as HTML", &["diff", "HEAD", "--write", "html=.git/diff.html"])
+    },
+    Row { edit: ONE, ..row("diff, one cluster", &["diff", "HEAD"]) },
     row("diff of two commits", &["diff", "HEAD", "HEAD"]),
     row(
         "affects, a line of an addon's values",
@@ -95,7 +136,19 @@ const ROWS: &[Row] = &[
     row("explain, a cluster", &["explain", "c-00005"]),
     row("topology", &["topology", "c-00005"]),
     row("topology --against HEAD", &["topology", "c-00005", "--against", "HEAD"]),
-    row("clusters", &["clusters"]),
+    row("clusters", &["clusters", "--today", "2026-06-01"]),
+    row("matrix", &["matrix", "--today", "2026-06-01"]),
+    row("matrix of a stack", &["matrix", "openstack/scs"]),
+    row("upgrade plan", &["upgrade", "plan", "--to-kubernetes", "1.36"]),
+    row("rollout status", &["rollout", "status", "k136"]),
+    Row {
+        environment: &bash("2"),
+        ..row("completion of a cluster", &["--", "stackloom", "explain", "c-0000"])
+    },
+    Row {
+        environment: &bash("5"),
+        ..row("completion of a namespace", &["--", "stackloom", "new", "cluster", "a", "--namespace", ""])
+    },
     row("releases", &["releases"]),
     row("secrets", &["secrets"]),
     row("secrets of a cluster", &["secrets", "c-00005"]),
@@ -154,6 +207,8 @@ fn write(root: &Path, clusters: usize) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
+    fs::create_dir_all(root.join("rollouts")).unwrap();
+    fs::write(root.join("rollouts/k136.yaml"), ROLLOUT).unwrap();
     git(root, &["init", "--quiet", "--initial-branch", "main"]);
     for (name, value) in [("user.name", "Bench"), ("user.email", "bench@example.org"), ("gc.auto", "0")] {
         git(root, &["config", name, value]);
@@ -188,13 +243,17 @@ fn stackloom(root: &Path, arguments: &[&str]) {
 fn run(root: &Path, row: &Row) -> [f64; 3] {
     // Makes git look at every file, so that no row pays for the changes of the previous one.
     git(root, &["status", "--short", "--untracked-files=all"]);
-    if let Some((file, from, to)) = row.edit {
+    let is_watch = row.arguments == ["watch"];
+    if let Some((file, from, to)) = row.edit.filter(|_| !is_watch) {
         let text = fs::read_to_string(root.join(file)).unwrap();
         assert!(text.contains(from), "{file} has no `{from}`");
         fs::write(root.join(file), text.replace(from, to)).unwrap();
     }
     let head = Command::new("git").current_dir(root).args(["rev-parse", "HEAD"]).output().unwrap().stdout;
-    let cost = cost::of(root, row.arguments, &[0, 3]);
+    let cost = match row.edit.filter(|_| is_watch) {
+        Some(edit) => cost::of_watch(root, edit),
+        None => cost::of(root, row.arguments, &[0, 3], row.environment),
+    };
     git(root, &["reset", "--quiet", "--hard", String::from_utf8(head).unwrap().trim()]);
     git(root, &["clean", "--quiet", "-d", "--force"]);
     [cost.cores, cost.clock, cost.memory]

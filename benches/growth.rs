@@ -16,6 +16,7 @@
     reason = "a benchmark makes its own fleet, starts the program, and prints what it found"
 )]
 
+#[expect(dead_code, reason = "another benchmark uses the rest")]
 #[path = "support/cost.rs"]
 mod cost;
 
@@ -217,7 +218,7 @@ fn cost_of(row: &Row, count: usize) -> cost::Cost {
     copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fleets/inmemory"), scratch.path());
     (row.write)(&Fleet(scratch.path().to_owned()), count);
     // Some rows are invalid on purpose.
-    cost::of(scratch.path(), row.command, &[0, 1])
+    cost::of(scratch.path(), row.command, &[0, 1], &[])
 }
 
 fn main() {

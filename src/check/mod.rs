@@ -14,6 +14,7 @@ mod cluster_class;
 mod compatibility;
 mod control_plane_replicas;
 mod delivery;
+mod index;
 mod kustomize_folder;
 mod metadata;
 mod object;
@@ -28,19 +29,17 @@ mod unencrypted_secret;
 mod unlisted_version;
 mod variable_value;
 
-use std::collections::BTreeMap;
-
 use crate::{
     note::{At, Notes, Place},
     plan::{ClusterPlan, ManagementPlan, Plan},
-    release::{Release, group_of},
-    render::{Drawn, Target},
-    tree::{PartId, TreePath},
+    release::Release,
+    render::Drawn,
     world::Input,
     yaml::{Node, Origin, Reached, Sources},
 };
 
 pub use chart_values::check_rest;
+pub use index::{Identities, Index};
 pub use variable_value::{Classes, check_values};
 
 /// A rule.
@@ -185,82 +184,6 @@ pub fn objects(drawn: &Drawn, texts: Texts<'_>, notes: &mut Notes) {
     for rule in RULES {
         if let Check::Objects(check) = rule.check {
             check(drawn, &mut Finder::new(texts, classes, notes));
-        }
-    }
-}
-
-/// Ensures that every object is in exactly one part.
-#[derive(Debug, Default)]
-pub struct Index {
-    seen: BTreeMap<Identity, String>,
-    /// The kinds of all objects, by file.
-    files: BTreeMap<TreePath, String>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Identity {
-    // The most distinctive field comes first, so that comparisons end early.
-    name: String,
-    workload: Option<String>,
-    kind: String,
-    namespace: String,
-    group: String,
-    management: String,
-}
-
-impl Index {
-    /// Adds the objects of a part. Reports each object that this part or another already contains.
-    pub fn add(&mut self, drawn: &Drawn, notes: &mut Notes) {
-        let Some((management, cluster)) = home(&drawn.id) else { return };
-        let own = drawn.objects.iter().map(|object| (object, false));
-        for (object, embedded) in own.chain(drawn.embedded.iter().map(|object| (object, true))) {
-            let text =
-                |path: &[&str]| object.node.at(path).and_then(Node::as_str).unwrap_or_default().to_owned();
-            let version = text(&["apiVersion"]);
-            let identity = Identity {
-                management: management.clone(),
-                workload: (object.target == Target::Workload).then(|| cluster.clone()),
-                group: group_of(&version).to_owned(),
-                kind: text(&["kind"]),
-                namespace: text(&["metadata", "namespace"]),
-                name: text(&["metadata", "name"]),
-            };
-            let place = || At::word_or(object.node.origin, || Place::file(object.path.as_str()));
-            let (kind, name, path) = (&identity.kind, &identity.name, &object.path);
-            let collision = if let Some(other) = self.seen.get(&identity) {
-                Some((
-                    format!("{kind} `{name}` would be written twice: as {path} and as {other}"),
-                    "give it a unique name, for example one that contains the name of the cluster or the namespace",
-                ))
-            } else if embedded {
-                None
-            } else {
-                let before = self.files.insert(path.clone(), kind.clone());
-                before.map(|other| (
-                    format!("{kind} and {other} `{name}` would be the same file: {path}"),
-                    "file names are the kind and the name in lower case: spell the kind as its API does, or choose another name",
-                ))
-            };
-            match collision {
-                Some((message, hint)) => {
-                    notes.error("duplicate-object", place(), message).hint(hint);
-                }
-                None => {
-                    self.seen.insert(identity, object.path.to_string());
-                }
-            }
-        }
-    }
-}
-
-fn home(id: &PartId) -> Option<(String, String)> {
-    match id {
-        PartId::Root | PartId::Release(_) => None,
-        PartId::Management(management) | PartId::Namespace { management, .. } => {
-            Some((management.clone(), String::new()))
-        }
-        PartId::Cluster { management, namespace, cluster } => {
-            Some((management.clone(), format!("{namespace}/{cluster}")))
         }
     }
 }

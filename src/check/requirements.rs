@@ -15,15 +15,15 @@ fn check(plan: &ClusterPlan, _drawn: &Node, finder: &mut Finder<'_>) {
     if plan.phase.leaves() {
         return;
     }
-    for one in plan.release.unmet(&plan.cluster.management) {
+    for one in finder.classes.unmet(plan).iter() {
         let message = format!("the release `{}` {}, but {}", plan.release.name, one.need, one.found);
         if one.is_doubtful {
-            finder.notes.warning("requirements", one.origin, message).hint(one.way);
+            finder.notes.warning("requirements", one.origin, message).hint(&*one.way);
         } else {
             finder
                 .notes
                 .error("requirements", one.origin, message)
-                .hint(one.way)
+                .hint(&*one.way)
                 .hint("or move these clusters to a release that the management cluster supports; do so before you change the management cluster");
         }
     }

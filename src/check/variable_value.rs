@@ -1,6 +1,9 @@
 //! Validates the values of a cluster's variables like Cluster API's webhook.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use k8s_schema::unknown_fields;
 use serde_json::{Value as Json, json};
@@ -9,10 +12,10 @@ use super::{Check, Finder, Rule, Texts, chart_values::Charts, class_lints::Findi
 use crate::{
     compare::gates_of_any,
     definition::closest,
-    model::{Allowance, Cluster, Fleet, StackId},
+    model::{Allowance, Cluster, Fleet, Label, StackId},
     note::{MOST_ALIKE, Notes},
     plan::{self, ClusterPlan, Plan},
-    release::Release,
+    release::{Release, Unmet, sha256},
     topology::{
         FieldError, Gates,
         variables::{Definition, Scope, default_variables, definitions, validate_variables},
@@ -37,6 +40,11 @@ pub struct Classes {
     pub(super) charts: Charts,
     /// The feature gates with which at least one management cluster accepts the classes.
     pub(super) gates: Gates,
+    /// Values that classes accept, because many clusters of a fleet have the same: each a digest of the name of the release,
+    /// the scope of the variables and their values.
+    accepted: Mutex<BTreeSet<String>>,
+    /// What management clusters lack for releases: the same for all their clusters.
+    unmet: Mutex<BTreeMap<(String, Label), Arc<Vec<Unmet>>>>,
 }
 
 #[derive(Debug)]
@@ -80,6 +88,14 @@ impl Classes {
         let managements: Vec<_> = fleet.management_clusters.iter().map(AsRef::as_ref).collect();
         let gates = gates_of_any(&managements);
         Self { lints: Findings::of(releases, others, allowed), gates, ..Self::default() }
+    }
+
+    /// The requirements of a cluster's release that its management cluster does not meet.
+    pub(super) fn unmet(&self, plan: &ClusterPlan) -> Arc<Vec<Unmet>> {
+        let (release, management) = (&plan.release, &plan.cluster.management);
+        let mut known = self.unmet.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = known.entry((release.name.clone(), management.name.clone()));
+        found.or_insert_with(|| release.unmet(management).into()).clone()
     }
 
     /// The `ClusterClass` of a release.
@@ -131,11 +147,21 @@ fn judge(given: &Given<'_>, scope: Scope, origin: Origin, release: &Release, fin
     };
     let values: Vec<Json> =
         given.iter().map(|(name, value)| json!({ "name": name, "value": to_json(value) })).collect();
+    let asked = serde_json::to_vec(&(&release.name, scope == Scope::Override, &values));
+    let asked = sha256(&asked.expect("values are JSON"));
+    let accepted = || finder.classes.accepted.lock().unwrap_or_else(PoisonError::into_inner);
+    if accepted().contains(&asked) {
+        return;
+    }
     // A rule that cannot be evaluated offline is not an error.
     let errors = match default_variables(&values, definitions, scope, "") {
         Ok(values) => validate_variables(&values, &[], definitions, scope, "").errors,
         Err(errors) => errors,
     };
+    if errors.is_empty() {
+        accepted().insert(asked);
+        return;
+    }
     // Cluster API looks for unknown keys only if the other keys of a value are valid.
     let mut unknown = BTreeMap::new();
     for error in &errors {

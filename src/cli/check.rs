@@ -14,7 +14,7 @@ use crate::{
         disk::{CheckSink, Given, Workspace},
         git::Repository,
     },
-    model::Date,
+    model::{Cluster, Date},
     note::{Diagnostic, Fault, Notes, Place, Severity},
     plan::{ClusterPlan, Plan},
     report,
@@ -28,9 +28,10 @@ use crate::{
 /// edited numbered release is an error even if no cluster uses it.
 ///
 /// With FILE, shows only messages about these files, and only these messages decide the exit code. A message
-/// is about a file if its place, or a related place, is in that file. The whole fleet is still read. Files
-/// that are not sources of the fleet have no messages, so an editor or a hook can pass every file that it
-/// has.
+/// is about a file if its place, or a related place, is in that file. The whole fleet is still read, but if
+/// all files are in clusters/, only the objects of the clusters that they affect, and of the namespaces of
+/// these clusters, are checked. Files that are not sources of the fleet have no messages, so an editor or a
+/// hook can pass every file that it has.
 ///
 /// With --against, compares with `generated/` of BASE instead of the tree on disk. Changes that `generate`
 /// would refuse are errors: a cluster or pool removed without its steps, another provider or network, a
@@ -79,6 +80,10 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let progress = Progress::new(printer, "Checking");
     let tell = |done, all| progress.at(done, all);
     let done = match &args.against {
+        None if asked.is_of_clusters() => {
+            let is_asked = |cluster: &Cluster| asked.reaches(cluster);
+            generate::check_near(&world, &is_asked, &mut CheckSink::new(&world), &mut notes)
+        }
         None => generate::check_against(&world, &mut CheckSink::new(&world), &tell, &mut notes),
         Some(base) => {
             let repository = Repository::discover(&world)?;
@@ -219,6 +224,23 @@ impl Asked {
         self.sources.is_empty() && self.others.is_empty()
     }
 
+    /// Whether only definitions, defaults or objects beside them are requested, which can affect some clusters alone.
+    fn is_of_clusters(&self) -> bool {
+        !self.sources.is_empty() && self.sources.iter().all(|path| path.starts_with("clusters/"))
+    }
+
+    /// Whether a requested file can affect a cluster.
+    fn reaches(&self, cluster: &Cluster) -> bool {
+        self.sources.iter().any(|path| match path.rsplit_once('/') {
+            Some((folder, "_defaults.yaml" | "_defaults.yml")) => is_below(&cluster.file, folder),
+            _ => {
+                let definition = companion_folder(path).and_then(|folder| folder.strip_suffix(".d"));
+                let is_beside = |stem| cluster.file.rsplit_once('.').is_some_and(|(own, _)| own == stem);
+                *cluster.file == **path || is_below(&cluster.file, path) || definition.is_some_and(is_beside)
+            }
+        })
+    }
+
     fn names(&self, wanted: What) -> Vec<&str> {
         let found = self.others.iter().filter(|(_, what)| **what == wanted);
         found.map(|(name, _)| name.as_str()).collect()
@@ -278,6 +300,10 @@ impl Asked {
             "elsewhere": notes.map(elsewhere),
         })
     }
+}
+
+fn is_below(file: &str, folder: &str) -> bool {
+    file.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }
 
 fn what(given: &Given) -> What {

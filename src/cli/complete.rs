@@ -12,6 +12,7 @@ use std::{
 
 use clap::{Command, CommandFactory as _, ValueHint};
 use clap_complete::{ArgValueCandidates, ArgValueCompleter, CompleteEnv, CompletionCandidate, PathCompleter};
+use rayon::prelude::*;
 
 use super::Args;
 use crate::{
@@ -131,8 +132,8 @@ fn texts<'a>(input: &Input, chosen: impl Fn(&str) -> bool, at: &'a [&'a str]) ->
 }
 
 fn documents(input: &Input, chosen: impl Fn(&str) -> bool) -> Vec<Node> {
-    let chosen = input.sources.iter().filter(|source| chosen(&source.path));
-    chosen.filter_map(|source| yaml::read(source, &mut Notes::new())).collect()
+    let chosen: Vec<_> = input.sources.iter().filter(|source| chosen(&source.path)).collect();
+    chosen.par_iter().filter_map(|source| yaml::read(source, &mut Notes::new())).collect()
 }
 
 /// Branches, including remote ones, and tags.
@@ -166,7 +167,7 @@ fn is_defaults(path: &str) -> bool {
 /// The names of clusters, also with their namespace; a shell shows those that match the typed prefix.
 fn clusters(input: &Input) -> BTreeSet<String> {
     let definitions = definition::parse(input, &mut Notes::new());
-    let full = definitions.clusters.iter().map(|layer| Identity::new(&definitions, layer).name);
+    let full = Identity::all(&definitions).into_iter().map(|identity| identity.name);
     let with_namespace = full.filter_map(|name| Some(name.split_once('/')?.1.to_owned()));
     let named = texts(input, is_definition, &["metadata", "name"]);
     with_namespace.filter(|name| !name.starts_with('/')).chain(named).collect()

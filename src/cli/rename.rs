@@ -123,7 +123,7 @@ fn companions(one: &Move) -> Option<(String, String)> {
 /// Finds the definition of a named cluster.
 fn find(name: &str, held: &Held, notes: &mut Notes) -> Option<Identity> {
     let definitions = definition::parse(&held.input, &mut Notes::new());
-    let all: Vec<_> = definitions.clusters.iter().map(|layer| Identity::new(&definitions, layer)).collect();
+    let all = Identity::all(&definitions);
     let found: Vec<_> = all.iter().filter(|one| is_called(&one.name, name)).collect();
     match found.as_slice() {
         [only] => return Some((*only).clone()),

@@ -1,7 +1,7 @@
 //! The name, stack and releases of a cluster, read before any validation; for runs that generate only some clusters.
 
 use super::{
-    layers::merged,
+    layers::{FolderDefaults, merged},
     parse::{Definitions, Layer},
 };
 use crate::{
@@ -25,9 +25,19 @@ pub struct Identity {
 }
 
 impl Identity {
+    /// Reads the identities of all clusters, in the order of their definitions.
+    pub fn all(definitions: &Definitions) -> Vec<Self> {
+        let defaults = FolderDefaults::new(definitions);
+        let one = |layer: &Layer| Self::of(definitions, layer, &defaults.merged(layer));
+        definitions.clusters.iter().map(one).collect()
+    }
+
     /// Reads the identity of the cluster that a layer defines.
     pub fn new(definitions: &Definitions, layer: &Layer) -> Self {
-        let node = merged(definitions, layer);
+        Self::of(definitions, layer, &merged(definitions, layer))
+    }
+
+    fn of(definitions: &Definitions, layer: &Layer, node: &Node) -> Self {
         let text = |path: &[&str]| node.at(path).and_then(Node::as_str).map(str::to_owned);
         let part = |path: &[&str]| text(path).unwrap_or_default();
         let release = text(&["spec", "release"]);

@@ -1,6 +1,6 @@
 //! Merges definitions with folder defaults: maps merge, lists and single values replace.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
@@ -54,24 +54,44 @@ enum Nulls {
     Keep,
 }
 
+/// The merged defaults of every folder with definitions. A folder's defaults are merged once for all its clusters, which
+/// share what they do not mention.
+pub(super) struct FolderDefaults<'a>(BTreeMap<&'a str, Node>);
+
+impl<'a> FolderDefaults<'a> {
+    pub(super) fn new(definitions: &'a Definitions) -> Self {
+        let folders: BTreeSet<&str> = definitions.clusters.iter().map(folder).collect();
+        Self(folders.into_iter().map(|folder| (folder, inherited(definitions, folder))).collect())
+    }
+
+    /// Merges one of these definitions over the defaults of its folders.
+    pub(super) fn merged(&self, definition: &Layer) -> Node {
+        merged_over(&self.0[folder(definition)], definition)
+    }
+}
+
 /// Merges a cluster's definition over its folders' defaults, outermost folder first.
 pub fn merged(definitions: &Definitions, definition: &Layer) -> Node {
-    let empty = Node::from(Mapping::new()).with_origin(definition.node.origin);
-    let layers = layers(definitions, definition).into_iter();
-    layers.fold(empty, |merged, layer| {
-        let low = if names_release(&layer.node) { without_head(merged) } else { merged };
-        merge(&low, &layer.node, &mut Vec::new())
-    })
+    merged_over(&inherited(definitions, folder(definition)), definition)
+}
+
+fn merged_over(inherited: &Node, layer: &Layer) -> Node {
+    if names_release(&layer.node) {
+        merge(&without_head(inherited.clone()), &layer.node, &mut Vec::new())
+    } else {
+        merge(inherited, &layer.node, &mut Vec::new())
+    }
 }
 
 /// Merges the defaults of a folder with those of its parent folders.
 pub fn inherited(definitions: &Definitions, folder: &str) -> Node {
     let inside = format!("{folder}/");
     let layers = folders(&inside).into_iter().filter_map(|folder| definitions.defaults.get(folder));
-    layers.fold(Node::from(Mapping::new()), |merged, layer| {
-        let low = if names_release(&layer.node) { without_head(merged) } else { merged };
-        merge(&low, &layer.node, &mut Vec::new())
-    })
+    layers.fold(Node::from(Mapping::new()), |inherited, layer| merged_over(&inherited, layer))
+}
+
+fn folder(definition: &Layer) -> &str {
+    definition.source.path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
 /// The keys that only go with `release: head`.

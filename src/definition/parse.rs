@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rayon::prelude::*;
 use serde::de::DeserializeOwned;
 
 use super::{Addon, Fleet, Kind, Lock, NodeImages, Rollout, Stack, message_words::closest, schema::validate};
@@ -93,19 +94,8 @@ pub fn parse(input: &Input, notes: &mut Notes) -> Definitions {
         }
     };
     let stacks = stacks(sources, &mut broken, notes);
-    let (mut defaults, mut clusters) = (BTreeMap::new(), Vec::new());
     check_twins(sources, notes);
-    for source in sources.below("clusters") {
-        let (folder, name) = source.path.rsplit_once('/').unwrap_or_default();
-        if name == "_defaults.yaml" || name == "_defaults.yml" {
-            match layer(source, Kind::ClusterDefaults, notes) {
-                Some(layer) => drop(defaults.insert(folder.to_owned(), layer)),
-                None => drop(broken.insert(source.path.to_string())),
-            }
-        } else {
-            clusters.extend(layer(source, Kind::ClusterDefinition, notes));
-        }
-    }
+    let (defaults, clusters) = layers(sources, &mut broken, notes);
     let lock = sources.at(LOCK).and_then(|source| read(source, Kind::Lock, notes));
     let rollouts =
         sources.below("rollouts").filter_map(|source| read(source, Kind::Rollout, notes)).collect();
@@ -128,6 +118,37 @@ fn check_twins(sources: &Sources, notes: &mut Notes) {
             )
             .hint("keep only one of them");
     }
+}
+
+/// Reads the definitions and defaults below `clusters/`. Large fleets have thousands, so they are read in parallel.
+fn layers(
+    sources: &Sources,
+    broken: &mut BTreeSet<String>,
+    notes: &mut Notes,
+) -> (BTreeMap<String, Layer>, Vec<Layer>) {
+    let files: Vec<_> = sources.below("clusters").map(|source| (source, defaults_of(&source.path))).collect();
+    let read = |(source, folder): &(&Source, Option<&str>)| {
+        let kind = if folder.is_some() { Kind::ClusterDefaults } else { Kind::ClusterDefinition };
+        let mut own = Notes::new();
+        (layer(source, kind, &mut own), own)
+    };
+    let found: Vec<_> = files.par_iter().map(read).collect();
+    let (mut defaults, mut clusters) = (BTreeMap::new(), Vec::new());
+    for ((source, folder), (layer, own)) in files.iter().zip(found) {
+        notes.append(own);
+        match (layer, folder) {
+            (Some(layer), Some(folder)) => drop(defaults.insert((*folder).to_owned(), layer)),
+            (None, Some(_)) => drop(broken.insert(source.path.to_string())),
+            (layer, None) => clusters.extend(layer),
+        }
+    }
+    (defaults, clusters)
+}
+
+/// The folder whose defaults a file holds; none for other files.
+fn defaults_of(path: &str) -> Option<&str> {
+    let (folder, name) = path.rsplit_once('/')?;
+    matches!(name, "_defaults.yaml" | "_defaults.yml").then_some(folder)
 }
 
 fn layer(source: &Source, kind: Kind, notes: &mut Notes) -> Option<Layer> {

@@ -81,7 +81,7 @@ fn attempts(
         let understood = Understood::narrowed(input, found, narrow);
         let Ok(understood) = understood else { return (None, Vec::new()) };
         let planned = match understood.plan(found) {
-            Ok(plan) => Planned { fleet: understood, plan },
+            Ok(plan) => Planned { fleet: understood, plan }.for_drawing(),
             Err(_) => {
                 values(&understood, found);
                 return (None, Vec::new());

@@ -44,8 +44,12 @@ pub(super) fn weave_some<'a>(
     notes: &mut Notes,
 ) -> Result<Vec<render::Subject<'a>>, Failure> {
     let input = &planned.fleet.input;
-    let draw_all = |chunk: &[render::Subject<'a>]| -> Vec<(render::Drawn, Notes)> {
-        chunk.par_iter().map(|subject| draw(*subject, classes, input)).collect()
+    let draw_all = |chunk: &[render::Subject<'a>]| -> Vec<Made> {
+        let one = |subject: &render::Subject<'a>| {
+            let (drawn, notes) = draw(*subject, classes, input);
+            Made { identities: check::Identities::of(&drawn), drawn, notes }
+        };
+        chunk.par_iter().map(one).collect()
     };
     let mut taker = Taker { planned, index: check::Index::default(), faulty: Vec::new(), sink, notes };
     let mut chunks = subjects.chunks(AT_A_TIME);
@@ -66,6 +70,13 @@ pub(super) fn weave_some<'a>(
     Ok(taker.faulty)
 }
 
+/// A drawn part.
+struct Made {
+    drawn: render::Drawn,
+    identities: check::Identities,
+    notes: Notes,
+}
+
 /// Takes drawn parts in order: finds objects that occur twice, and passes the parts to the sink.
 struct Taker<'a, 's> {
     planned: &'a Planned,
@@ -76,23 +87,21 @@ struct Taker<'a, 's> {
 }
 
 impl<'a> Taker<'a, '_> {
-    fn take(
-        &mut self,
-        subjects: &[render::Subject<'a>],
-        drawn: Vec<(render::Drawn, Notes)>,
-    ) -> Result<(), Failure> {
-        for (subject, (drawn, found)) in subjects.iter().zip(&drawn) {
+    fn take(&mut self, subjects: &[render::Subject<'a>], made: Vec<Made>) -> Result<(), Failure> {
+        let mut parts = Vec::with_capacity(made.len());
+        for (subject, Made { drawn, identities, notes }) in subjects.iter().zip(made) {
             let before = self.notes.errors();
-            self.notes.append(concerning(*subject, &self.planned.plan, found.clone()));
+            self.notes.append(concerning(*subject, &self.planned.plan, notes));
             let mut twice = Notes::new();
-            self.index.add(drawn, &mut twice);
+            self.index.add(&drawn, identities, &mut twice);
             self.planned.fleet.locate(&mut twice);
             self.notes.append(twice);
             self.faulty.extend((self.notes.errors() > before).then_some(*subject));
+            parts.push(drawn);
         }
         // Parts are not written once there are errors, but all are checked, so that one run reports all errors.
         if self.notes.errors() == 0 {
-            let parts: Vec<Part> = drawn.into_par_iter().map(|(drawn, _)| drawn.into_part()).collect();
+            let parts: Vec<Part> = parts.into_par_iter().map(render::Drawn::into_part).collect();
             self.sink.parts(parts)?;
         }
         Ok(())

@@ -71,7 +71,7 @@ pub struct Left {
 /// Removes clusters outside the scope, and those that depend on excluded units, from the definitions.
 pub fn narrow(definitions: &mut Definitions, scope: &Scope, excluded: &mut Excluded, notes: &mut Notes) {
     definitions.broken.extend(excluded.stacks().map(|stack| format!("stacks/{stack}/stack.yaml")));
-    let all: Vec<_> = definitions.clusters.iter().map(|layer| Identity::new(definitions, layer)).collect();
+    let all = Identity::all(definitions);
     let mut meant: BTreeSet<String> = BTreeSet::new();
     for identity in all.iter().filter(|identity| scope.means(identity)) {
         excluded.meant.insert(identity.file.clone());

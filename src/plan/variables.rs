@@ -3,7 +3,7 @@
 //! Engines use server-side apply. A default that Cluster API writes into the live Cluster would stay there without an owner,
 //! and a later release could neither change nor remove it. So the tree contains all values.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use crate::{
     definition::closest,
@@ -92,16 +92,16 @@ fn check_known(given: &Mapping, release: &Release, notes: &mut Notes) {
 }
 
 /// Fills in the defaults of a schema like Kubernetes' structural defaulting: in place of absent properties and of nulls,
-/// which variables can't have, and then inside all existing values.
+/// which variables can't have, and then inside all existing values. What is complete stays shared with the definition.
 pub fn complete(value: &Node, schema: &Node) -> Node {
     match &value.value {
         Value::Mapping(mapping) => {
-            let mut filled = Mapping::clone(mapping);
+            let mut filled = Cow::Borrowed(&**mapping);
             let properties = schema.get("properties").and_then(Node::as_mapping);
             for property in properties.into_iter().flat_map(Mapping::iter) {
                 let absent = filled.get(&property.key.name).is_none_or(Node::is_null);
                 if let (true, Some(default)) = (absent, property.value.get("default")) {
-                    filled.set(&property.key.name, default.clone());
+                    filled.to_mut().set(&property.key.name, default.clone());
                 }
             }
             let items: Vec<_> = filled.iter().cloned().collect();
@@ -110,18 +110,37 @@ pub fn complete(value: &Node, schema: &Node) -> Node {
                     .and_then(|properties| properties.get(&entry.key.name))
                     .or_else(|| schema.get("additionalProperties"));
                 if let Some(inner) = inner.filter(|inner| inner.as_mapping().is_some()) {
-                    filled.insert(entry.key.clone(), complete(&or_default(&entry.value, inner), inner));
+                    let completed = complete(&or_default(&entry.value, inner), inner);
+                    if !is_unchanged(&entry.value, &completed) {
+                        filled.to_mut().insert(entry.key.clone(), completed);
+                    }
                 }
             }
-            Node { value: Value::Mapping(Arc::new(filled)), origin: value.origin }
+            match filled {
+                Cow::Borrowed(_) => value.clone(),
+                Cow::Owned(filled) => Node::from(filled).with_origin(value.origin),
+            }
         }
         Value::Sequence(items) => {
             let Some(inner) = schema.get("items") else { return value.clone() };
-            let items = items.iter().map(|item| complete(&or_default(item, inner), inner)).collect();
-            Node { value: Value::Sequence(Arc::new(items)), origin: value.origin }
+            let filled: Vec<_> = items.iter().map(|item| complete(&or_default(item, inner), inner)).collect();
+            if items.iter().zip(&filled).all(|(item, filled)| is_unchanged(item, filled)) {
+                return value.clone();
+            }
+            Node::from(filled).with_origin(value.origin)
         }
         _ => value.clone(),
     }
+}
+
+/// Whether a completed value is the given one.
+fn is_unchanged(given: &Node, completed: &Node) -> bool {
+    given.origin == completed.origin
+        && match (&given.value, &completed.value) {
+            (Value::Mapping(given), Value::Mapping(completed)) => Arc::ptr_eq(given, completed),
+            (Value::Sequence(given), Value::Sequence(completed)) => Arc::ptr_eq(given, completed),
+            (given, completed) => given == completed,
+        }
 }
 
 fn or_default(value: &Node, schema: &Node) -> Node {

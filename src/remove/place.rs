@@ -24,9 +24,9 @@ impl<'a> Defined<'a> {
     /// Reads the definitions of an input. Errors in them are not reported.
     pub fn read(input: &'a Input) -> Self {
         let definitions = definition::parse(input, &mut Notes::new());
-        let layers = definitions.clusters.iter().enumerate();
-        let clusters = layers.filter_map(|(at, layer)| Some((Identity::new(&definitions, layer).id()?, at)));
-        let clusters = clusters.collect();
+        let identities = Identity::all(&definitions);
+        let clusters =
+            identities.iter().enumerate().filter_map(|(at, identity)| Some((identity.id()?, at))).collect();
         Self { input, definitions, clusters }
     }
 

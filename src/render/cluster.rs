@@ -31,6 +31,10 @@ pub(super) fn draw(plan: &ClusterPlan, drawn: &mut Drawn, notes: &mut Notes) {
         let file = folder.join("cluster.yaml");
         drawn.add(file, &plan.cluster.file, Target::Management, object(plan)).kept = is_kept(plan);
     }
+    if plan.release.cluster.is_empty() {
+        // Most stacks have no such templates, and the context holds everything that they could read.
+        return;
+    }
     let context = context::of_cluster(plan, drawn.recorder.as_ref());
     for template in &plan.release.cluster {
         if let Some(objects) = template.template.objects(&context, notes) {

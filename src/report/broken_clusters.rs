@@ -28,8 +28,7 @@ impl LeftClusters {
             return found;
         }
         let definitions = definition::parse(input, &mut Notes::new());
-        let identities: Vec<Identity> =
-            definitions.clusters.iter().map(|layer| Identity::new(&definitions, layer)).collect();
+        let identities = Identity::all(&definitions);
         for one in left {
             let why = format!("{}: {}", one.file, one.why);
             let identity = identities.iter().find(|identity| identity.file == one.file);

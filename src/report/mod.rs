@@ -318,7 +318,8 @@ impl Comparing<'_> {
         self.about.heed(&refused);
         self.about.announced = announced;
         self.about.detached = self.detached_addons()?;
-        let (old, new) = (Tree::new(self.before, &self.management), Tree::new(self.after, &self.management));
+        let earlier = self.after.earlier();
+        let (old, new) = (Tree::new(&earlier, &self.management), Tree::new(self.after, &self.management));
         let is_made = |cluster: &ClusterId| self.after.is_made(cluster);
         let sound = Sound { inner: &new, before: &old, is_made: &is_made, left: self.left };
         let live = Live::new(&old, self.exports);

@@ -88,13 +88,18 @@ impl<'a> After<'a> {
     }
 
     fn record(&mut self, part: &PartId, path: &TreePath, id: BlobId) {
-        let change = match self.old.get(path.as_str()) {
+        let change = self.change(path, id);
+        self.changes.record(part, path, change);
+        self.new.insert(path.to_string(), id);
+    }
+
+    /// How a file differs from the earlier tree.
+    fn change(&self, path: &TreePath, id: BlobId) -> FileChange {
+        match self.old.get(path.as_str()) {
             None => FileChange::Added,
             Some(old) if *old == id => FileChange::Unchanged,
             Some(_) => FileChange::Changed,
-        };
-        self.changes.record(part, path, change);
-        self.new.insert(path.to_string(), id);
+        }
     }
 
     /// Ends adding files: whatever was not added is gone.
@@ -123,6 +128,11 @@ impl<'a> After<'a> {
     /// The files before and after, by path.
     pub fn listings(&self) -> [&BTreeMap<String, BlobId>; 2] {
         [&self.old, &self.new]
+    }
+
+    /// The earlier tree.
+    pub(super) fn earlier(&self) -> Earlier<'_> {
+        Earlier { archive: self.before, files: &self.old }
     }
 
     /// Reports forbidden changes with the guards of `generate`, which look at the earlier tree instead of the tree on disk.
@@ -167,10 +177,14 @@ impl Sink for After<'_> {
     }
 
     fn parts(&mut self, parts: Vec<Part>) -> Result<(), Fault> {
-        let hash = |part: &Part| part.files.iter().map(|file| BlobId::of(&file.bytes)).collect();
-        let ids: Vec<Vec<BlobId>> = parts.par_iter().map(hash).collect();
-        for (part, ids) in parts.iter().zip(ids) {
-            self.take(part, &ids);
+        let compare = |file: &File| {
+            let id = BlobId::of(&file.bytes);
+            (id, self.change(&file.path, id))
+        };
+        let compare = |part: &Part| part.files.iter().map(compare).collect();
+        let found: Vec<Vec<_>> = parts.par_iter().map(compare).collect();
+        for (part, found) in parts.iter().zip(found) {
+            self.take(part, &found);
         }
         Ok(())
     }
@@ -188,10 +202,12 @@ impl Sink for After<'_> {
 }
 
 impl After<'_> {
-    fn take(&mut self, part: &Part, ids: &[BlobId]) {
-        for (file, id) in part.files.iter().zip(ids) {
-            self.record(&part.id, &file.path, *id);
-            if self.old.get(file.path.as_str()) != Some(id) {
+    fn take(&mut self, part: &Part, found: &[(BlobId, FileChange)]) {
+        let files = part.files.iter().zip(found);
+        self.changes.record_part(&part.id, files.clone().map(|(file, (_, change))| (&file.path, *change)));
+        for (file, (id, change)) in files {
+            self.new.insert(file.path.to_string(), *id);
+            if *change != FileChange::Unchanged {
                 let text = String::from_utf8_lossy(&file.bytes).into_owned();
                 self.texts.insert(*id, text);
             }
@@ -225,12 +241,7 @@ impl After<'_> {
 
 impl Archive for After<'_> {
     fn list(&self, folder: &str) -> Result<BTreeMap<String, BlobId>, Fault> {
-        let from = format!("{folder}/");
-        let range = self.new.range::<str, _>((Bound::Included(from.as_str()), Bound::Unbounded));
-        Ok(range
-            .take_while(|(path, _)| path.starts_with(&from))
-            .map(|(path, id)| (path.clone(), *id))
-            .collect())
+        Ok(below(&self.new, folder))
     }
 
     fn read(&self, id: &BlobId) -> Result<String, Fault> {
@@ -239,4 +250,26 @@ impl Archive for After<'_> {
             None => self.before.read(id),
         }
     }
+}
+
+/// The earlier tree. Its files are already listed, which takes git a while in a large fleet.
+pub(super) struct Earlier<'a> {
+    archive: &'a dyn Archive,
+    files: &'a BTreeMap<String, BlobId>,
+}
+
+impl Archive for Earlier<'_> {
+    fn list(&self, folder: &str) -> Result<BTreeMap<String, BlobId>, Fault> {
+        Ok(below(self.files, folder))
+    }
+
+    fn read(&self, id: &BlobId) -> Result<String, Fault> {
+        self.archive.read(id)
+    }
+}
+
+fn below(files: &BTreeMap<String, BlobId>, folder: &str) -> BTreeMap<String, BlobId> {
+    let from = format!("{folder}/");
+    let range = files.range::<str, _>((Bound::Included(from.as_str()), Bound::Unbounded));
+    range.take_while(|(path, _)| path.starts_with(&from)).map(|(path, id)| (path.clone(), *id)).collect()
 }

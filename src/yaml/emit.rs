@@ -72,11 +72,19 @@ impl Emit for Node {
 }
 
 fn sorted<'a>(mapping: &'a Mapping) -> Vec<Item<'a, Node, Name<'a>>> {
-    let mut entries: Vec<(u8, &Entry)> = mapping.iter().map(|entry| (rank(&entry.key.name), entry)).collect();
-    entries.sort_by(|(first, a), (second, b)| (first, &a.key.name).cmp(&(second, &b.key.name)));
     let item =
         |entry: &'a Entry| Item::Entry((Scalar::String(&entry.key.name), entry.key.origin), &entry.value);
-    entries.into_iter().map(|(_, entry)| item(entry)).collect()
+    let mut items: Vec<_> = mapping.iter().map(item).collect();
+    // Sorted in place: a tree of a large fleet has millions of maps.
+    items.sort_unstable_by(|a, b| by_rank(a).cmp(&by_rank(b)));
+    items
+}
+
+fn by_rank<'a, T>(item: &Item<'a, T, Name<'a>>) -> (u8, &'a str) {
+    match item {
+        Item::Entry((Scalar::String(name), _), _) => (rank(name), name),
+        Item::Entry(..) | Item::Statement(..) => (0, ""),
+    }
 }
 
 /// The sort rank of a map key. These keys come first, in this order; all others follow alphabetically. `components` comes
@@ -227,7 +235,11 @@ fn starts_with_statement<T, K>(items: &[Item<'_, T, K>]) -> bool {
 }
 
 fn pad(out: &mut String, columns: usize) {
-    out.extend(std::iter::repeat_n(' ', columns));
+    const BLANKS: &str = "                                                                ";
+    match BLANKS.get(..columns) {
+        Some(blanks) => out.push_str(blanks),
+        None => out.extend(std::iter::repeat_n(' ', columns)),
+    }
 }
 
 /// Writes a scalar. It spans several lines only if `block_indent` gives an indent.
@@ -268,7 +280,7 @@ fn write_float(out: &mut String, number: f64) {
 fn write_string(out: &mut String, text: &str, block_indent: Option<usize>) {
     if is_plain(text) {
         out.push_str(text);
-    } else if text.contains(is_special) {
+    } else if !is_printable_ascii(text) && text.contains(is_special) {
         match block_indent {
             Some(indent) if is_literal(text) => write_literal(out, text, indent),
             _ => write_double_quoted(out, text),
@@ -280,6 +292,11 @@ fn write_string(out: &mut String, text: &str, block_indent: Option<usize>) {
         out.push_str(&text.replace('\'', "''"));
         out.push('\'');
     }
+}
+
+/// Whether a text, like most, has none of the characters of [`is_special`] for sure.
+fn is_printable_ascii(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
 /// Characters that not every reader accepts in single quotes: controls, Unicode line breaks, byte order marks.
@@ -331,7 +348,7 @@ fn is_no_number(text: &str) -> bool {
 fn is_reserved(text: &str) -> bool {
     const WORDS: [&str; 12] =
         ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf", "infinity"];
-    text.len() <= 8 && WORDS.contains(&text.to_ascii_lowercase().as_str())
+    text.len() <= 8 && WORDS.iter().any(|word| word.eq_ignore_ascii_case(text))
 }
 
 /// Whether every reader reads the text back unchanged from a literal block.

@@ -4,13 +4,14 @@
 //! A case consists of files to add or replace, and of further changes in `edits.txt`, `remove.txt` and `links.txt`: see
 //! [`super::overlay`].
 
-use std::{fmt::Write as _, fs, panic, path::Path};
+use std::{collections::BTreeSet, fmt::Write as _, fs, panic, path::Path};
 
 use rayon::prelude::*;
 use stackloom::{
-    generate::Failure,
-    io::disk::{DiskSink, Workspace},
-    note::{Diagnostic, Severity},
+    generate::{self, Failure},
+    io::disk::{CheckSink, DiskSink, Workspace},
+    model::Cluster,
+    note::{Diagnostic, Notes, Severity},
 };
 
 use super::{overlay, sandbox, support};
@@ -43,6 +44,49 @@ fn every_fault_is_reported_with_its_place_and_leaves_the_tree_unchanged() {
     });
     let wrong: String = judged.collect();
     assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// What is said about a definition that is checked alone is what a check of the whole fleet says about it. A check of the whole
+/// fleet does not look at what `generate` would refuse once it has found other errors, so it may say less.
+#[test]
+fn a_definition_that_is_checked_alone_gets_the_same_messages() {
+    let all = support::package().join(CASES);
+    let base = all.join("_base");
+    let wrong = sandbox::folders(&all)
+        .into_par_iter()
+        .filter(|case| sandbox::name(case) != "_base")
+        .flat_map(|case| {
+            let root = sandbox::folder();
+            overlay::apply(&base, &case, root.path()).unwrap();
+            let world = Workspace::open(root.path()).unwrap();
+            let (mut whole, name) = (Notes::new(), sandbox::name(&case));
+            generate::check_against(&world, &mut CheckSink::new(&world), &|_, _| {}, &mut whole).ok();
+            let files: Vec<_> = ["blue/one", "green/two"].map(|one| format!("clusters/{one}.yaml")).into();
+            let judge = |file: &String| {
+                let mut alone = Notes::new();
+                let is_near = |cluster: &Cluster| *cluster.file == **file;
+                generate::check_near(&world, &is_near, &mut CheckSink::new(&world), &mut alone).ok();
+                let (whole_said, alone_said) = (about(file, &whole), about(file, &alone));
+                let is_stopped = whole.errors() > 0;
+                let is_right =
+                    if is_stopped { whole_said.is_subset(&alone_said) } else { whole_said == alone_said };
+                (!is_right).then(|| format!("{name}: {file}:\n{whole_said:#?}\nbut alone\n{alone_said:#?}\n"))
+            };
+            files.iter().filter_map(judge).collect::<Vec<_>>()
+        });
+    let wrong: String = wrong.collect();
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// The messages about a file.
+fn about(file: &str, notes: &Notes) -> BTreeSet<String> {
+    let is_about = |note: &&Diagnostic| {
+        let related = note.related.iter().map(|(_, place)| place);
+        note.place.iter().chain(related).any(|place| place.file == file)
+    };
+    let said = notes.iter().filter(is_about);
+    said.map(|note| format!("{:?} {:?} {} {:?}", note.severity, note.place, note.message, note.hints))
+        .collect()
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {

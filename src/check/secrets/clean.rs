@@ -3,9 +3,14 @@
 //! Only clean texts are cached, with everything that decided the result as the key. An answer therefore never depends on
 //! earlier requests.
 
-#![expect(clippy::disallowed_types, reason = "a set that is only asked, and never walked through")]
+#![expect(clippy::disallowed_types, reason = "maps that are only asked, and never walked through")]
 
-use std::{cell::RefCell, collections::HashSet};
+use std::{
+    cell::RefCell,
+    collections::{HashMap, HashSet},
+};
+
+use ahash::RandomState;
 
 use super::{At, rules};
 
@@ -13,14 +18,38 @@ use super::{At, rules};
 const TEXTS: usize = 1 << 16;
 /// The maximum length of a cached text, in bytes.
 const LONGEST: usize = 1 << 10;
+/// The maximum number of paths cached per thread. The objects of a cluster come from a few files, in turns.
+const PATHS: usize = 1 << 8;
 
 #[derive(Default)]
 struct Clean {
-    texts: HashSet<Vec<u8>, ahash::RandomState>,
-    /// The path of the last request, and the result of the rules for it.
-    path: (String, Vec<u8>),
+    texts: HashSet<Box<[u8]>, RandomState>,
+    paths: Paths,
     /// The key of a request, kept to avoid an allocation for each.
     key: Vec<u8>,
+}
+
+/// Numbers paths by how the rules treat them: equal numbers mean equal findings in the same text.
+#[derive(Default)]
+struct Paths {
+    /// The numbers of recent paths. The rules have a hundred patterns for paths.
+    recent: HashMap<Box<str>, u32, RandomState>,
+    numbers: HashMap<Vec<u8>, u32, RandomState>,
+}
+
+impl Paths {
+    fn number(&mut self, path: &str) -> u32 {
+        if let Some(number) = self.recent.get(path) {
+            return *number;
+        }
+        let next = u32::try_from(self.numbers.len()).expect("fewer kinds of paths than 2^32");
+        let number = *self.numbers.entry(rules::of_path(path)).or_insert(next);
+        if self.recent.len() >= PATHS {
+            self.recent.clear();
+        }
+        self.recent.insert(path.into(), number);
+        number
+    }
 }
 
 thread_local! {
@@ -32,7 +61,7 @@ pub(super) fn is_known(at: At<'_>, text: &str) -> bool {
     text.len() <= LONGEST
         && CLEAN.with_borrow_mut(|clean| {
             clean.ask(at, text);
-            clean.texts.contains(&clean.key)
+            clean.texts.contains(&*clean.key)
         })
 }
 
@@ -44,7 +73,7 @@ pub(super) fn learn(at: At<'_>, text: &str) {
                 clean.texts.clear();
             }
             clean.ask(at, text);
-            clean.texts.insert(clean.key.clone());
+            clean.texts.insert(clean.key.as_slice().into());
         });
     }
 }
@@ -52,12 +81,10 @@ pub(super) fn learn(at: At<'_>, text: &str) {
 impl Clean {
     /// Builds the key from everything that [`look`](super::look) depends on.
     fn ask(&mut self, at: At<'_>, text: &str) {
-        if self.path.0 != at.path || self.path.1.is_empty() {
-            self.path = (at.path.to_owned(), rules::of_path(at.path));
-        }
         self.key.clear();
+        self.key.extend_from_slice(&self.paths.number(at.path).to_le_bytes());
         // The length prefix separates adjacent parts, whatever they contain.
-        for part in [&self.path.1, at.parent.as_bytes(), at.key.as_bytes()] {
+        for part in [at.parent.as_bytes(), at.key.as_bytes()] {
             self.key.extend_from_slice(&part.len().to_le_bytes());
             self.key.extend_from_slice(part);
         }

@@ -35,13 +35,21 @@ const SHORTEST: usize = 6;
 /// Whether a key indicates that its value is a credential.
 pub(super) fn names_credential(key: &str) -> bool {
     let short = key.strip_suffix("pass").is_some_and(|rest| rest.ends_with(['_', '-']));
-    let key_lower = key.to_ascii_lowercase();
-    let plain = key_lower.replace(['-', '_'], "");
     short
         || key.ends_with("_PASS")
         || key.ends_with("Pass")
-        || plain == "pass"
-        || ENDS.iter().any(|end| plain.ends_with(end))
+        || plain(key).eq("pass".bytes().rev())
+        || ENDS.iter().any(|end| ends_with(key, end))
+}
+
+/// The bytes of a key from its end, in lower case and without `-` and `_`. Every text has a key, so nothing is allocated.
+fn plain(key: &str) -> impl Iterator<Item = u8> {
+    key.bytes().rev().filter(|byte| !matches!(byte, b'-' | b'_')).map(|byte| byte.to_ascii_lowercase())
+}
+
+fn ends_with(key: &str, end: &str) -> bool {
+    let mut bytes = plain(key);
+    end.bytes().rev().all(|expected| bytes.next() == Some(expected))
 }
 
 /// Whether the value of such a key is a literal on one line. Includes passphrases with spaces, but excludes references,

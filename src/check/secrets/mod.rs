@@ -28,6 +28,8 @@ const DEPTH: usize = 3;
 const PAIR: &str = "a user name and password in base64";
 /// Markers of the first line of a private key.
 const KEYS: [&str; 3] = ["PRIVATE KEY-----", "PRIVATE KEY BLOCK-----", "PuTTY-User-Key-File"];
+/// Shorter texts can be credentials only by their keys.
+const SHORT: usize = 8;
 /// The minimum length of a word to be decoded.
 const ENCODED: usize = 24;
 
@@ -68,12 +70,14 @@ pub(super) const OWN: [&str; 9] = [
 
 /// Finds what looks like a secret in a text, at most once per line.
 pub(super) fn in_text(at: At<'_>, text: &str) -> Vec<Found> {
-    if clean::is_known(at, text) {
+    // The rules for short texts are faster than the cache.
+    let is_cached = text.len() >= SHORT;
+    if is_cached && clean::is_known(at, text) {
         return Vec::new();
     }
     let mut found = Vec::new();
     look(at, text, 0, &mut found);
-    if found.is_empty() {
+    if is_cached && found.is_empty() {
         clean::learn(at, text);
     }
     found.sort_by_key(|one| one.line);
@@ -92,7 +96,7 @@ fn look(at: At<'_>, text: &str, depth: usize, found: &mut Vec<Found>) {
     if is_auth(at.key) && is_pair(text) {
         return add("docker-auth", PAIR, 0);
     }
-    if text.len() < 8 {
+    if text.len() < SHORT {
         return;
     }
     let begins = text.contains("-----BEGIN ");
@@ -125,18 +129,19 @@ fn is_auth(key: &str) -> bool {
 
 /// Applies the scanner's rules to a text, prefixed with its keys as in a file.
 fn by_rules(at: At<'_>, text: &str, found: &mut Vec<Found>) {
-    let prefix = match (at.parent, at.key) {
-        (_, "") => String::new(),
-        ("", key) => format!("{key}: "),
-        (parent, key) => format!("{parent}.{key}: "),
+    let parts = match (at.parent, at.key) {
+        (_, "") => ["", "", "", "", text],
+        ("", key) => ["", "", key, ": ", text],
+        (parent, key) => [parent, ".", key, ": ", text],
     };
-    let reference = keys::is_reference(at.parent, at.key);
-    for hit in rules::scan(at.path, &format!("{prefix}{text}")) {
-        let start = hit.start.saturating_sub(prefix.len()).min(text.len());
+    let whole = parts.concat();
+    let prefix = whole.len() - text.len();
+    for hit in rules::scan(at.path, &whole) {
+        let start = hit.start.saturating_sub(prefix).min(text.len());
         let line = text.get(..start).unwrap_or_default().matches('\n').count();
         // The generic rule only looks at keys, and many Kubernetes keys contain the name of a Secret rather than its
         // content.
-        if reference && line == 0 && hit.rule == rules::GENERIC {
+        if line == 0 && hit.rule == rules::GENERIC && keys::is_reference(at.parent, at.key) {
             continue;
         }
         found.push(Found { name: hit.rule, what: format!("a secret (`{}`)", hit.rule), line });

@@ -9,7 +9,7 @@ use std::{
     sync::{LazyLock, OnceLock},
 };
 
-use aho_corasick::{AhoCorasick, AhoCorasickBuilder};
+use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind};
 use regex::bytes::{Regex, RegexBuilder};
 use serde::Deserialize;
 
@@ -156,7 +156,10 @@ impl Scanner {
         let (keywords, rules_of): (Vec<_>, Vec<_>) = by_keyword.into_iter().unzip();
         let mut allowed = Allowlist::from(written.allowlist);
         allowed.paths.clear();
-        Self { rules, keywords: automaton(&keywords), rules_of, always, allowed }
+        // Every text is searched for keywords. A DFA takes a third of the time, for half a megabyte.
+        let keywords = builder().kind(Some(AhoCorasickKind::DFA)).build(&keywords);
+        let keywords = keywords.expect("a few hundred words fit");
+        Self { rules, keywords, rules_of, always, allowed }
     }
 
     fn scan(&self, path: &str, text: &str) -> Vec<Hit> {
@@ -301,7 +304,13 @@ impl From<WrittenAllowlist> for Allowlist {
 }
 
 fn automaton(words: &[String]) -> AhoCorasick {
-    AhoCorasickBuilder::new().ascii_case_insensitive(true).build(words).expect("a few thousand words fit")
+    builder().build(words).expect("a few thousand words fit")
+}
+
+fn builder() -> AhoCorasickBuilder {
+    let mut builder = AhoCorasickBuilder::new();
+    builder.ascii_case_insensitive(true);
+    builder
 }
 
 /// The Shannon entropy of a text, in bits per byte.

@@ -24,9 +24,10 @@ use crate::{
     definition::{self, Definitions, Kind},
     generate::{self, Failure},
     io::disk::{self, Workspace},
-    model::is_called,
+    model::{Cluster, is_called},
     note::{Diagnostic, Fault, Notes, Place, Severity},
     partial::LeftOut,
+    tree::Nowhere,
     world::{Input, World, is_input},
     yaml::{Mapping, Node, Sources, emit},
 };
@@ -174,8 +175,9 @@ fn check_made(world: &dyn World, made: &Made, notes: &mut Notes) -> Result<(), F
     if !files.iter().all(is_definition) {
         return check(world, notes);
     }
-    match generate::check_near(world, &files, notes) {
-        Ok(()) | Err(Failure::Input) => Ok(()),
+    let is_made = |cluster: &Cluster| files.contains(&&*cluster.file);
+    match generate::check_near(world, &is_made, &mut Nowhere, notes) {
+        Ok(_) | Err(Failure::Input) => Ok(()),
         Err(Failure::World(fault)) => Err(fault),
     }
 }

@@ -6,7 +6,7 @@ use super::{Lowering, accept, cluster_settings, engine::delivery_of, fleet::Lowe
 use crate::{
     definition::{
         ClusterSpec, Identity, Merged, closest,
-        layers::{OF_HEAD, merged},
+        layers::{FolderDefaults, OF_HEAD, merged},
         parse::Layer,
     },
     model::{
@@ -28,9 +28,10 @@ pub(super) fn lower_all(
     notes: &mut Notes,
 ) -> Vec<Cluster> {
     use rayon::prelude::*;
+    let defaults = FolderDefaults::new(context.definitions);
     let one = |layer: &Layer| {
         let mut own = Notes::new();
-        let merged = Merged::decode(merged(context.definitions, layer)).ok();
+        let merged = Merged::decode(defaults.merged(layer)).ok();
         let cluster = merged.and_then(|merged| One { context, fleet, input, layer, merged }.lower(&mut own));
         if !own.is_empty() {
             own.concern(&Identity::new(context.definitions, layer).name);

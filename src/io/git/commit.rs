@@ -21,6 +21,7 @@ use super::{
     trees::{Entry, FILE, Listing, note_foreign_in_head, with_files},
 };
 use crate::{
+    compare::BlobId,
     io::disk::{
         DiskSink, Milestone, Workspace, begun, is_in_numbered_release, is_numbered_release, note_foreign,
     },
@@ -60,6 +61,7 @@ struct Open {
 impl Open {
     /// Compares the files of a part with HEAD, and adds those that differ.
     fn take(&mut self, part: &Part, ids: Vec<Oid>) -> Result<(), Fault> {
+        let mut changes = Vec::with_capacity(ids.len());
         for (file, id) in part.files.iter().zip(ids) {
             let change = match self.head.entries.get(&file.path) {
                 None => FileChange::Added,
@@ -69,9 +71,10 @@ impl Open {
             if change != FileChange::Unchanged {
                 self.objects.add(ObjectType::Blob, id, file.path.as_str(), file.bytes.clone())?;
             }
-            self.changes.record(&part.id, &file.path, change);
+            changes.push((&file.path, change));
             self.meant.insert(file.path.clone(), id);
         }
+        self.changes.record_part(&part.id, changes);
         self.guard.see(part, &self.changes);
         Ok(())
     }
@@ -268,7 +271,8 @@ impl Sink for CommitSink {
 
     fn parts(&mut self, parts: Vec<Part>) -> Result<(), Fault> {
         let open = begun(self.open.as_mut())?;
-        let hash = |file: &File| Oid::hash_object(ObjectType::Blob, &file.bytes);
+        // Twice as fast as libgit2, which also looks for attempts to forge a hash: nobody forges what the program writes.
+        let hash = |file: &File| Oid::from_bytes(&BlobId::of(&file.bytes).0);
         let ids: Vec<Vec<Oid>> = parts
             .par_iter()
             .map(|part| part.files.iter().map(hash).collect())
