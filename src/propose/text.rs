@@ -14,6 +14,8 @@ pub struct ProposedStep {
     pub title: String,
     /// The reason for it.
     pub reason: String,
+    /// Why it leaves addons in untested combinations.
+    pub untested: Vec<String>,
     /// The effects on machines, and on how many clusters each.
     pub rollouts: Vec<String>,
     /// The condition for the next step.
@@ -137,6 +139,9 @@ fn plan(plans: &[PlanOf], done: &[String]) -> String {
                     let mark = if at == 0 { THIS } else { LATER };
                     line(format_args!("{mark}{}\n", prose(&step.title)));
                     line(format_args!("  - Why: {}\n", prose(&step.reason)));
+                    for doubt in &step.untested {
+                        line(format_args!("  - Untested: {}\n", prose(doubt)));
+                    }
                     for rollout in &step.rollouts {
                         line(format_args!("  - Rollout: {}\n", prose(rollout)));
                     }

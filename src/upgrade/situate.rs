@@ -166,8 +166,9 @@ impl<'a> Fleet<'a> {
         let mut constraints = Vec::new();
         let mut moves = self.moves(&line, start, *minor, &mut constraints);
         needs::forbid((&line, start), &cluster.management, &mut moves, &mut constraints);
-        let addons = addon::tracks(cluster, &line, start, self, &mut constraints);
-        let situation = Situation { releases, addons, constraints, start, goal, moves };
+        let mut doubts = Vec::new();
+        let addons = addon::tracks(cluster, &line, start, self, (&mut constraints, &mut doubts));
+        let situation = Situation { releases, addons, constraints, doubts, start, goal, moves };
         Situated::Open(Box::new(Open { situation, releases: line }))
     }
 

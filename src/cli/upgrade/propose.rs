@@ -434,6 +434,7 @@ fn step_of(step: &StepShown, clusters: usize) -> ProposedStep {
     ProposedStep {
         title: text::title(&step.description.change),
         reason: step.reason.clone(),
+        untested: step.description.untested.clone(),
         rollouts: step.rollouts.iter().map(rollout).collect(),
         until: text::waits(step),
     }
