@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The parts of an addon's definition that affect a plan.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Chosen {
     enabled: Option<bool>,
     is_gone: bool,

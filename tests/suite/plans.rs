@@ -7,14 +7,16 @@ use std::{
 };
 
 use stackloom::{
-    model::{AddonVersion, KubernetesVersion, Minor},
+    generate,
+    model::{AddonVersion, Cluster, KubernetesVersion, Minor},
+    note::Notes,
     upgrade::{
-        Candidate, Change, Constraint, ConstraintKind, Goal, Kept, Listing, NotFound, Situation, Track,
-        Version, core, search, steps,
+        Candidate, Change, Constraint, ConstraintKind, Fleet, Goal, Kept, Listing, NotFound, Situation,
+        Target, Track, Version, core, search, steps,
     },
 };
 
-use super::support::random::Random;
+use super::support::{self, random::Random};
 
 /// A release, and the version of each addon.
 type State = (usize, Vec<Option<usize>>);
@@ -398,4 +400,23 @@ fn addons_that_block_one_another_are_named_together() {
     // Both versions of both addons: lifting any of these constraints is enough.
     assert_eq!(named, [(2, true), (3, true), (6, true), (7, true)]);
     assert!(!is_ruled_out_by_fewer(&situation, named.len()));
+}
+
+/// Values of addons, and management clusters that rule nothing out, make no situation of their own.
+#[test]
+fn equal_situations_are_solved_once() {
+    let mut files = support::large::large(40);
+    for minor in ["1.35", "1.36"] {
+        let defaults = files.0.get_mut(&format!("clusters/prod/eu-2/{minor}/_defaults.yaml")).unwrap();
+        defaults.push_str("  managementCluster: lab\n");
+    }
+    let mut notes = Notes::new();
+    let understood = generate::understand(&files, &mut notes).unwrap_or_else(|_| panic!("{notes:?}"));
+    let clusters: Vec<&Cluster> = understood.model.clusters.iter().collect();
+    let lab = clusters.iter().filter(|one| one.management.name.as_str() == "lab").count();
+    assert_eq!((clusters.len(), lab), (40, 8));
+    let solved = Fleet::new(&understood, false).solve(&Target::Latest, &clusters);
+    let sizes: usize = solved.iter().map(|one| one.clusters.len()).sum();
+    // Two stacks with two minors each, and three of these without Metrics Server.
+    assert_eq!((solved.len(), sizes), (7, 40));
 }

@@ -182,7 +182,9 @@ pub(super) fn title(change: &DescribedChange) -> String {
 pub(super) fn waits(step: &StepShown) -> String {
     match &step.description.change {
         DescribedChange::Addon { addon, after, .. } => format!("{addon} {after} is ready"),
-        DescribedChange::Release { .. } if step.machines() == Machines::default() => {
+        DescribedChange::Release { kubernetes_before, kubernetes_after, .. }
+            if step.machines() == Machines::default() && kubernetes_before == kubernetes_after =>
+        {
             "the release is applied, and all addons are ready".to_owned()
         }
         DescribedChange::Release { .. } => "all machines are replaced, and all addons are ready".to_owned(),
