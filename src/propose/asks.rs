@@ -55,7 +55,7 @@ impl Asks {
 /// The text of a request without the record.
 pub(super) fn plain(body: &str) -> String {
     let is_record = |line: &&str| line.trim().starts_with(MARKER);
-    body.lines().filter(|line| !is_record(line)).map(|line| format!("{line}\n")).collect()
+    body.lines().filter(|line| !is_record(line)).flat_map(|line| [line, "\n"]).collect()
 }
 
 /// The owners whose review a forge can be asked for: those that are written as a handle.

@@ -83,7 +83,7 @@ pub struct Seen {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wish {
     /// A step.
-    Step(Proposed),
+    Step(Box<Proposed>),
     /// Nothing, for this reason. An existing proposal is no longer needed.
     Nothing(String),
     /// Undecided, for this reason. An existing proposal stays.

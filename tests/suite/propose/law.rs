@@ -54,7 +54,7 @@ impl World {
         let set = |words: &[String]| words.iter().cloned().collect();
         let reviewers = set(&["@ada".to_owned(), format!("@team/s{}", self.step % 3)]);
         let asks = Asks { reviewers, labels: set(&[format!("risk-{}", self.step % 2)]) };
-        Wish::Step(Proposed { commit, title: step.clone(), body, step, asks })
+        Wish::Step(Box::new(Proposed { commit, title: step.clone(), body, step, asks }))
     }
 
     fn perform(&mut self, action: &Action, wish: &Wish) {

@@ -1,12 +1,11 @@
 //! `stackloom upgrade next --pr`: proposes the step as a branch and a request to merge it.
 
-mod asks;
-
 use std::collections::BTreeSet;
 
 use serde_json::{Value as Json, json};
 
 use super::{
+    asks,
     group::{Reason, RolloutShown, Shown, State, StepShown},
     next, step,
     step::{Found, Mode},
@@ -245,8 +244,10 @@ impl Target<'_> {
             |room| report::markdown_within(&made, &compared, room),
         );
         let commit = self.repository.commit_of(commit)?;
-        let asks = self.asks(&made, found);
-        Ok(Wish::Step(Proposed { commit, title: text.title, body: text.body, step: text.step, asks }))
+        let forge = self.forge.as_ref();
+        let asks = forge.map(|forge| asks::of(forge, &made, found.of.is_some())).unwrap_or_default();
+        let (title, body, step) = (text.title, text.body, text.step);
+        Ok(Wish::Step(Box::new(Proposed { commit, title, body, step, asks })))
     }
 
     fn perform(
@@ -270,7 +271,7 @@ impl Target<'_> {
             Action::Update { number, title, body } => forge()?.update(*number, title, body)?,
             Action::Ask { number, new, old, title, body } => {
                 if let Some(number) = number.or(opened) {
-                    self.ask(number, (new, old), (title, body), notes)?;
+                    asks::ask(forge()?, number, (new, old), (title, body), notes)?;
                 }
             }
             Action::Comment { number, text } => forge()?.comment(*number, text)?,
