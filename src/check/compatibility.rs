@@ -58,7 +58,7 @@ fn judge(
     let kubernetes = &plan.release.kubernetes;
     let assumptions = &plan.cluster.management.assumptions;
     let fit = |version: &AddonVersion| component.fit(version.as_semver(), true, kubernetes, assumptions);
-    let (name, title, minor) = (&addon.frozen.addon.name, &component.title, kubernetes.minor());
+    let (name, minor) = (&addon.frozen.addon.name, kubernetes.minor());
     let place = origin(plan, addon, version);
     let warn = |finder: &mut Finder<'_>, message: String| {
         let note = finder.notes.warning("compatibility", place, message);
@@ -76,28 +76,14 @@ fn judge(
             component.name
         ));
     };
-    match fit(version) {
-        Fit::Fits => {}
+    let found = fit(version);
+    let Some(message) = found.doubt(component, &version.to_string(), minor) else { return };
+    match found {
         Fit::Assumed(assumption) => {
-            let place = assumption.origin;
-            let message = format!(
-                "{title} {version} is not for Kubernetes {minor}, but for {}: {}",
-                assumption.kubernetes, assumption.reason
-            );
-            let note = finder.notes.warning("compatibility", place, message);
+            let note = finder.notes.warning("compatibility", assumption.origin, message);
             note.hint(format!("move {name} to a version that is, or change the entry in `compatibility`"));
         }
-        Fit::Unlisted(row) => warn(
-            finder,
-            format!(
-                "{title} {version} {} Kubernetes {}, not with {minor} ({})",
-                component.claim, row.kubernetes, row.found
-            ),
-        ),
-        Fit::Since(row, since) => warn(
-            finder,
-            format!("{title} {} Kubernetes {minor} from version {since} on ({})", component.claim, row.found),
-        ),
+        _ => warn(finder, message),
     }
 }
 

@@ -124,7 +124,7 @@ fn stack_table(matrix: &StackMatrix) -> Vec<Vec<String>> {
 fn cell(cell: &Cell) -> String {
     let fit = match &cell.fit {
         Fit::Fits => "fits",
-        Fit::Untested(_) => "untested",
+        Fit::Untested { .. } => "untested",
         Fit::Denied(_) => "denied",
         Fit::OutOfRange(_) | Fit::Unlisted | Fit::Absent => NOTHING,
     };
@@ -167,7 +167,7 @@ fn stack_document(name: &str, matrix: &StackMatrix) -> Json {
     let cell = |(column, cell): (&Column, &Cell)| {
         let (fit, range, rule) = match &cell.fit {
             Fit::Fits => ("fits", None, None),
-            Fit::Untested(row) => ("untested", Some(row.kubernetes.to_string()), None),
+            Fit::Untested { kubernetes, .. } => ("untested", Some(kubernetes.to_string()), None),
             Fit::OutOfRange(range) => ("outOfRange", Some(range.to_string()), None),
             Fit::Unlisted => ("unlisted", None, None),
             Fit::Denied(rule) => ("denied", None, Some(rule.to_string())),
@@ -179,7 +179,7 @@ fn stack_document(name: &str, matrix: &StackMatrix) -> Json {
             "range": range,
             "rule": rule,
             "source": match &cell.fit {
-                Fit::Untested(row) => Some(row.found.source.clone()),
+                Fit::Untested { source, .. } => source.clone(),
                 _ => None,
             },
             "pinnedBy": cell.pinned_by.iter().map(|pin| pin.release.name.clone()).collect::<Vec<_>>(),

@@ -134,7 +134,8 @@ pub struct ClusterSpec {
     #[serde(default)]
     pub addon_delivery: Option<String>,
     /// The owner of the cluster: one or more teams or people, named as in the system where changes are reviewed. Reports
-    /// group changes by owner. It doesn't affect the generated tree.
+    /// group changes by owner, and pull requests of upgrades ask owners such as `@example/team-a` for a review. It
+    /// doesn't affect the generated tree.
     #[schemars(schema_with = "one_or_many", example = "@example/team-a")]
     #[serde(default)]
     pub owner: Option<Anything>,

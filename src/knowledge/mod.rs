@@ -121,6 +121,27 @@ pub fn cluster_api() -> &'static Component {
     component("cluster-api").expect("the data has it, and a test holds that")
 }
 
+impl Fit<'_> {
+    /// Says what is wrong, if anything is.
+    pub fn doubt(&self, component: &Component, version: &str, minor: Minor) -> Option<String> {
+        let Component { title, claim, .. } = component;
+        match self {
+            Self::Fits => None,
+            Self::Assumed(said) => Some(format!(
+                "{title} {version} is not for Kubernetes {minor}, but for {}: {}",
+                said.kubernetes, said.reason
+            )),
+            Self::Unlisted(row) => Some(format!(
+                "{title} {version} {claim} Kubernetes {}, not with {minor} ({})",
+                row.kubernetes, row.found
+            )),
+            Self::Since(row, since) => {
+                Some(format!("{title} {claim} Kubernetes {minor} from version {since} on ({})", row.found))
+            }
+        }
+    }
+}
+
 impl Component {
     /// Checks a version against a Kubernetes version. `exact` says whether the patch version is known.
     pub fn fit<'a>(

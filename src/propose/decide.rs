@@ -1,5 +1,7 @@
 //! Decides what to do about a proposal, given the state of git and the forge.
 
+use super::asks::{Asks, plain};
+
 /// The trailer that records a commit's own tree. If someone amends the commit with other content, the trailer no longer
 /// matches. This tells the program's commits from those of people.
 pub const TREE: &str = "Stackloom-Tree";
@@ -81,7 +83,7 @@ pub struct Seen {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wish {
     /// A step.
-    Step(Proposed),
+    Step(Box<Proposed>),
     /// Nothing, for this reason. An existing proposal is no longer needed.
     Nothing(String),
     /// Undecided, for this reason. An existing proposal stays.
@@ -99,6 +101,8 @@ pub struct Proposed {
     pub body: String,
     /// Identifies the step. A request that a person closed is not opened again for the same step.
     pub step: String,
+    /// Its reviews and labels.
+    pub asks: Asks,
 }
 
 /// An action on git or the forge.
@@ -125,6 +129,19 @@ pub enum Action {
         /// Its title.
         title: String,
         /// Its text.
+        body: String,
+    },
+    /// Asks for reviews, and changes labels. Then records this in the text of the request.
+    Ask {
+        /// Its number; none if it was opened just now.
+        number: Option<u64>,
+        /// What is to be asked.
+        new: Asks,
+        /// Labels that no longer apply.
+        old: Vec<String>,
+        /// The title of the request.
+        title: String,
+        /// Its text with the record.
         body: String,
     },
     /// Comments on a request.
@@ -244,16 +261,31 @@ fn propose(seen: &Seen, open: Option<&Request>, step: &Proposed) -> Decision {
         let old = seen.branch.as_ref().map(|branch| branch.tip.clone());
         actions.push(Action::Push { old, new: Some(step.commit.id.clone()) });
     }
-    let Proposed { title, body, .. } = step;
+    let Proposed { title, body, asks, .. } = step;
+    let asked = open.map(|open| Asks::recorded(&open.body)).unwrap_or_default();
     match open {
-        Some(open) if open.title == *title && is_same(&open.body, body) => {}
+        Some(open) if open.title == *title && is_same(&plain(&open.body), body) => {}
         Some(Request { number, .. }) => {
-            actions.push(Action::Update { number: *number, title: title.clone(), body: body.clone() });
+            let body = asked.record(body);
+            actions.push(Action::Update { number: *number, title: title.clone(), body });
         }
         None if seen.requests.is_some() => {
             actions.push(Action::Create { title: title.clone(), body: body.clone() });
         }
-        None => {}
+        None => return Decision { actions, outcome: Outcome::Proposed },
+    }
+    let new = asks.without(&asked);
+    let old: Vec<String> = asked.without(asks).labels.into_iter().collect();
+    if !new.is_empty() || !old.is_empty() {
+        let reviewers = &asked.reviewers | &asks.reviewers;
+        let body = Asks { reviewers, labels: asks.labels.clone() }.record(body);
+        actions.push(Action::Ask {
+            number: open.map(|one| one.number),
+            new,
+            old,
+            title: title.clone(),
+            body,
+        });
     }
     Decision { actions, outcome: Outcome::Proposed }
 }

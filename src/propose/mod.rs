@@ -5,10 +5,12 @@
 //! network, git or clock.
 
 mod address;
+mod asks;
 mod decide;
 mod text;
 
 pub use address::{Address, address};
+pub use asks::{Asks, handles};
 pub use decide::{
     Action, Branch, Commit, Decision, Outcome, Proposed, Request, RequestState, Seen, TREE, Wish, decide,
 };

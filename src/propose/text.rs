@@ -14,6 +14,8 @@ pub struct ProposedStep {
     pub title: String,
     /// The reason for it.
     pub reason: String,
+    /// Why it leaves addons in untested combinations.
+    pub untested: Vec<String>,
     /// The effects on machines, and on how many clusters each.
     pub rollouts: Vec<String>,
     /// The condition for the next step.
@@ -82,15 +84,14 @@ pub fn text(
     report: impl Fn(usize) -> String,
 ) -> Text {
     let step = step(plans);
-    let mut rest = String::from("\n");
-    if !plans.is_empty() {
-        let plan = plan(plans, &done(earlier));
-        write!(rest, "### The plan\n\n{PLAN}\n\n{plan}{PLAN}\n\n").expect("memory takes everything");
-    }
-    rest.push_str(&what_to_do(plans, command));
-    write!(rest, "\n<!-- stackloom-step {step} -->\n").expect("memory takes everything");
-    let room = limits.body.saturating_sub(rest.len()).max(LEAST_REPORT);
-    let body = format!("{}{rest}", report(room));
+    let plan = if plans.is_empty() {
+        String::new()
+    } else {
+        format!("### The plan\n\n{PLAN}\n\n{}{PLAN}\n\n", plan(plans, &done(earlier)))
+    };
+    let rest = format!("\n{}\n<!-- stackloom-step {step} -->\n", what_to_do(plans, command));
+    let room = limits.body.saturating_sub(plan.len() + rest.len()).max(LEAST_REPORT);
+    let body = format!("{plan}{}{rest}", report(room));
     Text { title: title.to_owned(), body, step }
 }
 
@@ -137,11 +138,14 @@ fn plan(plans: &[PlanOf], done: &[String]) -> String {
                     let mark = if at == 0 { THIS } else { LATER };
                     line(format_args!("{mark}{}\n", prose(&step.title)));
                     line(format_args!("  - Why: {}\n", prose(&step.reason)));
+                    for doubt in &step.untested {
+                        line(format_args!("  - Untested: {}\n", prose(doubt)));
+                    }
                     for rollout in &step.rollouts {
                         line(format_args!("  - Rollout: {}\n", prose(rollout)));
                     }
                     if let Some(before) = at.checked_sub(1) {
-                        line(format_args!("  - Only when: {}\n", prose(&steps[before].until)));
+                        line(format_args!("  - Only once {}\n", prose(&steps[before].until)));
                     }
                 }
                 line(format_args!("\n"));
@@ -170,7 +174,7 @@ fn what_to_do(plans: &[PlanOf], command: &str) -> String {
     let steps =
         || plans.iter().filter_map(|one| if let Plan::Steps(steps) = &one.plan { Some(steps) } else { None });
     if steps().next().is_none() {
-        return "### How to go back\n\nRevert the merge: `git revert COMMIT`.\n".to_owned();
+        return "### How to go back\n\nRevert the merge with `git revert COMMIT`; a merge commit needs `--mainline 1`.\n".to_owned();
     }
     let is_last = steps().all(|steps| steps.len() <= 1);
     let until: BTreeSet<&str> =
@@ -178,24 +182,24 @@ fn what_to_do(plans: &[PlanOf], command: &str) -> String {
     let until = until.into_iter().map(prose).collect::<Vec<_>>().join("; ");
     let mut text = String::from("### Before you merge\n\n");
     text.push_str(
-        "- Read the report: it lists every machine that goes, and every addon that changes.\n\
-         - The clusters must have finished what was merged before. `kubectl get clusters --all-namespaces` shows them as available, and no \
-         machine as being replaced.\n\n### After the merge\n\n",
+        "- Read the report above: it lists the machines that are replaced and the addons that change.\n\
+         - Check that the clusters have finished their last change. `kubectl get clusters --all-namespaces` then shows them as available, and \
+         all their machines as up to date.\n\n### After the merge\n\n",
     );
     if is_last {
         writeln!(text, "This is the last step. It is done when {until}.\n").expect("memory takes everything");
     } else {
         writeln!(
             text,
-            "The step is done when {until}. Then `{command}` proposes the next one; a schedule that runs it does so by itself. Merge that \
-             request only when this step is done.\n"
+            "The step is done when {until}. Then run `{command}` for the next one, or leave that to the schedule. Do not merge the next \
+             request before this step is done.\n"
         )
         .expect("memory takes everything");
     }
     text.push_str(
         "### How to go back\n\n\
-         Revert the merge: `git revert COMMIT`, for a merge commit with `--mainline 1`. The report says for each change whether a revert \
-         undoes it. Run `stackloom diff` on the branch with the revert before you merge that.\n",
+         Revert the merge with `git revert COMMIT`; a merge commit needs `--mainline 1`. The report says for each change whether a revert \
+         undoes it. Before you merge the revert, run `stackloom diff` on its branch.\n",
     );
     text
 }

@@ -78,8 +78,13 @@ pub struct Pin {
 pub enum Fit {
     /// The matrix lists it, and no rule forbids it.
     Fits,
-    /// Like `Fits`, but the addon's own documentation names other Kubernetes versions.
-    Untested(&'static knowledge::Row),
+    /// Like `Fits`, but the addon's own documentation, or the fleet, names only other Kubernetes versions.
+    Untested {
+        /// These versions.
+        kubernetes: VersionRange,
+        /// The documentation; none if the fleet itself says so.
+        source: Option<String>,
+    },
     /// The matrix lists it for other Kubernetes versions.
     OutOfRange(VersionRange),
     /// The matrix of this minor does not list it.
@@ -224,8 +229,14 @@ fn fit(addon: &str, version: Option<&AddonVersion>, release: &Release, assumptio
             let known =
                 component.map(|one| one.fit(version.as_semver(), true, &release.kubernetes, assumptions));
             match known {
-                Some(knowledge::Fit::Unlisted(row) | knowledge::Fit::Since(row, _)) => Fit::Untested(row),
-                _ => Fit::Fits,
+                Some(knowledge::Fit::Unlisted(row) | knowledge::Fit::Since(row, _)) => Fit::Untested {
+                    kubernetes: row.kubernetes.clone(),
+                    source: Some(row.found.source.clone()),
+                },
+                Some(knowledge::Fit::Assumed(said)) => {
+                    Fit::Untested { kubernetes: said.kubernetes.clone(), source: None }
+                }
+                Some(knowledge::Fit::Fits) | None => Fit::Fits,
             }
         }
         Err(Refused::Unlisted) => Fit::Unlisted,

@@ -7,13 +7,14 @@ use super::{
     situation::{Constraint, ConstraintKind, Listing, Track, Version},
 };
 use crate::{
-    model::{AddonChoice, AddonVersion, Cluster, RemovalStep, Requirement, VersionRange},
+    knowledge,
+    model::{AddonChoice, AddonVersion, Assumption, Cluster, RemovalStep, Requirement, VersionRange},
     note::Notes,
     release::{Release, ReleaseAddon},
 };
 
 /// The parts of an addon's definition that affect a plan.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Chosen {
     enabled: Option<bool>,
     is_gone: bool,
@@ -43,15 +44,17 @@ pub(super) fn tracks(
     line: &[Arc<Release>],
     start: usize,
     fleet: &Fleet<'_>,
-    constraints: &mut Vec<Constraint>,
+    (constraints, doubts): (&mut Vec<Constraint>, &mut Vec<String>),
 ) -> Vec<Track> {
     let names: BTreeSet<&str> =
         line.iter().flat_map(|release| &release.addons).map(|one| one.addon.name.as_str()).collect();
     let mut tracks = Vec::new();
     for name in &names {
         let choice = cluster.addons.get(*name);
-        let addon = Addon { name, choice, line, start, borrowed: borrowed(choice, name, fleet), fleet };
-        tracks.extend(addon.track(constraints));
+        let assumptions = &cluster.management.assumptions;
+        let borrowed = borrowed(choice, name, fleet);
+        let addon = Addon { name, choice, line, start, borrowed, fleet, assumptions };
+        tracks.extend(addon.track(constraints, doubts));
     }
     let at = |name: &str| tracks.iter().position(|track: &Track| track.name == name);
     let after: Vec<Vec<usize>> = tracks
@@ -88,10 +91,11 @@ struct Addon<'a> {
     start: usize,
     borrowed: Option<(Arc<Release>, Arc<ReleaseAddon>)>,
     fleet: &'a Fleet<'a>,
+    assumptions: &'a [Assumption],
 }
 
 impl<'a> Addon<'a> {
-    fn track(&self, constraints: &mut Vec<Constraint>) -> Option<Track> {
+    fn track(&self, constraints: &mut Vec<Constraint>, doubts: &mut Vec<String>) -> Option<Track> {
         let pinned = self.choice.and_then(|choice| choice.version.as_ref()).map(|(version, _)| version);
         let is_special = self.borrowed.is_some()
             || pinned.is_some() && self.choice.is_some_and(|choice| choice.unlisted.is_some());
@@ -120,7 +124,9 @@ impl<'a> Addon<'a> {
                 );
                 broken
             });
-            Some(Listing { own, limit: frozen.addon.max_minor_step, broken: broken.collect() })
+            let broken = broken.collect();
+            let doubts = versions.iter().map(|one| self.doubt(one, frozen, release, doubts)).collect();
+            Some(Listing { own, limit: frozen.addon.max_minor_step, broken, doubts })
         };
         let listings: Vec<_> = self.line.iter().map(listing).collect();
         let start = start.filter(|_| listings[self.start].is_some());
@@ -192,6 +198,27 @@ impl<'a> Addon<'a> {
         let frozen = self.borrowed.as_ref().filter(|_| version.is_special).map_or(frozen, |(_, addon)| addon);
         let range = self.fleet.charts().kubernetes(frozen, &version.version)?;
         (!range.contains(release.kubernetes.as_semver())).then_some(range)
+    }
+
+    /// Adds the doubt that public documentation, or the fleet, does not list a version for the Kubernetes version of a
+    /// release.
+    fn doubt(
+        &self,
+        version: &Version,
+        frozen: &ReleaseAddon,
+        release: &Release,
+        doubts: &mut Vec<String>,
+    ) -> Option<usize> {
+        let frozen = self.borrowed.as_ref().filter(|_| version.is_special).map_or(frozen, |(_, addon)| addon);
+        let component = frozen.addon.chart.as_ref().and_then(knowledge::installed_by)?;
+        let (number, kubernetes) = (version.version.as_semver(), &release.kubernetes);
+        let fit = component.fit(number, true, kubernetes, self.assumptions);
+        let text = fit.doubt(component, &version.version.to_string(), kubernetes.minor())?;
+        let known = doubts.iter().position(|one| *one == text);
+        Some(known.unwrap_or_else(|| {
+            doubts.push(text);
+            doubts.len() - 1
+        }))
     }
 
     /// Adds the constraint that a chart supports only some Kubernetes versions; none if it supports those of all releases.

@@ -22,6 +22,8 @@ pub struct StepDescription {
     /// The versions that the definition pins after the step, where this differs from before. None means that the addon
     /// follows its release from then on.
     pub pins: Vec<(String, Option<AddonVersion>)>,
+    /// Why the step leaves addons in untested combinations that they were not in before.
+    pub untested: Vec<String>,
 }
 
 /// The main change of a step.
@@ -85,11 +87,25 @@ fn of_step(situation: &Situation, before: &Step, step: &Step) -> StepDescription
         arrives: Vec::new(),
         leaves: Vec::new(),
         pins: Vec::new(),
+        untested: untested(situation, before, step),
     };
     for (addon, track) in situation.addons.iter().enumerate() {
         description.add(track, (before, before.versions[addon]), (step, step.versions[addon]));
     }
     description
+}
+
+/// The doubts about the addons of a step that were none before.
+fn untested(situation: &Situation, before: &Step, step: &Step) -> Vec<String> {
+    let doubt = |track: &Track, step: &Step, version: Option<usize>| {
+        *track.listings[step.release].as_ref()?.doubts.get(version?)?
+    };
+    let addons = situation.addons.iter().enumerate();
+    let new = addons.filter_map(|(addon, track)| {
+        let found = doubt(track, step, step.versions[addon])?;
+        (doubt(track, before, before.versions[addon]) != Some(found)).then(|| situation.doubts[found].clone())
+    });
+    new.collect()
 }
 
 fn version(track: &Track, at: usize) -> AddonVersion {

@@ -41,6 +41,11 @@ pub(super) fn forbid(
     }
 }
 
+/// Whether a management cluster lacks what a release needs.
+pub(super) fn are_unmet(release: &Release, management: &ManagementCluster) -> bool {
+    release.unsupported(management).is_some() || release.unmet(management).iter().any(|one| !one.is_doubtful)
+}
+
 fn all(line: &[Arc<Release>], start: usize, management: &ManagementCluster) -> Needs {
     let mut needs = Needs::default();
     for (at, release) in line.iter().enumerate().filter(|(at, _)| *at != start) {

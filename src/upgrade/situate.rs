@@ -48,7 +48,8 @@ pub struct Fleet<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
     release: ReleaseRef,
-    management: Label,
+    /// The management cluster; none if it supports all releases that the cluster could use.
+    management: Option<Label>,
     addons: Vec<(String, addon::Chosen)>,
 }
 
@@ -83,11 +84,28 @@ impl<'a> Fleet<'a> {
         &self.charts
     }
 
-    /// Everything that decides the plan of a cluster.
-    pub fn key(&self, cluster: &Cluster) -> Key {
+    /// Everything that decides the plan of a cluster. `is_limited` says whether its management cluster rules releases out.
+    pub fn key(&self, cluster: &Cluster, is_limited: bool) -> Key {
         let addons = cluster.addons.iter().map(|(name, choice)| (name.clone(), addon::Chosen::of(choice)));
-        let management = cluster.management.name.clone();
-        Key { release: cluster.release.clone(), management, addons: addons.collect() }
+        // Many clusters change only the values of an addon.
+        let addons = addons.filter(|(_, chosen)| *chosen != addon::Chosen::default()).collect();
+        let management = is_limited.then(|| cluster.management.name.clone());
+        Key { release: cluster.release.clone(), management, addons }
+    }
+
+    /// Whether the management cluster of a cluster rules out releases that it could use.
+    pub(super) fn is_limited(&self, cluster: &Cluster, target: &Target) -> bool {
+        let mut notes = Notes::new();
+        let mut of = |release: &ReleaseRef| {
+            let one = Cluster { release: release.clone(), ..cluster.clone() };
+            self.releases.of(&one, &mut notes)
+        };
+        let named = if let Target::Release(target) = target { of(target) } else { None };
+        let Some(own) = of(&cluster.release) else { return true };
+        let line = |of: &Release| release::line(self.releases, of);
+        let releases = line(&own).into_iter().chain(named.iter().flat_map(|one| line(one)));
+        let mut releases = releases.chain([own.clone()]).chain(named.clone());
+        releases.any(|one| needs::are_unmet(&one, &cluster.management))
     }
 
     /// The situation of a cluster; none if its release has errors, which are in the notes.
@@ -166,8 +184,9 @@ impl<'a> Fleet<'a> {
         let mut constraints = Vec::new();
         let mut moves = self.moves(&line, start, *minor, &mut constraints);
         needs::forbid((&line, start), &cluster.management, &mut moves, &mut constraints);
-        let addons = addon::tracks(cluster, &line, start, self, &mut constraints);
-        let situation = Situation { releases, addons, constraints, start, goal, moves };
+        let mut doubts = Vec::new();
+        let addons = addon::tracks(cluster, &line, start, self, (&mut constraints, &mut doubts));
+        let situation = Situation { releases, addons, constraints, doubts, start, goal, moves };
         Situated::Open(Box::new(Open { situation, releases: line }))
     }
 

@@ -17,6 +17,8 @@ pub struct Situation {
     pub addons: Vec<Track>,
     /// The constraints that a plan must satisfy.
     pub constraints: Vec<Constraint>,
+    /// Why combinations are untested, in words.
+    pub doubts: Vec<String>,
     /// Its current release.
     pub start: usize,
     /// Its target.
@@ -84,6 +86,8 @@ pub struct Listing {
     pub limit: Option<u64>,
     /// For each version, the constraints that it would break on this release.
     pub broken: Vec<Vec<usize>>,
+    /// For each version, the doubt about it on this release, if its documentation does not list the Kubernetes version.
+    pub doubts: Vec<Option<usize>>,
 }
 
 /// A constraint that a plan must satisfy.
@@ -153,6 +157,13 @@ impl Kept {
     /// Whether something remains possible although it breaks these constraints.
     pub(super) fn allows(&self, broken: &[usize]) -> bool {
         broken.iter().all(|one| !self.0[*one])
+    }
+}
+
+impl Listing {
+    /// Counts a version as one if it is untested on this release, otherwise as nothing.
+    pub(super) fn untested(&self, version: usize) -> u64 {
+        u64::from(self.doubts.get(version).is_some_and(Option::is_some))
     }
 }
 

@@ -12,7 +12,10 @@ use super::{
     situation::Constraint,
     why::reasons,
 };
-use crate::{model::Cluster, note::Notes};
+use crate::{
+    model::{Cluster, Label, ReleaseRef},
+    note::Notes,
+};
 
 /// Clusters in equal situations, and the answer for them.
 #[derive(Clone, Debug)]
@@ -61,8 +64,11 @@ impl Fleet<'_> {
     pub fn solve<'a>(&self, target: &Target, clusters: &[&'a Cluster]) -> Vec<Solved<'a>> {
         let mut places: BTreeMap<_, usize> = BTreeMap::new();
         let mut groups: Vec<Vec<&Cluster>> = Vec::new();
+        let mut limited: BTreeMap<(&ReleaseRef, &Label), bool> = BTreeMap::new();
         for cluster in clusters {
-            let key = (super::leaves(cluster), self.key(cluster));
+            let pair = (&cluster.release, &cluster.management.name);
+            let is_limited = *limited.entry(pair).or_insert_with(|| self.is_limited(cluster, target));
+            let key = (super::leaves(cluster), self.key(cluster, is_limited));
             let at = *places.entry(key).or_insert(groups.len());
             if at == groups.len() {
                 groups.push(Vec::new());

@@ -12,6 +12,8 @@ pub struct Cost {
     pub steps: u64,
     /// The number of machines replaced.
     pub machines: u64,
+    /// The number of times that a step leaves an addon on a Kubernetes version that its documentation does not list.
+    pub untested: u64,
     /// The number of minors that addons move.
     pub minors: u64,
     /// The number of newer releases and versions that could have been used instead.
@@ -23,6 +25,7 @@ impl Cost {
         Self {
             steps: self.steps + other.steps,
             machines: self.machines.saturating_add(other.machines),
+            untested: self.untested + other.untested,
             minors: self.minors + other.minors,
             age: self.age + other.age,
         }
@@ -79,10 +82,12 @@ impl<'a> Way<'a> {
         if from == self.none() || to == self.none() {
             return None;
         }
-        let broken = self.track.broken_by(self.listing(release)?, from, to)?;
+        let listing = self.listing(release)?;
+        let broken = self.track.broken_by(listing, from, to)?;
         let (old, new) = (&self.track.versions[from].version, &self.track.versions[to].version);
         let minors = super::situation::distance(old, new);
-        let cost = Cost { steps: 1, machines: 0, minors, age: self.track.age(to) };
+        let untested = listing.untested(to);
+        let cost = Cost { steps: 1, machines: 0, untested, minors, age: self.track.age(to) };
         self.kept.allows(&broken).then_some(cost)
     }
 
@@ -104,13 +109,17 @@ impl<'a> Way<'a> {
 
     /// The entries that an entry can lead to when the release changes, with their costs.
     pub(super) fn along(self, from: usize, to: usize, entry: usize) -> Vec<(usize, Cost)> {
-        let free = Cost::default();
         if !self.fits(from, entry) {
             return Vec::new();
         }
-        let Some(listing) = self.listing(to) else { return vec![(self.none(), free)] };
+        let Some(listing) = self.listing(to) else { return vec![(self.none(), Cost::default())] };
+        let free = |entry: usize| Cost { untested: listing.untested(entry), ..Cost::default() };
         if entry == self.none() {
-            return if self.fits(to, listing.own) { vec![(listing.own, free)] } else { Vec::new() };
+            return if self.fits(to, listing.own) {
+                vec![(listing.own, free(listing.own))]
+            } else {
+                Vec::new()
+            };
         }
         let mut found = Vec::new();
         let is_same_minor = self.situation.minor(from) == self.situation.minor(to);
@@ -118,11 +127,11 @@ impl<'a> Way<'a> {
         let follows = broken.is_some_and(|broken| self.kept.allows(&broken));
         let may_follow = is_same_minor && !self.track.held && entry != listing.own && follows;
         if may_follow {
-            found.push((listing.own, free));
+            found.push((listing.own, free(listing.own)));
         }
         if self.fits(to, entry) {
             // Between otherwise equal plans, prefer the one in which the addon moves with its release.
-            found.push((entry, Cost { age: u64::from(may_follow), ..free }));
+            found.push((entry, Cost { age: u64::from(may_follow), ..free(entry) }));
         }
         found
     }

@@ -188,6 +188,15 @@ fn matrix_of_stack(root: &Path) {
     let untested = &json(root, &["matrix", "docker/scs"], 0)["addons"][1]["kubernetes"][2];
     assert_eq!((&untested["fit"], &untested["range"]), (&"untested".into(), &">=1.32 <1.36".into()));
     assert!(untested["source"].as_str().unwrap().starts_with("https://github.com/cilium/"), "{untested}");
+    // What the fleet says counts instead.
+    let fleet = root.join("stackloom.yaml");
+    let text = fs::read_to_string(&fleet).unwrap();
+    let said = "  compatibility:\n    - { component: cilium, versions: 1.19.x, kubernetes: \"<1.35\", reason: it leaks }\n";
+    fs::write(&fleet, text.replace("  clusterApi:", &format!("{said}  clusterApi:"))).unwrap();
+    let row = &json(root, &["matrix", "docker/scs"], 0)["addons"][1]["kubernetes"];
+    assert_eq!((&row[0]["fit"], &row[1]["fit"]), (&"fits".into(), &"untested".into()));
+    assert_eq!((&row[1]["range"], &row[1]["source"]), (&"<1.35".into(), &serde_json::Value::Null));
+    fs::write(&fleet, text).unwrap();
     let unknown = ends(root, &["matrix", "docker/scss"], 1);
     assert!(unknown.err.contains("did you mean `docker/scs`?"), "{}", unknown.err);
     edit("stack.yaml", "1.35.8", "1.35");

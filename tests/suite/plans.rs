@@ -7,20 +7,22 @@ use std::{
 };
 
 use stackloom::{
-    model::{AddonVersion, KubernetesVersion, Minor},
+    generate,
+    model::{AddonVersion, Cluster, KubernetesVersion, Minor},
+    note::Notes,
     upgrade::{
-        Candidate, Change, Constraint, ConstraintKind, Goal, Kept, Listing, NotFound, Situation, Track,
-        Version, core, search, steps,
+        Candidate, Change, Constraint, ConstraintKind, Fleet, Goal, Kept, Listing, NotFound, Situation,
+        Target, Track, Version, core, search, steps,
     },
 };
 
-use super::support::random::Random;
+use super::support::{self, random::Random};
 
 /// A release, and the version of each addon.
 type State = (usize, Vec<Option<usize>>);
 
-/// Steps, machines, and minors that addons move.
-type Price = (u64, u64, u64);
+/// Steps, machines, untested combinations, and minors that addons move.
+type Price = (u64, u64, u64, u64);
 
 fn constraint(constraints: &mut Vec<Constraint>, kind: ConstraintKind) -> usize {
     constraints.push(Constraint { kind, text: String::new(), origin: None, lift: String::new() });
@@ -76,7 +78,8 @@ fn track(name: usize, releases: &[Candidate], all: &mut Vec<Constraint>, random:
         let is_there = !(is_missing && random.below(2) == 0);
         let plain: Vec<usize> = (0..versions.len()).filter(|one| !versions[*one].is_special).collect();
         let own = plain.get(random.below(plain.len().max(1))).copied().unwrap_or(0);
-        is_there.then_some(Listing { own, limit, broken })
+        let doubts = versions.iter().map(|_| (random.below(3) == 0).then_some(0)).collect();
+        is_there.then_some(Listing { own, limit, broken, doubts })
     });
     let listings: Vec<_> = listings.collect();
     let start = listings[0].is_some().then(|| random.below(versions.len()));
@@ -116,7 +119,7 @@ fn situation(random: &mut Random) -> Situation {
     } else {
         Goal::Minor(Minor { major: 1, minor: number(goal) })
     };
-    Situation { releases, addons, constraints, start: 0, goal, moves }
+    Situation { releases, addons, constraints, doubts: vec![String::new()], start: 0, goal, moves }
 }
 
 /// The number of machines replaced between two releases of one minor.
@@ -164,6 +167,10 @@ impl Plain<'_> {
             && !(is_far && self.1.0[track.step])
     }
 
+    fn is_untested(&self, release: usize, addon: usize, version: usize) -> bool {
+        self.0.addons[addon].listings[release].as_ref().unwrap().doubts[version].is_some()
+    }
+
     /// All states that are one step away, with the price of the step.
     fn next(&self, state: &State) -> Vec<(State, Price)> {
         let (release, versions) = state;
@@ -174,7 +181,8 @@ impl Plain<'_> {
                 if self.may_change(*release, addon, from, to) {
                     let mut versions = versions.clone();
                     versions[addon] = Some(to);
-                    found.push(((*release, versions), (1, 0, self.minors(addon, from, to))));
+                    let untested = u64::from(self.is_untested(*release, addon, to));
+                    found.push(((*release, versions), (1, 0, untested, self.minors(addon, from, to))));
                 }
             }
         }
@@ -209,8 +217,17 @@ impl Plain<'_> {
             };
             all = all.iter().flat_map(longer).collect();
         }
-        let price = (1, if is_same { machines(*from, to) } else { 0 }, 0);
-        all.into_iter().map(|versions| ((to, versions), price)).filter(|(state, _)| self.fit(state)).collect()
+        let machines = if is_same { machines(*from, to) } else { 0 };
+        let untested = |versions: &[Option<usize>]| {
+            let each = versions.iter().enumerate();
+            each.filter(|(addon, one)| one.is_some_and(|one| self.is_untested(to, *addon, one))).count()
+                as u64
+        };
+        let priced = |versions: Vec<Option<usize>>| {
+            let price = (1, machines, untested(&versions), 0);
+            ((to, versions), price)
+        };
+        all.into_iter().map(priced).filter(|(state, _)| self.fit(state)).collect()
     }
 
     fn is_goal(&self, state: &State) -> bool {
@@ -231,15 +248,16 @@ impl Plain<'_> {
     /// The lowest price of any plan.
     fn cheapest(&self) -> Option<Price> {
         let start = (self.0.start, self.0.addons.iter().map(|track| track.start).collect());
-        let mut open: BTreeSet<(Price, State)> = BTreeSet::from([((0, 0, 0), start)]);
+        let mut open: BTreeSet<(Price, State)> = BTreeSet::from([((0, 0, 0, 0), start)]);
         let mut done = BTreeSet::new();
         while let Some((price, state)) = open.pop_first() {
             if self.is_goal(&state) {
                 return Some(price);
             }
             if done.insert(state.clone()) {
-                for (next, (steps, machines, minors)) in self.next(&state) {
-                    open.insert(((price.0 + steps, price.1 + machines, price.2 + minors), next));
+                for (next, (steps, machines, untested, minors)) in self.next(&state) {
+                    let price = (price.0 + steps, price.1 + machines, price.2 + untested, price.3 + minors);
+                    open.insert((price, next));
                 }
             }
         }
@@ -294,7 +312,7 @@ fn plans_are_as_good_as_trying_everything_and_reasons_are_the_fewest() {
             Ok(found) => {
                 let cost = found.cost;
                 assert_eq!(
-                    Some((cost.steps, cost.machines, cost.minors)),
+                    Some((cost.steps, cost.machines, cost.untested, cost.minors)),
                     expected,
                     "seed {seed}: {situation:#?}"
                 );
@@ -356,7 +374,7 @@ fn addons_that_block_one_another_are_named_together() {
                 if release == 3 { vec![old] } else { vec![] },
                 if fits_new { vec![] } else { vec![new] },
             ];
-            Some(Listing { own: usize::from(release == 3), limit: None, broken })
+            Some(Listing { own: usize::from(release == 3), limit: None, broken, doubts: vec![None; 2] })
         });
         let version = |text| Version { version: AddonVersion::parse(text).unwrap(), is_special: false };
         let [step, back] = [0, 1].map(|_| constraint(&mut all, ConstraintKind::MinorStep));
@@ -370,6 +388,7 @@ fn addons_that_block_one_another_are_named_together() {
         releases: releases.to_vec(),
         addons,
         constraints: all,
+        doubts: Vec::new(),
         start: 0,
         goal: Goal::Release(3),
         moves,
@@ -381,4 +400,23 @@ fn addons_that_block_one_another_are_named_together() {
     // Both versions of both addons: lifting any of these constraints is enough.
     assert_eq!(named, [(2, true), (3, true), (6, true), (7, true)]);
     assert!(!is_ruled_out_by_fewer(&situation, named.len()));
+}
+
+/// Values of addons, and management clusters that rule nothing out, make no situation of their own.
+#[test]
+fn equal_situations_are_solved_once() {
+    let mut files = support::large::large(40);
+    for minor in ["1.35", "1.36"] {
+        let defaults = files.0.get_mut(&format!("clusters/prod/eu-2/{minor}/_defaults.yaml")).unwrap();
+        defaults.push_str("  managementCluster: lab\n");
+    }
+    let mut notes = Notes::new();
+    let understood = generate::understand(&files, &mut notes).unwrap_or_else(|_| panic!("{notes:?}"));
+    let clusters: Vec<&Cluster> = understood.model.clusters.iter().collect();
+    let lab = clusters.iter().filter(|one| one.management.name.as_str() == "lab").count();
+    assert_eq!((clusters.len(), lab), (40, 8));
+    let solved = Fleet::new(&understood, false).solve(&Target::Latest, &clusters);
+    let sizes: usize = solved.iter().map(|one| one.clusters.len()).sum();
+    // Two stacks with two minors each, and three of these without Metrics Server.
+    assert_eq!((solved.len(), sizes), (7, 40));
 }

@@ -55,7 +55,7 @@ fn of_steps(steps: &[StepShown]) -> Json {
 }
 
 fn step(step: &StepShown) -> Json {
-    let StepDescription { change, keeps, follows, arrives, leaves, pins } = &step.description;
+    let StepDescription { change, keeps, follows, arrives, leaves, pins, untested } = &step.description;
     let change = match change {
         DescribedChange::Release { before, after, kubernetes_before, kubernetes_after } => json!({
             "kind": "release",
@@ -85,6 +85,7 @@ fn step(step: &StepShown) -> Json {
         "arrives": arrives.collect::<Vec<_>>(),
         "leaves": leaves,
         "pins": pins.collect::<Vec<_>>(),
+        "untested": untested,
         "machines": step.is_forecast.then(|| machines(step.machines())),
         "rollouts": step.is_forecast.then(|| step.rollouts.iter().map(rollout).collect::<Vec<_>>()),
     })

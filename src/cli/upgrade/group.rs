@@ -223,8 +223,8 @@ fn from(answer: &Answer) -> Option<(String, String)> {
     Some((release.name.clone(), release.kubernetes.to_string()))
 }
 
-/// Reports clusters without a plan, and steps that would be refused.
-pub(super) fn note_faults(groups: &[Shown], notes: &mut Notes) {
+/// Reports clusters without a plan, and which of the first `count` steps would be refused.
+pub(super) fn note_faults(groups: &[Shown], count: usize, notes: &mut Notes) {
     for group in groups {
         let clusters = counted(group.clusters.len(), "cluster");
         match &group.state {
@@ -241,7 +241,7 @@ pub(super) fn note_faults(groups: &[Shown], notes: &mut Notes) {
                 notes.error("no-plan", None, format!("{clusters} could not be planned: {why}"));
             }
             State::Plan(steps) => {
-                for (at, step) in steps.iter().enumerate() {
+                for (at, step) in steps.iter().enumerate().take(count) {
                     for one in step.rollouts.iter().filter(|one| one.refused.is_some()) {
                         let clusters = counted(one.clusters.len(), "cluster");
                         let why = one.refused.as_deref().unwrap_or_default();

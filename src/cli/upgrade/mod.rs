@@ -1,5 +1,6 @@
 //! `stackloom upgrade`.
 
+mod asks;
 mod document;
 mod group;
 mod next;

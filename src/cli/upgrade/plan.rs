@@ -75,7 +75,7 @@ fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<Outcome, Fa
     }
     let rollouts = fleet.rollouts(&planned);
     let groups = group::groups(&solved, &rollouts, &understood.input);
-    group::note_faults(&groups, notes);
+    group::note_faults(&groups, usize::MAX, notes);
     let exit = if notes.errors() > errors { Exit::Input } else { Exit::Done };
     Ok(Outcome { groups, left, exit })
 }

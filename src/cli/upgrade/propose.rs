@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value as Json, json};
 
 use super::{
+    asks,
     group::{Reason, RolloutShown, Shown, State, StepShown},
     next, step,
     step::{Found, Mode},
@@ -31,6 +32,9 @@ use crate::{
 
 /// The maximum number of attempts if someone else changes the branch in the meantime.
 const TRIES: usize = 3;
+
+/// The room for the record of reviews and labels in the text of a request, in bytes.
+const RECORD: usize = 3_000;
 
 /// The options of a proposal.
 #[derive(Debug, clap::Args)]
@@ -192,7 +196,8 @@ impl Target<'_> {
         let mut request = open_request(&seen).cloned();
         if !self.is_dry {
             for action in &decision.actions {
-                match self.perform(action, &branch)? {
+                let opened = request.as_ref().map(|one| one.number);
+                match self.perform(action, &branch, opened, notes)? {
                     Performed::Moved => return Ok(None),
                     Performed::Opened(opened) => request = Some(opened),
                     Performed::Done => {}
@@ -227,8 +232,8 @@ impl Target<'_> {
         let made = report::committed(&before, &after, &definitions, Some(&since), &[], notes)?;
         let compared = format!("{} ({}/{})", short_id(base), self.remote.name, self.base);
         let subject = step::message(found).lines().next().unwrap_or_default().to_owned();
-        let limits =
-            self.address.as_ref().map_or(Limits { body: report::LIMIT }, |one| forge::limits(one.kind));
+        let limit = self.address.as_ref().map_or(report::LIMIT, |one| forge::limits(one.kind).body);
+        let limits = Limits { body: limit.saturating_sub(RECORD) };
         let plans: Vec<PlanOf> = found.outcome.groups.iter().filter_map(|group| plan(group, found)).collect();
         let text = propose::text(
             &title(&subject, found),
@@ -239,10 +244,19 @@ impl Target<'_> {
             |room| report::markdown_within(&made, &compared, room),
         );
         let commit = self.repository.commit_of(commit)?;
-        Ok(Wish::Step(Proposed { commit, title: text.title, body: text.body, step: text.step }))
+        let forge = self.forge.as_ref();
+        let asks = forge.map(|forge| asks::of(forge, &made, found.of.is_some())).unwrap_or_default();
+        let (title, body, step) = (text.title, text.body, text.step);
+        Ok(Wish::Step(Box::new(Proposed { commit, title, body, step, asks })))
     }
 
-    fn perform(&self, action: &Action, branch: &str) -> Result<Performed, Fault> {
+    fn perform(
+        &self,
+        action: &Action,
+        branch: &str,
+        opened: Option<u64>,
+        notes: &mut Notes,
+    ) -> Result<Performed, Fault> {
         let forge = || self.forge.as_ref().ok_or_else(|| Fault::new("there is no forge to ask"));
         match action {
             Action::Push { old, new } => {
@@ -255,6 +269,11 @@ impl Target<'_> {
                 return Ok(opened.map_or(Performed::Moved, Performed::Opened));
             }
             Action::Update { number, title, body } => forge()?.update(*number, title, body)?,
+            Action::Ask { number, new, old, title, body } => {
+                if let Some(number) = number.or(opened) {
+                    asks::ask(forge()?, number, (new, old), (title, body), notes)?;
+                }
+            }
             Action::Comment { number, text } => forge()?.comment(*number, text)?,
             Action::Close { number } => forge()?.close(*number)?,
         }
@@ -280,7 +299,7 @@ impl Target<'_> {
         let kind = self.address.as_ref().map_or(ForgeKind::GitHub, |one| one.kind);
         let noun = kind.request();
         let mut lines: Vec<String> =
-            ended.decision.actions.iter().map(|action| self.line(action, ended, noun)).collect();
+            ended.decision.actions.iter().filter_map(|action| self.line(action, ended, noun)).collect();
         let page = ended.request.as_ref().map(|one| one.page.as_str());
         match &ended.decision.outcome {
             Outcome::Proposed => {
@@ -316,13 +335,13 @@ impl Target<'_> {
         lines
     }
 
-    fn line(&self, action: &Action, ended: &Ended, noun: &str) -> String {
+    fn line(&self, action: &Action, ended: &Ended, noun: &str) -> Option<String> {
         let would =
             |done: &str, will: &str| if self.is_dry { format!("would {will}") } else { done.to_owned() };
         let kind = self.address.as_ref().map_or(ForgeKind::GitHub, |one| one.kind);
         let branch = &ended.branch;
         let page = ended.request.as_ref().map(|one| format!(": {}", one.page)).unwrap_or_default();
-        match action {
+        Some(match action {
             Action::Push { new: Some(commit), old } => {
                 let how = if old.is_some() { ", in place of what it had" } else { "" };
                 format!(
@@ -339,13 +358,18 @@ impl Target<'_> {
             Action::Update { number, .. } => {
                 format!("{} {noun} {}{page}", would("updated", "update"), number_of(kind, *number))
             }
+            Action::Ask { new, .. } if new.reviewers.is_empty() => return None,
+            Action::Ask { new, .. } => {
+                let reviewers: Vec<_> = new.reviewers.iter().map(String::as_str).collect();
+                format!("{} {} for a review", would("asked", "ask"), reviewers.join(", "))
+            }
             Action::Comment { number, .. } => {
                 format!("{} {noun} {}{page}", would("commented on", "comment on"), number_of(kind, *number))
             }
             Action::Close { number } => {
                 format!("{} {noun} {}", would("closed", "close"), number_of(kind, *number))
             }
-        }
+        })
     }
 
     fn document(&self, ended: &Ended) -> Json {
@@ -360,6 +384,7 @@ impl Target<'_> {
             Action::Push { new: None, .. } => "delete-branch",
             Action::Create { .. } => "open",
             Action::Update { .. } => "update",
+            Action::Ask { .. } => "ask",
             Action::Comment { .. } => "comment",
             Action::Close { .. } => "close",
         };
@@ -375,6 +400,8 @@ impl Target<'_> {
             "forge": self.address.as_ref().map(|one| json!({ "url": one.url, "project": one.project })),
             "number": ended.request.as_ref().map(|one| one.number),
             "page": ended.request.as_ref().map(|one| &one.page),
+            "reviewers": text.map(|one| &one.asks.reviewers),
+            "labels": text.map(|one| &one.asks.labels),
             "title": text.map(|one| &one.title),
             "body": text.map(|one| &one.body),
         })
@@ -434,13 +461,14 @@ fn step_of(step: &StepShown, clusters: usize) -> ProposedStep {
     ProposedStep {
         title: text::title(&step.description.change),
         reason: step.reason.clone(),
+        untested: step.description.untested.clone(),
         rollouts: step.rollouts.iter().map(rollout).collect(),
         until: text::waits(step),
     }
 }
 
 fn refusals(steps: &[StepShown]) -> Vec<String> {
-    let all = steps.iter().flat_map(|step| &step.rollouts).filter_map(|one| one.refused.clone());
+    let all = steps.iter().take(1).flat_map(|step| &step.rollouts).filter_map(|one| one.refused.clone());
     all.map(|why| format!("the step would be refused: {why}")).collect()
 }
 

@@ -108,14 +108,16 @@ pub(super) fn take(
     let mut planned = Vec::new();
     for one in &solved {
         if let Answer::Plan { open, plan, .. } = &one.answer {
-            let first = plan.steps.get(..1).unwrap_or_default();
+            // A request shows the rollouts of the whole plan.
+            let shown = if mode == Mode::Propose { plan.steps.len() } else { 1 };
+            let steps = plan.steps.get(..shown).unwrap_or_default();
             let clusters = one.clusters.iter().copied();
-            planned.extend(clusters.map(|cluster| Planned { cluster, open, steps: first }));
+            planned.extend(clusters.map(|cluster| Planned { cluster, open, steps }));
         }
     }
     let rollouts = fleet.rollouts(&planned);
     let groups = group::groups(&solved, &rollouts, &understood.input);
-    group::note_faults(&groups, notes);
+    group::note_faults(&groups, 1, notes);
     let exit = if notes.errors() > errors { Exit::Input } else { Exit::Done };
     let mut suspended = BTreeSet::new();
     let mut taken = Vec::new();
@@ -234,8 +236,11 @@ pub(super) fn message(found: &Found) -> String {
             continue;
         };
         let what = match &step.description.change {
-            DescribedChange::Release { after, .. } => after.clone(),
-            DescribedChange::Addon { addon, after, .. } => format!("{addon} {after}"),
+            DescribedChange::Release { after, .. } => format!("upgrade {who} to {after}"),
+            DescribedChange::Addon { addon, before, after } if before.is_same(after) => {
+                format!("take {addon} {after} from its own release again in {who}")
+            }
+            DescribedChange::Addon { addon, after, .. } => format!("upgrade {addon} to {after} in {who}"),
         };
         steps.push((what, format!("{}: {}", text::title(&step.description.change), step.reason)));
     }
@@ -245,7 +250,7 @@ pub(super) fn message(found: &Found) -> String {
             "{who} take{} the release from the folder again",
             if clusters.len() == 1 { "s" } else { "" }
         ),
-        Some(one) if whats.len() == 1 => format!("upgrade {who} to {one}"),
+        Some(one) if whats.len() == 1 => (*one).to_owned(),
         _ => format!("upgrade {who}, each by its next step"),
     };
     let subject = found.of.as_ref().map_or_else(|| subject.clone(), |of| format!("{of}: {subject}"));

@@ -115,7 +115,7 @@ fn of_step(
     count: usize,
     all: bool,
 ) -> Vec<String> {
-    let StepDescription { change, keeps, follows, arrives, leaves, pins } = &step.description;
+    let StepDescription { change, keeps, follows, arrives, leaves, pins, untested } = &step.description;
     let mut lines = wrapped(&format!("{number:>3}. "), "     ", &title(change));
     let mut row = |word: &str, text: String| {
         lines.extend(wrapped(&format!("     {word:<9}"), &" ".repeat(14), &text));
@@ -144,6 +144,9 @@ fn of_step(
         pins.iter().filter(|(_, pin)| pin.is_none()).map(|(name, _)| name.clone()).collect();
     if !unpinned.is_empty() {
         row("unpins", format!("{}: the version of the release from here on", unpinned.join(", ")));
+    }
+    for doubt in untested {
+        row("untested", doubt.clone());
     }
     for one in &step.rollouts {
         row("rollout", rollout(one, count, all));
@@ -182,7 +185,9 @@ pub(super) fn waits(step: &StepShown) -> String {
         DescribedChange::Release { .. } if !step.is_forecast => {
             "the release is rolled out, and all addons are ready".to_owned()
         }
-        DescribedChange::Release { .. } if step.machines() == Machines::default() => {
+        DescribedChange::Release { kubernetes_before, kubernetes_after, .. }
+            if step.machines() == Machines::default() && kubernetes_before == kubernetes_after =>
+        {
             "the release is applied, and all addons are ready".to_owned()
         }
         DescribedChange::Release { .. } => "all machines are replaced, and all addons are ready".to_owned(),

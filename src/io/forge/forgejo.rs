@@ -3,11 +3,12 @@
 use reqwest::Method;
 use serde_json::{Value as Json, json};
 
-use super::{Answer, Call, Dialect, client::escaped, github::read, status};
+use super::{Answer, Call, Dialect, Problem, Send, client::escaped, github::read, review_of, status, taken};
 use crate::{propose::Request, rollout::CommitStatus};
 
 /// A repository on Forgejo.
 pub(super) struct Forgejo {
+    owner: String,
     /// `repos/<owner>/<name>`.
     repository: String,
 }
@@ -15,7 +16,7 @@ pub(super) struct Forgejo {
 impl Forgejo {
     pub(super) fn new(project: &str) -> Self {
         let (owner, name) = project.split_once('/').unwrap_or((project, ""));
-        Self { repository: format!("repos/{}/{}", escaped(owner), escaped(name)) }
+        Self { owner: owner.to_owned(), repository: format!("repos/{}/{}", escaped(owner), escaped(name)) }
     }
 }
 
@@ -58,6 +59,30 @@ impl Dialect for Forgejo {
 
     fn comments(&self, number: u64) -> Call {
         Call::get(format!("{}/issues/{number}/comments", self.repository))
+    }
+
+    fn review(&self, send: Send<'_>, number: u64, reviewer: &str) -> Result<Result<(), String>, Problem> {
+        let Some(body) = review_of(reviewer, &self.owner) else {
+            return Ok(Err(format!("it is not a team of `{}`", self.owner)));
+        };
+        let path = format!("{}/pulls/{number}/requested_reviewers", self.repository);
+        Ok(taken(&send(&Call::with(Method::POST, path, body))?))
+    }
+
+    fn labels(&self) -> Call {
+        Call::get(format!("{}/labels?limit=50", self.repository))
+    }
+
+    /// Labels have numbers.
+    fn label(&self, number: u64, known: &[Json], add: &[String], remove: &[String]) -> Vec<Call> {
+        let path = format!("{}/issues/{number}/labels", self.repository);
+        let id = |name: &String| known.iter().find(|one| one["name"] == name.as_str())?["id"].as_u64();
+        let ids: Vec<u64> = add.iter().filter_map(id).collect();
+        let added =
+            (!ids.is_empty()).then(|| Call::with(Method::POST, path.clone(), json!({ "labels": ids })));
+        let removed = remove.iter().filter_map(id);
+        let removed = removed.map(|id| Call::with(Method::DELETE, format!("{path}/{id}"), Json::Null));
+        added.into_iter().chain(removed).collect()
     }
 
     fn permissions(&self) -> &'static str {

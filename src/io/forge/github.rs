@@ -1,10 +1,11 @@
 //! The API of GitHub: <https://docs.github.com/en/rest/pulls/pulls>, <https://docs.github.com/en/rest/issues/comments>,
-//! <https://docs.github.com/en/rest/commits/statuses>.
+//! <https://docs.github.com/en/rest/commits/statuses>, <https://docs.github.com/en/rest/pulls/review-requests>,
+//! <https://docs.github.com/en/rest/issues/labels>.
 
 use reqwest::Method;
 use serde_json::{Value as Json, json};
 
-use super::{Answer, Call, Dialect, client::escaped, status};
+use super::{Answer, Call, Dialect, Problem, Send, client::escaped, review_of, status, taken};
 use crate::{
     propose::{Request, RequestState},
     rollout::CommitStatus,
@@ -64,6 +65,28 @@ impl Dialect for GitHub {
 
     fn comments(&self, number: u64) -> Call {
         Call::get(format!("{}/issues/{number}/comments?per_page=100", self.repository))
+    }
+
+    fn review(&self, send: Send<'_>, number: u64, reviewer: &str) -> Result<Result<(), String>, Problem> {
+        let Some(body) = review_of(reviewer, &self.owner) else {
+            return Ok(Err(format!("it is not a team of `{}`", self.owner)));
+        };
+        let path = format!("{}/pulls/{number}/requested_reviewers", self.repository);
+        Ok(taken(&send(&Call::with(Method::POST, path, body))?))
+    }
+
+    fn labels(&self) -> Call {
+        Call::get(format!("{}/labels?per_page=100", self.repository))
+    }
+
+    fn label(&self, number: u64, _known: &[Json], add: &[String], remove: &[String]) -> Vec<Call> {
+        let path = format!("{}/issues/{number}/labels", self.repository);
+        let added =
+            (!add.is_empty()).then(|| Call::with(Method::POST, path.clone(), json!({ "labels": add })));
+        let removed = remove
+            .iter()
+            .map(|name| Call::with(Method::DELETE, format!("{path}/{}", escaped(name)), Json::Null));
+        added.into_iter().chain(removed).collect()
     }
 
     fn permissions(&self) -> &'static str {

@@ -1,10 +1,11 @@
 //! The API of GitLab: <https://docs.gitlab.com/api/merge_requests/>, <https://docs.gitlab.com/api/notes/>,
-//! <https://docs.gitlab.com/api/commits/#list-commit-statuses>.
+//! <https://docs.gitlab.com/api/commits/#list-commit-statuses>, <https://docs.gitlab.com/api/users/>,
+//! <https://docs.gitlab.com/api/labels/>.
 
 use reqwest::Method;
 use serde_json::{Value as Json, json};
 
-use super::{Answer, Call, Dialect, client::escaped, status};
+use super::{Answer, Call, Dialect, Problem, Send, client::escaped, status, taken};
 use crate::{
     propose::{Request, RequestState},
     rollout::CommitStatus,
@@ -87,6 +88,42 @@ impl Dialect for GitLab {
 
     fn comments(&self, number: u64) -> Call {
         Call::get(format!("{}/{number}/notes?per_page=100", self.requests))
+    }
+
+    /// Reviewers have numbers, and a change replaces all of them. Groups cannot be asked.
+    fn review(&self, send: Send<'_>, number: u64, reviewer: &str) -> Result<Result<(), String>, Problem> {
+        let name = reviewer.trim_start_matches('@');
+        if name.contains('/') {
+            return Ok(Err("GitLab asks people, not groups".to_owned()));
+        }
+        let found = send(&Call::get(format!("users?username={}", escaped(name))))?;
+        if let Err(why) = taken(&found) {
+            return Ok(Err(why));
+        }
+        let Some(id) = found.json[0]["id"].as_u64() else {
+            return Ok(Err("GitLab has no user of this name".to_owned()));
+        };
+        let path = format!("{}/{number}", self.requests);
+        let request = send(&Call::get(path.clone()))?;
+        if let Err(why) = taken(&request) {
+            return Ok(Err(why));
+        }
+        let there = request.json["reviewers"].as_array().into_iter().flatten();
+        let mut ids: Vec<u64> = there.filter_map(|one| one["id"].as_u64()).collect();
+        if ids.contains(&id) {
+            return Ok(Ok(()));
+        }
+        ids.push(id);
+        Ok(taken(&send(&Call::with(Method::PUT, path, json!({ "reviewer_ids": ids })))?))
+    }
+
+    fn labels(&self) -> Call {
+        Call::get(format!("{}/labels?per_page=100", self.project))
+    }
+
+    fn label(&self, number: u64, _known: &[Json], add: &[String], remove: &[String]) -> Vec<Call> {
+        let text = json!({ "add_labels": add.join(","), "remove_labels": remove.join(",") });
+        vec![Call::with(Method::PUT, format!("{}/{number}", self.requests), text)]
     }
 
     fn permissions(&self) -> &'static str {

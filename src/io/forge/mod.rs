@@ -10,12 +10,12 @@ mod github;
 mod gitlab;
 
 use reqwest::Method;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use crate::{
     model::ForgeKind,
     note::Fault,
-    propose::{Address, Limits, Request, RequestState},
+    propose::{Address, Asks, Limits, Request, RequestState},
     rollout::{CommitState, CommitStatus},
 };
 
@@ -56,6 +56,12 @@ trait Dialect {
     fn comment(&self, number: u64, text: &str) -> Call;
     /// Lists the comments on a request.
     fn comments(&self, number: u64) -> Call;
+    /// Asks a person or team, such as `@ada`, for a review of a request. The inner error says why the forge does not do it.
+    fn review(&self, send: Send<'_>, number: u64, reviewer: &str) -> Result<Result<(), String>, Problem>;
+    /// Lists the labels of the repository.
+    fn labels(&self) -> Call;
+    /// Adds labels to a request and removes others. `known` is the forge's own list of labels.
+    fn label(&self, number: u64, known: &[Json], add: &[String], remove: &[String]) -> Vec<Call>;
     /// The permissions that the token needs for requests.
     fn permissions(&self) -> &'static str;
     /// The statuses of a commit.
@@ -65,6 +71,9 @@ trait Dialect {
     /// The permission that the token needs to read statuses.
     fn permission_to_read_statuses(&self) -> &'static str;
 }
+
+/// Sends a call.
+type Send<'a> = &'a dyn Fn(&Call) -> Result<Answer, Problem>;
 
 /// A repository on a forge.
 pub struct Forge<'a> {
@@ -201,6 +210,42 @@ impl<'a> Forge<'a> {
         }
     }
 
+    /// The names of the repository's labels; none if the forge does not list them.
+    pub fn labels(&self) -> Vec<String> {
+        let known = self.known_labels().unwrap_or_default();
+        known.iter().filter_map(|one| Some(one["name"].as_str()?.to_owned())).collect()
+    }
+
+    fn known_labels(&self) -> Result<Vec<Json>, Fault> {
+        self.all(self.dialect.labels(), "list the labels")
+    }
+
+    /// Asks for reviews, adds labels and removes others. Gives what the forge does not do, and why. `Err` if it does not answer.
+    pub fn ask(&self, number: u64, new: &Asks, old: &[String]) -> Result<Vec<String>, Fault> {
+        let mut refused = Vec::new();
+        let send = |call: &Call| self.client.send(call);
+        let what = "ask for a review of the request";
+        for reviewer in &new.reviewers {
+            let done = self.dialect.review(&send, number, reviewer);
+            if let Err(why) = done.map_err(|problem| self.failed(what, &problem))? {
+                refused.push(format!("`{reviewer}` could not be asked for a review: {why}"));
+            }
+        }
+        if new.labels.is_empty() && old.is_empty() {
+            return Ok(refused);
+        }
+        let (known, add) = (self.known_labels()?, new.labels.iter().cloned().collect::<Vec<_>>());
+        for call in self.dialect.label(number, &known, &add, old) {
+            let answer = send(&call).map_err(|problem| self.failed("label the request", &problem))?;
+            // Someone has removed it already.
+            let is_gone = call.method == Method::DELETE && answer.status.as_u16() == 404;
+            if !is_gone && let Err(why) = taken(&answer) {
+                refused.push(format!("a label could not be changed: {why}"));
+            }
+        }
+        Ok(refused)
+    }
+
     fn done(&self, call: &Call, what: &str) -> Result<(), Fault> {
         let answer = self.client.send(call).map_err(|problem| self.failed(what, &problem))?;
         if answer.is_success() { Ok(()) } else { Err(self.denied(what, &answer)) }
@@ -257,6 +302,25 @@ impl<'a> Forge<'a> {
             )),
             _ => fault.hint("see the answer of the forge for the reason"),
         }
+    }
+}
+
+/// Whether the forge did what it was asked for; the error is its answer in words.
+fn taken(answer: &Answer) -> Result<(), String> {
+    if answer.is_success() {
+        return Ok(());
+    }
+    let words = answer.words();
+    Err(if words.is_empty() { answer.status.to_string() } else { words })
+}
+
+/// The body of a review request at GitHub and Forgejo; none if the team belongs to another organization than the repository.
+fn review_of(reviewer: &str, owner: &str) -> Option<Json> {
+    let name = reviewer.trim_start_matches('@');
+    match name.split_once('/') {
+        None => Some(json!({ "reviewers": [name] })),
+        Some((of, team)) if of.eq_ignore_ascii_case(owner) => Some(json!({ "team_reviewers": [team] })),
+        Some(_) => None,
     }
 }
 

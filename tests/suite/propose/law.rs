@@ -2,7 +2,8 @@
 //! end after any action.
 
 use stackloom::propose::{
-    Action, Branch, Commit, Decision, Outcome, Proposed, Request, RequestState, Seen, TREE, Wish, decide,
+    Action, Asks, Branch, Commit, Decision, Outcome, Proposed, Request, RequestState, Seen, TREE, Wish,
+    decide,
 };
 
 use crate::support::random::Random;
@@ -17,6 +18,8 @@ struct World {
     branch: Option<Branch>,
     requests: Vec<Request>,
     comments: Vec<Vec<String>>,
+    /// What each request was asked for, in order.
+    asked: Vec<Vec<Asks>>,
     /// The next step.
     step: usize,
 }
@@ -48,7 +51,10 @@ impl World {
         let commit = self.commit(true, tree, parent);
         let step = format!("s{}", self.step);
         let body = format!("text of {step} on {}\n<!-- stackloom-step {step} -->\n", self.base);
-        Wish::Step(Proposed { commit, title: step.clone(), body, step })
+        let set = |words: &[String]| words.iter().cloned().collect();
+        let reviewers = set(&["@ada".to_owned(), format!("@team/s{}", self.step % 3)]);
+        let asks = Asks { reviewers, labels: set(&[format!("risk-{}", self.step % 2)]) };
+        Wish::Step(Box::new(Proposed { commit, title: step.clone(), body, step, asks }))
     }
 
     fn perform(&mut self, action: &Action, wish: &Wish) {
@@ -78,6 +84,13 @@ impl World {
                     page: String::new(),
                 });
                 self.comments.push(Vec::new());
+                self.asked.push(Vec::new());
+            }
+            Action::Ask { number, new, old: _, title, body } => {
+                let number = number.unwrap_or(self.requests.len() as u64);
+                self.asked[at(&number)].push(new.clone());
+                let one = &mut self.requests[at(&number)];
+                (one.title, one.body) = (title.clone(), body.clone());
             }
             Action::Update { number, title, body } => {
                 let one = &mut self.requests[at(number)];
@@ -123,7 +136,7 @@ impl World {
 
 #[test]
 fn a_decision_loses_nothing_of_people_and_comes_to_rest() {
-    let mut ends = [0; 4];
+    let (mut ends, mut again_asked) = ([0; 4], 0);
     for seed in 0..CASES {
         let mut random = Random::new(seed);
         let mut world = World {
@@ -132,6 +145,7 @@ fn a_decision_loses_nothing_of_people_and_comes_to_rest() {
             branch: None,
             requests: Vec::new(),
             comments: Vec::new(),
+            asked: Vec::new(),
             step: 1,
         };
         for _ in 0..EVENTS {
@@ -158,6 +172,17 @@ fn a_decision_loses_nothing_of_people_and_comes_to_rest() {
             match outcome {
                 Outcome::Proposed => {
                     assert_eq!(open, 1, "seed {seed}");
+                    let at = world.requests.iter().position(|one| one.state == RequestState::Open).unwrap();
+                    let Wish::Step(step) = &wish else { panic!("nothing was to be proposed") };
+                    let all = |reviewer: &str| {
+                        world.asked[at].iter().filter(|one| one.reviewers.contains(reviewer)).count()
+                    };
+                    // A person is asked again only if a run was killed before it wrote down that it had asked.
+                    assert!(
+                        step.asks.reviewers.iter().all(|one| all(one) >= 1),
+                        "seed {seed}: all are asked"
+                    );
+                    again_asked += u64::from(all("@ada") > 1);
                     ends[0] += 1;
                 }
                 Outcome::Nothing(_) => {
@@ -169,5 +194,6 @@ fn a_decision_loses_nothing_of_people_and_comes_to_rest() {
             }
         }
     }
+    assert_eq!(again_asked, 0, "an action that is done writes down what it asked");
     assert!(ends.iter().all(|count| *count > 100), "each end is reached: {ends:?}");
 }

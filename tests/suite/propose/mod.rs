@@ -2,9 +2,11 @@
 
 mod health;
 mod law;
+mod reviews;
 mod server;
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
@@ -171,7 +173,7 @@ fn a_step_becomes_one_request_that_is_kept_up_to_date() {
         bench.merge(0);
         bench.done();
         let second = bench.requests().remove(1);
-        assert!(second.title.contains("net 1.1.0"), "{}", second.title);
+        assert!(second.title.starts_with("Upgrade net to 1.1.0 in blue/one"), "{}", second.title);
         assert!(second.body.contains("- [x] release test-tiny-1-35"), "{}", second.body);
         bench.merge(1);
         bench.done();
@@ -239,14 +241,24 @@ fn end(bench: &Bench) -> (Option<String>, Vec<StepDescription>) {
 #[test]
 fn a_run_that_is_killed_anywhere_leaves_nothing_that_the_next_does_not_finish() {
     for kind in KINDS {
-        let whole = Bench::new(kind);
-        whole.done();
+        let owned = || {
+            let bench = Bench::new(kind);
+            let defaults = bench.root.join("clusters/_defaults.yaml");
+            let text = fs::read_to_string(&defaults).unwrap();
+            fs::write(&defaults, text.replace("spec:\n", "spec:\n  owner: ['@ada', '@platform/network']\n"))
+                .unwrap();
+            bench.publish("owners");
+            bench.forge.with(|state| (state.people, state.labels) = (vec!["ada"], vec!["stackloom/upgrade"]));
+            bench
+        };
+        let whole = owned();
+        whole.next(&[]);
         let calls = whole.forge.with(|state| state.calls.len());
         // One forge is enough to test the order of actions; for the others, only the last call is tested.
         let first = if kind == ForgeKind::GitHub { 0 } else { calls - 1 };
         let cuts: Vec<_> = (first..calls).flat_map(|cut| [(cut, false), (cut, true)]).collect();
         cuts.into_par_iter().for_each(|(cut, is_done)| {
-            let bench = Bench::new(kind);
+            let bench = owned();
             let stalled = std::iter::once(Accident::Stalled(is_done));
             let accidents = std::iter::repeat_n(Accident::None, cut).chain(stalled);
             bench.forge.with(|state| state.accidents = accidents.collect());
@@ -259,6 +271,11 @@ fn a_run_that_is_killed_anywhere_leaves_nothing_that_the_next_does_not_finish() 
             run.wait().unwrap();
             bench.done();
             assert_eq!(end(&bench), end(&whole), "{kind:?}, killed at call {cut}");
+            let asked = |bench: &Bench| {
+                let one = bench.requests().remove(0);
+                (one.reviewers, one.labels.into_iter().collect::<BTreeSet<_>>())
+            };
+            assert_eq!(asked(&bench), asked(&whole), "{kind:?}, killed at call {cut}");
         });
     }
 }

@@ -34,7 +34,7 @@ pub(crate) enum Accident {
 }
 
 /// A stored merge request.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stored {
     pub(crate) number: u64,
     /// `open`, `merged` or `closed`.
@@ -44,12 +44,19 @@ pub(crate) struct Stored {
     pub(crate) head: String,
     pub(crate) base: String,
     pub(crate) comments: Vec<String>,
+    /// The people and teams whose review was asked for.
+    pub(crate) reviewers: Vec<String>,
+    pub(crate) labels: Vec<String>,
 }
 
 /// The state of the forge.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     pub(crate) requests: Vec<Stored>,
+    /// The people that it knows; others are refused.
+    pub(crate) people: Vec<&'static str>,
+    /// The labels of the repository.
+    pub(crate) labels: Vec<&'static str>,
     pub(crate) accidents: VecDeque<Accident>,
     /// The method and path of each call.
     pub(crate) calls: Vec<String>,
@@ -211,6 +218,11 @@ fn answer(kind: ForgeKind, base: &str, call: &Call, state: &mut State) -> (u16, 
     if let ("/health.json", Some(report)) = (call.path.as_str(), &state.report) {
         return (200, serde_json::from_str(report).unwrap(), None);
     }
+    if call.path == "/api/v4/users" {
+        let asked = call.query.iter().find(|(key, _)| key == "username").map(|(_, name)| name.as_str());
+        let found = state.people.iter().position(|one| Some(*one) == asked);
+        return (200, found.map(|at| json!({ "id": at })).into_iter().collect(), None);
+    }
     let Some(path) = call.path.strip_prefix(root) else {
         return (404, json!({ "message": "Not Found" }), None);
     };
@@ -237,10 +249,20 @@ fn answer(kind: ForgeKind, base: &str, call: &Call, state: &mut State) -> (u16, 
                 }
             }
         }
+        ("GET", ["labels"]) => {
+            let all = state.labels.iter().enumerate().map(|(at, name)| json!({ "id": at, "name": name }));
+            page(base, call, all.collect())
+        }
+        ("POST", ["pulls", number, "requested_reviewers"]) => review(call, number, state),
+        (method, ["issues", number, "labels", rest @ ..]) => label(kind, (method, call), number, rest, state),
         (_, ["pulls" | "merge_requests", number]) => {
+            let people = state.people.clone();
             let one = state.requests.iter_mut().find(|one| one.number.to_string() == *number).unwrap();
-            change(call, one);
-            (200, shown(kind, one), None)
+            change(call, one, &people);
+            let ids = one.reviewers.iter().filter_map(|name| people.iter().position(|one| one == name));
+            let mut told = shown(kind, one);
+            told["reviewers"] = ids.map(|id| json!({ "id": id })).collect();
+            (200, told, None)
         }
         (method, ["issues" | "merge_requests", number, "comments" | "notes"]) => {
             let one = state.requests.iter_mut().find(|one| one.number.to_string() == *number).unwrap();
@@ -316,11 +338,67 @@ fn create(kind: ForgeKind, call: &Call, state: &mut State) -> (u16, Json, Option
     }
     let number = state.requests.len() as u64 + 1;
     let (title, body) = (text("title", "title"), text("body", "description"));
-    state.requests.push(Stored { number, state: "open", title, body, head, base, comments: Vec::new() });
+    state.requests.push(Stored { number, state: "open", title, body, head, base, ..Stored::default() });
     (201, shown(kind, state.requests.last().unwrap()), None)
 }
 
-fn change(call: &Call, one: &mut Stored) {
+/// GitHub and Forgejo refuse people who may not read the repository.
+fn review(call: &Call, number: &str, state: &mut State) -> (u16, Json, Option<String>) {
+    let names = |key: &str| call.body[key].as_array().cloned().unwrap_or_default();
+    let people: Vec<String> = names("reviewers").iter().map(|one| one.as_str().unwrap().to_owned()).collect();
+    if people.iter().any(|one| !state.people.contains(&one.as_str())) {
+        let told = "Reviews may only be requested from collaborators.";
+        return (422, json!({ "message": told }), None);
+    }
+    let one = state.requests.iter_mut().find(|one| one.number.to_string() == *number).unwrap();
+    let teams = names("team_reviewers").into_iter().map(|one| format!("team {}", one.as_str().unwrap()));
+    for name in people.into_iter().chain(teams) {
+        if !one.reviewers.contains(&name) {
+            one.reviewers.push(name);
+        }
+    }
+    (201, json!({}), None)
+}
+
+/// GitHub names labels, and Forgejo numbers them.
+fn label(
+    kind: ForgeKind,
+    (method, call): (&str, &Call),
+    number: &str,
+    rest: &[&str],
+    state: &mut State,
+) -> (u16, Json, Option<String>) {
+    let name = |one: &Json| match kind {
+        ForgeKind::Forgejo => {
+            let id = one.as_u64().or_else(|| one.as_str()?.parse().ok()).unwrap();
+            state.labels[usize::try_from(id).unwrap()].to_owned()
+        }
+        _ => decoded(one.as_str().unwrap()),
+    };
+    let added: Vec<String> = call.body["labels"].as_array().into_iter().flatten().map(name).collect();
+    let removed = rest.first().map(|one| name(&json!(one)));
+    let one = state.requests.iter_mut().find(|one| one.number.to_string() == *number).unwrap();
+    if method == "DELETE" {
+        one.labels.retain(|label| Some(label) != removed.as_ref());
+    } else {
+        one.labels.extend(added);
+    }
+    (200, json!([]), None)
+}
+
+/// GitLab replaces all reviewers, and names labels.
+fn change(call: &Call, one: &mut Stored, people: &[&'static str]) {
+    if let Some(ids) = call.body["reviewer_ids"].as_array() {
+        let name = |id: &Json| people[usize::try_from(id.as_u64().unwrap()).unwrap()].to_owned();
+        one.reviewers = ids.iter().map(name).collect();
+    }
+    for (key, is_added) in [("add_labels", true), ("remove_labels", false)] {
+        let names = call.body[key].as_str().unwrap_or_default().split(',').filter(|name| !name.is_empty());
+        for name in names {
+            one.labels.retain(|label| label != name);
+            one.labels.extend(is_added.then(|| name.to_owned()));
+        }
+    }
     let text = |name: &str| call.body[name].as_str().map(str::to_owned);
     if let Some(title) = text("title") {
         one.title = title;

@@ -40,15 +40,15 @@ type Outcome struct {
 // Compute writes the class, then the Cluster, and computes the desired objects, as far as nothing is refused. Objects are
 // the class, first, and its templates; labels are those of the CustomResourceDefinitions of other projects.
 func Compute(ctx context.Context, objects []map[string]any, written map[string]any, labels topology.Labels) (Outcome, error) {
-	class, cluster := &clusterv1.ClusterClass{}, &clusterv1.Cluster{}
-	if err := decode(objects[0], class); err != nil {
+	class, templates, err := readClass(objects)
+	if err != nil {
 		return Outcome{}, err
 	}
-	if err := decode(written, cluster); err != nil {
+	cluster, err := readCluster(written)
+	if err != nil {
 		return Outcome{}, err
 	}
 	outcome := Outcome{Errors: []Refusal{}}
-	class.Namespace, cluster.Namespace, cluster.UID = "default", "default", UID
 	if refused, err := Class(ctx, class); err != nil || len(refused) > 0 {
 		outcome.Errors = refused
 		return outcome, err
@@ -58,15 +58,6 @@ func Compute(ctx context.Context, objects []map[string]any, written map[string]a
 			outcome.External = true
 			return outcome, nil
 		}
-	}
-	var templates []*unstructured.Unstructured
-	for _, o := range objects[1:] {
-		template := &unstructured.Unstructured{}
-		if err := decode(o, template); err != nil {
-			return Outcome{}, err
-		}
-		template.SetNamespace("default")
-		templates = append(templates, template)
 	}
 	release := topology.NewRelease(class, templates, labels)
 	webhook := &core.Cluster{Client: release.Client()}
@@ -78,7 +69,6 @@ func Compute(ctx context.Context, objects []map[string]any, written map[string]a
 		outcome.Errors, err = refusals("cluster", "webhook-validate", err)
 		return outcome, err
 	}
-	var err error
 	if outcome.Cluster, err = plain(cluster); err != nil {
 		return outcome, err
 	}
@@ -94,6 +84,32 @@ func Compute(ctx context.Context, objects []map[string]any, written map[string]a
 	}
 	outcome.Desired, err = roles(state, again)
 	return outcome, err
+}
+
+// readClass reads a class, which comes first, and its templates.
+func readClass(objects []map[string]any) (*clusterv1.ClusterClass, []*unstructured.Unstructured, error) {
+	class := &clusterv1.ClusterClass{}
+	if err := decode(objects[0], class); err != nil {
+		return nil, nil, err
+	}
+	class.Namespace = "default"
+	var templates []*unstructured.Unstructured
+	for _, o := range objects[1:] {
+		template := &unstructured.Unstructured{}
+		if err := decode(o, template); err != nil {
+			return nil, nil, err
+		}
+		template.SetNamespace("default")
+		templates = append(templates, template)
+	}
+	return class, templates, nil
+}
+
+func readCluster(written map[string]any) (*clusterv1.Cluster, error) {
+	cluster := &clusterv1.Cluster{}
+	err := decode(written, cluster)
+	cluster.Namespace, cluster.UID = "default", UID
+	return cluster, err
 }
 
 // Class gives what the webhook refuses of a class.

@@ -19,7 +19,7 @@ import (
 )
 
 // largest is the worked example by which `cargo bench --bench topology` measures, too.
-const largest = "../../../topology/cases/stack-openstack/rebase-gpu-template.txt"
+const largest = "../../../../crates/capi-topology/tests/topology/cases/stack-openstack/rebase-gpu-template.txt"
 
 // file takes a file out of an archive of a case, as its documents.
 func file(tb testing.TB, archive, name string) []map[string]any {

@@ -10,6 +10,8 @@ import (
 
 // Report is filled by the checks: failures with their place, counts of what was looked at, and what was left out.
 type Report struct {
+	// Name is that of the program.
+	Name     string
 	failures []failure
 	counts   map[string]int
 	order    []string
@@ -19,7 +21,7 @@ type Report struct {
 type failure struct{ place, check, reason string }
 
 func New() *Report {
-	return &Report{counts: map[string]int{}}
+	return &Report{Name: "readers", counts: map[string]int{}}
 }
 
 // Fail records that a check found a fault at a place, which is a file or what stands for one.
@@ -85,5 +87,5 @@ func (r *Report) Print(out, talk io.Writer) {
 	if r.Failed() {
 		verdict = fmt.Sprintf("%d failures", len(r.failures))
 	}
-	fmt.Fprintf(out, "readers: %s: %s\n", verdict, strings.Join(parts, ", "))
+	fmt.Fprintf(out, "%s: %s: %s\n", r.Name, verdict, strings.Join(parts, ", "))
 }

@@ -1,0 +1,44 @@
+//! The reviews and labels of a proposal.
+
+use crate::{
+    io::forge::Forge,
+    note::{Fault, Notes},
+    propose::{self, Asks},
+    report::Report,
+};
+
+/// The maximum number of people and teams that are asked for a review. GitHub takes no more.
+const REVIEWERS: usize = 15;
+
+/// The reviews of the owners of all clusters that change, and the labels that the repository has for such a request.
+pub(super) fn of(forge: &Forge<'_>, made: &Report, is_rollout: bool) -> Asks {
+    let reviewers = propose::handles(made.clusters.iter().flat_map(|one| &one.owners));
+    let kind = if is_rollout { "rollout" } else { "upgrade" };
+    let risk = made.clusters.iter().map(|one| one.risk).max().unwrap_or_default();
+    let wanted = [kind, risk.as_str()].map(|word| format!("stackloom/{word}"));
+    let labels = forge.labels().into_iter().filter(|label| wanted.contains(label)).collect();
+    Asks { reviewers: reviewers.into_iter().take(REVIEWERS).collect(), labels }
+}
+
+/// Asks for reviews and sets labels. What the forge does not do is a warning; what it does not answer is asked again by the
+/// next run.
+pub(super) fn ask(
+    forge: &Forge<'_>,
+    number: u64,
+    (new, old): (&Asks, &[String]),
+    (title, body): (&str, &str),
+    notes: &mut Notes,
+) -> Result<(), Fault> {
+    match forge.ask(number, new, old) {
+        Ok(refused) => {
+            for why in refused {
+                notes.warning("not-asked", None, why);
+            }
+            forge.update(number, title, body)
+        }
+        Err(fault) => {
+            notes.warning("not-asked", None, fault.to_string()).hint("the next run asks again");
+            Ok(())
+        }
+    }
+}
