@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Cluster<'a> {
+struct Identity<'a> {
     management_cluster: &'a str,
     namespace: &'a str,
     name: &'a str,
@@ -17,7 +17,7 @@ pub(super) fn write<S: Serializer>(clusters: &BTreeSet<String>, serializer: S) -
     serializer.collect_seq(clusters.iter().map(|full| {
         let (management_cluster, rest) = full.split_once('/').unwrap_or_default();
         let (namespace, name) = rest.split_once('/').unwrap_or_default();
-        Cluster { management_cluster, namespace, name }
+        Identity { management_cluster, namespace, name }
     }))
 }
 
