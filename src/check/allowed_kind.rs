@@ -196,7 +196,10 @@ fn check_beside(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
     let texts = finder.texts;
     for source in texts.beside.below(&kustomize_folder::folder(&plan.cluster.file)) {
         for object in kustomize_folder::objects(source) {
-            if is_cluster_wide(&object.group, &object.kind) {
+            // A Cluster of the same name would be applied twice, and one without a definition is not managed.
+            let is_generated =
+                object.group == "cluster.x-k8s.io" && matches!(&*object.kind, "Cluster" | "ClusterClass");
+            if is_generated || is_cluster_wide(&object.group, &object.kind) {
                 let kind = full_kind(&object.kind, &object.group);
                 tell("a `.d` folder", &kind, Place { source: String::new(), ..object.place }, finder);
             }

@@ -2,7 +2,7 @@
 //!
 //! The rules come from apimachinery's `ValidateObjectMeta` and from the types `ObjectMeta` and `TypeMeta`.
 
-use super::allowed_kind::is_cluster_wide;
+use super::{allowed_kind::is_cluster_wide, text_data};
 use crate::{
     model::{Label, Subdomain},
     release::group_of,
@@ -16,6 +16,25 @@ const WORD: usize = 63;
 /// Kinds that create other objects from a template with its own metadata.
 const WITH_TEMPLATE: [&str; 7] =
     ["DaemonSet", "Deployment", "Job", "PodTemplate", "ReplicaSet", "ReplicationController", "StatefulSet"];
+
+/// The fields of `ObjectMeta`. A server-side apply with any other field is refused.
+const FIELDS: [&str; 15] = [
+    "annotations",
+    "creationTimestamp",
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
+    "finalizers",
+    "generateName",
+    "generation",
+    "labels",
+    "managedFields",
+    "name",
+    "namespace",
+    "ownerReferences",
+    "resourceVersion",
+    "selfLink",
+    "uid",
+];
 
 /// The API group of kustomize's own objects.
 pub(super) const KUSTOMIZE: &str = "kustomize.config.k8s.io";
@@ -56,6 +75,7 @@ pub(super) fn faults(object: &Node, kind: &str, name: &str) -> Vec<Violation> {
     if let Some(metadata) = object.at(&["spec", "template", "metadata"]).filter(|_| makes_others) {
         of_labels(&what, metadata, &mut faults);
     }
+    faults.extend(text_data::faults(object, kind, name));
     faults
 }
 
@@ -90,11 +110,19 @@ fn is_version(text: &str) -> bool {
 }
 
 fn of_metadata(what: &str, metadata: &Node, faults: &mut Vec<Violation>) {
+    let Some(mapping) = metadata.as_mapping() else {
+        let message = format!("the metadata of {what} is {}", metadata.kind());
+        return faults.push(Violation { origin: metadata.origin, message, hint: "write a map" });
+    };
+    for entry in mapping.iter().filter(|entry| !FIELDS.contains(&entry.key.name.as_ref())) {
+        faults.push(Violation {
+            origin: entry.key.origin,
+            message: format!("the metadata of {what} has no field `{}`", shortened(&entry.key.name)),
+            hint: "what people write there is `name`, `namespace`, `labels` or `annotations`",
+        });
+    }
     let mut wrong =
         |node: &Node, message: String, hint| faults.push(Violation { origin: node.origin, message, hint });
-    let Some(mapping) = metadata.as_mapping() else {
-        return wrong(metadata, format!("the metadata of {what} is {}", metadata.kind()), "write a map");
-    };
     if let Some(namespace) =
         mapping.get("namespace").filter(|node| node.as_str().is_none_or(|text| Label::new(text).is_err()))
     {

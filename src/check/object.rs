@@ -3,13 +3,12 @@
 use super::{
     Check, Finder, Rule,
     allowed_kind::is_cluster_wide,
-    kustomize_folder,
-    metadata::{self, KUSTOMIZE, is_kind},
+    metadata::{self, is_kind},
+    own_object,
 };
 use crate::{
     model::Subdomain,
-    note::{At, Notes, Place},
-    plan::ClusterPlan,
+    note::At,
     release::group_of,
     render::{Drawn, Object, Target},
     tree::PartId,
@@ -24,8 +23,14 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Objects(check),
 };
 
+pub(super) const COMPLETE: &str = "an object needs apiVersion, kind and metadata.name, all of them strings";
+pub(super) const A_KIND: &str =
+    "a kind is one word of letters and digits that starts with a capital letter, such as ConfigMap";
+pub(super) const A_NAME: &str =
+    "use at most 253 lower-case letters, digits, dashes and dots, starting and ending with a letter or digit";
+
 /// The same rule for a cluster's `.d` folder.
-pub(super) static OF_CLUSTER: Rule = Rule { check: Check::Cluster(check_beside), ..RULE };
+pub(super) static OF_CLUSTER: Rule = Rule { check: Check::Cluster(own_object::check), ..RULE };
 
 fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
     for object in drawn.objects.iter().chain(&drawn.embedded) {
@@ -59,14 +64,12 @@ fn check_object<'a>(
         finder
             .notes
             .error("object", place, format!("{source} produces something that is not a Kubernetes object"))
-            .hint("an object needs apiVersion, kind and metadata.name, all of them strings");
+            .hint(COMPLETE);
         return None;
     };
     if !is_kind(kind) {
         let place = node.get("kind").map_or_else(|| place.clone(), |node| finder.place(node, path));
-        finder.notes.error("object", place, format!("`{kind}` is not a valid kind")).hint(
-            "a kind is one word of letters and digits that starts with a capital letter, such as ConfigMap",
-        );
+        finder.notes.error("object", place, format!("`{kind}` is not a valid kind")).hint(A_KIND);
         return None;
     }
     if !is_name(kind, name) {
@@ -74,7 +77,7 @@ fn check_object<'a>(
         finder
             .notes
             .error("object", at, format!("{kind} `{name}` has a name that no API server accepts"))
-            .hint("use at most 253 lower-case letters, digits, dashes and dots, starting and ending with a letter or digit");
+            .hint(A_NAME);
     }
     for fault in metadata::faults(node, kind, name) {
         let place = fault.origin.written().map_or_else(|| finder.place(node, path), At::Word);
@@ -104,45 +107,8 @@ fn check_namespace(drawn: &Drawn, object: &Object, kind: &str, name: &str, finde
         .hint("write `namespace: ${{ namespace.name }}` into the template's metadata; cluster-wide kinds do not belong here");
 }
 
-/// Checks a `.d` folder. It is applied as a whole, so one object that the API server refuses blocks all of it.
-fn check_beside(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
-    let texts = finder.texts;
-    let folder = kustomize_folder::folder(&plan.cluster.file);
-    for source in texts.beside.below(&folder) {
-        for object in kustomize_folder::objects(source) {
-            let hidden = |place: Place| Place { source: String::new(), ..place };
-            if object.group == KUSTOMIZE || kustomize_folder::is_kustomization(&source.path) {
-                if !kustomize_folder::is_kustomization(&source.path) || object.kind == "Component" {
-                    finder
-                        .notes
-                        .error("object", hidden(object.place), format!("a kustomize {} among the objects to apply", object.kind))
-                        .hint("it changes how Flux builds the whole folder: only a `kustomization.yaml` of kind Kustomization may do that");
-                }
-                continue;
-            }
-            // Other readers may accept what this program's reader refuses. Such objects are only searched for secrets.
-            let Some(node) = Node::from_raw(&object.node, source, &mut Notes::new()) else { continue };
-            let name = node.at(&["metadata", "name"]).and_then(Node::as_str).unwrap_or_default();
-            for fault in metadata::faults(&node, &object.kind, name) {
-                let place = hidden(source.word(fault.origin.offset as usize));
-                finder.notes.error("object", place, fault.message).hint(fault.hint);
-            }
-        }
-    }
-    for spot in kustomize_folder::outside(&folder, texts) {
-        finder
-            .notes
-            .error(
-                "object",
-                Place { source: String::new(), ..spot },
-                "this points outside the folder, and Flux would apply what it finds there",
-            )
-            .hint("copy the objects into this folder, where they are reviewed");
-    }
-}
-
 /// Roles and bindings may contain colons and capitals; all other names are DNS subdomains.
-fn is_name(kind: &str, name: &str) -> bool {
+pub(super) fn is_name(kind: &str, name: &str) -> bool {
     let lenient = kind.ends_with("Role")
         || kind.ends_with("RoleBinding")
         || kind == "FlowSchema"

@@ -3,10 +3,18 @@
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// Words that people type, and the advice for them.
-const MEANT: [(&[&str], &str); 10] = [
+const MEANT: [(&[&str], &str); 12] = [
     (
         &["plan", "preview", "what-if"],
         "`stackloom diff` says what a change does to all clusters; `stackloom generate --check` lists the files that would change",
+    ),
+    (
+        &["pin", "unpin"],
+        "`release: RELEASE` in a definition, or in the `_defaults.yaml` of its folder, pins clusters; `stackloom releases` lists what to pin, `stackloom release PROVIDER/STACK` makes a release",
+    ),
+    (
+        &["show", "describe"],
+        "`stackloom explain CLUSTER` shows the values of a cluster; `stackloom variables CLUSTER` and `stackloom topology CLUSTER` show what it can set and what it becomes",
     ),
     (
         &["rebase", "rollback"],
@@ -48,12 +56,32 @@ pub(super) fn advice(error: &mut clap::Error) -> Option<&'static str> {
         return None;
     }
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else { return None };
+    let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
+    if let Some((_, advice)) = GROUPS.iter().find(|(group, _)| usage.contains(group)) {
+        return Some(advice);
+    }
     let advice =
         MEANT.iter().find(|(words, _)| words.contains(&typed.as_str())).map(|(_, advice)| *advice)?;
     error.remove(ContextKind::SuggestedSubcommand);
     error.remove(ContextKind::Suggested);
     Some(advice)
 }
+
+/// Usages of commands that have commands of their own, and the advice for those who name a cluster or a stack instead.
+const GROUPS: [(&str, &str); 3] = [
+    (
+        "stackloom upgrade ",
+        "`stackloom upgrade plan CLUSTER` shows the steps, and `stackloom upgrade next CLUSTER` takes the first one",
+    ),
+    (
+        "stackloom rollout ",
+        "`stackloom rollout status ROLLOUT` shows where a rollout is, and `stackloom rollout next ROLLOUT` takes its next step",
+    ),
+    (
+        "stackloom new ",
+        "`stackloom new cluster NAME` adds a cluster; `stackloom new --help` lists what else there is to add",
+    ),
+];
 
 /// Usages of commands that lack their arguments, and the advice for them.
 const MISSING: [(&str, &str); 2] = [

@@ -226,6 +226,7 @@ pub fn main() -> ExitCode {
             }
             return match printed {
                 Err(lost) if !error.use_stderr() && lost.kind() != ErrorKind::BrokenPipe => {
+                    printer::lost_help(&lost);
                     ExitCode::from(Exit::World.code())
                 }
                 _ => ExitCode::from(code),

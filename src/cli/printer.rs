@@ -364,6 +364,11 @@ pub(super) fn advise(text: &str) {
     say(format_args!("\n  tip: {text}"));
 }
 
+/// Reports that help or a version could not be printed.
+pub(super) fn lost_help(cause: &std::io::Error) {
+    say(format_args!("error: cannot write to standard output, so the output is incomplete: {cause}"));
+}
+
 /// An abbreviated commit ID.
 pub(super) fn short_id(commit: &str) -> &str {
     &commit[..commit.len().min(12)]

@@ -201,7 +201,7 @@ fn result(note: &Diagnostic, rule: Option<usize>, fingerprint: &str, folder: &st
         result["relatedLocations"] = related.collect();
     }
     if !note.clusters.is_empty() {
-        result["properties"] = json!({ "clusters": note.clusters });
+        result["properties"] = json!({ "clusters": json!(note)["clusters"] });
     }
     result
 }

@@ -5,6 +5,7 @@
 
 mod causes;
 mod fault;
+mod names;
 mod origin;
 
 use std::{
@@ -88,7 +89,7 @@ pub struct Diagnostic {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hints: Vec<String>,
     /// The affected clusters, as `<management cluster>/<namespace>/<name>`; empty for a fault of the whole fleet.
-    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    #[serde(skip_serializing_if = "BTreeSet::is_empty", serialize_with = "names::write")]
     pub clusters: BTreeSet<String>,
     /// How many messages with the same code about the same file it stands for; 0 if it stands only for itself.
     #[serde(skip_serializing_if = "stands_for_itself")]

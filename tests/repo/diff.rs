@@ -553,3 +553,12 @@ fn folder_defaults_accept_for_what_is_below_and_beside() {
     sandbox.write(ONE, one + &accepting(&ids[2..]));
     says(&sandbox, &fails, 1, "this file cannot accept the change");
 }
+
+#[test]
+fn without_a_remote_the_last_commit_is_named_to_compare_with() {
+    let sandbox = fleet();
+    sandbox.git(&["remote", "remove", "origin"]);
+    says(&sandbox, &["diff"], 4, "this repository has no remote");
+    says(&sandbox, &["diff"], 4, "stackloom diff HEAD");
+    says(&sandbox, &["diff", "HEAD"], 0, "None of 3");
+}

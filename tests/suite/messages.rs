@@ -130,10 +130,16 @@ fn unknown_commands_have_one_answer() {
         ("add", "tip: `stackloom new cluster NAME`"),
         ("create", "tip: `stackloom new cluster NAME`"),
         ("lint", "tip: `stackloom check`"),
+        ("pin", "tip: `release: RELEASE`"),
+        ("describe", "tip: `stackloom explain CLUSTER`"),
     ] {
         let reported = ends(root.path(), &[word], 2).err;
         assert!(reported.contains(answer) && reported.matches("tip:").count() == 1, "{reported}");
     }
+    assert!(
+        ends(root.path(), &["upgrade", "dev-1"], 2).err.contains("tip: `stackloom upgrade plan CLUSTER`")
+    );
+    assert!(ends(root.path(), &["new", "dev-2"], 2).err.contains("tip: `stackloom new cluster NAME`"));
     assert!(ends(root.path(), &["chek"], 2).err.contains("'check'"));
     assert!(ends(root.path(), &["topology"], 2).err.contains("tip: `stackloom clusters`"));
     assert!(ends(root.path(), &["schema"], 2).err.contains("tip: `stackloom schema --help`"));

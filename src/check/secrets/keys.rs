@@ -1,7 +1,7 @@
 //! Recognizes credentials by their keys: `password: …`, `--client-secret=…`, `{"token": "…"}`.
 
 /// Suffixes of the keys of credentials, in lower case and without `-` and `_`.
-const ENDS: [&str; 26] = [
+const ENDS: [&str; 28] = [
     "password",
     "passwd",
     "passphrase",
@@ -10,6 +10,8 @@ const ENDS: [&str; 26] = [
     "secretkey",
     "secretaccesskey",
     "clientsecret",
+    "credentialsecret",
+    "secretid",
     "accesstoken",
     "apitoken",
     "apikey",
@@ -66,7 +68,7 @@ fn is_literal(text: &str) -> bool {
 }
 
 /// Whether a value was encrypted by SOPS or a similar tool: `ENC[AES256_GCM,data:…,iv:…,tag:…,type:…]`.
-pub(super) fn is_encrypted(text: &str) -> bool {
+pub(in crate::check) fn is_encrypted(text: &str) -> bool {
     let Some(inner) = text.trim().strip_prefix("ENC[").and_then(|rest| rest.strip_suffix(']')) else {
         return false;
     };
@@ -177,6 +179,47 @@ fn hands_over(line: &str) -> bool {
     by_flag || line.contains("chpasswd") && piped()
 }
 
+/// The lines of a cloud-init configuration that set passwords: `user:password` below `chpasswd`.
+pub(super) fn of_chpasswd(text: &str) -> Vec<usize> {
+    let depth = |line: &str| line.len() - line.trim_start().len();
+    let (mut inside, mut found) = (None, Vec::new());
+    for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        inside = inside.filter(|above| depth(line) > *above);
+        if line.trim() == "chpasswd:" {
+            inside = Some(depth(line));
+        }
+        let pair = line.trim().trim_start_matches("- ").trim_matches(['"', '\'']).split_once(':');
+        let set = |(user, password): (&str, &str)| {
+            let word = !user.is_empty() && user.chars().all(is_of_key) && !password.contains(' ');
+            word && password.len() >= SHORTEST && is_literal(password) && password != "RANDOM"
+        };
+        if inside.is_some() && pair.is_some_and(set) {
+            found.push(number);
+        }
+    }
+    found
+}
+
+/// Whether a line has an HTTP header that logs in: `Authorization: Bearer …`.
+pub(super) fn logs_in(line: &str) -> bool {
+    const HEADER: &str = "authorization";
+    let lower = line.to_ascii_lowercase();
+    lower.match_indices(HEADER).any(|(at, _)| {
+        let rest = &line[at + HEADER.len()..];
+        let value = rest.trim_start_matches(['\\', '"', '\'', ' ']);
+        let Some(value) = value.strip_prefix([':', '=']) else { return false };
+        let mut words = value.split([' ', '"', '\'', '\\', ',', '}']).filter(|word| !word.is_empty());
+        let (Some(scheme), Some(token)) = (words.next(), words.next()) else { return false };
+        let random = token.len() >= 16
+            && token.bytes().any(|b| b.is_ascii_digit())
+            && token.bytes().any(|b| b.is_ascii_alphabetic());
+        ["basic", "bearer", "token"].iter().any(|known| scheme.eq_ignore_ascii_case(known))
+            && random
+            && literal_value(token)
+            && is_literal(token)
+    })
+}
+
 /// Whether a value is a literal; calls, placeholders and URLs are not.
 fn literal_value(value: &str) -> bool {
     !value.contains(['(', '<', '>', '%', '`']) && !value.contains("://")
@@ -215,6 +258,8 @@ mod tests {
             "SMTP_PASS",
             "pass",
             "x-api-key",
+            "application_credential_secret",
+            "secretId",
         ] {
             assert!(names_credential(key), "{key}");
         }
@@ -237,6 +282,13 @@ mod tests {
         assert!(!is_encrypted("ENC[hunter2hunter2]"));
         assert!(!is_encrypted("ENC[AES256_GCM,hunter2hunter2]"));
         assert!(!is_encrypted("ENC[]"));
+    }
+
+    #[test]
+    fn passwords_of_cloud_init_are_found() {
+        let list = "#cloud-config\nchpasswd:\n  list: |\n    root:hunter2hunter2\n    bob:RANDOM\nruncmd:\n  - a:bcdefgh\n";
+        assert_eq!(of_chpasswd(list), [3]);
+        assert!(of_chpasswd("chpasswd:\n  list: |\n    root:$6$salt$hash\n  expire: false\n").is_empty());
     }
 
     #[test]
@@ -268,6 +320,22 @@ mod tests {
             "token: ${{ cluster.variables.token }}",
         ] {
             assert!(!assigns(line), "{line}");
+        }
+        for line in [
+            "Authorization: Basic Ym9iOmh1bnRlcjJodW50ZXIy",
+            "headers: { authorization: \"Bearer 0123456789abcdef0123\" }",
+            "curl -H 'Proxy-Authorization: token 0123456789abcdef0123'",
+        ] {
+            assert!(logs_in(line), "{line}");
+        }
+        for line in [
+            "Authorization: Bearer $TOKEN",
+            "Authorization: Bearer ${{ cluster.variables.token0123 }}",
+            "the header `Authorization: Bearer <token>` is required",
+            "authorization-mode: Node,RBAC",
+            "Authorization: Bearer YOUR_TOKEN_GOES_HERE",
+        ] {
+            assert!(!logs_in(line), "{line}");
         }
         assert!(assigns_in_prose("old one was password: hunter2hunter2"));
         assert!(!assigns_in_prose("password: see the vault"));

@@ -18,7 +18,7 @@ use base64::{
 
 pub(super) use allow::{KIND, Known, allowed, faults as allowance_faults, is_name};
 pub(super) use files::{Spot, in_file};
-pub(super) use keys::is_encrypted_file;
+pub(super) use keys::{is_encrypted, is_encrypted_file};
 pub(super) use report::{is_allowed, tell, tell_node};
 pub(super) use tree::{OBJECT, Tree, in_object};
 
@@ -26,6 +26,8 @@ pub(super) use tree::{OBJECT, Tree, in_object};
 const DEPTH: usize = 3;
 /// The content of `auth` in a docker configuration.
 const PAIR: &str = "a user name and password in base64";
+/// An HTTP header with a credential.
+const HEADER: &str = "a header that logs in";
 /// Markers of the first line of a private key.
 const KEYS: [&str; 3] = ["PRIVATE KEY-----", "PRIVATE KEY BLOCK-----", "PuTTY-User-Key-File"];
 /// Shorter texts can be credentials only by their keys.
@@ -96,6 +98,10 @@ fn look(at: At<'_>, text: &str, depth: usize, found: &mut Vec<Found>) {
     if is_auth(at.key) && is_pair(text) {
         return add("docker-auth", PAIR, 0);
     }
+    let header = at.key.to_ascii_lowercase().ends_with("authorization");
+    if header && keys::logs_in(&format!("authorization: {text}")) {
+        return add("credential", HEADER, 0);
+    }
     if text.len() < SHORT {
         return;
     }
@@ -112,9 +118,15 @@ fn look(at: At<'_>, text: &str, depth: usize, found: &mut Vec<Found>) {
             && keys::pieces(line).any(|(key, value)| is_auth(key) && is_pair(value))
         {
             add("docker-auth", PAIR, number);
+        } else if (line.contains("uthorization") || line.contains("AUTHORIZATION")) && keys::logs_in(line) {
+            add("credential", HEADER, number);
         } else if assigns && keys::assigns(line) || keys::assigns_in_prose(line) {
             add("credential", "a credential", number);
         }
+    }
+    if text.contains("chpasswd:") {
+        let lines = keys::of_chpasswd(text).into_iter();
+        found.extend(lines.map(|line| Found { name: "credential", what: "a password".to_owned(), line }));
     }
     by_rules(at, text, found);
     if depth < DEPTH {
@@ -275,6 +287,8 @@ mod tests {
         assert!(found("cloud.conf", "[Global]\npassword = hunter2hunter2\n").is_some());
         assert!(found("clouds.yaml", "auth:\n  password: \"hunter2hunter2\"\n").is_some());
         assert!(found("args", "--client-secret=0123456789").is_some());
+        assert!(found("Authorization", "Bearer 0123456789abcdef0123").is_some());
+        assert!(found("mode", "Bearer 0123456789abcdef0123").is_none());
         assert!(found("credentials", "aws_secret_access_key=wJalrXUtnFEMI\n").is_some());
         assert!(found("script", "password=$(cat /run/secret)\nexport X\n").is_none());
         assert!(found("script", "password: {{ .password }}\nx: y\n").is_none());

@@ -88,6 +88,15 @@ impl Repository {
                 );
             }
         };
+        if !self.has_remotes()? {
+            return Err(Fault::new(format!(
+                "this repository has no remote, so it is not known what of the branch `{branch}` is published"
+            ))
+            .hint("compare with the last commit: `stackloom diff HEAD`")
+            .hint(
+                "or add the remote that the engine reads: `git remote add origin URL && git fetch origin`",
+            ));
+        }
         let mut remotes = self.tracked(&branch)?;
         if remotes.len() > 1 {
             let preferred = self.upstream_remote().unwrap_or_else(|| "origin".to_owned());

@@ -10,7 +10,7 @@ use flate2::read::GzDecoder;
 use serde_json::{Map, Value as Json};
 use tar::Archive;
 
-use super::{Described, Subchart};
+use super::{Described, Import, Subchart};
 
 /// The greatest uncompressed size, in bytes; Helm has the same limit.
 const CONTENT: u64 = 100 * 1024 * 1024;
@@ -98,7 +98,8 @@ fn chart(files: &Files, depth: usize) -> Result<Described, String> {
     for (name, found) in packed(files, depth)? {
         let own: Vec<_> = listed.iter().filter(|one| one["name"] == name.as_str()).collect();
         if own.is_empty() {
-            subcharts.push(Subchart { key: name, condition: None, tags: Vec::new(), chart: found });
+            let (tags, imports) = (Vec::new(), Vec::new());
+            subcharts.push(Subchart { key: name, condition: None, tags, imports, chart: found });
             continue;
         }
         for one in own {
@@ -106,7 +107,9 @@ fn chart(files: &Files, depth: usize) -> Result<Described, String> {
             let tags = items(&one["tags"]);
             let tags = tags.iter().filter_map(|tag| tag.as_str().map(str::to_owned)).collect();
             let key = text("alias").unwrap_or_else(|| name.clone());
-            subcharts.push(Subchart { key, condition: text("condition"), tags, chart: found.clone() });
+            let imports = items(&one["import-values"]).iter().filter_map(import).collect();
+            let condition = text("condition");
+            subcharts.push(Subchart { key, condition, tags, imports, chart: found.clone() });
         }
     }
     subcharts.sort_by(|one, other| one.key.cmp(&other.key));
@@ -118,6 +121,17 @@ fn chart(files: &Files, depth: usize) -> Result<Described, String> {
         schema,
         subcharts,
     })
+}
+
+/// An entry of `import-values`: a name stands for the map of that name in `exports` of the subchart.
+fn import(entry: &Json) -> Option<Import> {
+    match entry {
+        Json::String(name) => Some(Import { child: format!("exports.{name}"), parent: ".".to_owned() }),
+        pair => Some(Import {
+            child: pair["child"].as_str()?.to_owned(),
+            parent: pair["parent"].as_str()?.to_owned(),
+        }),
+    }
 }
 
 fn items(list: &Json) -> Vec<Json> {

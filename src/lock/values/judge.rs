@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use jsonschema::{ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::{Map, Value as Json};
 
-use super::{Described, Subchart};
+use super::{Described, Subchart, defaults::is_on};
 use crate::{definition::closest, model::VersionRange};
 
 /// A problem with a value.
@@ -31,10 +31,10 @@ pub struct Finding {
 #[derive(Debug)]
 pub struct Judge {
     kube_version: Option<VersionRange>,
-    values: Map<String, Json>,
+    pub(super) values: Map<String, Json>,
     keys: BTreeSet<String>,
     schema: Option<Validator>,
-    subcharts: Vec<(Subchart, Self)>,
+    pub(super) subcharts: Vec<(Subchart, Self)>,
 }
 
 impl Judge {
@@ -69,10 +69,11 @@ impl Judge {
     pub fn judge(&self, given: &Json, is_part: bool) -> Vec<Finding> {
         let Json::Object(given) = given else { return Vec::new() };
         let mut found = Vec::new();
+        let defaults = self.defaults(given);
         if self.schema.is_none() {
-            self.unknown_keys(given, &mut found);
+            self.unknown_keys(given, &defaults.values, &mut found);
         }
-        let whole = self.coalesced(given);
+        let whole = defaults.coalesced(given);
         let root = Json::Object(whole.clone());
         self.validate(&whole, &root, &mut Vec::new(), is_part, &mut found);
         found
@@ -80,39 +81,25 @@ impl Judge {
 
     /// Reports keys that are not in the defaults, the templates or the subcharts. A chart without any known keys may accept
     /// all keys.
-    fn unknown_keys(&self, given: &Map<String, Json>, found: &mut Vec<Finding>) {
-        if self.values.is_empty() && self.keys.is_empty() {
+    fn unknown_keys(
+        &self,
+        given: &Map<String, Json>,
+        defaults: &Map<String, Json>,
+        found: &mut Vec<Finding>,
+    ) {
+        if defaults.is_empty() && self.keys.is_empty() {
             return;
         }
         let conditions = self.subcharts.iter().filter_map(|(one, _)| one.condition.as_deref());
         let first =
             conditions.flat_map(|paths| paths.split(',')).filter_map(|path| path.trim().split('.').next());
         let mut known: BTreeSet<&str> = first.chain(["global", "tags"]).collect();
-        known.extend(self.values.keys().chain(&self.keys).map(String::as_str));
+        known.extend(defaults.keys().chain(&self.keys).map(String::as_str));
         known.extend(self.subcharts.iter().map(|(one, _)| one.key.as_str()));
         for key in given.keys().filter(|key| !known.contains(key.as_str())) {
             let similar = closest(key, known.iter().copied()).map(str::to_owned);
             found.push(Finding { path: vec![key.clone()], wrong: None, is_missing: false, similar });
         }
-    }
-
-    /// The merged values, as templates see them.
-    fn coalesced(&self, given: &Map<String, Json>) -> Map<String, Json> {
-        let mut values = self.values.clone();
-        lay_over(&mut values, given);
-        for (one, judge) in &self.subcharts {
-            let own = values.get(&one.key).cloned().unwrap_or_else(|| Json::Object(Map::new()));
-            // Helm reports any other type, and so does `validate`.
-            let Json::Object(mut own) = own else { continue };
-            if let Some(Json::Object(global)) = values.get("global") {
-                let below = own.entry("global").or_insert_with(|| Json::Object(Map::new()));
-                if let Json::Object(below) = below {
-                    lay_over(below, global);
-                }
-            }
-            values.insert(one.key.clone(), Json::Object(judge.coalesced(&own)));
-        }
-        values
     }
 
     fn validate(
@@ -179,17 +166,6 @@ impl Judge {
     }
 }
 
-/// Merges values over others with the rules of Helm: maps are merged, and null removes a default.
-fn lay_over(values: &mut Map<String, Json>, over: &Map<String, Json>) {
-    for (key, value) in over {
-        match (values.get_mut(key), value) {
-            (_, Json::Null) => drop(values.remove(key)),
-            (Some(Json::Object(below)), Json::Object(over)) => lay_over(below, over),
-            _ => drop(values.insert(key.clone(), value.clone())),
-        }
-    }
-}
-
 /// Reports whether a Secret or ConfigMap could supply what is missing.
 fn may_be_elsewhere(kind: &ValidationErrorKind) -> bool {
     matches!(
@@ -203,27 +179,11 @@ fn may_be_elsewhere(kind: &ValidationErrorKind) -> bool {
     )
 }
 
-/// Reports whether a subchart is on. The first condition with a boolean value decides, or else its tags: one enabled tag is
-/// enough.
-fn is_on(one: &Subchart, root: &Json, values: &Map<String, Json>) -> bool {
-    let paths = one.condition.as_deref().unwrap_or_default().split(',').map(str::trim);
-    let condition = paths.filter(|path| !path.is_empty()).find_map(|path| {
-        let mut parts = path.split('.');
-        let mut value = values.get(parts.next()?)?;
-        for part in parts {
-            value = value.get(part)?;
-        }
-        value.as_bool()
-    });
-    let tags: Vec<bool> = one.tags.iter().filter_map(|tag| root["tags"][tag].as_bool()).collect();
-    condition.unwrap_or_else(|| tags.is_empty() || tags.contains(&true))
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::*;
+    use super::{super::Import, *};
 
     fn described(values: &Json, schema: Option<Json>, subcharts: Vec<Subchart>) -> Described {
         let values = values.as_object().cloned().unwrap_or_default();
@@ -247,6 +207,7 @@ mod tests {
             key: "db".to_owned(),
             condition: Some("db.enabled,extras.db".to_owned()),
             tags: Vec::new(),
+            imports: Vec::new(),
             chart: sub,
         };
         let chart = described(&json!({ "hubble": { "enabled": false } }), None, vec![sub]);
@@ -294,6 +255,7 @@ mod tests {
             key: "db".to_owned(),
             condition: Some("db.enabled".to_owned()),
             tags: vec!["data".to_owned()],
+            imports: Vec::new(),
             chart: sub,
         };
         let chart = described(&json!({ "global": { "zone": "a" } }), None, vec![sub]);
@@ -307,6 +269,46 @@ mod tests {
             findings(&chart, &json!({ "db": 1 }), false),
             ["db: the values of a subchart are a map ()"]
         );
+    }
+
+    fn importing(child: &str, parent: &str, chart: Described) -> Subchart {
+        let imports = vec![Import { child: child.to_owned(), parent: parent.to_owned() }];
+        let condition = Some("db.enabled".to_owned());
+        Subchart { key: "db".to_owned(), condition, tags: Vec::new(), imports, chart }
+    }
+
+    #[test]
+    fn what_a_chart_imports_from_a_subchart_counts_as_its_defaults() {
+        let sub = described(&json!({ "exports": { "data": { "size": 1, "mode": "b" } } }), None, Vec::new());
+        let importing = importing("exports.data", ".", sub);
+        let plain = described(&json!({ "mode": "a" }), None, vec![importing.clone()]);
+        let fine: Vec<String> = Vec::new();
+        assert_eq!(findings(&plain, &json!({ "size": 2 }), false), fine);
+        let off = json!({ "size": 2, "db": { "enabled": false } });
+        assert_eq!(findings(&plain, &off, false), ["size: unknown ()"]);
+        // The chart's own default has priority over what it imports.
+        let schema = json!({ "required": ["size"], "properties": { "mode": { "const": "a" } } });
+        let strict = described(&json!({ "mode": "a" }), Some(schema), vec![importing]);
+        assert_eq!(findings(&strict, &json!({}), false), fine);
+        assert_eq!(
+            findings(&strict, &json!({ "db": { "enabled": false } }), false),
+            [": \"size\" is a required property ()"]
+        );
+    }
+
+    #[test]
+    fn imports_go_from_the_innermost_chart_outwards_into_any_path() {
+        let innermost = described(&json!({ "port": { "number": 80 } }), None, Vec::new());
+        let middle = described(&json!({}), None, vec![importing("port", "net.port", innermost)]);
+        let schema = json!({ "properties": { "outer": { "required": ["port"],
+            "properties": { "port": { "properties": { "number": { "const": 80 } } } } } }, "required": ["outer"] });
+        let chart = described(&json!({}), Some(schema), vec![importing("net", "outer", middle)]);
+        assert!(findings(&chart, &json!({}), false).is_empty());
+        // Helm imports defaults, not what somebody sets for the subchart, and skips what is not a map.
+        assert!(findings(&chart, &json!({ "db": { "net": { "port": 1 } } }), false).is_empty());
+        let scalar = described(&json!({ "net": 1 }), None, Vec::new());
+        let chart = described(&json!({ "own": 1 }), None, vec![importing("net", "outer", scalar)]);
+        assert_eq!(findings(&chart, &json!({ "outer": {} }), false), ["outer: unknown ()"]);
     }
 
     #[test]

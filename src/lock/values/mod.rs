@@ -2,6 +2,7 @@
 //! next to the lock, so that values are checked offline and with the same result everywhere.
 
 mod archive;
+mod defaults;
 mod judge;
 
 use std::collections::BTreeSet;
@@ -44,7 +45,18 @@ struct Subchart {
     condition: Option<String>,
     /// The tags that turn it on or off if no condition decides.
     tags: Vec<String>,
+    /// The defaults that its parent takes from it (`import-values`).
+    imports: Vec<Import>,
     chart: Described,
+}
+
+/// Defaults that a chart takes from a subchart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Import {
+    /// The path of a map in the subchart's values.
+    child: String,
+    /// The path where the chart puts its content; `.` for the top.
+    parent: String,
 }
 
 /// Builds the description of a chart archive as text for storage. The error says why it can't be stored.
@@ -100,6 +112,10 @@ fn written(chart: &Described) -> Json {
         if !one.tags.is_empty() {
             json["tags"] = json!(one.tags);
         }
+        if !one.imports.is_empty() {
+            let pair = |import: &Import| json!({ "child": import.child, "parent": import.parent });
+            json["imports"] = one.imports.iter().map(pair).collect();
+        }
         json["chart"] = written(&one.chart);
         json
     });
@@ -112,11 +128,16 @@ fn read_json(json: &Json) -> Option<Described> {
     let texts = |list: &Json| -> Option<Vec<String>> {
         list.as_array()?.iter().map(|text| text.as_str().map(str::to_owned)).collect()
     };
+    let import = |one: &Json| {
+        Some(Import { child: one["child"].as_str()?.to_owned(), parent: one["parent"].as_str()?.to_owned() })
+    };
     let subchart = |one: &Json| {
+        let imports = one["imports"].as_array().map_or(&[][..], Vec::as_slice);
         Some(Subchart {
             key: one["key"].as_str()?.to_owned(),
             condition: one["condition"].as_str().map(str::to_owned),
             tags: texts(&one["tags"]).unwrap_or_default(),
+            imports: imports.iter().map(import).collect::<Option<_>>()?,
             chart: read_json(&one["chart"])?,
         })
     };
@@ -127,4 +148,44 @@ fn read_json(json: &Json) -> Option<Described> {
         schema: json.get("schema").cloned(),
         subcharts: json["subcharts"].as_array()?.iter().map(subchart).collect::<Option<_>>()?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use flate2::{Compression, write::GzEncoder};
+
+    use super::*;
+
+    fn archive(files: &[(&str, &str)]) -> Vec<u8> {
+        let mut builder = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
+        for (path, text) in files {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(text.len() as u64);
+            builder.append_data(&mut header, path, text.as_bytes()).unwrap();
+        }
+        builder.into_inner().unwrap().finish().unwrap()
+    }
+
+    #[test]
+    fn imports_are_kept_in_the_description() {
+        let chart = "name: net
+dependencies:
+  - name: db
+    alias: store
+    import-values: [data, { child: a.b, parent: c.d }]
+";
+        let bytes = archive(&[
+            ("net/Chart.yaml", chart),
+            ("net/charts/db/Chart.yaml", "name: db\n"),
+            ("net/charts/db/values.yaml", "exports: { data: { size: 1 } }\na: { b: { e: 1 } }\n"),
+        ]);
+        let described = read(&describe(&bytes).unwrap()).unwrap();
+        let import =
+            |child: &str, parent: &str| Import { child: child.to_owned(), parent: parent.to_owned() };
+        assert_eq!(described.subcharts[0].imports, [import("exports.data", "."), import("a.b", "c.d")]);
+        let judge = Judge::new(&described).unwrap();
+        let found = judge.judge(&json!({ "size": 2, "c": {}, "e": 1 }), false);
+        let paths: Vec<_> = found.iter().map(|one| one.path.join(".")).collect();
+        assert_eq!(paths, ["e"]);
+    }
 }

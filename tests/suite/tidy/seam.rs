@@ -21,7 +21,7 @@ const RENDERERS: [&str; 3] = ["src/render/argocd/", "src/render/flux/", "src/ren
 
 /// Files that use these names for other reasons.
 const ALLOWED: [(&str, &str); 11] = [
-    ("src/check/object.rs", "kustomize's own kind, which changes what is built of a folder"),
+    ("src/check/own_object.rs", "kustomize's own kind, which changes what is built of a folder"),
     ("src/cli/secrets.rs", "kustomize's own kind, whose generators make Secrets"),
     (
         "src/definition/addon.rs",

@@ -1,0 +1,151 @@
+//! Checks the objects in a cluster's `.d` folder by themselves. The folder is applied as a whole, so one object that the API
+//! server refuses blocks all of it.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Finder,
+    allowed_kind::is_cluster_wide,
+    kustomize_folder::{self, Beside},
+    metadata::{self, KUSTOMIZE, is_kind},
+    object::{A_KIND, A_NAME, COMPLETE, is_name},
+    secrets::{KIND, allowed, is_encrypted},
+};
+use crate::{
+    note::{Notes, Place},
+    plan::ClusterPlan,
+    release::full_kind,
+    world::is_yaml,
+    yaml::{Node, Source},
+};
+
+/// What is found of the folder as a whole.
+struct Folder<'a> {
+    /// The namespace of the cluster.
+    namespace: &'a str,
+    /// Whether every document is applied as it is. With a kustomize file, a document can be a patch, or change its name.
+    all_applied: bool,
+    /// The objects so far: group, kind, namespace and name, with the place of each.
+    seen: BTreeMap<[String; 4], Place>,
+}
+
+pub(super) fn check(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
+    let texts = finder.texts;
+    let path = kustomize_folder::folder(&plan.cluster.file);
+    let kustomized = texts.beside.below(&path).any(|source| kustomize_folder::is_kustomization(&source.path));
+    let mut folder = Folder {
+        namespace: plan.cluster.namespace.as_str(),
+        all_applied: !kustomized,
+        seen: BTreeMap::new(),
+    };
+    for source in texts.beside.below(&path) {
+        // Files of these folders are read whatever their bytes are, to be searched for secrets.
+        if let Some(at) = source.text.find(char::REPLACEMENT_CHARACTER).filter(|_| is_yaml(&source.path)) {
+            finder
+                .notes
+                .error("object", hidden(source.word(at)), "this file is not UTF-8 text")
+                .hint("save it as UTF-8: Flux cannot read it, and refuses the whole folder");
+        }
+        for object in kustomize_folder::objects(source) {
+            check_object(&object, source, &mut folder, finder);
+        }
+    }
+    for spot in kustomize_folder::outside(&path, texts) {
+        finder
+            .notes
+            .error(
+                "object",
+                hidden(spot),
+                "this points outside the folder, and Flux would apply what it finds there",
+            )
+            .hint("copy the objects into this folder, where they are reviewed");
+    }
+}
+
+/// A place without its line, which may hold a secret.
+fn hidden(place: Place) -> Place {
+    Place { source: String::new(), ..place }
+}
+
+fn check_object(object: &Beside, source: &Source, folder: &mut Folder<'_>, finder: &mut Finder<'_>) {
+    if object.group == KUSTOMIZE || kustomize_folder::is_kustomization(&source.path) {
+        if !kustomize_folder::is_kustomization(&source.path) || object.kind == "Component" {
+            finder
+                .notes
+                .error("object", hidden(object.place.clone()), format!("a kustomize {} among the objects to apply", object.kind))
+                .hint("it changes how Flux builds the whole folder: only a `kustomization.yaml` of kind Kustomization may do that");
+        }
+        return;
+    }
+    // Other readers may accept what this program's reader refuses. Such objects are only searched for secrets.
+    let Some(node) = Node::from_raw(&object.node, source, &mut Notes::new()) else { return };
+    let name = node.at(&["metadata", "name"]).and_then(Node::as_str).unwrap_or_default();
+    let applied = folder.all_applied && is_yaml(&source.path);
+    if let Some((message, hint)) = unidentified(&node, object, name, applied) {
+        finder.notes.error("object", hidden(object.place.clone()), message).hint(hint);
+    } else if applied && !node.is_null() {
+        check_namespace(&node, object, name, folder, finder);
+        check_twice(&node, object, name, folder, finder);
+    }
+    for fault in metadata::faults(&node, &object.kind, name) {
+        let place = hidden(source.word(fault.origin.offset as usize));
+        finder.notes.error("object", place, fault.message).hint(fault.hint);
+    }
+}
+
+/// What an object lacks to be identified. Unless all documents are applied, a document need not be an object.
+fn unidentified(node: &Node, object: &Beside, name: &str, applied: bool) -> Option<(String, &'static str)> {
+    let kind = &*object.kind;
+    let is_text = |key| node.get(key).is_none_or(|node: &Node| node.as_str().is_some());
+    if node.is_null() || is_encrypted(kind) || is_encrypted(name) {
+        return None;
+    }
+    if kind.is_empty() || name.is_empty() || !is_text("kind") || !is_text("apiVersion") {
+        return applied.then(|| ("this is not a Kubernetes object that can be applied".to_owned(), COMPLETE));
+    }
+    if !is_kind(kind) {
+        return Some((format!("`{kind}` is not a valid kind"), A_KIND));
+    }
+    (!is_name(kind, name)).then(|| (format!("{kind} `{name}` has a name that no API server accepts"), A_NAME))
+}
+
+/// Objects of other namespaces belong to other teams, or to the management cluster itself.
+fn check_namespace(node: &Node, object: &Beside, name: &str, folder: &Folder<'_>, finder: &mut Finder<'_>) {
+    let found = node.at(&["metadata", "namespace"]).and_then(Node::as_str).unwrap_or(folder.namespace);
+    if found == folder.namespace || is_cluster_wide(&object.group, &object.kind) {
+        return;
+    }
+    let rule = format!("{KIND}{}", full_kind(&object.kind, &object.group));
+    let (is_allowed, hint) = allowed(finder, &object.place.file, &rule);
+    if is_allowed {
+        return;
+    }
+    let message = format!(
+        "{} `{name}` has the namespace `{found}`; objects beside a cluster have its namespace, `{}`",
+        object.kind, folder.namespace
+    );
+    let note = finder.notes.error("object", hidden(object.place.clone()), message);
+    note.hint(format!("write `namespace: {}`", folder.namespace));
+    if let Some(hint) = hint {
+        note.hint(hint);
+    }
+}
+
+/// kustomize refuses a folder that holds an object twice.
+fn check_twice(node: &Node, object: &Beside, name: &str, folder: &mut Folder<'_>, finder: &mut Finder<'_>) {
+    let namespace = node.at(&["metadata", "namespace"]).and_then(Node::as_str).unwrap_or_default();
+    let key = [&object.group, &object.kind, namespace, name].map(str::to_owned);
+    if let Some(first) = folder.seen.get(&key) {
+        finder
+            .notes
+            .error(
+                "object",
+                hidden(object.place.clone()),
+                format!("{} `{name}` is in this folder twice", object.kind),
+            )
+            .related("first here", hidden(first.clone()))
+            .hint("keep one of them: Flux refuses the whole folder");
+        return;
+    }
+    folder.seen.insert(key, object.place.clone());
+}

@@ -1,0 +1,121 @@
+//! The API server's requirements for what a ConfigMap or a Secret holds.
+//!
+//! The rules come from apimachinery's `IsConfigMapKey` and from `ValidateConfigMap` and `ValidateSecret` of Kubernetes.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+
+use super::{metadata::Violation, secrets::is_encrypted};
+use crate::yaml::Node;
+
+/// The maximum size of the keys and values together, in bytes.
+const TOTAL: usize = 1024 * 1024;
+/// The maximum length of a key.
+const KEY: usize = 253;
+
+/// Reports what the API server refuses in the content of a ConfigMap or a Secret of the core group.
+pub(super) fn faults(object: &Node, kind: &str, name: &str) -> Vec<Violation> {
+    let fields = match (object.get("apiVersion").and_then(Node::as_str), kind) {
+        (Some("v1"), "ConfigMap") => [("data", false), ("binaryData", true)],
+        (Some("v1"), "Secret") => [("stringData", false), ("data", true)],
+        _ => return Vec::new(),
+    };
+    let mut faults = Vec::new();
+    let mut total = 0;
+    for (field, in_base64) in fields {
+        let Some(node) = object.get(field).filter(|node| !node.is_null()) else { continue };
+        total += of_field(node, in_base64, &format!("`{field}` of {kind} `{name}`"), &mut faults);
+    }
+    if total > TOTAL {
+        faults.push(Violation {
+            origin: object.get("metadata").unwrap_or(object).origin,
+            message: format!("{kind} `{name}` holds {total} bytes; at most {TOTAL} are allowed"),
+            hint: "split it into several objects",
+        });
+    }
+    faults
+}
+
+/// Checks the entries of one field, and returns their size.
+fn of_field(node: &Node, in_base64: bool, what: &str, faults: &mut Vec<Violation>) -> usize {
+    let mut wrong = |origin, message, hint| faults.push(Violation { origin, message, hint });
+    let Some(mapping) = node.as_mapping() else {
+        wrong(node.origin, format!("{what} is {}", node.kind()), "write a map of strings");
+        return 0;
+    };
+    let mut size = 0;
+    for entry in mapping.iter() {
+        let key = &entry.key.name;
+        if !is_key(key) {
+            wrong(
+                entry.key.origin,
+                format!("{what} has a key that no API server accepts"),
+                "use at most 253 letters, digits, `-`, `_` and `.`",
+            );
+        }
+        match entry.value.as_str() {
+            None if entry.value.is_null() => {}
+            None => wrong(
+                entry.value.origin,
+                format!("a value in {what} is {}, not text", entry.value.kind()),
+                "write it in quotes",
+            ),
+            Some(text) if in_base64 && !is_encrypted(text) && !is_base64(text) => {
+                wrong(
+                    entry.value.origin,
+                    format!("a value in {what} is not base64"),
+                    "encode it, or write it as plain text: `data` of a ConfigMap and `stringData` of a Secret hold text",
+                );
+            }
+            Some(text) => size += key.len() + text.len(),
+        }
+    }
+    size
+}
+
+/// Go's decoder skips line ends.
+fn is_base64(text: &str) -> bool {
+    STANDARD.decode(text.replace(['\n', '\r'], "")).is_ok()
+}
+
+fn is_key(key: &str) -> bool {
+    let inside = key.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'));
+    inside && !key.is_empty() && key.len() <= KEY && key != "." && !key.starts_with("..")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::yaml::Mapping;
+
+    fn found(kind: &str, field: &str, key: &str, value: impl Into<Node>) -> Vec<String> {
+        let mut data = Mapping::new();
+        data.set(key, value);
+        let mut object = Mapping::new();
+        object.set("apiVersion", "v1");
+        object.set(field, data);
+        faults(&Node::from(object), kind, "a").into_iter().map(|fault| fault.message).collect()
+    }
+
+    #[test]
+    fn content_is_text_or_base64() {
+        assert!(found("ConfigMap", "data", "a.b", "1").is_empty());
+        assert_eq!(
+            found("ConfigMap", "data", "a", 1_i64),
+            ["a value in `data` of ConfigMap `a` is a number, not text"]
+        );
+        assert_eq!(
+            found("ConfigMap", "data", "a/b", "x"),
+            ["`data` of ConfigMap `a` has a key that no API server accepts"]
+        );
+        assert!(found("Secret", "data", "a", "aGk=\n").is_empty());
+        assert!(
+            found("Secret", "data", "a", "ENC[AES256_GCM,data:b2s=,iv:aXY=,tag:dGFn,type:str]").is_empty()
+        );
+        assert_eq!(found("Secret", "data", "a", "hi!"), ["a value in `data` of Secret `a` is not base64"]);
+        assert!(found("Secret", "stringData", "a", "hi!").is_empty());
+        assert_eq!(
+            found("ConfigMap", "data", "a", "x".repeat(TOTAL).as_str()),
+            ["ConfigMap `a` holds 1048577 bytes; at most 1048576 are allowed"]
+        );
+    }
+}
