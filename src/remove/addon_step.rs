@@ -106,6 +106,15 @@ impl Seen {
         }
     }
 
+    /// Whether a cluster still has an addon after the run.
+    pub(super) fn has_addon(&self, cluster: &PartId, name: &str, changes: &Changes) -> bool {
+        if let Some((_, list)) = self.lists.values().find(|(part, _)| part == cluster) {
+            return versions(list).contains_key(name);
+        }
+        let is_own = |path: &TreePath| is_list(path) && PartId::of_path(path).as_ref() == Some(cluster);
+        !changes.files.iter().any(|(path, change)| *change == FileChange::Removed && is_own(path))
+    }
+
     /// Judges the addons that move. `made` returns the changed Clusters of the run.
     pub(super) fn judge<'a>(
         &'a self,
@@ -158,20 +167,21 @@ fn folder(path: &TreePath) -> Option<&str> {
 
 /// The addons whose version differs.
 fn moved(old: &str, new: &str) -> Vec<(String, AddonVersion, AddonVersion)> {
-    let versions = |text: &str| -> BTreeMap<String, AddonVersion> {
-        let list = read(text);
-        let data = list.as_ref().and_then(|list| list.get("data")).and_then(Node::as_mapping);
-        let entry = |one: &yaml::Entry| {
-            Some((one.key.name.to_string(), AddonVersion::parse(one.value.as_str()?).ok()?))
-        };
-        data.into_iter().flat_map(Mapping::iter).filter_map(entry).collect()
-    };
     let (old, mut new) = (versions(old), versions(new));
     let other = |(name, from): (String, AddonVersion)| {
         let to = new.remove(&name).filter(|to| !to.is_same(&from))?;
         Some((name, from, to))
     };
     old.into_iter().filter_map(other).collect()
+}
+
+/// Reads a list of addons.
+fn versions(text: &str) -> BTreeMap<String, AddonVersion> {
+    let list = read(text);
+    let data = list.as_ref().and_then(|list| list.get("data")).and_then(Node::as_mapping);
+    let entry =
+        |one: &yaml::Entry| Some((one.key.name.to_string(), AddonVersion::parse(one.value.as_str()?).ok()?));
+    data.into_iter().flat_map(Mapping::iter).filter_map(entry).collect()
 }
 
 fn read(text: &str) -> Option<Node> {

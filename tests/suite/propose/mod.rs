@@ -2,7 +2,7 @@
 
 mod health;
 mod law;
-mod server;
+pub(super) mod server;
 
 use std::{
     fs,
