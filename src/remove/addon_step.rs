@@ -22,6 +22,8 @@ use crate::{
 pub(super) struct Seen {
     /// The lists of addons, by path.
     lists: BTreeMap<TreePath, (PartId, String)>,
+    /// The lists of addons that are new or in another folder, by cluster.
+    added: BTreeMap<PartId, String>,
     /// The texts of `release.yaml`, by name of the release.
     releases: BTreeMap<String, String>,
 }
@@ -101,6 +103,9 @@ impl Seen {
                 (Some(FileChange::Changed), None) => {
                     self.lists.insert(file.path.clone(), (part.id.clone(), text()));
                 }
+                (Some(FileChange::Added), None) => {
+                    self.added.insert(part.id.clone(), text());
+                }
                 _ => {}
             }
         }
@@ -108,7 +113,8 @@ impl Seen {
 
     /// Whether a cluster still has an addon after the run.
     pub(super) fn has_addon(&self, cluster: &PartId, name: &str, changes: &Changes) -> bool {
-        if let Some((_, list)) = self.lists.values().find(|(part, _)| part == cluster) {
+        let changed = self.lists.values().find(|(part, _)| part == cluster).map(|(_, list)| list);
+        if let Some(list) = changed.or_else(|| self.added.get(cluster)) {
             return versions(list).contains_key(name);
         }
         let is_own = |path: &TreePath| is_list(path) && PartId::of_path(path).as_ref() == Some(cluster);

@@ -133,12 +133,8 @@ impl Guard {
                     }
                 }
             } else if defined && path.as_str().contains(ADDONS) {
-                let old = text(path);
-                if is_protected(&old) {
-                    lost.note_addon(path, &part, changes, notes);
-                } else if leaves_behind(&old) {
-                    note_left_behind(path, &part, notes);
-                }
+                let cluster = cluster_beside(path).and_then(|cluster| made(&cluster));
+                lost.judge_addon((path, &part), (&text(path), cluster), changes, notes);
             }
         }
     }
@@ -316,6 +312,24 @@ impl Lost<'_> {
         match self.severity {
             Severity::Error => notes.error("abandoned", place, message),
             Severity::Warning => notes.warning("abandoned", place, message),
+        }
+    }
+
+    /// Judges a file that installed an addon and is removed: its text, and that of the Cluster if it differs.
+    fn judge_addon(
+        &mut self,
+        (path, part): (&TreePath, &PartId),
+        (old, cluster): (&str, Option<&str>),
+        changes: &Changes,
+        notes: &mut Notes,
+    ) {
+        let engine = cluster.and_then(keeper);
+        if engine.is_some_and(|engine| keeper(old).is_some_and(|old| old != engine)) {
+            // A change of the engine is reported separately.
+        } else if is_protected(old) {
+            self.note_addon(path, part, changes, notes);
+        } else if leaves_behind(old) {
+            note_left_behind(path, part, notes);
         }
     }
 

@@ -218,9 +218,7 @@ impl Making<'_> {
             (Fate::Moved { from }, _) => {
                 let paused = after.is_some_and(|facts| facts.paused);
                 let risk = if paused { Risk::Unknown } else { Risk::Deletes };
-                let size = size(after).filter(|_| !paused);
-                let change = self.whole(Effect::Moved { from: from.clone(), paused }, risk, Revert::Unknown);
-                change.reasons.extend(size);
+                self.whole(Effect::Moved { from: from.clone(), paused }, risk, Revert::Unknown);
                 None
             }
             (Fate::Changed, _) => {

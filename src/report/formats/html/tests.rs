@@ -60,15 +60,11 @@ fn the_page_of_a_large_fleet_can_be_opened() {
     const COUNT: usize = 10_000;
     let one = |at: usize| {
         let mut one = cluster(&format!("prod-eu-central-{at:05}"));
-        let text = |what: &str| format!("{what} {at}: {}", "a long reason ".repeat(20));
+        let text = |what: &str| format!("{what} {at}: {}", "a long reason ".repeat(45));
         let refused = Change::new(Subject::Whole, Effect::Refused, Risk::Refused, Revert::Nothing);
         one.changes = vec![
-            Change { reasons: (0..5).map(|_| text("it is refused")).collect(), ..refused },
-            Change {
-                fields: one.changes[0].fields[..2].to_vec(),
-                causes: vec![text("spec")],
-                ..one.changes[0].clone()
-            },
+            Change { reasons: ["first", "second", "third"].map(text).into(), ..refused },
+            Change { fields: Vec::new(), causes: vec![text("spec")], ..one.changes.remove(0) },
         ];
         one.risk = Risk::Refused;
         one
