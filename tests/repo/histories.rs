@@ -47,7 +47,7 @@ fn until_compared(clone: &Sandbox, arguments: &[&str]) -> Vec<String> {
     let mut said = Vec::new();
     for _ in 0..4 {
         let output = crate::release::stackloom(clone, arguments);
-        let text = crate::release::said(&output);
+        let text = crate::release::printed(&output);
         said.push(text.clone());
         if output.status.success() {
             return said;
