@@ -11,9 +11,9 @@ use crate::{
         Report,
         change::Machines,
         cluster::{ClusterReport, Sides},
+        formats::text::owners as owned,
         risk::Risk,
         summary::parts,
-        formats::text::owners as owned,
         words,
     },
 };
