@@ -37,7 +37,8 @@ fn specs() -> impl Strategy<Value = Spec> {
             color,
             tier,
             has_extra,
-            is_suspended,
+            // A suspended cluster cannot be deleted.
+            is_suspended: is_suspended && removal.is_none(),
             removal,
         },
     )
