@@ -61,6 +61,13 @@ struct Plan {
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let world = super::fleet(global, printer)?;
     let mut notes = Notes::new();
+    if args.move_file && disk::undo_interrupted(world.root(), "clusters")? > 0 {
+        notes.warning(
+            "interrupted",
+            None,
+            "an earlier `rename` was interrupted; what it had moved is back in its place",
+        );
+    }
     let found = plan(args, &world, &mut notes);
     printer.notes(&notes);
     let plan = match found {
@@ -244,20 +251,12 @@ fn refuse_effect(one: &Move, changed: &[Changed], notes: &mut Notes) {
     }
 }
 
-/// Moves everything or nothing.
+/// Moves everything or nothing, even if the process is killed: the next `rename` undoes a first move without the second.
 fn carry_out(plan: &Plan, root: &Path) -> Result<(), Fault> {
-    // The `.d` folder is moved first. If the process is killed in between, a `.d` folder without its definition stops the
-    // next run, whereas a definition without its `.d` folder would lose its objects.
-    let mut done: Vec<&Move> = Vec::new();
-    for one in plan.moves.iter().rev() {
-        if let Err(fault) = disk::move_to(&root.join(&one.from), &root.join(&one.to)) {
-            for back in done.iter().rev() {
-                disk::move_to(&root.join(&back.to), &root.join(&back.from))?;
-            }
-            return Err(fault);
-        }
-        done.push(one);
-    }
+    // The `.d` folder is moved first. Without its definition, it stops every command; a definition without it would lose
+    // its objects.
+    let moves = plan.moves.iter().rev().map(|one| (one.from.clone(), one.to.clone()));
+    disk::Moves::begin(root, moves.collect())?.make()?;
     plan.texts.iter().try_for_each(|(path, text)| disk::replace(&root.join(path), text))
 }
 

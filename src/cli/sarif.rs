@@ -34,6 +34,9 @@ const MOST: usize = 25_000;
 /// The maximum number of reasons in a result.
 const REASONS: usize = 20;
 
+/// The maximum number of characters of a result's text. GitHub takes at most 10 MB, compressed.
+const TEXT: usize = 2_000;
+
 /// The document for a run. Paths are relative to the repository, in which `folder` contains the fleet.
 pub(super) fn document(exit: u8, notes: &Notes, folder: &str) -> Json {
     of(exit, notes, None, folder)
@@ -99,6 +102,15 @@ fn meaning(risk: Risk) -> &'static str {
     }
 }
 
+fn short(text: &str) -> String {
+    let mut chars = text.chars();
+    let mut out: String = chars.by_ref().take(TEXT).collect();
+    if chars.next().is_some() {
+        out.push('…');
+    }
+    out
+}
+
 /// A finding's text with its first reasons.
 pub(super) fn whole(finding: &Finding) -> String {
     let mut text = finding.text.clone();
@@ -116,7 +128,7 @@ fn finding(one: &Finding, rule: Option<usize>, folder: &str) -> Json {
     let mut result = json!({
         "ruleId": code(one.risk),
         "level": if one.is_error { "error" } else { "warning" },
-        "message": { "text": visible(&whole(one)) },
+        "message": { "text": visible(&short(&whole(one))) },
         "locations": [{ "physicalLocation": location(&one.place, folder) }],
         "partialFingerprints": { CHANGE: one.id },
         "properties": { "risk": one.risk.as_str(), "clusters": clusters },
@@ -309,5 +321,33 @@ mod tests {
         assert_eq!(fingerprints(&before), fingerprints(&after));
         let all: BTreeSet<_> = fingerprints(&before).into_iter().collect();
         assert_eq!(all.len(), 3);
+    }
+
+    /// As many findings as no fleet has, with as much text as there can be: what GitHub takes of it is written.
+    #[test]
+    fn a_large_document_is_within_the_limits_of_github() {
+        let finding = |at: usize| Finding {
+            id: format!("{at:016x}"),
+            risk: Risk::Unknown,
+            is_error: false,
+            place: Place { line: at, column: 1, ..Place::file(format!("clusters/eu/{at}.yaml")) },
+            text: format!("eu/{at}: cluster: the effect is not known"),
+            reasons: (0..30)
+                .map(|reason| format!("reason {reason} of {at}: {}", "words ".repeat(100)))
+                .collect(),
+            clusters: Vec::new(),
+        };
+        let all: Vec<Finding> = (0..26_000).map(finding).collect();
+        let text = report(1, &Notes::new(), &all, "").to_string();
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        std::io::Write::write_all(&mut packed, text.as_bytes()).ok();
+        let size = packed.finish().map(|bytes| bytes.len()).unwrap_or(usize::MAX);
+        assert!(size < 10 << 20, "{size} bytes, packed");
+        assert!(text.len() < 80 << 20, "{}", text.len());
+        let document: Json = serde_json::from_str(&text).unwrap_or_default();
+        let run = &document["runs"][0];
+        assert_eq!(run["results"].as_array().map(Vec::len), Some(MOST));
+        let told = run["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"].as_str();
+        assert!(told.unwrap_or_default().starts_with("1000 more changes"), "{told:?}");
     }
 }

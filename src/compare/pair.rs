@@ -14,11 +14,17 @@ pub(super) fn all(before: &dyn State, after: &dyn State) -> Result<Vec<ClusterId
     Ok(all.into_iter().collect())
 }
 
+/// Whether two Clusters have the same spec. One whose removal has begun leaves, and does not move.
+fn is_same(old: &ClusterChange, new: &ClusterChange) -> bool {
+    let stays = old.before.as_ref().filter(|facts| facts.removal.is_none());
+    stays.is_some_and(|old| new.after.as_ref().is_some_and(|new| new.spec == old.spec))
+}
+
 /// The clusters that moved: the old ID of each, by its new ID.
 ///
 /// A cluster moves if it disappears from one management cluster and appears in another with the same namespace and name. It
-/// also moves if it disappears from one namespace and appears in another with the same name and the same spec. In both cases
-/// the match must be unambiguous.
+/// also moves if it disappears from one namespace and appears in another with the same name and the same spec, or appears in
+/// the same namespace with another name and the same spec. The match must be unambiguous.
 pub(super) fn moved(changes: &[ClusterChange]) -> BTreeMap<ClusterId, ClusterId> {
     let of = |fate: Fate| changes.iter().filter(move |one| one.fate == fate).collect::<Vec<_>>();
     let (gone, created) = (of(Fate::Gone), of(Fate::Created));
@@ -31,10 +37,14 @@ pub(super) fn moved(changes: &[ClusterChange]) -> BTreeMap<ClusterId, ClusterId>
         let between_namespaces = |old: &ClusterChange, new: &ClusterChange| {
             let is_named =
                 (&old.cluster.management, &old.cluster.name) == (&new.cluster.management, &new.cluster.name);
-            let spec = |facts: &Option<super::Facts>| facts.as_ref().map(|facts| facts.spec);
-            is_named && old.before.is_some() && spec(&old.before) == spec(&new.after)
+            is_named && is_same(old, new)
         };
-        for is_meant in [between_clusters as fn(&_, &_) -> bool, between_namespaces] {
+        let between_names = |old: &ClusterChange, new: &ClusterChange| {
+            let is_beside = (&old.cluster.management, &old.cluster.namespace)
+                == (&new.cluster.management, &new.cluster.namespace);
+            is_beside && is_same(old, new)
+        };
+        for is_meant in [between_clusters as fn(&_, &_) -> bool, between_namespaces, between_names] {
             let candidates: Vec<_> = gone.iter().filter(|old| is_meant(old, new)).collect();
             if let [old] = candidates.as_slice()
                 && created.iter().filter(|new| is_meant(old, new)).count() == 1

@@ -22,6 +22,8 @@ use crate::{
 pub(super) struct Seen {
     /// The lists of addons, by path.
     lists: BTreeMap<TreePath, (PartId, String)>,
+    /// The lists of addons that are new or in another folder, by cluster.
+    added: BTreeMap<PartId, String>,
     /// The texts of `release.yaml`, by name of the release.
     releases: BTreeMap<String, String>,
 }
@@ -101,9 +103,22 @@ impl Seen {
                 (Some(FileChange::Changed), None) => {
                     self.lists.insert(file.path.clone(), (part.id.clone(), text()));
                 }
+                (Some(FileChange::Added), None) => {
+                    self.added.insert(part.id.clone(), text());
+                }
                 _ => {}
             }
         }
+    }
+
+    /// Whether a cluster still has an addon after the run.
+    pub(super) fn has_addon(&self, cluster: &PartId, name: &str, changes: &Changes) -> bool {
+        let changed = self.lists.values().find(|(part, _)| part == cluster).map(|(_, list)| list);
+        if let Some(list) = changed.or_else(|| self.added.get(cluster)) {
+            return versions(list).contains_key(name);
+        }
+        let is_own = |path: &TreePath| is_list(path) && PartId::of_path(path).as_ref() == Some(cluster);
+        !changes.files.iter().any(|(path, change)| *change == FileChange::Removed && is_own(path))
     }
 
     /// Judges the addons that move. `made` returns the changed Clusters of the run.
@@ -158,20 +173,21 @@ fn folder(path: &TreePath) -> Option<&str> {
 
 /// The addons whose version differs.
 fn moved(old: &str, new: &str) -> Vec<(String, AddonVersion, AddonVersion)> {
-    let versions = |text: &str| -> BTreeMap<String, AddonVersion> {
-        let list = read(text);
-        let data = list.as_ref().and_then(|list| list.get("data")).and_then(Node::as_mapping);
-        let entry = |one: &yaml::Entry| {
-            Some((one.key.name.to_string(), AddonVersion::parse(one.value.as_str()?).ok()?))
-        };
-        data.into_iter().flat_map(Mapping::iter).filter_map(entry).collect()
-    };
     let (old, mut new) = (versions(old), versions(new));
     let other = |(name, from): (String, AddonVersion)| {
         let to = new.remove(&name).filter(|to| !to.is_same(&from))?;
         Some((name, from, to))
     };
     old.into_iter().filter_map(other).collect()
+}
+
+/// Reads a list of addons.
+fn versions(text: &str) -> BTreeMap<String, AddonVersion> {
+    let list = read(text);
+    let data = list.as_ref().and_then(|list| list.get("data")).and_then(Node::as_mapping);
+    let entry =
+        |one: &yaml::Entry| Some((one.key.name.to_string(), AddonVersion::parse(one.value.as_str()?).ok()?));
+    data.into_iter().flat_map(Mapping::iter).filter_map(entry).collect()
 }
 
 fn read(text: &str) -> Option<Node> {

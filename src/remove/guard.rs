@@ -5,7 +5,7 @@
 //! disappears without any step is not deleted but left unmanaged, so that is only a warning. A cluster that moves to another
 //! management cluster must not be reconciled there before its machines are known there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 
@@ -13,7 +13,7 @@ use super::{addon_step, cluster_change, drawn::facts, network};
 use crate::{
     compare::Facts,
     model::AddonDelivery,
-    note::{About, Notes, Place},
+    note::{About, Diagnostic, Notes, Place, Severity},
     render::{SUSPENDED, delivery_of, is_paused, is_protected, keeper, leaves_behind, rests},
     tree::{Changes, File, FileChange, Part, PartId, TreePath},
     yaml::Node,
@@ -32,6 +32,9 @@ pub struct Before<'a> {
     /// Whether a branch or a tag may contain a file. Only affects the text of a warning, because a tree may also reach an
     /// engine without git.
     pub published: &'a dyn Fn(&TreePath) -> bool,
+    /// How to report clusters and needed addons that leave git without any step. Against a base, this is an error: the tree
+    /// was published.
+    pub lost: Severity,
 }
 
 /// Collects what a run generates, then judges what it deletes and changes.
@@ -111,6 +114,7 @@ impl Guard {
         notes.append(self.addons.judge(&before, &made));
         let arrivals = self.arrivals(changes);
         let removed = changes.files.iter().filter(|(_, change)| **change == FileChange::Removed);
+        let mut lost = Lost { severity: before.lost, versions: &self.addons, addons: BTreeSet::new() };
         for (path, _) in removed {
             let Some(part) = PartId::of_path(path) else { continue };
             let PartId::Cluster { namespace, cluster, .. } = &part else { continue };
@@ -125,16 +129,12 @@ impl Guard {
                     _ => {
                         let mut others = arrivals.keys().filter(|(other, _)| other == namespace);
                         let other = others.next().map(|(_, name)| *name);
-                        judge_cluster(path, &part, (defined, protected), other, notes);
+                        lost.judge_cluster(path, &part, (defined, protected), other, notes);
                     }
                 }
             } else if defined && path.as_str().contains(ADDONS) {
-                let old = text(path);
-                if is_protected(&old) {
-                    note_abandoned_addon(path, &part, notes);
-                } else if leaves_behind(&old) {
-                    note_left_behind(path, &part, notes);
-                }
+                let cluster = cluster_beside(path).and_then(|cluster| made(&cluster));
+                lost.judge_addon((path, &part), (&text(path), cluster), changes, notes);
             }
         }
     }
@@ -270,8 +270,7 @@ fn judge_move(path: &TreePath, part: &PartId, (new, paused): (&str, bool), notes
 
 fn note_left_behind(path: &TreePath, part: &PartId, notes: &mut Notes) {
     let PartId::Cluster { namespace, cluster, .. } = part else { return };
-    let (_, name) = path.as_str().rsplit_once('/').unwrap_or_default();
-    let addon = name.split_once('.').map_or(name, |(addon, _)| addon);
+    let addon = addon_of(path);
     notes
         .warning(
             "abandoned",
@@ -281,18 +280,10 @@ fn note_left_behind(path: &TreePath, part: &PartId, notes: &mut Notes) {
         .hint("delete the objects in the workload cluster by hand");
 }
 
-fn note_abandoned_addon(path: &TreePath, part: &PartId, notes: &mut Notes) {
-    let PartId::Cluster { management, namespace, cluster } = part else { return };
-    let (_, name) = path.as_str().rsplit_once('/').unwrap_or_default();
-    let name = name.trim_end_matches(".yaml");
-    notes
-        .warning(
-            "abandoned",
-            Place::file(path.as_str()),
-            format!("nothing defines the addon `{name}` of `{namespace}/{cluster}` any more, but its nodes need it: it stays installed from `{management}`, unmanaged"),
-        )
-        .about(About::Addon(name.to_owned()))
-        .hint(format!("to turn it off, restore it and run `stackloom remove {cluster} --addon {name} --reason …`"));
+/// The addon that a file below `addons/` installs: `<addon>.yaml`, `<addon>.manifests.yaml`.
+pub fn addon_of(path: &TreePath) -> &str {
+    let name = path.as_str().rsplit_once('/').map_or(path.as_str(), |(_, name)| name);
+    name.split_once('.').map_or(name, |(addon, _)| addon)
 }
 
 fn note_never_committed(path: &TreePath, part: &PartId, notes: &mut Notes) {
@@ -307,21 +298,78 @@ fn note_never_committed(path: &TreePath, part: &PartId, notes: &mut Notes) {
         .hint(format!("to keep it, write the definition again: git cannot restore it (`stackloom new cluster {cluster}`)"));
 }
 
-/// Judges a Cluster that is removed. `other` is a new cluster in the namespace.
-fn judge_cluster(
-    path: &TreePath,
-    part: &PartId,
-    (defined, protected): (bool, bool),
-    other: Option<&str>,
-    notes: &mut Notes,
-) {
-    let PartId::Cluster { management, namespace, cluster } = part else { return };
-    let place = Place::file(path.as_str());
-    match (defined, protected) {
-        // Deleted after it was detached, as intended.
-        (true, false) => {}
-        (true, true) => {
+/// Reports what leaves git without any step.
+struct Lost<'a> {
+    severity: Severity,
+    versions: &'a addon_step::Seen,
+    /// The addons already reported. Several files may install one.
+    addons: BTreeSet<(PartId, String)>,
+}
+
+impl Lost<'_> {
+    fn add<'n>(&self, path: &TreePath, message: String, notes: &'n mut Notes) -> &'n mut Diagnostic {
+        let place = Place::file(path.as_str());
+        match self.severity {
+            Severity::Error => notes.error("abandoned", place, message),
+            Severity::Warning => notes.warning("abandoned", place, message),
+        }
+    }
+
+    /// Judges a file that installed an addon and is removed: its text, and that of the Cluster if it differs.
+    fn judge_addon(
+        &mut self,
+        (path, part): (&TreePath, &PartId),
+        (old, cluster): (&str, Option<&str>),
+        changes: &Changes,
+        notes: &mut Notes,
+    ) {
+        let engine = cluster.and_then(keeper);
+        if engine.is_some_and(|engine| keeper(old).is_some_and(|old| old != engine)) {
+            // A change of the engine is reported separately.
+        } else if is_protected(old) {
+            self.note_addon(path, part, changes, notes);
+        } else if leaves_behind(old) {
+            note_left_behind(path, part, notes);
+        }
+    }
+
+    fn note_addon(&mut self, path: &TreePath, part: &PartId, changes: &Changes, notes: &mut Notes) {
+        let PartId::Cluster { management, namespace, cluster } = part else { return };
+        let name = addon_of(path);
+        if !self.addons.insert((part.clone(), name.to_owned())) {
+            return;
+        }
+        if self.versions.has_addon(part, name, changes) {
             notes
+                .warning(
+                    "abandoned",
+                    Place::file(path.as_str()),
+                    format!("a part of the addon `{name}` of `{namespace}/{cluster}` goes from git, but its nodes need the addon: that part stays installed from `{management}`, unmanaged"),
+                )
+                .hint("delete it by hand once nodes no longer need it");
+            return;
+        }
+        self.add(path, format!("nothing defines the addon `{name}` of `{namespace}/{cluster}` any more, but its nodes need it: it stays installed from `{management}`, unmanaged"), notes)
+            .about(About::Addon(name.to_owned()))
+            .hint(format!("to turn it off, restore it and run `stackloom remove {cluster} --addon {name} --reason …`"));
+    }
+
+    /// Judges a Cluster that is removed. `other` is a new cluster in the namespace.
+    fn judge_cluster(
+        &self,
+        path: &TreePath,
+        part: &PartId,
+        (defined, protected): (bool, bool),
+        other: Option<&str>,
+        notes: &mut Notes,
+    ) {
+        let PartId::Cluster { management, namespace, cluster } = part else { return };
+        let place = Place::file(path.as_str());
+        match (defined, protected) {
+            // Deleted after it was detached, as intended.
+            (true, false) => {}
+            (true, true) => {
+                notes
                 .error(
                     "removal",
                     place,
@@ -329,9 +377,9 @@ fn judge_cluster(
                 )
                 .about(About::Cluster)
                 .hint("write `step: detach`, generate, commit, and wait until that is applied; `stackloom remove` guides you through the steps");
-        }
-        (false, false) => {
-            notes
+            }
+            (false, false) => {
+                notes
                 .error(
                     "removal",
                     place,
@@ -339,19 +387,19 @@ fn judge_cluster(
                 )
                 .about(About::Cluster)
                 .hint("restore the definition, and run `stackloom remove` again: the definition is deleted last");
-        }
-        (false, true) => {
-            let note = notes
-                .warning(
-                    "abandoned",
-                    place,
-                    format!("the cluster `{namespace}/{cluster}` no longer has a definition: it keeps running in `{management}`, unmanaged"),
-                )
-                .about(About::Cluster)
-                .hint("to keep it, restore the definition: the cluster itself has not changed")
-                .hint("to delete it, restore the definition and run `stackloom remove`");
-            if let Some(other) = other {
-                note.hint(format!("a cluster cannot be renamed: `{other}` is a new cluster with machines of its own (docs/second-day.md)"));
+            }
+            (false, true) => {
+                let message = format!(
+                    "the cluster `{namespace}/{cluster}` no longer has a definition: it keeps running in `{management}`, unmanaged"
+                );
+                let note = self
+                    .add(path, message, notes)
+                    .about(About::Cluster)
+                    .hint("to keep it, restore the definition: the cluster itself has not changed")
+                    .hint("to delete it, restore the definition and run `stackloom remove`");
+                if let Some(other) = other {
+                    note.hint(format!("a cluster cannot be renamed: `{other}` is a new cluster with machines of its own (docs/second-day.md)"));
+                }
             }
         }
     }

@@ -22,7 +22,7 @@ use crate::{
 
 pub use advice::Advice;
 pub use drawn::{drawn, is_drawn};
-pub use guard::{Before, Guard};
+pub use guard::{Before, Guard, addon_of};
 pub use place::{Defined, cluster_of, is_unplaced, place_in_definitions};
 
 /// The object of a removal.

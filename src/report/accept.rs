@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{OutsideChange, cluster::ClusterReport, outside_clusters::Place, risk::Risk};
+use super::{OutsideChange, change::Effect, cluster::ClusterReport, outside_clusters::Place, risk::Risk};
 use crate::{
     definition::{self, Identity},
     model::ClusterId,
@@ -88,29 +88,31 @@ impl Acceptances {
         defined: [&Defined<'_>; 2],
         notes: &mut Notes,
     ) {
-        let mut used = BTreeSet::new();
+        let mut used: BTreeSet<usize> = BTreeSet::new();
+        let all = || self.0.iter().enumerate();
         let mut risks: BTreeMap<String, Risk> = BTreeMap::new();
         for cluster in clusters.iter_mut() {
             let id = cluster.cluster.clone();
             for change in &mut cluster.changes {
                 let name = change.id(&id);
-                let own = |one: &&Acceptance| one.change == name && one.is_of(&id, defined);
-                if let Some(found) = self.0.iter().filter(own).find(|one| one.risk == change.risk) {
-                    change.accepted = Some(found.reason.clone());
-                    used.insert(name.clone());
+                for (at, one) in all().filter(|(_, one)| one.change == name && one.is_of(&id, defined)) {
+                    if one.risk == change.risk {
+                        change.accepted.get_or_insert_with(|| one.reason.clone());
+                        used.insert(at);
+                    }
                 }
                 risks.insert(name, change.risk);
             }
         }
         for change in beside {
-            let own = |one: &&Acceptance| one.change == change.id && one.is_beside(&change.place, defined);
-            if let Some(found) = self.0.iter().filter(own).find(|one| one.risk == change.risk) {
-                change.accepted = Some(found.reason.clone());
-                used.insert(change.id.clone());
+            let is_own = |one: &Acceptance| one.change == change.id && one.is_beside(&change.place, defined);
+            for (at, one) in all().filter(|(_, one)| is_own(one) && one.risk == change.risk) {
+                change.accepted.get_or_insert_with(|| one.reason.clone());
+                used.insert(at);
             }
             risks.insert(change.id.clone(), change.risk);
         }
-        for one in self.0.iter().filter(|one| !used.contains(&one.change)) {
+        for (_, one) in all().filter(|(at, _)| !used.contains(at)) {
             let (message, hint) = match risks.get(&one.change) {
                 Some(risk) if *risk != one.risk => (
                     format!(
@@ -170,7 +172,9 @@ pub(super) fn soften(refused: &mut Notes, clusters: &[ClusterReport]) {
     let accepted: BTreeMap<&ClusterId, &str> = clusters
         .iter()
         .filter_map(|one| {
-            Some((&one.cluster, one.changes.iter().find(|change| change.guarded)?.accepted.as_deref()?))
+            let change = one.changes.iter().find(|change| change.guarded)?;
+            let guarded = if let Effect::Moved { from, .. } = &change.effect { from } else { &one.cluster };
+            Some((guarded, change.accepted.as_deref()?))
         })
         .collect();
     refused.change(|note: &mut Diagnostic| {

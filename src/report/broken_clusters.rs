@@ -6,7 +6,7 @@ use crate::{
     compare::{BlobId, ByAddress, ClassName, Files, Running, State, Unread},
     definition::{self, Identity},
     model::{ClusterId, Label, ManagementCluster},
-    note::{Fault, Notes},
+    note::{Fault, Notes, Severity},
     partial::Left,
     topology::SharedClass,
     world::Input,
@@ -22,7 +22,7 @@ pub struct LeftClusters {
 
 impl LeftClusters {
     /// Finds the clusters that the definitions belong to.
-    pub fn of(left: &[Left], input: &Input) -> Self {
+    pub fn of(left: &[Left], input: &Input, notes: &Notes) -> Self {
         let mut found = Self::default();
         if left.is_empty() {
             return found;
@@ -30,7 +30,7 @@ impl LeftClusters {
         let definitions = definition::parse(input, &mut Notes::new());
         let identities = Identity::all(&definitions);
         for one in left {
-            let why = format!("{}: {}", one.file, one.why);
+            let why = why(one, notes);
             let identity = identities.iter().find(|identity| identity.file == one.file);
             match identity.and_then(Identity::id) {
                 Some(id) => drop(found.named.insert(id, why)),
@@ -49,6 +49,33 @@ impl LeftClusters {
     pub fn why(&self, cluster: &ClusterId) -> Option<&str> {
         self.named.get(cluster).or(self.nameless.as_ref()).map(String::as_str)
     }
+}
+
+/// The maximum number of errors to show as reasons.
+const ERRORS: usize = 3;
+
+/// Why a definition was left out: the errors in it, or in the defaults of its folders, or else what was recorded.
+fn why(left: &Left, notes: &Notes) -> String {
+    let is_above = |file: &str| {
+        let defaults = file.rsplit_once('/').filter(|(_, name)| name.starts_with("_defaults."));
+        file == left.file || defaults.is_some_and(|(folder, _)| left.file.starts_with(&format!("{folder}/")))
+    };
+    let errors = notes.iter().filter(|note| note.severity == Severity::Error);
+    let own = errors.filter_map(|note| {
+        let place = note.place.as_ref().filter(|place| is_above(&place.file))?;
+        Some(format!("{place}: {}", note.message))
+    });
+    let mut own: Vec<String> = own.collect();
+    own.dedup();
+    let more = own.len().saturating_sub(ERRORS);
+    own.truncate(ERRORS);
+    if own.is_empty() {
+        return format!("{}: {}", left.file, left.why);
+    }
+    if more > 0 {
+        own.push(format!("{more} more"));
+    }
+    own.join("; ")
 }
 
 /// A state in which some clusters are refused.

@@ -64,6 +64,11 @@ pub enum Effect {
         /// Whether nodes need it to become ready; none if no release tells.
         needed: Option<bool>,
     },
+    /// An addon that nodes need leaves git, but its protection is still on: it stays installed.
+    AddonLeft {
+        /// Its version.
+        version: String,
+    },
     /// The cluster refers to the object now, but did not before.
     Needed,
     /// The object is new.
@@ -164,14 +169,14 @@ impl Revert {
     /// The text for reports.
     pub fn words(self) -> &'static str {
         match self {
-            Self::Nothing => "nothing to undo",
-            Self::Undoes => "yes",
-            Self::Restarts => "yes, and workloads of the addon may restart once more",
-            Self::ReplacesAgain => "yes, by replacing the machines once more",
-            Self::CreatesNew => "no: what goes is lost, and a new one is created",
-            Self::Refused => "no: Cluster API refuses to downgrade Kubernetes",
-            Self::NeedsRemoval => "no: what was created stays, until `stackloom remove` takes it away",
-            Self::Unknown => "not known",
+            Self::Nothing => "nothing to revert",
+            Self::Undoes => "a revert undoes this",
+            Self::Restarts => "a revert undoes this, and may restart workloads of the addon again",
+            Self::ReplacesAgain => "a revert undoes this by replacing the machines again",
+            Self::CreatesNew => "a revert creates it anew; what was deleted is lost",
+            Self::Refused => "a revert does not undo this: Cluster API refuses to downgrade Kubernetes",
+            Self::NeedsRemoval => "a revert does not delete what was created; `stackloom remove` does",
+            Self::Unknown => "it is not known whether a revert undoes this",
         }
     }
 }
@@ -235,6 +240,7 @@ impl Change {
         match &self.effect {
             Effect::Gone(leaving) => matches!(leaving, Leaving::Abandoned | Leaving::Unannounced),
             Effect::Moved { paused, .. } => !paused,
+            Effect::AddonLeft { .. } => true,
             Effect::Addon { after: None, needed, .. } => !self.announced && *needed != Some(false),
             _ => false,
         }
@@ -251,6 +257,9 @@ impl Change {
         part(&cluster.whole());
         part(&self.subject.key());
         part(&self.effect_key());
+        if let Effect::Moved { from, .. } = &self.effect {
+            part(from.name.as_str());
+        }
         for field in &self.fields {
             part(&field.path.to_string());
             for value in [&field.before, &field.after] {
@@ -266,6 +275,9 @@ impl Change {
     pub(super) fn effect_key(&self) -> String {
         match &self.effect {
             Effect::Verdict(Meaning::Rollout { on_delete, .. }) => format!("rollout {on_delete}"),
+            Effect::Moved { from, paused } => {
+                format!("moved from {}/{} {paused}", from.management, from.namespace)
+            }
             effect => format!("{effect:?}"),
         }
     }

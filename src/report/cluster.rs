@@ -3,8 +3,9 @@
 use super::{
     About,
     change::{Change, Effect, Leaving, Machines, Revert, Subject},
-    objects,
+    objects, renamed_pools,
     risk::Risk,
+    words,
 };
 use crate::{
     compare::{Answer, ClusterChange, Facts, Fate, Outcome, Unknown, Which},
@@ -56,8 +57,13 @@ pub(super) fn report(found: &ClusterChange, about: &About) -> ClusterReport {
     let mut made = Making { found, about, changes: Vec::new(), notes: Vec::new(), steps: Vec::new() };
     made.fate();
     made.suspension();
-    made.outcome();
-    if matches!(found.fate, Fate::Changed | Fate::Moved { .. }) {
+    // A cluster that is built anew shares no object with the old one.
+    let is_new =
+        matches!(found.fate, Fate::Moved { .. }) && !found.after.as_ref().is_some_and(|one| one.paused);
+    if !is_new || matches!(found.outcome, Outcome::Unknown(_)) {
+        made.outcome();
+    }
+    if matches!(found.fate, Fate::Changed | Fate::Moved { .. }) && !is_new {
         objects::add(found, about, &mut made.changes);
     }
     objects::add_secrets(found, &mut made.changes);
@@ -114,7 +120,21 @@ impl Making<'_> {
 
     /// Adds what the guards refuse.
     fn guards(&mut self) {
-        let Some(guarded) = self.about.guarded.get(&self.found.cluster) else { return };
+        let from = if let Fate::Moved { from } = &self.found.fate { Some(from) } else { None };
+        let known = [Some(&self.found.cluster), from].into_iter().flatten();
+        let Some(guarded) = known.filter_map(|one| self.about.guarded.get(one)).next() else { return };
+        // What happens to the cluster as a whole says it already.
+        let is_lost = |change: &&mut Change| {
+            matches!(
+                change.effect,
+                Effect::Gone(Leaving::Abandoned | Leaving::Unannounced) | Effect::Moved { .. }
+            )
+        };
+        if let Some(change) = self.changes.iter_mut().find(is_lost) {
+            change.guarded = true;
+            change.reasons.extend(guarded.hints.iter().cloned());
+            return;
+        }
         let is_refused = |change: &&mut Change| change.effect == Effect::Refused;
         let same = guarded.only_release && self.is_about_the_version();
         let same = self.changes.iter_mut().find(is_refused).filter(|_| same);
@@ -160,16 +180,21 @@ impl Making<'_> {
         }
     }
 
-    /// Marks addons that nodes need and whose removal steps were taken in earlier changes. Other addons are never protected.
+    /// Tells addons that nodes need apart: those whose removal steps were taken in earlier changes, and those that are still
+    /// protected and stay installed. Other addons are never protected.
     fn detached(&mut self) {
-        for change in &mut self.changes {
-            let (Subject::Addon(name), Effect::Addon { after: None, needed: Some(true), .. }) =
+        for change in self.changes.iter_mut().filter(|change| !change.announced) {
+            let (Subject::Addon(name), Effect::Addon { before, after: None, needed }) =
                 (&change.subject, &change.effect)
             else {
                 continue;
             };
             let key = (self.found.cluster.clone(), name.clone());
-            if !change.announced && self.about.detached.contains(&key) {
+            if self.about.kept.contains(&key) {
+                let version = before.clone().unwrap_or_default();
+                change.effect = Effect::AddonLeft { version };
+                change.revert = Revert::Undoes;
+            } else if *needed == Some(true) {
                 change.announced = true;
             }
         }
@@ -182,7 +207,8 @@ impl Making<'_> {
         let leaving = match (&self.found.fate, before) {
             _ if matches!(self.found.outcome, Outcome::Unknown(Unknown::Refused { .. })) => None,
             (Fate::Created, _) => {
-                self.whole(Effect::Created, Risk::InPlace, Revert::NeedsRemoval);
+                let size = size(after);
+                self.whole(Effect::Created, Risk::InPlace, Revert::NeedsRemoval).reasons.extend(size);
                 None
             }
             (Fate::Deleted, _) if was => Some(Leaving::Announced),
@@ -265,6 +291,9 @@ impl Making<'_> {
                 let change = of_verdict(verdict, self.found.before.as_ref());
                 self.changes.push(Change { machines: change.machines.unless_kept(is_paused), ..change });
             }
+        }
+        if let (Some(before), Some(after)) = (&self.found.before, &self.found.after) {
+            renamed_pools::name(before, after, &mut self.changes);
         }
         let is_known = answer.opaque.is_empty() && !(answer.verdicts.is_empty() && answer.faults.is_empty());
         if !is_known && self.changes.iter().all(|change| change.risk < Risk::Unknown) {
@@ -365,6 +394,15 @@ fn count(part: &Part, before: Option<&Facts>) -> Option<i64> {
         }
         Part::Cluster | Part::Infrastructure => None,
     }
+}
+
+/// How many machines a new cluster gets.
+fn size(facts: Option<&Facts>) -> Option<String> {
+    let facts = facts?;
+    let release = facts.release.as_deref().map(|release| format!("with the release {release}"));
+    let machines = words::machines(all_machines(Some(facts))).map(|count| format!("with {count}"));
+    let parts: Vec<String> = release.into_iter().chain(machines).collect();
+    (!parts.is_empty()).then(|| format!("it is built {}", parts.join(", ")))
 }
 
 fn all_machines(before: Option<&Facts>) -> Machines {

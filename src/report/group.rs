@@ -74,7 +74,9 @@ fn key(cluster: &ClusterReport) -> String {
         })
         .collect();
     let steps = (&cluster.steps, &cluster.notes);
-    format!("{:?} {:?} {changes:?} {steps:?}", cluster.release, cluster.kubernetes)
+    // A version that stays makes no difference.
+    let moves = [&cluster.release, &cluster.kubernetes].map(|sides| sides.differs().then_some(sides));
+    format!("{moves:?} {changes:?} {steps:?}")
 }
 
 fn group(members: &[&ClusterReport]) -> Group {

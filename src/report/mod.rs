@@ -20,6 +20,7 @@ mod own_objects;
 mod past;
 mod places;
 mod preflight;
+mod renamed_pools;
 mod risk;
 mod summary;
 mod words;
@@ -30,7 +31,7 @@ use std::{
 };
 
 use crate::{
-    compare::{Archive, ClusterChange, Comparison, Export, Fate, Live, Outcome, Tree, compare},
+    compare::{Archive, ClusterChange, Comparison, Export, Live, Outcome, Tree, compare},
     generate::{self, Failure, Progress},
     model::{ClusterId, Label, ManagementCluster},
     note::{self, Fault, Notes, Severity},
@@ -100,14 +101,16 @@ struct About {
     stages: BTreeMap<(String, String), bool>,
     /// Everything whose removal takes all its steps within this change.
     announced: past::Announced,
-    /// The addons that are removed and were already unprotected before.
-    detached: BTreeSet<(ClusterId, String)>,
+    /// The addons that leave the tree with their protection still on: engines leave them installed.
+    kept: BTreeSet<(ClusterId, String)>,
 }
 
 /// The guards' messages about one cluster.
 #[derive(Debug)]
 struct Guarded {
     reasons: Vec<String>,
+    /// The first hint of each message.
+    hints: Vec<String>,
     /// Whether all of them are about the Kubernetes version or the provider.
     only_release: bool,
 }
@@ -144,7 +147,8 @@ impl About {
             if let Some(cluster) = remove::cluster_of(note) {
                 let hint = note.hints.first().map(|hint| format!(" ({hint})")).unwrap_or_default();
                 let of = self.guarded.entry(cluster);
-                let of = of.or_insert(Guarded { reasons: Vec::new(), only_release: true });
+                let of = of.or_insert(Guarded { reasons: Vec::new(), hints: Vec::new(), only_release: true });
+                of.hints.extend(note.hints.first().cloned());
                 of.only_release &= note.about == Some(note::About::Release);
                 of.reasons.push(format!("{}{hint}", note.message));
             }
@@ -173,7 +177,7 @@ pub fn drawn(
     let mut after = After::new(before)?;
     let scope = Scope { only: Vec::new(), keep_going: true };
     let made = generate::generate_some(world, &scope, &mut after, progress, notes)?;
-    let left = LeftClusters::of(&made.left, &world.input);
+    let left = LeftClusters::of(&made.left, &world.input, notes);
     after.close(&world.input, &left);
     let management = fleet.map(|fleet| fleet.management_clusters).unwrap_or_default();
     let owners = made.plan.clusters.iter().map(|plan| (plan.cluster.id(), plan.cluster.owners.clone()));
@@ -317,7 +321,7 @@ impl Comparing<'_> {
         let (mut refused, announced) = guarded(self.after, self.past)?;
         self.about.heed(&refused);
         self.about.announced = announced;
-        self.about.detached = self.detached_addons()?;
+        self.about.kept = self.kept_addons()?;
         let earlier = self.after.earlier();
         let (old, new) = (Tree::new(&earlier, &self.management), Tree::new(self.after, &self.management));
         let is_made = |cluster: &ClusterId| self.after.is_made(cluster);
@@ -327,8 +331,7 @@ impl Comparing<'_> {
         if !self.exports.is_empty() {
             note_unexported(&compared, &live, notes);
         }
-        let gone = compared.clusters.iter().filter(|one| one.fate == Fate::Gone);
-        self.learn_owners(&gone.map(|one| &one.cluster).collect::<Vec<_>>())?;
+        self.learn_owners(&compared)?;
         let mut clusters: Vec<ClusterReport> =
             compared.clusters.iter().map(|found| cluster::report(found, &self.about)).collect();
         clusters.sort_by(|a, b| a.cluster.cmp(&b.cluster));
@@ -355,31 +358,38 @@ impl Comparing<'_> {
         })
     }
 
-    /// The addons removed from the tree whose protection the step `detach` of their removal had already taken off.
-    fn detached_addons(&self) -> Result<BTreeSet<(ClusterId, String)>, Fault> {
+    /// The addons with a removed file that is still protected, so that engines leave what it installed.
+    fn kept_addons(&self) -> Result<BTreeSet<(ClusterId, String)>, Fault> {
         let mut found = BTreeSet::new();
         let [old, _] = self.after.listings();
         let files = &self.after.changes().files;
         for (path, _) in files.iter().filter(|(_, change)| **change == FileChange::Removed) {
             let Some(cluster) = PartId::of_path(path).as_ref().and_then(cluster_of) else { continue };
             let folder = format!("{}/addons/", render::folder_of_cluster(&cluster));
-            let name = path.as_str().strip_prefix(&folder).and_then(|file| file.strip_suffix(".yaml"));
-            let (Some(name), Some(id)) = (name, old.get(path.as_str())) else { continue };
-            if !render::is_protected(&self.before.read(id)?) {
-                found.insert((cluster, name.to_owned()));
+            let Some(id) = old.get(path.as_str()).filter(|_| path.as_str().starts_with(&folder)) else {
+                continue;
+            };
+            if render::is_protected(&self.before.read(id)?) {
+                found.insert((cluster, remove::addon_of(path).to_owned()));
             }
         }
         Ok(found)
     }
 
-    /// Looks up the former owners of clusters that are no longer defined.
-    fn learn_owners(&mut self, gone: &[&ClusterId]) -> Result<(), Fault> {
-        if gone.is_empty() {
+    /// Looks up the owners of clusters that the run did not generate, because they are gone or their definitions have errors.
+    fn learn_owners(&mut self, compared: &Comparison) -> Result<(), Fault> {
+        let all = compared.clusters.iter().map(|one| &one.cluster);
+        let unknown: Vec<_> = all.filter(|one| !self.about.owners.contains_key(*one)).collect();
+        if unknown.is_empty() {
             return Ok(());
         }
         let input = definitions_before(self.before, self.input)?;
-        let defined = Defined::read(&input);
-        self.about.owners.extend(gone.iter().map(|one| ((*one).clone(), defined.owners(one))));
+        let sides = [Defined::read(self.input), Defined::read(&input)];
+        let owners = |one: &ClusterId| {
+            let found = sides.iter().map(|side| side.owners(one)).find(|owners| !owners.is_empty());
+            found.unwrap_or_default()
+        };
+        self.about.owners.extend(unknown.into_iter().map(|one| (one.clone(), owners(one))));
         Ok(())
     }
 }

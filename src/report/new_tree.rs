@@ -13,7 +13,7 @@ use super::LeftClusters;
 use crate::{
     compare::{Archive, BlobId},
     model::ClusterId,
-    note::{Fault, Notes},
+    note::{Fault, Notes, Severity},
     remove::{Before, Guard},
     tree::{Changes, File, FileChange, Part, PartId, Sink, TreePath},
     world::{Input, is_head_release, release_of},
@@ -141,7 +141,11 @@ impl<'a> After<'a> {
             let id = self.old.get(path.as_str())?;
             Some(self.before.read(id).ok()?.into_bytes())
         };
-        self.guard.judge(&self.changes, Before { text: &text, published: &|_| true }, notes);
+        self.guard.judge(
+            &self.changes,
+            Before { text: &text, published: &|_| true, lost: Severity::Error },
+            notes,
+        );
         edited_releases(&self.changes, &self.old, notes);
     }
 }

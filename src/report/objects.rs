@@ -71,6 +71,9 @@ fn of_addon(addon: &AddonChange, found: &ClusterChange, about: &About) -> Change
         (None, _) => (Risk::InPlace, Revert::NeedsRemoval),
         (_, None) => (Risk::Deletes, Revert::CreatesNew),
         (before, after) if before != after => (Risk::Restarts, Revert::Unknown),
+        _ if !own.is_empty() && addon.values.is_empty() && own.iter().all(|object| is_suspension(object)) => {
+            (Risk::InPlace, Revert::Undoes)
+        }
         _ if own.iter().all(|object| is_metadata(object)) && addon.values.is_empty() => {
             (Risk::Metadata, Revert::Undoes)
         }
@@ -96,6 +99,18 @@ fn of_addon(addon: &AddonChange, found: &ClusterChange, about: &About) -> Change
 fn below(key: &str, field: &FieldChange) -> FieldChange {
     let steps = [PathSegment::Key(key.to_owned())].into_iter().chain(field.path.0.iter().cloned());
     FieldChange { path: FieldPath(steps.collect()), ..field.clone() }
+}
+
+/// Whether an engine stops looking at what an object installs, and nothing else changes.
+fn is_suspension(object: &ObjectChange) -> bool {
+    let ObjectChangeKind::Changed(fields) = &object.kind else { return false };
+    let suspends = |field: &FieldChange| {
+        field.path.is_below(&["spec", "suspend"]) && field.after == Some(serde_json::Value::Bool(true))
+    };
+    let keeps = |field: &FieldChange| is_label(field) || field.path.is_below(&["spec", "deletionPolicy"]);
+    object.section == Section::Installers
+        && fields.iter().any(suspends)
+        && fields.iter().all(|field| suspends(field) || keeps(field))
 }
 
 fn is_metadata(object: &ObjectChange) -> bool {
@@ -156,6 +171,7 @@ fn of_object(object: &ObjectChange) -> Change {
     change
 }
 
-fn grants(address: &Address) -> bool {
+/// Whether an object grants permissions.
+pub(super) fn grants(address: &Address) -> bool {
     address.group == RIGHTS || address.kind == "ServiceAccount" && address.group.is_empty()
 }

@@ -188,7 +188,7 @@ fn note_missing(note: &mut Diagnostic, past: &dyn Past) {
     let Some(missing) = past.missing() else { return };
     if matches!(note.about, Some(About::Cluster | About::Pool(_) | About::Addon(_))) {
         note.hint(format!(
-            "earlier steps of a removal may be in history that this shallow clone does not have: the commit {}, parent of {}; fetch it: `git fetch --unshallow`; with actions/checkout: `fetch-depth: 0`",
+            "earlier steps of a removal may be in history that this shallow clone does not have: the commit {}, parent of {}; fetch it: `git fetch --unshallow`; in CI, clone all of it: `fetch-depth: 0` with actions/checkout, `GIT_DEPTH: \"0\"` with GitLab",
             short(&missing.commit),
             short(&missing.child)
         ));
@@ -249,7 +249,7 @@ fn guards(
         Some(archive.read(id).ok()?.into_bytes())
     };
     let mut notes = Notes::new();
-    guard.judge(&changes, Before { text: &text, published: &|_| true }, &mut notes);
+    guard.judge(&changes, Before { text: &text, published: &|_| true, lost: Severity::Error }, &mut notes);
     edited_releases(&changes, old, &mut notes);
     debug_assert!(old.keys().all(|path| path.starts_with(GENERATED)));
     Ok(notes)

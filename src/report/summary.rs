@@ -1,8 +1,10 @@
 //! The first line of a report, which sums it up in one sentence.
 
+use std::collections::BTreeMap;
+
 use super::{
     Report,
-    change::{Effect, Machines},
+    change::{Change, Effect, Leaving, Machines},
     cluster::ClusterReport,
     risk::Risk,
     words::machines,
@@ -12,8 +14,8 @@ use super::{
 pub fn summary(report: &Report) -> String {
     let (changed, total) = (report.clusters.len(), report.total);
     let all: Vec<&ClusterReport> = report.clusters.iter().collect();
+    let beside = beside(report);
     if changed == 0 {
-        let beside = if report.beside.is_empty() { "" } else { "; other parts of the tree do" };
         return match total {
             0 => format!("No cluster changes: there is none{beside}"),
             _ => format!("None of {total} clusters changes{beside}"),
@@ -21,7 +23,82 @@ pub fn summary(report: &Report) -> String {
     }
     let changes = if changed == 1 { "changes" } else { "change" };
     let clusters = if total == 1 { "cluster" } else { "clusters" };
-    format!("{changed} of {total} {clusters} {changes}: {}", parts(&all))
+    format!("{changed} of {total} {clusters} {changes}: {}{beside}", parts(&all))
+}
+
+/// The changes outside clusters. Mild ones accompany any change of a cluster, so they count only on their own.
+fn beside(report: &Report) -> String {
+    let counted = |risk: Risk| {
+        let count = report.beside.iter().filter(|one| one.risk == risk).count();
+        let words = match risk {
+            Risk::Refused => "refused",
+            Risk::Deletes if count == 1 => "deletes objects",
+            Risk::Deletes => "delete objects",
+            Risk::Unknown => "unknown",
+            Risk::InPlace => "in place",
+            Risk::Metadata => "metadata only",
+            _ => risk.as_str(),
+        };
+        let is_shown = risk > Risk::InPlace || report.clusters.is_empty();
+        (count > 0 && is_shown).then(|| format!("{count} {words}"))
+    };
+    let found: Vec<String> = Risk::ALL.into_iter().filter_map(counted).collect();
+    if found.is_empty() { String::new() } else { format!("; outside clusters: {}", found.join(", ")) }
+}
+
+/// What happens to a cluster of the class `deletes`, worst first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Loss {
+    Cluster,
+    Moved,
+    Abandoned,
+    Pools,
+    Objects,
+    Addons,
+    Finished,
+}
+
+impl Loss {
+    fn of(change: &Change) -> Option<Self> {
+        Some(match &change.effect {
+            _ if change.risk != Risk::Deletes => return None,
+            Effect::Gone(Leaving::Finished) => Self::Finished,
+            Effect::Gone(Leaving::Abandoned) => Self::Abandoned,
+            Effect::Gone(_) => Self::Cluster,
+            Effect::Moved { .. } => Self::Moved,
+            Effect::Verdict(_) => Self::Pools,
+            Effect::AddonLeft { .. } => Self::Addons,
+            _ => Self::Objects,
+        })
+    }
+
+    fn words(self, found: &[&ClusterReport]) -> String {
+        let many = found.len() > 1;
+        let of = |one: &str, all: &str| if many { all.to_owned() } else { one.to_owned() };
+        let with = |what: String| {
+            count(found, |risk| risk == Risk::Deletes)
+                .map_or(what.clone(), |machines| format!("{what} with {machines}"))
+        };
+        match self {
+            Self::Cluster => with(of("is deleted", "are deleted")),
+            Self::Moved => of("is abandoned and built anew", "are abandoned and built anew"),
+            Self::Abandoned => of("is abandoned", "are abandoned"),
+            Self::Pools => with(of("deletes pools", "delete pools")),
+            Self::Objects => of("deletes addons or objects", "delete addons or objects"),
+            Self::Addons => of("abandons addons", "abandon addons"),
+            Self::Finished => of("ends its removal", "end their removal"),
+        }
+    }
+}
+
+/// The number of clusters per kind of loss.
+fn losses(clusters: &[&ClusterReport]) -> Vec<String> {
+    let mut found: BTreeMap<Loss, Vec<&ClusterReport>> = BTreeMap::new();
+    for one in clusters.iter().filter(|one| one.risk == Risk::Deletes) {
+        let loss = one.changes.iter().filter_map(Loss::of).min().unwrap_or(Loss::Objects);
+        found.entry(loss).or_default().push(one);
+    }
+    found.into_iter().map(|(loss, found)| format!("{} {}", found.len(), loss.words(&found))).collect()
 }
 
 /// The number of clusters per kind of change, worst first.
@@ -30,9 +107,6 @@ pub(super) fn parts(clusters: &[&ClusterReport]) -> String {
         clusters.iter().filter(|one| is_meant(one)).copied().collect::<Vec<_>>()
     };
     let is_new = |one: &ClusterReport| one.changes.iter().any(|change| change.effect == Effect::Created);
-    let leaves = |one: &ClusterReport| {
-        one.risk < Risk::ScaleDown && one.changes.iter().any(|change| change.effect == Effect::Detached)
-    };
     let rolls = |one: &ClusterReport| matches!(one.risk, Risk::ControlPlane | Risk::Pools);
     let counted = |found: &[&ClusterReport], words: &str| {
         (!found.is_empty()).then(|| format!("{} {words}", found.len()))
@@ -50,21 +124,21 @@ pub(super) fn parts(clusters: &[&ClusterReport]) -> String {
     let shrinking = plain(Risk::ScaleDown);
     let removed = count(&shrinking, |_| true).unwrap_or_else(|| "machines".to_owned());
     let shrinking_words = format!("{} {removed}", verb(&shrinking, "remove"));
-    let gone = plain(Risk::Deletes);
-    let leaving = of(&leaves);
-    let parts = [
-        counted(&plain(Risk::Refused), "refused"),
-        counted(&gone, if gone.len() == 1 { "deletes something" } else { "delete something" }),
+    let leaves = |one: &ClusterReport| one.changes.iter().any(|change| change.effect == Effect::Detached);
+    let detached = of(&|one| one.risk <= Risk::InPlace && leaves(one));
+    let refused = counted(&plain(Risk::Refused), "refused");
+    let others = [
         counted(&plain(Risk::Unknown), "unknown"),
         counted(&rolling, &rolling_words),
         counted(&shrinking, &shrinking_words),
-        counted(&leaving, &format!("{} to leave", verb(&leaving, "begin"))),
-        counted(&of(&|one| one.risk == Risk::Restarts && !leaves(one)), "addons only"),
+        counted(&plain(Risk::Restarts), "addons only"),
         counted(&of(&|one| one.risk <= Risk::InPlace && is_new(one)), "new"),
+        counted(&detached, if detached.len() == 1 { "begins its removal" } else { "begin their removal" }),
         counted(&of(&|one| one.risk == Risk::InPlace && !is_new(one) && !leaves(one)), "in place"),
-        counted(&of(&|one| one.risk <= Risk::Metadata && !is_new(one)), "metadata only"),
+        counted(&of(&|one| one.risk <= Risk::Metadata && !is_new(one) && !leaves(one)), "metadata only"),
     ];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    let all = refused.into_iter().chain(losses(clusters)).chain(others.into_iter().flatten());
+    all.collect::<Vec<_>>().join(", ")
 }
 
 /// The number of machines affected by changes of some risk classes.
@@ -79,7 +153,7 @@ mod tests {
     use crate::{
         model::{ClusterId, Label},
         report::{
-            change::{Change, Revert, Subject},
+            change::{Revert, Subject},
             cluster::Sides,
         },
     };
@@ -113,6 +187,30 @@ mod tests {
         let report = Report { total: 9, clusters, ..Report::default() };
         let expected =
             "3 of 9 clusters change: 2 replace 7 machines and remove 2 machines, 1 removes 1 machine";
+        assert_eq!(summary(&report), expected);
+    }
+    fn with(name: &str, risk: Risk, effect: Effect, machines: i64) -> ClusterReport {
+        let mut one = cluster(name, &[(risk, machines)]);
+        one.changes[0].effect = effect;
+        one
+    }
+
+    #[test]
+    fn what_is_deleted_abandoned_or_begins_to_leave_is_named() {
+        let gone = |name, how| with(name, Risk::Deletes, Effect::Gone(how), 3);
+        let from = cluster("x", &[(Risk::InPlace, 0)]).cluster;
+        let mut clusters = vec![
+            gone("a", Leaving::Announced),
+            gone("b", Leaving::Unannounced),
+            with("c", Risk::Deletes, Effect::Gone(Leaving::Abandoned), 0),
+            with("d", Risk::Deletes, Effect::Moved { from, paused: false }, 0),
+            with("e", Risk::Deletes, Effect::Removed, 0),
+            with("f", Risk::InPlace, Effect::Detached, 0),
+        ];
+        clusters.push(with("g", Risk::Deletes, Effect::AddonLeft { version: "1".into() }, 0));
+        let report = Report { total: 9, clusters, ..Report::default() };
+        let expected = "7 of 9 clusters change: 2 are deleted with 6 machines, 1 is abandoned and built anew, \
+                        1 is abandoned, 1 deletes addons or objects, 1 abandons addons, 1 begins its removal";
         assert_eq!(summary(&report), expected);
     }
 }

@@ -6,7 +6,8 @@ use super::{
     OutsideChange, OwnObject, Peak, Place,
     change::{Change, Effect, Leaving, Machines},
     cluster::Sides,
-    group::{Group, GroupChange},
+    group::{CLUSTER, Group, GroupChange},
+    objects::grants,
     risk::Risk,
 };
 use crate::{
@@ -70,40 +71,59 @@ fn effect(change: &GroupChange, clusters: usize) -> String {
         }
         Effect::Moved { from, paused: true } => format!(
             "was `{}` before. Git moves only files: it keeps running there until its objects are moved, and is paused here",
-            from.whole()
+            former(from, clusters)
         ),
         Effect::Moved { from, paused: false } => format!(
             "was `{}` before. Cluster API cannot move or rename a cluster: it builds a new one, and the old one keeps running, unmanaged",
-            from.whole()
+            former(from, clusters)
         ),
         Effect::Detached => {
-            "is detached: its protection from deletion goes, and its removal begins".to_owned()
+            "is detached: its removal begins, and nothing protects it from deletion any more".to_owned()
         }
         Effect::Attached => "is protected from deletion again: its removal ends".to_owned(),
-        Effect::Paused => "is paused: Cluster API changes nothing of it".to_owned(),
-        Effect::Resumed => "is resumed: Cluster API looks at it again".to_owned(),
+        Effect::Paused => "is paused: Cluster API does not reconcile it".to_owned(),
+        Effect::Resumed => "is resumed: Cluster API reconciles it again".to_owned(),
         Effect::Verdict(meaning) => verdict(meaning, change, counts),
         Effect::Refused => "is refused".to_owned(),
-        Effect::Unknown => "not known".to_owned(),
+        Effect::Unknown => "the effect is not known".to_owned(),
         Effect::Ignored => "is accepted, and Cluster API never acts on it".to_owned(),
         Effect::Addon { before, after, needed } => addon(before.as_deref(), after.as_deref(), *needed),
-        Effect::Needed => "is needed from now on: it has to exist in the management cluster".to_owned(),
+        Effect::AddonLeft { version } => format!(
+            "is abandoned, version {version}: nodes need it, so it stays installed, and nothing manages it any more"
+        ),
+        Effect::Needed => "is required from now on: it must exist in the management cluster".to_owned(),
         Effect::Added => "is added".to_owned(),
         Effect::Removed => "is removed".to_owned(),
         Effect::Changed => "changes".to_owned(),
     }
 }
 
+/// The former ID of a cluster. The clusters of a group have names of their own.
+fn former(from: &ClusterId, clusters: usize) -> String {
+    match clusters {
+        0 | 1 => from.whole(),
+        _ => format!("{}/{}/{CLUSTER}", from.management, from.namespace),
+    }
+}
+
 fn verdict(meaning: &Meaning, change: &GroupChange, counts: Option<String>) -> String {
+    let are = |done: &str| {
+        let is_one = change.total.most == 1;
+        let counts = counts.clone().unwrap_or_else(|| "machines".to_owned());
+        format!("{counts} {} {done}", if is_one || counts.starts_with("an ") { "is" } else { "are" })
+    };
     match meaning {
+        Meaning::Create => "is created".to_owned(),
         Meaning::Rollout { on_delete: true, .. } => {
             format!("rollout{}: each is replaced when it is deleted, and not before", of(counts))
         }
         Meaning::Rollout { together_with, .. } => {
-            let mut words =
-                format!("rollout: {} replaced", counts.unwrap_or_else(|| "no machine is".to_owned()));
+            let mut words = match counts {
+                Some(_) => format!("rollout: {}", are("replaced")),
+                None => "rollout: no machine is replaced".to_owned(),
+            };
             if let Some(surge) = change.change.surge {
-                words = format!("{words}, {surge} more at a time");
+                words = format!("{words}, with {surge} extra at a time");
             }
             if !together_with.is_empty() {
                 let names: Vec<_> = together_with.iter().take(3).map(Part::in_words).collect();
@@ -115,13 +135,10 @@ fn verdict(meaning: &Meaning, change: &GroupChange, counts: Option<String>) -> S
         }
         Meaning::Upgrade { from, to, on_delete, .. } => {
             let how = if *on_delete { ", each when it is deleted" } else { "" };
-            format!(
-                "upgrade from {from} to {to}: {} replaced{how}",
-                counts.unwrap_or_else(|| "machines are".to_owned())
-            )
+            format!("upgrade from {from} to {to}: {}{how}", are("replaced"))
         }
         Meaning::Scale { from, to } if to < from => {
-            format!("scale from {from} to {to}: {} removed", counts.unwrap_or_else(|| "machines".to_owned()))
+            format!("scale from {from} to {to}: {}", are("removed"))
         }
         Meaning::Delete => format!("is deleted{}", with(counts)),
         other => other.words(),
@@ -143,6 +160,13 @@ fn counts(change: &GroupChange, clusters: usize) -> Option<String> {
     Some(each.map_or_else(|| total.clone(), |each| format!("{each} ({total} in all)")))
 }
 
+/// A text as a sentence of its own.
+pub(super) fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(chars).collect()
+}
+
 fn with(counts: Option<String>) -> String {
     counts.map(|counts| format!(" with {counts}")).unwrap_or_default()
 }
@@ -154,7 +178,7 @@ fn of(counts: Option<String>) -> String {
 fn addon(before: Option<&str>, after: Option<&str>, needed: Option<bool>) -> String {
     let words = match (before, after) {
         (None, Some(after)) => format!("is installed, version {after}"),
-        (Some(before), None) => format!("goes, version {before}"),
+        (Some(before), None) => format!("is removed, version {before}"),
         (Some(before), Some(after)) if before != after => format!("moves from version {before} to {after}"),
         (Some(version), Some(_)) => format!("changes, version {version}"),
         (None, None) => "changes".to_owned(),
@@ -246,17 +270,20 @@ fn beside_itself(change: &OutsideChange) -> String {
     let files: Vec<String> = files.into_iter().flatten().collect();
     let kind = match (change.kind, &change.place) {
         (FileChange::Added, Place::NodeImage(_)) => {
-            "is used for the first time: it has to exist before machines are made of it"
+            "is used for the first time: it must exist before machines are created from it"
         }
         (FileChange::Removed, Place::NodeImage(_)) => "is no longer used by any cluster",
-        (FileChange::Added, _) => "is new",
         (FileChange::Removed, Place::Release(_)) => {
-            "goes from the tree; its class stays in the management clusters"
+            "is removed from the tree; its class stays in the management clusters"
         }
         (FileChange::Removed, Place::Namespace { .. }) => {
-            "goes from the tree; the namespace itself stays, unmanaged"
+            "is removed from the tree; the namespace itself stays, unmanaged"
         }
-        (FileChange::Removed, _) => "goes",
+        (FileChange::Added, Place::Engine(_)) => "are new",
+        (FileChange::Removed, Place::Engine(_)) => "are removed",
+        (_, Place::Engine(_) | Place::Tree) => "change",
+        (FileChange::Added, _) => "is new",
+        (FileChange::Removed, _) => "is removed",
         (_, Place::Release(_)) => "changes under its name",
         _ => "changes",
     };
@@ -288,7 +315,8 @@ fn own(change: &OutsideChange, folder: &str, files: &str) -> String {
             FileChange::Removed => "is deleted",
             FileChange::Changed | FileChange::Unchanged => "changes",
         };
-        format!("{} {word}", one.address)
+        let rights = if grants(&one.address) { ", and it grants rights" } else { "" };
+        format!("{} {word}{rights}", one.address)
     };
     let mut named: Vec<String> = change.objects.iter().take(OWN).map(object).collect();
     let more = change.objects.len().saturating_sub(OWN);

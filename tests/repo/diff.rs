@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// The small fleet, generated, committed and published as `origin/main`.
-fn fleet() -> Sandbox {
+pub(crate) fn fleet() -> Sandbox {
     let sandbox = Sandbox::repository();
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fleets/inmemory");
     for entry in walkdir::WalkDir::new(&from) {
@@ -27,22 +27,22 @@ fn fleet() -> Sandbox {
     sandbox
 }
 
-fn save(sandbox: &Sandbox, message: &str) {
+pub(crate) fn save(sandbox: &Sandbox, message: &str) {
     sandbox.git(&["add", "--all"]);
     sandbox.git(&["commit", "--quiet", "--message", message]);
 }
 
-fn replace(sandbox: &Sandbox, path: &str, from: &str, to: &str) {
+pub(crate) fn replace(sandbox: &Sandbox, path: &str, from: &str, to: &str) {
     let text = sandbox.read(path).unwrap();
     assert!(text.contains(from), "{text}");
     sandbox.write(path, text.replace(from, to));
 }
 
-const ONE: &str = "clusters/blue/one.yaml";
+pub(crate) const ONE: &str = "clusters/blue/one.yaml";
 const THREE: &str = "clusters/green/three.yaml";
 
 #[track_caller]
-fn says(sandbox: &Sandbox, arguments: &[&str], exit: i32, words: &str) {
+pub(crate) fn says(sandbox: &Sandbox, arguments: &[&str], exit: i32, words: &str) {
     let printed = ends(sandbox, arguments, exit);
     assert!(printed.contains(words), "{arguments:?}: {printed}");
 }
@@ -286,7 +286,7 @@ fn the_examples_for_reviews_write_what_they_keep() {
 }
 
 /// Generates and commits, and returns the short commit ID used in messages.
-fn step(sandbox: &Sandbox, message: &str) -> String {
+pub(crate) fn step(sandbox: &Sandbox, message: &str) -> String {
     ends(sandbox, &["generate", "--commit", "--all"], 0);
     sandbox.git(&["commit", "--quiet", "--amend", "--message", message]);
     sandbox.git(&["rev-parse", "HEAD"]).trim()[..10].to_owned()
@@ -561,4 +561,95 @@ fn without_a_remote_the_last_commit_is_named_to_compare_with() {
     says(&sandbox, &["diff"], 4, "this repository has no remote");
     says(&sandbox, &["diff"], 4, "stackloom diff HEAD");
     says(&sandbox, &["diff", "HEAD"], 0, "None of 3");
+}
+
+/// A cluster that leaves without any step, with its namespace and its own objects, and one whose name changes.
+#[test]
+fn a_lost_cluster_is_refused_and_can_be_accepted() {
+    const DEFAULTS: &str = "clusters/_defaults.yaml";
+    let sandbox = fleet();
+    sandbox.git(&["checkout", "--quiet", "-b", "topic"]);
+    let fails = ["diff", "origin/main", "--fail-on", "refused,deletes"];
+    replace(&sandbox, THREE, "name: three", "name: drei");
+    says(&sandbox, GUARDED[0], 1, "error[abandoned]");
+    says(&sandbox, &["diff", "origin/main"], 1, "green/drei\n    cluster: was `mgmt/green/three` before");
+    says(&sandbox, &["diff", "origin/main"], 1, "1 of 3 clusters changes: 1 is abandoned and built anew");
+    sandbox.git(&["checkout", "--quiet", "."]);
+    fs::remove_file(sandbox.root.join(THREE)).unwrap();
+    fs::remove_dir_all(sandbox.root.join("clusters/green/three.d")).unwrap();
+    says(&sandbox, GUARDED[0], 1, "error[abandoned]");
+    says(
+        &sandbox,
+        &["diff", "origin/main"],
+        1,
+        "1 of 3 clusters changes: 1 is abandoned; outside clusters: 2 delete objects",
+    );
+    let output = stackloom(&sandbox, &["diff", "origin/main", "--format", "json"]);
+    let document: Json = serde_json::from_slice(&output.stdout).unwrap();
+    let beside = document["beside"].as_array().unwrap().iter().filter(|one| one["risk"] == "deletes");
+    let own = document["clusters"][0]["changes"].as_array().unwrap().iter();
+    assert_eq!(own.len(), 1, "{document:#}");
+    let accepts = own.chain(beside).map(|one| {
+        format!("    - {{ risk: deletes, reason: as agreed, change: {} }}\n", one["id"].as_str().unwrap())
+    });
+    let accept = format!("  accept:\n{}", accepts.collect::<String>());
+    let defaults = sandbox.read(DEFAULTS).unwrap();
+    sandbox.write(DEFAULTS, defaults.clone() + &accept);
+    says(&sandbox, GUARDED[0], 0, "this risk is accepted: as agreed");
+    says(&sandbox, &fails, 0, "unmanaged; accepted: as agreed");
+    says(
+        &sandbox,
+        &fails,
+        0,
+        "the namespace itself stays, unmanaged (files: 3 removed); accepted: as agreed",
+    );
+    assert!(!ends(&sandbox, GUARDED[0], 0).contains("unused-acceptance"));
+    says(&sandbox, &["explain", "two", "accept"], 0, "clusters/_defaults.yaml");
+    // The defaults of another folder say nothing about this cluster.
+    sandbox.write(DEFAULTS, defaults);
+    let header = "apiVersion: stackloom.dev/v1alpha1\nkind: ClusterDefaults\nspec:\n";
+    sandbox.write("clusters/blue/_defaults.yaml", format!("{header}{accept}"));
+    says(&sandbox, &fails, 1, "this file cannot accept the change");
+}
+
+/// An addon that only applies manifests leaves in steps, too, whatever installs it.
+#[test]
+fn an_addon_of_manifests_leaves_in_steps_with_each_delivery() {
+    for settings in ["engine: flux", "engine: argocd", "engine: flux\n  addonDelivery: sveltos-profile"] {
+        let sandbox = fleet();
+        replace(&sandbox, "stackloom.yaml", "engine: flux", settings);
+        replace(
+            &sandbox,
+            "stacks/dev/inmemory/addons/notes/addon.yaml",
+            "stage: default",
+            "stage: bootstrap",
+        );
+        fs::remove_dir_all(sandbox.root.join("generated")).unwrap();
+        ends(&sandbox, &["generate"], 0);
+        save(&sandbox, settings);
+        sandbox.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
+        sandbox.git(&["checkout", "--quiet", "-b", "topic"]);
+        for message in ["detach", "delete", "gone"] {
+            ends(&sandbox, &["remove", "one", "--addon", "notes", "--reason", "over"], 0);
+            step(&sandbox, message);
+        }
+        says(&sandbox, GUARDED[1], 0, "warning[announced]");
+        says(&sandbox, GUARDED[1], 0, "the addon `notes` of `blue/one` leaves by the steps of its removal");
+        // The earlier steps are merged already.
+        says(
+            &sandbox,
+            &["diff", "topic~2", "topic", "--fail-on", "refused,unannounced-deletes"],
+            0,
+            "addon notes: is removed",
+        );
+        sandbox.git(&["checkout", "--quiet", "-b", "squashed", "origin/main"]);
+        sandbox.git(&["merge", "--quiet", "--squash", "topic"]);
+        sandbox.git(&["commit", "--quiet", "--message", "squashed"]);
+        for guarded in GUARDED {
+            let said = ends(&sandbox, guarded, 1);
+            assert_eq!(said.matches("error[abandoned]").count(), 1, "{settings}: {said}");
+            assert!(said.contains("nothing defines the addon `notes` of `blue/one` any more"), "{said}");
+        }
+        says(&sandbox, &["diff", "origin/main"], 1, "addon notes: is abandoned, version");
+    }
 }

@@ -11,6 +11,7 @@ mod diff;
 mod disk;
 #[path = "../support/environment.rs"]
 mod environment;
+mod histories;
 mod hostile;
 mod identity;
 mod killed;

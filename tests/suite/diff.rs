@@ -130,6 +130,11 @@ pub(super) fn cases() -> impl Iterator<Item = Made> {
     cases.into_iter().map(made)
 }
 
+/// Runs one case.
+pub(super) fn case(name: &str) -> Made {
+    made(support::package().join("tests/diff").join(name))
+}
+
 fn made(case: PathBuf) -> Made {
     let before = laid(&support::package().join("tests/fleets/inmemory"), &case.join("before"));
     let after = laid(before.path(), &case.join("after"));

@@ -1,6 +1,8 @@
 //! All integration tests in one binary, with a single build and shared code.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests own their sandbox and may panic")]
 
+#[path = "../support/environment.rs"]
+mod environment;
 mod overlay;
 mod rollouts;
 mod sandbox;
@@ -34,10 +36,12 @@ mod origins;
 mod output;
 mod page;
 mod plans;
+mod posting;
 mod partial;
 mod removal;
 mod rename;
 mod propose;
+mod random_changes;
 mod replaced;
 mod shells;
 mod topology;

@@ -4,18 +4,20 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Write as _,
+    process::Command,
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use html5ever::{ParseOpts, parse_document, tendril::TendrilSink as _};
 use markup5ever_rcdom::{Handle, NodeData, RcDom};
+use serde_json::Value as Json;
 use sha2::{Digest as _, Sha256};
 use stackloom::{
     note::Notes,
     report::{self, Page, Report, Risk},
 };
 
-use super::diff;
+use super::{diff, environment, sandbox};
 
 /// The elements of a page. None of them runs, loads or sends anything.
 const ELEMENTS: [&str; 33] = [
@@ -191,7 +193,7 @@ fn every_page_is_sound_and_whole() {
 /// Text from definitions that contains markup.
 #[test]
 fn hostile_text_stays_text() {
-    let made = diff::cases().find(|made| made.case.ends_with("hostile-text")).unwrap();
+    let made = diff::case("hostile-text");
     let all = holds(&made.html(), "hostile-text");
     let cells: Vec<&str> = named(&all, "th").chain(named(&all, "td")).map(|one| one.text.as_str()).collect();
     for hostile in [
@@ -222,4 +224,79 @@ fn the_policy_of_a_page_allows_its_own_style_alone() {
     let expected =
         format!("default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'");
     assert_eq!(policy, expected);
+}
+
+/// Loads a page in a frame as wide as a phone, and says what a browser makes of it.
+const FRAME: &str = r#"<!DOCTYPE html><meta charset="utf-8"><iframe src="page.html" width="400" height="800"></iframe>
+<script>
+onload = () => {
+  const page = document.querySelector('iframe').contentDocument, root = page.documentElement
+  const shown = (one) => one.getClientRects().length > 0
+  document.body.textContent = JSON.stringify({
+    heading: page.querySelector('h1').textContent,
+    overflow: root.scrollWidth - root.clientWidth,
+    font: getComputedStyle(page.body).fontFamily,
+    hidden: [...page.querySelectorAll('h1, h2, h3, summary, th[scope=row] a')].filter((one) => !shown(one) && !one.closest('details')).length,
+    ran: typeof document.querySelector('iframe')?.contentWindow?.ran,
+  })
+}
+</script>"#;
+
+fn browser() -> Option<String> {
+    let is_there = |name: &&str| Command::new(name).arg("--version").output().is_ok();
+    let found = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(|name| is_there(name));
+    found
+        .map(str::to_owned)
+        .or_else(|| environment::named("STACKLOOM_BROWSER", "a Chromium, or install `chromium`"))
+}
+
+/// Seen by a real browser, a page has its own style, fits a narrow screen, and nothing in it runs or is refused.
+#[test]
+fn a_browser_shows_the_page_as_it_is_meant() {
+    let Some(browser) = browser() else { return };
+    let folder = sandbox::folder();
+    let shown = |page: &str| -> Result<Json, String> {
+        sandbox::write(&folder.path().join("page.html"), page);
+        sandbox::write(&folder.path().join("frame.html"), FRAME);
+        let profile = format!("--user-data-dir={}", folder.path().join("profile").display());
+        let url = format!("file://{}", folder.path().join("frame.html").display());
+        let output = Command::new(&browser)
+            .args([
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-dev-shm-usage",
+                "--enable-logging=stderr",
+            ])
+            .args([
+                "--allow-file-access-from-files",
+                "--virtual-time-budget=20000",
+                "--dump-dom",
+                &profile,
+                &url,
+            ])
+            .output()
+            .unwrap();
+        let log = String::from_utf8_lossy(&output.stderr).into_owned();
+        if log.contains("CONSOLE") {
+            return Err(log);
+        }
+        let dom = String::from_utf8_lossy(&output.stdout).into_owned();
+        let body = parse_document(RcDom::default(), ParseOpts::default()).one(dom.as_str());
+        let text = text(&body.document);
+        let at = text.find('{').unwrap_or_else(|| panic!("{dom} {log}"));
+        Ok(serde_json::from_str(text[at..].trim()).unwrap())
+    };
+    for made in ["everything", "hostile-text"].map(diff::case) {
+        let (name, found) = (made.case.display(), shown(&made.html()).unwrap());
+        assert_eq!(found["heading"], report::summary(&made.report), "{name}");
+        assert_eq!(found["overflow"], 0, "{name}: wider than a phone: {found}");
+        assert!(found["font"].as_str().unwrap().contains("sans-serif"), "{name}: no style: {found}");
+        assert_eq!((&found["hidden"], &found["ran"]), (&Json::from(0), &Json::from("undefined")), "{name}");
+    }
+    // What the policy is for: the browser refuses a script, and the test would see it.
+    let page = report::html(&Page { report: None, compared: "x", notes: &Notes::new() });
+    let hostile = page.replace("</main>", "<script>ran = 1</script></main>");
+    let refused = shown(&hostile).unwrap_err();
+    assert!(refused.contains("Content Security Policy"), "{refused}");
 }

@@ -3,6 +3,7 @@
 use std::{fs, path::Path};
 
 use serde_json::json;
+use stackloom::io::disk;
 
 use super::{
     cli::{ends, json},
@@ -98,4 +99,37 @@ fn a_definition_moves_and_its_cluster_stays() {
     assert!(is_there(root, "clusters/red/one.d/quota.yaml") && !is_there(root, "clusters/blue/deep"));
     ends(root, &["rename", "one", "clusters/blue/", "--move-file"], 0);
     ends(root, &["generate", "--check"], 0);
+}
+
+/// A run that is killed between its two moves: whatever comes next, nothing is lost, and the same command moves both.
+#[test]
+fn what_a_killed_run_left_half_moved_is_undone_by_the_next() {
+    let root = fleet();
+    let root = root.path();
+    let before = sandbox::snapshot(root);
+    let pair = |from: &str, to: &str| (from.to_owned(), to.to_owned());
+    let moves = vec![
+        pair("clusters/blue/one.d", "clusters/blue/uno.d"),
+        pair("clusters/blue/one.yaml", "clusters/blue/uno.yaml"),
+    ];
+    for killed_after in 0..=2 {
+        let mut run = disk::Moves::begin(root, moves.clone()).unwrap();
+        for _ in 0..killed_after {
+            assert!(run.step().unwrap());
+        }
+        if killed_after == 1 {
+            let refused = ends(root, &["generate"], 1).err;
+            assert!(refused.contains("run it again with `--move-file`"), "{refused}");
+        }
+        drop(run);
+        // One that only asks changes nothing but what was left behind.
+        let refused = ends(root, &["rename", "nobody", "other", "--move-file"], 1).err;
+        assert!(refused.contains("an earlier `rename` was interrupted"), "{refused}");
+        assert!(before == sandbox::snapshot(root), "after {killed_after} moves");
+    }
+    disk::Moves::begin(root, moves).unwrap().step().unwrap();
+    ends(root, &["rename", "one", "uno", "--move-file"], 0);
+    assert!(is_there(root, "clusters/blue/uno.d/quota.yaml") && is_there(root, "clusters/blue/uno.yaml"));
+    assert!(!is_there(root, "clusters/blue/one.yaml") && !is_there(root, "clusters/blue/one.d"));
+    assert_eq!(sandbox::snapshot(root).len(), before.len());
 }

@@ -1,5 +1,6 @@
 //! `stackloom diff`.
 
+mod base;
 mod exports;
 mod formats;
 
@@ -184,6 +185,7 @@ fn drawn(
     let held = Held::read(world)?;
     let fleet = fleet(&held, notes)?;
     let (base, before) = before(args, &fleet, repository, notes)?;
+    base::note(&before, &base, repository, "HEAD", notes)?;
     let exports = exports::read(&args.before, &fleet, global, notes)?;
     let progress = Progress::new(printer, "Comparing");
     let since = repository.since(&base.commit, None)?;
@@ -236,6 +238,8 @@ fn committed(
         [] => Vec::new(),
         files => exports::read(files, &generate::fleet(&after, notes)?, global, notes)?,
     };
+    let base = Base { commit: before.commit(), why: name.to_owned() };
+    base::note(&before, &base, repository, head, notes)?;
     let report = report::committed(&before, &archive, &after, Some(&since), &exports, notes)?;
-    Ok(Compared { report, base: Base { commit: before.commit(), why: name.to_owned() }, before, after })
+    Ok(Compared { report, base, before, after })
 }

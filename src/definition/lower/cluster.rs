@@ -119,7 +119,8 @@ fn check_folders(context: &Lowering<'_>, input: &Input, notes: &mut Notes) {
                     Place::file(folder.as_str()),
                     format!("`{stem}.yaml` defines no cluster, so no engine applies this folder"),
                 )
-                .hint("give the folder the name of the definition's file, with `.d` instead of `.yaml`");
+                .hint("give the folder the name of the definition's file, with `.d` instead of `.yaml`")
+                .hint("if `stackloom rename` was interrupted, run it again with `--move-file`: it undoes what was moved");
         }
     }
 }

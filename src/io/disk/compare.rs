@@ -12,7 +12,7 @@ use super::open;
 use super::scan::{Found, Scan, is_ours_on_disk, is_ours_or_empty, note_foreign, note_link};
 use crate::{
     io::known::{Published, tracked},
-    note::{Fault, Notes},
+    note::{Fault, Notes, Severity},
     remove::{Before, Guard},
     tree::{Changes, File, FileChange, Part, PartId, TreePath},
 };
@@ -168,7 +168,11 @@ impl Comparison {
         let published = OnceLock::new();
         let published =
             |path: &TreePath| published.get_or_init(|| Published::read(&self.root)).may_have(path.as_str());
-        self.guard.judge(&self.changes, Before { text: &text, published: &published }, notes);
+        self.guard.judge(
+            &self.changes,
+            Before { text: &text, published: &published, lost: Severity::Warning },
+            notes,
+        );
         Ok(removed)
     }
 

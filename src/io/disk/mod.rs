@@ -5,6 +5,7 @@
 mod check;
 mod compare;
 mod find;
+mod moves;
 mod open;
 mod read;
 mod release;
@@ -23,9 +24,10 @@ use crate::note::Fault;
 
 pub use check::CheckSink;
 pub use find::{FLEET, Given};
+pub use moves::{Moves, undo_interrupted};
 pub use scaffold::{
-    exists, fleet_around, folder_in_repository, folder_name, link_in, move_to, named, put, read_file, remove,
-    replace, write, write_all, write_bytes,
+    exists, fleet_around, folder_in_repository, folder_name, link_in, named, put, read_file, remove, replace,
+    write, write_all, write_bytes,
 };
 pub use sink::DiskSink;
 pub use stage::Milestone;

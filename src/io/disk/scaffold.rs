@@ -84,7 +84,7 @@ pub fn remove(path: &Path) -> Result<(), Fault> {
 }
 
 /// Moves a file or folder to a path that does not exist yet, and creates its parent folders.
-pub fn move_to(from: &Path, to: &Path) -> Result<(), Fault> {
+pub(super) fn move_to(from: &Path, to: &Path) -> Result<(), Fault> {
     let what = || format!("cannot move `{}` to `{}`", from.display(), to.display());
     if exists(to)? {
         return Err(Fault::new(format!("{}: the target already exists", what())));

@@ -20,7 +20,24 @@ pub struct Base {
 const NAME_IT: &str =
     "name the commit to compare with: `stackloom diff <BASE>`, such as `stackloom diff origin/main`";
 
+/// The hint if history is missing.
+pub(super) const WHOLE: &str =
+    "in CI, clone all of it: `fetch-depth: 0` with actions/checkout, `GIT_DEPTH: \"0\"` with GitLab";
+
 impl Repository {
+    /// Whether two commits have a commit in common. In a shallow clone, it may be one that is missing.
+    pub fn is_related(&self, one: &str, other: &str) -> Result<bool, Fault> {
+        let failed =
+            |error| Fault::because(format!("cannot find the merge base of {one} and {other}"), error);
+        let named = |name: &str| self.inner.revparse_single(name).and_then(|found| found.peel_to_commit());
+        let (one, other) = (named(one).map_err(failed)?.id(), named(other).map_err(failed)?.id());
+        match self.inner.merge_base(one, other) {
+            Ok(_) => Ok(true),
+            Err(error) if error.code() == ErrorCode::NotFound => Ok(self.is_shallow()),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
     /// The commit before the checked-out change. If CI checked out a merge commit, its first parent; otherwise the merge
     /// base with the branch that engines read, as last fetched.
     pub fn base(&self, branches: &BTreeSet<String>) -> Result<Base, Fault> {
@@ -41,7 +58,7 @@ impl Repository {
             Err(error) if error.code() == ErrorCode::NotFound && self.is_shallow() => Err(Fault::new(
                 format!("this clone is shallow, and lacks the merge base of HEAD and `{name}`"),
             )
-            .hint("fetch the history: `git fetch --unshallow`; with actions/checkout: `fetch-depth: 0`")
+            .hint(format!("fetch the history: `git fetch --unshallow`; {WHOLE}"))
             .hint(NAME_IT)),
             Err(error) if error.code() == ErrorCode::NotFound => {
                 Err(Fault::new(format!("HEAD and `{name}` have no commit in common")).hint(NAME_IT))
@@ -55,17 +72,14 @@ impl Repository {
 
     /// The first parent of a merge commit, which CI creates and checks out without a branch.
     fn first_parent(&self, commit: Oid) -> Result<Option<Base>, Fault> {
-        let failed = |error| Fault::because(format!("cannot read the commit {commit}"), error);
-        let found = self.inner.find_commit(commit).map_err(failed)?;
-        if found.parent_count() < 2 {
-            return Ok(None);
-        }
-        let parent = found.parent_id(0).map_err(failed)?;
+        // A shallow clone hides parents that it lacks.
+        let parents = self.parents(commit)?;
+        let [parent, _, ..] = parents.as_slice() else { return Ok(None) };
         if !self.has_commit(&parent.to_string()) {
             return Err(Fault::new(format!(
                 "HEAD is a merge commit, and its first parent {parent} is not in this shallow clone"
             ))
-            .hint("fetch one commit more: `git fetch --deepen=1`; with actions/checkout: `fetch-depth: 2`"));
+            .hint(format!("fetch it: `git fetch --deepen=1`; {WHOLE}")));
         }
         Ok(Some(Base { commit: parent.to_string(), why: "first parent of the merge commit".to_owned() }))
     }
@@ -109,11 +123,13 @@ impl Repository {
             );
         }
         remotes.into_iter().next().map(|(remote, commit)| (format!("{remote}/{branch}"), commit)).ok_or_else(|| {
-            Fault::new(format!(
+            let fault = Fault::new(format!(
                 "the engine reads the branch `{branch}`, and this clone has no remote-tracking branch of this name"
-            ))
-            .hint(format!("fetch it: `git fetch origin {branch}:refs/remotes/origin/{branch}`"))
-            .hint(NAME_IT)
+            ));
+            let remote = self.a_remote().map(|remote| {
+                format!("fetch it: `git fetch {remote} {branch}:refs/remotes/{remote}/{branch}`")
+            });
+            fault.hint(remote.unwrap_or_else(|| "it has no remote to fetch it from".to_owned())).hint(NAME_IT)
         })
     }
 
@@ -122,6 +138,20 @@ impl Repository {
         let remotes =
             self.inner.remotes().map_err(|error| Fault::because("cannot list the remotes", error))?;
         Ok(!remotes.is_empty())
+    }
+
+    /// Whether the repository has a remote of this name.
+    pub fn has_remote(&self, name: &str) -> bool {
+        self.inner.find_remote(name).is_ok()
+    }
+
+    /// The remote to fetch from: that of the branch, else `origin`, else the first one.
+    fn a_remote(&self) -> Option<String> {
+        let remotes = self.inner.remotes().ok()?;
+        let names: Vec<String> = remotes.iter().filter_map(|name| Some(name.ok()??.to_owned())).collect();
+        let upstream = self.upstream_remote();
+        let origin = || names.iter().find(|name| *name == "origin").or(names.first()).cloned();
+        upstream.or_else(origin)
     }
 
     /// The commits of a remote-tracking branch, by remote.

@@ -25,7 +25,7 @@ use crate::{
     io::disk::{
         DiskSink, Milestone, Workspace, begun, is_in_numbered_release, is_numbered_release, note_foreign,
     },
-    note::{Fault, Notes},
+    note::{Fault, Notes, Severity},
     propose,
     remove::{Before, Guard},
     tree::{Changes, File, FileChange, Part, Sink, TreePath},
@@ -158,7 +158,11 @@ impl CommitSink {
             let entry = open.head.entries.get(path)?;
             Some(repository.inner.find_blob(entry.id).ok()?.content().to_vec())
         };
-        open.guard.judge(&open.changes, Before { text: &old, published: &|_| true }, &mut found);
+        open.guard.judge(
+            &open.changes,
+            Before { text: &old, published: &|_| true, lost: Severity::Warning },
+            &mut found,
+        );
         for (path, id) in open.index.entries()? {
             let known = TreePath::parse(&path).is_some_and(|path| {
                 stays(&path)

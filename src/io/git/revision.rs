@@ -120,7 +120,7 @@ impl Revision {
     fn with<T>(&self, use_it: impl FnOnce(&git2::Repository) -> Result<T, git2::Error>) -> Result<T, Fault> {
         let failed = |error: git2::Error| {
             Fault::because(format!("cannot read the files of `{}`", self.name), error)
-                .hint("in a partial clone, get missing files with `git fetch --refetch`")
+                .hint("in a partial clone, get missing files with `git fetch --refetch --no-filter`")
         };
         let free = self.open.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let repository = match free {

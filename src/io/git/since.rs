@@ -48,8 +48,13 @@ impl Repository {
         let mut chain = since.chain(base, tip)?;
         if let [only] = chain.as_slice()
             && let [_, second] = self.parents(*only)?.as_slice()
-            && self.has_commit(&second.to_string())
         {
+            if !self.has_commit(&second.to_string()) {
+                // The commits of the branch are not here.
+                since.missing = Some(Missing { commit: second.to_string(), child: only.to_string() });
+                since.add(*only)?;
+                return Ok(since);
+            }
             let of_branch = since.chain(base, *second)?;
             if !of_branch.is_empty() {
                 (chain, since.tip) = (of_branch, *second);
@@ -62,7 +67,7 @@ impl Repository {
     }
 
     /// The parents of a commit, including those that a shallow clone hides.
-    fn parents(&self, commit: Oid) -> Result<Vec<Oid>, Fault> {
+    pub(super) fn parents(&self, commit: Oid) -> Result<Vec<Oid>, Fault> {
         let name = commit.to_string();
         let found = self.inner.find_commit(commit).map_err(|error| failed(&name, error))?;
         let header = found.raw_header().map_err(|error| failed(&name, error))?;
@@ -126,7 +131,7 @@ impl Since<'_> {
         };
         read().map_err(|error| {
             failed(&commit.to_string(), error)
-                .hint("in a partial clone, get missing files with `git fetch --refetch`")
+                .hint("in a partial clone, get missing files with `git fetch --refetch --no-filter`")
         })
     }
 

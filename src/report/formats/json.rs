@@ -9,6 +9,7 @@ use crate::{
         OutsideChange, OwnObject, Peak, Place, Report,
         change::{Change, Effect, Leaving, Machines},
         cluster::{ClusterReport, Sides},
+        objects::grants,
         risk::Risk,
         summary::summary,
     },
@@ -104,6 +105,7 @@ fn of_change(change: &Change, cluster: &ClusterId) -> Json {
             out["after"] = json!(after);
             out["nodesNeedIt"] = json!(needed);
         }
+        Effect::AddonLeft { version } => out["before"] = json!(version),
         Effect::Moved { from, .. } => out["before"] = name(from),
         Effect::Verdict(Meaning::Upgrade { from, to, times, .. }) => {
             out["before"] = json!(from);
@@ -138,6 +140,7 @@ fn effect(effect: &Effect) -> &'static str {
         Effect::Refused => "refused",
         Effect::Unknown => "unknown",
         Effect::Ignored => "ignored",
+        Effect::AddonLeft { .. } => "abandoned",
         Effect::Addon { before: None, .. } => "addon-added",
         Effect::Addon { after: None, .. } => "addon-removed",
         Effect::Addon { .. } => "addon-changed",
@@ -171,7 +174,11 @@ fn beside(change: &OutsideChange) -> Json {
     };
     let object = |one: &OwnObject| {
         let Address { group, kind, namespace, name } = &one.address;
-        json!({ "group": group, "kind": kind, "namespace": namespace, "name": name, "effect": one.change })
+        let mut out = json!({ "group": group, "kind": kind, "namespace": namespace, "name": name, "effect": one.change });
+        if grants(&one.address) {
+            out["grantsRights"] = json!(true);
+        }
+        out
     };
     let mut out = json!({
         "id": change.id,

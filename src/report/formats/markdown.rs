@@ -131,7 +131,9 @@ impl Out {
         if report.is_empty() {
             return;
         }
-        self.line("\n| Risk | Clusters | Machines that go | Beside clusters |\n|---|--:|--:|--:|");
+        self.line(
+            "\n| Risk | Clusters | Machines replaced or removed | Outside clusters |\n|---|--:|--:|--:|",
+        );
         for risk in Risk::ALL {
             let clusters: Vec<_> = report.clusters.iter().filter(|one| one.risk == risk).collect();
             let beside = report.beside.iter().filter(|one| one.risk == risk).count();
@@ -169,7 +171,11 @@ impl Out {
             return;
         }
         let clusters: usize = groups.iter().map(|group| group.clusters.len()).sum();
-        self.line(&format!("\n#### {}: {}", risk.title(), words::count(clusters, "cluster")));
+        let of = match clusters {
+            0 => "outside clusters".to_owned(),
+            count => words::count(count, "cluster"),
+        };
+        self.line(&format!("\n#### {}: {of}", risk.title()));
         for group in groups.iter().take(self.detail.groups) {
             self.group(group);
         }
@@ -215,13 +221,16 @@ impl Out {
 
     fn change(&mut self, found: &GroupChange, clusters: usize) {
         let change = &found.change;
-        let undone = if change.risk >= Risk::Restarts {
-            format!(". Undone by a revert: {}", change.revert.words())
+        let revert = if change.risk >= Risk::Restarts {
+            format!(". {}", words::sentence(change.revert.words()))
         } else {
             String::new()
         };
         let what = plain(&change.subject.words());
-        self.line(&format!("- **{what}**: {}{undone}", plain(&words::change(found, clusters))));
+        self.line(&format!(
+            "- **{what}**: {}",
+            plain(&format!("{}{revert}", words::change(found, clusters)))
+        ));
         let field = |field| {
             let (path, values) = words::field_parts(field, words::VALUE);
             format!("{}: {}", code(&path), values.map(|value| code(&value)).join(" → "))
@@ -246,7 +255,7 @@ impl Out {
         if report.peaks.is_empty() || self.detail.rows == 0 {
             return;
         }
-        self.line("\n#### Machines beyond the usual number, if all roll at once\n");
+        self.line("\n#### Extra machines, if everything rolls at once\n");
         let peaks: Vec<String> = report.peaks.iter().map(|peak| plain(&words::peak(peak))).collect();
         self.list(&peaks, "", self.detail.rows);
     }
@@ -255,8 +264,19 @@ impl Out {
 /// Escapes text so that Markdown shows it unchanged, without mentioning people or creating links.
 fn plain(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if text.contains(['@', '#', '`']) || text.contains("://") || text.contains("www.") {
+    let parts: Vec<&str> = text.split('`').collect();
+    if parts.len() % 2 == 0 {
         return code(&text);
+    }
+    // What stands between backticks is code already.
+    let part = |(at, part): (usize, &&str)| if at % 2 == 1 { code(part) } else { escaped(part) };
+    parts.iter().enumerate().map(part).collect()
+}
+
+/// Escapes text without backticks.
+fn escaped(text: &str) -> String {
+    if text.contains(['@', '#']) || text.contains("://") || text.contains("www.") {
+        return code(text);
     }
     let mut out = String::new();
     for c in text.chars() {
@@ -293,6 +313,9 @@ mod tests {
     fn hostile_text_is_shown_as_it_is() {
         assert_eq!(plain("a <b>x</b> [l](u) *b* a_b"), "a &lt;b&gt;x&lt;/b&gt; \\[l\\](u) \\*b\\* a\\_b");
         assert_eq!(plain("thanks @everyone\n# head"), "`thanks @everyone # head`");
+        assert_eq!(plain("the pool `a_b` of `c` is *gone*"), "the pool `a_b` of `c` is \\*gone\\*");
+        assert_eq!(plain("a `b`` c"), "```a `b`` c```");
+        assert_eq!(plain("`` ` @x"), "```` `` ` @x ````".replace("````", "```"));
         assert_eq!(code("a `` b"), "```a `` b```");
         assert_eq!(code("`"), "`` ` ``");
         assert_eq!(code("a\n\n<!-- x"), "`a  <!-- x`");

@@ -56,7 +56,7 @@ pub fn lines(report: &Report, all: bool) -> Vec<Line> {
     }
     if !report.peaks.is_empty() {
         out.line(None, String::new());
-        out.line(None, "Machines beyond the usual number, if all roll at once:".to_owned());
+        out.line(None, "Extra machines, if everything rolls at once:".to_owned());
         let peaks: Vec<String> = report.peaks.iter().map(words::peak).collect();
         out.some(&peaks, "  ");
     }
@@ -122,7 +122,7 @@ impl Out {
         self.some(&causes, "        ");
         self.some(&change.reasons, "        ");
         if change.risk >= Risk::Restarts {
-            self.line(None, format!("        undone by a revert: {}", change.revert.words()));
+            self.line(None, format!("        {}", change.revert.words()));
         }
     }
 }

@@ -3,7 +3,7 @@
 mod health;
 mod law;
 mod reviews;
-mod server;
+pub(super) mod server;
 
 use std::{
     collections::BTreeSet,

@@ -74,27 +74,43 @@ pub(crate) struct State {
 pub(crate) struct Server {
     pub(crate) url: String,
     pub(crate) state: Arc<Mutex<State>>,
+    _listening: Listening,
+}
+
+/// What answers on a local port until it is dropped.
+pub(crate) struct Listening {
+    pub(crate) url: String,
     ended: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Server {
-    pub(crate) fn start(kind: ForgeKind) -> Self {
+impl Listening {
+    /// Serves each connection in a thread of its own. `serve` gets the address, too.
+    pub(crate) fn start(serve: impl Fn(&TcpStream, &str) + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let (state, ended) = (Arc::new(Mutex::new(State::default())), Arc::new(AtomicBool::new(false)));
-        let (shared, end, base) = (Arc::clone(&state), Arc::clone(&ended), url.clone());
+        let ended = Arc::new(AtomicBool::new(false));
+        let (end, base, serve) = (Arc::clone(&ended), url.clone(), Arc::new(serve));
         let thread = thread::spawn(move || {
             for stream in listener.incoming() {
                 if end.load(Ordering::SeqCst) {
                     return;
                 }
                 let Ok(stream) = stream else { continue };
-                let (shared, base) = (Arc::clone(&shared), base.clone());
-                thread::spawn(move || serve(&stream, kind, &base, &shared));
+                let (serve, base) = (Arc::clone(&serve), base.clone());
+                thread::spawn(move || serve(&stream, &base));
             }
         });
-        Self { url, state, ended, thread: Some(thread) }
+        Self { url, ended, thread: Some(thread) }
+    }
+}
+
+impl Server {
+    pub(crate) fn start(kind: ForgeKind) -> Self {
+        let state = Arc::new(Mutex::new(State::default()));
+        let shared = Arc::clone(&state);
+        let listening = Listening::start(move |stream, base| serve(stream, kind, base, &shared));
+        Self { url: listening.url.clone(), state, _listening: listening }
     }
 
     pub(crate) fn with<T>(&self, use_it: impl FnOnce(&mut State) -> T) -> T {
@@ -102,7 +118,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for Listening {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::SeqCst);
         // Wakes up the listener, which waits for a connection.
@@ -112,11 +128,11 @@ impl Drop for Server {
 }
 
 /// The request of a client.
-struct Call {
-    method: String,
-    path: String,
-    query: Vec<(String, String)>,
-    body: Json,
+pub(crate) struct Call {
+    pub(crate) method: String,
+    pub(crate) path: String,
+    pub(crate) query: Vec<(String, String)>,
+    pub(crate) body: Json,
 }
 
 fn decoded(text: &str) -> String {
@@ -181,7 +197,7 @@ fn serve(stream: &TcpStream, kind: ForgeKind, base: &str, state: &Mutex<State>) 
     }
 }
 
-fn read(reader: &mut BufReader<&TcpStream>) -> Option<(Call, bool)> {
+pub(crate) fn read(reader: &mut BufReader<&TcpStream>) -> Option<(Call, bool)> {
     let mut line = String::new();
     reader.read_line(&mut line).ok().filter(|count| *count > 0)?;
     let mut words = line.split_whitespace();

@@ -22,7 +22,7 @@ pub(super) fn change(found: &GroupChange, clusters: usize, detail: Detail) -> Ma
                 strong { (change.subject.words()) } ": " (words::change(found, clusters)) ". "
                 span.badge { "[" (change.risk.title()) "]" }
             }
-            @if change.risk >= Risk::Restarts { p.soft { "Undone by a revert: " (change.revert.words()) } }
+            @if change.risk >= Risk::Restarts { p.soft { (words::sentence(change.revert.words())) } }
             (reasons(&change.reasons, detail))
             (fields(&change.fields, detail))
             @if !causes.is_empty() && detail.fields > 0 {
@@ -37,10 +37,9 @@ pub(super) fn change(found: &GroupChange, clusters: usize, detail: Detail) -> Ma
 }
 
 fn reasons(reasons: &[String], detail: Detail) -> Markup {
-    let shown = reasons.iter().take(detail.fields.max(FEW));
     let list = html! {
-        ul { @for reason in shown { li.text { (reason) } } }
-        (more_than(reasons.len(), detail.fields.max(FEW)))
+        ul { @for reason in reasons.iter().take(detail.reasons) { li.text { (reason) } } }
+        (more_than(reasons.len(), detail.reasons))
     };
     html! {
         @if !reasons.is_empty() {

@@ -34,6 +34,10 @@ const LIMIT: usize = 16 << 20;
 /// How much detail is shown.
 #[derive(Clone, Copy, Debug)]
 struct Detail {
+    /// The number of groups per risk class.
+    groups: usize,
+    /// The number of reasons of a change.
+    reasons: usize,
     /// The number of fields, causes and reasons of a change, or of files of a change outside clusters.
     fields: usize,
     /// The number of characters of a value.
@@ -41,12 +45,13 @@ struct Detail {
 }
 
 /// From most to least detailed.
-const DETAILS: [Detail; 5] = [
-    Detail { fields: 1_000, value: 2_000 },
-    Detail { fields: 100, value: 400 },
-    Detail { fields: 20, value: 100 },
-    Detail { fields: 5, value: 60 },
-    Detail { fields: 0, value: 0 },
+const DETAILS: [Detail; 6] = [
+    Detail { groups: usize::MAX, reasons: 1_000, fields: 1_000, value: 2_000 },
+    Detail { groups: usize::MAX, reasons: 100, fields: 100, value: 400 },
+    Detail { groups: usize::MAX, reasons: 20, fields: 20, value: 100 },
+    Detail { groups: usize::MAX, reasons: 5, fields: 5, value: 60 },
+    Detail { groups: usize::MAX, reasons: 3, fields: 0, value: 0 },
+    Detail { groups: 500, reasons: 3, fields: 0, value: 0 },
 ];
 
 const STYLE: &str = include_str!("style.css");
@@ -61,8 +66,9 @@ pub fn html(page: &Page<'_>) -> String {
 
 fn below(page: &Page<'_>, limit: usize) -> String {
     let mut made = String::new();
+    let digest = page.report.map(digest).unwrap_or_default();
     for detail in DETAILS {
-        made = document(page, detail).into_string();
+        made = document(page, detail, &digest).into_string();
         if made.len() <= limit {
             break;
         }
@@ -70,7 +76,7 @@ fn below(page: &Page<'_>, limit: usize) -> String {
     made
 }
 
-fn document(page: &Page<'_>, detail: Detail) -> Markup {
+fn document(page: &Page<'_>, detail: Detail, digest: &str) -> Markup {
     let title = page.report.map_or_else(|| "Nothing was compared".to_owned(), summary);
     let policy = format!(
         "default-src 'none'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
@@ -85,8 +91,8 @@ fn document(page: &Page<'_>, detail: Detail) -> Markup {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 meta name="referrer" content="no-referrer";
-                @if let Some(report) = page.report {
-                    meta name="stackloom-diff" content={ "sha256:" (digest(report)) };
+                @if page.report.is_some() {
+                    meta name="stackloom-diff" content={ "sha256:" (digest) };
                 }
                 title { (title) " – stackloom diff" }
                 style { (PreEscaped(STYLE)) }
@@ -102,18 +108,18 @@ fn document(page: &Page<'_>, detail: Detail) -> Markup {
                     @if let Some(report) = page.report { (body(report, detail)) }
                     (messages(page.notes))
                 }
-                (footer(page))
+                (footer(page, digest))
             }
         }
     }
 }
 
-fn footer(page: &Page<'_>) -> Markup {
+fn footer(page: &Page<'_>, digest: &str) -> Markup {
     html! {
         footer {
             p { "Written by stackloom " (env!("CARGO_PKG_VERSION")) "." }
-            @if let Some(report) = page.report {
-                p { "Digest of the report, which is also the last line of the comment: " code { "sha256:" (digest(report)) } }
+            @if page.report.is_some() {
+                p { "Digest of the report, which is also the last line of the comment: " code { "sha256:" (digest) } }
             }
         }
     }
@@ -145,7 +151,7 @@ fn contents(report: &Report, notes: &Notes) -> Markup {
                 @for risk in classes(report) {
                     li { a href={ "#" (risk.as_str()) } { (risk.title()) } }
                 }
-                @if !report.peaks.is_empty() { li { a href="#peaks" { "Additional machines" } } }
+                @if !report.peaks.is_empty() { li { a href="#peaks" { "Extra machines" } } }
                 @if !report.clusters.is_empty() { li { a href="#clusters" { "Clusters by name" } } }
                 @if has_messages { li { a href="#messages" { "Messages" } } }
             }
@@ -159,7 +165,7 @@ fn body(report: &Report, detail: Detail) -> Markup {
         (tables::owners(report))
         @for risk in classes(report) { (class(report, risk, detail)) }
         (tables::peaks(report))
-        (tables::clusters(report))
+        (tables::clusters(report, detail))
     }
 }
 
@@ -174,7 +180,14 @@ fn class(report: &Report, risk: Risk, detail: Detail) -> Markup {
                 (risk.title())
                 @if clusters > 0 { ": " (words::count(clusters, "cluster")) }
             }
-            @for (number, group) in groups { (one(group, number, detail)) }
+            @for (number, group) in groups.clone().take(detail.groups) { (one(group, number, detail)) }
+            @let more = groups.clone().skip(detail.groups).map(|(_, group)| group.clusters.len());
+            @if more.clone().next().is_some() {
+                p {
+                    "… and " (words::count(more.clone().count(), "more change")) " of " (words::count(more.sum(), "cluster"))
+                    ", which " a href="#clusters" { "the list of clusters" } " names"
+                }
+            }
             @for change in beside { (change::beside(change, detail)) }
         }
     }

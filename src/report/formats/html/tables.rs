@@ -4,15 +4,18 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 
-use super::tone;
-use crate::report::{
-    Report,
-    change::Machines,
-    cluster::{ClusterReport, Sides},
-    formats::text::owners as owned,
-    risk::Risk,
-    summary::parts,
-    words,
+use super::{Detail, tone};
+use crate::{
+    model::ClusterId,
+    report::{
+        Report,
+        change::Machines,
+        cluster::{ClusterReport, Sides},
+        formats::text::owners as owned,
+        risk::Risk,
+        summary::parts,
+        words,
+    },
 };
 
 /// Renders the number of clusters and machines of each risk class.
@@ -28,8 +31,8 @@ pub(super) fn classes(report: &Report) -> Markup {
                             tr {
                                 th scope="col" { "Risk" }
                                 th.number scope="col" { "Clusters" }
-                                th.number scope="col" { "Machines that go" }
-                                th.number scope="col" { "Changes beside clusters" }
+                                th.number scope="col" { "Machines replaced or removed" }
+                                th.number scope="col" { "Changes outside clusters" }
                             }
                         }
                         tbody { @for risk in super::classes(report) { (class(report, risk)) } }
@@ -93,7 +96,7 @@ pub(super) fn peaks(report: &Report) -> Markup {
     html! {
         @if !report.peaks.is_empty() {
             section aria-labelledby="peaks" {
-                h2 id="peaks" { "Additional machines, if all roll at once" }
+                h2 id="peaks" { "Extra machines, if everything rolls at once" }
                 ul { @for peak in &report.peaks { li { (words::peak(peak)) } } }
             }
         }
@@ -101,10 +104,16 @@ pub(super) fn peaks(report: &Report) -> Markup {
 }
 
 /// Renders the index of clusters.
-pub(super) fn clusters(report: &Report) -> Markup {
-    let groups = report.groups.iter().enumerate();
-    let numbers: BTreeMap<_, _> =
-        groups.flat_map(|(at, group)| group.clusters.iter().map(move |id| (id, at + 1))).collect();
+pub(super) fn clusters(report: &Report, detail: Detail) -> Markup {
+    let mut numbers: BTreeMap<&ClusterId, usize> = BTreeMap::new();
+    let mut shown: BTreeMap<Risk, usize> = BTreeMap::new();
+    for (at, group) in report.groups.iter().enumerate() {
+        let count = shown.entry(group.risk).or_default();
+        *count += 1;
+        if *count <= detail.groups {
+            numbers.extend(group.clusters.iter().map(|id| (id, at + 1)));
+        }
+    }
     html! {
         @if !report.clusters.is_empty() {
             section aria-labelledby="clusters" {

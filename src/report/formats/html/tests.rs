@@ -53,3 +53,29 @@ fn a_large_page_loses_values_and_fields_and_never_a_cluster_or_a_count() {
     assert!(size <= 200_000 && shown < 600 && shown > 0, "{size} {shown}");
     assert_eq!(rows(0).1, 0);
 }
+
+/// Ten thousand clusters with a different change each: the page stays below its limit and still names them all.
+#[test]
+fn the_page_of_a_large_fleet_can_be_opened() {
+    const COUNT: usize = 10_000;
+    let one = |at: usize| {
+        let mut one = cluster(&format!("prod-eu-central-{at:05}"));
+        let text = |what: &str| format!("{what} {at}: {}", "a long reason ".repeat(45));
+        let refused = Change::new(Subject::Whole, Effect::Refused, Risk::Refused, Revert::Nothing);
+        one.changes = vec![
+            Change { reasons: ["first", "second", "third"].map(text).into(), ..refused },
+            Change { fields: Vec::new(), causes: vec![text("spec")], ..one.changes.remove(0) },
+        ];
+        one.risk = Risk::Refused;
+        one
+    };
+    let clusters: Vec<ClusterReport> = (0..COUNT).map(one).collect();
+    let groups = group::groups(&clusters);
+    assert_eq!(groups.len(), COUNT);
+    let report = Report { total: COUNT, clusters, groups, ..Report::default() };
+    let notes = Notes::new();
+    let made = html(&Page { report: Some(&report), compared: "before", notes: &notes });
+    assert!(made.len() <= LIMIT, "{}", made.len());
+    assert_eq!(made.matches("n/prod-eu-central-").count(), COUNT + made.matches("</h3>").count());
+    assert!(made.contains("more changes of 9500 clusters, which"), "folded");
+}

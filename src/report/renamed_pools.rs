@@ -1,0 +1,56 @@
+//! Recognizes node pools that get another name. Cluster API cannot rename a pool: it deletes one and creates another.
+
+use super::change::{Change, Effect, Subject};
+use crate::{
+    compare::Facts,
+    topology::{Meaning, Part},
+    yaml::{Mapping, Node},
+};
+
+/// Names both pools where one is deleted and an equal one of another name is created.
+pub(super) fn name(before: &Facts, after: &Facts, changes: &mut [Change]) {
+    for (old, new) in renamed(before, after) {
+        for change in changes.iter_mut() {
+            let Subject::Part(Part::Pool(pool)) = &change.subject else { continue };
+            let reason = match change.effect {
+                Effect::Verdict(Meaning::Delete) if pool.name == old => {
+                    format!("the pool `{new}` is equal but for its name; Cluster API cannot rename a pool")
+                }
+                Effect::Verdict(Meaning::Create) if pool.name == new => {
+                    format!(
+                        "it replaces the pool `{old}`, which is equal but for its name: all its machines are new"
+                    )
+                }
+                _ => continue,
+            };
+            change.reasons.push(reason);
+        }
+    }
+}
+
+/// The pools that have another name and are otherwise equal: the old and the new name of each.
+fn renamed(before: &Facts, after: &Facts) -> Vec<(String, String)> {
+    let nameless = |(kind, _): &(String, String), pool: &Node| {
+        let fields = pool.as_mapping().into_iter().flat_map(Mapping::iter);
+        let rest = fields.filter(|field| &*field.key.name != "name");
+        (
+            kind.clone(),
+            rest.map(|field| (field.key.name.to_string(), field.value.clone())).collect::<Vec<_>>(),
+        )
+    };
+    let only = |own: &Facts, other: &Facts| {
+        let pools = own.pools.iter().filter(|(key, _)| !other.pools.contains_key(*key));
+        pools.map(|(key, pool)| (key.1.clone(), nameless(key, pool))).collect::<Vec<_>>()
+    };
+    let (gone, new) = (only(before, after), only(after, before));
+    let mut found = Vec::new();
+    for (old, pool) in &gone {
+        let same = |all: &[(String, _)]| all.iter().filter(|(_, other)| other == pool).count();
+        let (Some((name, _)), 1, 1) = (new.iter().find(|(_, other)| other == pool), same(&gone), same(&new))
+        else {
+            continue;
+        };
+        found.push((old.clone(), name.clone()));
+    }
+    found
+}
