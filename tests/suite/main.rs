@@ -13,6 +13,7 @@ mod cases;
 mod cases_good;
 mod language;
 
+mod argocd_commits;
 mod cli;
 mod clusters;
 mod compare;
@@ -37,6 +38,7 @@ mod plans;
 mod partial;
 mod removal;
 mod rename;
+mod projects;
 mod propose;
 mod replaced;
 mod shells;
