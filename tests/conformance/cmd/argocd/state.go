@@ -20,6 +20,11 @@ func (a *applier) finalize(ctx context.Context, app *argo.Application, object *u
 	if at < 0 {
 		return "", nil
 	}
+	// Without its project, Argo CD deletes nothing of an Application, and the Application stays.
+	project, err := a.hub.get(ctx, projectKind, a.namespace, app.Spec.Project)
+	if err != nil || project == nil {
+		return "", err
+	}
 	left := 0
 	if where != nil {
 		found, err := a.compare(ctx, app, where, nil)
