@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -40,8 +41,9 @@ func (o object) text(path ...string) string {
 // release is what is installed: all that decides what a chart renders to.
 type release struct {
 	cluster, name, namespace, chart, version string
-	// values is the file that Helm reads.
+	// values is the file that Helm reads; with Flux, the JSON that it reads without Helm.
 	values string
+	isJSON bool
 }
 
 // objects reads a tree that the test suite of the program wrote: `cargo test --test suite deliveries`.
@@ -103,7 +105,7 @@ func of(t *testing.T, one object, all []object) *release {
 		chart, version := fluxChart(one, all)
 		return &release{
 			strings.TrimSuffix(one.text("spec", "kubeConfig", "secretRef", "name"), "-kubeconfig"), one.text("spec", "releaseName"),
-			one.text("spec", "targetNamespace"), chart, version, encoded(t, one.at("spec", "values")),
+			one.text("spec", "targetNamespace"), chart, version, encoded(t, one.at("spec", "values")), true,
 		}
 	case "Application argoproj.io":
 		if one.at("spec", "source", "helm") == nil {
@@ -117,14 +119,14 @@ func of(t *testing.T, one object, all []object) *release {
 		cluster, _ := labels["stackloom.dev/cluster"].(string)
 		return &release{
 			cluster, one.text("spec", "source", "helm", "releaseName"), one.text("spec", "destination", "namespace"),
-			one.text("spec", "source", "chart"), one.text("spec", "source", "targetRevision"), string(text),
+			one.text("spec", "source", "chart"), one.text("spec", "source", "targetRevision"), string(text), false,
 		}
 	case "HelmChartProxy addons.cluster.x-k8s.io":
 		labels, _ := one.at("spec", "clusterSelector", "matchLabels").(map[string]any)
 		cluster, _ := labels["cluster.x-k8s.io/cluster-name"].(string)
 		return &release{
 			cluster, one.text("spec", "releaseName"), one.text("spec", "namespace"), one.text("spec", "chartName"), one.text("spec", "version"),
-			evaluate(t, one.text("spec", "valuesTemplate")),
+			evaluate(t, one.text("spec", "valuesTemplate")), false,
 		}
 	case "Profile config.projectsveltos.io":
 		charts, _ := one.at("spec", "helmCharts").([]any)
@@ -136,7 +138,7 @@ func of(t *testing.T, one object, all []object) *release {
 		chart := first.text("chartName")
 		return &release{
 			reference.text("name"), first.text("releaseName"), first.text("releaseNamespace"), chart[strings.LastIndex(chart, "/")+1:],
-			first.text("chartVersion"), sveltos(t, first.text("values")),
+			first.text("chartVersion"), sveltos(t, first.text("values")), false,
 		}
 	}
 	return nil
@@ -199,7 +201,13 @@ data:
 // rendered is what Helm makes of the probe for a release.
 func rendered(t *testing.T, one release) string {
 	t.Helper()
-	values, err := chartutil.ReadValues([]byte(one.values))
+	values := chartutil.Values{}
+	var err error
+	if one.isJSON {
+		err = json.Unmarshal([]byte(one.values), &values)
+	} else {
+		values, err = chartutil.ReadValues([]byte(one.values))
+	}
 	if err != nil {
 		t.Fatalf("%s: %v", one.name, err)
 	}
@@ -220,6 +228,9 @@ func rendered(t *testing.T, one release) string {
 	}
 	return files[one.chart+"/templates/all.yaml"]
 }
+
+// nextLine is what YAML 1.1 folds into a space, with the spaces around it.
+var nextLine = regexp.MustCompile(" *\u0085 *")
 
 func releases(t *testing.T, folder string) (found map[string]release) {
 	t.Helper()
@@ -254,14 +265,16 @@ func TestEveryDeliveryRendersTheSame(t *testing.T) {
 		}
 		for _, delivery := range least {
 			found := releases(t, filepath.Join(trees(t), fleet, delivery))
-			compared := 0
 			for name, one := range due {
 				other, ok := found[name]
 				if !ok {
 					t.Errorf("%s: %s does not install %s, only %v", fleet, delivery, name, slices.Collect(maps.Keys(found)))
 					continue
 				}
-				compared++
+				if delivery == "argocd-application" {
+					// Argo CD reads JSON as YAML, in which U+0085 is a line break: docs/deliveries.md says so.
+					one.values = nextLine.ReplaceAllString(one.values, " ")
+				}
 				if want, got := rendered(t, one), rendered(t, other); want != got {
 					t.Errorf("%s: %s renders %s differently: %s", fleet, delivery, name, difference(want, got))
 				}
