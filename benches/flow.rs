@@ -47,7 +47,7 @@ fn checked(input: &Input, drawn: &[Drawn]) -> Notes {
     let (mut notes, mut index) = (Notes::new(), check::Index::default());
     for drawn in drawn {
         check::objects(drawn, input.into(), &mut notes);
-        index.add(drawn, &mut notes);
+        index.add(drawn, check::Identities::of(drawn), &mut notes);
     }
     notes
 }

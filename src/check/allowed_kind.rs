@@ -8,7 +8,7 @@ use super::{
 use crate::{
     note::Place,
     plan::ClusterPlan,
-    release::{Release, Where, brought, full_kind, group_of},
+    release::{Release, TEMPLATE_GROUPS, TEMPLATE_KINDS, Where, brought, full_kind, group_of},
     render::Drawn,
     yaml::Node,
 };
@@ -26,21 +26,6 @@ pub(super) static OF_STACK: Rule = Rule { check: Check::Release(check_stack), ..
 /// The same rule for a `.d` folder.
 pub(super) static OF_CLUSTER: Rule = Rule { check: Check::Cluster(check_beside), ..RULE };
 
-/// Kinds of Kubernetes' own groups that only configure things within their namespace, and kinds that become Secrets.
-const NAMESPACED: [(&str, &str); 10] = [
-    ("", "ConfigMap"),
-    ("", "LimitRange"),
-    ("", "ResourceQuota"),
-    ("", "Secret"),
-    ("networking.k8s.io", "NetworkPolicy"),
-    ("policy", "PodDisruptionBudget"),
-    ("bitnami.com", "SealedSecret"),
-    ("external-secrets.io", "ExternalSecret"),
-    ("external-secrets.io", "PushSecret"),
-    ("external-secrets.io", "SecretStore"),
-];
-/// API groups in which every kind configures clusters and their machines.
-const GROUPS: [&str; 3] = ["cluster.x-k8s.io", "openstack.k-orc.cloud", "metal3.io"];
 /// Cluster-scoped kinds, which affect the whole management cluster.
 const CLUSTER_WIDE: [(&str, &str); 36] = [
     ("", "Namespace"),
@@ -88,7 +73,7 @@ pub(super) fn is_cluster_wide(group: &str, kind: &str) -> bool {
 
 /// Whether a folder may contain a kind, according to docs/checks.md.
 pub(super) fn is_allowed(place: Where, group: &str, kind: &str) -> bool {
-    let of_groups = GROUPS.iter().any(|one| group == *one || group.ends_with(&format!(".{one}")));
+    let of_groups = TEMPLATE_GROUPS.iter().any(|one| group == *one || group.ends_with(&format!(".{one}")));
     match place {
         Where::Classes => {
             let class = (group, kind) == ("cluster.x-k8s.io", "ClusterClass");
@@ -97,7 +82,7 @@ pub(super) fn is_allowed(place: Where, group: &str, kind: &str) -> bool {
         // Clusters and classes from a stack would bypass all checks of those that the program draws.
         Where::Namespace | Where::Cluster => {
             let own = matches!((group, kind), ("cluster.x-k8s.io", "Cluster" | "ClusterClass"));
-            NAMESPACED.contains(&(group, kind)) || of_groups && !own
+            TEMPLATE_KINDS.contains(&(group, kind)) || of_groups && !own
         }
         Where::Workload => true,
     }

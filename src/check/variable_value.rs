@@ -30,6 +30,9 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Cluster(check),
 };
 
+/// By the name of the release and the management cluster.
+type UnmetByRelease = BTreeMap<(String, Label), Arc<Vec<Unmet>>>;
+
 /// The classes of a plan, read once for all clusters.
 #[derive(Debug, Default)]
 pub struct Classes {
@@ -44,7 +47,7 @@ pub struct Classes {
     /// the scope of the variables and their values.
     accepted: Mutex<BTreeSet<String>>,
     /// What management clusters lack for releases: the same for all their clusters.
-    unmet: Mutex<BTreeMap<(String, Label), Arc<Vec<Unmet>>>>,
+    unmet: Mutex<UnmetByRelease>,
 }
 
 #[derive(Debug)]

@@ -69,6 +69,16 @@ impl EngineName {
         }
     }
 
+    /// The engine's settings of the management cluster.
+    fn settings(self) -> &'static str {
+        match self {
+            Self::Flux => "",
+            Self::Argocd => {
+                "      argocd:\n        # What registers workload clusters: docs/argocd-health.md.\n        registration: capi2argo\n"
+            }
+        }
+    }
+
     /// The document about the engine's objects.
     fn document(self) -> &'static str {
         match self {
@@ -194,7 +204,8 @@ fn files(name: &str, args: &Args, inside: Option<&str>) -> BTreeMap<String, Stri
         .replace("NAME", name)
         .replace("SOURCE\n", &scalar(&args.source))
         .replace("ENGINE", args.engine.as_str())
-        .replace("    PATH\n", &path.unwrap_or_default());
+        .replace("    PATH\n", &path.unwrap_or_default())
+        + args.engine.settings();
     put("stackloom.yaml", scaffold::schema_line(Kind::Fleet, 0) + &fleet);
     put("clusters/dev/_defaults.yaml", scaffold::schema_line(Kind::ClusterDefaults, 2) + DEFAULTS);
     put("clusters/dev/dev-1.yaml", scaffold::schema_line(Kind::ClusterDefinition, 2) + CLUSTER);

@@ -341,7 +341,7 @@ mod tests {
         let text = report(1, &Notes::new(), &all, "").to_string();
         let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
         std::io::Write::write_all(&mut packed, text.as_bytes()).ok();
-        let size = packed.finish().map(|bytes| bytes.len()).unwrap_or(usize::MAX);
+        let size = packed.finish().map_or(usize::MAX, |bytes| bytes.len());
         assert!(size < 10 << 20, "{size} bytes, packed");
         assert!(text.len() < 80 << 20, "{}", text.len());
         let document: Json = serde_json::from_str(&text).unwrap_or_default();

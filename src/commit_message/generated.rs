@@ -301,7 +301,7 @@ mod tests {
     }
 
     fn subject_of(list: &[((PartId, TreePath), FileChange)]) -> String {
-        message(&changes(list)).lines().next().unwrap().to_owned()
+        generated(&changes(list)).lines().next().unwrap().to_owned()
     }
 
     use FileChange::{Added, Changed, Removed, Unchanged};
@@ -338,7 +338,7 @@ mod tests {
         let management = (PartId::Management("mgmt".to_owned()), path("management/mgmt/flux/entry.yaml"));
         assert_eq!(subject_of(&[(management, Added)]), "generate: management cluster mgmt added");
         let root = (PartId::Root, path(".gitattributes"));
-        assert_eq!(message(&changes(&[(root, Added)])), "generate: files of the tree itself\n");
+        assert_eq!(generated(&changes(&[(root, Added)])), "generate: files of the tree itself\n");
     }
 
     #[test]
@@ -375,7 +375,7 @@ Stackloom-Cluster: mgmt/team-a/three
 Stackloom-Release: docker-scs-1-35-v0-sha.a1
 Stackloom-Release: docker-scs-1-35-v0-sha.b2
 ";
-        assert_eq!(message(&changes(&list)), expected);
+        assert_eq!(generated(&changes(&list)), expected);
     }
 
     #[test]
@@ -390,7 +390,7 @@ Stackloom-Release: docker-scs-1-35-v0-sha.b2
     fn long_lists_are_cut_and_counted() {
         let names: Vec<String> = (0..500).map(|number| format!("c{number}")).collect();
         let list: Vec<_> = names.iter().map(|name| (cluster("mgmt", name), Added)).collect();
-        let text = message(&changes(&list));
+        let text = generated(&changes(&list));
         assert!(text.contains("\n- and 480 more\n"), "{text}");
         assert!(text.ends_with("\nStackloom-Cluster-Count: 500\n"), "{text}");
         assert_eq!(text.matches("Stackloom-Cluster: ").count(), TRAILERS);

@@ -265,6 +265,18 @@ pub struct ArgoCd {
     /// `{namespace}`, and must contain `{cluster}`.
     #[schemars(length(min = 1, max = 253), extend("default" = "{namespace}-{cluster}"))]
     pub cluster_names: Option<String>,
+    /// What registers workload clusters in Argo CD. Without registration, their addons never arrive.
+    pub registration: Option<Registration>,
+}
+
+/// What registers workload clusters in Argo CD.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Registration {
+    /// The operator capi2argo-cluster-operator; `check` knows which clusters it registers, and how it names them.
+    Capi2argo,
+    /// Anything else, such as a Kyverno policy.
+    Other,
 }
 
 /// The decryption settings of the engine.

@@ -31,7 +31,7 @@ pub use cluster::{
 };
 pub use fleet::{
     ArgoCd, Assumption, Decryption, DecryptionProvider, Engine, Fleet, FleetSpec, Forge, ForgeKind,
-    ManagementCluster, ReleaseSource, Releases, SourceObject, SourceObjectKind, SourceRef,
+    ManagementCluster, Registration, ReleaseSource, Releases, SourceObject, SourceObjectKind, SourceRef,
 };
 pub use identity::{Identity, owners};
 pub use kinds::{ApiVersion, Labels, Named};

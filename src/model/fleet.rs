@@ -244,6 +244,17 @@ pub struct ArgoCd {
     pub automated: bool,
     /// The names under which workload clusters are registered in Argo CD.
     pub cluster_names: ClusterNames,
+    /// What registers workload clusters in Argo CD, if specified.
+    pub registration: Option<Registration>,
+}
+
+/// What registers workload clusters in Argo CD.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Registration {
+    /// The operator capi2argo-cluster-operator.
+    Capi2argo,
+    /// Anything else.
+    Other,
 }
 
 impl Default for ArgoCd {
@@ -254,6 +265,7 @@ impl Default for ArgoCd {
             project: Subdomain::new("default").expect("a subdomain"),
             automated: true,
             cluster_names: ClusterNames::default(),
+            registration: None,
         }
     }
 }
@@ -288,6 +300,11 @@ impl ClusterNames {
         let rest = Self::PLACEHOLDERS.iter().fold(pattern.to_owned(), |rest, one| rest.replace(one, "x"));
         let plain = |c: char| c.is_ascii_alphanumeric() || "-._/".contains(c);
         (pattern.contains("{cluster}") && rest.chars().all(plain)).then(|| Self(pattern.to_owned()))
+    }
+
+    /// The pattern as written.
+    pub fn as_str(&self) -> &str {
+        &self.0
     }
 
     /// The name of a cluster in Argo CD.

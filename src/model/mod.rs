@@ -29,7 +29,7 @@ pub use date::Date;
 pub use delivery::AddonDelivery;
 pub use fleet::{
     ArgoCd, Assumption, ClusterNames, Decryption, Destination, Engine, EngineSource, Fleet, Forge, ForgeKind,
-    GitReference, ManagementCluster, Mirror, Provided, ReleaseSource,
+    GitReference, ManagementCluster, Mirror, Provided, Registration, ReleaseSource,
 };
 pub use lock::{ChartVersion, Digest, Lock, LockedChart, LockedRelease};
 pub use names::{Label, NameFault, StackId, Subdomain, hex, shortened};

@@ -86,6 +86,8 @@ pub struct NamespacePlan {
     pub releases: Vec<Arc<Release>>,
     /// The chart sources that its clusters use, by addon delivery. The default delivery is always present.
     pub charts: Charts,
+    /// Whether there are users' own objects next to one of its clusters.
+    pub has_own_objects: bool,
 }
 
 /// The plan of a cluster.
@@ -191,8 +193,13 @@ fn untagged(clusters: &[ClusterPlan], releases: &Releases) -> BTreeSet<String> {
     used.filter(|name| releases.is_untagged(name)).map(str::to_owned).collect()
 }
 
-/// Releases by name, and charts, which the clusters of one management cluster or namespace share.
-type Shared = (BTreeMap<String, Arc<Release>>, Charts);
+/// What the clusters of one management cluster or namespace share.
+#[derive(Clone, Default)]
+struct Shared {
+    releases: BTreeMap<String, Arc<Release>>,
+    charts: Charts,
+    has_own_objects: bool,
+}
 
 /// The things that clusters share.
 #[derive(Default)]
@@ -211,11 +218,12 @@ impl Index {
         }
         let of_namespace =
             self.namespaces.entry((management.clone(), cluster.namespace.clone())).or_default();
-        for (releases, charts) in [self.management.entry(management).or_default(), of_namespace] {
-            if !releases.contains_key(&release.name) {
-                releases.insert(release.name.clone(), release.clone());
+        for shared in [self.management.entry(management).or_default(), of_namespace] {
+            shared.has_own_objects |= cluster.companion.is_some();
+            if !shared.releases.contains_key(&release.name) {
+                shared.releases.insert(release.name.clone(), release.clone());
             }
-            let charts = charts.entry(cluster.addon_delivery).or_default();
+            let charts = shared.charts.entry(cluster.addon_delivery).or_default();
             for helm in plan.addons.iter().filter_map(|addon| addon.helm.as_ref()) {
                 if !charts.contains(&helm.chart) {
                     charts.insert(helm.chart.clone());
@@ -226,7 +234,7 @@ impl Index {
 }
 
 fn management(management: &Arc<ManagementCluster>, index: &BTreeMap<Label, Shared>) -> ManagementPlan {
-    let (releases, mut charts) = index.get(&management.name).cloned().unwrap_or_default();
+    let Shared { releases, mut charts, .. } = index.get(&management.name).cloned().unwrap_or_default();
     charts.entry(management.addon_delivery).or_default();
     ManagementPlan { management: management.clone(), releases: releases.into_values().collect(), charts }
 }
@@ -234,7 +242,7 @@ fn management(management: &Arc<ManagementCluster>, index: &BTreeMap<Label, Share
 /// Warns about a mirror that no chart uses. It is probably a typing error, and the charts come from the wrong place.
 fn check_mirrors(fleet: &Fleet, index: &BTreeMap<Label, Shared>, notes: &mut Notes) {
     for management in &fleet.management_clusters {
-        let releases = index.get(&management.name).into_iter().flat_map(|(releases, _)| releases.values());
+        let releases = index.get(&management.name).into_iter().flat_map(|shared| shared.releases.values());
         let charts =
             releases.flat_map(|release| &release.addons).filter_map(|addon| addon.addon.chart.as_ref());
         let repositories: BTreeSet<&str> = charts.map(|chart| chart.repository.as_str()).collect();
@@ -259,11 +267,11 @@ fn namespaces(fleet: &Fleet, used: &BTreeMap<(Label, Label), Shared>) -> Vec<Nam
     let find =
         |name: &Label| fleet.management_clusters.iter().find(|management| management.name == *name).cloned();
     all.into_iter()
-        .filter_map(|((management, name), (releases, mut charts))| {
+        .filter_map(|((management, name), Shared { releases, mut charts, has_own_objects })| {
             let (management, fleet) = (find(&management)?, fleet.name.clone());
             charts.entry(management.addon_delivery).or_default();
             let releases = releases.into_values().collect();
-            Some(NamespacePlan { management, fleet, name, releases, charts })
+            Some(NamespacePlan { management, fleet, name, releases, charts, has_own_objects })
         })
         .collect()
 }

@@ -10,6 +10,24 @@ use crate::{
 use super::Release;
 use crate::note::Notes;
 
+/// Kinds of Kubernetes' own groups that templates of namespaces and clusters may have: those that only configure things within
+/// their namespace, and those that become Secrets.
+pub const TEMPLATE_KINDS: [(&str, &str); 10] = [
+    ("", "ConfigMap"),
+    ("", "LimitRange"),
+    ("", "ResourceQuota"),
+    ("", "Secret"),
+    ("networking.k8s.io", "NetworkPolicy"),
+    ("policy", "PodDisruptionBudget"),
+    ("bitnami.com", "SealedSecret"),
+    ("external-secrets.io", "ExternalSecret"),
+    ("external-secrets.io", "PushSecret"),
+    ("external-secrets.io", "SecretStore"),
+];
+
+/// API groups, including the groups below them, in which every kind configures clusters and their machines.
+pub const TEMPLATE_GROUPS: [&str; 3] = ["cluster.x-k8s.io", "openstack.k-orc.cloud", "metal3.io"];
+
 /// The place where a template's objects are applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Where {

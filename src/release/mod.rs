@@ -42,7 +42,7 @@ use std::{
 
 pub use artifact::{ARCHIVE_LIMIT, Archived, folder_digest, pack, sha256, unpack};
 pub use assets::{ChartFiles, assets, assets_folder, charts_of_assets, check_assets, unpack_chart};
-pub use brought::{Brought, Where, brought, full_kind, group_of};
+pub use brought::{Brought, TEMPLATE_GROUPS, TEMPLATE_KINDS, Where, brought, full_kind, group_of};
 pub use class::{ClassVariable, ClusterClass};
 pub use content::Content;
 pub use cut::{Considered, Cut, Foretell, Foretold, Request, cut};

@@ -19,8 +19,9 @@ pub(super) trait Engine: Sync {
     /// Draws the engine's objects for a management cluster.
     fn management(&self, fleet: &model::Label, plan: &ManagementPlan, drawn: &mut Drawn);
 
-    /// Draws the objects that apply a namespace.
-    fn namespace(&self, plan: &NamespacePlan, drawn: &mut Drawn);
+    /// Draws the objects that apply a namespace. `delivered` lists the groups and kinds of the objects that addon deliveries can
+    /// add to it.
+    fn namespace(&self, plan: &NamespacePlan, delivered: &[(&str, &str)], drawn: &mut Drawn);
 
     /// Draws the objects that apply a cluster.
     fn cluster(&self, plan: &ClusterPlan, drawn: &mut Drawn);

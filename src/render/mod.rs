@@ -194,7 +194,7 @@ pub fn draw_recorded(subject: Subject<'_>, recorder: Option<Recorder>, notes: &m
         }
         Subject::Namespace(namespace) => {
             namespace::draw(namespace, &mut drawn, notes);
-            engine_of(&namespace.management).namespace(namespace, &mut drawn);
+            engine_of(&namespace.management).namespace(namespace, &delivery::kinds(), &mut drawn);
         }
         Subject::Cluster(plan) => {
             cluster::draw(plan, &mut drawn, notes);

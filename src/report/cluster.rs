@@ -121,8 +121,8 @@ impl Making<'_> {
     /// Adds what the guards refuse.
     fn guards(&mut self) {
         let from = if let Fate::Moved { from } = &self.found.fate { Some(from) } else { None };
-        let known = [Some(&self.found.cluster), from].into_iter().flatten();
-        let Some(guarded) = known.filter_map(|one| self.about.guarded.get(one)).next() else { return };
+        let mut known = [Some(&self.found.cluster), from].into_iter().flatten();
+        let Some(guarded) = known.find_map(|one| self.about.guarded.get(one)) else { return };
         // What happens to the cluster as a whole says it already.
         let is_lost = |change: &&mut Change| {
             matches!(

@@ -14,6 +14,7 @@ mod checks;
 mod context;
 mod expression;
 mod filters;
+mod kinds;
 mod language;
 mod lex;
 mod limits;
@@ -34,6 +35,7 @@ mod words;
 use std::fmt;
 
 pub use context::Context;
+pub use kinds::ObjectKind;
 pub use language::LANGUAGE;
 pub(crate) use lex::expression_end;
 pub use record::{Given, Line, Read, Recorder, Trace};

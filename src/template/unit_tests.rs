@@ -63,6 +63,23 @@ fn contexts_are_extended_without_harm_to_what_they_came_from() {
 }
 
 #[test]
+fn the_kinds_of_all_branches_are_known_before_a_context_is() {
+    let kinds = |text: &str| load(text).kinds().into_keys().collect::<Vec<_>>();
+    let known = |version: &str, kind: &str| (Some(version.to_owned()), Some(kind.to_owned()));
+    assert_eq!(
+        kinds("apiVersion: v1\nkind: ConfigMap\n---\nkind: A\napiVersion: b/v1\n"),
+        [known("b/v1", "A"), known("v1", "ConfigMap")]
+    );
+    let branches = "apiVersion: v1\n#% if cluster.n\nkind: Secret\n#% else\nkind: ConfigMap\n#% endif\n";
+    assert_eq!(kinds(branches), [known("v1", "ConfigMap"), known("v1", "Secret")]);
+    let list = "#% for x in cluster.n\n- apiVersion: v1\n  kind: Secret\n#% endfor\n- { apiVersion: a/v1, kind: B }\n";
+    assert_eq!(kinds(list), [known("a/v1", "B"), known("v1", "Secret")]);
+    assert_eq!(kinds("apiVersion: a/v1\nkind: ${{ cluster.n }}\n"), [(Some("a/v1".to_owned()), None)]);
+    assert_eq!(kinds("apiVersion: v1\nkind: A\n\"${{ cluster.n }}\": B\n").len(), 4);
+    assert_eq!(kinds("${{ cluster.n }}\n"), [(None, None)]);
+}
+
+#[test]
 fn formatting_is_not_content_and_order_follows_statements() {
     assert_eq!(
         load("b: ${{x}}\na: 1".replace('x', "cluster.n").as_str()),

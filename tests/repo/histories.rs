@@ -38,7 +38,9 @@ fn checkout(origin: &Sandbox, commands: &[&[&str]]) -> Sandbox {
     for (key, value) in [("user.name", "Test"), ("user.email", "test@example.org")] {
         clone.git(&["config", key, value]);
     }
-    commands.iter().for_each(|command| drop(clone.git(command)));
+    for command in commands {
+        clone.git(command);
+    }
     clone
 }
 
@@ -47,7 +49,7 @@ fn until_compared(clone: &Sandbox, arguments: &[&str]) -> Vec<String> {
     let mut said = Vec::new();
     for _ in 0..4 {
         let output = crate::release::stackloom(clone, arguments);
-        let text = crate::release::printed(&output);
+        let text = crate::release::output_of(&output);
         said.push(text.clone());
         if output.status.success() {
             return said;

@@ -60,7 +60,7 @@ fn commit(sandbox: &Sandbox, environment: &[(&str, &str)]) -> Output {
         .unwrap()
 }
 
-fn printed(output: &Output) -> String {
+fn output_of(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -70,7 +70,7 @@ fn a_missing_identity_is_reported_with_the_commands_that_set_it() {
     sandbox.git(&["init", "-q"]);
     let output = commit(&sandbox, &[]);
     assert!(!output.status.success());
-    let printed = printed(&output);
+    let printed = output_of(&output);
     assert!(printed.contains("git does not know who you are"), "{printed}");
     assert!(printed.contains("hint: git config --global user.name \"Your Name\""), "{printed}");
     assert!(printed.contains("hint: git config --global user.email you@example.org"), "{printed}");
@@ -90,7 +90,7 @@ fn the_environment_names_author_and_committer() {
             ("GIT_AUTHOR_DATE", "1700000000 +0200"),
         ],
     );
-    assert!(output.status.success(), "{}", printed(&output));
+    assert!(output.status.success(), "{}", output_of(&output));
     let printed = sandbox.git(&["log", "-1", "--format=%an|%ae|%at|%cn|%ce"]);
     assert_eq!(printed.trim(), "An Author|author@example.org|1700000000|A Bot|bot@example.org");
 }
@@ -102,7 +102,7 @@ fn the_users_own_configuration_counts() {
     fs::write(&config, "[user]\nname = Global\nemail = global@example.org\n[init]\ndefaultBranch = trunk\n")
         .unwrap();
     let output = commit(&sandbox, &[("GIT_CONFIG_GLOBAL", config.to_str().unwrap())]);
-    assert!(output.status.success(), "{}", printed(&output));
+    assert!(output.status.success(), "{}", output_of(&output));
     assert_eq!(sandbox.git(&["log", "-1", "--format=%an", "trunk"]).trim(), "Global");
 }
 
@@ -124,7 +124,7 @@ fn line_ends_in_names_and_addresses_are_left_out() {
             sandbox.git(&["config", "user.email", "ann@\nexample.org"]);
         }
         let output = commit(&sandbox, environment);
-        assert!(output.status.success(), "{}", printed(&output));
+        assert!(output.status.success(), "{}", output_of(&output));
         let ours = sandbox.git(&format);
         sandbox.git(&["fsck", "--strict"]);
         let mut git = git_in(&sandbox.root);
@@ -177,15 +177,15 @@ fn a_repository_of_someone_else_must_be_trusted() {
     }
     let output = commit(&sandbox, &[]);
     let trust = format!("git config --global --add safe.directory {}`", top.display());
-    assert!(!output.status.success() && printed(&output).contains(&trust), "{}", printed(&output));
+    assert!(!output.status.success() && output_of(&output).contains(&trust), "{}", output_of(&output));
     let config = sandbox.outside().join("home/.gitconfig");
     for (trusted, works) in [("/somewhere/else", false), (top.to_str().unwrap(), true), ("*", true)] {
         fs::write(&config, format!("[safe]\n\tdirectory = {trusted}\n")).unwrap();
         let output = commit(&sandbox, &[]);
-        assert_eq!(output.status.success(), works, "{trusted}: {}", printed(&output));
+        assert_eq!(output.status.success(), works, "{trusted}: {}", output_of(&output));
     }
     let output = commit(&sandbox, &[("GIT_CONFIG_GLOBAL", config.to_str().unwrap()), ("HOME", "/nowhere")]);
-    assert!(printed(&output).contains("only `~/.gitconfig`"), "{}", printed(&output));
+    assert!(output_of(&output).contains("only `~/.gitconfig`"), "{}", output_of(&output));
 }
 
 #[test]
@@ -210,11 +210,11 @@ fn commits_are_signed_with_ssh() {
     }
     sandbox.commit(vec![base(), cluster("one", "a")]).unwrap();
     let verified = sandbox.try_git(&["verify-commit", "-v", "HEAD"]);
-    assert!(verified.status.success(), "{}", printed(&verified));
+    assert!(verified.status.success(), "{}", output_of(&verified));
     assert!(
-        printed(&verified).contains("Good \"git\" signature for test@example.org"),
+        output_of(&verified).contains("Good \"git\" signature for test@example.org"),
         "{}",
-        printed(&verified)
+        output_of(&verified)
     );
 
     sandbox.git(&["config", "user.signingkey", "/nowhere/key.pub"]);
@@ -260,9 +260,9 @@ fn a_commit_of_sources_and_tree_is_signed_or_not_made() {
     crate::release::ends(&sandbox, &all, 0);
     let verified = sandbox.try_git(&["verify-commit", "-v", "HEAD"]);
     assert!(
-        printed(&verified).contains("Good \"git\" signature for test@example.org"),
+        output_of(&verified).contains("Good \"git\" signature for test@example.org"),
         "{}",
-        printed(&verified)
+        output_of(&verified)
     );
     assert!(sandbox.git(&["show", "--format=", "--name-only", "HEAD"]).contains(one));
 

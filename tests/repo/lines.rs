@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::{
-    release::{commit, edit, ends, printed, stackloom},
+    release::{commit, edit, ends, output_of, stackloom},
     released::pinned,
     sandbox::Sandbox,
 };
@@ -33,7 +33,7 @@ fn raced() -> (Sandbox, Sandbox) {
 
 /// The output of `check`, whether it passes or not.
 fn checked(sandbox: &Sandbox) -> String {
-    printed(&stackloom(sandbox, &["check"]))
+    output_of(&stackloom(sandbox, &["check"]))
 }
 
 #[test]

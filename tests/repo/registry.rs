@@ -23,7 +23,7 @@ use stackloom::{
 
 use crate::{
     environment,
-    release::{commit, edit, ends, fleet, printed},
+    release::{commit, edit, ends, fleet, output_of},
     sandbox::{self, Sandbox},
     share::{NAME, generate_the_same, json, publisher},
     update::Server,
@@ -81,14 +81,14 @@ fn flux_reads_the_artifact() {
     let folder = from.outside().join("pulled");
     let output =
         Command::new(program).arg(source.strip_prefix("oci://").unwrap()).arg(&folder).output().unwrap();
-    assert!(output.status.success(), "{}", printed(&output));
+    assert!(output.status.success(), "{}", output_of(&output));
     let printed: Json = serde_json::from_slice(&output.stdout).unwrap();
     let commit = from.git(&["rev-parse", &format!("{NAME}^{{commit}}")]);
     assert_eq!(printed["source_revision"], format!("{NAME}@sha1:{}", commit.trim()));
     assert_eq!(printed["source_url"], "https://git.example.org/fleet.git");
     let here = from.root.join("generated/releases").join(NAME);
     let difference = Command::new("diff").arg("-r").arg(&folder).arg(&here).output().unwrap();
-    assert!(difference.status.success(), "{}", printed(&difference));
+    assert!(difference.status.success(), "{}", output_of(&difference));
 }
 
 #[test]
@@ -287,13 +287,17 @@ fn the_login_is_the_one_that_docker_has() {
     let push = ["release", "push", &repository(&server)];
     let output = run(&push);
     assert_eq!(output.status.code(), Some(4));
-    assert!(printed(&output).contains(&format!("docker login {}", server.address)), "{}", printed(&output));
+    assert!(
+        output_of(&output).contains(&format!("docker login {}", server.address)),
+        "{}",
+        output_of(&output)
+    );
     // base64 of me:word
     let config = json!({ "auths": { &server.address: { "auth": "bWU6d29yZA==" } } });
     fs::write(folder.join("config.json"), config.to_string()).unwrap();
     let output = run(&push);
-    assert_eq!(output.status.code(), Some(0), "{}", printed(&output));
-    assert!(!printed(&output).contains("word"));
+    assert_eq!(output.status.code(), Some(0), "{}", output_of(&output));
+    assert!(!output_of(&output).contains("word"));
 }
 
 #[test]
@@ -347,7 +351,7 @@ fn a_key_is_held_against_the_signature_by_cosign() {
             .env("STACKLOOM_TODAY", "2026-11-23");
         command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
         let output = command.output().unwrap();
-        (output.status.code(), printed(&output))
+        (output.status.code(), output_of(&output))
     };
     let stand_in = |ending: &str| {
         let program = programs.join("cosign");

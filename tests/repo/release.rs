@@ -52,7 +52,7 @@ pub(crate) fn stackloom(sandbox: &Sandbox, arguments: &[&str]) -> Output {
     command.output().unwrap()
 }
 
-pub(crate) fn printed(output: &Output) -> String {
+pub(crate) fn output_of(output: &Output) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     text(&output.stdout) + &text(&output.stderr)
 }
@@ -60,8 +60,8 @@ pub(crate) fn printed(output: &Output) -> String {
 /// Runs the program, checks its exit code, and returns its output.
 pub(crate) fn ends(sandbox: &Sandbox, arguments: &[&str], code: i32) -> String {
     let output = stackloom(sandbox, arguments);
-    assert_eq!(output.status.code(), Some(code), "{arguments:?}\n{}", printed(&output));
-    printed(&output)
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}\n{}", output_of(&output));
+    output_of(&output)
 }
 
 pub(crate) fn edit(sandbox: &Sandbox, file: &str, old: &str, new: &str) {
@@ -317,7 +317,7 @@ fn tags_are_signed_as_git_is_configured() {
     ends(&sandbox, &ONE_MINOR, 0);
     for arguments in [["verify-commit", "HEAD"], ["verify-tag", "test-tiny-1-35-v1"]] {
         let verified = sandbox.try_git(&arguments);
-        assert!(verified.status.success(), "{arguments:?}: {}", printed(&verified));
+        assert!(verified.status.success(), "{arguments:?}: {}", output_of(&verified));
     }
     sandbox.git(&["config", "user.signingkey", "/nowhere/key.pub"]);
     edit(&sandbox, "addons/net/values.yaml", "replicas: 2", "replicas: 3");

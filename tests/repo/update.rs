@@ -18,7 +18,7 @@ use stackloom::{
 
 use crate::{
     environment,
-    release::{edit, fleet, printed},
+    release::{edit, fleet, output_of},
     sandbox::Sandbox,
 };
 
@@ -228,8 +228,8 @@ fn update(sandbox: &Sandbox, arguments: &[&str]) -> Output {
 #[track_caller]
 fn ends(sandbox: &Sandbox, arguments: &[&str], code: i32) -> String {
     let output = update(sandbox, arguments);
-    assert_eq!(output.status.code(), Some(code), "{arguments:?}\n{}", printed(&output));
-    printed(&output)
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}\n{}", output_of(&output));
+    output_of(&output)
 }
 
 /// Uploads an image or a chart: a manifest with a description and one layer.
@@ -431,7 +431,7 @@ fn charts_of_a_registry_are_locked_by_their_manifests() {
     assert!(lock.contains(&digests[1]) && lock.contains(&image), "{lock}");
     assert!(ends(&sandbox, &[], 0).contains("stays as it is"));
     let generated = crate::release::stackloom(&sandbox, &["generate"]);
-    assert!(generated.status.success(), "{}", printed(&generated));
+    assert!(generated.status.success(), "{}", output_of(&generated));
     let folder = sandbox.root.join("generated/management/mgmt/flux/charts");
     let source =
         fs::read_dir(folder).unwrap().map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap());

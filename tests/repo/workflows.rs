@@ -3,7 +3,7 @@
 use std::{fs, path::Path, process::Output};
 
 use crate::{
-    release::{commit, ends, fleet, printed},
+    release::{commit, ends, fleet, output_of},
     sandbox::{Sandbox, git_in},
 };
 
@@ -43,7 +43,7 @@ fn merged(sandbox: &Sandbox, change: impl Fn()) -> (Option<i32>, String) {
     sandbox.git(&["merge", "-q", "--no-ff", "-m", "merged", "pull-request"]);
     let output = run(sandbox, "released.yml", "releases are unchanged");
     sandbox.git(&["checkout", "-q", "main"]);
-    (output.status.code(), printed(&output))
+    (output.status.code(), output_of(&output))
 }
 
 #[test]
@@ -94,19 +94,19 @@ fn the_release_workflow_publishes_the_commit_and_its_tags_or_nothing() {
     let sandbox = fleet();
     let remote = published(&sandbox);
     let cut = run(&sandbox, "release.yml", "cut");
-    assert_eq!(cut.status.code(), Some(0), "{}", printed(&cut));
-    let read = |arguments: &[&str]| printed(&git_in(&remote).args(arguments).output().unwrap());
+    assert_eq!(cut.status.code(), Some(0), "{}", output_of(&cut));
+    let read = |arguments: &[&str]| output_of(&git_in(&remote).args(arguments).output().unwrap());
     assert_eq!(read(&["tag", "--list"]), "");
     let other = sandbox.git(&["commit-tree", "-p", "main~1", "-m", "somebody was faster", "main~1^{tree}"]);
     sandbox.git(&["push", "-q", "origin", &format!("{}:main", other.trim())]);
     let lost = run(&sandbox, "release.yml", "publish");
-    assert_ne!(lost.status.code(), Some(0), "{}", printed(&lost));
+    assert_ne!(lost.status.code(), Some(0), "{}", output_of(&lost));
     assert_eq!(read(&["tag", "--list"]), "", "tags without their commit");
     sandbox.git(&["push", "-q", "--force", "origin", "main~1:main"]);
     let won = run(&sandbox, "release.yml", "publish");
-    assert_eq!(won.status.code(), Some(0), "{}", printed(&won));
+    assert_eq!(won.status.code(), Some(0), "{}", output_of(&won));
     assert_eq!(read(&["rev-parse", "main"]), sandbox.git(&["rev-parse", "HEAD"]));
     assert_eq!(read(&["tag", "--list"]), "test-tiny-1-35-v1\ntest-tiny-1-36-v1\n");
     let again = run(&sandbox, "release.yml", "cut");
-    assert!(printed(&again).contains("nothing to release"), "{}", printed(&again));
+    assert!(output_of(&again).contains("nothing to release"), "{}", output_of(&again));
 }

@@ -15,6 +15,7 @@ mod cases;
 mod cases_good;
 mod language;
 
+mod argocd_commits;
 mod cli;
 mod clusters;
 mod compare;
@@ -40,6 +41,7 @@ mod posting;
 mod partial;
 mod removal;
 mod rename;
+mod projects;
 mod propose;
 mod random_changes;
 mod replaced;

@@ -8,7 +8,7 @@ use stackloom::{
     model::{AddonDelivery, Engine},
     note::Notes,
     tree::{Memory, Sink},
-    world::World,
+    world::{Files, World},
 };
 use tempfile::TempDir;
 
@@ -175,4 +175,18 @@ pub(crate) fn chart_deliveries() -> impl Iterator<Item = AddonDelivery> {
         !is_of_engine && *one != AddonDelivery::ClusterResourceSet
     };
     AddonDelivery::all().filter(is_meant)
+}
+
+/// Writes a fleet and its tree to a folder in `target/`, for the readers in `tests/conformance`.
+pub(super) fn export(folder: &str, world: &Files, tree: &Memory) {
+    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join(folder);
+    if root.exists() {
+        fs::remove_dir_all(&root).unwrap();
+    }
+    for (path, text) in &world.0 {
+        write(&root.join(path), text);
+    }
+    for file in tree.files() {
+        write(&root.join(file.path.as_str()), &file.bytes);
+    }
 }

@@ -3,7 +3,9 @@
 use super::{fleet::One, label};
 use crate::{
     definition as written,
-    model::{AddonDelivery, ArgoCd, ClusterNames, Decryption, Destination, Engine, EngineSource},
+    model::{
+        AddonDelivery, ArgoCd, ClusterNames, Decryption, Destination, Engine, EngineSource, Registration,
+    },
     note::{Notes, Place},
 };
 
@@ -36,6 +38,10 @@ impl One<'_> {
         if let Some(names) = written.cluster_names.as_ref().and_then(|text| self.cluster_names(text, notes)) {
             argocd.cluster_names = names;
         }
+        argocd.registration = written.registration.map(|registration| match registration {
+            written::Registration::Capi2argo => Registration::Capi2argo,
+            written::Registration::Other => Registration::Other,
+        });
         argocd.automated = written.automated.unwrap_or(true);
         (notes.errors() == before).then_some(argocd)
     }

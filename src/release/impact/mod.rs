@@ -120,7 +120,9 @@ pub fn impact(new: &Release, differences: &[Difference], classes: &[ClassForecas
     let mut impact = Impact::default();
     addons(differences, &mut impact);
     beside(differences, &mut impact);
-    classes.iter().for_each(|forecast| class::add(forecast, new, &mut impact));
+    for forecast in classes {
+        class::add(forecast, new, &mut impact);
+    }
     let images = differences.iter().any(|one| one.component == Component::NodeImage);
     if images && !impact.effects.keys().any(|effect| *effect >= Effect::WorkersReplaced) {
         impact.add(

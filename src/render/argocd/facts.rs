@@ -82,6 +82,8 @@ fn project<'a>(field: &Composed<'a>, names: &[&'a str]) -> Option<Vec<Fact<'a>>>
             vec![setting(if of_addons { "clusterNames" } else { "destination" })]
         }
         ["spec", "destinations", "", "namespace"] if !of_addons => vec![Fact::Namespace],
+        // The template that produces the kind.
+        ["spec", "namespaceResourceWhitelist", ..] if field.node.origin.written().is_some() => return None,
         ["spec", "sourceRepos", ""] => vec![Fact::Repository(field.node.as_str()?)],
         ["spec", ..] => {
             vec![Fact::Program("what Applications of the project may apply: see docs/argocd.md")]

@@ -43,8 +43,8 @@ impl engine::Engine for ArgoCd {
         }
     }
 
-    fn namespace(&self, plan: &NamespacePlan, drawn: &mut Drawn) {
-        namespace(plan, drawn);
+    fn namespace(&self, plan: &NamespacePlan, delivered: &[(&str, &str)], drawn: &mut Drawn) {
+        namespace(plan, delivered, drawn);
     }
 
     fn cluster(&self, plan: &ClusterPlan, drawn: &mut Drawn) {
@@ -145,7 +145,7 @@ fn flux_sources(fleet: &Label, plan: &ManagementPlan, drawn: &mut Drawn) {
     }
 }
 
-fn namespace(plan: &NamespacePlan, drawn: &mut Drawn) {
+fn namespace(plan: &NamespacePlan, delivered: &[(&str, &str)], drawn: &mut Drawn) {
     let (management, name) = (&plan.management, plan.name.as_str());
     let folder = entry_folder(management);
     let file = |kind: &str| folder.join(kind).join(&format!("{name}.yaml"));
@@ -163,7 +163,11 @@ fn namespace(plan: &NamespacePlan, drawn: &mut Drawn) {
     };
     drawn.add_engines(file("clusters"), "stackloom.yaml", clusters.object());
     let projects = folder.join("projects").join(name);
-    drawn.add_engines(projects.join("objects.yaml"), "stackloom.yaml", project::of_objects(plan));
+    let of_clusters = project::of_clusters(plan, delivered);
+    drawn.add_engines(projects.join("clusters.yaml"), "stackloom.yaml", of_clusters);
+    if plan.has_own_objects {
+        drawn.add_engines(projects.join("objects.yaml"), "stackloom.yaml", project::of_own_objects(plan));
+    }
     if plan.charts.contains_key(&AddonDelivery::ArgoCdApplication) {
         drawn.add_engines(projects.join("addons.yaml"), "stackloom.yaml", project::of_addons(plan));
     }
@@ -173,7 +177,7 @@ fn cluster(plan: &ClusterPlan, drawn: &mut Drawn) {
     let cluster = &plan.cluster;
     let management = &cluster.management;
     let part = cluster_part::folder(plan);
-    let project = name_in(management, &project::objects_name(cluster.namespace.as_str()));
+    let project = name_in(management, &project::clusters_name(cluster.namespace.as_str()));
     let name = |part| Unit::cluster(cluster, part).name();
     let of = |part: ClusterPart, folder: &str| Application {
         project: project.clone(),
@@ -187,6 +191,7 @@ fn cluster(plan: &ClusterPlan, drawn: &mut Drawn) {
         applications.push((
             "objects.yaml",
             Application {
+                project: name_in(management, &project::own_objects_name(cluster.namespace.as_str())),
                 source: Source::Folder {
                     folder: companion.folder.clone(),
                     built: companion.is_built,

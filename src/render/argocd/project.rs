@@ -1,28 +1,84 @@
 //! The projects of a tenant namespace, which restrict what its Applications may apply, and where.
 
+use std::collections::BTreeMap;
+
 use super::application::{destination, name_in, repository};
 use crate::{
     model::{AddonDelivery, ManagementCluster},
     plan::{ChartReference, ChartSource, NamespacePlan},
-    yaml::{Mapping, Node},
+    release::{TEMPLATE_GROUPS, TEMPLATE_KINDS, group_of},
+    yaml::{Mapping, Node, Origin},
 };
 
-/// The project for objects in the management cluster.
-pub(super) fn of_objects(plan: &NamespacePlan) -> Node {
+/// The project for the generated objects of clusters in the management cluster.
+pub(super) fn of_clusters(plan: &NamespacePlan, delivered: &[(&str, &str)]) -> Node {
     let management = &plan.management;
-    let mut blocked = Mapping::new();
-    blocked.set("group", "argoproj.io");
-    blocked.set("kind", "*");
-    let mut spec = Mapping::new();
-    spec.set(
-        "description",
-        format!("Objects in the namespace {} of the management cluster {}", plan.name, management.name),
+    let what =
+        format!("Clusters in the namespace {} of the management cluster {}", plan.name, management.name);
+    let mut spec = in_namespace(plan, what, &[("argoproj.io", "*"), ("cluster.x-k8s.io", "ClusterClass")]);
+    spec.set("namespaceResourceWhitelist", kinds(plan, delivered));
+    project(management, &clusters_name(plan.name.as_str()), spec)
+}
+
+/// The project for the users' own objects next to clusters. Which kinds these have is up to the users, and unknown where
+/// kustomize or a plugin builds them.
+pub(super) fn of_own_objects(plan: &NamespacePlan) -> Node {
+    let management = &plan.management;
+    let what = format!(
+        "Users' own objects in the namespace {} of the management cluster {}",
+        plan.name, management.name
     );
+    let spec = in_namespace(plan, what, &[("argoproj.io", "*")]);
+    project(management, &own_objects_name(plan.name.as_str()), spec)
+}
+
+/// A project for objects of the fleet's repository in a namespace of the management cluster.
+fn in_namespace(plan: &NamespacePlan, description: String, forbidden: &[(&str, &str)]) -> Mapping {
+    let management = &plan.management;
+    let mut spec = Mapping::new();
+    spec.set("description", description);
     spec.set("sourceRepos", vec![Node::from(repository(management).0)]);
     spec.set("destinations", vec![one(destination(&management.argocd.destination), plan.name.as_str())]);
     // Without a list of cluster-scoped kinds, none are allowed.
-    spec.set("namespaceResourceBlacklist", vec![blocked.into()]);
-    project(management, &objects_name(plan.name.as_str()), spec)
+    let forbidden = forbidden.iter().map(|(group, kind)| resource(group, kind, Origin::NOWHERE));
+    spec.set("namespaceResourceBlacklist", forbidden.collect::<Vec<_>>());
+    spec
+}
+
+/// The kinds that the program can write for clusters: those that templates may have, that of Clusters among them, those of
+/// all deliveries, and those that a stack allows by name.
+///
+/// The list is not that of the releases in use: Argo CD does not prune an object of a kind that its project does not list, so a
+/// kind must not leave the list along with its last object.
+fn kinds(plan: &NamespacePlan, delivered: &[(&str, &str)]) -> Vec<Node> {
+    let mut kinds: BTreeMap<(String, String), Origin> = BTreeMap::new();
+    for (group, kind) in TEMPLATE_KINDS.iter().chain(delivered) {
+        kinds.insert(((*group).to_owned(), (*kind).to_owned()), Origin::NOWHERE);
+    }
+    for group in TEMPLATE_GROUPS {
+        for group in [group.to_owned(), format!("*.{group}")] {
+            kinds.insert((group, "*".to_owned()), Origin::NOWHERE);
+        }
+    }
+    for template in plan.releases.iter().flat_map(|release| &release.cluster) {
+        for ((version, kind), origin) in template.template.kinds() {
+            let group = version.map_or_else(|| "*".to_owned(), |version| group_of(&version).to_owned());
+            let kind = kind.unwrap_or_else(|| "*".to_owned());
+            let in_groups =
+                TEMPLATE_GROUPS.iter().any(|one| group == *one || group.ends_with(&format!(".{one}")));
+            if !in_groups {
+                kinds.entry((group, kind)).or_insert(origin);
+            }
+        }
+    }
+    kinds.into_iter().map(|((group, kind), origin)| resource(&group, &kind, origin)).collect()
+}
+
+fn resource(group: &str, kind: &str, origin: Origin) -> Node {
+    let mut resource = Mapping::new();
+    resource.set("group", Node::from(group).with_origin(origin));
+    resource.set("kind", Node::from(kind).with_origin(origin));
+    Node::from(resource).with_origin(origin)
 }
 
 /// The project for addons in the workload clusters.
@@ -34,9 +90,6 @@ pub(super) fn of_addons(plan: &NamespacePlan) -> Node {
     sources.sort();
     sources.dedup();
     let clusters = management.argocd.cluster_names.of(management.name.as_str(), plan.name.as_str(), "*");
-    let mut all = Mapping::new();
-    all.set("group", "*");
-    all.set("kind", "*");
     let mut spec = Mapping::new();
     spec.set(
         "description",
@@ -44,13 +97,18 @@ pub(super) fn of_addons(plan: &NamespacePlan) -> Node {
     );
     spec.set("sourceRepos", sources.into_iter().map(Node::from).collect::<Vec<_>>());
     spec.set("destinations", vec![one(("name", clusters), "*")]);
-    spec.set("clusterResourceWhitelist", vec![all.into()]);
+    spec.set("clusterResourceWhitelist", vec![resource("*", "*", Origin::NOWHERE)]);
     project(management, &addons_name(plan.name.as_str()), spec)
 }
 
-/// The name of the project for a namespace's objects in the management cluster.
-pub(in crate::render) fn objects_name(namespace: &str) -> String {
+/// The name of the project for the generated objects of a namespace's clusters in the management cluster.
+pub(in crate::render) fn clusters_name(namespace: &str) -> String {
     format!("namespace.{namespace}")
+}
+
+/// The name of the project for the users' own objects in a namespace.
+pub(in crate::render) fn own_objects_name(namespace: &str) -> String {
+    format!("namespace.{namespace}.objects")
 }
 
 /// The name of the project for the addons of a namespace's clusters.

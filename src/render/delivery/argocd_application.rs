@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     super::{
-        Drawn,
+        Drawn, Limit,
         argocd::{Application, Source, addons_name, chart_address, labels, name_in},
     },
     Delivery,
@@ -13,8 +13,8 @@ use super::{
     keeps::{Keeps, Order},
 };
 use crate::{
-    model::{AddonDelivery, Destination, Label, Stage},
-    note::Notes,
+    model::{AddonDelivery, Destination, Label, Registration, Stage},
+    note::{Notes, Severity},
     plan::{ChartReference, ChartSource, ClusterPart, ClusterPlan, HelmPlan, Unit},
     tree::TreePath,
     yaml::{Mapping, Node},
@@ -39,13 +39,14 @@ pub(super) static DELIVERY: Delivery = Delivery {
     installer,
     list,
     apis: &["argoproj.io/"],
+    kinds: &[],
     rests: |text| !text.contains("\n    automated:"),
     installs: "Application",
     values,
     values_at: &["spec", "source", "helm", "valuesObject"],
     // The engine provides the facts of all Applications.
     facts: |_, _| None,
-    limits: |_| Vec::new(),
+    limits,
     registration: |plan| Some(registration(plan)),
 };
 
@@ -176,6 +177,74 @@ fn registration(plan: &ClusterPlan) -> (String, String) {
         Destination::Name(_) | Destination::Server(_) => "hub".to_owned(),
     };
     (registry, registered_name(plan))
+}
+
+/// The label that makes capi2argo-cluster-operator ignore a Cluster.
+const IGNORED: &str = "ignore-cluster.capi-to-argocd";
+
+/// The patterns of the names that capi2argo-cluster-operator can give to clusters.
+const NAMES_OF_CAPI2ARGO: [&str; 2] = ["{cluster}", "{namespace}-{cluster}"];
+
+/// Reasons why the cluster may not be registered in Argo CD.
+fn limits(plan: &ClusterPlan) -> Vec<Limit> {
+    let cluster = &plan.cluster;
+    let management = &cluster.management;
+    let limit = |severity, origin, message: String, hint: String| Limit {
+        severity,
+        origin,
+        message,
+        hints: vec![hint, "docs/argocd-health.md describes how workload clusters are registered".to_owned()],
+    };
+    let at = management.provided.origin;
+    match management.argocd.registration {
+        Some(Registration::Other) => Vec::new(),
+        None => vec![limit(
+            Severity::Warning,
+            at,
+            format!(
+                "nothing says what registers the workload clusters of `{}` in Argo CD: their addons wait for that",
+                management.name
+            ),
+            "set `argocd.registration` to `capi2argo`, or to `other` for a policy or program of your own"
+                .to_owned(),
+        )],
+        Some(Registration::Capi2argo) => {
+            let mut limits = Vec::new();
+            let names = management.argocd.cluster_names.as_str();
+            if !NAMES_OF_CAPI2ARGO.contains(&names) {
+                limits.push(limit(
+                    Severity::Error,
+                    at,
+                    format!("capi2argo-cluster-operator registers no cluster of `{}` as `{names}`", management.name),
+                    "set `argocd.clusterNames` to `{namespace}-{cluster}` (`namespacedNamesEnabled: true`) or to `{cluster}`"
+                        .to_owned(),
+                ));
+            }
+            if management.argocd.destination != Destination::Own {
+                limits.push(limit(
+                    Severity::Warning,
+                    at,
+                    format!(
+                        "capi2argo-cluster-operator writes Secrets into the cluster it runs in, and the Argo CD of `{}` may run in another",
+                        management.name
+                    ),
+                    "copy the Secrets to the hub, and set `argocd.registration: other`".to_owned(),
+                ));
+            }
+            if let Some(label) = cluster.labels.get(IGNORED) {
+                limits.push(limit(
+                    Severity::Error,
+                    label.origin,
+                    format!(
+                        "the label `{IGNORED}` keeps {} from being registered in Argo CD",
+                        cluster.full_name()
+                    ),
+                    "remove the label, or set `addonDelivery` for this cluster".to_owned(),
+                ));
+            }
+            limits
+        }
+    }
 }
 
 /// The name under which a workload cluster is registered with Argo CD.

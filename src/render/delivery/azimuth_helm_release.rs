@@ -41,6 +41,7 @@ pub(super) static DELIVERY: Delivery = Delivery {
     installer,
     list,
     apis: &["addons.stackhpc.com/"],
+    kinds: &[("addons.stackhpc.com", "HelmRelease"), ("addons.stackhpc.com", "Manifests")],
     rests: |text| text.contains("\n  paused: true\n"),
     installs: "HelmRelease",
     values,

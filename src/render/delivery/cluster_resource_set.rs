@@ -40,6 +40,7 @@ pub(super) static DELIVERY: Delivery = Delivery {
     installer: |plan, addon| (plan.cluster.namespace.to_string(), of_manifests(plan, addon)),
     list: |plan| list("clusterresourcesets.addons.cluster.x-k8s.io", plan),
     apis: &["addons.cluster.x-k8s.io/v1beta2"],
+    kinds: &[("addons.cluster.x-k8s.io", "ClusterResourceSet"), ("", "ConfigMap")],
     rests: |_| true,
     installs: "",
     values: |_| None,

@@ -39,6 +39,11 @@ pub(super) static DELIVERY: Delivery = Delivery {
     installer,
     list: |plan| cluster_resource_set::list("helmchartproxies.addons.cluster.x-k8s.io", plan),
     apis: &["addons.cluster.x-k8s.io/v1alpha1"],
+    kinds: &[
+        ("addons.cluster.x-k8s.io", "HelmChartProxy"),
+        ("addons.cluster.x-k8s.io", "ClusterResourceSet"),
+        ("", "ConfigMap"),
+    ],
     rests: |_| false,
     installs: "HelmChartProxy",
     values: |object| match object.at(&["spec", "valuesTemplate"]).and_then(Node::as_str) {

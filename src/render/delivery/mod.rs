@@ -37,6 +37,8 @@ pub(super) struct Delivery {
     list: fn(&ClusterPlan) -> String,
     /// The prefixes of the `apiVersion` of the objects that it writes.
     apis: &'static [&'static str],
+    /// The groups and kinds of the objects in a cluster's namespace.
+    kinds: &'static [(&'static str, &'static str)],
     /// Whether the text of a file says that its object is suspended and leaves the addon alone.
     rests: fn(&str) -> bool,
     /// The kind of the objects that install charts; empty if there are none.
@@ -121,6 +123,11 @@ pub(super) fn limits(plan: &ClusterPlan) -> Vec<Limit> {
     let mut limits = keeps::limits(&delivery.keeps, plan);
     limits.extend((delivery.limits)(plan));
     limits
+}
+
+/// The groups and kinds of the objects that deliveries can add to a cluster's namespace.
+pub(super) fn kinds() -> Vec<(&'static str, &'static str)> {
+    DELIVERIES.iter().flat_map(|delivery| delivery.kinds).copied().collect()
 }
 
 /// The registry and name under which a cluster must be registered to get its addons.

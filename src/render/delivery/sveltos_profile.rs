@@ -42,6 +42,7 @@ pub(super) static DELIVERY: Delivery = Delivery {
     installer,
     list,
     apis: &["config.projectsveltos.io/"],
+    kinds: &[("config.projectsveltos.io", "Profile"), ("", "ConfigMap")],
     rests: |text| text.contains("\n  stopMatchingBehavior: LeavePolicies\n"),
     installs: "Profile",
     values,

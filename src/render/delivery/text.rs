@@ -6,8 +6,9 @@
 
 use crate::yaml::{Emit, Item, Mapping, Node, Origin, Scalar, Value, View, emit, quote, rank};
 
-/// The start of an expression, a statement or a comment. Go templates have only the first, Jinja has all three.
-const MARKERS: [&str; 3] = ["{{", "{%", "{#"];
+/// The second character of what starts an expression, a statement or a comment, after a brace. Go templates have only the first,
+/// Jinja has all three.
+const AFTER_BRACE: [char; 3] = ['{', '%', '#'];
 
 /// Writes a document as text that no template engine changes.
 pub(super) fn literal(node: &Node) -> String {
@@ -26,8 +27,13 @@ pub(super) fn read(text: &str) -> Option<Node> {
     read(&Source::new(FileId(0), "values", text), &mut Notes::new())
 }
 
+/// The place of the first marker. A text can contain thousands, so one search must not look for each kind through all of it.
+fn marker(text: &str) -> Option<usize> {
+    text.match_indices('{').map(|(at, _)| at).find(|at| text[at + 1..].starts_with(AFTER_BRACE))
+}
+
 fn holds_marker(text: &str) -> bool {
-    MARKERS.iter().any(|marker| text.contains(marker))
+    marker(text).is_some()
 }
 
 /// A node whose strings are written without markers.
@@ -80,7 +86,7 @@ fn entries(mapping: &Mapping) -> Vec<(Name<'_>, Origin, Shown<'_>)> {
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     let mut rest = text;
-    while let Some(at) = MARKERS.iter().filter_map(|marker| rest.find(marker)).min() {
+    while let Some(at) = marker(rest) {
         quote(&rest[..at], &mut out);
         out.push_str("\\x7b");
         rest = &rest[at + 1..];

@@ -42,7 +42,7 @@ impl engine::Engine for Flux {
         management(fleet, plan, drawn);
     }
 
-    fn namespace(&self, plan: &NamespacePlan, drawn: &mut Drawn) {
+    fn namespace(&self, plan: &NamespacePlan, _delivered: &[(&str, &str)], drawn: &mut Drawn) {
         namespace(plan, drawn);
     }
 

@@ -18,7 +18,7 @@ pub(super) struct Release {
     pub(super) after: Option<BTreeSet<String>>,
 }
 
-pub(super) fn text(object: &Json, pointer: &str) -> String {
+pub(crate) fn text(object: &Json, pointer: &str) -> String {
     object.pointer(pointer).and_then(Json::as_str).unwrap_or_default().to_owned()
 }
 

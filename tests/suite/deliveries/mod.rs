@@ -17,7 +17,8 @@ use stackloom::{
     world::Files,
 };
 
-use controllers::{Release, applied, release, text};
+pub(super) use controllers::text;
+use controllers::{Release, applied, release};
 
 use super::{sandbox, support};
 
@@ -199,14 +200,18 @@ fn fleet(delivery: AddonDelivery, files: &[(&str, String)], values: &Json) -> Fi
     world
 }
 
-/// The objects of the tree, or the refusals.
-fn objects(world: &Files) -> Result<Vec<Json>, Vec<String>> {
+/// The objects of the tree, or the refusals. With a name, the tree also goes to `target/deliveries/<name>`, for readers in
+/// other languages.
+fn objects(world: &Files, name: Option<&str>) -> Result<Vec<Json>, Vec<String>> {
     let (mut tree, mut notes) = (Memory::default(), Notes::new());
     let done = generate(world, &mut tree, &|_, _| {}, &mut notes);
     let faults: Vec<_> = notes.iter().filter(|note| note.severity == Severity::Error).collect();
     if done.is_err() {
         assert!(faults.iter().all(|note| note.code == "delivery"), "{}", sandbox::messages(&notes));
         return Err(faults.iter().map(|note| note.message.clone()).collect());
+    }
+    if let Some(name) = name {
+        sandbox::export(&format!("deliveries/{name}"), world, &tree);
     }
     let files = tree.files().map(|file| (file.path.as_str(), std::str::from_utf8(&file.bytes).unwrap()));
     let objects = files.filter(|(path, _)| path.starts_with("generated/management/"));
@@ -264,12 +269,13 @@ fn every_delivery_installs_the_same_or_says_what_it_cannot() {
     let all_values = std::iter::once(hostile()).chain(std::iter::repeat(few));
     for ((wish, files), values) in wishes().into_iter().zip(all_values) {
         let expected = installed(
-            &objects(&fleet(flux, &files, &values)).unwrap_or_else(|faults| panic!("{wish}: {faults:?}")),
+            &objects(&fleet(flux, &files, &values), None)
+                .unwrap_or_else(|faults| panic!("{wish}: {faults:?}")),
         );
         assert!(expected.charts.len() >= 2 && expected.manifests.len() >= 2, "{wish}: {expected:?}");
         for delivery in AddonDelivery::all().filter(|one| *one != flux) {
             let what = format!("{wish} through {}", delivery.as_str());
-            match objects(&fleet(delivery, &files, &values)) {
+            match objects(&fleet(delivery, &files, &values), None) {
                 Err(faults) => {
                     assert!(!faults.is_empty(), "{what}");
                     refused.insert(what);
@@ -301,6 +307,21 @@ fn every_delivery_installs_the_same_or_says_what_it_cannot() {
     assert_eq!(refused, expected.map(str::to_owned).into());
 }
 
+/// Go evaluates these trees with the engines' own code and renders the charts with Helm's library:
+/// `tests/conformance/cmd/deliveries`.
+#[test]
+fn hostile_fleets_are_written_for_other_readers() {
+    let mut values = hostile();
+    // Together with the rest, about as much as etcd takes for an object.
+    values["huge"] = json!("{{ x }} 0123456789abcde\n".repeat(43_700));
+    assert!(values["huge"].as_str().unwrap().len() > 1 << 20);
+    let (_, files) = wishes().into_iter().find(|(wish, _)| *wish == "both").unwrap();
+    for delivery in AddonDelivery::all().filter(|one| *one != AddonDelivery::ClusterResourceSet) {
+        let name = format!("hostile/{}", delivery.as_str());
+        objects(&fleet(delivery, &files, &values), Some(&name)).unwrap();
+    }
+}
+
 #[test]
 fn this_repositorys_fleet_gets_the_same_from_every_delivery() {
     let fleet = |delivery: AddonDelivery, folder: &str| {
@@ -313,7 +334,8 @@ fn this_repositorys_fleet_gets_the_same_from_every_delivery() {
         let defaults = files.0.get_mut(&format!("{folder}_defaults.yaml")).unwrap();
         *defaults =
             defaults.replacen("spec:\n", &format!("spec:\n  addonDelivery: {}\n", delivery.as_str()), 1);
-        objects(&files)
+        let name = folder.starts_with("clusters/dev").then(|| format!("own/{}", delivery.as_str()));
+        objects(&files, name.as_deref())
     };
     let flux = installed(&fleet(AddonDelivery::FluxHelmRelease, "clusters/dev/").unwrap());
     let own = flux.charts.keys().filter(|name| name.starts_with("dev-"));

@@ -2,6 +2,7 @@
 
 mod disk;
 mod edits;
+mod engines;
 mod impact;
 mod releases;
 mod shuffle;

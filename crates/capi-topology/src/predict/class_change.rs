@@ -320,8 +320,9 @@ fn own_field(field: &Field) -> Option<String> {
     match field {
         Field::Refused(path) => Some(path.clone()),
         Field::Changed { path, .. } => match path.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-            [] | ["metadata", "name"] => None,
-            ["metadata", "annotations", CLONED_FROM_KIND | CLONED_FROM_NAME] => None,
+            [] | ["metadata", "name"] | ["metadata", "annotations", CLONED_FROM_KIND | CLONED_FROM_NAME] => {
+                None
+            }
             [.., reference, "name"] if reference.ends_with("Ref") => None,
             path => Some(path.join(".")),
         },

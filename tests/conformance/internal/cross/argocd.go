@@ -15,8 +15,8 @@ import (
 
 const argoGroup = "argoproj.io"
 
-// application holds the fields of Argo CD's Application that decide what is applied, and where. Argo CD's own types cannot be
-// imported: its module replaces others by folders of its own.
+// application holds the fields of Argo CD's Application that decide what is applied, and where. cmd/argocd, a module of its own, reads
+// the same objects with Argo CD's types.
 type application struct {
 	Spec struct {
 		Project     string      `json:"project"`
@@ -58,6 +58,7 @@ type project struct {
 		SourceRepos                []string      `json:"sourceRepos"`
 		Destinations               []destination `json:"destinations"`
 		ClusterResourceWhitelist   []groupKind   `json:"clusterResourceWhitelist"`
+		NamespaceResourceWhitelist []groupKind   `json:"namespaceResourceWhitelist"`
 		NamespaceResourceBlacklist []groupKind   `json:"namespaceResourceBlacklist"`
 	} `json:"spec"`
 }
@@ -90,7 +91,8 @@ func (p project) permitsKind(o *unstructured.Unstructured) bool {
 	if o.GetNamespace() == "" && clusterScoped[gvk.Kind] {
 		return slices.ContainsFunc(p.Spec.ClusterResourceWhitelist, matches)
 	}
-	return !slices.ContainsFunc(p.Spec.NamespaceResourceBlacklist, matches)
+	listed := p.Spec.NamespaceResourceWhitelist == nil || slices.ContainsFunc(p.Spec.NamespaceResourceWhitelist, matches)
+	return listed && !slices.ContainsFunc(p.Spec.NamespaceResourceBlacklist, matches)
 }
 
 // argo is what Argo CD makes of one management cluster.

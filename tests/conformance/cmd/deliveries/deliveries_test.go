@@ -1,0 +1,331 @@
+// Package deliveries renders the charts of a fleet with Helm's library, once for each delivery, from what its engine makes of its objects.
+package deliveries
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"text/template"
+
+	"github.com/Masterminds/sprig/v3"
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/engine"
+	"sigs.k8s.io/yaml"
+)
+
+type object map[string]any
+
+func (o object) at(path ...string) any {
+	var node any = map[string]any(o)
+	for _, key := range path {
+		inner, _ := node.(map[string]any)
+		node = inner[key]
+	}
+	return node
+}
+
+func (o object) text(path ...string) string {
+	text, _ := o.at(path...).(string)
+	return text
+}
+
+// release is what is installed: all that decides what a chart renders to.
+type release struct {
+	cluster, name, namespace, chart, version string
+	// values is the file that Helm reads; with Flux, the JSON that it reads without Helm.
+	values string
+	isJSON bool
+}
+
+// objects reads a tree that the test suite of the program wrote: `cargo test --test suite deliveries`.
+func objects(t *testing.T, folder string) (found []object) {
+	t.Helper()
+	err := filepath.WalkDir(filepath.Join(folder, "generated", "management"), func(file string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || filepath.Ext(file) != ".yaml" {
+			return err
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		one := object{}
+		if err := yaml.UnmarshalStrict(text, &one); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		found = append(found, one)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// evaluate is what HelmChartProxies and Profiles are read with. A value must never get to see what it is given.
+func evaluate(t *testing.T, text string) string {
+	t.Helper()
+	parsed, err := template.New("values").Option("missingkey=error").Funcs(sprig.TxtFuncMap()).Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := parsed.Execute(&out, map[string]any{"Cluster": map[string]any{"metadata": map[string]any{"name": "changed"}}}); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// encoded is a field with values as an engine hands it to Helm: as JSON.
+func encoded(t *testing.T, values any) string {
+	t.Helper()
+	if values == nil {
+		values = map[string]any{}
+	}
+	text, err := json.Marshal(values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// of reads the release that an object installs; none for other objects. The addon provider of Azimuth is not here: Jinja is not a
+// language of Go. The program's own tests evaluate its objects.
+func of(t *testing.T, one object, all []object) *release {
+	switch one.text("kind") + " " + strings.Split(one.text("apiVersion"), "/")[0] {
+	case "HelmRelease helm.toolkit.fluxcd.io":
+		chart, version := fluxChart(one, all)
+		return &release{
+			strings.TrimSuffix(one.text("spec", "kubeConfig", "secretRef", "name"), "-kubeconfig"), one.text("spec", "releaseName"),
+			one.text("spec", "targetNamespace"), chart, version, encoded(t, one.at("spec", "values")), true,
+		}
+	case "Application argoproj.io":
+		if one.at("spec", "source", "helm") == nil {
+			return nil
+		}
+		text, err := yaml.JSONToYAML([]byte(encoded(t, one.at("spec", "source", "helm", "valuesObject"))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		labels, _ := one.at("metadata", "labels").(map[string]any)
+		cluster, _ := labels["stackloom.dev/cluster"].(string)
+		return &release{
+			cluster, one.text("spec", "source", "helm", "releaseName"), one.text("spec", "destination", "namespace"),
+			one.text("spec", "source", "chart"), one.text("spec", "source", "targetRevision"), string(text), false,
+		}
+	case "HelmChartProxy addons.cluster.x-k8s.io":
+		labels, _ := one.at("spec", "clusterSelector", "matchLabels").(map[string]any)
+		cluster, _ := labels["cluster.x-k8s.io/cluster-name"].(string)
+		return &release{
+			cluster, one.text("spec", "releaseName"), one.text("spec", "namespace"), one.text("spec", "chartName"), one.text("spec", "version"),
+			evaluate(t, one.text("spec", "valuesTemplate")), false,
+		}
+	case "Profile config.projectsveltos.io":
+		charts, _ := one.at("spec", "helmCharts").([]any)
+		if len(charts) == 0 {
+			return nil
+		}
+		first := object(charts[0].(map[string]any))
+		reference := object(one.at("spec", "clusterRefs").([]any)[0].(map[string]any))
+		chart := first.text("chartName")
+		return &release{
+			reference.text("name"), first.text("releaseName"), first.text("releaseNamespace"), chart[strings.LastIndex(chart, "/")+1:],
+			first.text("chartVersion"), sveltos(t, first.text("values")), false,
+		}
+	}
+	return nil
+}
+
+// sveltos evaluates the field as part of a YAML document, and then the field itself.
+func sveltos(t *testing.T, text string) string {
+	t.Helper()
+	document, err := yaml.Marshal(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var field string
+	if err := yaml.Unmarshal([]byte(evaluate(t, string(document))), &field); err != nil {
+		t.Fatal(err)
+	}
+	return evaluate(t, field)
+}
+
+// fluxChart finds the chart and version in the object that a HelmRelease refers to.
+func fluxChart(one object, all []object) (string, string) {
+	kind, name := one.text("spec", "chartRef", "kind"), one.text("spec", "chartRef", "name")
+	for _, other := range all {
+		if other.text("kind") != kind || other.text("metadata", "name") != name {
+			continue
+		}
+		if kind == "HelmChart" {
+			return other.text("spec", "chart"), other.text("spec", "version")
+		}
+		url := other.text("spec", "url")
+		return url[strings.LastIndex(url, "/")+1:], other.text("spec", "ref", "tag")
+	}
+	return one.text("spec", "chart", "spec", "chart"), one.text("spec", "chart", "spec", "version")
+}
+
+// probe is a chart that renders all that a chart can see of its release, with the types of all values.
+const probe = `apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: {{ .Release.Name }}
+  namespace: {{ .Release.Namespace }}
+data:
+  chart: {{ .Chart.Name }} {{ .Chart.Version }}
+  default: {{ .Values.default | quote }}
+  removed: {{ hasKey .Values "removed" | quote }}
+  json: {{ toJson .Values | quote }}
+  yaml: |
+{{ toYaml .Values | indent 4 }}
+  types: |
+{{ include "types" .Values | indent 4 }}
+{{- define "types" }}
+{{- if kindIs "map" . }}{{ range $key, $value := . }}
+{{ $key | quote }} {{ include "types" $value }}{{ end }}
+{{- else if kindIs "slice" . }}{{ range . }}
+- {{ include "types" . }}{{ end }}
+{{- else }}{{ printf "%T %v" . . | quote }}{{ end }}
+{{- end }}
+`
+
+// rendered is what Helm makes of the probe for a release.
+func rendered(t *testing.T, one release) string {
+	t.Helper()
+	values := chartutil.Values{}
+	var err error
+	if one.isJSON {
+		err = json.Unmarshal([]byte(one.values), &values)
+	} else {
+		values, err = chartutil.ReadValues([]byte(one.values))
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", one.name, err)
+	}
+	defaults := map[string]any{"default": "kept", "removed": "by null", "nested": map[string]any{"removed": "by null", "default": 1}}
+	is := &chart.Chart{
+		Metadata:  &chart.Metadata{APIVersion: "v2", Name: one.chart, Version: strings.ReplaceAll(one.version, "_", "+")},
+		Templates: []*chart.File{{Name: "templates/all.yaml", Data: []byte(probe)}},
+		Values:    defaults,
+	}
+	options := chartutil.ReleaseOptions{Name: one.name, Namespace: one.namespace, Revision: 1, IsInstall: true}
+	given, err := chartutil.ToRenderValues(is, values, options, chartutil.DefaultCapabilities)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := engine.Render(is, given)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files[one.chart+"/templates/all.yaml"]
+}
+
+// nextLine is what YAML 1.1 folds into a space, with the spaces around it.
+var nextLine = regexp.MustCompile(" *\u0085 *")
+
+func releases(t *testing.T, folder string) (found map[string]release) {
+	t.Helper()
+	found = map[string]release{}
+	all := objects(t, folder)
+	for _, one := range all {
+		if is := of(t, one, all); is != nil {
+			found[is.cluster+"/"+is.name] = *is
+		}
+	}
+	return found
+}
+
+func trees(t *testing.T) string {
+	t.Helper()
+	folder := os.Getenv("STACKLOOM_DELIVERIES")
+	if folder == "" {
+		t.Skip("STACKLOOM_DELIVERIES is not set: `cargo test --test suite deliveries` writes target/deliveries")
+	}
+	return folder
+}
+
+// Every delivery renders, for this repository's fleet and for one with hostile values, what Flux renders.
+func TestEveryDeliveryRendersTheSame(t *testing.T) {
+	for fleet, least := range map[string][]string{
+		"hostile": {"argocd-application", "helm-chart-proxy", "sveltos-profile"},
+		"own":     {"helm-chart-proxy", "sveltos-profile"},
+	} {
+		due := releases(t, filepath.Join(trees(t), fleet, "flux-helm-release"))
+		if len(due) < 2 {
+			t.Fatalf("%s: only %d releases", fleet, len(due))
+		}
+		for _, delivery := range least {
+			found := releases(t, filepath.Join(trees(t), fleet, delivery))
+			for name, one := range due {
+				other, ok := found[name]
+				if !ok {
+					t.Errorf("%s: %s does not install %s, only %v", fleet, delivery, name, slices.Collect(maps.Keys(found)))
+					continue
+				}
+				if delivery == "argocd-application" {
+					// Argo CD reads JSON as YAML, in which U+0085 is a line break: docs/deliveries.md says so.
+					one.values = nextLine.ReplaceAllString(one.values, " ")
+				}
+				if want, got := rendered(t, one), rendered(t, other); want != got {
+					t.Errorf("%s: %s renders %s differently: %s", fleet, delivery, name, difference(want, got))
+				}
+			}
+			if len(found) != len(due) {
+				t.Errorf("%s: %s installs %d releases, Flux %d", fleet, delivery, len(found), len(due))
+			}
+		}
+	}
+}
+
+// The values of the hostile fleet are what the name says: the test above compares something.
+func TestHostileValuesAreHostile(t *testing.T) {
+	for name, one := range releases(t, filepath.Join(trees(t), "hostile", "flux-helm-release")) {
+		if !strings.HasSuffix(name, "/net") || len(one.values) < 10_000 {
+			continue
+		}
+		if len(one.values) < 1<<20 {
+			t.Errorf("%s: only %d bytes", name, len(one.values))
+		}
+		for _, text := range []string{"{{ .Cluster.metadata.name }}", "{% raw %}", "${HOME}", `\t`, "\U0001f600", `"1.30"`, `"0x1f"`} {
+			if !strings.Contains(strings.ReplaceAll(one.values, `\u003c`, "<"), text) {
+				t.Errorf("%s: no %s", name, text)
+			}
+		}
+		raw, err := yaml.JSONToYAML([]byte(one.values))
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Without protection, a template engine changes it or fails.
+		if parsed, err := template.New("raw").Funcs(sprig.TxtFuncMap()).Parse(string(raw)); err == nil {
+			var out bytes.Buffer
+			if err := parsed.Execute(&out, map[string]any{}); err == nil && out.String() == string(raw) {
+				t.Errorf("%s: nothing in it is a template", name)
+			}
+		}
+		output := rendered(t, one)
+		if !strings.Contains(output, "default: \"kept\"") || !strings.Contains(output, "removed: \"false\"") {
+			t.Errorf("%s: null removes no default", name)
+		}
+		return
+	}
+	t.Fatal("no release has the values")
+}
+
+func difference(a, b string) string {
+	for at := range min(len(a), len(b)) {
+		if a[at] != b[at] {
+			from := max(0, at-60)
+			return fmt.Sprintf("%q instead of %q", b[from:min(len(b), at+60)], a[from:min(len(a), at+60)])
+		}
+	}
+	return fmt.Sprintf("%d bytes instead of %d", len(b), len(a))
+}
