@@ -38,7 +38,7 @@ impl Forge {
             |name: &str| call.query.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
         let page = |all: &[Json]| {
             let number: usize = asked("page").unwrap_or("1").parse().unwrap();
-            Json::from_iter(all.iter().skip((number - 1) * PAGE).take(PAGE).cloned())
+            all.iter().skip((number - 1) * PAGE).take(PAGE).cloned().collect::<Json>()
         };
         let path = call.path.as_str();
         if call.method == "GET" {

@@ -1,6 +1,9 @@
 //! The projects of Argo CD allow what the program generates, and no other kinds.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 use serde_json::Value as Json;
 use stackloom::{generate::generate, model::AddonDelivery, note::Notes, tree::Memory, world::Files};
@@ -12,7 +15,9 @@ fn tree(files: &Files) -> BTreeMap<String, Json> {
     let (mut tree, mut notes) = (Memory::default(), Notes::new());
     let done = generate(files, &mut tree, &|_, _| {}, &mut notes);
     assert!(done.is_ok(), "{}", sandbox::messages(&notes));
-    let files = tree.files().filter(|file| file.path.as_str().ends_with(".yaml"));
+    let files = tree
+        .files()
+        .filter(|file| Path::new(file.path.as_str()).extension().is_some_and(|one| one == "yaml"));
     files
         .map(|file| {
             let text = std::str::from_utf8(&file.bytes).unwrap();
@@ -28,16 +33,16 @@ fn kind(object: &Json) -> (String, String) {
 }
 
 /// The kinds that a project lists; none if it lists none.
-fn listed(project: &Json, list: &str) -> Option<BTreeSet<(String, String)>> {
+fn listed(project: &Json, list: &str) -> Option<Kinds> {
     let kinds = project["spec"].get(list)?.as_array().unwrap();
     Some(kinds.iter().map(|one| (text(one, "/group"), text(one, "/kind"))).collect())
 }
 
+/// Kinds with their groups.
+type Kinds = BTreeSet<(String, String)>;
+
 /// The kinds that a project lists, and those that its Applications apply.
-fn kinds(
-    tree: &BTreeMap<String, Json>,
-    project: &str,
-) -> (BTreeSet<(String, String)>, BTreeSet<(String, String)>) {
+fn kinds(tree: &BTreeMap<String, Json>, project: &str) -> (Kinds, Kinds) {
     let named = |kind: &'static str| {
         tree.values()
             .filter(move |one| one["kind"] == kind && text(one, "/apiVersion") == "argoproj.io/v1alpha1")
@@ -93,7 +98,7 @@ fn a_project_allows_the_kinds_that_its_clusters_can_have_and_no_others() {
             )
         };
         let stack = files.0.get_mut("stacks/test/tiny/stack.yaml").unwrap();
-        *stack += &format!("  allow:\n{}{}", allow("Role"), allow("RoleBinding"));
+        *stack += &["  allow:\n", &allow("Role"), &allow("RoleBinding")].concat();
         let tree = tree(&files);
         let (blue, of_blue) = kinds(&tree, "mgmt.namespace.blue");
         let (green, of_green) = kinds(&tree, "mgmt.namespace.green");

@@ -1,6 +1,9 @@
 //! Laws of `stackloom diff` over random fleets and random changes of them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+};
 
 use proptest::prelude::*;
 use stackloom::{
@@ -75,15 +78,13 @@ impl Spec {
             text.push_str("  nodePools:\n");
         }
         for (name, replicas) in &self.pools {
-            text.push_str(&format!(
-                "    - {{ name: p{name}, class: default-worker, replicas: {replicas} }}\n"
-            ));
+            writeln!(text, "    - {{ name: p{name}, class: default-worker, replicas: {replicas} }}").unwrap();
         }
         if self.is_suspended {
             text.push_str("  suspend: a test\n");
         }
         if let Some(step) = self.removal {
-            text.push_str(&format!("  removal: {{ reason: a test, step: {step} }}\n"));
+            writeln!(text, "  removal: {{ reason: a test, step: {step} }}").unwrap();
         }
         text
     }
@@ -102,7 +103,9 @@ fn fleet(all: &[Sides], side: impl Fn(usize) -> usize) -> Files {
 
 fn archive(files: &Files) -> Memory {
     let mut memory = Memory::default();
-    sandbox::tree(files).iter().for_each(|(path, text)| memory.add(path, text));
+    for (path, text) in &sandbox::tree(files) {
+        memory.add(path, text);
+    }
     files
         .0
         .iter()
