@@ -133,14 +133,6 @@ fn where_history_is_missing_the_command_of_the_message_fetches_it() {
     }
 }
 
-#[test]
-fn a_repository_without_a_remote_is_not_asked_to_fetch() {
-    let sandbox = fleet();
-    sandbox.git(&["remote", "remove", "origin"]);
-    let said = ends(&sandbox, &["diff"], 4);
-    assert!(said.contains("no remote to fetch it from") && !said.contains("git fetch"), "{said}");
-}
-
 /// The commits of a pull request are judged one by one. If they are missing, the message says so.
 #[test]
 fn a_merge_commit_without_the_commits_of_its_branch_says_what_is_missing() {

@@ -2,6 +2,8 @@
 
 use std::{fs, path::Path};
 
+use serde_json::json as document;
+
 use super::{
     cli::{ends, environment, json},
     sandbox, support,
@@ -331,9 +333,10 @@ fn a_cause_is_reported_once_and_names_its_clusters() {
     let errors = reported["diagnostics"].as_array().unwrap();
     assert_eq!(errors.len(), 1, "{reported:#}");
     assert_eq!(errors[0]["code"], "unknown-release");
+    let cluster = |namespace: &str, name: &str| document!({ "managementCluster": "mgmt", "namespace": namespace, "name": name });
     assert_eq!(
         errors[0]["clusters"],
-        serde_json::json!(["mgmt/blue/one", "mgmt/blue/three", "mgmt/green/two"])
+        document!([cluster("blue", "one"), cluster("blue", "three"), cluster("green", "two")])
     );
     let text = ends(root, &["check"], 1).err;
     assert!(text.contains("affects 3 clusters: blue/one, blue/three, green/two"), "{text}");

@@ -126,10 +126,14 @@ impl Repository {
             let fault = Fault::new(format!(
                 "the engine reads the branch `{branch}`, and this clone has no remote-tracking branch of this name"
             ));
-            let remote = self.a_remote().map(|remote| {
+            let fetch = self.a_remote().map(|remote| {
                 format!("fetch it: `git fetch {remote} {branch}:refs/remotes/{remote}/{branch}`")
             });
-            fault.hint(remote.unwrap_or_else(|| "it has no remote to fetch it from".to_owned())).hint(NAME_IT)
+            match fetch {
+                Some(hint) => fault.hint(hint),
+                None => fault,
+            }
+            .hint(NAME_IT)
         })
     }
 

@@ -184,9 +184,9 @@ mod tests {
             assert_eq!(is_error("charts from a registry (`oci://`)"), keeps.charts && !keeps.registries);
             let digest = row("the digest in [the lock](lock.md)")[at];
             assert_eq!(digest == "warning", keeps.registries && !keeps.digests, "{kind:?}");
-            let leaving = row("a cluster that leaves keeps its addons")[at];
+            let leaving = row("a removed cluster keeps its addons")[at];
             assert_eq!(leaving == "warning", !keeps.release, "{kind:?}");
-            let gone = row("an addon that leaves is uninstalled")[at];
+            let gone = row("a removed addon is uninstalled")[at];
             assert_eq!(gone.contains("stay"), keeps.manifests_stay, "{kind:?}");
             let stages = row("`bootstrap` addons first")[at];
             assert_eq!(stages == "warning", keeps.order == keeps::Order::None, "{kind:?}");
