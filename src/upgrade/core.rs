@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use super::{
     plan::broken,
-    search::{NotFound, search},
+    release_path::{NotFound, search},
     situation::{Kept, Situation},
 };
 

@@ -15,27 +15,27 @@ mod edits;
 mod plan;
 mod policy;
 mod rollout;
-mod search;
+mod release_path;
 mod situate;
 mod situation;
 mod solve;
 mod charts;
 mod describe;
 mod needs;
-mod track;
+mod addon_path;
 mod why;
 
 pub use self::core::{Blocking, Core, core};
+pub use addon_path::Cost;
 pub use describe::{DescribedChange, StepDescription, describe};
 pub use edits::{Edited, Edits, Taken, check as check_edits, edits, fold, with_edits};
 pub use plan::{Change, Plan, Step, steps};
 pub use policy::Asked;
+pub use release_path::{Found, Machines, NotFound, search};
 pub use rollout::{Planned, Rollout, after};
-pub use search::{Found, Machines, NotFound, search};
 pub use situate::{Fleet, Key, Open, Situated, Target, leaves};
 pub use situation::{
     Candidate, Constraint, ConstraintKind, Goal, Kept, Listing, Situation, Track, Version, distance,
 };
 pub use solve::{Answer, Solved};
-pub use track::Cost;
 pub use why::reasons;

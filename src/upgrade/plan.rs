@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::{
-    search::Found,
+    addon_path::{Cost, Way},
+    release_path::Found,
     situation::Situation,
-    track::{Cost, Way},
 };
 
 /// An upgrade plan.

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::{
     core::{Core, core},
     plan::{Plan, steps},
-    search::{NotFound, search},
+    release_path::{NotFound, search},
     situate::{Fleet, Open, Situated, Target},
     situation::Constraint,
     why::reasons,

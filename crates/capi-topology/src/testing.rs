@@ -42,5 +42,5 @@ pub mod objects {
 /// A change of running objects, simulated pass by pass.
 pub mod change {
     pub use crate::predict::change::{After, Before, Writing, change, run};
-    pub use crate::predict::rules::rollout::Instants;
+    pub use crate::predict::rules::replaces_machines::Instants;
 }

@@ -10,7 +10,7 @@ use super::admit::admit;
 use super::create::{Written, blueprint, write_classes};
 use super::reconcile::{Settled, created, reconcile};
 use super::rules::held_pools::{Waits, held, waits};
-use super::rules::rollout::{Basis, Instants, Rollout, rollouts};
+use super::rules::replaces_machines::{Basis, Instants, Rollout, rollouts};
 use super::running::with_defaults;
 use super::steps::{UpgradeStep, step};
 pub use super::writing::Writing;

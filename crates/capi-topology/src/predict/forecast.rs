@@ -20,7 +20,7 @@ use super::rules::edited_templates;
 use super::rules::foreign_values;
 use super::rules::infrastructure_webhooks;
 use super::rules::outdated_machines as outdated;
-use super::rules::rollout::{self, Instants};
+use super::rules::replaces_machines::{self, Instants};
 use super::running::is_paused;
 use super::side::Side;
 use super::upgrading;
@@ -238,10 +238,10 @@ fn of_written(before: &Side, after: &Side, settings: &Settings) -> Result<Foreca
 /// Adds evidence about the effects of one part on another, and returns the verdicts it is based on.
 fn across(evidence: &mut Ledger, settings: &Settings) -> Vec<Verdict> {
     let verdicts = evidence.verdicts();
-    evidence.extend(rollout::not_together(&verdicts));
+    evidence.extend(replaces_machines::not_together(&verdicts));
     evidence.extend(infrastructure_webhooks::evidence(&verdicts));
     if settings.gates.in_place {
-        evidence.extend(rollout::in_place_updates(&verdicts));
+        evidence.extend(replaces_machines::in_place_updates(&verdicts));
     }
     verdicts
 }

@@ -84,7 +84,7 @@ pub(crate) mod writing;
 pub use super::upgrade::plan::Plan;
 pub use change::{Change, Effect, ObjectChange};
 pub use rules::held_pools::Waits;
-pub use rules::rollout::{Basis, Replaced, Rollout};
+pub use rules::replaces_machines::{Basis, Replaced, Rollout};
 pub use verdict::Kind;
 
 use super::admission::gates::Gates;

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::change::Change;
 use super::forecast::Forecast;
-use super::rules::rollout::Basis;
+use super::rules::replaces_machines::Basis;
 use super::steps::UpgradeStep;
 use super::verdict::{Meaning, Verdict};
 use crate::refusal::Refusal;

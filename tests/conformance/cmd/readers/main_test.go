@@ -116,7 +116,7 @@ const (
 // Faults of this repository's own tree for Argo CD.
 var argocdFaults = []fault{
 	{"project", argocd + "clusters/lab/lab-1/cluster.yaml", "project: lab.namespace.lab", "project: other", `in the project "other", which does not exist`},
-	{"destination", project + "objects.yaml", "namespace: lab", "namespace: bal", "does not allow the destination"},
+	{"destination", project + "clusters.yaml", "namespace: lab", "namespace: bal", "does not allow the destination"},
 	{"destination of addons", project + "addons.yaml", "lab-lab-*", "lab-bal-*", "does not allow the destination"},
 	{"source", project + "addons.yaml", "https://helm.cilium.io", "https://helm.example.org", "does not allow the source https://helm.cilium.io"},
 	{"kind", project + "addons.yaml", "clusterResourceWhitelist:\n    - kind: '*'", "clusterResourceWhitelist:\n    - kind: Node", "does not allow Namespace"},

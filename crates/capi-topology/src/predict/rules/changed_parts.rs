@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::infrastructure_webhooks::{Taken, takes};
 use super::manual_steps;
 use super::refused_pool;
-use super::rollout::{Basis, ON_DELETE, Replaced, Rollout};
+use super::replaces_machines::{Basis, ON_DELETE, Replaced, Rollout};
 use crate::convert::is_own;
 use crate::desired::contract::Contract;
 use crate::desired::state::{Desired, Worker};

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::rollout::is_on_delete;
+use super::replaces_machines::is_on_delete;
 use crate::desired::contract::Contract;
 use crate::desired::state::Desired;
 use crate::predict::change::Change;

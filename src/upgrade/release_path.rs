@@ -10,8 +10,8 @@ use std::{
 };
 
 use super::{
+    addon_path::{Cost, Reached, Way},
     situation::{Kept, Situation},
-    track::{Cost, Reached, Way},
 };
 
 /// The number of labels processed before the search gives up.
