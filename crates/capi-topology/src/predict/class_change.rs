@@ -417,7 +417,7 @@ fn written(class: &Value, name: &str) -> Option<Value> {
     Some(patch)
 }
 
-/// Reports whether the patches that both classes have stand in another order. A later patch overrides an earlier one.
+/// Reports whether the patches that both classes share are in a different order. A later patch overrides an earlier one.
 fn is_reordered(old: &Blueprint, new: &Blueprint) -> bool {
     let common = |class: &Blueprint, other: &Blueprint| {
         let is_common = |name: &String| other.patches.iter().any(|one| one.name == *name);
