@@ -256,6 +256,11 @@ impl Releases {
         found
     }
 
+    /// The head release of a stack for a Kubernetes minor; none if the stack does not serve it or has errors.
+    pub fn head(&self, stack: &StackId, minor: Minor) -> Option<&Arc<Release>> {
+        self.heads.get(&(stack.clone(), minor))
+    }
+
     /// The head releases.
     pub fn heads(&self) -> impl Iterator<Item = &Release> {
         self.heads.values().map(|release| &**release)
@@ -276,7 +281,7 @@ impl Releases {
     /// The release that a cluster uses. An unknown release is reported.
     pub fn of(&self, cluster: &Cluster, notes: &mut Notes) -> Option<Arc<Release>> {
         let name = match &cluster.release {
-            ReleaseRef::Head(stack, minor) => return self.heads.get(&(stack.clone(), *minor)).cloned(),
+            ReleaseRef::Head(stack, minor) => return self.head(stack, *minor).cloned(),
             ReleaseRef::Named(name) => name.as_str(),
         };
         self.named(name, cluster.release_origin, notes)

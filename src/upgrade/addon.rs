@@ -280,8 +280,8 @@ impl<'a> Addon<'a> {
         rules.any(|rule| rule.forbids(Some(version.version.as_semver()), &release.kubernetes))
     }
 
-    /// Adds the constraint that a version supports only some Kubernetes versions, as worded by the first release that
-    /// refuses it.
+    /// Adds the constraint that a version supports only some Kubernetes versions. Its place is in the first release that
+    /// refuses the version.
     fn range(&self, version: &Version, constraints: &mut Vec<Constraint>) -> usize {
         let (name, number) = (self.name, &version.version);
         let stack = &self.line[self.start].stack;
@@ -305,7 +305,7 @@ impl<'a> Addon<'a> {
             },
             (Some(row), ..) => Constraint {
                 kind: ConstraintKind::Range,
-                text: format!("{name} {number} works with Kubernetes {}", row.kubernetes),
+                text: format!("{name} {number} works with Kubernetes {}", self.ranges(number)),
                 origin: Some(row.kubernetes_origin),
                 lift,
             },
@@ -323,6 +323,30 @@ impl<'a> Addon<'a> {
             },
         });
         constraints.len() - 1
+    }
+
+    /// The Kubernetes versions that a version works with. If releases differ, each range has its releases.
+    fn ranges(&self, version: &AddonVersion) -> String {
+        let mut ranges: Vec<(String, Vec<&str>)> = Vec::new();
+        for release in self.line {
+            let Some(frozen) = self.enabled(release) else { continue };
+            let Some(row) = Self::row(frozen, version) else { continue };
+            let range = row.kubernetes.to_string();
+            match ranges.iter_mut().find(|(known, _)| *known == range) {
+                Some((_, releases)) => releases.push(&release.name),
+                None => ranges.push((range, vec![&release.name])),
+            }
+        }
+        if let [(range, _)] = ranges.as_slice() {
+            return range.clone();
+        }
+        let texts = ranges.iter().map(|(range, releases)| match releases.as_slice() {
+            [one] => format!("{range} in `{one}`"),
+            [one, other] => format!("{range} in `{one}` and `{other}`"),
+            [first, rest @ ..] => format!("{range} in `{first}` and {} other releases", rest.len()),
+            [] => range.clone(),
+        });
+        texts.collect::<Vec<_>>().join(", but with ")
     }
 
     fn step(&self, constraints: &mut Vec<Constraint>) -> usize {

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use super::{
     plan::broken,
     release_path::{NotFound, search},
-    situation::{Kept, Situation},
+    situation::{ConstraintKind, Kept, Situation},
 };
 
 /// The search gives up after finding this many sets whose lifting makes a plan possible.
@@ -27,8 +27,9 @@ pub struct Core {
 pub struct Blocking {
     /// Its index.
     pub constraint: usize,
-    /// Whether lifting this constraint alone makes a plan possible.
-    pub is_enough: bool,
+    /// Whether lifting this constraint alone makes a plan possible; none if nobody can lift it, or if that depends on a
+    /// release that does not exist.
+    pub is_enough: Option<bool>,
 }
 
 /// The smallest set of constraints that rules out every plan; none if there is no plan even without constraints.
@@ -52,9 +53,21 @@ fn reported(situation: &Situation, constraints: &[usize]) -> Result<Core, NotFou
     let one = |constraint: &usize| {
         let mut kept = situation.all();
         kept.0[*constraint] = false;
-        Ok(Blocking { constraint: *constraint, is_enough: is_possible(situation, &kept)? })
+        let can_be_lifted = !situation.constraints[*constraint].kind.is_law();
+        let is_known = can_be_lifted && !lacks_release(situation, *constraint);
+        let is_enough = is_known.then(|| is_possible(situation, &kept)).transpose()?;
+        Ok(Blocking { constraint: *constraint, is_enough })
     };
     Ok(Core { constraints: constraints.iter().map(one).collect::<Result<_, _>>()? })
+}
+
+/// Whether a constraint is that a minor has no release, and the situation has none to put in its place.
+fn lacks_release(situation: &Situation, constraint: usize) -> bool {
+    let is_adjacent =
+        |(from, to): &(usize, usize)| situation.minor(*to).minor <= situation.minor(*from).minor + 1;
+    let mut moves = situation.moves.iter().filter(|(_, broken)| broken.contains(&constraint));
+    situation.constraints[constraint].kind == ConstraintKind::MissingRelease
+        && !moves.any(|(ends, _)| is_adjacent(ends))
 }
 
 fn is_possible(situation: &Situation, kept: &Kept) -> Result<bool, NotFound> {

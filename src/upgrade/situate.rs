@@ -1,6 +1,9 @@
 //! Derives the situation of a cluster from definitions and releases.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use super::{
     addon,
@@ -172,17 +175,18 @@ impl<'a> Fleet<'a> {
             line.insert(0, own.clone());
         }
         let line = distinct(line, own, name.as_deref());
+        if line.iter().all(|one| one.kubernetes.minor() != *minor) {
+            return Situated::NoTarget(self.missing(own, *minor));
+        }
+        let (line, uncut) = self.with_uncut(line, own, (low, high));
         let goal = match name {
             None => Goal::Minor(*minor),
             Some(name) => Goal::Release(line.iter().position(|one| one.name == *name).unwrap_or_default()),
         };
-        if line.iter().all(|one| one.kubernetes.minor() != *minor) {
-            return Situated::NoTarget(missing(own, *minor));
-        }
         let start = line.iter().position(|one| one.name == own.name).unwrap_or_default();
         let releases = candidates(&line);
         let mut constraints = Vec::new();
-        let mut moves = self.moves(&line, start, *minor, &mut constraints);
+        let mut moves = self.moves((&line, start), *minor, &uncut, &mut constraints);
         needs::forbid((&line, start), &cluster.management, &mut moves, &mut constraints);
         let mut doubts = Vec::new();
         let addons = addon::tracks(cluster, &line, start, self, (&mut constraints, &mut doubts));
@@ -190,12 +194,33 @@ impl<'a> Fleet<'a> {
         Situated::Open(Box::new(Open { situation, releases: line }))
     }
 
+    /// Adds the head of the stack for each minor in between that has no release, in order, and returns those minors. No plan
+    /// uses such a head. It stands for the release that the stack could cut.
+    fn with_uncut(
+        &self,
+        mut line: Vec<Arc<Release>>,
+        own: &Release,
+        (low, high): (Minor, Minor),
+    ) -> (Vec<Arc<Release>>, BTreeSet<Minor>) {
+        let mut uncut = BTreeSet::new();
+        for number in low.minor + 1..high.minor {
+            let minor = Minor { minor: number, ..low };
+            let place = line.partition_point(|one| one.kubernetes.minor() < minor);
+            let is_there = line.get(place).is_some_and(|one| one.kubernetes.minor() == minor);
+            if let Some(head) = self.releases.head(&own.stack, minor).filter(|_| !is_there) {
+                line.insert(place, head.clone());
+                uncut.insert(minor);
+            }
+        }
+        (line, uncut)
+    }
+
     /// The possible moves between releases.
     fn moves(
         &self,
-        line: &[Arc<Release>],
-        start: usize,
+        (line, start): (&[Arc<Release>], usize),
         goal: Minor,
+        uncut: &BTreeSet<Minor>,
         constraints: &mut Vec<Constraint>,
     ) -> BTreeMap<(usize, usize), Vec<usize>> {
         let mut add = |constraint| {
@@ -215,8 +240,13 @@ impl<'a> Fleet<'a> {
         for number in first.minor + 1..last.minor {
             let one = Minor { minor: number, ..first };
             let there = line.iter().find(|release| release.kubernetes.minor() == one);
-            skipped.insert(one, add(skip(&line[start], one, there.is_some())));
-            if let Some(constraint) = there.and_then(|release| self.not_passed(release)) {
+            skipped.insert(one, add(self.skip(&line[start], one, there.is_some())));
+            let not_passed = match there {
+                Some(_) if uncut.contains(&one) => Some(self.missing(&line[start], one)),
+                Some(release) => self.not_passed(release),
+                None => None,
+            };
+            if let Some(constraint) = not_passed {
                 passed.insert(one, add(constraint));
             }
         }
@@ -232,6 +262,53 @@ impl<'a> Fleet<'a> {
             }
         }
         moves
+    }
+
+    /// The constraint that a minor cannot be skipped. `is_there` says whether a release of it is in the line.
+    fn skip(&self, own: &Release, minor: Minor, is_there: bool) -> Constraint {
+        if is_there {
+            return Constraint {
+                kind: ConstraintKind::Minor,
+                text: format!(
+                    "Kubernetes {minor} cannot be skipped: Kubernetes is upgraded one minor at a time"
+                ),
+                origin: None,
+                lift: "nobody can: Cluster API refuses it".to_owned(),
+            };
+        }
+        let missing = self.missing(own, minor);
+        let text = format!("{}, and Kubernetes is upgraded one minor at a time", missing.text);
+        Constraint { text, ..missing }
+    }
+
+    /// The constraint that a minor has no release.
+    fn missing(&self, own: &Release, minor: Minor) -> Constraint {
+        let stack = &own.stack;
+        let served = self.model.stacks.get(&(stack.clone(), minor));
+        let release = format!("`stackloom release {stack} --kubernetes {minor}` cuts one");
+        let (state, way) = match served.map(|stack| stack.maturity) {
+            _ if own.is_head() => (" in stack.yaml", "add the minor to stack.yaml".to_owned()),
+            Some(Maturity::Expired) => {
+                (", which is `expired`", format!("set another `maturity` in stack.yaml; then {release}"))
+            }
+            Some(Maturity::Preview) => {
+                (", which is `preview`", format!("set another `maturity` in stack.yaml; then {release}"))
+            }
+            Some(_) => ("", release),
+            None if self.model.stacks.keys().any(|(known, _)| known == stack) => {
+                ("", format!("add the minor to stack.yaml; then {release}"))
+            }
+            None => (
+                "",
+                "its own repository cuts releases, and `stackloom pull` takes them from there".to_owned(),
+            ),
+        };
+        Constraint {
+            kind: ConstraintKind::MissingRelease,
+            text: format!("there is no release of {stack} for Kubernetes {minor}{state}"),
+            origin: served.map(|stack| stack.kubernetes_origin),
+            lift: format!("the stack {stack}: {way}"),
+        }
     }
 
     /// The constraint that keeps plans from passing through a minor because of its maturity, if any.
@@ -317,48 +394,5 @@ fn other_stack(own: &Release, target: &Release) -> Constraint {
         ),
         origin: None,
         lift: format!("you: name a release of {}", own.stack),
-    }
-}
-
-fn missing(own: &Release, minor: Minor) -> Constraint {
-    Constraint {
-        kind: ConstraintKind::MissingRelease,
-        text: format!("there is no release of {} for Kubernetes {minor}{}", own.stack, channel(own)),
-        origin: None,
-        lift: cut(own, minor),
-    }
-}
-
-/// Where to look for a release. Head releases exist for each minor listed by the stack.
-fn channel(own: &Release) -> &'static str {
-    if own.is_head() { " in stack.yaml" } else { "" }
-}
-
-fn cut(own: &Release, minor: Minor) -> String {
-    if own.is_head() {
-        format!("the stack {}: add the minor to stack.yaml", own.stack)
-    } else {
-        format!("the stack {}: `stackloom release {} --kubernetes {minor}` cuts one", own.stack, own.stack)
-    }
-}
-
-fn skip(own: &Release, minor: Minor, is_there: bool) -> Constraint {
-    let stack = &own.stack;
-    if is_there {
-        return Constraint {
-            kind: ConstraintKind::Minor,
-            text: format!("Kubernetes {minor} cannot be skipped: Kubernetes is upgraded one minor at a time"),
-            origin: None,
-            lift: "nobody can: Cluster API refuses it".to_owned(),
-        };
-    }
-    Constraint {
-        kind: ConstraintKind::MissingRelease,
-        text: format!(
-            "there is no release of {stack} for Kubernetes {minor}{}, and Kubernetes is upgraded one minor at a time",
-            channel(own)
-        ),
-        origin: None,
-        lift: cut(own, minor),
     }
 }

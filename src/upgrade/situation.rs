@@ -228,6 +228,11 @@ pub fn distance(from: &AddonVersion, to: &AddonVersion) -> u64 {
 }
 
 impl ConstraintKind {
+    /// Whether nobody can lift it.
+    pub fn is_law(self) -> bool {
+        matches!(self, Self::Minor | Self::OlderRelease)
+    }
+
     /// Whether it is about the Kubernetes versions that an addon supports.
     pub(super) fn is_about_range(self) -> bool {
         matches!(self, Self::Range | Self::Unlisted)

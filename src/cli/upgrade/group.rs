@@ -63,7 +63,7 @@ pub(super) struct Reason {
     pub(super) text: String,
     pub(super) file: Option<(String, usize, usize)>,
     pub(super) lift: String,
-    pub(super) is_enough: bool,
+    pub(super) is_enough: Option<bool>,
 }
 
 /// A step of a group.
@@ -163,7 +163,7 @@ impl Shown {
 }
 
 fn state(answer: &Answer, input: &Input) -> State {
-    let reason = |constraint: &Constraint, is_enough: bool| Reason {
+    let reason = |constraint: &Constraint, is_enough: Option<bool>| Reason {
         kind: constraint.kind.as_str(),
         text: constraint.text.clone(),
         file: constraint
@@ -190,7 +190,7 @@ fn state(answer: &Answer, input: &Input) -> State {
             let one = |one: &Blocking| reason(&constraints[one.constraint], one.is_enough);
             State::Blocked(core.constraints.iter().map(one).collect())
         }
-        Answer::NoTarget(constraint) => State::Blocked(vec![reason(constraint, true)]),
+        Answer::NoTarget(constraint) => State::Blocked(vec![reason(constraint, None)]),
         Answer::TooMany => State::Failed(
             "there are too many releases and versions to search: name a release with --to-release, or a nearer one"
                 .to_owned(),

@@ -233,7 +233,7 @@ fn blocked(reasons: &[Reason]) -> Vec<String> {
         if let Some((file, line, column)) = &reason.file {
             lines.push(format!("      {file}:{line}:{column}"));
         }
-        let enough = if reason.is_enough { "" } else { " (other constraints would remain)" };
+        let enough = if reason.is_enough == Some(false) { " (other constraints would remain)" } else { "" };
         lines.extend(wrapped("      lift: ", "            ", &format!("{}{enough}", reason.lift)));
     }
     lines
