@@ -40,6 +40,11 @@ impl LeftOut {
             .any(|note| note.place.as_ref().is_some_and(|place| place.file.starts_with("stacks/")))
     }
 
+    /// Reports whether a definition or the defaults of a folder were skipped.
+    pub fn has_definitions(&self) -> bool {
+        self.files().iter().any(|file| file.starts_with("clusters/"))
+    }
+
     /// Reports the errors of a stack if it was skipped.
     pub fn blame_stack(&self, stack: &StackId, notes: &mut Notes) -> bool {
         let own = format!("stacks/{stack}/");

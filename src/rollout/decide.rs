@@ -10,6 +10,8 @@ use crate::model::{ClusterId, Rollout};
 pub struct Seen {
     /// The current time.
     pub now: DateTime<Utc>,
+    /// Whether definitions were skipped because of errors.
+    pub has_errors: bool,
     /// The waves, in order.
     pub waves: Vec<WaveSeen>,
 }
@@ -23,6 +25,8 @@ pub struct WaveSeen {
     pub soak: TimeDelta,
     /// Its clusters, in rollout order.
     pub clusters: Vec<SeenCluster>,
+    /// Its clusters that may have errors in their definitions. Their progress is unknown.
+    pub unread: Vec<String>,
 }
 
 /// A cluster of a wave.
@@ -145,7 +149,7 @@ fn state(wave: &WaveSeen, phases: &[Phase], now: DateTime<Utc>) -> WaveState {
     if !timed_out.is_empty() {
         return WaveState::Failed(timed_out);
     }
-    if !phases.iter().all(|phase| matches!(phase, Phase::Done(_))) {
+    if !wave.unread.is_empty() || !phases.iter().all(|phase| matches!(phase, Phase::Done(_))) {
         return WaveState::Open;
     }
     let last =
@@ -159,6 +163,10 @@ fn state(wave: &WaveSeen, phases: &[Phase], now: DateTime<Utc>) -> WaveState {
 fn next(rollout: &Rollout, seen: &Seen, waves: &[(WaveState, Vec<Phase>)]) -> Next {
     if let Some(reason) = &rollout.aborted {
         return Next::Aborted(reason.clone());
+    }
+    if seen.has_errors && rollout.frozen.is_none() {
+        let why = "definitions have errors, and the first step freezes the waves: run `stackloom check`";
+        return Next::Wait(why.to_owned(), None);
     }
     let is_last = |at: usize| at + 1 == waves.len();
     let current = waves.iter().enumerate().find(|(at, (state, _))| match state {
@@ -206,6 +214,13 @@ fn open(rollout: &Rollout, seen: &Seen, wave: &WaveSeen, phases: &[Phase]) -> Ne
     }
     let moving = wave.clusters.iter().zip(phases).filter(|(_, phase)| matches!(phase, Phase::Moving(_)));
     let moving: Vec<&ClusterId> = moving.map(|(one, _)| &one.id).collect();
+    if moving.is_empty() && !wave.unread.is_empty() {
+        let unread = several(&wave.unread, ("cannot", "cannot"));
+        return Next::Wait(
+            format!("{unread} be judged, because definitions have errors: run `stackloom check`"),
+            None,
+        );
+    }
     if moving.is_empty() {
         let stuck =
             phases.iter().filter_map(|phase| if let Phase::Stuck(why) = phase { Some(why) } else { None });
@@ -239,18 +254,24 @@ fn take(rollout: &Rollout, wave: &WaveSeen, phases: &[Phase]) -> Vec<ClusterId> 
         machines += one.machines;
         fits.then(|| one.id.clone())
     });
-    taken.extend(fitting);
+    // The limits cannot be kept while it is unknown how many clusters are in progress.
+    if wave.unread.is_empty() {
+        taken.extend(fitting);
+    }
     taken
 }
 
 /// Lists some clusters in words, with the matching form of a verb.
 fn named<'a>(clusters: impl Iterator<Item = &'a ClusterId>, (one_does, several_do): (&str, &str)) -> String {
-    let all: Vec<String> = clusters.map(ToString::to_string).collect();
-    match all.as_slice() {
+    several(&clusters.map(ToString::to_string).collect::<Vec<_>>(), (one_does, several_do))
+}
+
+fn several(names: &[String], (one_does, several_do): (&str, &str)) -> String {
+    match names {
         [] => format!("no cluster {one_does}"),
         [one] => format!("{one} {one_does}"),
         [one, other] => format!("{one} and {other} {several_do}"),
-        [first, ..] => format!("{} clusters, such as {first}, {several_do}", all.len()),
+        [first, ..] => format!("{} clusters, such as {first}, {several_do}", names.len()),
     }
 }
 

@@ -11,32 +11,42 @@ pub struct Wave<'a> {
     pub clusters: Vec<&'a Cluster>,
     /// The clusters of the frozen wave that are no longer defined.
     pub gone: Vec<String>,
+    /// The clusters of the frozen wave that are not defined, or whose definitions were skipped because of errors.
+    pub unread: Vec<String>,
+}
+
+impl<'a> Wave<'a> {
+    fn new(name: &'a str) -> Self {
+        Self { name, clusters: Vec::new(), gone: Vec::new(), unread: Vec::new() }
+    }
 }
 
 /// The waves, and the clusters that the rollout selects but no wave does. The waves are frozen once a rollout has started.
-pub fn waves<'a>(rollout: &'a Rollout, clusters: &'a [Cluster]) -> (Vec<Wave<'a>>, Vec<&'a Cluster>) {
+/// `is_whole` says whether no definition was skipped because of errors.
+pub fn waves<'a>(
+    rollout: &'a Rollout,
+    clusters: &'a [Cluster],
+    is_whole: bool,
+) -> (Vec<Wave<'a>>, Vec<&'a Cluster>) {
     let selects = |selector: &Option<Selector>, cluster: &Cluster| {
         let label = |key: &str| cluster.labels.get(key).and_then(|value| value.as_str());
         selector.as_ref().is_none_or(|selector| selector.matches(label))
     };
     if let Some(frozen) = &rollout.frozen {
         let wave = |(wave, names): (&'a crate::model::RolloutWave, &Vec<String>)| {
-            let mut found = Wave { name: &wave.name, clusters: Vec::new(), gone: Vec::new() };
+            let mut found = Wave::new(&wave.name);
             for name in names {
                 match clusters.iter().find(|cluster| cluster.full_name() == *name) {
                     Some(cluster) => found.clusters.push(cluster),
-                    None => found.gone.push(name.clone()),
+                    None if is_whole => found.gone.push(name.clone()),
+                    None => found.unread.push(name.clone()),
                 }
             }
             found
         };
         return (rollout.waves.iter().zip(frozen).map(wave).collect(), Vec::new());
     }
-    let mut found: Vec<Wave<'a>> = rollout
-        .waves
-        .iter()
-        .map(|wave| Wave { name: &wave.name, clusters: Vec::new(), gone: Vec::new() })
-        .collect();
+    let mut found: Vec<Wave<'a>> = rollout.waves.iter().map(|wave| Wave::new(&wave.name)).collect();
     let mut left = Vec::new();
     for cluster in clusters.iter().filter(|cluster| selects(&rollout.selector, cluster)) {
         match rollout.waves.iter().position(|wave| selects(&wave.selector, cluster)) {

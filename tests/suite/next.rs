@@ -1,7 +1,8 @@
 //! `stackloom upgrade next` and `stackloom rollout`: each folder is a case, laid over a small fleet in a real repository.
 //!
 //! The lines of `commands.txt` run in order. `next …` (of `upgrade`) and `rollout …` run the program. `commit` commits
-//! everything, `push` updates the remote, `touch FILE` creates an unrelated file, `at TIME` sets the clock, and `health
+//! everything, `push` updates the remote, `touch FILE` creates an unrelated file, `break FILE` makes one that cannot be read, `mend
+//! FILE` restores it, `at TIME` sets the clock, and `health
 //! CLUSTER true` writes a report for the current commit.
 //!
 //! `told.txt` contains the output of the runs, and `after/` the final definitions, byte for byte. `UPDATE=1` rewrites both.
@@ -109,6 +110,12 @@ impl Case<'_> {
             ("rollout", _) => return self.program(line),
             ("commit", "") => commit(root),
             ("push", "") => push(root),
+            ("break", file) => {
+                let path = root.join(file);
+                let text = fs::read_to_string(&path).unwrap();
+                sandbox::write(&path, format!("{text}nonsense: true\n"));
+            }
+            ("mend", file) => drop(git(root, &["checkout", "--quiet", "--", file])),
             ("touch", file) => sandbox::write(&root.join(file), "not the program's\n"),
             ("at", now) => now.clone_into(&mut self.now),
             ("health", what) => {

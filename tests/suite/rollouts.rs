@@ -101,8 +101,9 @@ impl Fleet {
                 .filter(|(_, real)| real.wave == at)
                 .map(|one| of(one, now))
                 .collect(),
+            unread: Vec::new(),
         };
-        Seen { now, waves: WAVES.iter().enumerate().map(wave).collect() }
+        Seen { now, has_errors: false, waves: WAVES.iter().enumerate().map(wave).collect() }
     }
 
     /// The events of an hour: requests are merged, and machines replaced.

@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use super::{
     asks,
     group::{Reason, RolloutShown, Shown, State, StepShown},
-    next, step,
+    next, plan, step,
     step::{Found, Mode},
     text,
     which::Which,
@@ -189,7 +189,7 @@ impl Target<'_> {
             Some(commit) => {
                 self.step(&base, commit, &found, requests.as_deref().unwrap_or_default(), notes)?
             }
-            None => found.idle.clone().unwrap_or_else(|| nothing(&found.outcome.groups)),
+            None => found.idle.clone().unwrap_or_else(|| nothing(&found.outcome)),
         };
         let seen = self.seen(base, &branch, requests)?;
         let decision = propose::decide(&seen, &wish);
@@ -427,11 +427,16 @@ fn number_of(kind: ForgeKind, number: u64) -> String {
     }
 }
 
-/// The reason that there is no step. If a cluster is not settled, an earlier proposal stays open.
-fn nothing(groups: &[Shown]) -> Wish {
+/// The reason that there is no step. If a cluster is not settled, or its definition may have errors, an earlier proposal
+/// stays open.
+fn nothing(plan::Outcome { groups, left, .. }: &plan::Outcome) -> Wish {
     let why = text::summary(groups);
     let is_settled = |group: &Shown| matches!(group.state, State::Done | State::Ahead | State::Leaving);
-    if !groups.is_empty() && groups.iter().all(is_settled) { Wish::Nothing(why) } else { Wish::Unsure(why) }
+    if !groups.is_empty() && groups.iter().all(is_settled) && !left.has_definitions() {
+        Wish::Nothing(why)
+    } else {
+        Wish::Unsure(why)
+    }
 }
 
 /// The plan of a group; None if there is nothing to do.

@@ -219,6 +219,15 @@ fn unneeded_requests_are_closed_and_those_closed_by_a_person_stay_closed() {
             assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
             git(&bench.root, &["push", "--quiet", "origin", "main"]);
         }
+        // A cluster with errors might still need a step.
+        let broken = bench.root.join("clusters/blue/broken.yaml");
+        sandbox::write(&broken, "kind: ClusterDefinition\n");
+        bench.publish("broken");
+        let kept = bench.next(&[]);
+        assert!(kept.out.contains("nothing to propose"), "{}{}", kept.out, kept.err);
+        assert_eq!((bench.requests()[0].state, bench.tip(BRANCH).is_some()), ("open", true));
+        fs::remove_file(&broken).unwrap();
+        bench.publish("mended");
         let reported = bench.done();
         assert!(reported.contains("closed") && reported.contains("deleted"), "{reported}");
         let request = bench.requests().remove(0);

@@ -73,10 +73,10 @@ pub(super) fn pick<'a>(fleet: &'a Understood, name: Option<&str>, notes: &mut No
     }
 }
 
-/// Determines the state of a rollout.
+/// Determines the state of a rollout. The fleet comes with whether definitions were skipped because of errors.
 pub(super) fn look<'a>(
     rollout: &'a Rollout,
-    fleet: &'a Understood,
+    (fleet, has_errors): (&'a Understood, bool),
     world: &Workspace,
     known: &Known,
     printer: &Printer,
@@ -84,13 +84,13 @@ pub(super) fn look<'a>(
 ) -> Result<Looked<'a>, Failure> {
     let now = known.now()?;
     let target = target(rollout, fleet, notes)?;
-    let (waves, left) = rollout::waves(rollout, &fleet.model.clusters);
+    let (waves, left) = rollout::waves(rollout, &fleet.model.clusters, !has_errors);
     let clusters: Vec<&Cluster> = waves.iter().flat_map(|wave| wave.clusters.iter().copied()).collect();
     let solved = solve(&target, &clusters, fleet, now);
     let repository = Repository::find(world)?;
     let history = History::read(rollout, &clusters, fleet, repository.as_ref(), known, printer, notes)?;
     let mut standing = standings(&solved, fleet);
-    let mut seen = Seen { now, waves: Vec::new() };
+    let mut seen = Seen { now, has_errors, waves: Vec::new() };
     for (wave, meant) in waves.iter().zip(&rollout.waves) {
         let mut all = Vec::new();
         for cluster in &wave.clusters {
@@ -108,7 +108,12 @@ pub(super) fn look<'a>(
                 id,
             });
         }
-        seen.waves.push(WaveSeen { name: wave.name.to_owned(), soak: meant.soak, clusters: all });
+        seen.waves.push(WaveSeen {
+            name: wave.name.to_owned(),
+            soak: meant.soak,
+            clusters: all,
+            unread: wave.unread.clone(),
+        });
     }
     let decision = rollout::decide(rollout, &seen);
     Ok(Looked { rollout, now, seen, decision, waves, solved, left })

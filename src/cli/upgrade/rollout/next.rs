@@ -81,7 +81,8 @@ impl Subject for Of<'_> {
         let (understood, left) = generate::understand_sound(&held, notes)?;
         left.warn(notes);
         let rollout = pick(&understood, self.name, notes).ok_or(Failure::Input)?;
-        let looked = look(rollout, &understood, world, self.known, self.printer, notes)?;
+        let looked =
+            look(rollout, (&understood, left.has_definitions()), world, self.known, self.printer, notes)?;
         let zone = |at: &chrono::DateTime<chrono::Utc>| {
             at.with_timezone(&rollout.calendar.zone).format("%a %F %H:%M %Z").to_string()
         };

@@ -69,7 +69,8 @@ fn shown(
         lines.push("no rollout yet: docs/upgrades.md shows how to write one".to_owned());
     }
     for rollout in meant {
-        let looked = look(rollout, &understood, world, &args.known, printer, notes)?;
+        let looked =
+            look(rollout, (&understood, left.has_definitions()), world, &args.known, printer, notes)?;
         if !lines.is_empty() {
             lines.push(String::new());
         }
@@ -112,6 +113,9 @@ pub(super) fn text(looked: &Looked<'_>, all: bool) -> Vec<String> {
     }
     for wave in waves.iter().filter(|wave| !wave.gone.is_empty()) {
         lines.push(format!("  no longer defined: {}", wave.gone.join(", ")));
+    }
+    for wave in waves.iter().filter(|wave| !wave.unread.is_empty()) {
+        lines.push(format!("  not defined, or with errors: {}", wave.unread.join(", ")));
     }
     if !left.is_empty() {
         let names: Vec<String> = left.iter().map(|cluster| cluster.id().to_string()).collect();
@@ -176,7 +180,7 @@ pub(super) fn document(looked: &Looked<'_>) -> Json {
             WaveState::Failed(_) => ("failed", None),
         };
         let clusters: Vec<Json> = seen.waves[at].clusters.iter().zip(phases).map(cluster).collect();
-        json!({ "name": waves[at].name, "state": word, "until": until.map(time), "clusters": clusters, "gone": waves[at].gone })
+        json!({ "name": waves[at].name, "state": word, "until": until.map(time), "clusters": clusters, "gone": waves[at].gone, "unread": waves[at].unread })
     };
     let (word, clusters, until, why) = match &decision.next {
         Next::Take(clusters) => ("take", clusters.iter().map(ToString::to_string).collect(), None, None),
