@@ -14,4 +14,4 @@ pub use asks::{Asks, handles};
 pub use decide::{
     Action, Branch, Commit, Decision, Outcome, Proposed, Request, RequestState, Seen, TREE, Wish, decide,
 };
-pub use text::{Limits, Plan, PlanOf, ProposedStep, Text, branch_name, text};
+pub use text::{Limits, Plan, PlanOf, ProposedStep, Text, branch_name, capital, text};

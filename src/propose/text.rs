@@ -14,8 +14,8 @@ pub struct ProposedStep {
     pub title: String,
     /// The reason for it.
     pub reason: String,
-    /// Why it leaves addons in untested combinations.
-    pub untested: Vec<String>,
+    /// The effects on other addons, each with a word for its kind.
+    pub addons: Vec<(&'static str, String)>,
     /// The effects on machines, and on how many clusters each.
     pub rollouts: Vec<String>,
     /// The condition for the next step.
@@ -135,11 +135,11 @@ fn plan(plans: &[PlanOf], done: &[String]) -> String {
             Plan::Steps(steps) => {
                 line(format_args!("**{clusters}**{from}\n\n"));
                 for (at, step) in steps.iter().enumerate() {
-                    let mark = if at == 0 { THIS } else { LATER };
+                    let mark = if at == 0 { THIS.to_owned() } else { format!("{LATER}Step {}: ", at + 1) };
                     line(format_args!("{mark}{}\n", prose(&step.title)));
                     line(format_args!("  - Why: {}\n", prose(&step.reason)));
-                    for doubt in &step.untested {
-                        line(format_args!("  - Untested: {}\n", prose(doubt)));
+                    for (word, addons) in &step.addons {
+                        line(format_args!("  - {}: {}\n", capital(word), prose(addons)));
                     }
                     for rollout in &step.rollouts {
                         line(format_args!("  - Rollout: {}\n", prose(rollout)));
@@ -251,6 +251,12 @@ fn word(text: &str) -> String {
     let parts = kept.split('/').map(part).filter(|part| !part.is_empty());
     let word: String = parts.collect::<Vec<_>>().join("/").chars().take(80).collect();
     word.replace("..", ".").trim_matches(['-', '.', '/']).to_owned()
+}
+
+/// A text that begins with a capital letter.
+pub fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 #[cfg(test)]

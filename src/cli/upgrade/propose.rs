@@ -466,7 +466,7 @@ fn step_of(step: &StepShown, clusters: usize) -> ProposedStep {
     ProposedStep {
         title: text::title(&step.description.change),
         reason: step.reason.clone(),
-        untested: step.description.untested.clone(),
+        addons: text::addons(&step.description),
         rollouts: step.rollouts.iter().map(rollout).collect(),
         until: text::waits(step),
     }
@@ -484,10 +484,5 @@ fn blocking(reason: &Reason) -> String {
 
 /// The subject as a title; a title that begins with a rollout's name keeps its case.
 fn title(subject: &str, found: &Found) -> String {
-    if found.of.is_some() { subject.to_owned() } else { capital(subject) }
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+    if found.of.is_some() { subject.to_owned() } else { propose::capital(subject) }
 }

@@ -115,38 +115,13 @@ fn of_step(
     count: usize,
     all: bool,
 ) -> Vec<String> {
-    let StepDescription { change, keeps, follows, arrives, leaves, pins, untested } = &step.description;
-    let mut lines = wrapped(&format!("{number:>3}. "), "     ", &title(change));
+    let mut lines = wrapped(&format!("{number:>3}. "), "     ", &title(&step.description.change));
     let mut row = |word: &str, text: String| {
         lines.extend(wrapped(&format!("     {word:<9}"), &" ".repeat(14), &text));
     };
     row("why", step.reason.clone());
-    let list = |words: Vec<String>| words.join(", ");
-    if !keeps.is_empty() {
-        let one = |(name, version, own): &(String, _, _)| {
-            let is_new = pins.iter().any(|(pinned, _)| pinned == name);
-            let pinned = if is_new { "" } else { ", pinned as before" };
-            format!("{name} {version}{pinned} (the release has {own})")
-        };
-        row("keeps", list(keeps.iter().map(one).collect()));
-    }
-    if !follows.is_empty() {
-        let one = |(name, old, new): &(String, _, _)| format!("{name} {old} to {new}");
-        row("with it", list(follows.iter().map(one).collect()));
-    }
-    if !arrives.is_empty() {
-        row("new", list(arrives.iter().map(|(name, version)| format!("{name} {version}")).collect()));
-    }
-    if !leaves.is_empty() {
-        row("gone", leaves.join(", "));
-    }
-    let unpinned: Vec<_> =
-        pins.iter().filter(|(_, pin)| pin.is_none()).map(|(name, _)| name.clone()).collect();
-    if !unpinned.is_empty() {
-        row("unpins", format!("{}: the version of the release from here on", unpinned.join(", ")));
-    }
-    for doubt in untested {
-        row("untested", doubt.clone());
+    for (word, text) in addons(&step.description) {
+        row(word, text);
     }
     for one in &step.rollouts {
         row("rollout", rollout(one, count, all));
@@ -158,6 +133,32 @@ fn of_step(
         row("after", format!("step {}: {}", number - 1, waits(before)));
     }
     lines
+}
+
+/// The effects of a step on addons other than its own, each with a word for its kind.
+pub(super) fn addons(step: &StepDescription) -> Vec<(&'static str, String)> {
+    let StepDescription { change: _, keeps, follows, arrives, leaves, pins, untested } = step;
+    let mut found: Vec<(&'static str, Vec<String>)> = Vec::new();
+    let kept = |(name, version, own): &(String, _, _)| {
+        let is_new = pins.iter().any(|(pinned, _)| pinned == name);
+        let pinned = if is_new { "" } else { ", pinned as before" };
+        format!("{name} {version}{pinned} (the release has {own})")
+    };
+    found.push(("keeps", keeps.iter().map(kept).collect()));
+    let follower = |(name, old, new): &(String, _, _)| format!("{name} {old} to {new}");
+    found.push(("with it", follows.iter().map(follower).collect()));
+    found.push(("new", arrives.iter().map(|(name, version)| format!("{name} {version}")).collect()));
+    found.push(("gone", leaves.clone()));
+    let mut found: Vec<_> = found.into_iter().map(|(word, names)| (word, names.join(", "))).collect();
+    let unpinned: Vec<_> =
+        pins.iter().filter(|(_, pin)| pin.is_none()).map(|(name, _)| name.as_str()).collect();
+    if !unpinned.is_empty() {
+        let names = unpinned.join(", ");
+        found.push(("unpins", format!("{names}: the version of the release from here on")));
+    }
+    found.extend(untested.iter().map(|doubt| ("untested", doubt.clone())));
+    found.retain(|(_, text)| !text.is_empty());
+    found
 }
 
 /// Describes a step in one line.
@@ -215,7 +216,7 @@ fn machines(machines: Machines) -> Option<String> {
     }
     let number = if least == most { format!("{most}") } else { format!("{least} to {most}") };
     let words = if most == 1 { "machine" } else { "machines" };
-    let more = if more { ", and those of pools that an autoscaler or Cluster API sizes" } else { "" };
+    let more = if more { ", and those of control planes and pools without a fixed size" } else { "" };
     Some(format!("{number} {words}{more}"))
 }
 

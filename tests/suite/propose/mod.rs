@@ -148,7 +148,7 @@ fn a_step_becomes_one_request_that_is_kept_up_to_date() {
         for part in [
             "replaces 3 machines",
             "- [ ] **This request:** release test-tiny-1-35",
-            "- [ ] addon net",
+            "- [ ] Step 2: addon net",
             "git revert",
         ] {
             assert!(opened.body.contains(part), "{part}: {}", opened.body);
