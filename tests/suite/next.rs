@@ -14,7 +14,7 @@ use std::{
 };
 
 use rayon::prelude::*;
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use super::{
     cli::{environment, ran, stackloom},
@@ -42,7 +42,7 @@ fn laid(case: &Path) -> tempfile::TempDir {
     let root = sandbox::folder();
     overlay::apply(base.path(), case, root.path())
         .unwrap_or_else(|error| panic!("{}: {error}", case.display()));
-    for own in ["commands.txt", "told.txt"] {
+    for own in ["commands.txt", "told.txt", "plan.txt"] {
         fs::remove_file(root.path().join(own)).ok();
     }
     fs::remove_dir_all(root.path().join("after")).ok();
@@ -191,4 +191,39 @@ fn steps_are_taken_as_expected() {
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// What each step of a plan does.
+fn steps(root: &Path, target: &str) -> Vec<Json> {
+    let planned = ran(root, &["upgrade", "plan", "--to-kubernetes", target, "--format", "json"]);
+    assert_eq!(planned.code, 0, "{}{}", planned.out, planned.err);
+    let document: Json = serde_json::from_str(&planned.out).unwrap();
+    let [group] = document["groups"].as_array().unwrap().as_slice() else { panic!("{document}") };
+    let meant = ["change", "keeps", "follows", "arrives", "leaves", "pins", "machines", "rollouts"];
+    let one = |step: &Json| meant.iter().map(|key| (*key, step[key].clone())).collect::<Json>();
+    group["steps"].as_array().unwrap().iter().map(one).collect()
+}
+
+/// Once its turn has come, a step does what the first plan forecast for it.
+#[test]
+fn later_steps_are_what_the_first_plan_forecast() {
+    let tests = support::package().join("tests");
+    let cases = [
+        ("upgrade-next/ten-steps", "1.36", 9),
+        ("upgrade/minor-by-minor", "1.36", 4),
+        ("upgrade/ranges-overlap-in-the-middle", "1.36", 3),
+        ("upgrade/pinned", "1.36", 3),
+        ("upgrade/order-of-addons", "1.35", 3),
+    ];
+    cases.into_par_iter().for_each(|(case, target, count)| {
+        let root = laid(&tests.join(case));
+        let mut forecast = steps(root.path(), target);
+        assert_eq!(forecast.len(), count, "{case}");
+        while !forecast.is_empty() {
+            let taken = ran(root.path(), &["upgrade", "next", "--to-kubernetes", target, "--commit"]);
+            assert_eq!(taken.code, 0, "{case}: {}{}", taken.out, taken.err);
+            forecast.remove(0);
+            assert_eq!(steps(root.path(), target), forecast, "{case}");
+        }
+    });
 }

@@ -11,8 +11,21 @@ use crate::{
 const REVIEWERS: usize = 15;
 
 /// The reviews of the owners of all clusters that change, and the labels that the repository has for such a request.
-pub(super) fn of(forge: &Forge<'_>, made: &Report, is_rollout: bool) -> Asks {
+/// Owners beyond the maximum are left out with a warning.
+pub(super) fn of(forge: &Forge<'_>, made: &Report, is_rollout: bool, notes: &mut Notes) -> Asks {
     let reviewers = propose::handles(made.clusters.iter().flat_map(|one| &one.owners));
+    if reviewers.len() > REVIEWERS {
+        let count = reviewers.len();
+        notes
+            .warning(
+                "not-asked",
+                None,
+                format!(
+                    "{REVIEWERS} of {count} owners are asked for a review, by name: a request takes no more"
+                ),
+            )
+            .hint("select fewer clusters, or own them by teams");
+    }
     let kind = if is_rollout { "rollout" } else { "upgrade" };
     let risk = made.clusters.iter().map(|one| one.risk).max().unwrap_or_default();
     let wanted = [kind, risk.as_str()].map(|word| format!("stackloom/{word}"));

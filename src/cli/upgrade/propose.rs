@@ -245,7 +245,7 @@ impl Target<'_> {
         );
         let commit = self.repository.commit_of(commit)?;
         let forge = self.forge.as_ref();
-        let asks = forge.map(|forge| asks::of(forge, &made, found.of.is_some())).unwrap_or_default();
+        let asks = forge.map(|forge| asks::of(forge, &made, found.of.is_some(), notes)).unwrap_or_default();
         let (title, body, step) = (text.title, text.body, text.step);
         Ok(Wish::Step(Box::new(Proposed { commit, title, body, step, asks })))
     }
