@@ -6,11 +6,13 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::Settings;
-use super::evidence::{Evidence, On, Outcome, Rule};
+use super::evidence::{Evidence, On, Outcome};
 use super::forecast::{Forecast, of_change};
+use super::meaning::Meaning;
+use super::rules::Rule;
 use super::rules::edited_templates::is_edited;
 use super::side::Side;
-use super::verdict::{Meaning, Verdict};
+use super::verdict::Verdict;
 use crate::import::{Applied, ClassFiles};
 use crate::refusal::{Refusal, Stage};
 use crate::role::Part;
