@@ -3,7 +3,7 @@
 //! Only clean texts are cached, with everything that decided the result as the key. An answer therefore never depends on
 //! earlier requests.
 
-#![expect(clippy::disallowed_types, reason = "maps that are only asked, and never walked through")]
+#![expect(clippy::disallowed_types, reason = "maps that are only looked up, never iterated")]
 
 use std::{
     cell::RefCell,
