@@ -26,10 +26,7 @@ fn find(view: &View<'_>, found: &mut Vec<Found>) {
             found.push(Found {
                 lint: LINT.name,
                 origin: operation.origin,
-                message: format!(
-                    "the patch `{}` puts `{name}` into templates of machines",
-                    operation.patch
-                ),
+                message: format!("the patch `{}` puts `{name}` into templates of machines", operation.patch),
                 hint: "use a variable of the class for values that machines need".to_owned(),
             });
         }
