@@ -5,7 +5,7 @@ use crate::release::Release;
 
 pub(super) static RULE: Rule = Rule {
     name: "class-lint",
-    docs: "Cluster API accepts the class, but some cluster gets something that nobody intended. Each lint has its own \
+    docs: "Cluster API accepts the class, but does something unintended to some clusters. Each lint has its own \
            name, which is also the code of its messages. `spec.allow` of `stack.yaml` allows a lint by this name, with \
            a reason.",
     check: Check::Release(check),

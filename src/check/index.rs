@@ -1,6 +1,6 @@
 //! Ensures that every object is in exactly one part.
 
-#![expect(clippy::disallowed_types, reason = "a map that is only asked, and never walked through")]
+#![expect(clippy::disallowed_types, reason = "a map that is only looked up, never iterated")]
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -27,7 +27,7 @@ pub struct Index {
 pub struct Identities(Vec<Box<str>>);
 
 impl Identities {
-    /// Reads them from a part. Parts are independent here, while they enter the index one by one.
+    /// Reads them from a part. Parts can be read in parallel, but are added to the index one by one.
     pub fn of(drawn: &Drawn) -> Self {
         Self(objects(drawn).map(|(object, _)| identity(&drawn.id, object)).collect())
     }

@@ -118,7 +118,7 @@ fn of_metadata(what: &str, metadata: &Node, faults: &mut Vec<Violation>) {
         faults.push(Violation {
             origin: entry.key.origin,
             message: format!("the metadata of {what} has no field `{}`", shortened(&entry.key.name)),
-            hint: "what people write there is `name`, `namespace`, `labels` or `annotations`",
+            hint: "set `name`, `namespace`, `labels` or `annotations` there",
         });
     }
     let mut wrong =

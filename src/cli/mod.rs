@@ -15,7 +15,7 @@ mod explain;
 mod complete;
 mod completions;
 mod diff;
-mod format;
+mod output_format;
 mod generate;
 mod init;
 mod man;
@@ -57,7 +57,7 @@ use clap::{Parser, Subcommand};
 
 pub use printer::Printer;
 
-use format::{Format, OutputKind};
+use output_format::{Format, OutputKind};
 
 use crate::{
     definition,

@@ -1,7 +1,7 @@
 //! The facts behind `release.yaml` and `metadata.yaml` of a head release.
 
 use super::{
-    rules::Field,
+    composed::Field,
     source::{Role, Source},
 };
 use crate::yaml::{Node, Path, Segment};

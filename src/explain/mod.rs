@@ -2,10 +2,11 @@
 //!
 //! One part is drawn again with a recorder ([`part`]), and the origin of each node is looked up: in the layers of the
 //! definition ([`layers`]), in templates and the reads of their expressions ([`resolve`]), and in the facts behind the
-//! program's own objects ([`rules`], [`frozen`]). Finding what a source affects is the reverse ([`affects`]). Deliberately
+//! program's own objects ([`composed`], [`frozen`]). Finding what a source affects is the reverse ([`affects`]). Deliberately
 //! absent: a second computation of anything that the flow computes.
 
 mod affects;
+mod composed;
 mod frozen;
 mod layers;
 mod lines;
@@ -13,7 +14,6 @@ mod page;
 mod part;
 mod reach;
 mod resolve;
-mod rules;
 mod scope;
 mod source;
 mod users;

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{
+    composed::Field,
     lines::{Layout, Line, Mark, lay_out},
     resolve::Resolver,
-    rules::Field,
     scope::Whose,
     source::{Role, Source, locate},
 };

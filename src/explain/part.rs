@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::{
     Fleet,
+    composed::{Field, chart_users},
     page::{Page, sorted},
     resolve::Resolver,
-    rules::{Field, chart_users},
     scope::{Scope, Sought, Whose},
     source::Source,
 };

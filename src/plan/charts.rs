@@ -54,13 +54,13 @@ impl PartialEq for Pin {
 
 impl Eq for Pin {}
 
-/// The kind of source that a `HelmRelease` references.
+/// What hosts a chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChartReference {
-    /// A chart in a classic repository.
-    HelmChart,
-    /// A chart in a registry.
-    OciRepository,
+pub enum ChartHost {
+    /// A classic repository, with an index.
+    Repository,
+    /// A registry for OCI artifacts.
+    Registry,
 }
 
 impl ChartSource {
@@ -82,13 +82,9 @@ impl ChartSource {
         }
     }
 
-    /// The kind of source.
-    pub fn kind(&self) -> ChartReference {
-        if self.repository.starts_with("oci://") {
-            ChartReference::OciRepository
-        } else {
-            ChartReference::HelmChart
-        }
+    /// What hosts it.
+    pub fn host(&self) -> ChartHost {
+        if self.repository.starts_with("oci://") { ChartHost::Registry } else { ChartHost::Repository }
     }
 
     /// The name of the source object. It is readable, and differs from that of the same chart in another repository.
@@ -101,7 +97,7 @@ impl ChartSource {
         shortened(&format!("{chart}-{version}-{}", short_hash(&whole)))
     }
 
-    /// The name of the `HelmRepository` that a classic repository needs.
+    /// The name of the object for its classic repository.
     pub fn repository_name(&self) -> String {
         let address = self.repository.split("://").nth(1).unwrap_or_default();
         let readable: String = address

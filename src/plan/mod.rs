@@ -16,7 +16,7 @@ use std::{
 };
 
 pub use addons::{AddonPlan, HelmPlan, ManifestsPlan};
-pub use charts::{ChartReference, ChartSource, Pin};
+pub use charts::{ChartHost, ChartSource, Pin};
 pub use locked::{CONTRADICTS, described, undescribed};
 pub use unit::{ClusterPart, Unit, installer_name};
 pub use variables::complete;

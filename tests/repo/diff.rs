@@ -292,6 +292,16 @@ pub(crate) fn step(sandbox: &Sandbox, message: &str) -> String {
     sandbox.git(&["rev-parse", "HEAD"]).trim()[..10].to_owned()
 }
 
+/// Takes two steps of a cluster's removal on a new branch `topic`, and returns their commits.
+pub(crate) fn remove_in_steps(sandbox: &Sandbox) -> [String; 2] {
+    sandbox.git(&["checkout", "--quiet", "-b", "topic"]);
+    let text = sandbox.read(ONE).unwrap();
+    ["detach", "delete"].map(|one| {
+        sandbox.write(ONE, format!("{text}  removal: {{ reason: over, step: {one} }}\n"));
+        step(sandbox, one)
+    })
+}
+
 const GUARDED: [&[&str]; 2] = [
     &["check", "--against", "origin/main"],
     &["diff", "origin/main", "--fail-on", "refused,unannounced-deletes"],
@@ -300,12 +310,8 @@ const GUARDED: [&[&str]; 2] = [
 #[test]
 fn a_removal_with_all_its_steps_in_one_change_is_announced() {
     let sandbox = fleet();
-    sandbox.git(&["checkout", "--quiet", "-b", "topic"]);
     let text = sandbox.read(ONE).unwrap();
-    sandbox.write(ONE, format!("{text}  removal: {{ reason: over, step: detach }}\n"));
-    let first = step(&sandbox, "detach");
-    sandbox.write(ONE, format!("{text}  removal: {{ reason: over, step: delete }}\n"));
-    step(&sandbox, "delete");
+    let [first, _] = remove_in_steps(&sandbox);
     fs::remove_file(sandbox.root.join(ONE)).unwrap();
     // The last step is not committed yet.
     for arguments in GUARDED {
@@ -339,12 +345,7 @@ fn a_removal_with_all_its_steps_in_one_change_is_announced() {
 #[test]
 fn a_shallow_clone_says_which_history_it_lacks() {
     let sandbox = fleet();
-    sandbox.git(&["checkout", "--quiet", "-b", "topic"]);
-    let text = sandbox.read(ONE).unwrap();
-    for one in ["detach", "delete"] {
-        sandbox.write(ONE, format!("{text}  removal: {{ reason: over, step: {one} }}\n"));
-        step(&sandbox, one);
-    }
+    remove_in_steps(&sandbox);
     let lost = sandbox.git(&["rev-parse", "HEAD~1"]).trim()[..10].to_owned();
     let clone = Sandbox::new();
     fs::remove_dir(&clone.root).unwrap();

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::{
-    diff::{ONE, fleet, replace, save, says, step},
+    diff::{ONE, fleet, remove_in_steps, replace, save, says, step},
     release::ends,
     sandbox::Sandbox,
 };
@@ -137,12 +137,7 @@ fn where_history_is_missing_the_command_of_the_message_fetches_it() {
 #[test]
 fn a_merge_commit_without_the_commits_of_its_branch_says_what_is_missing() {
     let sandbox = fleet();
-    sandbox.git(&["checkout", "--quiet", "-b", "topic"]);
-    let text = sandbox.read(ONE).unwrap();
-    for one in ["detach", "delete"] {
-        sandbox.write(ONE, format!("{text}  removal: {{ reason: over, step: {one} }}\n"));
-        step(&sandbox, one);
-    }
+    remove_in_steps(&sandbox);
     sandbox.git(&["checkout", "--quiet", "--detach", "main"]);
     sandbox.git(&["merge", "--quiet", "--no-ff", "--message", "merge", "topic"]);
     sandbox.git(&["update-ref", "refs/pull/1/merge", "HEAD"]);

@@ -296,24 +296,8 @@ fn a_changed_default_is_attributed_to_the_templates_that_read_it() {
 #[test]
 fn tags_are_signed_as_git_is_configured() {
     let sandbox = fleet();
-    let key = sandbox.outside().join("key");
-    let made = Command::new("ssh-keygen")
-        .args(["-q", "-t", "ed25519", "-N", "", "-C", "test", "-f"])
-        .arg(&key)
-        .status();
-    assert!(made.unwrap().success());
-    let public = fs::read_to_string(key.with_extension("pub")).unwrap();
-    let allowed = sandbox.outside().join("allowed");
-    fs::write(&allowed, format!("test@example.org {public}")).unwrap();
-    for (name, value) in [
-        ("commit.gpgsign", "true"),
-        ("tag.gpgsign", "true"),
-        ("gpg.format", "ssh"),
-        ("user.signingkey", key.with_extension("pub").to_str().unwrap()),
-        ("gpg.ssh.allowedSignersFile", allowed.to_str().unwrap()),
-    ] {
-        sandbox.git(&["config", name, value]);
-    }
+    sandbox.sign_with_ssh();
+    sandbox.git(&["config", "tag.gpgsign", "true"]);
     ends(&sandbox, &ONE_MINOR, 0);
     for arguments in [["verify-commit", "HEAD"], ["verify-tag", "test-tiny-1-35-v1"]] {
         let verified = sandbox.try_git(&arguments);

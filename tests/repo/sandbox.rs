@@ -147,6 +147,23 @@ impl Sandbox {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
+    /// Makes git sign with a new ssh key, which it trusts.
+    pub(crate) fn sign_with_ssh(&self) {
+        let [key, allowed] = ["key", "allowed"].map(|name| self.outside().join(name));
+        let make = ["-q", "-t", "ed25519", "-N", "", "-C", "test", "-f"];
+        assert!(Command::new("ssh-keygen").args(make).arg(&key).status().unwrap().success());
+        let public = key.with_extension("pub");
+        fs::write(&allowed, format!("test@example.org {}", fs::read_to_string(&public).unwrap())).unwrap();
+        for (name, value) in [
+            ("commit.gpgsign", "true"),
+            ("gpg.format", "ssh"),
+            ("user.signingkey", public.to_str().unwrap()),
+            ("gpg.ssh.allowedSignersFile", allowed.to_str().unwrap()),
+        ] {
+            self.git(&["config", name, value]);
+        }
+    }
+
     pub(crate) fn try_git(&self, arguments: &[&str]) -> Output {
         git_in(&self.root).args(arguments).output().unwrap()
     }

@@ -41,6 +41,7 @@ pub mod objects {
 
 /// A change of running objects, simulated pass by pass.
 pub mod change {
-    pub use crate::predict::change::{After, Before, Writing, change, run};
+    pub use crate::predict::before_after::{After, Before};
+    pub use crate::predict::change::{Writing, change, run};
     pub use crate::predict::rules::replaces_machines::Instants;
 }

@@ -93,6 +93,13 @@ impl Template {
 
     /// The paths of its data that the template reads; `None` if it uses its data as a whole. Data with equal values at these
     /// paths renders to the same text.
+    ///
+    /// ```
+    /// let template = gotmpl::Template::parse("{{ .flavor }} {{ .network.mtu }}")?;
+    /// let reads = template.reads().expect("it reads single fields");
+    /// assert_eq!(reads.fields().collect::<Vec<_>>(), ["flavor", "network"]);
+    /// # Ok::<(), gotmpl::Error>(())
+    /// ```
     pub fn reads(&self) -> Option<&Reads> {
         self.reads.as_ref()
     }

@@ -1,4 +1,12 @@
 //! Go's regular expressions (RE2). Each template compiles its expressions once.
+//!
+//! ```
+//! use gotmpl::regexp;
+//!
+//! assert!(regexp::compile(r"^\Qmd-0\E$")?.is_match("md-0"));
+//! assert!(regexp::compile("(?<=a)b").is_err(), "Go has no look-behind");
+//! # Ok::<(), gotmpl::Error>(())
+//! ```
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,4 +1,11 @@
 //! Durations and points in time in the formats of Go's `time` package.
+//!
+//! ```
+//! use gotmpl::time::{format_duration, parse_duration};
+//!
+//! let nanos = parse_duration("90m").expect("a duration");
+//! assert_eq!(format_duration(nanos), "1h30m0s");
+//! ```
 
 use super::clock::{Time, Zone};
 use super::layout_parse;

@@ -7,7 +7,7 @@ use super::{
 
 pub(super) static LINT: Lint = Lint {
     name: "cluster-metadata-in-values",
-    docs: "Labels or annotations of the Cluster, or the name of its class, are in what machines are made from. An \
+    docs: "Labels or annotations of the Cluster, or the name of its class, are in templates of machines. An \
            annotation that Cluster API itself sets during an upgrade then rotates the templates twice. A label that \
            someone adds replaces all machines, and so does every rebase.",
     find,
@@ -26,10 +26,7 @@ fn find(view: &View<'_>, found: &mut Vec<Found>) {
             found.push(Found {
                 lint: LINT.name,
                 origin: operation.origin,
-                message: format!(
-                    "the patch `{}` puts `{name}` into what machines are made from",
-                    operation.patch
-                ),
+                message: format!("the patch `{}` puts `{name}` into templates of machines", operation.patch),
                 hint: "use a variable of the class for values that machines need".to_owned(),
             });
         }

@@ -28,7 +28,7 @@ fn find(view: &View<'_>, found: &mut Vec<Found>) {
         let one = Found {
             lint: LINT.name,
             origin,
-            message: format!("the patch `{}` uses `{NAME}` for what machines are made from", operation.patch),
+            message: format!("the patch `{}` uses `{NAME}` in templates of machines", operation.patch),
             hint: "use `builtin.controlPlane.version`, `builtin.machineDeployment.version` or `builtin.machinePool.version`"
                 .to_owned(),
         };

@@ -1,14 +1,14 @@
-//! Finds text that looks like a secret: by its key ([`keys`]), by its form ([`rules`], the rule set of a scanner), by its
+//! Finds text that looks like a secret: by its key ([`keys`]), by its form ([`scanner`], with the rules of gitleaks), by its
 //! decoded content, and by the object that contains it ([`tree`]).
 //!
 //! Nothing is reported here. The rules of `check` report findings, with a place whose line is masked ([`report`]).
 
 mod allow;
-mod clean;
+mod clean_texts;
 mod files;
 mod keys;
 mod report;
-mod rules;
+mod scanner;
 mod tree;
 
 use base64::{
@@ -74,13 +74,13 @@ pub(super) const OWN: [&str; 9] = [
 pub(super) fn in_text(at: At<'_>, text: &str) -> Vec<Found> {
     // The rules for short texts are faster than the cache.
     let is_cached = text.len() >= SHORT;
-    if is_cached && clean::is_known(at, text) {
+    if is_cached && clean_texts::is_known(at, text) {
         return Vec::new();
     }
     let mut found = Vec::new();
     look(at, text, 0, &mut found);
     if is_cached && found.is_empty() {
-        clean::learn(at, text);
+        clean_texts::learn(at, text);
     }
     found.sort_by_key(|one| one.line);
     found.dedup_by_key(|one| one.line);
@@ -148,12 +148,12 @@ fn by_rules(at: At<'_>, text: &str, found: &mut Vec<Found>) {
     };
     let whole = parts.concat();
     let prefix = whole.len() - text.len();
-    for hit in rules::scan(at.path, &whole) {
+    for hit in scanner::scan(at.path, &whole) {
         let start = hit.start.saturating_sub(prefix).min(text.len());
         let line = text.get(..start).unwrap_or_default().matches('\n').count();
         // The generic rule only looks at keys, and many Kubernetes keys contain the name of a Secret rather than its
         // content.
-        if line == 0 && hit.rule == rules::GENERIC && keys::is_reference(at.parent, at.key) {
+        if line == 0 && hit.rule == scanner::GENERIC && keys::is_reference(at.parent, at.key) {
             continue;
         }
         found.push(Found { name: hit.rule, what: format!("a secret (`{}`)", hit.rule), line });

@@ -2,11 +2,11 @@
 
 mod base;
 mod exports;
-mod formats;
+mod output;
 
 use std::{collections::BTreeSet, str::FromStr};
 
-use formats::{DiffOutcome, Found, Target};
+use output::{DiffOutcome, Found, Target};
 
 use super::{Done, Exit, Global, Printer, input_or_world, progress::Progress, revision};
 use crate::{
@@ -109,14 +109,14 @@ impl FailOn {
 }
 
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
-    if let Some(fault) = formats::twice(&args.write) {
+    if let Some(fault) = output::twice(&args.write) {
         printer.complain(&fault);
         return Ok(Exit::Usage);
     }
     let ended = compared(args, global, printer);
     if let Err(fault) = &ended {
         // The caller reports the fault itself, even if the files cannot be written.
-        formats::write_fault(fault, &args.write, global).ok();
+        output::write_fault(fault, &args.write, global).ok();
     }
     ended
 }

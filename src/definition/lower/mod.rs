@@ -6,6 +6,7 @@ mod accept;
 mod allowance;
 mod assumptions;
 mod cluster;
+mod compatibility;
 mod dependencies;
 mod engine;
 mod fleet;
@@ -18,7 +19,6 @@ mod removal;
 mod requirements;
 mod rollout;
 mod migrations;
-mod rules;
 mod sources;
 mod stack;
 

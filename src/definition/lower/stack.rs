@@ -7,9 +7,9 @@ use super::{
     addon::{AddonFields, lower as lower_addon, origin_at},
     addon_version,
     allowance::allowances,
-    check_named, dependencies,
+    check_named, compatibility, dependencies,
     images::{check as check_images, images},
-    migrations, place_at, requirements, rules,
+    migrations, place_at, requirements,
 };
 use crate::{
     definition::{
@@ -88,12 +88,12 @@ impl OneStack<'_> {
                 return Vec::new();
             }
         };
-        rules::check(spec.compatibility.as_deref().unwrap_or_default(), written, notes);
+        compatibility::check(spec.compatibility.as_deref().unwrap_or_default(), written, notes);
         let own = self.folder.overrides.values().chain([&self.folder.shared]);
         for written in own.filter_map(|files| files.node_images.as_ref()) {
             check_images(&written.value.spec.images, written, notes);
         }
-        let rules = rules::lower(spec.compatibility.as_deref().unwrap_or_default(), written, notes);
+        let rules = compatibility::lower(spec.compatibility.as_deref().unwrap_or_default(), written, notes);
         let of_stack = spec.migrations.as_deref().unwrap_or_default();
         migrations::check(of_stack, written, notes);
         let migrations = migrations::lower(of_stack, written);
@@ -440,7 +440,8 @@ pub fn lower_frozen(written: &Written<written::Release>, notes: &mut Notes) -> O
     }
     let kubernetes = kubernetes?;
     let images = images(spec.images.as_deref().unwrap_or_default(), written, &kubernetes, notes);
-    let compatibility = rules::lower(spec.compatibility.as_deref().unwrap_or_default(), written, notes);
+    let compatibility =
+        compatibility::lower(spec.compatibility.as_deref().unwrap_or_default(), written, notes);
     let migrations = migrations::lower(spec.migrations.as_deref().unwrap_or_default(), written);
     let gates = spec.requires.feature_gates.iter().flatten().cloned();
     let requires = requirements::lower(spec.requires.providers.as_ref(), gates, written, notes);

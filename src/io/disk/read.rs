@@ -188,7 +188,7 @@ impl Found<'_> {
             if !path.starts_with("generated/") && is_yaml(&path.to_lowercase()) {
                 self.notes
                     .error("special-file", Place::file(&path), "this is a folder with the name of a file")
-                    .hint("rename it, so that nobody looks for a definition in it");
+                    .hint("rename it: its name is that of a definition");
                 return false;
             }
             return !self.is_companion(&path, entry.path());

@@ -3,20 +3,15 @@
 use reqwest::Method;
 use serde_json::{Value as Json, json};
 
-use super::{Answer, Call, Dialect, Problem, Send, client::escaped, github::read, review_of, status, taken};
+use super::{Answer, Call, Dialect, Problem, Send, client::escaped, github::GitHub, status};
 use crate::{propose::Request, rollout::CommitStatus};
 
-/// A repository on Forgejo.
-pub(super) struct Forgejo {
-    owner: String,
-    /// `repos/<owner>/<name>`.
-    repository: String,
-}
+/// A repository on Forgejo. For requests, comments and reviews, its API has the calls of GitHub's.
+pub(super) struct Forgejo(GitHub);
 
 impl Forgejo {
     pub(super) fn new(project: &str) -> Self {
-        let (owner, name) = project.split_once('/').unwrap_or((project, ""));
-        Self { owner: owner.to_owned(), repository: format!("repos/{}/{}", escaped(owner), escaped(name)) }
+        Self(GitHub::new(project))
     }
 }
 
@@ -27,16 +22,15 @@ impl Dialect for Forgejo {
 
     /// All requests, most recently updated first. There is no filter by branch, and a page has 50.
     fn list(&self, _base: &str, _branch: &str) -> Call {
-        Call::get(format!("{}/pulls?state=all&sort=recentupdate&limit=50", self.repository))
+        Call::get(format!("{}/pulls?state=all&sort=recentupdate&limit=50", self.0.repository))
     }
 
     fn read(&self, one: &Json) -> Option<(String, Request)> {
-        read(one)
+        self.0.read(one)
     }
 
     fn create(&self, base: &str, branch: &str, title: &str, body: &str) -> Call {
-        let text = json!({ "title": title, "body": body, "base": base, "head": branch });
-        Call::with(Method::POST, format!("{}/pulls", self.repository), text)
+        self.0.create(base, branch, title, body)
     }
 
     fn is_there(&self, answer: &Answer) -> bool {
@@ -44,38 +38,32 @@ impl Dialect for Forgejo {
     }
 
     fn update(&self, number: u64, title: &str, body: &str) -> Call {
-        let text = json!({ "title": title, "body": body });
-        Call::with(Method::PATCH, format!("{}/pulls/{number}", self.repository), text)
+        self.0.update(number, title, body)
     }
 
     fn close(&self, number: u64) -> Call {
-        Call::with(Method::PATCH, format!("{}/pulls/{number}", self.repository), json!({ "state": "closed" }))
+        self.0.close(number)
     }
 
     fn comment(&self, number: u64, text: &str) -> Call {
-        let path = format!("{}/issues/{number}/comments", self.repository);
-        Call::with(Method::POST, path, json!({ "body": text }))
+        self.0.comment(number, text)
     }
 
     fn comments(&self, number: u64) -> Call {
-        Call::get(format!("{}/issues/{number}/comments", self.repository))
+        Call::get(format!("{}/issues/{number}/comments", self.0.repository))
     }
 
     fn review(&self, send: Send<'_>, number: u64, reviewer: &str) -> Result<Result<(), String>, Problem> {
-        let Some(body) = review_of(reviewer, &self.owner) else {
-            return Ok(Err(format!("it is not a team of `{}`", self.owner)));
-        };
-        let path = format!("{}/pulls/{number}/requested_reviewers", self.repository);
-        Ok(taken(&send(&Call::with(Method::POST, path, body))?))
+        self.0.review(send, number, reviewer)
     }
 
     fn labels(&self) -> Call {
-        Call::get(format!("{}/labels?limit=50", self.repository))
+        Call::get(format!("{}/labels?limit=50", self.0.repository))
     }
 
     /// Labels have numbers.
     fn label(&self, number: u64, known: &[Json], add: &[String], remove: &[String]) -> Vec<Call> {
-        let path = format!("{}/issues/{number}/labels", self.repository);
+        let path = format!("{}/issues/{number}/labels", self.0.repository);
         let id = |name: &String| known.iter().find(|one| one["name"] == name.as_str())?["id"].as_u64();
         let ids: Vec<u64> = add.iter().filter_map(id).collect();
         let added =
@@ -90,7 +78,7 @@ impl Dialect for Forgejo {
     }
 
     fn statuses(&self, commit: &str) -> Call {
-        Call::get(format!("{}/commits/{}/statuses?limit=50", self.repository, escaped(commit)))
+        Call::get(format!("{}/commits/{}/statuses?limit=50", self.0.repository, escaped(commit)))
     }
 
     fn read_status(&self, one: &Json) -> Option<(u64, CommitStatus)> {

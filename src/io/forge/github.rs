@@ -15,7 +15,7 @@ use crate::{
 pub(super) struct GitHub {
     owner: String,
     /// `repos/<owner>/<name>`.
-    repository: String,
+    pub(super) repository: String,
 }
 
 impl GitHub {

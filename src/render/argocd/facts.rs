@@ -15,7 +15,7 @@ pub(in crate::render) fn of<'a>(field: &Composed<'a>) -> Option<Vec<Fact<'a>>> {
     if let ["metadata", "annotations", annotation] = names.as_slice()
         && *annotation == KEEP.0
     {
-        let why = "git alone never takes this away, and nothing deletes it with its Application";
+        let why = "git alone never deletes this, and neither does deleting its Application";
         return Some(vec![Fact::Program(why)]);
     }
     match field.kind() {

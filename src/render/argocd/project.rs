@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::application::{destination, name_in, repository};
 use crate::{
     model::{AddonDelivery, ManagementCluster},
-    plan::{ChartReference, ChartSource, NamespacePlan},
+    plan::{ChartHost, ChartSource, NamespacePlan},
     release::{TEMPLATE_GROUPS, TEMPLATE_KINDS, group_of},
     yaml::{Mapping, Node, Origin},
 };
@@ -118,9 +118,9 @@ pub(in crate::render) fn addons_name(namespace: &str) -> String {
 
 /// The URL of a chart's repository. In an OCI registry, each artifact is a repository of its own.
 pub(in crate::render) fn chart_address(chart: &ChartSource) -> String {
-    match chart.kind() {
-        ChartReference::HelmChart => chart.repository.clone(),
-        ChartReference::OciRepository => format!("{}/{}", chart.repository, chart.chart),
+    match chart.host() {
+        ChartHost::Repository => chart.repository.clone(),
+        ChartHost::Registry => format!("{}/{}", chart.repository, chart.chart),
     }
 }
 

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     model::{AddonDelivery, Destination, Label, Registration, Stage},
     note::{Notes, Severity},
-    plan::{ChartReference, ChartSource, ClusterPart, ClusterPlan, HelmPlan, Unit},
+    plan::{ChartHost, ChartSource, ClusterPart, ClusterPlan, HelmPlan, Unit},
     tree::TreePath,
     yaml::{Mapping, Node},
 };
@@ -151,12 +151,12 @@ fn of_chart<'a>(addon: &Addon<'a>, helm: &HelmPlan, values: Node) -> Application
 fn chart_source(chart: &ChartSource) -> Mapping {
     let mut source = Mapping::new();
     source.set("repoURL", chart_address(chart));
-    match chart.kind() {
-        ChartReference::HelmChart => {
+    match chart.host() {
+        ChartHost::Repository => {
             source.set("chart", chart.chart.as_str());
             source.set("targetRevision", chart.version.to_string());
         }
-        ChartReference::OciRepository => {
+        ChartHost::Registry => {
             source.set("path", ".");
             let revision = match &chart.digest {
                 Some(pin) => Node::from(pin.digest.as_str()).with_origin(pin.origin),

@@ -249,7 +249,7 @@ fn facts<'a>(field: &Composed<'a>, names: &[&'a str]) -> Option<Vec<Fact<'a>>> {
             "CustomResourceDefinitions follow the chart, which Helm alone does not do for them",
         )],
         ["spec", "install" | "upgrade", ..] => vec![Fact::Program(
-            "what fails is tried again from where it stands, never undone: see docs/flux.md",
+            "a failure is retried from where it stopped, never rolled back: see docs/flux.md",
         )],
         _ => return None,
     })

@@ -6,7 +6,7 @@
 use crate::{
     model::{Stage, ValuesFrom},
     note::Severity,
-    plan::{AddonPlan, ChartReference, ClusterPart, ClusterPlan, Unit},
+    plan::{AddonPlan, ChartHost, ClusterPart, ClusterPlan, Unit},
     render::Limit,
     yaml::Origin,
 };
@@ -122,7 +122,7 @@ impl One<'_> {
 
     fn source(&self) -> Option<Limit> {
         let chart = &self.addon.helm.as_ref()?.chart;
-        let is_artifact = chart.kind() == ChartReference::OciRepository;
+        let is_artifact = chart.host() == ChartHost::Registry;
         if is_artifact && !self.keeps.registries {
             let message = format!(
                 "the chart of `{}` is in a registry, and {} takes charts from https:// repositories only",

@@ -143,7 +143,7 @@ pub(super) fn holds_values(kind: &str, key: &str) -> bool {
 fn of(plan: &ClusterPlan) -> &'static Delivery {
     let wanted = plan.cluster.addon_delivery;
     let found = DELIVERIES.iter().find(|delivery| delivery.kind == wanted);
-    found.expect("a test holds that each delivery has a file")
+    found.expect("a test ensures that each delivery has a file")
 }
 
 fn by_api(api: &str) -> Option<&'static Delivery> {

@@ -11,8 +11,8 @@ pub(in crate::render) fn of<'a>(field: &Composed<'a>) -> Option<Vec<Fact<'a>>> {
     let names = field.path.names();
     if let ["metadata", "annotations", annotation] = names.as_slice() {
         let why = match *annotation {
-            name if name == PRUNE.0 => "git alone never takes this away, whatever the engine prunes",
-            name if name == SUBSTITUTE.0 => "a text in it holds `${`, and Flux must leave that as it is",
+            name if name == PRUNE.0 => "git alone never deletes this, whatever the engine prunes",
+            name if name == SUBSTITUTE.0 => "a text in it contains `${`, which Flux must leave unchanged",
             _ => return None,
         };
         return Some(vec![Fact::Program(why)]);
@@ -60,7 +60,7 @@ fn git_repository<'a>(names: &[&'a str]) -> Option<Vec<Fact<'a>>> {
         ["spec", "url"] => Fact::Fleet(vec!["source", "url"]),
         ["spec", "ref", key] => Fact::Fleet(vec!["source", key]),
         ["spec", "secretRef", ..] => Fact::Fleet(vec!["source", "secret"]),
-        ["spec", "interval"] => Fact::Program("how often Flux asks, where no webhook tells it"),
+        ["spec", "interval"] => Fact::Program("how often Flux polls if there is no webhook"),
         _ => return None,
     }])
 }
@@ -72,7 +72,7 @@ fn chart<'a>(field: &Composed<'a>, names: &[&'a str]) -> Option<Vec<Fact<'a>>> {
         ["spec", "chart"] => ChartFact::Name,
         ["spec", "url" | "sourceRef", ..] => ChartFact::Repository,
         ["metadata", "name"] => ChartFact::Identity,
-        ["spec", "interval"] => return Some(vec![Fact::Program("how often the registry is asked")]),
+        ["spec", "interval"] => return Some(vec![Fact::Program("how often Flux polls the registry")]),
         _ => return None,
     };
     Some(vec![Fact::Chart(field.name(), what)])

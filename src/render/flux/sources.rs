@@ -3,7 +3,7 @@
 use super::NAMESPACE;
 use crate::{
     model::{AddonDelivery, EngineSource, GitReference, Label, ManagementCluster},
-    plan::{ChartReference, ChartSource, Charts},
+    plan::{ChartHost, ChartSource, Charts},
     yaml::{Mapping, Node},
 };
 
@@ -59,9 +59,9 @@ pub(in crate::render) fn chart_reference(chart: &ChartSource) -> Mapping {
     let mut mapping = Mapping::new();
     mapping.set(
         "kind",
-        match chart.kind() {
-            ChartReference::HelmChart => "HelmChart",
-            ChartReference::OciRepository => "OCIRepository",
+        match chart.host() {
+            ChartHost::Repository => "HelmChart",
+            ChartHost::Registry => "OCIRepository",
         },
     );
     mapping.set("name", chart.name());
@@ -76,9 +76,9 @@ pub(in crate::render) fn charts(charts: &Charts, suspended: bool) -> Vec<(String
     // Other deliveries fetch charts themselves.
     for chart in charts.get(&AddonDelivery::FluxHelmRelease).into_iter().flatten() {
         let file = format!("{}.yaml", chart.name());
-        match chart.kind() {
-            ChartReference::OciRepository => objects.push((file, oci_repository(chart))),
-            ChartReference::HelmChart => {
+        match chart.host() {
+            ChartHost::Registry => objects.push((file, oci_repository(chart))),
+            ChartHost::Repository => {
                 objects.push((file, helm_chart(chart)));
                 if !repositories.contains(&chart.repository.as_str()) {
                     repositories.push(&chart.repository);

@@ -2,59 +2,16 @@
 
 use serde_json::{Value, json};
 
-use super::Settings;
-use super::apply::{has_empty, read_metadata, server_side_apply};
-use super::change::{After, Before, Change, Effect, converge, objects};
+use super::apply::{read_metadata, server_side_apply};
+use super::before_after::Before;
 use super::client_side::client_side_apply;
 use super::writing::Writing;
 use crate::admission;
 use crate::class::Catalog;
 use crate::desired::contract::{CLUSTER_NAME, OWNED};
 use crate::refusal::{By, Opaque, Refusal, Stage};
-use crate::role::Role;
 use crate::schemas::{apply_faults, drop_nulls, schema_faults};
 use k8s_schema::value::{get, set, text};
-
-const TOPOLOGY: &[&str] = &["spec", "topology"];
-
-/// Predicts what the next apply of the same Cluster would change. A GitOps engine applies repeatedly. Applying `{}` over
-/// the `null` of a map that lost its last key results in `{}`, which a patch may read differently.
-pub(super) fn applied_again(
-    before: &Before,
-    after: After<'_>,
-    first: &Change,
-    catalog: &Catalog,
-    settings: &Settings,
-) -> Vec<Opaque> {
-    let Some(cluster) = after.cluster.filter(|cluster| has_empty(cluster)) else { return Vec::new() };
-    let (Some(admitted), Some(end)) = (&first.admitted, &first.running) else { return Vec::new() };
-    let unknown = |role, what: &str| Opaque {
-        role,
-        reason: format!(
-            "a map of the Cluster loses its last key, so that the first apply leaves `null`: {what}"
-        ),
-    };
-    let state = Before { written: cluster.clone(), ..before.clone() };
-    let Ok((again, _)) = admit(&state, admitted, cluster, after.writing, catalog) else {
-        return vec![unknown(Role::Cluster, "the next apply is refused")];
-    };
-    let Some(topology) = get(&again, TOPOLOGY).filter(|again| get(admitted, TOPOLOGY) != Some(again)) else {
-        return Vec::new();
-    };
-    let mut running = end.clone();
-    set(&mut running.cluster, TOPOLOGY, topology.clone());
-    let next = converge(running, before.set_by_others.clone(), catalog, settings);
-    let rotated = next.all_rotated();
-    let changes = next.running.iter().flat_map(|running| objects(end, running, &rotated));
-    let changed = changes.filter(|one| one.effect != Effect::Same && one.role != Role::Cluster);
-    let mut found: Vec<_> = changed
-        .map(|one| unknown(one.role, "the next apply writes `{}` and changes the part again"))
-        .collect();
-    if !next.faults.is_empty() {
-        found.push(unknown(Role::Cluster, "the next apply writes `{}`, and the controller stops at it"));
-    }
-    found
-}
 
 /// Admits a changed Cluster.
 pub(super) fn admit(

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::Settings;
 use super::admit::admit;
+use super::before_after::{After, Before};
 use super::create::{Written, blueprint, write_classes};
 use super::reconcile::{Settled, created, reconcile};
 use super::rules::held_pools::{Waits, held, waits};
@@ -30,38 +31,6 @@ use k8s_schema::value::{get, list, merge_patch, remove, set, text};
 const MAX_PASSES: usize = 200;
 /// Maximum passes for any number of workers, because each pass takes time for every worker.
 const MOST_PASSES: usize = 2000;
-
-/// The state before a change.
-#[derive(Debug, Clone)]
-pub struct Before {
-    /// Classes and templates.
-    pub catalog: Catalog,
-    /// The manifest of the Cluster as it was written.
-    pub written: Value,
-    /// Fields of the Cluster that other managers set: an apply does not remove them.
-    pub others: Value,
-    /// All running Clusters, including this one; empty if only this one is known.
-    pub all: Arc<[Value]>,
-    /// The running objects, including the `status` of the control plane.
-    pub running: Desired,
-    /// Fields of running objects that other managers set: the controller does not remove them.
-    pub set_by_others: BTreeMap<Role, Value>,
-    /// Parts that are known to have machines at a version other than the desired one.
-    pub upgrading: BTreeSet<Part>,
-    /// Whether a control plane that is still rolling out is assumed to finish before the change is reconciled.
-    pub settles: bool,
-}
-
-/// The objects that a change writes.
-#[derive(Debug, Clone, Copy)]
-pub struct After<'a> {
-    /// Classes and templates.
-    pub classes: &'a [Value],
-    /// The Cluster; none if only classes change.
-    pub cluster: Option<&'a Value>,
-    /// How they are written.
-    pub writing: Writing,
-}
 
 /// The effect of a change on an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,13 +126,6 @@ pub fn run(desired: &Desired) -> Desired {
 fn finish_rollouts(running: &mut Desired) {
     let version = text(&running.control_plane, Contract::VERSION).to_owned();
     set(&mut running.control_plane, &["status"], json!({ "version": version }));
-}
-
-impl Before {
-    /// All running Clusters that are known.
-    pub fn clusters(&self) -> &[Value] {
-        if self.all.is_empty() { std::slice::from_ref(&self.running.cluster) } else { &self.all }
-    }
 }
 
 /// Predicts a change.

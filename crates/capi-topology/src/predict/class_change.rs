@@ -10,17 +10,58 @@
 //! 3. Which values of variables may be refused?
 //!
 //! The result is the worst that can happen to a Cluster. Some may turn out to be unaffected.
+//!
+//! ```
+//! use capi_topology::{Part, Settings, SharedClass, import::ClassFiles, predict::Kind};
+//! use capi_topology::predict::class_change::{ClassState, of_any_cluster};
+//! use serde_json::{Value, json};
+//!
+//! fn class(name: &str, kubeadm: Value) -> SharedClass {
+//!     let object = |group: &str, kind: &str, spec: Value| json!({
+//!         "apiVersion": format!("{group}cluster.x-k8s.io/v1beta2"), "kind": kind,
+//!         "metadata": { "name": name, "namespace": "default" }, "spec": spec,
+//!     });
+//!     let reference = |group: &str, kind: &str| json!({
+//!         "apiVersion": format!("{group}cluster.x-k8s.io/v1beta2"), "kind": kind, "name": name,
+//!     });
+//!     let template = |spec: Value| json!({ "template": { "spec": spec } });
+//!     SharedClass::from(ClassFiles::new(vec![
+//!         object("", "ClusterClass", json!({
+//!             "infrastructure": { "templateRef": reference("infrastructure.", "DockerClusterTemplate") },
+//!             "controlPlane": {
+//!                 "templateRef": reference("controlplane.", "KubeadmControlPlaneTemplate"),
+//!                 "machineInfrastructure": { "templateRef": reference("infrastructure.", "DockerMachineTemplate") },
+//!             },
+//!         })),
+//!         object("infrastructure.", "DockerClusterTemplate", template(json!({}))),
+//!         object("infrastructure.", "DockerMachineTemplate", template(json!({}))),
+//!         object("controlplane.", "KubeadmControlPlaneTemplate", template(json!({ "kubeadmConfigSpec": kubeadm }))),
+//!     ]))
+//! }
+//!
+//! let before = class("small-v1", json!({ "verbosity": 1 }));
+//! let after = class("small-v2", json!({ "verbosity": 4 }));
+//! let settings = Settings::new("1.14").expect("a version");
+//!
+//! let [before, after] = [&before, &after].map(|class| ClassState::new(class, "v1.35.0"));
+//! let forecast = of_any_cluster(before, after, &settings);
+//!
+//! let effect = forecast.effects.first().expect("the templates differ");
+//! assert_eq!((&effect.part, effect.kind), (&Part::ControlPlane, Kind::Rollout));
+//! ```
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
+pub use super::class_effect::{Cause, ClassEffect};
 use super::field::Field;
 use super::forecast;
+use super::meaning::{Kind, Meaning};
 use super::rules::replaces_machines;
 use super::shared::SharedClass;
 use super::side::Side;
-use super::verdict::{Kind, Meaning, Verdict};
+use super::verdict::Verdict;
 use super::{Settings, variable_change};
 use crate::class::{Blueprint, Template, WorkerClass};
 use crate::desired::contract::{CLONED_FROM_KIND, CLONED_FROM_NAME};
@@ -73,27 +114,6 @@ pub struct ClassForecast {
     pub defaults: BTreeSet<String>,
 }
 
-/// Something that may happen to a part of a Cluster.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
-pub struct ClassEffect {
-    /// The part. A pool has the name of its class of workers.
-    pub part: Part,
-    /// What may happen to it.
-    pub kind: Kind,
-    /// The cause.
-    pub cause: Cause,
-}
-
-/// The cause of an effect, in words.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Cause {
-    /// Fields of the part's objects, as templates and settings of the class have them.
-    Fields(String),
-    /// Something that the class has once, such as a patch or a variable.
-    Class(String),
-}
-
 /// Forecasts what happens to Clusters, whichever they are, when they move from one class to another.
 pub fn of_any_cluster(before: ClassState<'_>, after: ClassState<'_>, settings: &Settings) -> ClassForecast {
     let mut forecast = ClassForecast::default();
@@ -111,13 +131,6 @@ pub fn of_any_cluster(before: ClassState<'_>, after: ClassState<'_>, settings: &
     forecast.unread();
     forecast.finish();
     forecast
-}
-
-impl ClassEffect {
-    /// Creates an effect.
-    pub(super) fn new(part: Part, kind: Kind, why: impl Into<String>) -> Self {
-        Self { part, kind, cause: Cause::Class(why.into()) }
-    }
 }
 
 impl ClassForecast {
@@ -230,23 +243,27 @@ fn control_plane_kind(class: &Blueprint) -> &str {
 
 /// A Cluster of a class that sets nothing itself, with these pools.
 fn sample(state: ClassState<'_>, pools: &[(PoolKind, &str)]) -> Value {
+    // The schema refuses an empty list, and `workers` without any list.
     let mut workers = json!({});
     for (kind, class) in pools {
         let pool = json!({ "class": class, "name": class, "replicas": 3 });
         match workers[kind.list()].as_array_mut() {
             Some(listed) => listed.push(pool),
-            // An empty list would be refused.
             None => workers[kind.list()] = json!([pool]),
         }
     }
-    json!({
+    let mut cluster = json!({
         "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster",
         "metadata": { "name": "any", "namespace": "default" },
         "spec": { "topology": {
             "classRef": { "name": state.name() }, "version": state.version,
-            "controlPlane": { "replicas": 3 }, "workers": workers,
+            "controlPlane": { "replicas": 3 },
         } },
-    })
+    });
+    if !pools.is_empty() {
+        cluster["spec"]["topology"]["workers"] = workers;
+    }
+    cluster
 }
 
 /// The class without what depends on values.

@@ -54,10 +54,13 @@
 
 mod admit;
 pub mod adoption;
+mod applied_again;
 pub(crate) mod apply;
-mod before;
+mod baseline;
+pub(crate) mod before_after;
 pub(crate) mod change;
 pub mod class_change;
+mod class_effect;
 mod client_side;
 pub mod create;
 mod dropped;
@@ -65,6 +68,7 @@ mod evidence;
 pub(crate) mod field;
 pub mod forecast;
 mod live;
+pub(crate) mod meaning;
 pub(crate) mod objects;
 pub(crate) mod observed;
 pub mod one_by_one;
@@ -83,9 +87,9 @@ pub(crate) mod writing;
 
 pub use super::upgrade::plan::Plan;
 pub use change::{Change, Effect, ObjectChange};
+pub use meaning::Kind;
 pub use rules::held_pools::Waits;
 pub use rules::replaces_machines::{Basis, Replaced, Rollout};
-pub use verdict::Kind;
 
 use super::admission::gates::Gates;
 use super::patches::Version as PatchVersion;

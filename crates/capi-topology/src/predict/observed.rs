@@ -8,9 +8,11 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::evidence::{Evidence, Rule};
+use super::evidence::Evidence;
 use super::field::Field;
-use super::verdict::{Meaning, Verdict};
+use super::meaning::Meaning;
+use super::rules::Rule;
+use super::verdict::Verdict;
 use crate::desired::contract::{Contract, pool_label};
 use crate::desired::state::Desired;
 use crate::import::{Imported, Made, Objects};

@@ -6,17 +6,19 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::Settings;
-use super::evidence::{Evidence, On, Outcome, Rule};
+use super::evidence::{Evidence, On, Outcome};
 use super::forecast::{Forecast, of_change};
+use super::meaning::Meaning;
+use super::rules::Rule;
 use super::rules::edited_templates::is_edited;
 use super::side::Side;
-use super::verdict::{Meaning, Verdict};
+use super::verdict::Verdict;
 use crate::import::{Applied, ClassFiles};
 use crate::refusal::{Refusal, Stage};
 use crate::role::Part;
 use k8s_schema::value::{get, list, name_of, text};
 
-const CLUSTER_STAYS: &str = "the Cluster is refused and stays as it is. Objects are written one by one, so its class is written all the same; this is \
+const CLUSTER_STAYS: &str = "the Cluster is refused and stays as it is. Objects are written one by one, so its class is still written; this is \
                              the effect of the class alone";
 const OTHERS_ARE_TAKEN: &str =
     "objects are written one by one: the other new files are written, and their effect is not reported here";

@@ -4,9 +4,10 @@ use serde_json::{Map, Value, json};
 
 use super::change::Change;
 use super::forecast::Forecast;
+use super::meaning::Meaning;
 use super::rules::replaces_machines::Basis;
 use super::steps::UpgradeStep;
-use super::verdict::{Meaning, Verdict};
+use super::verdict::Verdict;
 use crate::refusal::Refusal;
 use crate::role::{Part, Pool, PoolKind};
 use crate::upgrade::tracker::concurrency;

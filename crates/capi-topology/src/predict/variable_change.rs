@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use super::class_change::ClassEffect;
-use super::verdict::Kind;
+use super::class_effect::ClassEffect;
+use super::meaning::Kind;
 use crate::role::Part;
 use k8s_schema::value::{get, list, text};
 

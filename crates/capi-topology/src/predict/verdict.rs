@@ -1,99 +1,21 @@
-//! The meaning of a change for a part of a cluster, with the fields that cause it and the source of the rule.
+//! The verdict on a part of a cluster: what all evidence about it amounts to.
+//!
+//! A rule of the prediction never changes a verdict. Instead, it adds [`Evidence`] to the [`Ledger`]: the part, the
+//! outcome, the fields, the reasons, and the source of the rule. [`decide`] turns all evidence of a part into its verdict:
+//!
+//! 1. The strongest outcome decides ([`Weight`]): refused, then unknown, then not reached, then the findings in the order
+//!    of [`Kind`]. So something unknown is never shown as safe, whatever else is found.
+//! 2. A part that is held keeps its machines: its scaling, rollout or upgrade becomes a change in place.
+//! 3. The reasons are those of the deciding outcomes, with the remarks on them. The fields are those of every finding.
+//!
+//! The order in which evidence is added does not matter.
 
+use std::collections::BTreeMap;
+
+use super::evidence::{Evidence, Outcome};
 use super::field::Field;
+use super::meaning::{Kind, Meaning};
 use crate::role::Part;
-
-/// The meaning of a change.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Meaning {
-    /// Nothing changes.
-    NoChange,
-    /// Labels and annotations change; no machine is touched.
-    MetadataOnly,
-    /// Objects change in place; no machine is replaced.
-    InPlace,
-    /// The number of machines changes.
-    Scale {
-        /// Replicas before the change.
-        from: i64,
-        /// Replicas after the change.
-        to: i64,
-    },
-    /// Machines are replaced.
-    Rollout {
-        /// The maximum number of replaced machines.
-        machines: i64,
-        /// The minimum number of replaced machines.
-        least: i64,
-        /// How many extra machines may exist meanwhile, and how many may be unavailable.
-        surge: Option<(i64, i64)>,
-        /// Other parts that roll at the same time.
-        together_with: Vec<Part>,
-        /// Whether machines are replaced only once someone deletes them.
-        on_delete: bool,
-    },
-    /// Machines are replaced by ones of another Kubernetes version.
-    Upgrade {
-        /// Version before the change.
-        from: String,
-        /// Version after the change.
-        to: String,
-        /// How often they are replaced: once for each version that the part takes on the way.
-        times: usize,
-        /// Whether machines are replaced only once someone deletes them.
-        on_delete: bool,
-    },
-    /// The part is created.
-    Create,
-    /// The part is deleted with its machines.
-    Delete,
-    /// The API server or a webhook refuses the change; nothing happens.
-    Rejected,
-    /// The change is accepted, but the controller gets stuck halfway.
-    Wedged,
-    /// The provider decides what happens.
-    ProviderDependent,
-    /// The outcome cannot be known offline.
-    Opaque,
-}
-
-/// The meaning of a change, without numbers. If a part has several findings, the kind listed last wins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[expect(missing_docs, reason = "those of `Meaning`")]
-pub enum Kind {
-    NoChange,
-    MetadataOnly,
-    InPlace,
-    Scale,
-    Rollout,
-    Upgrade,
-    ProviderDependent,
-    Create,
-    Delete,
-    Wedged,
-    Opaque,
-    Rejected,
-}
-
-impl Meaning {
-    /// Returns the meaning without numbers.
-    pub fn kind(&self) -> Kind {
-        match self {
-            Self::NoChange => Kind::NoChange,
-            Self::MetadataOnly => Kind::MetadataOnly,
-            Self::InPlace => Kind::InPlace,
-            Self::Scale { .. } => Kind::Scale,
-            Self::Rollout { .. } => Kind::Rollout,
-            Self::Upgrade { .. } => Kind::Upgrade,
-            Self::ProviderDependent => Kind::ProviderDependent,
-            Self::Create => Kind::Create,
-            Self::Delete => Kind::Delete,
-            Self::Wedged => Kind::Wedged,
-            Self::Opaque => Kind::Opaque,
-            Self::Rejected => Kind::Rejected,
-        }
-    }
-}
 
 /// A verdict on one part of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,5 +37,277 @@ impl Verdict {
     /// Creates a verdict without fields, reasons or source.
     pub fn new(subject: Part, meaning: Meaning) -> Self {
         Self { subject, meaning, fields: Vec::new(), reasons: Vec::new(), source: "" }
+    }
+}
+
+/// The weight of an outcome: the greatest one decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Weight {
+    /// A known finding.
+    Found(Kind),
+    /// Cluster API does not get to the part, so its findings have no effect.
+    NotReached,
+    /// The outcome is unknown.
+    Unknown,
+    /// The whole change is refused.
+    Rejected,
+}
+
+impl Evidence {
+    /// The weight; none if the outcome decides nothing by itself.
+    pub(super) fn weight(&self) -> Option<Weight> {
+        match &self.outcome {
+            Outcome::Means(Meaning::Rejected) => Some(Weight::Rejected),
+            Outcome::Means(Meaning::Opaque) | Outcome::Unsure => Some(Weight::Unknown),
+            Outcome::NotReached => Some(Weight::NotReached),
+            Outcome::Means(meaning) => Some(Weight::Found(meaning.kind())),
+            Outcome::Held | Outcome::SurgeUnknown | Outcome::NotTogether(_) | Outcome::Remark(_) => None,
+        }
+    }
+
+    /// Reports whether the reasons are shown, given the deciding weight and the kind of the finding.
+    fn counts(&self, decisive: Weight, found: Kind) -> bool {
+        if decisive == Weight::NotReached {
+            return self.outcome == Outcome::NotReached;
+        }
+        match &self.outcome {
+            Outcome::Means(meaning) => meaning.kind() == found,
+            Outcome::Unsure => decisive == Weight::Unknown,
+            Outcome::NotReached => true,
+            Outcome::Held => is_held(found) || matches!(found, Kind::InPlace | Kind::ProviderDependent),
+            Outcome::SurgeUnknown | Outcome::NotTogether(_) => found == Kind::Rollout,
+            Outcome::Remark(on) => on.has(found),
+        }
+    }
+}
+
+/// Reports whether a part that is held postpones a finding of this kind.
+fn is_held(found: Kind) -> bool {
+    matches!(found, Kind::Scale | Kind::Rollout | Kind::Upgrade)
+}
+
+/// The deciding weight among the evidence of one part, if any.
+pub(super) fn weight(all: &[Evidence]) -> Option<Weight> {
+    all.iter().filter_map(Evidence::weight).max()
+}
+
+/// Turns the evidence of one part into a verdict; none if nothing decides.
+pub(super) fn decide(part: &Part, all: &[Evidence]) -> Option<Verdict> {
+    let decisive = weight(all)?;
+    let mut all: Vec<&Evidence> = all.iter().collect();
+    all.sort_unstable();
+    let findings = all.iter().filter_map(|one| match &one.outcome {
+        Outcome::Means(meaning) => Some(meaning),
+        _ => None,
+    });
+    let found = findings.max_by_key(|meaning| (meaning.kind(), *meaning)).unwrap_or(&Meaning::NoChange);
+    let kind = found.kind();
+    let counting: Vec<&Evidence> = all.iter().copied().filter(|one| one.counts(decisive, kind)).collect();
+    let is_finding = |one: &&&Evidence| matches!(one.outcome, Outcome::Means(_)) || counting.contains(*one);
+    let fields = all.iter().filter(is_finding).filter(|_| decisive != Weight::NotReached);
+    Some(Verdict {
+        subject: part.clone(),
+        meaning: meaning(decisive, found, &counting),
+        fields: fields.flat_map(|one| one.fields.iter().cloned()).collect(),
+        reasons: counting.iter().flat_map(|one| one.reasons.iter().cloned()).collect(),
+        source: counting.iter().rev().find_map(|one| one.source).unwrap_or_default(),
+    })
+}
+
+fn meaning(decisive: Weight, found: &Meaning, counting: &[&Evidence]) -> Meaning {
+    match decisive {
+        Weight::Rejected => return Meaning::Rejected,
+        Weight::Unknown => return Meaning::Opaque,
+        Weight::NotReached => return Meaning::NoChange,
+        Weight::Found(_) => {}
+    }
+    let has = |outcome: &Outcome| counting.iter().any(|one| one.outcome == *outcome);
+    if is_held(found.kind()) && has(&Outcome::Held) {
+        return Meaning::InPlace;
+    }
+    let mut meaning = found.clone();
+    if let Meaning::Rollout { surge, together_with, .. } = &mut meaning {
+        surge.take_if(|_| has(&Outcome::SurgeUnknown));
+        let not_together = |part: &Part| {
+            let separates =
+                |one: &&Evidence| matches!(&one.outcome, Outcome::NotTogether(all) if all.contains(part));
+            counting.iter().any(separates)
+        };
+        together_with.retain(|part| !not_together(part));
+    }
+    meaning
+}
+
+/// All evidence on a change.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Ledger {
+    parts: BTreeMap<Part, Vec<Evidence>>,
+}
+
+impl Ledger {
+    pub(super) fn add(&mut self, evidence: Evidence) {
+        self.parts.entry(evidence.part.clone()).or_default().push(evidence);
+    }
+
+    /// The verdicts, ordered by part.
+    pub(super) fn verdicts(&self) -> Vec<Verdict> {
+        self.parts.iter().filter_map(|(part, all)| decide(part, all)).collect()
+    }
+}
+
+impl IntoIterator for Ledger {
+    type Item = Evidence;
+    type IntoIter = std::iter::Flatten<std::collections::btree_map::IntoValues<Part, Vec<Evidence>>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.parts.into_values().flatten()
+    }
+}
+
+impl Extend<Evidence> for Ledger {
+    fn extend<T: IntoIterator<Item = Evidence>>(&mut self, all: T) {
+        all.into_iter().for_each(|one| self.add(one));
+    }
+}
+
+impl FromIterator<Evidence> for Ledger {
+    fn from_iter<T: IntoIterator<Item = Evidence>>(all: T) -> Self {
+        let mut ledger = Self::default();
+        ledger.extend(all);
+        ledger
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::predict::evidence::On;
+    use crate::predict::rules::Rule;
+
+    const PART: Part = Part::ControlPlane;
+
+    fn meanings() -> Vec<Meaning> {
+        let rollout = |machines| Meaning::Rollout {
+            machines,
+            least: 1,
+            surge: Some((1, 0)),
+            together_with: vec![Part::Infrastructure],
+            on_delete: false,
+        };
+        let upgrade =
+            Meaning::Upgrade { from: "v1".to_owned(), to: "v2".to_owned(), times: 1, on_delete: false };
+        vec![
+            Meaning::NoChange,
+            Meaning::MetadataOnly,
+            Meaning::InPlace,
+            Meaning::Scale { from: 1, to: 3 },
+            rollout(1),
+            rollout(3),
+            upgrade,
+            Meaning::ProviderDependent,
+            Meaning::Create,
+            Meaning::Delete,
+            Meaning::Wedged,
+            Meaning::Opaque,
+            Meaning::Rejected,
+        ]
+    }
+
+    fn outcomes() -> impl Strategy<Value = Outcome> {
+        prop_oneof![
+            4 => prop::sample::select(meanings()).prop_map(Outcome::Means),
+            3 => prop::sample::select(vec![
+                Outcome::Unsure,
+                Outcome::NotReached,
+                Outcome::Held,
+                Outcome::SurgeUnknown,
+                Outcome::NotTogether(vec![Part::Infrastructure]),
+                Outcome::Remark(On::ALL),
+                Outcome::Remark(On::Only(&[Kind::Rollout])),
+            ]),
+        ]
+    }
+
+    fn evidence() -> impl Strategy<Value = Evidence> {
+        const RULES: [Rule; 4] = [Rule::Change, Rule::Unknown, Rule::HeldBack, Rule::PausedPart];
+        (outcomes(), prop::sample::select(&RULES[..]), 0..3_u8).prop_map(|(outcome, rule, number)| {
+            let source = (number > 0).then_some(["a", "b"][usize::from(number % 2)]);
+            Evidence { source, ..Evidence::new(PART, rule, outcome).because(format!("reason {number}")) }
+        })
+    }
+
+    fn several() -> impl Strategy<Value = Vec<Evidence>> {
+        prop::collection::vec(evidence(), 0..7)
+    }
+
+    fn verdict(all: &[Evidence]) -> Option<Verdict> {
+        decide(&PART, all)
+    }
+
+    /// Reports whether a verdict says that all machines stay as they are.
+    fn is_safe(verdict: &Verdict) -> bool {
+        matches!(verdict.meaning, Meaning::NoChange | Meaning::MetadataOnly | Meaning::InPlace)
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_not_known_is_never_shown_as_anything_else(all in several(), unsure in any::<bool>(), at in any::<prop::sample::Index>()) {
+            let unknown = if unsure { Outcome::Unsure } else { Outcome::Means(Meaning::Opaque) };
+            let mut all = all;
+            let at = at.index(all.len() + 1);
+            all.insert(at, Evidence::new(PART, Rule::Unknown, unknown).because("not known"));
+            let verdict = verdict(&all).unwrap();
+            let is_refused = all.iter().any(|one| one.outcome == Outcome::Means(Meaning::Rejected));
+            prop_assert_eq!(verdict.meaning, if is_refused { Meaning::Rejected } else { Meaning::Opaque });
+            prop_assert!(is_refused || verdict.reasons.contains(&"not known".to_owned()));
+        }
+
+        #[test]
+        fn evidence_counts_in_any_order((one, other) in several().prop_flat_map(|all| (Just(all.clone()), Just(all).prop_shuffle()))) {
+            prop_assert_eq!(verdict(&one), verdict(&other));
+        }
+
+        #[test]
+        fn more_evidence_never_weighs_less(all in several(), more in evidence()) {
+            let mut with = all.clone();
+            with.push(more);
+            prop_assert!(weight(&with) >= weight(&all));
+        }
+
+        #[test]
+        fn machines_stay_only_where_nothing_says_that_they_go(all in several()) {
+            let Some(verdict) = verdict(&all) else { return Ok(()) };
+            let has = |outcome: &Outcome| all.iter().any(|one| one.outcome == *outcome);
+            let moves = all.iter().filter_map(Evidence::weight).any(|weight| weight > Weight::Found(Kind::InPlace));
+            prop_assert!(!is_safe(&verdict) || !moves || has(&Outcome::Held) || has(&Outcome::NotReached));
+        }
+
+        #[test]
+        fn only_what_says_so_keeps_machines_or_stops(all in several(), more in evidence()) {
+            let mut with = all.clone();
+            with.push(more.clone());
+            let (Some(before), Some(after)) = (verdict(&all), verdict(&with)) else { return Ok(()) };
+            let keeps = matches!(more.outcome, Outcome::Held | Outcome::NotReached);
+            prop_assert!(is_safe(&before) || !is_safe(&after) || keeps);
+        }
+    }
+
+    #[test]
+    fn a_part_that_is_held_keeps_its_machines_and_the_reasons() {
+        let rollout = Outcome::Means(meanings()[5].clone());
+        let all = [
+            Evidence::new(PART, Rule::PausedPart, Outcome::Held).because("it is paused"),
+            Evidence::new(PART, Rule::Change, rollout).because("another version"),
+        ];
+        let verdict = verdict(&all).unwrap();
+        assert_eq!(verdict.meaning, Meaning::InPlace);
+        assert_eq!(verdict.reasons, ["another version", "it is paused"]);
+    }
+
+    #[test]
+    fn words_alone_are_no_verdict() {
+        assert_eq!(verdict(&[Evidence::remark(PART, Rule::Retries, On::ALL).because("a remark")]), None);
     }
 }

@@ -1,4 +1,13 @@
 //! YAML as read by `sigs.k8s.io/yaml` v1: with the rules of go-yaml v2, and only the first document.
+//!
+//! ```
+//! use gotmpl::yaml;
+//! use serde_json::json;
+//!
+//! let value = yaml::parse("debug: yes\nmode: 012\nversion: 1.30\n---\nignored: true\n")?;
+//! assert_eq!(value, json!({ "debug": true, "mode": 10, "version": 1.3 }));
+//! # Ok::<(), gotmpl::Error>(())
+//! ```
 
 mod scalar;
 mod source;

@@ -3,6 +3,18 @@
 //!
 //! Types come from the schema. If a type is unknown, nothing is reported. Source: `pkg/apiserver/schema/cel` of
 //! apiextensions-apiserver.
+//!
+//! ```
+//! use k8s_schema::cel::{Context, RULE_LIMIT, check};
+//! use serde_json::json;
+//!
+//! let context = Context::root(&json!({ "type": "string", "maxLength": 63 }));
+//! let checked = check(&json!({ "rule": "self.startsWith('md-')" }), &context);
+//! assert!(checked.faults.is_empty() && checked.costs[0].1 < RULE_LIMIT);
+//!
+//! let checked = check(&json!({ "rule": "size(self)" }), &context);
+//! assert_eq!(checked.faults[0].detail, "cel expression must evaluate to a bool");
+//! ```
 
 /// Adds functions to a context by name. Each function has a type of its own, so a list cannot hold them.
 macro_rules! add_functions {

@@ -246,9 +246,13 @@ func releases(t *testing.T, folder string) (found map[string]release) {
 
 func trees(t *testing.T) string {
 	t.Helper()
+	const missing = "STACKLOOM_DELIVERIES is not set: `cargo test --test suite deliveries` writes target/deliveries"
 	folder := os.Getenv("STACKLOOM_DELIVERIES")
+	if folder == "" && os.Getenv("CI") != "" {
+		t.Fatal(missing)
+	}
 	if folder == "" {
-		t.Skip("STACKLOOM_DELIVERIES is not set: `cargo test --test suite deliveries` writes target/deliveries")
+		t.Skip(missing)
 	}
 	return folder
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"stackloom.dev/conformance/internal/needed"
 	"stackloom.dev/conformance/internal/report"
 )
 
@@ -150,9 +151,7 @@ func TestEachFaultOfArgoCDIsFound(t *testing.T) {
 			// Schemas take long to read, and one case needs them.
 			schemas := ""
 			if f.name == "unknown field" {
-				if schemas = os.Getenv("STACKLOOM_CRDS"); schemas == "" {
-					t.Skip("STACKLOOM_CRDS is not set")
-				}
+				schemas = needed.Folder(t, "STACKLOOM_CRDS")
 			}
 			root := copyOfOwn(t)
 			f.make(t, root)

@@ -18,6 +18,7 @@ import (
 	utilyaml "sigs.k8s.io/cluster-api/util/yaml"
 	"sigs.k8s.io/yaml"
 
+	"stackloom.dev/conformance/internal/needed"
 	"stackloom.dev/conformance/internal/schemas"
 	"stackloom.dev/conformance/internal/tree"
 )
@@ -57,11 +58,7 @@ func objects(t *testing.T, name string) map[string]*unstructured.Unstructured {
 }
 
 func TestObjectsFitTheirSchemas(t *testing.T) {
-	folder := os.Getenv("STACKLOOM_CRDS")
-	if folder == "" {
-		t.Skip("STACKLOOM_CRDS is not set")
-	}
-	catalog, err := schemas.Load(folder)
+	catalog, err := schemas.Load(needed.Folder(t, "STACKLOOM_CRDS"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,10 +3,10 @@ package schemas
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
+	"stackloom.dev/conformance/internal/needed"
 	"stackloom.dev/conformance/internal/tree"
 )
 
@@ -53,11 +53,7 @@ func TestLoadRefusesAnEmptyFolder(t *testing.T) {
 }
 
 func TestEveryDefinitionCompiles(t *testing.T) {
-	folder := os.Getenv("STACKLOOM_CRDS")
-	if folder == "" {
-		t.Skip("STACKLOOM_CRDS is not set")
-	}
-	c, err := Load(folder)
+	c, err := Load(needed.Folder(t, "STACKLOOM_CRDS"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,12 +10,14 @@ use super::kubeadm_config;
 use super::replaces_machines::is_on_delete;
 use crate::desired::contract::Contract;
 use crate::desired::state::Desired;
-use crate::predict::evidence::{Evidence, On, Outcome, Rule};
+use crate::predict::evidence::{Evidence, On, Outcome};
 use crate::predict::field::Field;
+use crate::predict::meaning::Kind;
 use crate::predict::observed::{self, Observed};
 use crate::predict::reconcile::RECONCILE;
+use crate::predict::rules::Rule;
 use crate::predict::running::{is_paused, with_defaults};
-use crate::predict::verdict::{Kind, Verdict};
+use crate::predict::verdict::Verdict;
 use crate::role::{Part, PoolKind};
 use k8s_schema::value::{get, leaves, merge_patch, same, set, text};
 

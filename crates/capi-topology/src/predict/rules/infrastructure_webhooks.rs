@@ -8,9 +8,11 @@ use std::sync::LazyLock;
 use serde_json::Value;
 
 use crate::predict::change::{Change, Effect, ObjectChange};
-use crate::predict::evidence::{Evidence, On, Outcome, Rule};
+use crate::predict::evidence::{Evidence, On, Outcome};
+use crate::predict::meaning::{Kind, Meaning};
 use crate::predict::reconcile::RECONCILE;
-use crate::predict::verdict::{Kind, Meaning, Verdict};
+use crate::predict::rules::Rule;
+use crate::predict::verdict::Verdict;
 use crate::role::{Part, Role};
 use k8s_schema::value::{group, list, path_matches, text};
 

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use crate::predict::change::Change;
-use crate::predict::evidence::{Evidence, On, Rule};
-use crate::predict::verdict::Kind;
+use crate::predict::evidence::{Evidence, On};
+use crate::predict::meaning::Kind;
+use crate::predict::rules::Rule;
 use crate::role::Part;
 
 const RETRIED: &str = "Cluster API stops at a refused pool and tries the pools in another order each time: it reaches this \

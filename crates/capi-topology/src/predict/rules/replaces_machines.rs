@@ -9,8 +9,10 @@ use serde_json::Value;
 use super::kubeadm_config::{self, Outdated};
 use crate::desired::contract::Contract;
 use crate::desired::state::{Desired, Worker};
-use crate::predict::evidence::{Evidence, On, Outcome, Rule};
-use crate::predict::verdict::{Kind, Meaning, Verdict};
+use crate::predict::evidence::{Evidence, On, Outcome};
+use crate::predict::meaning::{Kind, Meaning};
+use crate::predict::rules::Rule;
+use crate::predict::verdict::Verdict;
 use crate::role::{Part, Pool, PoolKind, PoolObject, Role};
 use k8s_schema::value::{get, group, present, same, text};
 

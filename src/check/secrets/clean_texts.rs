@@ -3,7 +3,7 @@
 //! Only clean texts are cached, with everything that decided the result as the key. An answer therefore never depends on
 //! earlier requests.
 
-#![expect(clippy::disallowed_types, reason = "maps that are only asked, and never walked through")]
+#![expect(clippy::disallowed_types, reason = "maps that are only looked up, never iterated")]
 
 use std::{
     cell::RefCell,
@@ -12,7 +12,7 @@ use std::{
 
 use ahash::RandomState;
 
-use super::{At, rules};
+use super::{At, scanner};
 
 /// The maximum number of texts cached per thread.
 const TEXTS: usize = 1 << 16;
@@ -43,7 +43,7 @@ impl Paths {
             return *number;
         }
         let next = u32::try_from(self.numbers.len()).expect("fewer kinds of paths than 2^32");
-        let number = *self.numbers.entry(rules::of_path(path)).or_insert(next);
+        let number = *self.numbers.entry(scanner::of_path(path)).or_insert(next);
         if self.recent.len() >= PATHS {
             self.recent.clear();
         }

@@ -1,0 +1,32 @@
+//! What a change of class may do to a part of a Cluster.
+
+use super::meaning::Kind;
+use crate::role::Part;
+
+/// Something that may happen to a part of a Cluster.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub struct ClassEffect {
+    /// The part. A pool has the name of its class of workers.
+    pub part: Part,
+    /// What may happen to it.
+    pub kind: Kind,
+    /// The cause.
+    pub cause: Cause,
+}
+
+impl ClassEffect {
+    /// Creates an effect.
+    pub(super) fn new(part: Part, kind: Kind, why: impl Into<String>) -> Self {
+        Self { part, kind, cause: Cause::Class(why.into()) }
+    }
+}
+
+/// The cause of an effect, in words.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cause {
+    /// Fields of the part's objects, as templates and settings of the class have them.
+    Fields(String),
+    /// Something that the class has once, such as a patch or a variable.
+    Class(String),
+}
