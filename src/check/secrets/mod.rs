@@ -9,6 +9,8 @@ mod files;
 mod keys;
 mod report;
 mod rules;
+#[cfg(test)]
+mod samples;
 mod tree;
 
 use base64::{
