@@ -22,11 +22,12 @@ use crate::{
 /// editor's settings for a whole folder.
 #[derive(Debug, clap::Args)]
 #[command(
+    override_usage = "stackloom schema [OPTIONS] <KIND>\n       stackloom schema [OPTIONS] --write <DIR> [--check]\n       stackloom schema [OPTIONS] --stack <PROVIDER/STACK> [--kubernetes <MINOR>] [--write <DIR>]\n       stackloom schema [OPTIONS] --release <RELEASE> [--write <DIR>]\n       stackloom schema [OPTIONS] --stacks --write <DIR> [--check]",
     after_help = "Examples:\n  stackloom schema cluster-definition\n  stackloom schema --write schemas\n  stackloom schema --stack docker/scs --kubernetes 1.35\n  stackloom schema --stacks --write schemas/stacks            # of all stacks and releases\n  stackloom schema --stacks --write schemas/stacks --check    # in CI"
 )]
 pub(super) struct Args {
     /// The kind of file
-    #[arg(value_enum, required_unless_present_any = ["write", "stack", "release"], conflicts_with_all = ["write", "stack", "release"])]
+    #[arg(value_enum, required_unless_present_any = ["write", "stack", "release", "stacks", "check"], conflicts_with_all = ["write", "stack", "release"])]
     kind: Option<KindName>,
     /// The schema for clusters of this stack
     #[arg(long, value_name = "PROVIDER/STACK", conflicts_with = "release")]

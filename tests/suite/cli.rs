@@ -409,6 +409,9 @@ fn schemas_are_printed_and_written() {
         assert_eq!(ends(root.path(), &["schema", kind], 0).out, fs::read_to_string(&path).unwrap());
     }
     ends(root.path(), &["schema", "cluster"], 2);
+    let unfinished = ends(root.path(), &["schema", "--check"], 2).err;
+    assert!(unfinished.contains("stackloom schema [OPTIONS] --write <DIR> [--check]"), "{unfinished}");
+    assert!(unfinished.contains("--write <DIR>\n\nUsage:"), "a kind is asked for, too: {unfinished}");
 }
 
 #[test]
