@@ -130,6 +130,14 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         }
         (false, _) => format!("{count} written to {}", folder.display()),
     });
+    let of_clusters = args.stacks || args.stack.is_some() || args.release.is_some();
+    if let Some(name) = files.keys().next_back().filter(|_| of_clusters && !args.check) {
+        let path = folder.join(name);
+        printer
+            .talk("to use one, begin a definition with such a line; the path is relative to the definition:");
+        printer.talk(&format!("  # yaml-language-server: $schema=../../{}", path.display()));
+        printer.talk("`stackloom new cluster` writes it into new definitions");
+    }
     let names: Vec<_> = files.keys().collect();
     printer.document(exit, &notes, json!({ "files": names, "changed": changed }));
     Ok(exit)

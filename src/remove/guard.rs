@@ -327,7 +327,7 @@ fn refuse_rename(path: &TreePath, part: &PartId, (heirs, heir): (String, String)
         .about(About::Heir { namespace: heirs, name: heir })
         .hint(format!("restore the {what} `{old}`: a cluster keeps its name and namespace (`stackloom rename` moves the file of its definition)"))
         .hint(format!("to replace the cluster, define the new one in a file of its own (`stackloom new cluster`), move the workloads, and remove `{cluster}` in steps: `stackloom remove {cluster} --reason …`"))
-        .hint(format!("to leave `{cluster}` running without a definition, first remove the definition alone, `stackloom generate --commit`, then write the new one"));
+        .hint(format!("to leave `{cluster}` running without a definition, first remove its definition alone and run `stackloom generate --commit --all`, then write the new one"));
 }
 
 fn note_left_behind(path: &TreePath, part: &PartId, notes: &mut Notes) {
