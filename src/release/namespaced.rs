@@ -1,4 +1,4 @@
-//! Kinds that are known to be namespaced. Whether a kind of a CustomResourceDefinition is, only its definition says.
+//! Kinds that are known to be namespaced. For custom resources, only their definitions say that.
 
 use super::group_of;
 use crate::yaml::Node;

@@ -23,7 +23,7 @@ fn found(root: &Path, read: fn(&Path) -> io::Result<Vec<u8>>) -> Option<Vec<Form
     let walked = folder.walk(TreeWalkMode::PreOrder, |parent, entry| {
         if entry.kind() == Some(ObjectType::Tree) {
             // The objects beside a cluster are no definitions.
-            let is_beside = entry.name().is_ok_and(|name| name.ends_with(".d"));
+            let is_beside = entry.name().is_ok_and(|name| name.strip_suffix(".d").is_some());
             return if is_beside { TreeWalkResult::Skip } else { TreeWalkResult::Ok };
         }
         let Ok(name) = entry.name() else { return TreeWalkResult::Ok };
