@@ -1,5 +1,7 @@
 //! Reads the files in a cluster's `.d` folder the way kustomize does.
 
+use std::collections::BTreeSet;
+
 use super::{
     Texts,
     secrets::{Found, OBJECT, Spot, Tree, is_encrypted_file},
@@ -39,19 +41,52 @@ pub(super) fn generated(folder: &str, texts: Texts<'_>) -> Vec<Spot> {
     spots
 }
 
+/// The lists of a kustomize file that name files and folders.
+const LISTS: [&str; 9] = [
+    "bases",
+    "components",
+    "configurations",
+    "crds",
+    "generators",
+    "helmCharts",
+    "resources",
+    "transformers",
+    "validators",
+];
+
+/// Finds what makes kustomize refuse a folder, with a hint: a second kustomize file, and names of files that do not exist.
+pub(super) fn refused(folder: &str, texts: Texts<'_>) -> Vec<(Place, String, &'static str)> {
+    let mut found = Vec::new();
+    let mut folders = BTreeSet::new();
+    for source in texts.beside.below(folder).filter(|source| is_kustomization(&source.path)) {
+        if !folders.insert(source.path.rsplit_once('/').map_or("", |(folder, _)| folder)) {
+            let message = "this folder has two kustomize files".to_owned();
+            found.push((Place::file(&*source.path), message, "keep one of them: kustomize refuses both"));
+        }
+        for document in read_raw(source, &mut Notes::new()).unwrap_or_default() {
+            let lists = LISTS.into_iter().filter_map(|key| document.root.child(key)).flat_map(Tree::items);
+            for item in lists {
+                let text = item.text().unwrap_or_default();
+                let Some(path) = joined(&source.path, &text).filter(|_| !text.contains(['\n', ':'])) else {
+                    continue;
+                };
+                let within = path.starts_with(&format!("{folder}/"));
+                let exists = texts.beside.at(&path).is_some()
+                    || texts.beside.below(&path).next().is_some()
+                    || path == folder;
+                if within && !text.is_empty() && !exists {
+                    let message = format!("`{text}` does not exist");
+                    let hint = "add the file, or remove its name: kustomize refuses the whole folder";
+                    found.push((source.word(item.start), message, hint));
+                }
+            }
+        }
+    }
+    found
+}
+
 /// Finds places where a kustomize file refers to something outside the folder: another folder, or a URL.
 pub(super) fn outside(folder: &str, texts: Texts<'_>) -> Vec<Place> {
-    const LISTS: [&str; 9] = [
-        "bases",
-        "components",
-        "configurations",
-        "crds",
-        "generators",
-        "helmCharts",
-        "resources",
-        "transformers",
-        "validators",
-    ];
     let mut places = Vec::new();
     for source in texts.beside.below(folder).filter(|source| is_kustomization(&source.path)) {
         for document in read_raw(source, &mut Notes::new()).unwrap_or_default() {

@@ -36,6 +36,16 @@ const FIELDS: [&str; 15] = [
     "uid",
 ];
 
+/// Fields that only the API server writes. An apply that sets them fails, now or once the object has changed.
+const SERVER_FIELDS: [(&str, &str); 3] = [
+    ("managedFields", "remove `managedFields`: only the API server writes this field"),
+    (
+        "resourceVersion",
+        "remove `resourceVersion`: only the API server writes this field, and refuses any other value",
+    ),
+    ("uid", "remove `uid`: only the API server writes this field, and refuses any other value"),
+];
+
 /// The API group of kustomize's own objects.
 pub(super) const KUSTOMIZE: &str = "kustomize.config.k8s.io";
 
@@ -132,12 +142,10 @@ fn of_metadata(what: &str, metadata: &Node, faults: &mut Vec<Violation>) {
             "write a DNS label; quote it if it looks like a number",
         );
     }
-    if let Some(fields) = mapping.get("managedFields").filter(|node| !node.is_null()) {
-        wrong(
-            fields,
-            format!("{what} sets `managedFields`"),
-            "remove `managedFields`: only the API server writes this field",
-        );
+    for (field, hint) in SERVER_FIELDS {
+        if let Some(value) = mapping.get(field).filter(|node| !node.is_null()) {
+            wrong(value, format!("{what} sets `{field}`"), hint);
+        }
     }
     if let Some(owners) = mapping.get("ownerReferences").filter(|node| !node.is_null()) {
         let is_owner = |owner: &Node| {

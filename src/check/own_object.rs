@@ -14,7 +14,8 @@ use super::{
 use crate::{
     note::{Notes, Place},
     plan::ClusterPlan,
-    release::full_kind,
+    release::{full_kind, is_namespaced},
+    render::needs_namespaces,
     world::is_yaml,
     yaml::{Node, Source},
 };
@@ -25,17 +26,20 @@ struct Folder<'a> {
     namespace: &'a str,
     /// Whether every document is applied as it is. With a kustomize file, a document can be a patch, or change its name.
     all_applied: bool,
+    /// Whether the engine refuses an object without a namespace.
+    needs_namespaces: bool,
     /// The objects so far: group, kind, namespace and name, with the place of each.
     seen: BTreeMap<[String; 4], Place>,
 }
 
-pub(super) fn check(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
+pub(super) fn check(plan: &ClusterPlan, cluster: &Node, finder: &mut Finder<'_>) {
     let texts = finder.texts;
     let path = kustomize_folder::folder(&plan.cluster.file);
     let kustomized = texts.beside.below(&path).any(|source| kustomize_folder::is_kustomization(&source.path));
     let mut folder = Folder {
         namespace: plan.cluster.namespace.as_str(),
         all_applied: !kustomized,
+        needs_namespaces: needs_namespaces(cluster),
         seen: BTreeMap::new(),
     };
     for source in texts.beside.below(&path) {
@@ -49,6 +53,9 @@ pub(super) fn check(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>
         for object in kustomize_folder::objects(source) {
             check_object(&object, source, &mut folder, finder);
         }
+    }
+    for (place, message, hint) in kustomize_folder::refused(&path, texts) {
+        finder.notes.error("object", hidden(place), message).hint(hint);
     }
     for spot in kustomize_folder::outside(&path, texts) {
         finder
@@ -111,7 +118,17 @@ fn unidentified(node: &Node, object: &Beside, name: &str, applied: bool) -> Opti
 
 /// Objects of other namespaces belong to other teams, or to the management cluster itself.
 fn check_namespace(node: &Node, object: &Beside, name: &str, folder: &Folder<'_>, finder: &mut Finder<'_>) {
-    let found = node.at(&["metadata", "namespace"]).and_then(Node::as_str).unwrap_or(folder.namespace);
+    let found = node.at(&["metadata", "namespace"]).and_then(Node::as_str);
+    if found.is_none() && folder.needs_namespaces && is_namespaced(&object.group, &object.kind) {
+        let message = format!("{} `{name}` has no namespace", object.kind);
+        let hint = format!(
+            "write `namespace: {}`: the engine does not add one, and applies nothing of this folder",
+            folder.namespace
+        );
+        finder.notes.error("object", hidden(object.place.clone()), message).hint(hint);
+        return;
+    }
+    let found = found.unwrap_or(folder.namespace);
     if found == folder.namespace || is_cluster_wide(&object.group, &object.kind) {
         return;
     }

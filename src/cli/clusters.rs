@@ -266,7 +266,7 @@ fn warn_of_ends(rows: &[Row<'_>], understood: &Understood, today: Date, notes: &
     if count > 0 {
         let verb = if count == 1 { "has" } else { "have" };
         let message = format!(
-            "{} {verb} a Kubernetes version that gets no patches after the next {AHEAD} days",
+            "{} {verb} a Kubernetes version whose patches end within {AHEAD} days, or have ended",
             counted(count, "cluster")
         );
         notes

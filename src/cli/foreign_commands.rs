@@ -3,7 +3,7 @@
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// Words that people type, and the advice for them.
-const MEANT: [(&[&str], &str); 12] = [
+const MEANT: [(&[&str], &str); 15] = [
     (
         &["plan", "preview", "what-if"],
         "`stackloom diff` says what a change does to all clusters; `stackloom generate --check` lists the files that would change",
@@ -17,7 +17,19 @@ const MEANT: [(&[&str], &str); 12] = [
         "`stackloom explain CLUSTER` shows the values of a cluster; `stackloom variables CLUSTER` and `stackloom topology CLUSTER` show what it can set and what it becomes",
     ),
     (
-        &["rebase", "rollback"],
+        &["rollback", "undo", "revert", "downgrade"],
+        "to go back, write the former `release` into the definition or its folder's defaults, or `git revert` the commit; `stackloom topology CLUSTER --against HEAD` shows what that does, `stackloom generate --commit --all` commits it (docs/second-day.md)",
+    ),
+    (
+        &["recover", "restore", "undelete", "repair"],
+        "`stackloom generate` writes lost files of generated/ again; `git checkout COMMIT -- FILE` restores a definition or a release, and `git log --diff-filter=D -- clusters` finds the commit (docs/second-day.md)",
+    ),
+    (
+        &["set", "edit", "patch", "config"],
+        "edit the definition below clusters/, or its folder's `_defaults.yaml`: `stackloom explain CLUSTER` shows which line sets a value, and `stackloom variables CLUSTER` what can be set",
+    ),
+    (
+        &["rebase"],
         "to move a cluster to another release: `stackloom upgrade plan` shows the steps, and `stackloom upgrade next` takes the first one",
     ),
     (

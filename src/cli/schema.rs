@@ -22,11 +22,12 @@ use crate::{
 /// editor's settings for a whole folder.
 #[derive(Debug, clap::Args)]
 #[command(
+    override_usage = "stackloom schema [OPTIONS] <KIND>\n       stackloom schema [OPTIONS] --write <DIR> [--check]\n       stackloom schema [OPTIONS] --stack <PROVIDER/STACK> [--kubernetes <MINOR>] [--write <DIR>]\n       stackloom schema [OPTIONS] --release <RELEASE> [--write <DIR>]\n       stackloom schema [OPTIONS] --stacks --write <DIR> [--check]",
     after_help = "Examples:\n  stackloom schema cluster-definition\n  stackloom schema --write schemas\n  stackloom schema --stack docker/scs --kubernetes 1.35\n  stackloom schema --stacks --write schemas/stacks            # of all stacks and releases\n  stackloom schema --stacks --write schemas/stacks --check    # in CI"
 )]
 pub(super) struct Args {
     /// The kind of file
-    #[arg(value_enum, required_unless_present_any = ["write", "stack", "release"], conflicts_with_all = ["write", "stack", "release"])]
+    #[arg(value_enum, required_unless_present_any = ["write", "stack", "release", "stacks", "check"], conflicts_with_all = ["write", "stack", "release"])]
     kind: Option<KindName>,
     /// The schema for clusters of this stack
     #[arg(long, value_name = "PROVIDER/STACK", conflicts_with = "release")]
@@ -129,6 +130,14 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         }
         (false, _) => format!("{count} written to {}", folder.display()),
     });
+    let of_clusters = args.stacks || args.stack.is_some() || args.release.is_some();
+    if let Some(name) = files.keys().next_back().filter(|_| of_clusters && !args.check) {
+        let path = folder.join(name);
+        printer
+            .talk("to use one, begin a definition with such a line; the path is relative to the definition:");
+        printer.talk(&format!("  # yaml-language-server: $schema=../../{}", path.display()));
+        printer.talk("`stackloom new cluster` writes it into new definitions");
+    }
     let names: Vec<_> = files.keys().collect();
     printer.document(exit, &notes, json!({ "files": names, "changed": changed }));
     Ok(exit)

@@ -38,6 +38,9 @@ pub(super) struct Args {
     cluster: Option<String>,
 }
 
+/// What provides a Secret that no file provides.
+const MISSING: &str = "not provided here";
+
 /// The Secrets that a cluster needs.
 struct Needed {
     id: ClusterId,
@@ -185,7 +188,7 @@ fn report(needed: &[Needed], provided: &BTreeMap<(Place, String), BTreeSet<Strin
     for one in needed {
         for (secret, who) in &one.secrets {
             let files = files(&one.id, secret, provided);
-            let by = if files.is_empty() { "not provided here".to_owned() } else { files.join(", ") };
+            let by = if files.is_empty() { MISSING.to_owned() } else { files.join(", ") };
             let name = format!("{}/{}", secret.0, secret.1);
             rows.push(vec![one.id.to_string(), name, by, several(who)]);
         }
@@ -197,6 +200,13 @@ fn report(needed: &[Needed], provided: &BTreeMap<(Place, String), BTreeSet<Strin
         for line in &table::lines(&rows) {
             printer.result(line);
         }
+    }
+    if let Some(missing) = rows.iter().find(|row| row[2] == MISSING) {
+        printer.talk(&format!(
+            "to provide {}, put an encrypted Secret, a SealedSecret or an ExternalSecret of this name and namespace into the cluster's `.d` folder, \
+             beside its definition (docs/flux.md); or create it in the management cluster yourself",
+            missing[1]
+        ));
     }
     for one in needed {
         one.unknown.iter().for_each(|what| printer.talk(&format!("{}: unknown: {what}", one.id)));

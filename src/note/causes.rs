@@ -1,6 +1,6 @@
 //! Merges equal messages and sorts causes before their possible consequences.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::{Diagnostic, LEFT_OUT, Place, Severity};
 
@@ -9,7 +9,7 @@ use super::{Diagnostic, LEFT_OUT, Place, Severity};
 pub struct Cause {
     /// The message, with the first of its places.
     pub note: Diagnostic,
-    /// The other places, each in a different cluster definition; empty for most messages.
+    /// The other places, each in a different file; empty for most messages.
     pub alike: Vec<Place>,
 }
 
@@ -32,31 +32,37 @@ pub(super) fn merged(list: &[Diagnostic]) -> Vec<Diagnostic> {
     merged
 }
 
-/// Combines messages that report the same fault of many definitions.
+/// Combines messages that report the same fault of many files. If a file has a fault twice, there are two things to fix: the
+/// first ones of all files are combined, and so are the second ones.
 pub(super) fn causes(sorted: Vec<Diagnostic>) -> Vec<Cause> {
-    // Each file counts once: the same fault twice in one definition means two things to fix.
-    let mut files: BTreeMap<Wording, BTreeSet<String>> = BTreeMap::new();
-    let mut seconds: BTreeSet<Wording> = BTreeSet::new();
-    for (words, file) in sorted.iter().filter_map(|note| Some((wording(note)?, file(note)))) {
-        if !files.entry(words.clone()).or_default().insert(file) {
-            seconds.insert(words);
-        }
-    }
-    let is_many = |words: &Wording| files[words].len() > SHOWN && !seconds.contains(words);
-    let mut causes: Vec<Cause> = Vec::new();
-    let mut first: BTreeMap<Wording, usize> = BTreeMap::new();
+    let mut occurrences: BTreeMap<(Wording, String), usize> = BTreeMap::new();
+    let mut files: BTreeMap<(Wording, usize), usize> = BTreeMap::new();
+    let mut numbered = Vec::with_capacity(sorted.len());
     for note in sorted {
-        let Some(words) = wording(&note).filter(is_many) else {
+        let fault = wording(&note).map(|words| {
+            let occurrence = occurrences.entry((words.clone(), file(&note))).or_default();
+            *occurrence += 1;
+            (words, *occurrence)
+        });
+        if let Some(fault) = &fault {
+            *files.entry(fault.clone()).or_default() += 1;
+        }
+        numbered.push((note, fault));
+    }
+    let mut causes: Vec<Cause> = Vec::new();
+    let mut first: BTreeMap<(Wording, usize), usize> = BTreeMap::new();
+    for (note, fault) in numbered {
+        let Some(fault) = fault.filter(|fault| files[fault] > SHOWN) else {
             causes.push(Cause { note, alike: Vec::new() });
             continue;
         };
-        match first.get(&words) {
+        match first.get(&fault) {
             Some(at) => {
                 causes[*at].note.clusters.extend(note.clusters);
                 causes[*at].alike.extend(note.place);
             }
             None => {
-                first.insert(words, causes.len());
+                first.insert(fault, causes.len());
                 causes.push(Cause { note, alike: Vec::new() });
             }
         }
@@ -67,9 +73,11 @@ pub(super) fn causes(sorted: Vec<Diagnostic>) -> Vec<Cause> {
 /// The content of a message without its place: code, message, related places and hints.
 type Wording = (&'static str, String, Vec<(String, Place)>, Vec<String>);
 
+/// The content of a message that may be combined with others: a fault of one definition, or of a file that has no clusters yet.
 fn wording(note: &Diagnostic) -> Option<Wording> {
-    let place = note.place.as_ref().filter(|place| is_definition(&place.file))?;
-    (note.clusters.len() == 1 && place.line > 0)
+    let place = note.place.as_ref().filter(|place| place.line > 0)?;
+    let most = usize::from(is_definition(&place.file));
+    (note.clusters.len() <= most && note.more == 0)
         .then(|| (note.code, note.message.clone(), note.related.clone(), note.hints.clone()))
 }
 
@@ -109,7 +117,8 @@ impl Cause {
         let note = &self.note;
         if !self.alike.is_empty() {
             let files: Vec<_> = self.alike.iter().map(ToString::to_string).collect();
-            let what = if files.len() == 1 { "definition" } else { "definitions" };
+            let are_definitions = self.alike.iter().all(|place| is_definition(&place.file));
+            let what = if are_definitions { "definitions" } else { "files" };
             return Some(format!("the same in {} more {what}: {}", files.len(), listed(&files, all)));
         }
         let own = note.place.as_ref().is_some_and(|place| is_definition(&place.file));
@@ -193,6 +202,29 @@ mod tests {
         assert_eq!((many.causes().len(), many.sorted().len()), (1, 5));
         let expected = "the same in 4 more definitions: clusters/1.yaml:3:1, clusters/2.yaml:3:1, clusters/3.yaml:3:1 … (`--verbose` lists all)";
         assert_eq!(many.causes()[0].concerns(false).as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn the_same_error_of_many_files_is_shown_once_for_each_time_that_a_file_has_it() {
+        let mut notes = Notes::new();
+        for at in 0..3000 {
+            for line in [3, 7] {
+                notes
+                    .error("x", place(&format!("clusters/{at:04}.yaml"), line), "unknown key")
+                    .hint("mend it");
+            }
+            notes.error("y", place(&format!("stacks/a/b/{at:04}.yaml"), 1), "unknown key");
+        }
+        let causes = notes.causes();
+        let said: Vec<_> = causes.iter().map(|cause| cause.concerns(false).unwrap()).collect();
+        assert_eq!(
+            said,
+            [
+                "the same in 2999 more files: stacks/a/b/0001.yaml:1:1, stacks/a/b/0002.yaml:1:1, stacks/a/b/0003.yaml:1:1 … (`--verbose` lists all)",
+                "the same in 2999 more definitions: clusters/0001.yaml:3:1, clusters/0002.yaml:3:1, clusters/0003.yaml:3:1 … (`--verbose` lists all)",
+                "the same in 2999 more definitions: clusters/0001.yaml:7:1, clusters/0002.yaml:7:1, clusters/0003.yaml:7:1 … (`--verbose` lists all)",
+            ]
+        );
     }
 
     #[test]

@@ -127,6 +127,13 @@ pub enum About {
     Network(&'static str),
     /// The management cluster that builds it.
     ManagementCluster,
+    /// The cluster that its definition defines instead.
+    Heir {
+        /// Its namespace.
+        namespace: String,
+        /// Its name.
+        name: String,
+    },
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]

@@ -76,7 +76,7 @@ impl Lifecycle {
             }
             Ending::Ends(date, 0) => (
                 "end-of-life",
-                format!("Kubernetes {minor} of `{stack}` gets no patches after today, {date}"),
+                format!("Kubernetes {minor} of `{stack}` gets its last patches today, {date}"),
             ),
             Ending::Ends(date, 1) => (
                 "end-of-life",

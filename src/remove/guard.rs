@@ -9,7 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 
-use super::{addon_step, cluster_change, drawn::facts, network};
+use super::{
+    addon_step, cluster_change,
+    drawn::facts,
+    network,
+    replaced::{self, Former},
+};
 use crate::{
     compare::Facts,
     model::AddonDelivery,
@@ -32,6 +37,8 @@ pub struct Before<'a> {
     /// Whether a branch or a tag may contain a file. Only affects the text of a warning, because a tree may also reach an
     /// engine without git.
     pub published: &'a dyn Fn(&TreePath) -> bool,
+    /// Reads the definitions of the last commit whose files still exist.
+    pub definitions: &'a dyn Fn() -> Vec<Former>,
     /// How to report clusters and needed addons that leave git without any step. Against a base, this is an error: the tree
     /// was published.
     pub lost: Severity,
@@ -127,9 +134,17 @@ impl Guard {
                         note_never_committed(path, &part, notes);
                     }
                     _ => {
+                        let stays = protected && !defined;
+                        // Against a base, whatever leaves git without any step is refused.
+                        let heir = (stays && before.lost == Severity::Warning)
+                            .then(|| self.heir(&part, &text(path), &arrivals, &before))
+                            .flatten();
                         let mut others = arrivals.keys().filter(|(other, _)| other == namespace);
                         let other = others.next().map(|(_, name)| *name);
-                        lost.judge_cluster(path, &part, (defined, protected), other, notes);
+                        match heir {
+                            Some(heir) => refuse_rename(path, &part, heir, notes),
+                            None => lost.judge_cluster(path, &part, (defined, protected), other, notes),
+                        }
                     }
                 }
             } else if defined && path.as_str().contains(ADDONS) {
@@ -137,6 +152,37 @@ impl Guard {
                 lost.judge_addon((path, &part), (&text(path), cluster), changes, notes);
             }
         }
+    }
+
+    /// The namespace and the name of the cluster that takes the place of one without a definition.
+    fn heir(
+        &self,
+        part: &PartId,
+        text: &str,
+        arrivals: &BTreeMap<(&str, &str), (&str, bool)>,
+        before: &Before<'_>,
+    ) -> Option<(String, String)> {
+        let PartId::Cluster { management, namespace, cluster } = part else { return None };
+        if let Some(heir) = replaced::in_its_file(&(before.definitions)(), (namespace, cluster)) {
+            return Some(heir);
+        }
+        let there = arrivals.iter().filter(|(_, (there, _))| there == management);
+        let mut heirs = there.map(|(heir, _)| heir).filter(|(other, name)| {
+            let moved = name == cluster;
+            moved || other == namespace && self.has_spec(management, (other, name), text)
+        });
+        heirs.next().map(|(namespace, name)| ((*namespace).to_owned(), (*name).to_owned()))
+    }
+
+    /// Whether a cluster of the run has the spec of a former Cluster.
+    fn has_spec(&self, management: &str, (namespace, cluster): (&str, &str), former: &str) -> bool {
+        self.made.values().any(|(part, text)| {
+            let PartId::Cluster { management: there, namespace: of, cluster: name } = part else {
+                return false;
+            };
+            let is_it = there == management && of == namespace && name == cluster;
+            is_it && replaced::is_same_spec(former, text)
+        })
     }
 
     /// The clusters that are new in a management cluster, by namespace and name: the management cluster, and whether paused.
@@ -266,6 +312,22 @@ fn judge_move(path: &TreePath, part: &PartId, (new, paused): (&str, bool), notes
             .hint(format!("to move it, set `standby: true` for `{new}` in stackloom.yaml first: docs/management-clusters.md has the steps"))
             .hint(format!("to leave it where it is, restore `managementCluster: {management}`"));
     }
+}
+
+/// Refuses to build a second cluster from the definition of another.
+fn refuse_rename(path: &TreePath, part: &PartId, (heirs, heir): (String, String), notes: &mut Notes) {
+    let PartId::Cluster { management, namespace, cluster } = part else { return };
+    let (what, old) = if heir == *cluster { ("namespace", namespace) } else { ("name", cluster) };
+    let message = format!(
+        "the definition of `{namespace}/{cluster}` now defines `{heirs}/{heir}`: that would be a new cluster with machines of its \
+         own, and `{cluster}` would keep running in `{management}`, unmanaged"
+    );
+    notes
+        .error("renamed", Place::file(path.as_str()), message)
+        .about(About::Heir { namespace: heirs, name: heir })
+        .hint(format!("restore the {what} `{old}`: a cluster keeps its name and namespace (`stackloom rename` moves the file of its definition)"))
+        .hint(format!("to replace the cluster, define the new one in a file of its own (`stackloom new cluster`), move the workloads, and remove `{cluster}` in steps: `stackloom remove {cluster} --reason …`"))
+        .hint(format!("to leave `{cluster}` running without a definition, first remove its definition alone and run `stackloom generate --commit --all`, then write the new one"));
 }
 
 fn note_left_behind(path: &TreePath, part: &PartId, notes: &mut Notes) {

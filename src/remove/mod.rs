@@ -9,6 +9,7 @@ mod drawn;
 mod guard;
 mod network;
 mod place;
+mod replaced;
 mod cluster_change;
 
 use crate::{
@@ -24,6 +25,7 @@ pub use advice::Advice;
 pub use drawn::{drawn, is_drawn};
 pub use guard::{Before, Guard, addon_of};
 pub use place::{Defined, cluster_of, is_unplaced, place_in_definitions};
+pub use replaced::Former;
 
 /// The object of a removal.
 #[derive(Clone, Debug, PartialEq, Eq)]

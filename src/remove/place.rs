@@ -96,6 +96,11 @@ impl<'a> Defined<'a> {
             About::Network(kind) => {
                 self.place(cluster, &[&["spec", "network", kind], &["spec", "network"], name])
             }
+            About::Heir { namespace, name } => {
+                let is_heir =
+                    |one: &&ClusterId| one.namespace.as_str() == namespace && one.name.as_str() == name;
+                self.renamed(cluster, self.clusters.keys().find(is_heir)?)
+            }
             About::ManagementCluster => self.place(cluster, &[&["spec", "managementCluster"], name]),
         }
     }

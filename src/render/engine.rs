@@ -48,6 +48,9 @@ pub(super) trait Engine: Sync {
     /// What to add so that the engine decrypts files next to clusters; none if it already does.
     fn decryption_missing(&self, management: &model::ManagementCluster) -> Option<&'static str>;
 
+    /// Whether the engine refuses the objects beside a cluster if one of a namespaced kind has no namespace.
+    fn needs_namespaces(&self) -> bool;
+
     /// The engine's word for the objects that apply a cluster.
     fn appliers(&self) -> &'static str;
 

@@ -143,7 +143,7 @@ impl<'a> After<'a> {
         };
         self.guard.judge(
             &self.changes,
-            Before { text: &text, published: &|_| true, lost: Severity::Error },
+            Before { text: &text, published: &|_| true, definitions: &Vec::new, lost: Severity::Error },
             notes,
         );
         edited_releases(&self.changes, &self.old, notes);

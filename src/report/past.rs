@@ -249,7 +249,11 @@ fn guards(
         Some(archive.read(id).ok()?.into_bytes())
     };
     let mut notes = Notes::new();
-    guard.judge(&changes, Before { text: &text, published: &|_| true, lost: Severity::Error }, &mut notes);
+    guard.judge(
+        &changes,
+        Before { text: &text, published: &|_| true, definitions: &Vec::new, lost: Severity::Error },
+        &mut notes,
+    );
     edited_releases(&changes, old, &mut notes);
     debug_assert!(old.keys().all(|path| path.starts_with(GENERATED)));
     Ok(notes)

@@ -400,6 +400,22 @@ fn another_folder_makes_no_difference() {
 }
 
 #[test]
+fn words_that_people_type_lead_to_the_command_that_they_mean() {
+    let root = fleet();
+    for (arguments, tip) in [
+        (&["rollback", "dev-1"][..], "write the former `release` into the definition"),
+        (&["undo"], "or `git revert` the commit"),
+        (&["restore", "dev-1"], "`git checkout COMMIT -- FILE` restores a definition"),
+        (&["set", "dev-1", "replicas", "3"], "`stackloom explain CLUSTER` shows which line sets a value"),
+    ] {
+        let said = ends(root.path(), arguments, 2).err;
+        assert!(said.contains(tip) && !said.contains("similar subcommand"), "{said}");
+    }
+    let short = ends(root.path(), &["upgrade", "plan", "--kubernetes", "1.36"], 0);
+    assert_eq!(short.out, ends(root.path(), &["upgrade", "plan", "--to-kubernetes", "1.36"], 0).out);
+}
+
+#[test]
 fn schemas_are_printed_and_written() {
     let root = sandbox::folder();
     ends(root.path(), &["schema", "--write", "all"], 0);
@@ -409,6 +425,9 @@ fn schemas_are_printed_and_written() {
         assert_eq!(ends(root.path(), &["schema", kind], 0).out, fs::read_to_string(&path).unwrap());
     }
     ends(root.path(), &["schema", "cluster"], 2);
+    let unfinished = ends(root.path(), &["schema", "--check"], 2).err;
+    assert!(unfinished.contains("stackloom schema [OPTIONS] --write <DIR> [--check]"), "{unfinished}");
+    assert!(unfinished.contains("--write <DIR>\n\nUsage:"), "a kind is asked for, too: {unfinished}");
 }
 
 #[test]

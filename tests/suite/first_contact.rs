@@ -235,7 +235,8 @@ fn variables_and_schemas_are_those_of_the_class() {
     assert_eq!(inherited["file"], "stacks/docker/scs/cluster-class/cluster-class.yaml", "{inherited}");
     ends(root, &["variables", "docker/nothing"], 1);
 
-    ends(root, &["schema", "--stacks", "--write", "schemas/stacks"], 0);
+    let written = ends(root, &["schema", "--stacks", "--write", "schemas/stacks"], 0);
+    assert!(written.err.contains("# yaml-language-server: $schema=../../schemas/stacks/"), "{}", written.err);
     ends(root, &["schema", "--stacks", "--write", "schemas/stacks", "--check"], 0);
     let schema: serde_json::Value =
         serde_json::from_str(&read(root, "schemas/stacks/docker-scs-1-35.schema.json")).unwrap();

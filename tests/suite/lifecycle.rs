@@ -38,7 +38,7 @@ fn kubernetes_versions_that_end_are_warned_about() {
         ("2026-11-29", None),
         ("2026-11-30", Some("gets patches for 90 more days, until 2027-02-28")),
         ("2027-02-27", Some("gets patches for 1 more day, until 2027-02-28")),
-        ("2027-02-28", Some("gets no patches after today, 2027-02-28")),
+        ("2027-02-28", Some("gets its last patches today, 2027-02-28")),
         ("2027-03-01", Some("has had no patches since 2027-02-28")),
     ] {
         let expected: Vec<_> = says.map(|says| format!("end-of-life: {minor} {says}")).into_iter().collect();
@@ -49,7 +49,7 @@ fn kubernetes_versions_that_end_are_warned_about() {
         assert!(warned.contains(part), "{part}: {warned}");
     }
     let summary =
-        "end-of-life: 1 cluster has a Kubernetes version that gets no patches after the next 90 days";
+        "end-of-life: 1 cluster has a Kubernetes version whose patches end within 90 days, or have ended";
     assert_eq!(reported(root, &["clusters", "--today", "2026-11-30"], 0), [summary]);
     assert_eq!(reported(root, &["clusters", "--today", "2026-11-29"], 0), Vec::<String>::new());
     // The maturity set by the stack itself.

@@ -137,8 +137,16 @@ fn removing_a_definition_or_skipping_a_step_warns_or_is_refused_by_its_effect() 
     let gone = ends(root, &["generate", "--check"], 3);
     assert!(gone.err.contains("warning[abandoned]"), "{}", gone.err);
     sandbox::write(&root.join("clusters/dev/dev-3.yaml"), DEFINITION.replace("name: dev-2", "name: dev-3"));
-    let renamed = ends(root, &["check"], 0);
-    assert!(renamed.err.contains("cannot be renamed: `dev-3` is a new cluster"), "{}", renamed.err);
+    let renamed = ends(root, &["check"], 1);
+    assert!(
+        renamed.err.contains("error[renamed]") && renamed.err.contains("clusters/dev/dev-3.yaml:4"),
+        "{}",
+        renamed.err
+    );
+    let another = DEFINITION.replace("name: dev-2", "name: dev-3").replace("replicas: 3", "replicas: 2");
+    sandbox::write(&root.join("clusters/dev/dev-3.yaml"), another);
+    let new = ends(root, &["check"], 0);
+    assert!(new.err.contains("cannot be renamed: `dev-3` is a new cluster"), "{}", new.err);
     fs::remove_file(root.join("clusters/dev/dev-3.yaml")).unwrap();
     let gone = ends(root, &["generate", "--commit"], 0);
     assert!(gone.err.contains("unmanaged") && !gone.err.contains("renamed"), "{}", gone.err);
@@ -227,6 +235,48 @@ fn removing_a_pool_without_its_steps_is_refused_and_an_addon_warns() {
         "{}",
         reported.err
     );
+}
+
+#[test]
+fn a_changed_name_or_namespace_is_refused_and_a_moved_file_is_not() {
+    let root = committed();
+    let root = root.path();
+    let file = root.join("clusters/dev/dev-2.yaml");
+    fs::remove_dir_all(root.join("clusters/dev/dev-2.d")).unwrap();
+    commit(root);
+    let before = sandbox::snapshot(&root.join("generated"));
+    let renamed = DEFINITION.replace("name: dev-2", "name: dev-3");
+    let edited = renamed.replace("replicas: 3", "replicas: 2");
+    let moved = DEFINITION.replace("name: dev-2 }", "name: dev-2, namespace: team-b }");
+    assert!(moved != DEFINITION && edited != renamed);
+    for (text, heir, restore) in [
+        (&renamed, "team-a/dev-3", "restore the name `dev-2`"),
+        (&edited, "team-a/dev-3", "restore the name `dev-2`"),
+        (&moved, "team-b/dev-2", "restore the namespace `team-a`"),
+    ] {
+        sandbox::write(&file, text);
+        for arguments in [&["check"][..], &["generate"], &["generate", "--commit"], &["generate", "--check"]]
+        {
+            let refused = ends(root, arguments, 1).err;
+            let why = format!("the definition of `team-a/dev-2` now defines `{heir}`");
+            assert!(
+                refused.contains("error[renamed]") && refused.contains("clusters/dev/dev-2.yaml:4"),
+                "{refused}"
+            );
+            assert!(refused.contains(&why) && refused.contains(restore), "{refused}");
+            assert!(refused.contains("stackloom remove dev-2 --reason"), "{refused}");
+        }
+        assert!(before == sandbox::snapshot(&root.join("generated")));
+    }
+    // The file itself may move.
+    fs::rename(&file, root.join("clusters/dev/other.yaml")).unwrap();
+    sandbox::write(&root.join("clusters/dev/other.yaml"), DEFINITION);
+    assert!(!ends(root, &["generate", "--commit", "--all"], 0).err.contains("renamed"));
+    // To leave the cluster alone takes a commit of its own.
+    fs::remove_file(root.join("clusters/dev/other.yaml")).unwrap();
+    assert!(ends(root, &["generate", "--commit", "--all"], 0).err.contains("warning[abandoned]"));
+    sandbox::write(&file, renamed);
+    ends(root, &["generate", "--commit", "--all"], 0);
 }
 
 /// Git cannot restore files that are on no branch. They may have reached an engine some other way, so they are guarded like

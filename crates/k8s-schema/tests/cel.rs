@@ -2,8 +2,7 @@
 //!
 //! A line consists of an answer, a schema (or the name of a type), a value and a rule. The answer is `holds`, `class` if the
 //! class is refused, or `cluster` if the value is refused. A suffix `/opaque` means that this program has no answer and says
-//! so. `class/holds` and `class/cluster` mark cases in which its checker of types and costs knows less about a class than
-//! Kubernetes' (docs/topology-model.md).
+//! so. `class/holds` marks cases in which its estimate of costs knows less about a class than Kubernetes' (docs/topology-model.md).
 #![expect(clippy::disallowed_methods, reason = "tests own their files and may panic")]
 
 use std::fs;

@@ -8,6 +8,8 @@ mod clean_texts;
 mod files;
 mod keys;
 mod report;
+#[cfg(test)]
+mod samples;
 mod scanner;
 mod tree;
 

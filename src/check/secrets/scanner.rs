@@ -1,4 +1,4 @@
-//! The rules of a secret scanner, included as data (`data/`). As in gitleaks, keywords are checked first, then a pattern,
+//! The rules of secret scanners, included as data (`data/`), in the format of gitleaks. As there, keywords are checked first, then a pattern,
 //! then entropy and allowlists.
 //!
 //! Differences: patterns are compiled when one of their keywords first occurs. A `{` that starts no repetition is escaped,
@@ -13,8 +13,12 @@ use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind};
 use regex::bytes::{Regex, RegexBuilder};
 use serde::Deserialize;
 
-/// The rule set.
-const DATA: &str = include_str!("data/gitleaks.toml");
+/// The rule sets. A finding has the name of the first rule that fits.
+pub(super) const DATA: [&str; 3] = [
+    include_str!("data/gitleaks.toml"),
+    include_str!("data/noseyparker.toml"),
+    include_str!("data/additions.toml"),
+];
 /// The maximum size of a compiled pattern; the largest of the set needs about a third.
 const PATTERN_LIMIT: usize = 64 << 20;
 /// The rule for any value of a key that sounds like a credential. It is applied last.
@@ -29,7 +33,7 @@ pub(super) struct Hit {
     pub(super) start: usize,
 }
 
-static SCANNER: LazyLock<Scanner> = LazyLock::new(|| Scanner::read(DATA));
+static SCANNER: LazyLock<Scanner> = LazyLock::new(|| Scanner::read(&DATA));
 
 /// Finds what looks like a secret in a text of a file.
 pub(super) fn scan(path: &str, text: &str) -> Vec<Hit> {
@@ -100,15 +104,16 @@ enum Target {
 
 /// The format of the file, as far as its default rules use it.
 #[derive(Deserialize)]
-struct Written {
+pub(super) struct Written {
+    #[serde(default)]
     allowlist: WrittenAllowlist,
-    rules: Vec<WrittenRule>,
+    pub(super) rules: Vec<WrittenRule>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct WrittenRule {
-    id: String,
+pub(super) struct WrittenRule {
+    pub(super) id: String,
     regex: Option<String>,
     path: Option<String>,
     #[serde(default)]
@@ -121,7 +126,7 @@ struct WrittenRule {
     allowlists: Vec<WrittenAllowlist>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct WrittenAllowlist {
     #[serde(default)]
@@ -136,9 +141,18 @@ struct WrittenAllowlist {
     stopwords: Vec<String>,
 }
 
+/// Reads rule sets as one. Only the first has an allowlist.
+pub(super) fn read(data: &[&str]) -> Written {
+    let mut sets =
+        data.iter().map(|text| toml::from_str::<Written>(text).expect("a test reads the rule sets"));
+    let mut all = sets.next().expect("there is a rule set");
+    all.rules.extend(sets.flat_map(|set| set.rules));
+    all
+}
+
 impl Scanner {
-    fn read(data: &str) -> Self {
-        let written: Written = toml::from_str(data).expect("a test reads the rule set");
+    fn read(data: &[&str]) -> Self {
+        let written = read(data);
         let mut by_keyword: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         let mut always = Vec::new();
         let (generic, special): (Vec<_>, Vec<_>) =
@@ -336,14 +350,14 @@ mod tests {
     #[test]
     fn every_pattern_of_the_rule_set_compiles() {
         let of_list = |list: &'static Allowlist| list.regexes.iter().chain(&list.paths);
-        let written: Written = toml::from_str(DATA).unwrap();
+        let written = read(&DATA);
         let paths: Vec<_> = written.allowlist.paths.into_iter().map(Pattern::new).collect();
         let of_rules = SCANNER.rules.iter().flat_map(|rule| {
             let own = rule.regex.iter().chain(&rule.path);
             own.chain(rule.allowed.iter().flat_map(of_list))
         });
         let all: Vec<_> = of_rules.chain(of_list(&SCANNER.allowed)).chain(&paths).collect();
-        assert!(all.len() > 250, "{}", all.len());
+        assert!(all.len() > 275, "{}", all.len());
         let refused: Vec<_> = all
             .par_iter()
             .filter_map(|one| Some(format!("{}: {}", one.text, compile(one.text).err()?)))

@@ -85,6 +85,7 @@ pub(super) fn make(args: &ClusterArgs, world: &Workspace, notes: &mut Notes) -> 
     let mut talk = vec![origin.words()];
     talk.extend(inherited.lines(input, &own));
     talk.push("next: stackloom generate --commit --all".to_owned());
+    talk.push(format!("      stackloom secrets {}     the Secrets that it needs", args.name));
     let more = serde_json::Map::from_iter([("inherited".to_owned(), inherited.document(input, &own))]);
     Ok(Made { files, talk, more, edited: None, options: args.options(), warnings })
 }

@@ -28,7 +28,7 @@ pub(super) struct Which {
     #[arg(long, value_name = "RELEASE", group = "target")]
     to_release: Option<String>,
     /// Upgrade to this Kubernetes minor, such as 1.36; addons change only if they must
-    #[arg(long, value_name = "MINOR", group = "target", value_parser = minor)]
+    #[arg(long, alias = "kubernetes", alias = "to", value_name = "MINOR", group = "target", value_parser = minor)]
     to_kubernetes: Option<Minor>,
     /// Upgrade to the newest release of the newest Kubernetes minor that is neither `preview` nor `expired`
     #[arg(long, group = "target")]

@@ -85,6 +85,15 @@ pub(super) fn lower<T>(
             at(&["chart", "repository"]),
             notes,
         );
+        if let Some(folder) = chart.repository.strip_suffix("/index.yaml") {
+            notes
+                .error(
+                    "wrong-address",
+                    at(&["chart", "repository"]),
+                    "this is the index of a repository, not the repository".to_owned(),
+                )
+                .hint(format!("write `{folder}`: Helm and Flux add `index.yaml` themselves"));
+        }
         check_chart_name(chart, at(&["chart", "name"]), notes);
     }
     if fields.chart.is_some() && fields.versions.is_empty() {
@@ -129,16 +138,34 @@ pub(super) fn lower<T>(
     })
 }
 
-/// Checks the name of a chart in its repository: a path that only leads downwards.
+/// Checks the name of a chart in its repository. In a registry it is a path that only leads downwards; the index of a
+/// repository has names of one word.
 fn check_chart_name(chart: &written::Chart, place: Place, notes: &mut Notes) {
-    let part = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.ends_with('.');
-    let lower =
-        !chart.repository.starts_with("oci://") || !chart.name.contains(|c: char| c.is_ascii_uppercase());
-    if !chart.name.split('/').all(part) || chart.name.contains("..") || !lower {
-        notes
-            .error("wrong-address", place, format!("`{}` is not a valid chart name", chart.name))
-            .hint("write the name as `helm search repo` or the registry shows it; names in a registry are lower-case");
+    let is_registry = chart.repository.starts_with("oci://");
+    let part = |part: &str| {
+        let ends = |c: char| c.is_ascii_alphanumeric();
+        let inside = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        part.starts_with(ends) && part.ends_with(ends) && part.chars().all(inside)
+    };
+    let parts = chart.name.split('/').count();
+    let lower = !is_registry || !chart.name.contains(|c: char| c.is_ascii_uppercase());
+    let sound = chart.name.split('/').all(part) && !chart.name.contains("..") && lower;
+    if sound && (is_registry || parts == 1) {
+        return;
     }
+    let note = notes.error(
+        "wrong-address",
+        place,
+        format!("`{}` is not a valid chart name", chart.name.escape_debug()),
+    );
+    match chart.name.rsplit_once('/') {
+        Some((_, name)) if sound => note.hint(format!(
+            "write `{name}`: only names in a registry (`oci://…`) have several parts, and `helm search repo` shows the local name of a repository first"
+        )),
+        _ => note.hint(
+            "write the name as `helm search repo` or the registry shows it; names in a registry are lower-case",
+        ),
+    };
 }
 
 /// Limits the name of a Helm release to 53 characters, like Helm, which appends suffixes.

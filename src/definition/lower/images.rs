@@ -16,10 +16,11 @@ pub(super) fn check(
     written: &Written<written::NodeImages>,
     notes: &mut Notes,
 ) {
-    for (at, image) in images.iter().enumerate() {
-        let at = at.to_string();
+    for (number, image) in images.iter().enumerate() {
+        let at = number.to_string();
         let place = |key: &str| place_at(written, &["spec", "images", &at, key]);
         check_name(&image.name, "name", place("name"), notes);
+        check_same_name(image, &images[..number], &place, notes);
         if let Some(os) = &image.os {
             check_name(os, "os", place("os"), notes);
         }
@@ -48,6 +49,8 @@ pub(super) fn check(
                     format!("`{artifact}` is not a valid artifact name: {wrong}"),
                 )
                 .hint("write it as for container tools, such as `registry.example.org/node:v1.35.1`");
+        } else if let Some(artifact) = &image.artifact {
+            check_artifact(artifact, place("artifact"), notes);
         }
         if image.build.as_deref().is_some_and(|build| build.trim().is_empty()) {
             notes
@@ -58,6 +61,51 @@ pub(super) fn check(
                 )
                 .hint("describe the build steps, or set `url` and `checksum`, or `artifact`");
         }
+    }
+}
+
+/// Providers find an image by its name, and an address has one content, so images of two Kubernetes versions share neither. An
+/// artifact has its own name.
+fn check_same_name(
+    image: &written::NodeImage,
+    before: &[written::NodeImage],
+    place: &dyn Fn(&str) -> Place,
+    notes: &mut Notes,
+) {
+    let mut others =
+        before.iter().filter(|other| other.artifact.is_none() && other.kubernetes != image.kubernetes);
+    if image.artifact.is_some() {
+        return;
+    }
+    if let Some(other) = others.clone().find(|other| other.name == image.name) {
+        let message =
+            format!("the image for Kubernetes {} is called `{}`, too", other.kubernetes, image.name);
+        notes
+            .error("duplicate", place("name"), message)
+            .hint("put the version into the name: providers find an image by its name, and would start machines of the wrong version");
+    }
+    if let Some(other) = others.find(|other| image.url.is_some() && other.url == image.url) {
+        let message = format!("the image for Kubernetes {} has this address, too", other.kubernetes);
+        notes
+            .error("duplicate", place("url"), message)
+            .hint("an address has one image, and an image one Kubernetes version: write the address of each");
+    }
+}
+
+/// A release is immutable, so what it names must be, too.
+fn check_artifact(artifact: &str, place: Place, notes: &mut Notes) {
+    let name = artifact.rsplit('/').next().unwrap_or(artifact);
+    let moves = match name.split_once('@') {
+        Some(_) => None,
+        None => match name.split_once(':') {
+            None => Some("has no tag"),
+            Some((_, tag)) => (tag == "latest").then_some("has the tag `latest`, which moves"),
+        },
+    };
+    if let Some(why) = moves {
+        notes
+            .error("wrong-address", place, format!("`{artifact}` {why}"))
+            .hint("write the tag of a version, or a digest: machines that are created later must get the same image");
     }
 }
 

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use super::open;
 use super::scan::{Found, Scan, is_ours_on_disk, is_ours_or_empty, note_foreign, note_link};
 use crate::{
-    io::known::{Published, tracked},
+    io::known::{Published, former_definitions, tracked},
     note::{Fault, Notes, Severity},
     remove::{Before, Guard},
     tree::{Changes, File, FileChange, Part, PartId, TreePath},
@@ -170,7 +170,12 @@ impl Comparison {
             |path: &TreePath| published.get_or_init(|| Published::read(&self.root)).may_have(path.as_str());
         self.guard.judge(
             &self.changes,
-            Before { text: &text, published: &published, lost: Severity::Warning },
+            Before {
+                text: &text,
+                published: &published,
+                definitions: &|| former_definitions(&self.root, open::read),
+                lost: Severity::Warning,
+            },
             notes,
         );
         Ok(removed)

@@ -24,7 +24,9 @@ use crate::{
     compare::BlobId,
     io::disk::{
         DiskSink, Milestone, Workspace, begun, is_in_numbered_release, is_numbered_release, note_foreign,
+        read_plain,
     },
+    io::known::former_definitions,
     note::{Fault, Notes, Severity},
     propose,
     remove::{Before, Guard},
@@ -135,7 +137,7 @@ impl CommitSink {
     /// Drops all files of HEAD that no part contains. Returns false if HEAD or the index has files that the program did not
     /// write.
     fn drop_stale(&mut self, notes: &mut Notes) -> Result<bool, Fault> {
-        let Self { repository, disk, open, .. } = self;
+        let Self { workspace, repository, disk, open, .. } = self;
         let open = begun(open.as_mut())?;
         let mut found = Notes::new();
         let stays = |path: &TreePath| disk.is_written(path) || disk.is_kept(path);
@@ -160,7 +162,12 @@ impl CommitSink {
         };
         open.guard.judge(
             &open.changes,
-            Before { text: &old, published: &|_| true, lost: Severity::Warning },
+            Before {
+                text: &old,
+                published: &|_| true,
+                definitions: &|| former_definitions(workspace.root(), read_plain),
+                lost: Severity::Warning,
+            },
             &mut found,
         );
         for (path, id) in open.index.entries()? {

@@ -1,7 +1,9 @@
 //! What git knows about the files in a folder, whatever is there now. Checked before anything is compared or overwritten.
 
+mod former;
 mod published;
 mod tracked;
 
+pub(super) use former::former_definitions;
 pub(super) use published::Published;
 pub(super) use tracked::{refuse_hidden_sources, tracked};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    super::{Release, ReleaseAddon},
+    super::{Release, ReleaseAddon, namespaced::is_namespaced_object},
     values::{self, KNOWN},
 };
 use crate::{
@@ -15,38 +15,6 @@ use crate::{
 
 /// The namespace to which the operator applies everything.
 const NAMESPACE: &str = "kube-system";
-
-/// The namespaced kinds of Kubernetes, by API group.
-const NAMESPACED: [(&str, &[&str]); 12] = [
-    (
-        "",
-        &[
-            "ConfigMap",
-            "Endpoints",
-            "Event",
-            "LimitRange",
-            "PersistentVolumeClaim",
-            "Pod",
-            "PodTemplate",
-            "ReplicationController",
-            "ResourceQuota",
-            "Secret",
-            "Service",
-            "ServiceAccount",
-        ],
-    ),
-    ("apps", &["ControllerRevision", "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"]),
-    ("autoscaling", &["HorizontalPodAutoscaler"]),
-    ("batch", &["CronJob", "Job"]),
-    ("coordination.k8s.io", &["Lease", "LeaseCandidate"]),
-    ("discovery.k8s.io", &["EndpointSlice"]),
-    ("events.k8s.io", &["Event"]),
-    ("networking.k8s.io", &["Ingress", "NetworkPolicy"]),
-    ("policy", &["PodDisruptionBudget"]),
-    ("rbac.authorization.k8s.io", &["Role", "RoleBinding"]),
-    ("resource.k8s.io", &["ResourceClaim", "ResourceClaimTemplate"]),
-    ("storage.k8s.io", &["CSIStorageCapacity"]),
-];
 
 pub(super) fn check(release: &Release, notes: &mut Notes) {
     if !is_known_version(&release.version) || !is_known_version(&release.components.cluster_addon) {
@@ -131,7 +99,7 @@ fn objects(release: &Release, one: &ReleaseAddon, notes: &mut Notes) {
         let goes = match text(&["metadata", "namespace"]) {
             Some(NAMESPACE) => continue,
             Some(other) => format!("goes to the namespace `{}`", values::said(other)),
-            None if is_namespaced(&object) => "has no namespace".to_owned(),
+            None if is_namespaced_object(&object) => "has no namespace".to_owned(),
             None => continue,
         };
         let word = |path: &[&str]| values::said(text(path).unwrap_or_default());
@@ -143,13 +111,6 @@ fn objects(release: &Release, one: &ReleaseAddon, notes: &mut Notes) {
         );
         refuse(release, Some(template), &message, &hint, notes);
     }
-}
-
-/// Reports whether an object is of a namespaced kind. This is known only for Kubernetes' built-in kinds.
-fn is_namespaced(object: &Node) -> bool {
-    let text = |key: &str| object.get(key).and_then(Node::as_str).unwrap_or_default();
-    let group = text("apiVersion").split_once('/').map_or("", |(group, _)| group);
-    NAMESPACED.iter().any(|(known, kinds)| group == *known && kinds.contains(&text("kind")))
 }
 
 fn refuse(release: &Release, template: Option<&StackTemplate>, message: &str, hint: &str, notes: &mut Notes) {

@@ -84,6 +84,11 @@ impl engine::Engine for ArgoCd {
         plugin.is_none().then_some(hint)
     }
 
+    fn needs_namespaces(&self) -> bool {
+        // Their Application has a destination, whose namespace they get.
+        false
+    }
+
     fn appliers(&self) -> &'static str {
         "Applications"
     }

@@ -82,6 +82,11 @@ impl engine::Engine for Flux {
         management.decryption.is_none().then_some(hint)
     }
 
+    fn needs_namespaces(&self) -> bool {
+        // Their Kustomization has no target namespace, which would also move objects of other namespaces.
+        true
+    }
+
     fn appliers(&self) -> &'static str {
         "Kustomizations"
     }

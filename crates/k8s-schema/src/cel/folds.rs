@@ -98,7 +98,8 @@ fn truth(value: &Value) -> Result<bool, ExecutionError> {
     }
 }
 
-fn value_of(key: &Key) -> Value {
+/// The key of a map as a value.
+pub(super) fn value_of(key: &Key) -> Value {
     match key {
         Key::Int(whole) => Value::Int(*whole),
         Key::Uint(whole) => Value::UInt(*whole),

@@ -3,6 +3,10 @@
 use super::cost::Looked;
 use super::types::{Size, Type, Typed};
 
+/// The length that upstream assumes for the pattern of a format such as `dns1123Label`: `MaxNameFormatRegexSize` of
+/// `pkg/cel/format.go` in k8s.io/apiserver.
+const NAMED_FORMAT: u64 = 128;
+
 /// A tenth of a size, rounded up: the cost of traversing a text.
 pub(super) fn tenth(size: u64) -> u64 {
     if size == u64::MAX { u64::MAX } else { size.div_ceil(10) }
@@ -39,11 +43,7 @@ pub(super) fn function(name: &str, target: Option<&Looked>, arguments: &[Looked]
         "double" | "asApproximateFloat" => (Typed::scalar(Type::Double), 1),
         "uint" => (Typed::scalar(Type::Uint), 1),
         "bool" | "isGreaterThan" | "isLessThan" | "isInteger" | "isLoopback" => (flag, 1),
-        "string" => match subject.kind {
-            Type::Text => (subject, 1),
-            Type::Int | Type::Uint | Type::Double | Type::Bool => (words(Size::UNKNOWN), 1),
-            _ => (words(Size::up_to(0)), 1),
-        },
+        "string" => (printed(subject), 1),
         "startsWith" | "endsWith" => (flag, tenth(argument(0))),
         "contains" => (flag, tenth(size.max).saturating_mul(tenth(argument(0)))),
         "matches" => {
@@ -77,6 +77,7 @@ pub(super) fn function(name: &str, target: Option<&Looked>, arguments: &[Looked]
             let values = Typed::sized(Type::List(Box::new(words(Size::up_to(0)))), Size::up_to(0));
             (Typed::sized(Type::Map(Box::new(values)), Size::UNKNOWN), 1)
         }
+        "validate" => (Typed::anything(), scaled(tenth(argument(0)), NAMED_FORMAT, 4)),
         "join" => join(target, arguments),
         "sets.contains" | "sets.intersects" => (flag, sets_cost(size.max, argument(1))),
         "sets.equivalent" => (flag, sets_cost(size.max, argument(1).saturating_mul(2))),
@@ -93,6 +94,18 @@ pub(super) fn function(name: &str, target: Option<&Looked>, arguments: &[Looked]
         "first" | "last" if matches!(subject.kind, Type::List(_)) => (Typed::optional(element(&subject)), 1),
         _ => (Typed::anything(), 1),
     }
+}
+
+/// The text of a value. Upstream knows no limit for that of a scalar.
+fn printed(value: Typed) -> Typed {
+    let size = match value.kind {
+        Type::Text => return value,
+        Type::Int | Type::Uint | Type::Double | Type::Bool | Type::Named("duration" | "timestamp") => {
+            Size::UNKNOWN
+        }
+        _ => Size::up_to(0),
+    };
+    Typed::sized(Type::Text, size)
 }
 
 /// The cost of comparing each element of one list with each of the other: `ext/sets.go` of cel-go, `estimateSetsCost`.

@@ -62,6 +62,8 @@ fn functions() -> Context<'static> {
         "split" => split,
         "sum" => sum,
         "type" => type_of,
+        "@equal" => |one: Value, other: Value| one == other,
+        "@contains" => contains,
         "@dyn" => Outcome::Ok as fn(Value) -> Outcome,
         "@notKnown" => || Err::<Value, _>(not_known("a part of it is not followed here")),
     });
@@ -95,6 +97,16 @@ fn type_of(This(value): This<Value>) -> Outcome {
         Value::Null => "null_type",
         _ => return Err(not_known("the type of a time, an address and the like")),
     })))
+}
+
+/// Whether a list has an element, or a map a key. Numbers of different types are equal if their values are.
+#[expect(clippy::needless_pass_by_value, reason = "the form that functions must have")]
+fn contains(one: Value, container: Value) -> Outcome {
+    match &container {
+        Value::List(items) => Ok(Value::Bool(items.contains(&one))),
+        Value::Map(map) => Ok(Value::Bool(map.map.keys().any(|key| folds::value_of(key) == one))),
+        _ => Err(failed("in", "no such overload")),
+    }
 }
 
 fn number(count: usize) -> Value {

@@ -116,6 +116,12 @@ fn call_form(it: &mut CallExpr) -> Option<Expr> {
             it.args[0] = text(variable);
             return on_target(it, &name);
         }
+        ("_==_", 2) => "@equal".clone_into(&mut it.func_name),
+        ("@in", 2) => "@contains".clone_into(&mut it.func_name),
+        ("_!=_", 2) => {
+            let equal = ided(call("@equal", std::mem::take(&mut it.args)));
+            return Some(call("!_", vec![equal]));
+        }
         ("dyn", 1) if global => "@dyn".clone_into(&mut it.func_name),
         ("string", 1) if global => "@string".clone_into(&mut it.func_name),
         ("quantity", 1) if global => wrap(&mut it.args[0], "@bounded"),

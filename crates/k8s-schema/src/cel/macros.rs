@@ -1,6 +1,6 @@
 //! The macros that our parser leaves as calls: those with two variables, and those for optional values.
 //!
-//! This module checks them without a value; [`super::folds`] runs them. Source: `ext/comprehensions.go` and `cel/library.go`
+//! This module expands them to check them without a value; [`super::folds`] runs them. Source: `ext/comprehensions.go` and `cel/library.go`
 //! of cel-go.
 
 use kube_cel::cel::IdedExpr;
@@ -8,7 +8,6 @@ use kube_cel::cel::common::ast::{CallExpr, ComprehensionExpr, Expr, ListExpr, Li
 
 use super::cost::{Looked, Visitor, conditional};
 use super::lowering::{call, ided};
-use super::overloads;
 use super::tokens::EXISTS_ONE;
 use super::types::{Type, Typed};
 
@@ -50,7 +49,8 @@ pub(super) fn is_optional(it: &CallExpr) -> bool {
     it.target.is_some() && it.args.len() == 2 && matches!(it.func_name.as_str(), "optMap" | "optFlatMap")
 }
 
-fn name(argument: Option<&IdedExpr>) -> Result<String, String> {
+/// The name that a macro gives to a variable.
+pub(super) fn name(argument: Option<&IdedExpr>) -> Result<String, String> {
     match argument.map(|argument| &argument.expr) {
         Some(Expr::Ident(name)) => Ok(name.clone()),
         _ => Err("argument must be a simple name".to_owned()),
@@ -126,32 +126,31 @@ fn repeated(
 }
 
 /// The type and cost of inserting one entry, or all entries of another map, into a map.
-pub(super) fn inserted(arguments: &[Looked]) -> Result<(Typed, u64), String> {
+pub(super) fn inserted(arguments: &[Looked]) -> (Typed, u64) {
     let typed = match arguments {
         [_, key, value] if key.typed.kind == Type::Text => {
             Typed { min_bytes: 1, ..Typed::sized(Type::Map(Box::new(value.typed.clone())), value.typed.size) }
         }
         [_, Looked { typed: entries @ Typed { kind: Type::Map(_), .. }, .. }] => entries.clone(),
-        [_, Looked { typed: Typed { kind: Type::Dyn, .. }, .. }] | [_, _, _] => Typed::anything(),
-        _ => return Err(format!("found no matching overload for '{INSERT}'")),
+        _ => Typed::anything(),
     };
-    Ok((typed, 1))
+    (typed, 1)
 }
 
 impl Visitor {
-    /// Checks `target.hasValue() ? optional.of(…) : optional.none()`, in which the variable stands for `target.value()`.
-    pub(super) fn optional(&mut self, it: &CallExpr, target: &IdedExpr) -> Result<Looked, String> {
-        let variable = name(it.args.first())?;
-        let body = it.args.get(1).ok_or("a value is missing")?;
-        let target = self.visit(target)?;
-        overloads::result("hasValue", Some(&target.typed), &[])?;
+    /// The cost of `target.hasValue() ? optional.of(…) : optional.none()`, in which the variable stands for `target.value()`.
+    pub(super) fn optional(&mut self, it: &CallExpr, target: &IdedExpr) -> Looked {
+        let (Ok(variable), Some(body)) = (name(it.args.first()), it.args.get(1)) else {
+            return Looked::new(Typed::anything(), 0);
+        };
+        let target = self.visit(target);
         let value = match &target.typed.kind {
             Type::Optional(value) => (**value).clone(),
             _ => Typed::anything(),
         };
         let saved = self.variables.clone();
         self.variables.insert(variable, value);
-        let looked = self.visit(body)?;
+        let looked = self.visit(body);
         self.variables = saved;
         // The cost of binding a variable: an empty list to iterate over, the value, and the expression that uses it.
         let bound = target.cost.saturating_add(11).saturating_add(looked.cost);

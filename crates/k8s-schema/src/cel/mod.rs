@@ -1,7 +1,7 @@
 //! Checks that the class webhook makes of a CEL rule without a value: that it compiles, that it yields a boolean, and its
 //! estimated cost.
 //!
-//! Types come from the schema. If a type is unknown, nothing is reported. Source: `pkg/apiserver/schema/cel` of
+//! Types come from the schema. Nothing is reported about parts that are not supported here. Source: `pkg/apiserver/schema/cel` of
 //! apiextensions-apiserver.
 //!
 //! ```
@@ -23,6 +23,8 @@ macro_rules! add_functions {
     };
 }
 
+mod checker;
+mod constants;
 mod conversions;
 mod cost;
 mod folds;
@@ -35,6 +37,7 @@ mod parse;
 mod quantity;
 mod tokens;
 mod types;
+mod unify;
 mod urls;
 mod value;
 
@@ -47,7 +50,8 @@ pub(crate) use self::functions::{take_not_known, with_functions};
 pub(crate) use self::lowering::{Lowered, lower};
 pub(crate) use self::parse::parse;
 use self::parse::{TOO_LARGE, is_too_large};
-use self::types::{MAX_REQUEST, Type, Typed};
+use self::types::{MAX_REQUEST, Typed};
+use self::unify::Kind;
 pub(crate) use self::value::Shape;
 use super::error::FieldError;
 use super::value::{get, text};
@@ -132,44 +136,42 @@ pub fn check(rule: &Value, context: &Context) -> Checked {
     }
     let own = Typed::of(&context.schema);
     let times = context.cardinality.unwrap_or(MAX_REQUEST / (own.min_bytes + 1));
-    let variables = BTreeMap::from([("self".to_owned(), own.clone()), ("oldSelf".to_owned(), own)]);
+    let variables = BTreeMap::from(["self", "oldSelf"].map(|name| (name.to_owned(), own.clone())));
     let fault = |part, detail: &str| RuleFault { part, detail: detail.to_owned() };
-    match parse(text(rule, &["rule"])) {
-        Err(error) if error == TOO_LARGE => {}
-        Err(error) => checked.faults.push(fault("rule", &format!("compilation failed: {error}"))),
-        Ok(expression) => {
-            checked.uses_old_self = expression.references().has_variable("oldSelf");
-            match look(&expression, &variables) {
-                _ if has_unknown_macro(text(rule, &["rule"])) => {}
-                Err(error) => {
-                    let error = error.replace(tokens::EXISTS_ONE, "existsOne");
-                    let detail = format!("compilation failed: {error}");
-                    checked.faults.push(fault("rule", &detail));
-                }
-                Ok(looked) if !matches!(looked.typed.kind, Type::Bool | Type::Dyn) => {
-                    let detail = "cel expression must evaluate to a bool";
-                    checked.faults.push(fault("rule", detail));
-                }
-                Ok(looked) => {
-                    checked.costs.push(("rule", looked.cost.saturating_mul(times)));
-                }
+    let fields = [
+        ("rule", Kind::Named("bool"), "cel expression must evaluate to a bool", times),
+        ("messageExpression", Kind::Named("string"), "messageExpression must evaluate to a string", 1),
+    ];
+    for (part, expected, mismatch, times) in fields {
+        let source = text(rule, &[part]);
+        if part != "rule" && source.is_empty() || !checked.faults.is_empty() {
+            break;
+        }
+        let expression = match parse(source) {
+            Ok(expression) => expression,
+            Err(error) if error == TOO_LARGE => continue,
+            Err(error) => {
+                checked.faults.push(fault(part, &format!("compilation failed: {error}")));
+                continue;
+            }
+        };
+        checked.uses_old_self |= part == "rule" && expression.references().has_variable("oldSelf");
+        if has_unknown_macro(source) {
+            continue;
+        }
+        match checker::check(&expression, &own.kind) {
+            Err(error) => {
+                let error = error.replace(tokens::EXISTS_ONE, "existsOne");
+                checked.faults.push(fault(part, &format!("compilation failed: {error}")));
+            }
+            Ok(found) if found.kind != expected && !(found.lax && found.kind == Kind::Dyn) => {
+                checked.faults.push(fault(part, mismatch));
+            }
+            Ok(_) => {
+                let cost = look(&expression, &variables).cost;
+                checked.costs.push((part, cost.saturating_mul(times)));
             }
         }
-    }
-    let message = text(rule, &["messageExpression"]);
-    if message.is_empty() || !checked.faults.is_empty() || has_unknown_macro(message) {
-        return checked;
-    }
-    let part = "messageExpression";
-    match parse(message).and_then(|expression| look(&expression, &variables)) {
-        Err(error) if error == TOO_LARGE => {}
-        Err(error) => {
-            checked.faults.push(fault(part, &format!("compilation failed: {error}")));
-        }
-        Ok(looked) if !matches!(looked.typed.kind, Type::Text | Type::Dyn) => {
-            checked.faults.push(fault(part, "messageExpression must evaluate to a string"));
-        }
-        Ok(looked) => checked.costs.push((part, looked.cost)),
     }
     checked
 }

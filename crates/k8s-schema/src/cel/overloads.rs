@@ -1,9 +1,11 @@
-//! The known functions with their parameter and result types.
+//! The known functions and operators with their parameter and result types.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use super::types::{Size, Type, Typed};
+use kube_cel::cel::common::ast::{CallExpr, Expr};
+
+use super::unify::Kind;
 
 /// The table in text form.
 const TABLE: &str = include_str!("overloads.txt");
@@ -15,76 +17,61 @@ static OVERLOADS: LazyLock<BTreeMap<&'static str, Vec<Overload>>> = LazyLock::ne
         .collect()
 });
 
+/// One form of a function.
 #[derive(Debug)]
-struct Overload {
-    receiver: Option<Pattern>,
-    arguments: Vec<Pattern>,
-    result: Pattern,
-}
-
-/// A pattern for types.
-#[derive(Debug, PartialEq)]
-enum Pattern {
-    Any,
-    List(Box<Pattern>),
-    Is(&'static str),
+pub(super) struct Overload {
+    member: bool,
+    /// The types of its arguments, the receiver first.
+    pub(super) parameters: Vec<Kind>,
+    /// The type of its result.
+    pub(super) result: Kind,
 }
 
 impl Overload {
     fn read(text: &'static str) -> Option<Self> {
         let (head, rest) = text.split_once('(')?;
         let (arguments, result) = rest.split_once(") ")?;
+        let receiver = head.strip_suffix('.');
+        let arguments = arguments.split(", ").filter(|name| !name.is_empty());
         Some(Self {
-            receiver: head.strip_suffix('.').map(Pattern::read),
-            arguments: arguments.split(", ").filter(|name| !name.is_empty()).map(Pattern::read).collect(),
-            result: Pattern::read(result),
+            member: receiver.is_some(),
+            parameters: receiver.into_iter().chain(arguments).map(kind).collect(),
+            result: kind(result),
         })
     }
 
-    fn takes(&self, receiver: Option<&Typed>, arguments: &[&Typed]) -> bool {
-        let subject = match (&self.receiver, receiver) {
-            (Some(pattern), Some(typed)) => pattern.fits(&typed.kind),
-            (None, None) => true,
-            _ => false,
-        };
-        let count = self.arguments.len() == arguments.len();
-        subject && count && self.arguments.iter().zip(arguments).all(|(pattern, one)| pattern.fits(&one.kind))
+    /// Whether it is called as a method.
+    pub(super) fn is_member(&self) -> bool {
+        self.member
     }
 }
 
-impl Pattern {
-    fn read(text: &'static str) -> Self {
-        match text.strip_prefix("list<").and_then(|inner| inner.strip_suffix('>')) {
-            Some(inner) => Self::List(Box::new(Self::read(inner))),
-            None if text == "any" => Self::Any,
-            None => Self::Is(text),
-        }
+/// Reads a type of the table.
+fn kind(text: &'static str) -> Kind {
+    let letter = text.chars().next().filter(|first| text.len() == 1 && first.is_ascii_uppercase());
+    if let Some(letter) = letter {
+        return Kind::Letter(letter);
     }
+    match text.split_once('<').and_then(|(name, inner)| Some((name, inner.strip_suffix('>')?))) {
+        Some(("type", _)) => Kind::Type,
+        Some((name, inner)) => Kind::Of(name, parameters(inner).into_iter().map(kind).collect()),
+        None if text == "dyn" => Kind::Dyn,
+        None => Kind::Named(text),
+    }
+}
 
-    fn fits(&self, kind: &Type) -> bool {
-        match (self, kind) {
-            (_, Type::Dyn) | (Self::Any, _) => true,
-            (Self::List(pattern), Type::List(inner)) => pattern.fits(&inner.kind),
-            (Self::Is(name), Type::Null) => matches!(*name, "timestamp" | "duration"),
-            (Self::Is(name), kind) => kind.name() == Some(name),
-            (Self::List(_), _) => false,
+/// Splits the parameters of a type at the commas outside of brackets.
+fn parameters(text: &'static str) -> Vec<&'static str> {
+    let mut depth = 0_usize;
+    text.split(|c| {
+        match c {
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            _ => {}
         }
-    }
-
-    /// The type of a result. Its size is unknown.
-    fn typed(&self) -> Typed {
-        let kind = match self {
-            Self::Is("bool") => Type::Bool,
-            Self::Is("int") => Type::Int,
-            Self::Is("uint") => Type::Uint,
-            Self::Is("double") => Type::Double,
-            Self::Is("string") => return Typed::sized(Type::Text, Size::up_to(0)),
-            Self::Is("bytes") => return Typed::sized(Type::Bytes, Size::up_to(0)),
-            Self::Is("map" | "optional") | Self::Any | Self::List(_) => return Typed::anything(),
-            Self::Is(name) => Type::Named(name),
-        };
-        Typed::scalar(kind)
-    }
+        c == ',' && depth == 0
+    })
+    .collect()
 }
 
 /// Whether a function with this name exists in any form.
@@ -92,15 +79,15 @@ pub(super) fn exists(name: &str) -> bool {
     OVERLOADS.contains_key(name)
 }
 
-/// The result type of a call. It is an error if no form of the function accepts these types.
-pub(super) fn result(name: &str, receiver: Option<&Typed>, arguments: &[&Typed]) -> Result<Typed, String> {
-    let Some(forms) = OVERLOADS.get(name) else {
-        return Err(format!("undeclared reference to '{name}'"));
-    };
-    let mut fitting = forms.iter().filter(|form| form.takes(receiver, arguments));
-    let Some(first) = fitting.next() else {
-        return Err(format!("found no matching overload for '{name}'"));
-    };
-    let alike = fitting.all(|form| form.result == first.result);
-    Ok(if alike { first.result.typed() } else { Typed::anything() })
+/// The forms of a function.
+pub(super) fn forms(name: &str) -> Option<&'static [Overload]> {
+    OVERLOADS.get(name).map(Vec::as_slice)
+}
+
+/// The name of a function in a namespace, such as `sets.contains`, if the call may be one.
+pub(super) fn qualified(call: &CallExpr) -> Option<String> {
+    match &call.target.as_deref()?.expr {
+        Expr::Ident(space) => Some(format!("{space}.{}", call.func_name)),
+        _ => None,
+    }
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::unify::Kind;
 use super::value::escape;
 use crate::schema::MAX_DEPTH;
 use crate::value::{get, list, map, text};
@@ -93,23 +94,6 @@ impl Type {
             Self::Dyn | Self::List(_) | Self::Object(_) | Self::Null => return None,
         })
     }
-
-    /// Whether no value can have both types.
-    pub(super) fn clashes(&self, other: &Self) -> bool {
-        match (self, other) {
-            // Objects and named types may be null.
-            (Self::Dyn, _)
-            | (_, Self::Dyn)
-            | (Self::Null, Self::Object(_) | Self::Named(_) | Self::Optional(_))
-            | (Self::Object(_) | Self::Named(_) | Self::Optional(_), Self::Null)
-            | (Self::Object(_), Self::Object(_)) => false,
-            (Self::List(a), Self::List(b))
-            | (Self::Map(a), Self::Map(b))
-            | (Self::Optional(a), Self::Optional(b)) => a.kind.clashes(&b.kind),
-            (Self::Named(a), Self::Named(b)) => a != b,
-            (a, b) => std::mem::discriminant(a) != std::mem::discriminant(b),
-        }
-    }
 }
 
 /// A type with a size.
@@ -137,6 +121,21 @@ impl Typed {
     /// A value of any type and unknown size, about which nothing is reported.
     pub(super) fn anything() -> Self {
         Self { kind: Type::Dyn, size: Size::up_to(0), min_bytes: 1 }
+    }
+
+    /// The type of a function's result. Nothing is reported about its size, or about the contents of lists and maps.
+    pub(super) fn result(kind: &Kind) -> Self {
+        let kind = match kind {
+            Kind::Named("bool") => Type::Bool,
+            Kind::Named("int") => Type::Int,
+            Kind::Named("uint") => Type::Uint,
+            Kind::Named("double") => Type::Double,
+            Kind::Named("string") => return Self::sized(Type::Text, Size::up_to(0)),
+            Kind::Named("bytes") => return Self::sized(Type::Bytes, Size::up_to(0)),
+            Kind::Named(name) => Type::Named(name),
+            _ => return Self::anything(),
+        };
+        Self::scalar(kind)
     }
 
     /// An optional value. Upstream does not know the size of its content, unless the content's type has none.

@@ -1,0 +1,301 @@
+//! The type of an expression, and the error that Kubernetes finds in it without a value.
+//!
+//! Types are unified as in cel-go: a function accepts arguments if its parameters can be replaced so that both sides agree.
+//! Parts that are not supported here have type `dyn`, and nothing is reported about the type of the result.
+//! Source: `checker/checker.go`, `checker/types.go` and `cel/validator.go` of cel-go.
+
+use std::collections::BTreeMap;
+
+use kube_cel::cel::IdedExpr;
+use kube_cel::cel::common::ast::{
+    CallExpr, ComprehensionExpr, EntryExpr, Expr, ListExpr, LiteralValue, MapExpr,
+};
+
+use super::constants;
+use super::macros;
+use super::overloads::{self, Overload};
+use super::types::Type;
+use super::unify::{Kind, Mapping};
+
+/// The result of checking an expression.
+#[derive(Debug)]
+pub(super) struct Checked {
+    /// Its type; type parameters without a value are `dyn`.
+    pub(super) kind: Kind,
+    /// Whether it has parts that are not supported here.
+    pub(super) lax: bool,
+}
+
+/// Checks an expression in which `self` and `oldSelf` have this type.
+pub(super) fn check(expression: &IdedExpr, own: &Type) -> Result<Checked, String> {
+    let own = Kind::declared(own, &mut 0);
+    let scope = BTreeMap::from([("self".to_owned(), own.clone()), ("oldSelf".to_owned(), own)]);
+    let mut checker = Checker { scope, ..Checker::default() };
+    let kind = checker.visit(expression)?;
+    for (expected, found) in &checker.alike {
+        if !checker.lax && checker.mapping.settled(expected) != checker.mapping.settled(found) {
+            return Err("elements of a list or map are not of one type".to_owned());
+        }
+    }
+    Ok(Checked { kind: checker.mapping.settled(&kind), lax: checker.lax })
+}
+
+#[derive(Default)]
+struct Checker {
+    scope: BTreeMap<String, Kind>,
+    mapping: Mapping,
+    /// Types that must be equal in the end: those of the elements of a list or map.
+    alike: Vec<(Kind, Kind)>,
+    /// The number of calls of `format` around the expression, whose lists may have elements of several types.
+    formats: usize,
+    lax: bool,
+}
+
+const NAMES_OF_TYPES: [&str; 10] =
+    ["int", "uint", "double", "string", "bytes", "bool", "list", "map", "null_type", "type"];
+
+type Found = Result<Kind, String>;
+
+impl Checker {
+    fn visit(&mut self, expression: &IdedExpr) -> Found {
+        match &expression.expr {
+            Expr::Literal(literal) => Ok(of_literal(literal)),
+            Expr::Ident(name) => self.ident(name),
+            Expr::Select(select) => {
+                let operand = self.visit(&select.operand)?;
+                let found = self.field(&operand, &select.field, false)?;
+                Ok(if select.test { Kind::Named("bool") } else { found })
+            }
+            Expr::Call(call) => self.call(call),
+            Expr::List(list) => self.list(list),
+            Expr::Map(map) => self.map(map),
+            Expr::Comprehension(comprehension) => self.comprehension(comprehension),
+            Expr::Struct(_) | Expr::Unspecified => Ok(self.unsupported()),
+        }
+    }
+
+    fn unsupported(&mut self) -> Kind {
+        self.lax = true;
+        Kind::Dyn
+    }
+
+    fn ident(&mut self, name: &str) -> Found {
+        match self.scope.get(name) {
+            Some(kind) => Ok(kind.clone()),
+            None if NAMES_OF_TYPES.contains(&name) => Ok(Kind::Type),
+            // The names of some types start with `google`.
+            None if name == "google" => Ok(self.unsupported()),
+            None => Err(format!("undeclared reference to '{name}'")),
+        }
+    }
+
+    /// The type of a field. A field of an optional value is optional.
+    fn field(&mut self, owner: &Kind, name: &str, optional: bool) -> Found {
+        let owner = self.mapping.resolved(owner);
+        let (owner, was_optional) = match owner {
+            Kind::Of("optional", mut inner) => (inner.pop().unwrap_or(Kind::Dyn), true),
+            owner => (owner, false),
+        };
+        let found = match &owner {
+            Kind::Of("map", inner) => inner.get(1).cloned().unwrap_or(Kind::Dyn),
+            Kind::Object(object) => {
+                object.fields.get(name).cloned().ok_or_else(|| format!("undefined field '{name}'"))?
+            }
+            Kind::Parameter(_) => {
+                self.mapping.assign(&Kind::Dyn, &owner);
+                Kind::Dyn
+            }
+            Kind::Dyn => Kind::Dyn,
+            _ => return Err(format!("type does not support field selection of '{name}'")),
+        };
+        Ok(if was_optional || optional { Kind::optional(found) } else { found })
+    }
+
+    fn list(&mut self, list: &ListExpr) -> Found {
+        let mut joined = Elements::default();
+        for (at, element) in list.elements.iter().enumerate() {
+            let mut kind = self.visit(element)?;
+            if list.optional_indices.contains(&at) {
+                kind = self.content(&kind)?;
+            }
+            self.join(&mut joined, kind);
+        }
+        Ok(Kind::list(joined.general.unwrap_or_else(|| self.mapping.parameter())))
+    }
+
+    fn map(&mut self, map: &MapExpr) -> Found {
+        let (mut keys, mut values) = (Elements::default(), Elements::default());
+        for entry in &map.entries {
+            let EntryExpr::MapEntry(entry) = &entry.expr else { continue };
+            let key = self.visit(&entry.key)?;
+            self.join(&mut keys, key);
+            let mut value = self.visit(&entry.value)?;
+            if entry.optional {
+                value = self.content(&value)?;
+            }
+            self.join(&mut values, value);
+        }
+        let keys = keys.general.unwrap_or_else(|| self.mapping.parameter());
+        let values = values.general.unwrap_or_else(|| self.mapping.parameter());
+        Ok(Kind::map(keys, values))
+    }
+
+    /// Adds an element to those that a list or map has so far.
+    fn join(&mut self, elements: &mut Elements, kind: Kind) {
+        let Some(general) = elements.general.take() else {
+            elements.first = Some(kind.clone());
+            elements.general = Some(kind);
+            return;
+        };
+        let joined = if self.mapping.assign(&general, &kind) {
+            Kind::more_general(&general, &kind)
+        } else {
+            Kind::Dyn
+        };
+        elements.general = Some(joined);
+        if let (0, Some(first)) = (self.formats, &elements.first) {
+            self.alike.push((first.clone(), kind));
+        }
+    }
+
+    /// The content of an optional element.
+    fn content(&self, kind: &Kind) -> Found {
+        match self.mapping.resolved(kind) {
+            Kind::Of("optional", mut inner) => Ok(inner.pop().unwrap_or(Kind::Dyn)),
+            Kind::Dyn => Ok(Kind::Dyn),
+            _ => Err("an optional element must have an optional value".to_owned()),
+        }
+    }
+
+    fn comprehension(&mut self, one: &ComprehensionExpr) -> Found {
+        let range = self.visit(&one.iter_range)?;
+        let init = self.visit(&one.accu_init)?;
+        let range = self.mapping.resolved(&range);
+        let two = one.iter_var2.is_some();
+        let (first, second) = match &range {
+            Kind::Of("list", inner) if two => (Kind::Named("int"), inner.first()),
+            Kind::Of("list" | "map", inner) => (inner.first().cloned().unwrap_or(Kind::Dyn), inner.get(1)),
+            Kind::Dyn | Kind::Parameter(_) => {
+                self.mapping.assign(&Kind::Dyn, &range);
+                (Kind::Dyn, None)
+            }
+            _ => return Err("expression of this type cannot be range of a comprehension".to_owned()),
+        };
+        let saved = self.scope.clone();
+        self.scope.insert(one.accu_var.clone(), init.clone());
+        let around = self.scope.clone();
+        self.scope.insert(one.iter_var.clone(), first);
+        if let Some(name) = &one.iter_var2 {
+            self.scope.insert(name.clone(), second.cloned().unwrap_or(Kind::Dyn));
+        }
+        let condition = self.visit(&one.loop_cond)?;
+        self.expect(&Kind::Named("bool"), &condition)?;
+        let step = self.visit(&one.loop_step)?;
+        self.expect(&init, &step)?;
+        self.scope = around;
+        let result = self.visit(&one.result)?;
+        self.scope = saved;
+        Ok(self.mapping.resolved(&result))
+    }
+
+    fn expect(&mut self, expected: &Kind, found: &Kind) -> Result<(), String> {
+        if self.mapping.assign(expected, found) {
+            return Ok(());
+        }
+        Err("found no matching overload: another type is expected".to_owned())
+    }
+
+    fn call(&mut self, call: &CallExpr) -> Found {
+        if let Some(expanded) = macros::expanded(call) {
+            return self.visit(&expanded?);
+        }
+        if let Some(target) = call.target.as_deref().filter(|_| macros::is_optional(call)) {
+            return self.optional(call, target);
+        }
+        if let ("_?._", [owner, name]) = (call.func_name.as_str(), call.args.as_slice()) {
+            let Expr::Literal(LiteralValue::String(name)) = &name.expr else {
+                return Err("an optional field must be named".to_owned());
+            };
+            let owner = self.visit(owner)?;
+            let found = self.field(&owner, name.inner(), true)?;
+            return Ok(self.mapping.resolved(&found));
+        }
+        let inside_format = usize::from(call.func_name == "format");
+        self.formats += inside_format;
+        let mut arguments = Vec::new();
+        for argument in &call.args {
+            arguments.push(self.visit(argument)?);
+        }
+        let space = overloads::qualified(call).filter(|name| overloads::exists(name));
+        let member = call.target.is_some() && space.is_none();
+        if let Some(target) = call.target.as_deref().filter(|_| member) {
+            let target = self.visit(target)?;
+            arguments.insert(0, target);
+        }
+        self.formats -= inside_format;
+        let name = space.as_deref().unwrap_or(call.func_name.as_str());
+        constants::check(name, call)?;
+        self.resolve(name, member, &arguments)
+    }
+
+    /// The type of a call's result: that of all forms of the function that accept the arguments.
+    fn resolve(&mut self, name: &str, member: bool, arguments: &[Kind]) -> Found {
+        let forms = overloads::forms(name).ok_or_else(|| format!("undeclared reference to '{name}'"))?;
+        let mut result: Option<Kind> = None;
+        for form in forms.iter().filter(|form| form.is_member() == member) {
+            let Overload { parameters, result: made, .. } = form;
+            let mut fresh = BTreeMap::new();
+            let parameters: Vec<Kind> =
+                parameters.iter().map(|one| self.mapping.instance(one, &mut fresh)).collect();
+            let made = self.mapping.instance(made, &mut fresh);
+            if !self.mapping.assign_all(arguments, &parameters) {
+                continue;
+            }
+            let made = self.mapping.resolved(&made);
+            result = Some(match result {
+                None => made,
+                Some(all) if all == Kind::Dyn || all == made => all,
+                Some(_) => Kind::Dyn,
+            });
+        }
+        result.ok_or_else(|| format!("found no matching overload for '{name}'"))
+    }
+
+    /// `target.hasValue() ? optional.of(body) : optional.none()`, in which the variable stands for `target.value()`.
+    fn optional(&mut self, call: &CallExpr, target: &IdedExpr) -> Found {
+        let variable = macros::name(call.args.first())?;
+        let body = call.args.get(1).ok_or("a value is missing")?;
+        let target = self.visit(target)?;
+        let has_value = self.resolve("hasValue", true, std::slice::from_ref(&target))?;
+        let value = self.resolve("value", true, std::slice::from_ref(&target))?;
+        let saved = self.scope.clone();
+        self.scope.insert(variable, value);
+        let body = self.visit(body)?;
+        self.scope = saved;
+        let some = match call.func_name.as_str() {
+            "optMap" => self.resolve("optional.of", false, &[body])?,
+            _ => body,
+        };
+        let none = self.resolve("optional.none", false, &[])?;
+        self.resolve("_?_:_", false, &[has_value, some, none])
+    }
+}
+
+/// The types of the elements of a list or map.
+#[derive(Default)]
+struct Elements {
+    first: Option<Kind>,
+    general: Option<Kind>,
+}
+
+fn of_literal(literal: &LiteralValue) -> Kind {
+    match literal {
+        LiteralValue::Boolean(_) => Kind::Named("bool"),
+        LiteralValue::Int(_) => Kind::Named("int"),
+        LiteralValue::UInt(_) => Kind::Named("uint"),
+        LiteralValue::Double(_) => Kind::Named("double"),
+        LiteralValue::Null => Kind::Null,
+        LiteralValue::String(_) => Kind::Named("string"),
+        LiteralValue::Bytes(_) => Kind::Named("bytes"),
+    }
+}
