@@ -275,6 +275,9 @@ impl Change {
     pub(super) fn effect_key(&self) -> String {
         match &self.effect {
             Effect::Verdict(Meaning::Rollout { on_delete, .. }) => format!("rollout {on_delete}"),
+            Effect::Verdict(Meaning::Upgrade { from, to, times, on_delete, .. }) => {
+                format!("upgrade from {from} to {to}, {times} {on_delete}")
+            }
             Effect::Moved { from, paused } => {
                 format!("moved from {}/{} {paused}", from.management, from.namespace)
             }

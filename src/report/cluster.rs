@@ -329,6 +329,9 @@ fn unknown(why: &Unknown) -> (Effect, Risk, Vec<String>, Revert) {
     }
 }
 
+/// The reason that the effect of a rollout with `OnDelete` already states.
+const ON_DELETE: &str = "machines are replaced when they are deleted";
+
 fn of_verdict(verdict: &Verdict, before: Option<&Facts>) -> Change {
     let part = &verdict.subject;
     let (machines, surge) = machines(part, &verdict.meaning, before);
@@ -336,7 +339,7 @@ fn of_verdict(verdict: &Verdict, before: Option<&Facts>) -> Change {
         machines,
         surge,
         causes: verdict.fields.iter().map(ToString::to_string).collect(),
-        reasons: verdict.reasons.clone(),
+        reasons: verdict.reasons.iter().filter(|reason| *reason != ON_DELETE).cloned().collect(),
         ..Change::new(
             Subject::Part(part.clone()),
             Effect::Verdict(verdict.meaning.clone()),
@@ -373,13 +376,14 @@ fn machines(part: &Part, meaning: &Meaning, before: Option<&Facts>) -> (Machines
             let counted = Machines { least: *least, most: *machines, more: count(part, before).is_none() };
             (counted.unless_kept(*on_delete), surge.map(|(more, _)| more))
         }
-        Meaning::Upgrade { times, on_delete, .. } => {
+        Meaning::Upgrade { times, surge, on_delete, .. } => {
             let times = i64::try_from(*times).unwrap_or(i64::MAX).max(1);
             let count = count(part, before).map(|count| count.saturating_mul(times));
-            (Machines::exactly(count).unless_kept(*on_delete), None)
+            (Machines::exactly(count).unless_kept(*on_delete), surge.map(|(more, _)| more))
         }
         Meaning::Scale { from, to } if to < from => (Machines::exactly(Some(from - to)), Some(0)),
         Meaning::Delete => (Machines::exactly(count(part, before)), Some(0)),
+        Meaning::ProviderDependent | Meaning::Opaque => (Machines::default(), None),
         _ => (Machines::default(), Some(0)),
     }
 }

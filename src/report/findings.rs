@@ -107,7 +107,7 @@ impl Finding {
 }
 
 fn alone(change: &Change) -> GroupChange {
-    GroupChange { change: change.clone(), each: [change.machines; 2], total: change.machines }
+    GroupChange::new(change.clone(), &[change])
 }
 
 fn ordered(mut all: Vec<Finding>, report: &Report) -> Vec<Finding> {

@@ -44,6 +44,19 @@ pub struct GroupChange {
     pub each: [Machines; 2],
     /// The number of machines of all clusters.
     pub total: Machines,
+    /// The minimum and the maximum number of additional machines per cluster during the rollout; none if unknown.
+    pub surge: Option<[i64; 2]>,
+}
+
+impl GroupChange {
+    /// The same change of several clusters, of which `shown` is displayed.
+    pub(super) fn new(shown: Change, all: &[&Change]) -> Self {
+        let counts = all.iter().map(|one| one.machines);
+        let each = [counts.clone().min(), counts.clone().max()].map(Option::unwrap_or_default);
+        let surges: Option<Vec<i64>> = all.iter().map(|one| one.surge).collect();
+        let surge = surges.and_then(|all| Some([*all.iter().min()?, *all.iter().max()?]));
+        Self { change: shown, each, total: counts.fold(Machines::default(), Machines::and), surge }
+    }
 }
 
 /// The placeholder for the name of a cluster.
@@ -70,7 +83,8 @@ fn key(cluster: &ClusterReport) -> String {
         .iter()
         .map(|one| {
             let fields = format!("{:?}", one.fields);
-            (one.subject.key(), one.effect_key(), one.risk, fields, &one.causes, &one.reasons, &one.accepted)
+            let what = (one.subject.key(), one.effect_key(), one.risk, one.surge.is_none());
+            (what, fields, &one.causes, &one.reasons, &one.accepted)
         })
         .collect();
     let steps = (&cluster.steps, &cluster.notes);
@@ -83,9 +97,8 @@ fn group(members: &[&ClusterReport]) -> Group {
     let first = members[0];
     let shown = if members.len() == 1 { first.changes.clone() } else { masked(first) };
     let change = |(at, change): (usize, Change)| {
-        let counts = members.iter().map(|one| one.changes[at].machines);
-        let each = [counts.clone().min(), counts.clone().max()].map(Option::unwrap_or_default);
-        GroupChange { change, each, total: counts.fold(Machines::default(), Machines::and) }
+        let all: Vec<&Change> = members.iter().map(|one| &one.changes[at]).collect();
+        GroupChange::new(change, &all)
     };
     Group {
         risk: first.risk,

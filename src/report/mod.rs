@@ -18,6 +18,7 @@ mod broken_clusters;
 mod objects;
 mod own_objects;
 mod past;
+mod peaks;
 mod places;
 mod preflight;
 mod renamed_pools;
@@ -56,6 +57,7 @@ pub use new_tree::After;
 pub use outside_clusters::{OutsideChange, Place};
 pub use own_objects::OwnObject;
 pub use past::{Missing, Past, PastStep};
+pub use peaks::Peak;
 pub use places::Places;
 pub use risk::Risk;
 pub use summary::summary;
@@ -75,19 +77,6 @@ pub struct Report {
     pub beside: Vec<OutsideChange>,
     /// The peak number of additional machines, if all rollouts happen at once.
     pub peaks: Vec<Peak>,
-}
-
-/// Additional machines in a namespace.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Peak {
-    /// The management cluster.
-    pub management: Label,
-    /// The namespace.
-    pub namespace: Label,
-    /// The number of additional machines.
-    pub machines: i64,
-    /// The number of parts that roll out with an unknown number of additional machines.
-    pub unknown: usize,
 }
 
 /// What is known in addition to the two states.
@@ -352,7 +341,7 @@ impl Comparing<'_> {
         Ok(Report {
             total: compared.clusters.len() + compared.unchanged,
             groups: group::groups(&clusters),
-            peaks: peaks(&clusters),
+            peaks: peaks::of(&clusters),
             clusters,
             beside,
         })
@@ -435,22 +424,4 @@ impl Report {
         }
         !self.clusters.iter().filter(is_there).any(has_left)
     }
-}
-
-fn peaks(clusters: &[ClusterReport]) -> Vec<Peak> {
-    let mut found: BTreeMap<(Label, Label), (i64, usize)> = BTreeMap::new();
-    for one in clusters {
-        let rolls = |change: &&Change| matches!(change.risk, Risk::Pools | Risk::ControlPlane);
-        for change in one.changes.iter().filter(rolls) {
-            let key = (one.cluster.management.clone(), one.cluster.namespace.clone());
-            let (machines, unknown) = found.entry(key).or_default();
-            match change.surge {
-                Some(surge) => *machines += surge,
-                None => *unknown += 1,
-            }
-        }
-    }
-    let peak =
-        |((management, namespace), (machines, unknown))| Peak { management, namespace, machines, unknown };
-    found.into_iter().map(peak).filter(|peak| peak.machines > 0 || peak.unknown > 0).collect()
 }

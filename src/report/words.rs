@@ -115,16 +115,17 @@ fn verdict(meaning: &Meaning, change: &GroupChange, counts: Option<String>) -> S
     match meaning {
         Meaning::Create => "is created".to_owned(),
         Meaning::Rollout { on_delete: true, .. } => {
-            format!("rollout{}: each is replaced when it is deleted, and not before", of(counts))
+            format!(
+                "rollout{}: each is replaced once someone deletes it, and not before; there is no extra machine",
+                of(counts)
+            )
         }
         Meaning::Rollout { together_with, .. } => {
             let mut words = match counts {
                 Some(_) => format!("rollout: {}", are("replaced")),
                 None => "rollout: no machine is replaced".to_owned(),
             };
-            if let Some(surge) = change.change.surge {
-                words = format!("{words}, with {surge} extra at a time");
-            }
+            words.push_str(&extra(change.surge));
             if !together_with.is_empty() {
                 let names: Vec<_> = together_with.iter().take(3).map(Part::in_words).collect();
                 let more = together_with.len().saturating_sub(3);
@@ -134,14 +135,31 @@ fn verdict(meaning: &Meaning, change: &GroupChange, counts: Option<String>) -> S
             words
         }
         Meaning::Upgrade { from, to, on_delete, .. } => {
-            let how = if *on_delete { ", each when it is deleted" } else { "" };
-            format!("upgrade from {from} to {to}: {}{how}", are("replaced"))
+            let how = if *on_delete {
+                ", each once someone deletes it, and not before; there is no extra machine"
+            } else {
+                ""
+            };
+            let extra = if *on_delete { String::new() } else { extra(change.surge) };
+            format!("upgrade from {from} to {to}: {}{how}{extra}", are("replaced"))
         }
         Meaning::Scale { from, to } if to < from => {
             format!("scale from {from} to {to}: {}", are("removed"))
         }
         Meaning::Delete => format!("is deleted{}", with(counts)),
         other => other.words(),
+    }
+}
+
+/// The number of additional machines of a part that rolls out.
+fn extra(surge: Option<[i64; 2]>) -> String {
+    match surge {
+        None => String::new(),
+        Some([_, 0]) => {
+            ", with no extra machine: old ones are deleted before new ones are created".to_owned()
+        }
+        Some([least, most]) if least == most => format!(", with {most} extra at a time"),
+        Some([least, most]) => format!(", with {least} to {most} extra at a time"),
     }
 }
 
