@@ -8,6 +8,7 @@ use super::{
     change::{Change, Effect, Leaving},
     cluster::ClusterReport,
     group::GroupChange,
+    outside_words,
     places::Places,
     risk::Risk,
     words,
@@ -99,7 +100,7 @@ impl Finding {
             is_error: change.accepted.is_none()
                 && (change.risk == Risk::Refused || report.is_unannounced(change)),
             place: Place::file(file),
-            text: words::beside(change),
+            text: outside_words::one(change),
             reasons: Vec::new(),
             clusters: Vec::new(),
         }

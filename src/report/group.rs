@@ -40,22 +40,40 @@ pub struct Group {
 pub struct GroupChange {
     /// The change. If the group has more than one cluster, names are replaced by placeholders.
     pub change: Change,
-    /// The minimum and the maximum number of machines per cluster.
-    pub each: [Machines; 2],
-    /// The number of machines of all clusters.
-    pub total: Machines,
+    /// The number of machines that are replaced or removed.
+    pub machines: Counts,
+    /// The number of machines of clusters that are built.
+    pub built: Counts,
     /// The minimum and the maximum number of additional machines per cluster during the rollout; none if unknown.
     pub surge: Option<[i64; 2]>,
+}
+
+/// Numbers of machines of several clusters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// The minimum and the maximum number per cluster.
+    pub each: [Machines; 2],
+    /// The number of all clusters.
+    pub total: Machines,
+}
+
+impl Counts {
+    fn of(all: impl Iterator<Item = Machines> + Clone) -> Self {
+        let each = [all.clone().min(), all.clone().max()].map(Option::unwrap_or_default);
+        Self { each, total: all.fold(Machines::default(), Machines::and) }
+    }
 }
 
 impl GroupChange {
     /// The same change of several clusters, of which `shown` is displayed.
     pub(super) fn new(shown: Change, all: &[&Change]) -> Self {
-        let counts = all.iter().map(|one| one.machines);
-        let each = [counts.clone().min(), counts.clone().max()].map(Option::unwrap_or_default);
         let surges: Option<Vec<i64>> = all.iter().map(|one| one.surge).collect();
-        let surge = surges.and_then(|all| Some([*all.iter().min()?, *all.iter().max()?]));
-        Self { change: shown, each, total: counts.fold(Machines::default(), Machines::and), surge }
+        Self {
+            change: shown,
+            machines: Counts::of(all.iter().map(|one| one.machines)),
+            built: Counts::of(all.iter().map(|one| one.built)),
+            surge: surges.and_then(|all| Some([*all.iter().min()?, *all.iter().max()?])),
+        }
     }
 }
 

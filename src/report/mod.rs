@@ -8,6 +8,7 @@
 mod accept;
 mod new_tree;
 mod outside_clusters;
+mod outside_words;
 mod change;
 mod cluster;
 mod findings;
@@ -17,11 +18,13 @@ mod images;
 mod broken_clusters;
 mod objects;
 mod own_objects;
+mod owners;
 mod past;
 mod peaks;
 mod places;
 mod preflight;
 mod renamed_pools;
+mod reverts;
 mod risk;
 mod summary;
 mod words;
@@ -52,7 +55,7 @@ pub use findings::{Covered, FOUND, Finding};
 pub use formats::{
     LIMIT, Page, digest, document, html, lines, markdown, markdown_of_nothing, markdown_within,
 };
-pub use group::{Group, GroupChange};
+pub use group::{Counts, Group, GroupChange};
 pub use new_tree::After;
 pub use outside_clusters::{OutsideChange, Place};
 pub use own_objects::OwnObject;
@@ -88,6 +91,8 @@ struct About {
     guarded: BTreeMap<ClusterId, Guarded>,
     /// Whether nodes need an addon, by release and addon.
     stages: BTreeMap<(String, String), bool>,
+    /// The Kubernetes versions of all releases, before and after.
+    kubernetes: BTreeSet<String>,
     /// Everything whose removal takes all its steps within this change.
     announced: past::Announced,
     /// The addons that leave the tree with their protection still on: engines leave them installed.
@@ -119,6 +124,8 @@ impl About {
             };
             let source = Source::new(FileId(0), &*path, archive.read(&id)?);
             let Some(node) = yaml::read(&source, &mut Notes::new()) else { continue };
+            let kubernetes = node.at(&["spec", "kubernetes"]).and_then(Node::as_str);
+            self.kubernetes.extend(kubernetes.map(str::to_owned));
             let addons = node.at(&["spec", "addons"]).and_then(Node::as_mapping);
             for addon in addons.into_iter().flat_map(Mapping::iter) {
                 if let Some(stage) = addon.value.get("stage").and_then(Node::as_str) {
@@ -325,7 +332,7 @@ impl Comparing<'_> {
             compared.clusters.iter().map(|found| cluster::report(found, &self.about)).collect();
         clusters.sort_by(|a, b| a.cluster.cmp(&b.cluster));
         preflight::add(&mut clusters, self.before, self.after, self.input)?;
-        let mut beside = outside_clusters::changes(self.after, self.before, &self.about.announced)?;
+        let mut beside = outside_clusters::changes(self.after, self.before, &self.about)?;
         beside.extend(images::changes(self.after, self.before, &compared.clusters)?);
         beside.extend(self.own);
         beside.sort_by(|a, b| (b.risk, &a.place).cmp(&(a.risk, &b.place)));
