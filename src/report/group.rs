@@ -23,6 +23,8 @@ pub struct Group {
     pub risk: Risk,
     /// The clusters, in order.
     pub clusters: Vec<ClusterId>,
+    /// The number of machines of each that are replaced, removed or built.
+    pub machines: Vec<Machines>,
     /// Their release before and after.
     pub release: Sides,
     /// Their Kubernetes version before and after.
@@ -121,12 +123,18 @@ fn group(members: &[&ClusterReport]) -> Group {
     Group {
         risk: first.risk,
         clusters: members.iter().map(|one| one.cluster.clone()).collect(),
+        machines: members.iter().map(|one| machines(one)).collect(),
         release: first.release.clone(),
         kubernetes: first.kubernetes.clone(),
         changes: shown.into_iter().enumerate().map(change).collect(),
         steps: first.steps.clone(),
         notes: first.notes.clone(),
     }
+}
+
+fn machines(cluster: &ClusterReport) -> Machines {
+    let all = cluster.changes.iter().flat_map(|change| [change.machines, change.built]);
+    all.fold(Machines::default(), Machines::and)
 }
 
 fn masked(cluster: &ClusterReport) -> Vec<Change> {

@@ -5,7 +5,7 @@ use super::{
     group::Group,
 };
 
-/// In the order of the report. What is merely undone comes last, because it may be shortened to "everything else".
+/// In the order of the report. What is merely undone comes last, because it is shortened to "everything else".
 const ORDER: [Revert; 9] = [
     Revert::Nothing,
     Revert::Refused,
@@ -35,19 +35,23 @@ pub(super) fn reverts(group: &Group) -> Vec<(String, &'static str)> {
     };
     let found: Vec<_> = ORDER.into_iter().map(of).filter(|(_, subjects)| !subjects.is_empty()).collect();
     let is_only = found.len() == 1;
+    let others = found.iter().filter(|(revert, _)| *revert != Revert::Nothing).count();
     let line = |(revert, subjects): (Revert, Vec<String>)| {
-        let what =
-            if is_only { "revert".to_owned() } else { format!("revert of {}", named(revert, &subjects)) };
+        let what = if is_only {
+            "revert".to_owned()
+        } else if revert == Revert::Undoes && others > 1 {
+            "revert of everything else".to_owned()
+        } else {
+            format!("revert of {}", named(&subjects))
+        };
         (what, revert.words())
     };
     found.into_iter().map(line).collect()
 }
 
-fn named(revert: Revert, subjects: &[String]) -> String {
-    let more = subjects.len().saturating_sub(NAMED);
-    match (revert, more) {
-        (_, 0) => subjects.join(", "),
-        (Revert::Undoes, _) => "everything else".to_owned(),
-        (_, more) => format!("{} and {more} more", subjects[..NAMED].join(", ")),
+fn named(subjects: &[String]) -> String {
+    match subjects.len().saturating_sub(NAMED) {
+        0 => subjects.join(", "),
+        more => format!("{} and {more} more", subjects[..NAMED].join(", ")),
     }
 }

@@ -3,10 +3,11 @@
 use serde_json::Value as Json;
 
 use super::{
-    Peak,
+    Peak, Report,
     change::{Change, Effect, Leaving, Machines},
     cluster::Sides,
     group::{CLUSTER, Counts, Group, GroupChange},
+    risk::Risk,
 };
 use crate::{
     compare::FieldChange,
@@ -83,6 +84,9 @@ fn effect(change: &GroupChange, clusters: usize) -> String {
         Effect::Paused => "is paused: Cluster API does not reconcile it".to_owned(),
         Effect::Resumed => "is resumed: Cluster API reconciles it again".to_owned(),
         Effect::Verdict(meaning) => verdict(meaning, change, lost),
+        Effect::Refused if change.change.guarded => {
+            "is refused: `stackloom generate` does not write it; the rest says what it would do".to_owned()
+        }
         Effect::Refused => "is refused".to_owned(),
         Effect::Unknown => "the effect is not known".to_owned(),
         Effect::Ignored => "is accepted, and Cluster API never acts on it".to_owned(),
@@ -251,6 +255,31 @@ pub(super) fn names(clusters: &[ClusterId], most: usize) -> String {
     let more = clusters.len().saturating_sub(most);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("{}{more}", names.join(", "))
+}
+
+/// The names of at most `most` clusters of a group, with their machines if these differ, and the number of the others.
+pub(super) fn names_of_group(group: &Group, most: usize) -> String {
+    let names: Vec<String> = names_with_machines(group).take(most).collect();
+    let more = group.clusters.len().saturating_sub(most);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", names.join(", "))
+}
+
+/// The names of the clusters of a group, with their machines if these differ.
+pub(super) fn names_with_machines(group: &Group) -> impl Iterator<Item = String> {
+    let differ = group.machines.windows(2).any(|pair| pair[0] != pair[1]);
+    group.clusters.iter().zip(&group.machines).map(move |(cluster, count)| {
+        let count = machines(*count).filter(|_| differ);
+        count.map_or_else(|| cluster.to_string(), |count| format!("{cluster} ({count})"))
+    })
+}
+
+/// When the clusters of a report roll out; none if at most one does.
+pub(super) fn start(report: &Report) -> Option<&'static str> {
+    let rolls = |change: &Change| matches!(change.risk, Risk::Pools | Risk::ControlPlane);
+    let rolling = report.clusters.iter().filter(|one| one.changes.iter().any(rolls));
+    (rolling.count() > 1)
+        .then_some("Clusters do not wait for each other: all start once the engine applies the change.")
 }
 
 /// A peak in one line.

@@ -47,10 +47,12 @@ struct Detail {
 }
 
 /// From most to least detailed.
-const DETAILS: [Detail; 6] = [
+const DETAILS: [Detail; 8] = [
     Detail { groups: usize::MAX, names: 200, fields: 40, rows: usize::MAX },
     Detail { groups: 200, names: 50, fields: 12, rows: 100 },
+    Detail { groups: 100, names: 30, fields: 8, rows: 60 },
     Detail { groups: 60, names: 20, fields: 6, rows: 40 },
+    Detail { groups: 40, names: 12, fields: 4, rows: 30 },
     Detail { groups: 20, names: 8, fields: 3, rows: 20 },
     Detail { groups: 6, names: 3, fields: 1, rows: 5 },
     Detail { groups: 0, names: 0, fields: 0, rows: 0 },
@@ -64,7 +66,7 @@ pub fn markdown(report: &Report, compared: &str) -> String {
 /// Renders the same in at most `limit` bytes, as far as folding allows.
 pub fn markdown_within(report: &Report, compared: &str, limit: usize) -> String {
     let end = format!("\n<!-- stackloom-diff sha256:{} -->\n", digest(report));
-    let owners = owned(report, limit / OWNERS);
+    let owners = owned(report, limit);
     let made = DETAILS.iter().map(|detail| Out::made(report, compared, &owners, *detail));
     let fits = |text: &String| text.len() + end.len() <= limit;
     let mut made: Vec<String> = made
@@ -118,6 +120,10 @@ impl Out {
         out.line(&format!("### {}", plain(&summary(report))));
         out.line("");
         out.line(&format!("Compared with {}.", plain(compared)));
+        if let Some(start) = words::start(report) {
+            out.line("");
+            out.line(start);
+        }
         out.classes(report);
         out.text.push_str(owners);
         for risk in Risk::ALL {
@@ -186,7 +192,7 @@ impl Out {
         let count = group.clusters.len();
         let versions =
             words::versions(group).map(|words| format!(" ({})", plain(&words))).unwrap_or_default();
-        let names = plain(&words::names(&group.clusters, self.detail.names));
+        let names = plain(&words::names_of_group(group, self.detail.names));
         let lead = if count == 1 {
             format!("**{}**{versions}", plain(&words::names(&group.clusters, 1)))
         } else if count <= 3 {
@@ -244,13 +250,11 @@ impl Out {
     }
 }
 
-/// The part of a comment that owners may fill: one in so many.
-const OWNERS: usize = 3;
-
 /// How many names each owner has per risk class, from most to least.
 const OWNED: [usize; 5] = [200, 50, 12, 4, 1];
 
-/// What happens to the clusters of each owner, in at most `limit` bytes: fewer names first, then only counts, then fewer owners.
+/// What happens to the clusters of each owner, for a comment of at most `limit` bytes. If names do not fit in a third of it,
+/// owners are shown with numbers only, as many as fit in three fifths.
 fn owned(report: &Report, limit: usize) -> String {
     let owners = owners(report);
     if owners.is_empty() {
@@ -259,14 +263,15 @@ fn owned(report: &Report, limit: usize) -> String {
     let head = "\n#### Owners\n\n";
     let whole =
         |names: usize| owners.iter().fold(head.to_owned(), |text, owner| text + &owned_by(owner, names));
-    if let Some(text) = OWNED.into_iter().map(whole).find(|text| text.len() <= limit) {
+    if let Some(text) = OWNED.into_iter().map(whole).find(|text| text.len() <= limit / 3) {
         return text;
     }
     let mut text = head.to_owned();
     for (at, owner) in owners.iter().enumerate() {
         let line = format!("- {}: {}\n", owner_name(owner, code), parts(&owner.clusters));
-        if text.len() + line.len() + ROOM > limit {
-            text.push_str(&format!("- … and {}\n", words::count(owners.len() - at, "more owner")));
+        if text.len() + line.len() + ROOM > limit / 5 * 3 {
+            let left = words::count(owners.len() - at, "more owner");
+            writeln!(text, "- … and {left}").expect("memory takes everything");
             break;
         }
         text.push_str(&line);

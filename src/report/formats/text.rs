@@ -30,6 +30,9 @@ pub struct Line {
 pub fn lines(report: &Report, all: bool) -> Vec<Line> {
     let mut out = Out { lines: Vec::new(), most: if all { usize::MAX } else { SHOWN } };
     out.line(None, summary(report));
+    if let Some(start) = words::start(report) {
+        out.line(None, start.to_owned());
+    }
     out.owners(report);
     for risk in Risk::ALL {
         let groups: Vec<&Group> = report.groups.iter().filter(|group| group.risk == risk).collect();
@@ -101,7 +104,7 @@ impl Out {
 
     fn group(&mut self, group: &Group) {
         let count = group.clusters.len();
-        let names = words::names(&group.clusters, self.most);
+        let names = words::names_of_group(group, self.most);
         let head = if count == 1 { names } else { format!("{count} clusters: {names}") };
         let versions = words::versions(group).map(|words| format!(" ({words})")).unwrap_or_default();
         self.line(None, format!("  {head}{versions}"));

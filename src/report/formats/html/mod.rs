@@ -102,6 +102,7 @@ fn document(page: &Page<'_>, detail: Detail, digest: &str) -> Markup {
                 header {
                     h1 { (title) }
                     @if page.report.is_some() { p.soft { "Compared with " (page.compared) "." } }
+                    @if let Some(start) = page.report.and_then(words::start) { p.soft { (start) } }
                 }
                 @if let Some(report) = page.report { (contents(report, page.notes)) }
                 main #report {
@@ -224,7 +225,7 @@ fn names(group: &Group) -> Markup {
     /// The maximum number of names that are not collapsed.
     const FEW: usize = 6;
     let list = html! {
-        ul.names { @for cluster in &group.clusters { li { (cluster) } } }
+        ul.names { @for name in words::names_with_machines(group) { li { (name) } } }
     };
     html! {
         @if group.clusters.len() <= FEW { (list) }
