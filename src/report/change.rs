@@ -314,6 +314,7 @@ impl Subject {
             Self::Part(part) => part.in_words(),
             Self::Cluster => "Cluster object".to_owned(),
             Self::Addon(name) => format!("addon {name}"),
+            Self::Object(_, address) if address.kind.is_empty() => "an object without a kind".to_owned(),
             Self::Object(_, address) => address.to_string(),
         }
     }

@@ -43,8 +43,8 @@ use crate::{
     plan::Plan,
     remove::{self, Defined},
     render,
-    tree::{FileChange, PartId},
-    world::{Held, Input, companion_folder, is_input},
+    tree::{FileChange, PartId, is_ours},
+    world::{Held, Input, companion_folder, is_input, release_of},
     yaml::{self, FileId, Mapping, Node, Source, Sources},
 };
 
@@ -295,6 +295,23 @@ fn note_unexported(compared: &Comparison, live: &Live<'_>, notes: &mut Notes) {
         .hint("they are judged by what was generated before; export them to judge what runs");
 }
 
+/// Warns about removed files that the program did not write: `generate` refuses to delete them.
+fn note_foreign(after: &After<'_>, before: &dyn Archive, notes: &mut Notes) -> Result<(), Fault> {
+    let [old, _] = after.listings();
+    let removed = after.changes().files.iter().filter(|(_, change)| **change == FileChange::Removed);
+    for path in removed.map(|(path, _)| path.as_str()).filter(|path| release_of(path).is_none()) {
+        let Some(id) = old.get(path) else { continue };
+        if !is_ours(before.read(id)?.as_bytes()) {
+            let message = "stackloom did not write this file of the base: the report shows it as removed, and `generate` refuses to \
+                           delete it";
+            notes
+                .warning("foreign-file", note::Place::file(path), message)
+                .hint("move it out of `generated/`; objects for a cluster belong in `clusters/<cluster>.d/`");
+        }
+    }
+    Ok(())
+}
+
 struct Comparing<'a> {
     before: &'a dyn Archive,
     after: &'a After<'a>,
@@ -314,6 +331,7 @@ impl Comparing<'_> {
     fn report(mut self, notes: &mut Notes) -> Result<Report, Fault> {
         self.about.learn(self.before)?;
         self.about.learn(self.after)?;
+        note_foreign(self.after, self.before, notes)?;
         let (mut refused, announced) = guarded(self.after, self.past)?;
         self.about.heed(&refused);
         self.about.announced = announced;

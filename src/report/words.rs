@@ -85,7 +85,7 @@ fn effect(change: &GroupChange, clusters: usize) -> String {
         Effect::Resumed => "is resumed: Cluster API reconciles it again".to_owned(),
         Effect::Verdict(meaning) => verdict(meaning, change, lost),
         Effect::Refused if change.change.guarded => {
-            "is refused: `stackloom generate` does not write it; the rest says what it would do".to_owned()
+            "is refused: `stackloom generate` does not write this change".to_owned()
         }
         Effect::Refused => "is refused".to_owned(),
         Effect::Unknown => "the effect is not known".to_owned(),
