@@ -73,7 +73,7 @@ pub fn narrow(definitions: &mut Definitions, scope: &Scope, excluded: &mut Exclu
     definitions.broken.extend(excluded.stacks().map(|stack| format!("stacks/{stack}/stack.yaml")));
     let all = Identity::all(definitions);
     let mut meant: BTreeSet<String> = BTreeSet::new();
-    excluded.defined.extend(all.iter().map(|one| (one.name.to_string(), one.file.to_string())));
+    excluded.defined.extend(all.iter().map(|one| (one.name.clone(), one.file.clone())));
     for identity in all.iter().filter(|identity| scope.means(identity)) {
         excluded.meant.insert(identity.file.clone());
         if !excluded.takes_base_of(identity) {

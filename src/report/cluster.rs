@@ -3,7 +3,7 @@
 use super::{
     About, Guarded,
     change::{Change, Effect, Leaving, Machines, Revert, Subject},
-    objects, renamed_pools,
+    objects, peaks, renamed_pools,
     risk::Risk,
 };
 use crate::{
@@ -31,6 +31,8 @@ pub struct ClusterReport {
     pub changes: Vec<Change>,
     /// The steps of an upgrade, in order.
     pub steps: Vec<String>,
+    /// The most pools that an upgrade changes in one step; 0 without an upgrade.
+    pub pools_at_once: usize,
     /// Other notes.
     pub notes: Vec<String>,
 }
@@ -53,7 +55,8 @@ impl Sides {
 
 /// Reports the effects of a change on one cluster.
 pub(super) fn report(found: &ClusterChange, about: &About) -> ClusterReport {
-    let mut made = Making { found, about, changes: Vec::new(), notes: Vec::new(), steps: Vec::new() };
+    let (changes, notes, steps) = (Vec::new(), Vec::new(), Vec::new());
+    let mut made = Making { found, about, changes, notes, steps, pools_at_once: 0 };
     made.fate();
     made.suspension();
     // A cluster that is built anew shares no object with the old one.
@@ -78,11 +81,12 @@ struct Making<'a> {
     changes: Vec<Change>,
     notes: Vec<String>,
     steps: Vec<String>,
+    pools_at_once: usize,
 }
 
 impl Making<'_> {
     fn finish(self) -> ClusterReport {
-        let Self { found, about, mut changes, notes, steps } = self;
+        let Self { found, about, mut changes, notes, steps, pools_at_once } = self;
         if changes.is_empty() {
             // Something differs, but none of the steps above recognized it.
             let mut change = Change::new(Subject::Whole, Effect::Unknown, Risk::Unknown, Revert::Unknown);
@@ -107,6 +111,7 @@ impl Making<'_> {
             risk: changes.iter().map(|change| change.risk).max().unwrap_or(Risk::Unknown),
             changes,
             steps,
+            pools_at_once,
             notes,
         }
     }
@@ -177,8 +182,14 @@ impl Making<'_> {
             };
             if leaving.contains(&about) {
                 change.announced = true;
-                let reason = "all steps of its removal are in this change; the engine has to apply each before the next";
-                change.reasons.push(reason.to_owned());
+                let otherwise = match about {
+                    Leaves::Cluster => ": if it sees only the last one, the cluster keeps running, unmanaged",
+                    Leaves::Pool(_) => ": if it sees only the last one, the machines are deleted at once",
+                    _ => "",
+                };
+                change.reasons.push(format!(
+                    "all steps of its removal are in this change; the engine has to apply each before the next{otherwise}"
+                ));
             }
         }
     }
@@ -336,6 +347,7 @@ impl Making<'_> {
         }
         self.notes.extend(answer.notes.iter().cloned());
         self.steps.extend(answer.steps.iter().map(step_in_words));
+        self.pools_at_once = peaks::pools_at_once(&answer.steps);
     }
 }
 

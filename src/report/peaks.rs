@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     model::Label,
-    topology::{Meaning, Part},
+    topology::{Meaning, Part, UpgradeStep},
 };
 
 /// Additional machines in a namespace.
@@ -43,22 +43,37 @@ pub(super) fn of(clusters: &[ClusterReport]) -> Vec<Peak> {
 /// The additional machines of a cluster, and the number of parts for which they are unknown.
 fn of_cluster(cluster: &ClusterReport) -> (i64, usize) {
     let rolls = |change: &&Change| has_machines(&change.subject) && is_rollout(change);
-    let (mut upgraded, mut others, mut unknown) = ([0_i64; 2], 0_i64, 0);
+    let (mut control_plane, mut pools, mut others, mut unknown) = (0_i64, Vec::new(), 0_i64, 0);
     for change in cluster.changes.iter().filter(rolls) {
         let Some(surge) = change.surge else {
             unknown += 1;
             continue;
         };
-        let sum = match (&change.effect, &change.subject) {
-            (Effect::Verdict(Meaning::Upgrade { .. }), Subject::Part(Part::ControlPlane)) => &mut upgraded[0],
-            (Effect::Verdict(Meaning::Upgrade { .. }), _) => &mut upgraded[1],
-            _ => &mut others,
-        };
-        *sum = sum.saturating_add(surge);
+        match (&change.effect, &change.subject) {
+            (Effect::Verdict(Meaning::Upgrade { .. }), Subject::Part(Part::ControlPlane)) => {
+                control_plane = surge;
+            }
+            (Effect::Verdict(Meaning::Upgrade { .. }), _) => pools.push(surge),
+            _ => others = others.saturating_add(surge),
+        }
     }
-    // Cluster API upgrades pools only once the control plane is done.
-    let [control_plane, pools] = upgraded;
+    // Cluster API upgrades pools only once the control plane is done, and only a few of them at once.
+    pools.sort_unstable_by(|a, b| b.cmp(a));
+    let at_once = if cluster.pools_at_once == 0 { pools.len() } else { cluster.pools_at_once };
+    let pools = pools.into_iter().take(at_once).fold(0, i64::saturating_add);
     (others.saturating_add(control_plane.max(pools)), unknown)
+}
+
+/// The most pools that change in one step of an upgrade.
+pub(super) fn pools_at_once(steps: &[UpgradeStep]) -> usize {
+    let (Some(first), Some(last)) = (steps.first(), steps.last()) else { return 0 };
+    // The versions before the first step are not listed, so pools that have arrived may be part of it.
+    let arrived =
+        first.pools.iter().filter(|(pool, version)| last.pools.get(*pool) == Some(*version)).count();
+    let moved = steps.windows(2).map(|pair| {
+        pair[1].pools.iter().filter(|(pool, version)| pair[0].pools.get(*pool) != Some(*version)).count()
+    });
+    moved.chain([arrived]).max().unwrap_or(0)
 }
 
 fn has_machines(subject: &Subject) -> bool {
@@ -67,4 +82,61 @@ fn has_machines(subject: &Subject) -> bool {
 
 fn is_rollout(change: &Change) -> bool {
     matches!(change.risk, Risk::Pools | Risk::ControlPlane | Risk::Unknown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        model::ClusterId,
+        report::{
+            change::{Machines, Revert},
+            cluster::Sides,
+        },
+        topology::PoolKind,
+    };
+
+    fn change(part: Part, meaning: Meaning, surge: Option<i64>) -> Change {
+        let risk = Risk::of(&part, &meaning);
+        let change = Change::new(Subject::Part(part), Effect::Verdict(meaning), risk, Revert::Unknown);
+        Change { surge, machines: Machines::exactly(Some(3)), ..change }
+    }
+
+    fn upgraded(part: Part, surge: Option<i64>) -> Change {
+        let meaning =
+            Meaning::Upgrade { from: "1".into(), to: "2".into(), times: 1, surge: None, on_delete: false };
+        change(part, meaning, surge)
+    }
+
+    fn peak(pools_at_once: usize, changes: Vec<Change>) -> (i64, usize) {
+        let label = |text: &str| Label::new(text).unwrap();
+        of_cluster(&ClusterReport {
+            cluster: ClusterId { management: label("m"), namespace: label("n"), name: label("c") },
+            owners: Vec::new(),
+            release: Sides::default(),
+            kubernetes: Sides::default(),
+            risk: Risk::ControlPlane,
+            changes,
+            steps: Vec::new(),
+            pools_at_once,
+            notes: Vec::new(),
+        })
+    }
+
+    #[test]
+    fn an_upgrade_takes_the_control_plane_before_its_pools() {
+        let pool = |name: &str| Part::pool(PoolKind::MachineDeployment, name);
+        let all = || {
+            let pools = [("a", 1), ("b", 3), ("c", 2)].map(|(name, more)| upgraded(pool(name), Some(more)));
+            [vec![upgraded(Part::ControlPlane, Some(1))], pools.to_vec()].concat()
+        };
+        assert_eq!(peak(1, all()), (3, 0));
+        assert_eq!(peak(2, all()), (5, 0));
+        assert_eq!(peak(0, all()), (6, 0));
+        assert_eq!(peak(1, all().into_iter().take(2).collect()), (1, 0));
+        let unknown = [upgraded(pool("a"), None), change(Part::ControlPlane, Meaning::Opaque, None)];
+        assert_eq!(peak(1, [all(), unknown.to_vec()].concat()), (3, 2));
+        let provider = change(Part::Infrastructure, Meaning::ProviderDependent, None);
+        assert_eq!(peak(0, vec![provider]), (0, 0));
+    }
 }

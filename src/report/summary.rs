@@ -181,6 +181,7 @@ mod tests {
             risk: changes.iter().map(|(risk, _)| *risk).max().unwrap(),
             changes: changes.iter().map(change).collect(),
             steps: Vec::new(),
+            pools_at_once: 0,
             notes: Vec::new(),
         }
     }

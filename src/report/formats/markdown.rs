@@ -368,6 +368,7 @@ mod tests {
                 risk,
                 changes: vec![change],
                 steps: Vec::new(),
+                pools_at_once: 0,
                 notes: Vec::new(),
             }
         };

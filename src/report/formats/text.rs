@@ -54,7 +54,9 @@ pub fn lines(report: &Report, all: bool) -> Vec<Line> {
             out.line(None, format!("  {}", outside_words::line(&group, out.most)));
             let files: Vec<&String> = group.iter().flat_map(|one| one.files.keys()).collect();
             if all || files.len() <= FEW {
-                files.iter().for_each(|path| out.line(None, format!("      {path}")));
+                for path in files {
+                    out.line(None, format!("      {path}"));
+                }
             }
         }
     }

@@ -376,8 +376,8 @@ fn rollout(one: &Rollout) -> Value {
         rollout["reasons"] = json!(one.reasons);
     }
     // The cases record the numbers of rolling updates of machine deployments only.
-    const ON_DELETE: &str = "machines are replaced when they are deleted";
-    let is_recorded = one.part.is_of(PoolKind::MachineDeployment) && one.note != Some(ON_DELETE);
+    let on_delete = "machines are replaced when they are deleted";
+    let is_recorded = one.part.is_of(PoolKind::MachineDeployment) && one.note != Some(on_delete);
     if let Some((surge, unavailable)) = one.surge.filter(|_| is_recorded) {
         rollout["maxSurge"] = json!(surge);
         rollout["maxUnavailable"] = json!(unavailable);
