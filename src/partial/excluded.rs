@@ -18,6 +18,8 @@ pub struct Excluded {
     releases: BTreeSet<String>,
     /// The definitions within the scope of the run, as far as they were read.
     pub(super) meant: BTreeSet<String>,
+    /// The definition of each cluster, as far as they were read.
+    pub(super) defined: BTreeMap<String, String>,
 }
 
 impl Excluded {
@@ -37,6 +39,22 @@ impl Excluded {
                 self.releases.insert((*release).to_owned());
             }
             _ => return false,
+        }
+        true
+    }
+
+    /// Leaves out the definitions of clusters for which the defaults of a folder do not fit; false if the file is something
+    /// else, or if not all of the definitions are known. Other clusters of the folder stay.
+    pub(super) fn add_unfit(&mut self, file: &str, clusters: &BTreeSet<String>) -> bool {
+        let is_defaults = file.rsplit('/').next().is_some_and(|name| name.starts_with("_defaults."));
+        if !is_defaults || !file.starts_with("clusters/") || clusters.is_empty() {
+            return false;
+        }
+        let files: Option<Vec<String>> =
+            clusters.iter().map(|name| self.defined.get(name).cloned()).collect();
+        let Some(files) = files else { return false };
+        for definition in files {
+            self.add_cluster(&definition, &format!("the defaults in `{file}` do not fit it"));
         }
         true
     }

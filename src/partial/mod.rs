@@ -1,7 +1,7 @@
 //! Runs that generate a part of the tree: only some clusters, or only those without errors.
 //!
 //! An error is attributed to the smallest unit that can be left out: a definition, a folder's defaults, a stack or a
-//! release, each with the clusters that depend on it. The unit is removed from the input and the run starts again, until the
+//! release, each with the clusters that depend on it. Defaults that do not fit some clusters leave out only these. The unit is removed from the input and the run starts again, until the
 //! remaining input has no errors. An error that can't be attributed to a unit stops the run as usual.
 
 mod excluded;
@@ -73,6 +73,7 @@ pub fn narrow(definitions: &mut Definitions, scope: &Scope, excluded: &mut Exclu
     definitions.broken.extend(excluded.stacks().map(|stack| format!("stacks/{stack}/stack.yaml")));
     let all = Identity::all(definitions);
     let mut meant: BTreeSet<String> = BTreeSet::new();
+    excluded.defined.extend(all.iter().map(|one| (one.name.clone(), one.file.clone())));
     for identity in all.iter().filter(|identity| scope.means(identity)) {
         excluded.meant.insert(identity.file.clone());
         if !excluded.takes_base_of(identity) {
@@ -168,6 +169,9 @@ fn blame(notes: &Notes, faulty: &[(String, String)], excluded: &mut Excluded) ->
     let before = excluded.clone();
     if faulty.is_empty() {
         for note in errors {
+            if note.place.as_ref().is_some_and(|place| excluded.add_unfit(&place.file, &note.clusters)) {
+                continue;
+            }
             let places = note.place.iter().chain(
                 // It is unknown which of two definitions with the same name the tree was made from.
                 note.related.iter().filter(|_| note.code == "duplicate").map(|(_, place)| place),

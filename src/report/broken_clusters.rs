@@ -6,7 +6,7 @@ use crate::{
     compare::{BlobId, ByAddress, ClassName, Files, Running, State, Unread},
     definition::{self, Identity},
     model::{ClusterId, Label, ManagementCluster},
-    note::{Fault, Notes, Severity},
+    note::{Diagnostic, Fault, Notes, Severity},
     partial::Left,
     topology::SharedClass,
     world::Input,
@@ -30,8 +30,8 @@ impl LeftClusters {
         let definitions = definition::parse(input, &mut Notes::new());
         let identities = Identity::all(&definitions);
         for one in left {
-            let why = why(one, notes);
             let identity = identities.iter().find(|identity| identity.file == one.file);
+            let why = why(one, identity.map(|identity| &*identity.name), notes);
             match identity.and_then(Identity::id) {
                 Some(id) => drop(found.named.insert(id, why)),
                 None => found.nameless = Some(why),
@@ -55,12 +55,15 @@ impl LeftClusters {
 const ERRORS: usize = 3;
 
 /// Why a definition was left out: the errors in it, or in the defaults of its folders, or else what was recorded.
-fn why(left: &Left, notes: &Notes) -> String {
+fn why(left: &Left, cluster: Option<&str>, notes: &Notes) -> String {
     let is_above = |file: &str| {
         let defaults = file.rsplit_once('/').filter(|(_, name)| name.starts_with("_defaults."));
         file == left.file || defaults.is_some_and(|(folder, _)| left.file.starts_with(&format!("{folder}/")))
     };
-    let errors = notes.iter().filter(|note| note.severity == Severity::Error);
+    let is_of_others = |note: &Diagnostic| {
+        !note.clusters.is_empty() && cluster.is_some_and(|cluster| !note.clusters.contains(cluster))
+    };
+    let errors = notes.iter().filter(|note| note.severity == Severity::Error && !is_of_others(note));
     let own = errors.filter_map(|note| {
         let place = note.place.as_ref().filter(|place| is_above(&place.file))?;
         Some(format!("{place}: {}", note.message))

@@ -139,6 +139,8 @@ pub enum Revert {
     Undoes,
     /// Reverting installs the addon's workloads again or restarts them.
     Restarts,
+    /// Reverting restores the old values. Machines that were replaced in the meantime stay until someone deletes them.
+    KeepsReplaced,
     /// Reverting replaces the machines again.
     ReplacesAgain,
     /// Reverting creates a new object; the data of the old one is lost.
@@ -158,6 +160,7 @@ impl Revert {
             Self::Nothing => "nothing-to-undo",
             Self::Undoes => "undoes",
             Self::Restarts => "restarts-again",
+            Self::KeepsReplaced => "keeps-replaced",
             Self::ReplacesAgain => "replaces-again",
             Self::CreatesNew => "creates-new",
             Self::Refused => "refused",
@@ -166,17 +169,20 @@ impl Revert {
         }
     }
 
-    /// The text for reports.
+    /// The text for reports, after `revert:`.
     pub fn words(self) -> &'static str {
         match self {
-            Self::Nothing => "nothing to revert",
-            Self::Undoes => "a revert undoes this",
-            Self::Restarts => "a revert undoes this, and may restart workloads of the addon again",
-            Self::ReplacesAgain => "a revert undoes this by replacing the machines again",
-            Self::CreatesNew => "a revert creates it anew; what was deleted is lost",
-            Self::Refused => "a revert does not undo this: Cluster API refuses to downgrade Kubernetes",
-            Self::NeedsRemoval => "a revert does not delete what was created; `stackloom remove` does",
-            Self::Unknown => "it is not known whether a revert undoes this",
+            Self::Nothing => "nothing to undo",
+            Self::Undoes => "undoes this",
+            Self::Restarts => "undoes this, and may restart the addon's workloads again",
+            Self::KeepsReplaced => {
+                "undoes this; machines replaced in the meantime stay as they are until someone deletes them"
+            }
+            Self::ReplacesAgain => "undoes this by replacing the machines again",
+            Self::CreatesNew => "creates anew what was deleted; the old one is lost",
+            Self::Refused => "does not undo this: Cluster API refuses to downgrade Kubernetes",
+            Self::NeedsRemoval => "does not delete what was created; `stackloom remove` does",
+            Self::Unknown => "it is not known whether that undoes this",
         }
     }
 }
@@ -192,6 +198,8 @@ pub struct Change {
     pub risk: Risk,
     /// The number of machines replaced or removed.
     pub machines: Machines,
+    /// The number of machines of a cluster that is built.
+    pub built: Machines,
     /// The number of additional machines during the rollout; none if unknown.
     pub surge: Option<i64>,
     /// The fields that differ.
@@ -222,6 +230,7 @@ impl Change {
             effect,
             risk,
             machines: Machines::default(),
+            built: Machines::default(),
             surge: None,
             fields: Vec::new(),
             causes: Vec::new(),
@@ -275,6 +284,9 @@ impl Change {
     pub(super) fn effect_key(&self) -> String {
         match &self.effect {
             Effect::Verdict(Meaning::Rollout { on_delete, .. }) => format!("rollout {on_delete}"),
+            Effect::Verdict(Meaning::Upgrade { from, to, times, on_delete, .. }) => {
+                format!("upgrade from {from} to {to}, {times} {on_delete}")
+            }
             Effect::Moved { from, paused } => {
                 format!("moved from {}/{} {paused}", from.management, from.namespace)
             }
@@ -302,6 +314,7 @@ impl Subject {
             Self::Part(part) => part.in_words(),
             Self::Cluster => "Cluster object".to_owned(),
             Self::Addon(name) => format!("addon {name}"),
+            Self::Object(_, address) if address.kind.is_empty() => "an object without a kind".to_owned(),
             Self::Object(_, address) => address.to_string(),
         }
     }

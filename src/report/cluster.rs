@@ -1,14 +1,13 @@
 //! Turns the differences of one cluster into changes with risks.
 
 use super::{
-    About,
+    About, Guarded,
     change::{Change, Effect, Leaving, Machines, Revert, Subject},
-    objects, renamed_pools,
+    objects, peaks, renamed_pools,
     risk::Risk,
-    words,
 };
 use crate::{
-    compare::{Answer, ClusterChange, Facts, Fate, Outcome, Unknown, Which},
+    compare::{Answer, ClusterChange, Facts, Fate, ObjectChange, Outcome, Section, Unknown, Which},
     model::{ClusterId, hex},
     note::About as Leaves,
     topology::{self, Meaning, Part, Pool, Verdict, predict::report::step_in_words},
@@ -32,6 +31,8 @@ pub struct ClusterReport {
     pub changes: Vec<Change>,
     /// The steps of an upgrade, in order.
     pub steps: Vec<String>,
+    /// The most pools that an upgrade changes in one step; 0 without an upgrade.
+    pub pools_at_once: usize,
     /// Other notes.
     pub notes: Vec<String>,
 }
@@ -54,7 +55,8 @@ impl Sides {
 
 /// Reports the effects of a change on one cluster.
 pub(super) fn report(found: &ClusterChange, about: &About) -> ClusterReport {
-    let mut made = Making { found, about, changes: Vec::new(), notes: Vec::new(), steps: Vec::new() };
+    let (changes, notes, steps) = (Vec::new(), Vec::new(), Vec::new());
+    let mut made = Making { found, about, changes, notes, steps, pools_at_once: 0 };
     made.fate();
     made.suspension();
     // A cluster that is built anew shares no object with the old one.
@@ -79,11 +81,12 @@ struct Making<'a> {
     changes: Vec<Change>,
     notes: Vec<String>,
     steps: Vec<String>,
+    pools_at_once: usize,
 }
 
 impl Making<'_> {
     fn finish(self) -> ClusterReport {
-        let Self { found, about, mut changes, notes, steps } = self;
+        let Self { found, about, mut changes, notes, steps, pools_at_once } = self;
         if changes.is_empty() {
             // Something differs, but none of the steps above recognized it.
             let mut change = Change::new(Subject::Whole, Effect::Unknown, Risk::Unknown, Revert::Unknown);
@@ -108,6 +111,7 @@ impl Making<'_> {
             risk: changes.iter().map(|change| change.risk).max().unwrap_or(Risk::Unknown),
             changes,
             steps,
+            pools_at_once,
             notes,
         }
     }
@@ -136,11 +140,14 @@ impl Making<'_> {
             return;
         }
         let is_refused = |change: &&mut Change| change.effect == Effect::Refused;
-        let same = guarded.only_release && self.is_about_the_version();
+        let same = guarded.only_release && self.is_about_the_version(guarded);
         let same = self.changes.iter_mut().find(is_refused).filter(|_| same);
         let change = match same {
-            // Both report the same downgrade.
-            Some(change) => change,
+            // Both report the same version; the guard names the way out, too.
+            Some(change) => {
+                change.reasons.clear();
+                change
+            }
             // Kept apart from Cluster API's refusals, because either may be accepted without the other.
             None => self.whole(Effect::Refused, Risk::Refused, Revert::Nothing),
         };
@@ -148,11 +155,12 @@ impl Making<'_> {
         change.reasons.extend(guarded.reasons.iter().cloned());
     }
 
-    /// Whether the Kubernetes version is all that Cluster API refuses.
-    fn is_about_the_version(&self) -> bool {
+    /// Whether the Kubernetes version is all that Cluster API refuses, and a guard refuses it as well.
+    fn is_about_the_version(&self, guarded: &Guarded) -> bool {
         let Outcome::Judged(answer) = &self.found.outcome else { return false };
         let is_version = |fault: &topology::Refusal| fault.error.field == "spec.topology.version";
-        !answer.faults.is_empty() && answer.faults.iter().all(is_version)
+        let is_guarded = guarded.reasons.iter().any(|reason| reason.contains(" from Kubernetes "));
+        is_guarded && !answer.faults.is_empty() && answer.faults.iter().all(is_version)
     }
 
     /// Marks everything whose removal takes all its steps within this change.
@@ -174,8 +182,14 @@ impl Making<'_> {
             };
             if leaving.contains(&about) {
                 change.announced = true;
-                let reason = "all steps of its removal are in this change; the engine has to apply each before the next";
-                change.reasons.push(reason.to_owned());
+                let otherwise = match about {
+                    Leaves::Cluster => ": if it sees only the last one, the cluster keeps running, unmanaged",
+                    Leaves::Pool(_) => ": if it sees only the last one, the machines are deleted at once",
+                    _ => "",
+                };
+                change.reasons.push(format!(
+                    "all steps of its removal are in this change; the engine has to apply each before the next{otherwise}"
+                ));
             }
         }
     }
@@ -207,8 +221,11 @@ impl Making<'_> {
         let leaving = match (&self.found.fate, before) {
             _ if matches!(self.found.outcome, Outcome::Unknown(Unknown::Refused { .. })) => None,
             (Fate::Created, _) => {
-                let size = size(after);
-                self.whole(Effect::Created, Risk::InPlace, Revert::NeedsRemoval).reasons.extend(size);
+                let release = after.and_then(|facts| facts.release.as_deref());
+                let reason = release.map(|release| format!("it is built with the release {release}"));
+                let change = self.whole(Effect::Created, Risk::InPlace, Revert::NeedsRemoval);
+                change.reasons.extend(reason);
+                change.built = all_machines(after);
                 None
             }
             (Fate::Deleted, _) if was => Some(Leaving::Announced),
@@ -218,7 +235,11 @@ impl Making<'_> {
             (Fate::Moved { from }, _) => {
                 let paused = after.is_some_and(|facts| facts.paused);
                 let risk = if paused { Risk::Unknown } else { Risk::Deletes };
-                self.whole(Effect::Moved { from: from.clone(), paused }, risk, Revert::Unknown);
+                let revert = if paused { Revert::Unknown } else { Revert::NeedsRemoval };
+                let change = self.whole(Effect::Moved { from: from.clone(), paused }, risk, revert);
+                if !paused {
+                    change.built = all_machines(after);
+                }
                 None
             }
             (Fate::Changed, _) => {
@@ -234,7 +255,9 @@ impl Making<'_> {
                 None
             }
         };
-        if let Some(leaving) = leaving {
+        if leaving == Some(Leaving::Finished) {
+            self.finished();
+        } else if let Some(leaving) = leaving {
             let machines = match leaving {
                 Leaving::Announced | Leaving::Unannounced => all_machines(before),
                 Leaving::Finished | Leaving::Abandoned => Machines::default(),
@@ -242,6 +265,28 @@ impl Making<'_> {
             let revert = if leaving == Leaving::Abandoned { Revert::Undoes } else { Revert::CreatesNew };
             self.whole(Effect::Gone(leaving), Risk::Deletes, revert).machines = machines;
         }
+    }
+
+    /// Adds the end of a removal. Its machines are gone already. What engines installed in it went with them, so only the
+    /// objects next to the Cluster count.
+    fn finished(&mut self) {
+        let is_own = |one: &&ObjectChange| {
+            one.section == Section::Cluster
+                && one.address.name != format!("{}.cluster", self.found.cluster.name)
+        };
+        let objects: Vec<_> =
+            self.found.objects.iter().filter(is_own).map(|one| one.address.to_string()).collect();
+        let (risk, revert) = if objects.is_empty() {
+            (Risk::InPlace, Revert::Undoes)
+        } else {
+            (Risk::Deletes, Revert::CreatesNew)
+        };
+        let change = self.whole(Effect::Gone(Leaving::Finished), risk, revert);
+        if !objects.is_empty() {
+            change.reasons.push(format!("it deletes {}", objects.join(", ")));
+        }
+        let wait = "merge it once the Cluster is gone from the management cluster: until then, its deletion may need what goes now";
+        change.reasons.push(wait.to_owned());
     }
 
     fn suspension(&mut self) {
@@ -302,6 +347,7 @@ impl Making<'_> {
         }
         self.notes.extend(answer.notes.iter().cloned());
         self.steps.extend(answer.steps.iter().map(step_in_words));
+        self.pools_at_once = peaks::pools_at_once(&answer.steps);
     }
 }
 
@@ -329,6 +375,9 @@ fn unknown(why: &Unknown) -> (Effect, Risk, Vec<String>, Revert) {
     }
 }
 
+/// The reason that the effect of a rollout with `OnDelete` already states.
+const ON_DELETE: &str = "machines are replaced when they are deleted";
+
 fn of_verdict(verdict: &Verdict, before: Option<&Facts>) -> Change {
     let part = &verdict.subject;
     let (machines, surge) = machines(part, &verdict.meaning, before);
@@ -336,7 +385,7 @@ fn of_verdict(verdict: &Verdict, before: Option<&Facts>) -> Change {
         machines,
         surge,
         causes: verdict.fields.iter().map(ToString::to_string).collect(),
-        reasons: verdict.reasons.clone(),
+        reasons: verdict.reasons.iter().filter(|reason| *reason != ON_DELETE).cloned().collect(),
         ..Change::new(
             Subject::Part(part.clone()),
             Effect::Verdict(verdict.meaning.clone()),
@@ -352,6 +401,7 @@ fn revert(meaning: &Meaning) -> Revert {
         Meaning::MetadataOnly | Meaning::InPlace => Revert::Undoes,
         Meaning::Scale { from, to } if from <= to => Revert::Undoes,
         Meaning::Scale { .. } | Meaning::Delete => Revert::CreatesNew,
+        Meaning::Rollout { on_delete: true, .. } => Revert::KeepsReplaced,
         Meaning::Rollout { .. } => Revert::ReplacesAgain,
         Meaning::Upgrade { .. } => Revert::Refused,
         Meaning::Create => Revert::NeedsRemoval,
@@ -373,13 +423,14 @@ fn machines(part: &Part, meaning: &Meaning, before: Option<&Facts>) -> (Machines
             let counted = Machines { least: *least, most: *machines, more: count(part, before).is_none() };
             (counted.unless_kept(*on_delete), surge.map(|(more, _)| more))
         }
-        Meaning::Upgrade { times, on_delete, .. } => {
+        Meaning::Upgrade { times, surge, on_delete, .. } => {
             let times = i64::try_from(*times).unwrap_or(i64::MAX).max(1);
             let count = count(part, before).map(|count| count.saturating_mul(times));
-            (Machines::exactly(count).unless_kept(*on_delete), None)
+            (Machines::exactly(count).unless_kept(*on_delete), surge.map(|(more, _)| more))
         }
         Meaning::Scale { from, to } if to < from => (Machines::exactly(Some(from - to)), Some(0)),
         Meaning::Delete => (Machines::exactly(count(part, before)), Some(0)),
+        Meaning::ProviderDependent | Meaning::Opaque => (Machines::default(), None),
         _ => (Machines::default(), Some(0)),
     }
 }
@@ -396,19 +447,11 @@ fn count(part: &Part, before: Option<&Facts>) -> Option<i64> {
     }
 }
 
-/// How many machines a new cluster gets.
-fn size(facts: Option<&Facts>) -> Option<String> {
-    let facts = facts?;
-    let release = facts.release.as_deref().map(|release| format!("with the release {release}"));
-    let machines = words::machines(all_machines(Some(facts))).map(|count| format!("with {count}"));
-    let parts: Vec<String> = release.into_iter().chain(machines).collect();
-    (!parts.is_empty()).then(|| format!("it is built {}", parts.join(", ")))
-}
-
-fn all_machines(before: Option<&Facts>) -> Machines {
-    let Some(before) = before else { return Machines::exactly(None) };
-    let pools = before.pools.values().map(|pool| pool.get("replicas").and_then(Node::as_int));
-    pools.chain([before.control_plane]).map(Machines::exactly).fold(Machines::default(), Machines::and)
+/// The number of machines of a cluster.
+fn all_machines(cluster: Option<&Facts>) -> Machines {
+    let Some(cluster) = cluster else { return Machines::exactly(None) };
+    let pools = cluster.pools.values().map(|pool| pool.get("replicas").and_then(Node::as_int));
+    pools.chain([cluster.control_plane]).map(Machines::exactly).fold(Machines::default(), Machines::and)
 }
 
 #[cfg(test)]

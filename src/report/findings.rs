@@ -8,6 +8,7 @@ use super::{
     change::{Change, Effect, Leaving},
     cluster::ClusterReport,
     group::GroupChange,
+    outside_words,
     places::Places,
     risk::Risk,
     words,
@@ -15,7 +16,6 @@ use super::{
 use crate::{
     model::ClusterId,
     note::{Diagnostic, Place, Severity},
-    remove,
 };
 
 /// The risk classes that become findings, worst first.
@@ -99,7 +99,7 @@ impl Finding {
             is_error: change.accepted.is_none()
                 && (change.risk == Risk::Refused || report.is_unannounced(change)),
             place: Place::file(file),
-            text: words::beside(change),
+            text: outside_words::one(change),
             reasons: Vec::new(),
             clusters: Vec::new(),
         }
@@ -107,7 +107,7 @@ impl Finding {
 }
 
 fn alone(change: &Change) -> GroupChange {
-    GroupChange { change: change.clone(), each: [change.machines; 2], total: change.machines }
+    GroupChange::new(change.clone(), &[change])
 }
 
 fn ordered(mut all: Vec<Finding>, report: &Report) -> Vec<Finding> {
@@ -128,12 +128,21 @@ impl Report {
     /// Collects what findings already say, so that messages need not repeat it.
     pub fn covered(&self) -> Covered<'_> {
         let changes = self.clusters.iter().flat_map(|one| &one.changes);
-        let refused = changes.clone().filter(|change| change.risk == Risk::Refused);
+        let refused = changes.filter(|change| change.risk == Risk::Refused);
         Covered {
             reasons: refused.flat_map(|change| change.reasons.iter().map(String::as_str)).collect(),
-            abandons: changes.into_iter().any(|change| change.effect == Effect::Gone(Leaving::Abandoned)),
+            lost: self.clusters.iter().filter_map(lost).map(|id| format!("the cluster `{id}` ")).collect(),
         }
     }
+}
+
+/// The former ID of a cluster that is lost.
+fn lost(cluster: &ClusterReport) -> Option<&ClusterId> {
+    cluster.changes.iter().find_map(|change| match &change.effect {
+        Effect::Gone(Leaving::Abandoned | Leaving::Unannounced) => Some(&cluster.cluster),
+        Effect::Moved { from, .. } => Some(from),
+        _ => None,
+    })
 }
 
 /// What findings already say.
@@ -141,15 +150,18 @@ impl Report {
 pub struct Covered<'a> {
     /// The reasons for refusals: messages, each with its first hint.
     reasons: BTreeSet<&'a str>,
-    /// Whether clusters are abandoned.
-    abandons: bool,
+    /// How messages about lost clusters begin.
+    lost: BTreeSet<String>,
 }
 
 impl Covered<'_> {
     /// Whether a finding already says the same as a message.
     pub fn says(&self, note: &Diagnostic) -> bool {
+        if note.code == "abandoned" && self.lost.iter().any(|start| note.message.starts_with(start)) {
+            return true;
+        }
         if note.severity == Severity::Warning {
-            return self.abandons && note.code == "abandoned" && remove::cluster_of(note).is_some();
+            return false;
         }
         let mut after = self.reasons.range::<str, _>((Bound::Included(&*note.message), Bound::Unbounded));
         let rest = after.next().and_then(|reason| reason.strip_prefix(&*note.message));

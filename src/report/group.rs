@@ -23,6 +23,8 @@ pub struct Group {
     pub risk: Risk,
     /// The clusters, in order.
     pub clusters: Vec<ClusterId>,
+    /// The number of machines of each that are replaced, removed or built.
+    pub machines: Vec<Machines>,
     /// Their release before and after.
     pub release: Sides,
     /// Their Kubernetes version before and after.
@@ -40,10 +42,41 @@ pub struct Group {
 pub struct GroupChange {
     /// The change. If the group has more than one cluster, names are replaced by placeholders.
     pub change: Change,
-    /// The minimum and the maximum number of machines per cluster.
+    /// The number of machines that are replaced or removed.
+    pub machines: Counts,
+    /// The number of machines of clusters that are built.
+    pub built: Counts,
+    /// The minimum and the maximum number of additional machines per cluster during the rollout; none if unknown.
+    pub surge: Option<[i64; 2]>,
+}
+
+/// Numbers of machines of several clusters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// The minimum and the maximum number per cluster.
     pub each: [Machines; 2],
-    /// The number of machines of all clusters.
+    /// The number of all clusters.
     pub total: Machines,
+}
+
+impl Counts {
+    fn of(all: impl Iterator<Item = Machines> + Clone) -> Self {
+        let each = [all.clone().min(), all.clone().max()].map(Option::unwrap_or_default);
+        Self { each, total: all.fold(Machines::default(), Machines::and) }
+    }
+}
+
+impl GroupChange {
+    /// The same change of several clusters, of which `shown` is displayed.
+    pub(super) fn new(shown: Change, all: &[&Change]) -> Self {
+        let surges: Option<Vec<i64>> = all.iter().map(|one| one.surge).collect();
+        Self {
+            change: shown,
+            machines: Counts::of(all.iter().map(|one| one.machines)),
+            built: Counts::of(all.iter().map(|one| one.built)),
+            surge: surges.and_then(|all| Some([*all.iter().min()?, *all.iter().max()?])),
+        }
+    }
 }
 
 /// The placeholder for the name of a cluster.
@@ -70,7 +103,8 @@ fn key(cluster: &ClusterReport) -> String {
         .iter()
         .map(|one| {
             let fields = format!("{:?}", one.fields);
-            (one.subject.key(), one.effect_key(), one.risk, fields, &one.causes, &one.reasons, &one.accepted)
+            let what = (one.subject.key(), one.effect_key(), one.risk, one.surge.is_none());
+            (what, fields, &one.causes, &one.reasons, &one.accepted)
         })
         .collect();
     let steps = (&cluster.steps, &cluster.notes);
@@ -83,19 +117,24 @@ fn group(members: &[&ClusterReport]) -> Group {
     let first = members[0];
     let shown = if members.len() == 1 { first.changes.clone() } else { masked(first) };
     let change = |(at, change): (usize, Change)| {
-        let counts = members.iter().map(|one| one.changes[at].machines);
-        let each = [counts.clone().min(), counts.clone().max()].map(Option::unwrap_or_default);
-        GroupChange { change, each, total: counts.fold(Machines::default(), Machines::and) }
+        let all: Vec<&Change> = members.iter().map(|one| &one.changes[at]).collect();
+        GroupChange::new(change, &all)
     };
     Group {
         risk: first.risk,
         clusters: members.iter().map(|one| one.cluster.clone()).collect(),
+        machines: members.iter().map(|one| machines(one)).collect(),
         release: first.release.clone(),
         kubernetes: first.kubernetes.clone(),
         changes: shown.into_iter().enumerate().map(change).collect(),
         steps: first.steps.clone(),
         notes: first.notes.clone(),
     }
+}
+
+fn machines(cluster: &ClusterReport) -> Machines {
+    let all = cluster.changes.iter().flat_map(|change| [change.machines, change.built]);
+    all.fold(Machines::default(), Machines::and)
 }
 
 fn masked(cluster: &ClusterReport) -> Vec<Change> {

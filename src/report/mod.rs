@@ -8,6 +8,7 @@
 mod accept;
 mod new_tree;
 mod outside_clusters;
+mod outside_words;
 mod change;
 mod cluster;
 mod findings;
@@ -17,10 +18,13 @@ mod images;
 mod broken_clusters;
 mod objects;
 mod own_objects;
+mod owners;
 mod past;
+mod peaks;
 mod places;
 mod preflight;
 mod renamed_pools;
+mod reverts;
 mod risk;
 mod summary;
 mod words;
@@ -39,8 +43,8 @@ use crate::{
     plan::Plan,
     remove::{self, Defined},
     render,
-    tree::{FileChange, PartId},
-    world::{Held, Input, companion_folder, is_input},
+    tree::{FileChange, PartId, is_ours},
+    world::{Held, Input, companion_folder, is_input, release_of},
     yaml::{self, FileId, Mapping, Node, Source, Sources},
 };
 
@@ -51,11 +55,12 @@ pub use findings::{Covered, FOUND, Finding};
 pub use formats::{
     LIMIT, Page, digest, document, html, lines, markdown, markdown_of_nothing, markdown_within,
 };
-pub use group::{Group, GroupChange};
+pub use group::{Counts, Group, GroupChange};
 pub use new_tree::After;
 pub use outside_clusters::{OutsideChange, Place};
 pub use own_objects::OwnObject;
 pub use past::{Missing, Past, PastStep};
+pub use peaks::Peak;
 pub use places::Places;
 pub use risk::Risk;
 pub use summary::summary;
@@ -77,19 +82,6 @@ pub struct Report {
     pub peaks: Vec<Peak>,
 }
 
-/// Additional machines in a namespace.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Peak {
-    /// The management cluster.
-    pub management: Label,
-    /// The namespace.
-    pub namespace: Label,
-    /// The number of additional machines.
-    pub machines: i64,
-    /// The number of parts that roll out with an unknown number of additional machines.
-    pub unknown: usize,
-}
-
 /// What is known in addition to the two states.
 #[derive(Debug, Default)]
 struct About {
@@ -99,6 +91,8 @@ struct About {
     guarded: BTreeMap<ClusterId, Guarded>,
     /// Whether nodes need an addon, by release and addon.
     stages: BTreeMap<(String, String), bool>,
+    /// The Kubernetes versions of all releases, before and after.
+    kubernetes: BTreeSet<String>,
     /// Everything whose removal takes all its steps within this change.
     announced: past::Announced,
     /// The addons that leave the tree with their protection still on: engines leave them installed.
@@ -130,6 +124,8 @@ impl About {
             };
             let source = Source::new(FileId(0), &*path, archive.read(&id)?);
             let Some(node) = yaml::read(&source, &mut Notes::new()) else { continue };
+            let kubernetes = node.at(&["spec", "kubernetes"]).and_then(Node::as_str);
+            self.kubernetes.extend(kubernetes.map(str::to_owned));
             let addons = node.at(&["spec", "addons"]).and_then(Node::as_mapping);
             for addon in addons.into_iter().flat_map(Mapping::iter) {
                 if let Some(stage) = addon.value.get("stage").and_then(Node::as_str) {
@@ -299,6 +295,23 @@ fn note_unexported(compared: &Comparison, live: &Live<'_>, notes: &mut Notes) {
         .hint("they are judged by what was generated before; export them to judge what runs");
 }
 
+/// Warns about removed files that the program did not write: `generate` refuses to delete them.
+fn note_foreign(after: &After<'_>, before: &dyn Archive, notes: &mut Notes) -> Result<(), Fault> {
+    let [old, _] = after.listings();
+    let removed = after.changes().files.iter().filter(|(_, change)| **change == FileChange::Removed);
+    for path in removed.map(|(path, _)| path.as_str()).filter(|path| release_of(path).is_none()) {
+        let Some(id) = old.get(path) else { continue };
+        if !is_ours(before.read(id)?.as_bytes()) {
+            let message = "stackloom did not write this file of the base: the report shows it as removed, and `generate` refuses to \
+                           delete it";
+            notes
+                .warning("foreign-file", note::Place::file(path), message)
+                .hint("move it out of `generated/`; objects for a cluster belong in `clusters/<cluster>.d/`");
+        }
+    }
+    Ok(())
+}
+
 struct Comparing<'a> {
     before: &'a dyn Archive,
     after: &'a After<'a>,
@@ -318,6 +331,7 @@ impl Comparing<'_> {
     fn report(mut self, notes: &mut Notes) -> Result<Report, Fault> {
         self.about.learn(self.before)?;
         self.about.learn(self.after)?;
+        note_foreign(self.after, self.before, notes)?;
         let (mut refused, announced) = guarded(self.after, self.past)?;
         self.about.heed(&refused);
         self.about.announced = announced;
@@ -336,7 +350,7 @@ impl Comparing<'_> {
             compared.clusters.iter().map(|found| cluster::report(found, &self.about)).collect();
         clusters.sort_by(|a, b| a.cluster.cmp(&b.cluster));
         preflight::add(&mut clusters, self.before, self.after, self.input)?;
-        let mut beside = outside_clusters::changes(self.after, self.before, &self.about.announced)?;
+        let mut beside = outside_clusters::changes(self.after, self.before, &self.about)?;
         beside.extend(images::changes(self.after, self.before, &compared.clusters)?);
         beside.extend(self.own);
         beside.sort_by(|a, b| (b.risk, &a.place).cmp(&(a.risk, &b.place)));
@@ -352,7 +366,7 @@ impl Comparing<'_> {
         Ok(Report {
             total: compared.clusters.len() + compared.unchanged,
             groups: group::groups(&clusters),
-            peaks: peaks(&clusters),
+            peaks: peaks::of(&clusters),
             clusters,
             beside,
         })
@@ -435,22 +449,4 @@ impl Report {
         }
         !self.clusters.iter().filter(is_there).any(has_left)
     }
-}
-
-fn peaks(clusters: &[ClusterReport]) -> Vec<Peak> {
-    let mut found: BTreeMap<(Label, Label), (i64, usize)> = BTreeMap::new();
-    for one in clusters {
-        let rolls = |change: &&Change| matches!(change.risk, Risk::Pools | Risk::ControlPlane);
-        for change in one.changes.iter().filter(rolls) {
-            let key = (one.cluster.management.clone(), one.cluster.namespace.clone());
-            let (machines, unknown) = found.entry(key).or_default();
-            match change.surge {
-                Some(surge) => *machines += surge,
-                None => *unknown += 1,
-            }
-        }
-    }
-    let peak =
-        |((management, namespace), (machines, unknown))| Peak { management, namespace, machines, unknown };
-    found.into_iter().map(peak).filter(|peak| peak.machines > 0 || peak.unknown > 0).collect()
 }

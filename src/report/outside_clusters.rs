@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sha2::{Digest as _, Sha256};
 
-use super::{new_tree::After, own_objects::OwnObject, past::Announced, risk::Risk};
+use super::{About, new_tree::After, own_objects::OwnObject, past::Announced, risk::Risk};
 use crate::{
     compare::{Archive, BlobId},
     model::hex,
-    note::{About, Fault, Notes},
+    note::{About as Leaves, Fault, Notes},
     render,
     tree::{FileChange, PartId, TreePath},
     world::is_head_release,
@@ -63,7 +63,7 @@ pub struct OutsideChange {
 pub(super) fn changes(
     after: &After<'_>,
     before: &dyn Archive,
-    announced: &Announced,
+    about: &About,
 ) -> Result<Vec<OutsideChange>, Fault> {
     let mut found: BTreeMap<Place, BTreeMap<String, FileChange>> = BTreeMap::new();
     for (path, change) in &after.changes().files {
@@ -85,8 +85,7 @@ pub(super) fn changes(
             (place, kind, files)
         })
         .map(|(place, kind, files)| {
-            let is_spare =
-                kind == FileChange::Changed && is_spare(&place, &files, (after, before), announced)?;
+            let is_spare = kind == FileChange::Changed && is_spare(&place, &files, (after, before), about)?;
             let risk = if is_spare { Risk::InPlace } else { risk(&place, kind, &files) };
             let id = id(&place, &files, after.listings());
             Ok(OutsideChange {
@@ -108,7 +107,7 @@ fn is_spare(
     place: &Place,
     files: &BTreeMap<String, FileChange>,
     (after, before): (&After<'_>, &dyn Archive),
-    announced: &Announced,
+    about: &About,
 ) -> Result<bool, Fault> {
     let Place::Namespace { management, namespace } = place else { return Ok(false) };
     let removed: Vec<&String> =
@@ -119,13 +118,14 @@ fn is_spare(
     let folder = format!("generated/management/{management}/clusters/{namespace}/");
     let [old, new] = after.listings();
     let (old_clusters, new_clusters) = (clusters(old, &folder), clusters(new, &folder));
-    let mut left = BTreeSet::new();
+    // A cluster whose removal ends had its last machine deleted by an earlier commit, so no Cluster object names its version.
+    let mut left = about.kubernetes.clone();
     let mut kept = BTreeSet::new();
     for (path, id) in old_clusters {
         let text = before.read(id)?;
         // A cluster that is no longer defined keeps running and keeps what it needs.
         let is_abandoned =
-            !new.contains_key(path) && render::is_protected(&text) && !is_announced(path, announced);
+            !new.contains_key(path) && render::is_protected(&text) && !is_announced(path, &about.announced);
         if is_abandoned { &mut kept } else { &mut left }.extend(version(path, text));
     }
     for (path, id) in new_clusters {
@@ -154,7 +154,7 @@ fn clusters<'a>(
 fn is_announced(path: &str, announced: &Announced) -> bool {
     let part = TreePath::parse(path).and_then(|path| PartId::of_path(&path));
     let cluster = part.as_ref().and_then(super::cluster_of);
-    cluster.and_then(|cluster| announced.get(&cluster)).is_some_and(|what| what.contains(&About::Cluster))
+    cluster.and_then(|cluster| announced.get(&cluster)).is_some_and(|what| what.contains(&Leaves::Cluster))
 }
 
 /// The Kubernetes version of a Cluster, without its `v`.

@@ -127,6 +127,10 @@ pub(super) fn parts(clusters: &[&ClusterReport]) -> String {
     let leaves = |one: &ClusterReport| one.changes.iter().any(|change| change.effect == Effect::Detached);
     let detached = of(&|one| one.risk <= Risk::InPlace && leaves(one));
     let refused = counted(&plain(Risk::Refused), "refused");
+    let ends = |one: &ClusterReport| {
+        one.changes.iter().any(|change| change.effect == Effect::Gone(Leaving::Finished))
+    };
+    let ended = of(&|one| one.risk <= Risk::InPlace && ends(one));
     let others = [
         counted(&plain(Risk::Unknown), "unknown"),
         counted(&rolling, &rolling_words),
@@ -134,7 +138,11 @@ pub(super) fn parts(clusters: &[&ClusterReport]) -> String {
         counted(&plain(Risk::Restarts), "addons only"),
         counted(&of(&|one| one.risk <= Risk::InPlace && is_new(one)), "new"),
         counted(&detached, if detached.len() == 1 { "begins its removal" } else { "begin their removal" }),
-        counted(&of(&|one| one.risk == Risk::InPlace && !is_new(one) && !leaves(one)), "in place"),
+        counted(&ended, if ended.len() == 1 { "ends its removal" } else { "end their removal" }),
+        counted(
+            &of(&|one| one.risk == Risk::InPlace && !is_new(one) && !leaves(one) && !ends(one)),
+            "in place",
+        ),
         counted(&of(&|one| one.risk <= Risk::Metadata && !is_new(one) && !leaves(one)), "metadata only"),
     ];
     let all = refused.into_iter().chain(losses(clusters)).chain(others.into_iter().flatten());
@@ -173,6 +181,7 @@ mod tests {
             risk: changes.iter().map(|(risk, _)| *risk).max().unwrap(),
             changes: changes.iter().map(change).collect(),
             steps: Vec::new(),
+            pools_at_once: 0,
             notes: Vec::new(),
         }
     }

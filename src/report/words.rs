@@ -3,18 +3,16 @@
 use serde_json::Value as Json;
 
 use super::{
-    OutsideChange, OwnObject, Peak, Place,
+    Peak, Report,
     change::{Change, Effect, Leaving, Machines},
     cluster::Sides,
-    group::{CLUSTER, Group, GroupChange},
-    objects::grants,
+    group::{CLUSTER, Counts, Group, GroupChange},
     risk::Risk,
 };
 use crate::{
     compare::FieldChange,
     model::ClusterId,
     topology::{Meaning, Part},
-    tree::FileChange,
 };
 
 /// The maximum length of a value if space is short, in characters.
@@ -56,10 +54,11 @@ pub(super) fn change(change: &GroupChange, clusters: usize) -> String {
 }
 
 fn effect(change: &GroupChange, clusters: usize) -> String {
-    let counts = counts(change, clusters);
+    let counts = |of: &Counts| counts(of, clusters);
+    let (lost, built) = (counts(&change.machines), counts(&change.built));
     match &change.change.effect {
-        Effect::Created => "is created".to_owned(),
-        Effect::Gone(Leaving::Announced) => format!("is deleted{}, as its removal announced", with(counts)),
+        Effect::Created => format!("is created{}", with(built)),
+        Effect::Gone(Leaving::Announced) => format!("is deleted{}, as its removal announced", with(lost)),
         Effect::Gone(Leaving::Finished) => {
             "its removal ends: the last files are deleted, after its Cluster object".to_owned()
         }
@@ -67,15 +66,16 @@ fn effect(change: &GroupChange, clusters: usize) -> String {
             "is abandoned: nothing defines it any more, and it keeps running, unmanaged".to_owned()
         }
         Effect::Gone(Leaving::Unannounced) => {
-            format!("is deleted{}, without its removal steps", with(counts))
+            format!("is deleted{}, without its removal steps", with(lost))
         }
         Effect::Moved { from, paused: true } => format!(
             "was `{}` before. Git moves only files: it keeps running there until its objects are moved, and is paused here",
             former(from, clusters)
         ),
         Effect::Moved { from, paused: false } => format!(
-            "was `{}` before. Cluster API cannot move or rename a cluster: it builds a new one, and the old one keeps running, unmanaged",
-            former(from, clusters)
+            "was `{}` before. Cluster API cannot move or rename a cluster: it builds a new one{}, and the old one keeps running, unmanaged",
+            former(from, clusters),
+            with(built)
         ),
         Effect::Detached => {
             "is detached: its removal begins, and nothing protects it from deletion any more".to_owned()
@@ -83,7 +83,10 @@ fn effect(change: &GroupChange, clusters: usize) -> String {
         Effect::Attached => "is protected from deletion again: its removal ends".to_owned(),
         Effect::Paused => "is paused: Cluster API does not reconcile it".to_owned(),
         Effect::Resumed => "is resumed: Cluster API reconciles it again".to_owned(),
-        Effect::Verdict(meaning) => verdict(meaning, change, counts),
+        Effect::Verdict(meaning) => verdict(meaning, change, lost),
+        Effect::Refused if change.change.guarded => {
+            "is refused: `stackloom generate` does not write this change".to_owned()
+        }
         Effect::Refused => "is refused".to_owned(),
         Effect::Unknown => "the effect is not known".to_owned(),
         Effect::Ignored => "is accepted, and Cluster API never acts on it".to_owned(),
@@ -108,23 +111,24 @@ fn former(from: &ClusterId, clusters: usize) -> String {
 
 fn verdict(meaning: &Meaning, change: &GroupChange, counts: Option<String>) -> String {
     let are = |done: &str| {
-        let is_one = change.total.most == 1;
+        let is_one = change.machines.total.most == 1;
         let counts = counts.clone().unwrap_or_else(|| "machines".to_owned());
         format!("{counts} {} {done}", if is_one || counts.starts_with("an ") { "is" } else { "are" })
     };
     match meaning {
         Meaning::Create => "is created".to_owned(),
         Meaning::Rollout { on_delete: true, .. } => {
-            format!("rollout{}: each is replaced when it is deleted, and not before", of(counts))
+            format!(
+                "rollout{}: each is replaced once someone deletes it, and not before; there is no extra machine",
+                of(counts)
+            )
         }
         Meaning::Rollout { together_with, .. } => {
             let mut words = match counts {
                 Some(_) => format!("rollout: {}", are("replaced")),
                 None => "rollout: no machine is replaced".to_owned(),
             };
-            if let Some(surge) = change.change.surge {
-                words = format!("{words}, with {surge} extra at a time");
-            }
+            words.push_str(&extra(change.surge));
             if !together_with.is_empty() {
                 let names: Vec<_> = together_with.iter().take(3).map(Part::in_words).collect();
                 let more = together_with.len().saturating_sub(3);
@@ -134,8 +138,13 @@ fn verdict(meaning: &Meaning, change: &GroupChange, counts: Option<String>) -> S
             words
         }
         Meaning::Upgrade { from, to, on_delete, .. } => {
-            let how = if *on_delete { ", each when it is deleted" } else { "" };
-            format!("upgrade from {from} to {to}: {}{how}", are("replaced"))
+            let how = if *on_delete {
+                ", each once someone deletes it, and not before; there is no extra machine"
+            } else {
+                ""
+            };
+            let extra = if *on_delete { String::new() } else { extra(change.surge) };
+            format!("upgrade from {from} to {to}: {}{how}{extra}", are("replaced"))
         }
         Meaning::Scale { from, to } if to < from => {
             format!("scale from {from} to {to}: {}", are("removed"))
@@ -145,26 +154,33 @@ fn verdict(meaning: &Meaning, change: &GroupChange, counts: Option<String>) -> S
     }
 }
 
+/// The number of additional machines of a part that rolls out.
+fn extra(surge: Option<[i64; 2]>) -> String {
+    match surge {
+        None => String::new(),
+        Some([_, 0]) => {
+            ", with no extra machine: old ones are deleted before new ones are created".to_owned()
+        }
+        Some([least, most]) if least == most => format!(", with {most} extra at a time"),
+        Some([least, most]) => format!(", with {least} to {most} extra at a time"),
+    }
+}
+
 /// The number of machines per cluster of a group, and of all clusters.
-fn counts(change: &GroupChange, clusters: usize) -> Option<String> {
-    let total = machines(change.total)?;
+fn counts(of: &Counts, clusters: usize) -> Option<String> {
+    let total = machines(of.total)?;
     if clusters < 2 {
         return Some(total);
     }
-    let [least, most] = change.each;
+    let [least, most] = of.each;
     let each = if least == most {
         machines(most).map(|each| format!("{each} each"))
+    } else if least.more || most.more {
+        Some(format!("at least {} each", counted(least.least, "machine")))
     } else {
         Some(format!("{} to {} each", least.least, counted(most.most, "machine")))
     };
     Some(each.map_or_else(|| total.clone(), |each| format!("{each} ({total} in all)")))
-}
-
-/// A text as a sentence of its own.
-pub(super) fn sentence(text: &str) -> String {
-    let mut chars = text.chars();
-    let first = chars.next().map(|first| first.to_ascii_uppercase());
-    first.into_iter().chain(chars).collect()
 }
 
 fn with(counts: Option<String>) -> String {
@@ -241,89 +257,29 @@ pub(super) fn names(clusters: &[ClusterId], most: usize) -> String {
     format!("{}{more}", names.join(", "))
 }
 
-/// A change outside clusters, in one line.
-pub(super) fn beside(change: &OutsideChange) -> String {
-    match &change.accepted {
-        Some(reason) => format!("{}; accepted: {reason}", beside_itself(change)),
-        None => beside_itself(change),
-    }
+/// The names of at most `most` clusters of a group, with their machines if these differ, and the number of the others.
+pub(super) fn names_of_group(group: &Group, most: usize) -> String {
+    let names: Vec<String> = names_with_machines(group).take(most).collect();
+    let more = group.clusters.len().saturating_sub(most);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", names.join(", "))
 }
 
-fn beside_itself(change: &OutsideChange) -> String {
-    let what = match &change.place {
-        Place::Release(name) => format!("release {name}"),
-        Place::Namespace { management, namespace } => format!("namespace {namespace} of {management}"),
-        Place::Engine(name) => format!("engine objects in {name}"),
-        Place::Own(folder) => format!("own objects in {folder}"),
-        Place::NodeImage(name) => format!("node image {name}"),
-        Place::Tree => "the tree's own files".to_owned(),
-    };
-    let count = |wanted, word: &str| {
-        let count = change.files.values().filter(|kind| **kind == wanted).count();
-        (count > 0).then(|| format!("{count} {word}"))
-    };
-    let files = [
-        count(FileChange::Added, "added"),
-        count(FileChange::Changed, "changed"),
-        count(FileChange::Removed, "removed"),
-    ];
-    let files: Vec<String> = files.into_iter().flatten().collect();
-    let kind = match (change.kind, &change.place) {
-        (FileChange::Added, Place::NodeImage(_)) => {
-            "is used for the first time: it must exist before machines are created from it"
-        }
-        (FileChange::Removed, Place::NodeImage(_)) => "is no longer used by any cluster",
-        (FileChange::Removed, Place::Release(_)) => {
-            "is removed from the tree; its class stays in the management clusters"
-        }
-        (FileChange::Removed, Place::Namespace { .. }) => {
-            "is removed from the tree; the namespace itself stays, unmanaged"
-        }
-        (FileChange::Added, Place::Engine(_)) => "are new",
-        (FileChange::Removed, Place::Engine(_)) => "are removed",
-        (_, Place::Engine(_) | Place::Tree) => "change",
-        (FileChange::Added, _) => "is new",
-        (FileChange::Removed, _) => "is removed",
-        (_, Place::Release(_)) => "changes under its name",
-        _ => "changes",
-    };
-    if matches!(change.place, Place::NodeImage(_)) {
-        return format!("{what} {kind}");
-    }
-    let files = files.join(", ");
-    if let Place::Own(folder) = &change.place {
-        return own(change, folder, &files);
-    }
-    format!("{what} {kind} (files: {files})")
+/// The names of the clusters of a group, with their machines if these differ.
+pub(super) fn names_with_machines(group: &Group) -> impl Iterator<Item = String> {
+    let differ = group.machines.windows(2).any(|pair| pair[0] != pair[1]);
+    group.clusters.iter().zip(&group.machines).map(move |(cluster, count)| {
+        let count = machines(*count).filter(|_| differ);
+        count.map_or_else(|| cluster.to_string(), |count| format!("{cluster} ({count})"))
+    })
 }
 
-/// The maximum number of a user's own objects that are named.
-const OWN: usize = 5;
-
-fn own(change: &OutsideChange, folder: &str, files: &str) -> String {
-    let from = change.moved.as_ref().map(|from| format!(", which was {from}")).unwrap_or_default();
-    let what = format!("own objects in {folder}{from}");
-    if change.objects.is_empty() && change.moved.is_some() && change.risk == Risk::Metadata {
-        return format!("{what}: none changes, only the path of the folder");
-    }
-    if change.objects.is_empty() {
-        return format!("{what} change (files: {files}); they cannot be read one by one");
-    }
-    let object = |one: &OwnObject| {
-        let word = match one.change {
-            FileChange::Added => "is new",
-            FileChange::Removed => "is deleted",
-            FileChange::Changed | FileChange::Unchanged => "changes",
-        };
-        let rights = if grants(&one.address) { ", and it grants rights" } else { "" };
-        format!("{} {word}{rights}", one.address)
-    };
-    let mut named: Vec<String> = change.objects.iter().take(OWN).map(object).collect();
-    let more = change.objects.len().saturating_sub(OWN);
-    if more > 0 {
-        named.push(format!("and {more} more"));
-    }
-    format!("{what}: {} (files: {files})", named.join(", "))
+/// When the clusters of a report roll out; none if at most one does.
+pub(super) fn start(report: &Report) -> Option<&'static str> {
+    let rolls = |change: &Change| matches!(change.risk, Risk::Pools | Risk::ControlPlane);
+    let rolling = report.clusters.iter().filter(|one| one.changes.iter().any(rolls));
+    (rolling.count() > 1)
+        .then_some("Clusters do not wait for each other: all start once the engine applies the change.")
 }
 
 /// A peak in one line.

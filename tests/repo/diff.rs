@@ -196,7 +196,8 @@ fn findings_are_annotations_at_the_line_that_causes_them() {
     let errors: Vec<_> = printed.lines().filter(|line| line.starts_with("::error ")).collect();
     for line in &errors {
         assert!(line.starts_with(&format!("::error file={THREE},line=")), "{printed}");
-        assert!(line.contains("title=Refused or stuck::green/three: cluster: is refused%0A"), "{printed}");
+        let refused = "title=Refused or stuck::green/three: cluster: is refused: `stackloom generate` does not write this change%0A";
+        assert!(line.contains(refused), "{printed}");
     }
     // Cluster API and a guard both refuse it.
     assert_eq!(errors.len(), 1, "{printed}");
@@ -413,7 +414,7 @@ fn a_risk_that_is_accepted_passes_and_any_other_change_voids_that() {
     accept("deletes");
     assert_eq!(id_of(&sandbox, "md.md-0", "deletes"), deletes);
     says(&sandbox, &check, 0, "this risk is accepted: it is empty");
-    says(&sandbox, &diff, 0, "is refused; accepted: it is empty");
+    says(&sandbox, &diff, 0, "does not write this change; accepted: it is empty");
     says(&sandbox, &["diff", "origin/main", "--fail-on", "in-place"], 1, "accepted");
     // A different risk than that of the change.
     accept("pools");
@@ -539,7 +540,7 @@ fn folder_defaults_accept_for_what_is_below_and_beside() {
         format!("  accept:\n{}", all.collect::<String>())
     };
     sandbox.write(DEFAULTS, defaults.clone() + &accepting(&ids[..2]));
-    says(&sandbox, &fails, 1, "is refused; accepted: as agreed");
+    says(&sandbox, &fails, 1, "does not write this change; accepted: as agreed");
     sandbox.write(DEFAULTS, defaults.clone() + &accepting(&ids));
     says(
         &sandbox,
@@ -579,6 +580,10 @@ fn a_lost_cluster_is_refused_and_can_be_accepted() {
     fs::remove_file(sandbox.root.join(THREE)).unwrap();
     fs::remove_dir_all(sandbox.root.join("clusters/green/three.d")).unwrap();
     says(&sandbox, GUARDED[0], 1, "error[abandoned]");
+    // Said once, as a finding.
+    let annotated = ends(&sandbox, &["diff", "origin/main", "--format", "github"], 1);
+    assert_eq!(annotated.matches("::error file=clusters/green/three.yaml").count(), 1, "{annotated}");
+    assert!(!annotated.contains("title=abandoned"), "{annotated}");
     says(
         &sandbox,
         &["diff", "origin/main"],
@@ -653,4 +658,18 @@ fn an_addon_of_manifests_leaves_in_steps_with_each_delivery() {
         }
         says(&sandbox, &["diff", "origin/main"], 1, "addon notes: is abandoned, version");
     }
+}
+
+#[test]
+fn files_of_the_base_that_others_wrote_are_named() {
+    let sandbox = fleet();
+    let extra = "generated/management/mgmt/clusters/blue/one/cluster/extra.yaml";
+    sandbox.write(extra, "hello: there\n");
+    save(&sandbox, "extra");
+    let printed = ends(&sandbox, &["diff", "HEAD"], 0);
+    assert!(printed.contains("warning[foreign-file]"), "{printed}");
+    assert!(printed.contains(&format!("--> {extra}")), "{printed}");
+    assert!(printed.contains("an object without a kind: is removed"), "{printed}");
+    assert_eq!(sandbox.read(extra).unwrap(), "hello: there\n");
+    says(&sandbox, &["generate"], 1, "error[foreign-file]");
 }

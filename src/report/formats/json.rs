@@ -80,9 +80,11 @@ fn of_change(change: &Change, cluster: &ClusterId) -> Json {
         "causes": change.causes,
         "reasons": change.reasons,
     });
-    if change.machines != Machines::default() {
-        let Machines { least, most, more } = change.machines;
-        out["machines"] = json!({ "least": least, "most": (!more).then_some(most) });
+    for (key, machines) in [("machines", change.machines), ("machinesBuilt", change.built)] {
+        if machines != Machines::default() {
+            let Machines { least, most, more } = machines;
+            out[key] = json!({ "least": least, "most": (!more).then_some(most) });
+        }
     }
     if let Some(surge) = change.surge.filter(|surge| *surge > 0) {
         out["surge"] = json!(surge);

@@ -7,14 +7,17 @@ use std::fmt::Write as _;
 
 use sha2::{Digest as _, Sha256};
 
-use super::{json::document, text::owners};
+use super::json::document;
 use crate::{
-    model::hex,
+    model::{ClusterId, hex},
     note::Notes,
     report::{
         Report,
         change::Machines,
         group::{Group, GroupChange},
+        outside_words,
+        owners::{Owner, owners},
+        reverts::reverts,
         risk::Risk,
         summary::{parts, summary},
         words,
@@ -39,15 +42,17 @@ struct Detail {
     names: usize,
     /// The number of fields, causes and reasons per change.
     fields: usize,
-    /// The number of owners, peaks, and changes outside clusters.
+    /// The number of peaks, and of changes outside clusters.
     rows: usize,
 }
 
 /// From most to least detailed.
-const DETAILS: [Detail; 6] = [
+const DETAILS: [Detail; 8] = [
     Detail { groups: usize::MAX, names: 200, fields: 40, rows: usize::MAX },
     Detail { groups: 200, names: 50, fields: 12, rows: 100 },
+    Detail { groups: 100, names: 30, fields: 8, rows: 60 },
     Detail { groups: 60, names: 20, fields: 6, rows: 40 },
+    Detail { groups: 40, names: 12, fields: 4, rows: 30 },
     Detail { groups: 20, names: 8, fields: 3, rows: 20 },
     Detail { groups: 6, names: 3, fields: 1, rows: 5 },
     Detail { groups: 0, names: 0, fields: 0, rows: 0 },
@@ -61,7 +66,8 @@ pub fn markdown(report: &Report, compared: &str) -> String {
 /// Renders the same in at most `limit` bytes, as far as folding allows.
 pub fn markdown_within(report: &Report, compared: &str, limit: usize) -> String {
     let end = format!("\n<!-- stackloom-diff sha256:{} -->\n", digest(report));
-    let made = DETAILS.iter().map(|detail| Out::made(report, compared, *detail));
+    let owners = owned(report, limit);
+    let made = DETAILS.iter().map(|detail| Out::made(report, compared, &owners, *detail));
     let fits = |text: &String| text.len() + end.len() <= limit;
     let mut made: Vec<String> = made
         .scan(false, |done, text| {
@@ -109,13 +115,17 @@ struct Out {
 }
 
 impl Out {
-    fn made(report: &Report, compared: &str, detail: Detail) -> String {
+    fn made(report: &Report, compared: &str, owners: &str, detail: Detail) -> String {
         let mut out = Self { text: String::new(), detail };
         out.line(&format!("### {}", plain(&summary(report))));
         out.line("");
         out.line(&format!("Compared with {}.", plain(compared)));
+        if let Some(start) = words::start(report) {
+            out.line("");
+            out.line(start);
+        }
         out.classes(report);
-        out.owners(report);
+        out.text.push_str(owners);
         for risk in Risk::ALL {
             out.class(report, risk);
         }
@@ -147,23 +157,6 @@ impl Out {
         }
     }
 
-    fn owners(&mut self, report: &Report) {
-        let owners = owners(report);
-        if owners.keys().all(|owner| owner.is_empty()) || self.detail.rows == 0 {
-            return;
-        }
-        self.line("\n| Owner | What happens to their clusters |\n|---|---|");
-        let count = owners.len();
-        for (owner, clusters) in owners.into_iter().take(self.detail.rows) {
-            // As code, so that new versions of the comment do not notify anybody.
-            let owner = if owner.is_empty() { "no owner".to_owned() } else { code(owner) };
-            self.line(&format!("| {} | {} |", cell(&owner), parts(&clusters)));
-        }
-        if count > self.detail.rows {
-            self.line(&format!("| … | {} more |", words::count(count - self.detail.rows, "owner")));
-        }
-    }
-
     fn class(&mut self, report: &Report, risk: Risk) {
         let groups: Vec<&Group> = report.groups.iter().filter(|group| group.risk == risk).collect();
         let beside: Vec<_> = report.beside.iter().filter(|one| one.risk == risk).collect();
@@ -190,7 +183,8 @@ impl Out {
         if !beside.is_empty() {
             self.line("");
         }
-        let lines: Vec<String> = beside.iter().map(|one| plain(&words::beside(one))).collect();
+        let line = |group: &Vec<_>| plain(&outside_words::line(group, self.detail.names));
+        let lines: Vec<String> = outside_words::grouped(&beside).iter().map(line).collect();
         self.list(&lines, "", self.detail.rows);
     }
 
@@ -198,7 +192,7 @@ impl Out {
         let count = group.clusters.len();
         let versions =
             words::versions(group).map(|words| format!(" ({})", plain(&words))).unwrap_or_default();
-        let names = plain(&words::names(&group.clusters, self.detail.names));
+        let names = plain(&words::names_of_group(group, self.detail.names));
         let lead = if count == 1 {
             format!("**{}**{versions}", plain(&words::names(&group.clusters, 1)))
         } else if count <= 3 {
@@ -209,6 +203,9 @@ impl Out {
         self.line(&format!("\n{lead}\n"));
         for change in &group.changes {
             self.change(change, count);
+        }
+        for (what, words) in reverts(group) {
+            self.line(&format!("- **{}**: {}", plain(&what), plain(words)));
         }
         if !group.steps.is_empty() {
             self.line("- steps of the upgrade, in this order:");
@@ -221,16 +218,8 @@ impl Out {
 
     fn change(&mut self, found: &GroupChange, clusters: usize) {
         let change = &found.change;
-        let revert = if change.risk >= Risk::Restarts {
-            format!(". {}", words::sentence(change.revert.words()))
-        } else {
-            String::new()
-        };
         let what = plain(&change.subject.words());
-        self.line(&format!(
-            "- **{what}**: {}",
-            plain(&format!("{}{revert}", words::change(found, clusters)))
-        ));
+        self.line(&format!("- **{what}**: {}", plain(&words::change(found, clusters))));
         let field = |field| {
             let (path, values) = words::field_parts(field, words::VALUE);
             format!("{}: {}", code(&path), values.map(|value| code(&value)).join(" → "))
@@ -259,6 +248,56 @@ impl Out {
         let peaks: Vec<String> = report.peaks.iter().map(|peak| plain(&words::peak(peak))).collect();
         self.list(&peaks, "", self.detail.rows);
     }
+}
+
+/// How many names each owner has per risk class, from most to least.
+const OWNED: [usize; 5] = [200, 50, 12, 4, 1];
+
+/// What happens to the clusters of each owner, for a comment of at most `limit` bytes. If names do not fit in a third of it,
+/// owners are shown with numbers only, as many as fit in three fifths.
+fn owned(report: &Report, limit: usize) -> String {
+    let owners = owners(report);
+    if owners.is_empty() {
+        return String::new();
+    }
+    let head = "\n#### Owners\n\n";
+    let whole =
+        |names: usize| owners.iter().fold(head.to_owned(), |text, owner| text + &owned_by(owner, names));
+    if let Some(text) = OWNED.into_iter().map(whole).find(|text| text.len() <= limit / 3) {
+        return text;
+    }
+    let mut text = head.to_owned();
+    for (at, owner) in owners.iter().enumerate() {
+        let line = format!("- {}: {}\n", owner_name(owner, code), parts(&owner.clusters));
+        if text.len() + line.len() + ROOM > limit / 5 * 3 {
+            let left = words::count(owners.len() - at, "more owner");
+            writeln!(text, "- … and {left}").expect("memory takes everything");
+            break;
+        }
+        text.push_str(&line);
+    }
+    text
+}
+
+/// What happens to the clusters of an owner, folded.
+fn owned_by(owner: &Owner<'_>, names: usize) -> String {
+    let who = owner_name(owner, |name| format!("<code>{}</code>", markup(name)));
+    let head = format!("<details><summary>{who}: {}</summary>\n\n", parts(&owner.clusters));
+    let class = |(risk, clusters): (Risk, Vec<ClusterId>)| {
+        format!("- {}: {}\n", risk.title(), plain(&words::names(&clusters, names)))
+    };
+    owner.classes().into_iter().map(class).fold(head, |text, line| text + &line) + "\n</details>\n"
+}
+
+/// As code, so that new versions of the comment do not notify anybody.
+fn owner_name(owner: &Owner<'_>, code: impl Fn(&str) -> String) -> String {
+    owner.name().map_or_else(|| "no owner".to_owned(), code)
+}
+
+/// Escapes text for HTML.
+fn markup(text: &str) -> String {
+    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 /// Escapes text so that Markdown shows it unchanged, without mentioning people or creating links.
@@ -300,14 +339,64 @@ fn code(text: &str) -> String {
     format!("{marks}{gap}{text}{gap}{marks}")
 }
 
-/// A table cell: a pipe would end it, even within code.
-fn cell(text: &str) -> String {
-    text.replace('|', "\\|")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        model::Label,
+        report::{
+            change::{Change, Effect, Revert, Subject},
+            cluster::{ClusterReport, Sides},
+        },
+    };
+
+    /// A change of many clusters, of which each owner has as many.
+    fn owned(clusters: usize, owners: usize) -> Report {
+        let label = |text: String| Label::new(&text).unwrap();
+        let cluster = |at: usize| {
+            let (risk, revert) = (Risk::ALL[at / owners % 9], Revert::Unknown);
+            let change = Change::new(Subject::Whole, Effect::Changed, risk, revert);
+            ClusterReport {
+                cluster: ClusterId {
+                    management: label("m".to_owned()),
+                    namespace: label(format!("team-{:03}", at % owners)),
+                    name: label(format!("production-{at:05}")),
+                },
+                owners: vec![format!("@example/a-team-with-a-name-{:03}", at % owners)],
+                release: Sides::default(),
+                kubernetes: Sides::default(),
+                risk,
+                changes: vec![change],
+                steps: Vec::new(),
+                pools_at_once: 0,
+                notes: Vec::new(),
+            }
+        };
+        let clusters: Vec<_> = (0..clusters).map(cluster).collect();
+        Report { total: clusters.len(), clusters, ..Report::default() }
+    }
+
+    #[test]
+    fn every_owner_has_a_part_in_a_comment_that_fits() {
+        let large = markdown(&owned(10_000, 200), "base");
+        assert!(large.len() <= LIMIT, "{}", large.len());
+        let lines = large.lines().filter(|line| line.starts_with("- `@example/a-team-with-a-name-"));
+        assert_eq!(lines.clone().count(), 200);
+        assert!(
+            lines.clone().all(|line| line.contains("refused") && line.contains("addons only")),
+            "{large}"
+        );
+        let many = markdown(&owned(10_000, 2_000), "base");
+        assert!(many.len() <= LIMIT, "{}", many.len());
+        assert!(many.contains("more owners"), "{many}");
+        let small = markdown(&owned(40, 4), "base");
+        let names = "- Refused or stuck: team-000/production-00000, team-000/production-00036\n";
+        assert!(small.contains(names), "{small}");
+        assert!(
+            small.contains("<details><summary><code>@example/a-team-with-a-name-003</code>: "),
+            "{small}"
+        );
+    }
 
     #[test]
     fn hostile_text_is_shown_as_it_is() {
@@ -319,6 +408,6 @@ mod tests {
         assert_eq!(code("a `` b"), "```a `` b```");
         assert_eq!(code("`"), "`` ` ``");
         assert_eq!(code("a\n\n<!-- x"), "`a  <!-- x`");
-        assert_eq!(cell("`a|b`"), "`a\\|b`");
+        assert_eq!(markup("<b>&`a`\n\nx"), "&lt;b&gt;&amp;`a`  x");
     }
 }

@@ -1,11 +1,11 @@
 //! Writes a report for a terminal.
 
-use std::collections::BTreeMap;
-
 use crate::report::{
     Report,
-    cluster::ClusterReport,
     group::{Group, GroupChange},
+    outside_words,
+    owners::owners,
+    reverts::reverts,
     risk::Risk,
     summary::{parts, summary},
     words,
@@ -30,6 +30,9 @@ pub struct Line {
 pub fn lines(report: &Report, all: bool) -> Vec<Line> {
     let mut out = Out { lines: Vec::new(), most: if all { usize::MAX } else { SHOWN } };
     out.line(None, summary(report));
+    if let Some(start) = words::start(report) {
+        out.line(None, start.to_owned());
+    }
     out.owners(report);
     for risk in Risk::ALL {
         let groups: Vec<&Group> = report.groups.iter().filter(|group| group.risk == risk).collect();
@@ -47,10 +50,13 @@ pub fn lines(report: &Report, all: bool) -> Vec<Line> {
         for group in groups {
             out.group(group);
         }
-        for one in &beside {
-            out.line(None, format!("  {}", words::beside(one)));
-            if all || one.files.len() <= FEW {
-                one.files.keys().for_each(|path| out.line(None, format!("      {path}")));
+        for group in outside_words::grouped(&beside) {
+            out.line(None, format!("  {}", outside_words::line(&group, out.most)));
+            let files: Vec<&String> = group.iter().flat_map(|one| one.files.keys()).collect();
+            if all || files.len() <= FEW {
+                for path in files {
+                    out.line(None, format!("      {path}"));
+                }
             }
         }
     }
@@ -84,23 +90,31 @@ impl Out {
 
     fn owners(&mut self, report: &Report) {
         let owners = owners(report);
-        if owners.keys().all(|owner| owner.is_empty()) {
-            return;
-        }
-        for (owner, clusters) in owners {
-            let owner = if owner.is_empty() { "no owner" } else { owner };
-            self.line(None, format!("  {owner}: {}", parts(&clusters)));
+        let names_clusters = owners.len() <= self.most;
+        for owner in owners {
+            let name = owner.name().unwrap_or("no owner");
+            self.line(None, format!("  {name}: {}", parts(&owner.clusters)));
+            if !names_clusters {
+                continue;
+            }
+            for (risk, clusters) in owner.classes() {
+                let names = words::names(&clusters, self.most);
+                self.line(None, format!("    {}: {names}", risk.title()));
+            }
         }
     }
 
     fn group(&mut self, group: &Group) {
         let count = group.clusters.len();
-        let names = words::names(&group.clusters, self.most);
+        let names = words::names_of_group(group, self.most);
         let head = if count == 1 { names } else { format!("{count} clusters: {names}") };
         let versions = words::versions(group).map(|words| format!(" ({words})")).unwrap_or_default();
         self.line(None, format!("  {head}{versions}"));
         for change in &group.changes {
             self.change(change, count);
+        }
+        for (what, words) in reverts(group) {
+            self.line(None, format!("    {what}: {words}"));
         }
         if !group.steps.is_empty() {
             self.line(None, "    steps of the upgrade:".to_owned());
@@ -121,22 +135,5 @@ impl Out {
             words::causes(change).iter().map(|cause| format!("because of {cause}")).collect();
         self.some(&causes, "        ");
         self.some(&change.reasons, "        ");
-        if change.risk >= Risk::Restarts {
-            self.line(None, format!("        {}", change.revert.words()));
-        }
     }
-}
-
-/// The clusters of each owner. Those without an owner are listed under the empty name.
-pub(super) fn owners(report: &Report) -> BTreeMap<&str, Vec<&ClusterReport>> {
-    let mut found: BTreeMap<&str, Vec<&ClusterReport>> = BTreeMap::new();
-    for cluster in &report.clusters {
-        if cluster.owners.is_empty() {
-            found.entry("").or_default().push(cluster);
-        }
-        for owner in &cluster.owners {
-            found.entry(owner).or_default().push(cluster);
-        }
-    }
-    found
 }

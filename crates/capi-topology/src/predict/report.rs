@@ -44,7 +44,7 @@ impl Meaning {
             Self::Rollout { machines, least, surge, together_with, .. } => {
                 rollout((*least, *machines), *surge, together_with)
             }
-            Self::Upgrade { from, to, times, on_delete } => upgrade(from, to, *times, *on_delete),
+            Self::Upgrade { from, to, times, on_delete, .. } => upgrade(from, to, *times, *on_delete),
             Self::Create => "created".to_owned(),
             Self::Delete => "deleted with its machines".to_owned(),
             Self::Rejected => "rejected: nothing happens".to_owned(),
@@ -210,7 +210,8 @@ fn verdict(verdict: &Verdict) -> Value {
             out["from"] = json!(from);
             out["to"] = json!(to);
         }
-        Meaning::Upgrade { from, to, times, on_delete } => {
+        Meaning::Upgrade { from, to, times, surge, on_delete } => {
+            at_a_time(&mut out, *surge);
             if *on_delete {
                 out["onDelete"] = json!(true);
             }
@@ -229,14 +230,18 @@ fn verdict(verdict: &Verdict) -> Value {
                 out["machinesAtLeast"] = json!(least);
             }
             out["togetherWith"] = texts(together_with);
-            if let Some((surge, unavailable)) = surge {
-                out["maxSurge"] = json!(surge);
-                out["maxUnavailable"] = json!(unavailable);
-            }
+            at_a_time(&mut out, *surge);
         }
         _ => {}
     }
     out
+}
+
+fn at_a_time(out: &mut Value, surge: Option<(i64, i64)>) {
+    if let Some((surge, unavailable)) = surge {
+        out["maxSurge"] = json!(surge);
+        out["maxUnavailable"] = json!(unavailable);
+    }
 }
 
 fn texts<T: ToString>(all: impl IntoIterator<Item = T>) -> Value {

@@ -75,7 +75,8 @@ impl Evidence {
             Outcome::Unsure => decisive == Weight::Unknown,
             Outcome::NotReached => true,
             Outcome::Held => is_held(found) || matches!(found, Kind::InPlace | Kind::ProviderDependent),
-            Outcome::SurgeUnknown | Outcome::NotTogether(_) => found == Kind::Rollout,
+            Outcome::SurgeUnknown => matches!(found, Kind::Rollout | Kind::Upgrade),
+            Outcome::NotTogether(_) => found == Kind::Rollout,
             Outcome::Remark(on) => on.has(found),
         }
     }
@@ -126,8 +127,10 @@ fn meaning(decisive: Weight, found: &Meaning, counting: &[&Evidence]) -> Meaning
         return Meaning::InPlace;
     }
     let mut meaning = found.clone();
-    if let Meaning::Rollout { surge, together_with, .. } = &mut meaning {
+    if let Meaning::Rollout { surge, .. } | Meaning::Upgrade { surge, .. } = &mut meaning {
         surge.take_if(|_| has(&Outcome::SurgeUnknown));
+    }
+    if let Meaning::Rollout { together_with, .. } = &mut meaning {
         let not_together = |part: &Part| {
             let separates =
                 |one: &&Evidence| matches!(&one.outcome, Outcome::NotTogether(all) if all.contains(part));
@@ -196,8 +199,13 @@ mod tests {
             together_with: vec![Part::Infrastructure],
             on_delete: false,
         };
-        let upgrade =
-            Meaning::Upgrade { from: "v1".to_owned(), to: "v2".to_owned(), times: 1, on_delete: false };
+        let upgrade = Meaning::Upgrade {
+            from: "v1".to_owned(),
+            to: "v2".to_owned(),
+            times: 1,
+            surge: Some((1, 0)),
+            on_delete: false,
+        };
         vec![
             Meaning::NoChange,
             Meaning::MetadataOnly,

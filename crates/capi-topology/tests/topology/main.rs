@@ -375,7 +375,10 @@ fn rollout(one: &Rollout) -> Value {
     if !one.reasons.is_empty() {
         rollout["reasons"] = json!(one.reasons);
     }
-    if let Some((surge, unavailable)) = one.surge {
+    // The cases record the numbers of rolling updates of machine deployments only.
+    let on_delete = "machines are replaced when they are deleted";
+    let is_recorded = one.part.is_of(PoolKind::MachineDeployment) && one.note != Some(on_delete);
+    if let Some((surge, unavailable)) = one.surge.filter(|_| is_recorded) {
         rollout["maxSurge"] = json!(surge);
         rollout["maxUnavailable"] = json!(unavailable);
     }

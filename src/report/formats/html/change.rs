@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::{Detail, tone};
 use crate::{
     compare::FieldChange,
-    report::{OutsideChange, group::GroupChange, risk::Risk, words},
+    report::{OutsideChange, group::GroupChange, outside_words, words},
     tree::FileChange,
 };
 
@@ -22,7 +22,6 @@ pub(super) fn change(found: &GroupChange, clusters: usize, detail: Detail) -> Ma
                 strong { (change.subject.words()) } ": " (words::change(found, clusters)) ". "
                 span.badge { "[" (change.risk.title()) "]" }
             }
-            @if change.risk >= Risk::Restarts { p.soft { (words::sentence(change.revert.words())) } }
             (reasons(&change.reasons, detail))
             (fields(&change.fields, detail))
             @if !causes.is_empty() && detail.fields > 0 {
@@ -88,7 +87,7 @@ pub(super) fn beside(change: &OutsideChange, detail: Detail) -> Markup {
     let files = change.files.iter().take(detail.fields);
     html! {
         article {
-            p { (words::beside(change)) }
+            p { (outside_words::one(change)) }
             @if detail.fields > 0 {
                 details {
                     summary { (words::count(change.files.len(), "file")) }

@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 use super::markdown::digest;
 use crate::{
     note::{Cause, Notes, Severity},
-    report::{Report, group::Group, risk::Risk, summary::summary, words},
+    report::{Report, group::Group, owners::owners, reverts::reverts, risk::Risk, summary::summary, words},
 };
 
 /// The contents of a page.
@@ -102,6 +102,7 @@ fn document(page: &Page<'_>, detail: Detail, digest: &str) -> Markup {
                 header {
                     h1 { (title) }
                     @if page.report.is_some() { p.soft { "Compared with " (page.compared) "." } }
+                    @if let Some(start) = page.report.and_then(words::start) { p.soft { (start) } }
                 }
                 @if let Some(report) = page.report { (contents(report, page.notes)) }
                 main #report {
@@ -151,6 +152,7 @@ fn contents(report: &Report, notes: &Notes) -> Markup {
                 @for risk in classes(report) {
                     li { a href={ "#" (risk.as_str()) } { (risk.title()) } }
                 }
+                @if !owners(report).is_empty() { li { a href="#owners" { "Owners" } } }
                 @if !report.peaks.is_empty() { li { a href="#peaks" { "Extra machines" } } }
                 @if !report.clusters.is_empty() { li { a href="#clusters" { "Clusters by name" } } }
                 @if has_messages { li { a href="#messages" { "Messages" } } }
@@ -162,7 +164,7 @@ fn contents(report: &Report, notes: &Notes) -> Markup {
 fn body(report: &Report, detail: Detail) -> Markup {
     html! {
         (tables::classes(report))
-        (tables::owners(report))
+        (tables::owners(report, detail))
         @for risk in classes(report) { (class(report, risk, detail)) }
         (tables::peaks(report))
         (tables::clusters(report, detail))
@@ -207,6 +209,7 @@ fn one(group: &Group, number: usize, detail: Detail) -> Markup {
             }
             ul.changes {
                 @for change in &group.changes { (change::change(change, count, detail)) }
+                @for (what, words) in reverts(group) { li { p { strong { (what) } ": " (words) } } }
             }
             @if !group.steps.is_empty() {
                 p { "Steps of the upgrade, in this order:" }
@@ -222,7 +225,7 @@ fn names(group: &Group) -> Markup {
     /// The maximum number of names that are not collapsed.
     const FEW: usize = 6;
     let list = html! {
-        ul.names { @for cluster in &group.clusters { li { (cluster) } } }
+        ul.names { @for name in words::names_with_machines(group) { li { (name) } } }
     };
     html! {
         @if group.clusters.len() <= FEW { (list) }

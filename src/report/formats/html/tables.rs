@@ -11,7 +11,7 @@ use crate::{
         Report,
         change::Machines,
         cluster::{ClusterReport, Sides},
-        formats::text::owners as owned,
+        owners::{Owner, owners as owned},
         risk::Risk,
         summary::parts,
         words,
@@ -59,11 +59,11 @@ fn class(report: &Report, risk: Risk) -> Markup {
 }
 
 /// Renders what happens to the clusters of each owner.
-pub(super) fn owners(report: &Report) -> Markup {
+pub(super) fn owners(report: &Report, detail: Detail) -> Markup {
     let owners = owned(report);
-    let is_owned = owners.keys().any(|owner| !owner.is_empty());
+    let numbers = numbers(report, detail);
     html! {
-        @if is_owned {
+        @if !owners.is_empty() {
             section aria-labelledby="owners" {
                 h2 id="owners" { "Owners" }
                 div.scroll role="region" aria-label="Owners" tabindex="0" {
@@ -76,16 +76,29 @@ pub(super) fn owners(report: &Report) -> Markup {
                             }
                         }
                         tbody {
-                            @for (owner, clusters) in owners {
+                            @for owner in &owners {
                                 tr {
-                                    th scope="row" { @if owner.is_empty() { "no owner" } @else { (owner) } }
-                                    td.number { (clusters.len()) }
-                                    td { (parts(&clusters)) }
+                                    th scope="row" { (owner.name().unwrap_or("no owner")) }
+                                    td.number { (owner.clusters.len()) }
+                                    td { (parts(&owner.clusters)) (of_owner(owner, &numbers)) }
                                 }
                             }
                         }
                     }
                 }
+            }
+        }
+    }
+}
+
+/// Renders the clusters of an owner by risk class.
+fn of_owner(owner: &Owner<'_>, numbers: &BTreeMap<&ClusterId, usize>) -> Markup {
+    html! {
+        details {
+            summary { "Names of " (words::count(owner.clusters.len(), "cluster")) }
+            @for (risk, clusters) in owner.classes() {
+                p { (risk.title()) ":" }
+                ul.names { @for cluster in &clusters { li { (linked(cluster, numbers.get(cluster).copied())) } } }
             }
         }
     }
@@ -103,8 +116,8 @@ pub(super) fn peaks(report: &Report) -> Markup {
     }
 }
 
-/// Renders the index of clusters.
-pub(super) fn clusters(report: &Report, detail: Detail) -> Markup {
+/// The numbers of the groups that have a section, by cluster.
+fn numbers(report: &Report, detail: Detail) -> BTreeMap<&ClusterId, usize> {
     let mut numbers: BTreeMap<&ClusterId, usize> = BTreeMap::new();
     let mut shown: BTreeMap<Risk, usize> = BTreeMap::new();
     for (at, group) in report.groups.iter().enumerate() {
@@ -114,6 +127,12 @@ pub(super) fn clusters(report: &Report, detail: Detail) -> Markup {
             numbers.extend(group.clusters.iter().map(|id| (id, at + 1)));
         }
     }
+    numbers
+}
+
+/// Renders the index of clusters.
+pub(super) fn clusters(report: &Report, detail: Detail) -> Markup {
+    let numbers = numbers(report, detail);
     html! {
         @if !report.clusters.is_empty() {
             section aria-labelledby="clusters" {
@@ -144,15 +163,20 @@ pub(super) fn clusters(report: &Report, detail: Detail) -> Markup {
 fn cluster(one: &ClusterReport, group: Option<usize>) -> Markup {
     html! {
         tr {
-            th scope="row" {
-                @if let Some(group) = group { a href={ "#group-" (group) } { (one.cluster) } } @else { (one.cluster) }
-            }
+            th scope="row" { (linked(&one.cluster, group)) }
             td { (one.cluster.management) }
             td { (one.risk.title()) }
             td { (one.owners.join(", ")) }
             td { (sides(&one.release)) }
             td { (sides(&one.kubernetes)) }
         }
+    }
+}
+
+/// A cluster's name, as a link to its group if that has a section.
+fn linked(cluster: &ClusterId, group: Option<usize>) -> Markup {
+    html! {
+        @if let Some(group) = group { a href={ "#group-" (group) } { (cluster) } } @else { (cluster) }
     }
 }
 

@@ -29,6 +29,7 @@ fn cluster(name: &str) -> ClusterReport {
         risk: Risk::InPlace,
         changes: vec![Change { fields: (0..200).map(field).collect(), ..changed }],
         steps: Vec::new(),
+        pools_at_once: 0,
         notes: Vec::new(),
     }
 }

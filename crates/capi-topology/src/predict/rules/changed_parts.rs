@@ -305,7 +305,8 @@ fn machines(finding: &mut Finding, before: &Desired, change: &Change, rollout: O
     if from != to {
         let note = rollout.and_then(|one| one.note);
         let times = manual_steps::versions(before, change, &finding.part).max(1);
-        finding.meaning = Meaning::Upgrade { from, to, times, on_delete: note == Some(ON_DELETE) };
+        let (on_delete, surge) = (note == Some(ON_DELETE), rollout.and_then(|one| one.surge));
+        finding.meaning = Meaning::Upgrade { from, to, times, surge, on_delete };
         finding.source = PLAN;
         finding.reasons.extend(scaled(change, &finding.part));
         finding.reasons.extend(note.map(str::to_owned));

@@ -116,6 +116,10 @@ fn control_plane(model: &Value, live: &Value) -> Option<Foreign> {
         let named = |path: Vec<String>| Differing::named([owned(&CONFIG), path].concat());
         fields.extend(paths.into_iter().map(named));
     }
+    let surge = [&UPDATE[..], &["maxSurge"]].concat();
+    if !same(&at(model, &surge), &at(live, &surge)) {
+        fields.push(Differing::with_value(&surge, live));
+    }
     let holds = is_paused(live) && !is_paused(model);
     fields.extend(holds.then(|| Differing::named(owned(&PAUSED))));
     let kind = text(model, &["kind"]).to_owned();

@@ -54,7 +54,7 @@ pub struct Rollout {
     pub some: Option<(i64, i64)>,
     /// Cluster API's reasons.
     pub reasons: Vec<String>,
-    /// How many extra machines may exist during the replacement, and how many may be unavailable.
+    /// How many extra machines may exist during the replacement, and how many may be unavailable; none if unknown.
     pub surge: Option<(i64, i64)>,
     /// An additional remark.
     pub note: Option<&'static str>,
@@ -226,6 +226,9 @@ fn control_plane(before: &Desired, after: &Desired, instants: Instants<'_>) -> R
             rollout.replaced = Replaced::Unknown;
         }
     }
+    if rollout.replaced != Replaced::No {
+        rollout.surge = control_plane_surge(new);
+    }
     if rollout.reasons.len() == 1 {
         let [was, now] =
             [old, new].map(|object| get(object, Contract::REPLICAS).and_then(Value::as_i64).unwrap_or(1));
@@ -305,11 +308,31 @@ fn deployment(part: Part, old: &Worker, new: &Worker, instants: Instants<'_>) ->
         }
         if is_on_delete(new) {
             rollout.note = Some(ON_DELETE);
+            rollout.surge = Some(NO_SURGE);
         } else {
             rollout.surge = surge(new, rollout.replicas.unwrap_or(1));
         }
     }
     rollout
+}
+
+/// With `OnDelete`, a new machine is created only once the old one is gone.
+///
+/// Source: `core/reconcilers/machinedeployment/mdutil/util.go`, `NewMSNewReplicas`; the machines that it counts include those
+/// being deleted.
+const NO_SURGE: (i64, i64) = (0, 0);
+
+/// Resolves the surge of a control plane, whose webhook allows 0 or 1 and sets 1 by default. Without surge, a machine is
+/// deleted before its successor is created.
+///
+/// Source: `controlplane/kubeadm/reconcilers/kubeadmcontrolplane/update.go`, `rollingUpdate`.
+fn control_plane_surge(control_plane: &Value) -> Option<(i64, i64)> {
+    let surge = present(control_plane, &["spec", "rollout", "strategy", "rollingUpdate", "maxSurge"])?;
+    match surge.as_i64().or_else(|| surge.as_str()?.parse().ok())? {
+        0 => Some((0, 1)),
+        1 => Some((1, 0)),
+        _ => None,
+    }
 }
 
 /// The note on a strategy that replaces nothing by itself.
@@ -396,4 +419,28 @@ pub(in crate::predict) fn not_together(verdicts: &[Verdict]) -> Vec<Evidence> {
         }
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_control_plane_has_one_machine_more_or_one_less() {
+        let with = |surge: Value| json!({ "spec": { "rollout": { "strategy": { "rollingUpdate": { "maxSurge": surge } } } } });
+        let expected = [
+            (json!(1), Some((1, 0))),
+            (json!("1"), Some((1, 0))),
+            (json!(0), Some((0, 1))),
+            (json!("0"), Some((0, 1))),
+            (json!(2), None),
+            (json!("50%"), None),
+            (Value::Null, None),
+        ];
+        for (surge, numbers) in expected {
+            assert_eq!(control_plane_surge(&with(surge.clone())), numbers, "{surge}");
+        }
+    }
 }

@@ -1,0 +1,142 @@
+//! The additional machines that exist while everything rolls out at once.
+
+use std::collections::BTreeMap;
+
+use super::{
+    change::{Change, Effect, Subject},
+    cluster::ClusterReport,
+    risk::Risk,
+};
+use crate::{
+    model::Label,
+    topology::{Meaning, Part, UpgradeStep},
+};
+
+/// Additional machines in a namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Peak {
+    /// The management cluster.
+    pub management: Label,
+    /// The namespace.
+    pub namespace: Label,
+    /// The number of additional machines.
+    pub machines: i64,
+    /// The number of parts that may roll out with an unknown number of additional machines.
+    pub unknown: usize,
+}
+
+/// Adds up the additional machines in each namespace, without those that have none.
+pub(super) fn of(clusters: &[ClusterReport]) -> Vec<Peak> {
+    let mut found: BTreeMap<(Label, Label), (i64, usize)> = BTreeMap::new();
+    for one in clusters {
+        let (machines, unknown) = of_cluster(one);
+        let key = (one.cluster.management.clone(), one.cluster.namespace.clone());
+        let all = found.entry(key).or_default();
+        all.0 = all.0.saturating_add(machines);
+        all.1 += unknown;
+    }
+    let peak =
+        |((management, namespace), (machines, unknown))| Peak { management, namespace, machines, unknown };
+    found.into_iter().map(peak).filter(|peak| peak.machines > 0 || peak.unknown > 0).collect()
+}
+
+/// The additional machines of a cluster, and the number of parts for which they are unknown.
+fn of_cluster(cluster: &ClusterReport) -> (i64, usize) {
+    let rolls = |change: &&Change| has_machines(&change.subject) && is_rollout(change);
+    let (mut control_plane, mut pools, mut others, mut unknown) = (0_i64, Vec::new(), 0_i64, 0);
+    for change in cluster.changes.iter().filter(rolls) {
+        let Some(surge) = change.surge else {
+            unknown += 1;
+            continue;
+        };
+        match (&change.effect, &change.subject) {
+            (Effect::Verdict(Meaning::Upgrade { .. }), Subject::Part(Part::ControlPlane)) => {
+                control_plane = surge;
+            }
+            (Effect::Verdict(Meaning::Upgrade { .. }), _) => pools.push(surge),
+            _ => others = others.saturating_add(surge),
+        }
+    }
+    // Cluster API upgrades pools only once the control plane is done, and only a few of them at once.
+    pools.sort_unstable_by(|a, b| b.cmp(a));
+    let at_once = if cluster.pools_at_once == 0 { pools.len() } else { cluster.pools_at_once };
+    let pools = pools.into_iter().take(at_once).fold(0, i64::saturating_add);
+    (others.saturating_add(control_plane.max(pools)), unknown)
+}
+
+/// The most pools that change in one step of an upgrade.
+pub(super) fn pools_at_once(steps: &[UpgradeStep]) -> usize {
+    let (Some(first), Some(last)) = (steps.first(), steps.last()) else { return 0 };
+    // The versions before the first step are not listed, so pools that have arrived may be part of it.
+    let arrived =
+        first.pools.iter().filter(|(pool, version)| last.pools.get(*pool) == Some(*version)).count();
+    let moved = steps.windows(2).map(|pair| {
+        pair[1].pools.iter().filter(|(pool, version)| pair[0].pools.get(*pool) != Some(*version)).count()
+    });
+    moved.chain([arrived]).max().unwrap_or(0)
+}
+
+fn has_machines(subject: &Subject) -> bool {
+    matches!(subject, Subject::Part(Part::ControlPlane | Part::Pool(_)))
+}
+
+fn is_rollout(change: &Change) -> bool {
+    matches!(change.risk, Risk::Pools | Risk::ControlPlane | Risk::Unknown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        model::ClusterId,
+        report::{
+            change::{Machines, Revert},
+            cluster::Sides,
+        },
+        topology::PoolKind,
+    };
+
+    fn change(part: Part, meaning: Meaning, surge: Option<i64>) -> Change {
+        let risk = Risk::of(&part, &meaning);
+        let change = Change::new(Subject::Part(part), Effect::Verdict(meaning), risk, Revert::Unknown);
+        Change { surge, machines: Machines::exactly(Some(3)), ..change }
+    }
+
+    fn upgraded(part: Part, surge: Option<i64>) -> Change {
+        let meaning =
+            Meaning::Upgrade { from: "1".into(), to: "2".into(), times: 1, surge: None, on_delete: false };
+        change(part, meaning, surge)
+    }
+
+    fn peak(pools_at_once: usize, changes: Vec<Change>) -> (i64, usize) {
+        let label = |text: &str| Label::new(text).unwrap();
+        of_cluster(&ClusterReport {
+            cluster: ClusterId { management: label("m"), namespace: label("n"), name: label("c") },
+            owners: Vec::new(),
+            release: Sides::default(),
+            kubernetes: Sides::default(),
+            risk: Risk::ControlPlane,
+            changes,
+            steps: Vec::new(),
+            pools_at_once,
+            notes: Vec::new(),
+        })
+    }
+
+    #[test]
+    fn an_upgrade_takes_the_control_plane_before_its_pools() {
+        let pool = |name: &str| Part::pool(PoolKind::MachineDeployment, name);
+        let all = || {
+            let pools = [("a", 1), ("b", 3), ("c", 2)].map(|(name, more)| upgraded(pool(name), Some(more)));
+            [vec![upgraded(Part::ControlPlane, Some(1))], pools.to_vec()].concat()
+        };
+        assert_eq!(peak(1, all()), (3, 0));
+        assert_eq!(peak(2, all()), (5, 0));
+        assert_eq!(peak(0, all()), (6, 0));
+        assert_eq!(peak(1, all().into_iter().take(2).collect()), (1, 0));
+        let unknown = [upgraded(pool("a"), None), change(Part::ControlPlane, Meaning::Opaque, None)];
+        assert_eq!(peak(1, [all(), unknown.to_vec()].concat()), (3, 2));
+        let provider = change(Part::Infrastructure, Meaning::ProviderDependent, None);
+        assert_eq!(peak(0, vec![provider]), (0, 0));
+    }
+}
