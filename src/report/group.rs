@@ -2,9 +2,14 @@
 //!
 //! The names of clusters and namespaces, and numbers of machines, are ignored when comparing.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    fmt::{self, Write as _},
+};
 
+use rayon::prelude::*;
 use serde_json::Value as Json;
+use sha2::{Digest as _, Sha256};
 
 use super::{
     change::{Change, Effect, Machines, Subject},
@@ -53,9 +58,10 @@ pub(super) const NAMESPACE: &str = "<namespace>";
 
 /// Groups clusters, worst first, then smallest first: outliers come before changes of many clusters.
 pub(super) fn groups(clusters: &[ClusterReport]) -> Vec<Group> {
-    let mut found: BTreeMap<String, Vec<&ClusterReport>> = BTreeMap::new();
-    for cluster in clusters {
-        found.entry(key(cluster)).or_default().push(cluster);
+    let keys: Vec<[u8; 32]> = clusters.par_iter().map(key).collect();
+    let mut found: BTreeMap<[u8; 32], Vec<&ClusterReport>> = BTreeMap::new();
+    for (key, cluster) in keys.into_iter().zip(clusters) {
+        found.entry(key).or_default().push(cluster);
     }
     let mut groups: Vec<Group> = found.values().map(|members| group(members)).collect();
     groups.sort_by(|a, b| {
@@ -64,19 +70,32 @@ pub(super) fn groups(clusters: &[ClusterReport]) -> Vec<Group> {
     groups
 }
 
-fn key(cluster: &ClusterReport) -> String {
+/// A digest of everything that equal clusters share. The text itself can be as long as all changes.
+fn key(cluster: &ClusterReport) -> [u8; 32] {
     let masked = masked(cluster);
     let changes: Vec<_> = masked
         .iter()
         .map(|one| {
-            let fields = format!("{:?}", one.fields);
-            (one.subject.key(), one.effect_key(), one.risk, fields, &one.causes, &one.reasons, &one.accepted)
+            let what = (one.subject.key(), one.effect_key(), one.risk, &one.accepted);
+            (what, &one.fields, &one.causes, &one.reasons)
         })
         .collect();
     let steps = (&cluster.steps, &cluster.notes);
     // A version that stays makes no difference.
     let moves = [&cluster.release, &cluster.kubernetes].map(|sides| sides.differs().then_some(sides));
-    format!("{moves:?} {changes:?} {steps:?}")
+    let mut digest = Digesting(Sha256::new());
+    write!(digest, "{moves:?} {changes:?} {steps:?}").expect("a digest takes any text");
+    digest.0.finalize().into()
+}
+
+/// A digest that is written to.
+struct Digesting(Sha256);
+
+impl fmt::Write for Digesting {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.update(text);
+        Ok(())
+    }
 }
 
 fn group(members: &[&ClusterReport]) -> Group {
