@@ -233,6 +233,25 @@ fn addon(i: usize, more: &str) -> String {
 struct Fleet(PathBuf);
 
 impl Fleet {
+    /// Makes a repository of the fleet, with its tree.
+    fn commit(&self) {
+        let run = |program: &str, arguments: &[&str]| {
+            let mut command = process::Command::new(program);
+            let done = command.current_dir(&self.0).args(arguments).output().unwrap();
+            assert!(
+                done.status.success(),
+                "{program} {arguments:?}: {}",
+                String::from_utf8_lossy(&done.stderr)
+            );
+        };
+        run("git", &["init", "--quiet", "--initial-branch", "main"]);
+        run("git", &["config", "user.name", "Bench"]);
+        run("git", &["config", "user.email", "bench@example.org"]);
+        run("git", &["add", "--all"]);
+        run("git", &["commit", "--quiet", "--message", "The fleet"]);
+        run(env!("CARGO_BIN_EXE_stackloom"), &["generate", "--commit"]);
+    }
+
     fn read(&self, path: &str) -> String {
         fs::read_to_string(self.0.join(path)).unwrap()
     }
@@ -255,27 +274,6 @@ impl Fleet {
         let before = self.read(path);
         assert!(before.contains(front), "{path} has no `{front}`");
         self.put(path, &before.replacen(front, &format!("{text}{front}"), 1));
-    }
-}
-
-impl Fleet {
-    /// Makes a repository of the fleet, with its tree.
-    fn commit(&self) {
-        let run = |program: &str, arguments: &[&str]| {
-            let mut command = process::Command::new(program);
-            let done = command.current_dir(&self.0).args(arguments).output().unwrap();
-            assert!(
-                done.status.success(),
-                "{program} {arguments:?}: {}",
-                String::from_utf8_lossy(&done.stderr)
-            );
-        };
-        run("git", &["init", "--quiet", "--initial-branch", "main"]);
-        run("git", &["config", "user.name", "Bench"]);
-        run("git", &["config", "user.email", "bench@example.org"]);
-        run("git", &["add", "--all"]);
-        run("git", &["commit", "--quiet", "--message", "The fleet"]);
-        run(env!("CARGO_BIN_EXE_stackloom"), &["generate", "--commit"]);
     }
 }
 

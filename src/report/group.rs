@@ -17,7 +17,7 @@ use super::{
     risk::Risk,
 };
 use crate::{
-    compare::{FieldPath, PathSegment},
+    compare::{FieldChange, FieldPath, PathSegment},
     model::ClusterId,
 };
 
@@ -145,17 +145,22 @@ impl Mask<'_> {
             // A change of this kind is defined by the cluster's former ID.
             return change;
         }
-        for field in &mut change.fields {
-            field.path = FieldPath(field.path.0.iter().map(|step| self.step(step)).collect());
-            field.before = field.before.take().map(|value| self.value(value));
-            field.after = field.after.take().map(|value| self.value(value));
-        }
+        change.fields = change.fields.iter().map(|field| self.field(field)).collect();
         for texts in [&mut change.causes, &mut change.reasons] {
             for text in texts.iter_mut() {
                 *text = self.text(text);
             }
         }
         change
+    }
+
+    fn field(&self, field: &FieldChange) -> FieldChange {
+        let value = |value: &Option<Json>| value.as_ref().map(|value| self.value(value));
+        FieldChange {
+            path: FieldPath(field.path.0.iter().map(|step| self.step(step)).collect()),
+            before: value(&field.before),
+            after: value(&field.after),
+        }
     }
 
     fn step(&self, step: &PathSegment) -> PathSegment {
@@ -166,14 +171,14 @@ impl Mask<'_> {
         }
     }
 
-    fn value(&self, value: Json) -> Json {
+    fn value(&self, value: &Json) -> Json {
         match value {
-            Json::String(text) => Json::String(self.text(&text)),
-            Json::Array(items) => items.into_iter().map(|item| self.value(item)).collect(),
+            Json::String(text) => Json::String(self.text(text)),
+            Json::Array(items) => items.iter().map(|item| self.value(item)).collect(),
             Json::Object(entries) => {
-                entries.into_iter().map(|(key, value)| (key, self.value(value))).collect()
+                entries.iter().map(|(key, value)| (key.clone(), self.value(value))).collect()
             }
-            other => other,
+            other => other.clone(),
         }
     }
 }

@@ -360,8 +360,10 @@ impl After<'_> {
     fn below(&self, own: &Listing, folder: &str, is_closed: impl Fn(&str) -> bool) -> Result<Listing, Fault> {
         let from = format!("{folder}/");
         let mut found = below(own, &from);
-        if cluster_folder(&from).is_some_and(&is_closed) {
-            found.extend(below(&self.before.list(folder)?, &from));
+        if let Some(cluster) = cluster_folder(&from).filter(|folder| is_closed(folder))
+            && let Some(id) = self.folders.get(cluster)
+        {
+            found.extend(below(&self.before.list_cluster(cluster, id)?, &from));
         }
         let range = self.folders.range::<str, _>((Bound::Included(from.as_str()), Bound::Unbounded));
         let inside =
