@@ -171,10 +171,10 @@ const ROWS: &[Row] = &[
         "items of a list that change",
         30_000,
         |fleet, n| {
-            fleet.put(VALUES, &format!("l:\n{}", many(n, |i| format!("  - name: n{i}\n    v: {i}\n"))))
+            fleet.put(VALUES, &format!("l:\n{}", many(n, |i| format!("  - name: n{i}\n    v: {i}\n"))));
         },
         |fleet, n| {
-            fleet.put(VALUES, &format!("l:\n{}", many(n, |i| format!("  - name: n{i}\n    w: {i}\n"))))
+            fleet.put(VALUES, &format!("l:\n{}", many(n, |i| format!("  - name: n{i}\n    w: {i}\n"))));
         },
     ),
     changed(
