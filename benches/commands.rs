@@ -31,7 +31,11 @@ use std::{
 
 /// The default limit of a command.
 const LIMIT: Limit = Limit { seconds: 5.0, megabytes: 500.0 };
-/// The limit of a command that writes or explains a large part of the tree of 125,000 files.
+/// The limit of a comparison in which one cluster differs.
+const ONE_DIFFERS: Limit = Limit { seconds: 3.0, megabytes: 400.0 };
+/// The limit of a command that explains a large part of the tree. Each of its lines is looked up.
+const EXPLAINS_MOST: Limit = Limit { seconds: 6.0, megabytes: 500.0 };
+/// The limit of a command that writes a large part of the tree of 125,000 files.
 const WHOLE_TREE: Limit = Limit { seconds: 15.0, megabytes: 700.0 };
 /// The limit of a comparison in which most clusters differ.
 const MANY_DIFFER: Limit = Limit { seconds: 10.0, megabytes: 600.0 };
@@ -113,8 +117,8 @@ const ROWS: &[Row] = &[
         limit: MANY_DIFFER,
         ..row("diff as HTML", &["diff", "HEAD", "--write", "html=.git/diff.html"])
     },
-    Row { edit: ONE, ..row("diff, one cluster", &["diff", "HEAD"]) },
-    row("diff of two commits", &["diff", "HEAD", "HEAD"]),
+    Row { edit: ONE, limit: ONE_DIFFERS, ..row("diff, one cluster", &["diff", "HEAD"]) },
+    Row { limit: ONE_DIFFERS, ..row("diff of two commits", &["diff", "HEAD", "HEAD"]) },
     row(
         "affects, a line of an addon's values",
         &["affects", "stacks/openstack/scs/addons/cilium/values.yaml:4"],
@@ -122,7 +126,7 @@ const ROWS: &[Row] = &[
     row("affects, a file of an addon's values", &["affects", CILIUM]),
     row("affects, a line of a definition", &["affects", "clusters/prod/eu-1/1.35/c-00005.yaml:4"]),
     Row {
-        limit: WHOLE_TREE,
+        limit: EXPLAINS_MOST,
         ..row("affects, a line of the first defaults", &["affects", "clusters/_defaults.yaml:9"])
     },
     row("affects, a line of a folder's defaults", &["affects", "clusters/prod/_defaults.yaml:9"]),
@@ -130,7 +134,11 @@ const ROWS: &[Row] = &[
         "affects, a patch of a class",
         &["affects", "stacks/openstack/scs/cluster-class/cluster-class.yaml:500"],
     ),
-    Row { limit: WHOLE_TREE, ..row("affects, stackloom.yaml", &["affects", "stackloom.yaml"]) },
+    Row { limit: EXPLAINS_MOST, ..row("affects, stackloom.yaml", &["affects", "stackloom.yaml"]) },
+    Row {
+        limit: EXPLAINS_MOST,
+        ..row("affects, a line of stackloom.yaml", &["affects", "stackloom.yaml:12"])
+    },
     row("explain, a generated file", &["explain", CLUSTER]),
     row("explain, a value", &["explain", "c-00005", "controlPlane.replicas"]),
     row("explain, a cluster", &["explain", "c-00005"]),
@@ -158,6 +166,8 @@ const ROWS: &[Row] = &[
         &["new", "cluster", "added", "--folder", "clusters/prod/eu-1/1.35", "--namespace", "team-00"],
     ),
     row("new pool", &["new", "pool", "c-00005", "added"]),
+    row("rename", &["rename", "c-00005", "c-renamed"]),
+    row("migrate", &["migrate"]),
     row("remove", &["remove", "c-00005", "--reason", "a benchmark"]),
     row("release --dry-run", &["release", "--dry-run"]),
     row("release prune --dry-run", &["release", "prune", "--dry-run"]),

@@ -6,7 +6,7 @@
 //! cargo bench --bench growth -- pools       # those whose names contain this word
 //! ```
 //!
-//! It exits with 1 if a row takes more than three times as long at twice the length, or exceeds its limits.
+//! It exits with 1 if a row takes more than three times as long at twice the length, or exceeds the limits of time and memory.
 #![expect(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -28,6 +28,8 @@ use std::{
 
 /// The limit of CPU time for one file, in seconds.
 const SECONDS: f64 = 2.0;
+/// The limit of memory for one file, in megabytes.
+const MEGABYTES: f64 = 500.0;
 /// The largest ratio of the times for twice the input, including noise.
 const GROWTH: f64 = 3.0;
 /// The shortest time in seconds for which the ratio is meaningful.
@@ -44,10 +46,22 @@ struct Row {
     count: usize,
     write: fn(&Fleet, usize),
     command: &'static [&'static str],
+    /// The content that is committed and generated before; the command compares with it.
+    before: Option<fn(&Fleet, usize)>,
 }
 
 const fn row(name: &'static str, count: usize, write: fn(&Fleet, usize)) -> Row {
-    Row { name, count, write, command: &["check"] }
+    Row { name, count, write, command: &["check"], before: None }
+}
+
+/// A row whose change is compared with a commit.
+const fn changed(
+    name: &'static str,
+    count: usize,
+    before: fn(&Fleet, usize),
+    write: fn(&Fleet, usize),
+) -> Row {
+    Row { name, count, write, command: &["diff", "HEAD"], before: Some(before) }
 }
 
 const ROWS: &[Row] = &[
@@ -147,7 +161,50 @@ const ROWS: &[Row] = &[
                 .put(&format!("clusters/blue/c{i}.yaml"), &text.replace("name: one", &format!("name: c{i}")));
         }
     }),
+    changed(
+        "values that change",
+        30_000,
+        |fleet, n| values_of(fleet, n, "v"),
+        |fleet, n| values_of(fleet, n, "w"),
+    ),
+    changed(
+        "items of a list that change",
+        30_000,
+        |fleet, n| {
+            fleet.put(VALUES, &format!("l:\n{}", many(n, |i| format!("  - name: n{i}\n    v: {i}\n"))));
+        },
+        |fleet, n| {
+            fleet.put(VALUES, &format!("l:\n{}", many(n, |i| format!("  - name: n{i}\n    w: {i}\n"))));
+        },
+    ),
+    changed(
+        "definitions that change",
+        50,
+        |fleet, n| definitions(fleet, n, "v"),
+        |fleet, n| definitions(fleet, n, "w"),
+    ),
+    changed("definitions that are new", 50, |_, _| {}, |fleet, n| definitions(fleet, n, "v")),
+    changed(
+        "a text that changes",
+        100_000,
+        |fleet, n| fleet.put(VALUES, &format!("m: |\n{}", "  abcdefgh\n".repeat(n))),
+        |fleet, n| fleet.put(VALUES, &format!("m: |\n{}", "  ijklmnop\n".repeat(n))),
+    ),
 ];
+
+fn values_of(fleet: &Fleet, count: usize, value: &str) {
+    fleet.put(VALUES, &many(count, |i| format!("k{i}: {value}{i}\n")));
+}
+
+/// Definitions that set a thousand values each.
+fn definitions(fleet: &Fleet, count: usize, value: &str) {
+    let values = many(1_000, |i| format!("        k{i}: {value}{i}\n"));
+    let text = format!("{}  addons:\n    demo:\n      values:\n{values}", fleet.read(CLUSTER));
+    for i in 0..count {
+        let text = text.replace("name: one", &format!("name: c{i}"));
+        fleet.put(&format!("clusters/blue/c{i}.yaml"), &text);
+    }
+}
 
 fn many(count: usize, one: impl Fn(usize) -> String) -> String {
     (0..count).map(one).collect()
@@ -176,6 +233,25 @@ fn addon(i: usize, more: &str) -> String {
 struct Fleet(PathBuf);
 
 impl Fleet {
+    /// Makes a repository of the fleet, with its tree.
+    fn commit(&self) {
+        let run = |program: &str, arguments: &[&str]| {
+            let mut command = process::Command::new(program);
+            let done = command.current_dir(&self.0).args(arguments).output().unwrap();
+            assert!(
+                done.status.success(),
+                "{program} {arguments:?}: {}",
+                String::from_utf8_lossy(&done.stderr)
+            );
+        };
+        run("git", &["init", "--quiet", "--initial-branch", "main"]);
+        run("git", &["config", "user.name", "Bench"]);
+        run("git", &["config", "user.email", "bench@example.org"]);
+        run("git", &["add", "--all"]);
+        run("git", &["commit", "--quiet", "--message", "The fleet"]);
+        run(env!("CARGO_BIN_EXE_stackloom"), &["generate", "--commit"]);
+    }
+
     fn read(&self, path: &str) -> String {
         fs::read_to_string(self.0.join(path)).unwrap()
     }
@@ -216,7 +292,12 @@ fn copy(from: &Path, to: &Path) {
 fn cost_of(row: &Row, count: usize) -> cost::Cost {
     let scratch = tempfile::tempdir().unwrap();
     copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fleets/inmemory"), scratch.path());
-    (row.write)(&Fleet(scratch.path().to_owned()), count);
+    let fleet = Fleet(scratch.path().to_owned());
+    if let Some(before) = row.before {
+        before(&fleet, count);
+        fleet.commit();
+    }
+    (row.write)(&fleet, count);
     // Some rows are invalid on purpose.
     cost::of(scratch.path(), row.command, &[0, 1], &[])
 }
@@ -233,7 +314,7 @@ fn main() {
     for row in ROWS.iter().filter(is_meant) {
         let [half, all] = [row.count / 2, row.count].map(|count| cost_of(row, count));
         let ratio = all.cores / half.cores.max(0.01);
-        let is_over = ratio > GROWTH && all.cores > NOISE || all.cores > SECONDS;
+        let is_over = ratio > GROWTH && all.cores > NOISE || all.cores > SECONDS || all.memory > MEGABYTES;
         over += usize::from(is_over);
         let mark = if is_over { "  over the limit" } else { "" };
         println!(

@@ -58,10 +58,14 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     progress.end();
     left.warn(&mut notes);
     printer.notes(&notes);
-    report(&reaches, printer);
-    let mut document = document(&file, line, &reaches);
-    document["leftOut"] = left.document();
-    printer.document(Exit::Done, &notes, document);
+    // In a large fleet, the document needs more memory than the answer.
+    if printer.is_document() {
+        let mut document = document(&file, line, &reaches);
+        document["leftOut"] = left.document();
+        printer.document(Exit::Done, &notes, document);
+    } else {
+        report(&reaches, printer);
+    }
     Ok(Exit::Done)
 }
 
@@ -118,13 +122,15 @@ fn report(reaches: &Reaches, printer: &Printer) {
         printer.result("no generated file was made from it");
         return;
     }
-    for (path, reached) in &reaches.files {
+    let line = |(path, reached): (&String, &Reached)| {
         let moved = if reached.moves { "  (decides whether and where it is generated)" } else { "" };
         let lines = if printer.is_verbose() { format!(":{}", ranges(&reached.lines)) } else { String::new() };
-        printer.result(&format!("{path}{lines}{moved}"));
-    }
+        format!("{path}{lines}{moved}\n")
+    };
+    // Written at once: there can be a hundred thousand lines.
+    let lines: String = reaches.files.iter().map(line).collect();
     let (clusters, files) = (reaches.clusters.len(), reaches.files.len());
-    printer.result(&format!("\n{}, {}", counted(clusters, "cluster"), counted(files, "file")));
+    printer.result(&format!("{lines}\n{}, {}", counted(clusters, "cluster"), counted(files, "file")));
 }
 
 /// Formats line numbers as ranges, such as `1-3,7`.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     given::Given,
-    state::{BlobId, ByAddress, ClassName, Files, State, Unread},
+    state::{BlobId, ByAddress, ClassName, Files, FolderId, State, Unread},
 };
 use crate::{
     model::{ClusterId, Label, ManagementCluster},
@@ -53,6 +53,10 @@ impl State for Live<'_> {
 
     fn files(&self, cluster: &ClusterId) -> Result<Files, Fault> {
         self.written.files(cluster)
+    }
+
+    fn content(&self, cluster: &ClusterId) -> Result<Option<FolderId>, Fault> {
+        self.written.content(cluster)
     }
 
     fn text(&self, id: &BlobId) -> Result<String, Fault> {

@@ -49,8 +49,8 @@ pub use fields::{FieldChange, FieldPath, PathSegment, changed};
 pub use given::{Given, all_running};
 pub use live::{Export, Live};
 pub use secrets::{Needs, is_made_by_cluster_api, refer};
-pub use state::{BlobId, ByAddress, ClassName, Classes, File, Files, State, Unread};
-pub use tree::{Archive, Memory, Tree};
+pub use state::{BlobId, ByAddress, ClassName, Classes, File, Files, FolderId, State, Unread};
+pub use tree::{Archive, Memory, Outline, Tree, cluster_folder, is_cluster_folder};
 
 /// The differences between two states of the fleet.
 #[derive(Clone, Debug, Default)]
@@ -254,6 +254,10 @@ impl<'a> Comparing<'a> {
 
     /// Compares one cluster; none if nothing differs.
     fn cluster(&self, from: &ClusterId, cluster: &ClusterId) -> Result<Option<ClusterChange>, Fault> {
+        let known = [self.before.content(from)?, self.after.content(cluster)?];
+        if self.edited.is_empty() && matches!(known, [Some(old), Some(new)] if old == new) {
+            return Ok(None);
+        }
         let (old, new) = (self.before.files(from)?, self.after.files(cluster)?);
         let (old, new) = match (old, new) {
             (Files::Known(old), Files::Known(new)) => (old, new),

@@ -25,6 +25,11 @@ pub trait State: Sync {
     /// The files of a cluster, ordered by path.
     fn files(&self, cluster: &ClusterId) -> Result<Files, Fault>;
 
+    /// An ID of a cluster's files, if it is known without listing them. Equal IDs mean equal files.
+    fn content(&self, _cluster: &ClusterId) -> Result<Option<FolderId>, Fault> {
+        Ok(None)
+    }
+
     /// The text of a stored file.
     fn text(&self, id: &BlobId) -> Result<String, Fault>;
 
@@ -115,6 +120,37 @@ impl BlobId {
         let mut hash = Sha1::new();
         hash.update(format!("blob {}\0", bytes.len()));
         hash.update(bytes);
+        Self(hash.finalize().into())
+    }
+}
+
+/// Git's object ID of a folder's content: equal IDs mean equal files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FolderId(pub [u8; 20]);
+
+impl FolderId {
+    /// Computes the ID of a folder of plain files, by their paths relative to the folder.
+    pub fn of(files: &BTreeMap<&str, BlobId>) -> Self {
+        // In the order of git, a folder is sorted as if its name ended with a slash.
+        let mut entries: BTreeMap<String, (&str, &str, [u8; 20])> = BTreeMap::new();
+        let mut folders: BTreeMap<&str, BTreeMap<&str, BlobId>> = BTreeMap::new();
+        for (path, id) in files {
+            match path.split_once('/') {
+                Some((folder, rest)) => drop(folders.entry(folder).or_default().insert(rest, *id)),
+                None => drop(entries.insert((*path).to_owned(), ("100644", path, id.0))),
+            }
+        }
+        for (name, files) in &folders {
+            entries.insert(format!("{name}/"), ("40000", name, Self::of(files).0));
+        }
+        let mut body = Vec::new();
+        for (mode, name, id) in entries.values() {
+            body.extend_from_slice(format!("{mode} {name}\0").as_bytes());
+            body.extend_from_slice(id);
+        }
+        let mut hash = Sha1::new();
+        hash.update(format!("tree {}\0", body.len()));
+        hash.update(body);
         Self(hash.finalize().into())
     }
 }

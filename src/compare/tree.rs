@@ -10,14 +10,13 @@ use k8s_schema::value::text;
 use super::{
     address::Address,
     definitions::applied,
-    state::{BlobId, ByAddress, ClassName, Classes, File, Files, State, Unread, read},
+    state::{BlobId, ByAddress, ClassName, Classes, File, Files, FolderId, State, Unread, read},
 };
 use crate::{
     model::{ClusterId, Label, ManagementCluster},
     note::Fault,
     render,
     topology::{SharedClass, import::Objects},
-    tree::{PartId, TreePath},
 };
 
 /// Stores the files of a tree.
@@ -27,13 +26,68 @@ pub trait Archive: Sync {
 
     /// Reads the text of a listed file.
     fn read(&self, id: &BlobId) -> Result<String, Fault>;
+
+    /// Outlines `generated/`, so that equal clusters need not be listed.
+    fn outline(&self) -> Result<Outline, Fault> {
+        Ok(Outline::of(&self.list("generated")?))
+    }
+
+    /// Lists a cluster's folder of the outline. An archive may know a shorter way to it than its path.
+    fn list_cluster(&self, folder: &str, _id: &FolderId) -> Result<BTreeMap<String, BlobId>, Fault> {
+        self.list(folder)
+    }
+}
+
+/// The generated files of an archive. The folder of each cluster is an ID instead of its files: a large fleet has ten times
+/// more files than clusters, and most clusters are equal.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outline {
+    /// The files outside the folders of clusters, by path.
+    pub files: BTreeMap<String, BlobId>,
+    /// The folders of clusters, by path.
+    pub clusters: BTreeMap<String, FolderId>,
+}
+
+impl Outline {
+    /// The outline of a full listing.
+    pub fn of(listing: &BTreeMap<String, BlobId>) -> Self {
+        let mut found = Self::default();
+        let mut clusters: BTreeMap<String, BTreeMap<&str, BlobId>> = BTreeMap::new();
+        for (path, id) in listing {
+            match cluster_folder(path) {
+                Some(folder) => {
+                    let inside = &path[folder.len() + 1..];
+                    clusters.entry(folder.to_owned()).or_default().insert(inside, *id);
+                }
+                None => drop(found.files.insert(path.clone(), *id)),
+            }
+        }
+        found.clusters =
+            clusters.iter().map(|(folder, files)| (folder.clone(), FolderId::of(files))).collect();
+        found
+    }
+}
+
+/// The folder of the cluster that a file belongs to: `generated/management/<management>/clusters/<namespace>/<cluster>`.
+pub fn cluster_folder(path: &str) -> Option<&str> {
+    let mut ends = path.match_indices('/').map(|(at, _)| at);
+    let end = ends.nth(5)?;
+    let folder = &path[..end];
+    is_cluster_folder(folder).then_some(folder)
+}
+
+/// Whether a path is that of a cluster's folder.
+pub fn is_cluster_folder(path: &str) -> bool {
+    let mut steps = path.split('/');
+    let known = [steps.next(), steps.next(), steps.next().map(|_| ""), steps.next()];
+    known == [Some("generated"), Some("management"), Some(""), Some("clusters")] && steps.count() == 2
 }
 
 /// A generated tree.
 pub struct Tree<'a> {
     archive: &'a dyn Archive,
     management: Vec<Arc<ManagementCluster>>,
-    listed: OnceLock<BTreeMap<ClusterId, Vec<File>>>,
+    clusters: OnceLock<BTreeMap<ClusterId, FolderId>>,
     classes: Classes,
 }
 
@@ -43,22 +97,19 @@ impl<'a> Tree<'a> {
         Self {
             archive,
             management: management.to_vec(),
-            listed: OnceLock::new(),
+            clusters: OnceLock::new(),
             classes: Classes::default(),
         }
     }
 
-    fn listed(&self) -> Result<&BTreeMap<ClusterId, Vec<File>>, Fault> {
-        if let Some(listed) = self.listed.get() {
-            return Ok(listed);
+    /// The clusters, each with the ID of its folder.
+    fn outlined(&self) -> Result<&BTreeMap<ClusterId, FolderId>, Fault> {
+        if let Some(known) = self.clusters.get() {
+            return Ok(known);
         }
-        let mut found: BTreeMap<ClusterId, Vec<File>> = BTreeMap::new();
-        for (path, id) in self.archive.list("generated/management")? {
-            if let Some((cluster, inside)) = place(&path) {
-                found.entry(cluster).or_default().push(File::stored(inside, id));
-            }
-        }
-        Ok(self.listed.get_or_init(|| found))
+        let folders = self.archive.outline()?.clusters.into_iter();
+        let found = folders.filter_map(|(folder, id)| Some((owner(&folder)?, id))).collect();
+        Ok(self.clusters.get_or_init(|| found))
     }
 
     /// Reads the class of a release, with its templates.
@@ -86,18 +137,25 @@ impl<'a> Tree<'a> {
 
 impl State for Tree<'_> {
     fn clusters(&self) -> Result<Vec<ClusterId>, Fault> {
-        Ok(self.listed()?.keys().cloned().collect())
+        Ok(self.outlined()?.keys().cloned().collect())
     }
 
     fn files(&self, cluster: &ClusterId) -> Result<Files, Fault> {
-        if let Some(listed) = self.listed.get() {
-            return Ok(Files::Known(listed.get(cluster).cloned().unwrap_or_default()));
-        }
-        // The full listing was never requested.
         let folder = render::folder_of_cluster(cluster);
-        let files = self.archive.list(folder.as_str())?.into_iter();
-        let file = |(path, id): (String, BlobId)| Some(File::stored(place(&path)?.1, id));
-        Ok(Files::Known(files.filter_map(file).collect()))
+        let files = match self.clusters.get().map(|known| known.get(cluster)) {
+            Some(None) => BTreeMap::new(),
+            Some(Some(id)) => self.archive.list_cluster(folder.as_str(), id)?,
+            None => self.archive.list(folder.as_str())?,
+        };
+        let file = |(path, id): (String, BlobId)| {
+            let inside = path.strip_prefix(folder.as_str())?.strip_prefix('/')?;
+            is_yaml_file(inside).then(|| File::stored(inside.to_owned(), id))
+        };
+        Ok(Files::Known(files.into_iter().filter_map(file).collect()))
+    }
+
+    fn content(&self, cluster: &ClusterId) -> Result<Option<FolderId>, Fault> {
+        Ok(self.outlined()?.get(cluster).copied())
     }
 
     fn text(&self, id: &BlobId) -> Result<String, Fault> {
@@ -140,17 +198,15 @@ fn class_folder(release: &str) -> String {
     format!("{}/cluster-class", render::release_folder(release))
 }
 
-/// The cluster whose folder contains a file, and the file's path within that folder.
-fn place(path: &str) -> Option<(ClusterId, String)> {
-    let PartId::Cluster { management, namespace, cluster } = PartId::of_path(&TreePath::parse(path)?)? else {
-        return None;
-    };
-    let label = |text: &str| Label::new(text).ok();
-    let id =
-        ClusterId { management: label(&management)?, namespace: label(&namespace)?, name: label(&cluster)? };
-    let inside = path.splitn(7, '/').nth(6)?.to_owned();
-    let is_object = std::path::Path::new(&inside).extension().is_some_and(|one| one == "yaml");
-    is_object.then_some((id, inside))
+/// The cluster that a folder belongs to.
+fn owner(folder: &str) -> Option<ClusterId> {
+    let mut names = folder.split('/').skip(2);
+    let mut label = |step| Label::new(names.nth(step)?).ok();
+    Some(ClusterId { management: label(0)?, namespace: label(1)?, name: label(0)? })
+}
+
+fn is_yaml_file(path: &str) -> bool {
+    std::path::Path::new(path).extension().is_some_and(|extension| extension == "yaml")
 }
 
 /// A tree in memory, for tests and for parts that were just rendered.

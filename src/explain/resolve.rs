@@ -74,7 +74,7 @@ impl Resolver<'_, '_> {
         if Some(site) == whole && file.block_line(site.offset as usize, 0).is_none() {
             return self.origin(site, false, None);
         }
-        let line = file.place(site.offset as usize, 1).line;
+        let line = file.line_of(site.offset as usize);
         vec![Source::lines(Role::Template, "", file, line, line)]
     }
 
@@ -97,7 +97,7 @@ impl Resolver<'_, '_> {
 
     fn statement(&self, origin: Origin) -> Vec<Source> {
         let Some(file) = self.scope.fleet.input.sources.get(origin.file) else { return Vec::new() };
-        let line = file.place(origin.offset as usize, 1).line;
+        let line = file.line_of(origin.offset as usize);
         vec![Source::lines(Role::Statement, "", file, line, line)]
     }
 
@@ -120,13 +120,13 @@ impl Resolver<'_, '_> {
                 None => vec![Source::at(Role::Set, "", file, offset)],
             },
             None if collection => {
-                let line = file.place(offset, 1).line;
+                let line = file.line_of(offset);
                 vec![Source::lines(Role::Template, "", file, line, line)]
             }
             None => vec![Source::at(Role::Template, "", file, offset)],
         };
         if let Some(at) = exact {
-            let line = file.place(at, 1).line;
+            let line = file.line_of(at);
             for source in
                 sources.iter_mut().filter(|source| source.decides && source.covers(&file.path, line))
             {

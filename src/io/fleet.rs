@@ -11,8 +11,15 @@ use crate::{
 
 impl World for Workspace {
     fn read(&self, notes: &mut Notes) -> Result<Input, Fault> {
-        known::refuse_hidden_sources(self.root())?;
-        let mut input = read_sources(self.root(), notes)?;
+        let mut found = Notes::new();
+        // The index of a large fleet takes git as long as the sources take the disk.
+        let (hidden, input) = rayon::join(
+            || known::refuse_hidden_sources(self.root()),
+            || read_sources(self.root(), &mut found),
+        );
+        hidden?;
+        notes.append(found);
+        let mut input = input?;
         if !numbered_releases(&input.sources).is_empty() {
             // If git cannot be read, the releases are reported as not verified: generating needs no repository.
             match git::Repository::find(self)

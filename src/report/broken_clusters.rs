@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
-    compare::{BlobId, ByAddress, ClassName, Files, Running, State, Unread},
+    compare::{BlobId, ByAddress, ClassName, Files, FolderId, Running, State, Unread},
     definition::{self, Identity},
     model::{ClusterId, Label, ManagementCluster},
     note::{Diagnostic, Fault, Notes, Severity},
@@ -104,6 +104,11 @@ impl State for Sound<'_> {
             is_old.then_some(nameless)
         });
         Ok(why.map_or(found, |why| Files::Refused(why.to_owned())))
+    }
+
+    fn content(&self, cluster: &ClusterId) -> Result<Option<FolderId>, Fault> {
+        // A cluster that was left out is refused, whatever its files.
+        if self.left.is_empty() { self.inner.content(cluster) } else { Ok(None) }
     }
 
     fn text(&self, id: &BlobId) -> Result<String, Fault> {

@@ -1,5 +1,7 @@
 //! One change of a cluster and its meaning.
 
+use std::sync::Arc;
+
 use serde_json::Value as Json;
 use sha2::{Digest as _, Sha256};
 
@@ -202,8 +204,8 @@ pub struct Change {
     pub built: Machines,
     /// The number of additional machines during the rollout; none if unknown.
     pub surge: Option<i64>,
-    /// The fields that differ.
-    pub fields: Vec<FieldChange>,
+    /// The fields that differ, shared with the group of the cluster.
+    pub fields: Arc<[FieldChange]>,
     /// The fields of generated objects that cause it.
     pub causes: Vec<String>,
     /// The reasons, in words.
@@ -232,7 +234,7 @@ impl Change {
             machines: Machines::default(),
             built: Machines::default(),
             surge: None,
-            fields: Vec::new(),
+            fields: Arc::default(),
             causes: Vec::new(),
             reasons: Vec::new(),
             grants: false,
@@ -269,7 +271,7 @@ impl Change {
         if let Effect::Moved { from, .. } = &self.effect {
             part(from.name.as_str());
         }
-        for field in &self.fields {
+        for field in &*self.fields {
             part(&field.path.to_string());
             for value in [&field.before, &field.after] {
                 part(&value.as_ref().map_or_else(|| "-".to_owned(), Json::to_string));

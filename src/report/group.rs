@@ -2,9 +2,14 @@
 //!
 //! The names of clusters and namespaces, and numbers of machines, are ignored when comparing.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    fmt::{self, Write as _},
+};
 
+use rayon::prelude::*;
 use serde_json::Value as Json;
+use sha2::{Digest as _, Sha256};
 
 use super::{
     change::{Change, Effect, Machines, Subject},
@@ -12,7 +17,7 @@ use super::{
     risk::Risk,
 };
 use crate::{
-    compare::{FieldPath, PathSegment},
+    compare::{FieldChange, FieldPath, PathSegment},
     model::ClusterId,
 };
 
@@ -86,9 +91,10 @@ pub(super) const NAMESPACE: &str = "<namespace>";
 
 /// Groups clusters, worst first, then smallest first: outliers come before changes of many clusters.
 pub(super) fn groups(clusters: &[ClusterReport]) -> Vec<Group> {
-    let mut found: BTreeMap<String, Vec<&ClusterReport>> = BTreeMap::new();
-    for cluster in clusters {
-        found.entry(key(cluster)).or_default().push(cluster);
+    let keys: Vec<[u8; 32]> = clusters.par_iter().map(key).collect();
+    let mut found: BTreeMap<[u8; 32], Vec<&ClusterReport>> = BTreeMap::new();
+    for (key, cluster) in keys.into_iter().zip(clusters) {
+        found.entry(key).or_default().push(cluster);
     }
     let mut groups: Vec<Group> = found.values().map(|members| group(members)).collect();
     groups.sort_by(|a, b| {
@@ -97,20 +103,32 @@ pub(super) fn groups(clusters: &[ClusterReport]) -> Vec<Group> {
     groups
 }
 
-fn key(cluster: &ClusterReport) -> String {
+/// A digest of everything that equal clusters share. The text itself can be as long as all changes.
+fn key(cluster: &ClusterReport) -> [u8; 32] {
     let masked = masked(cluster);
     let changes: Vec<_> = masked
         .iter()
         .map(|one| {
-            let fields = format!("{:?}", one.fields);
-            let what = (one.subject.key(), one.effect_key(), one.risk, one.surge.is_none());
-            (what, fields, &one.causes, &one.reasons, &one.accepted)
+            let what = (one.subject.key(), one.effect_key(), one.risk, one.surge.is_none(), &one.accepted);
+            (what, &one.fields, &one.causes, &one.reasons)
         })
         .collect();
     let steps = (&cluster.steps, &cluster.notes);
     // A version that stays makes no difference.
     let moves = [&cluster.release, &cluster.kubernetes].map(|sides| sides.differs().then_some(sides));
-    format!("{moves:?} {changes:?} {steps:?}")
+    let mut digest = Digesting(Sha256::new());
+    write!(digest, "{moves:?} {changes:?} {steps:?}").expect("a digest takes any text");
+    digest.0.finalize().into()
+}
+
+/// A digest that is written to.
+struct Digesting(Sha256);
+
+impl fmt::Write for Digesting {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.update(text);
+        Ok(())
+    }
 }
 
 fn group(members: &[&ClusterReport]) -> Group {
@@ -165,17 +183,22 @@ impl Mask<'_> {
             // A change of this kind is defined by the cluster's former ID.
             return change;
         }
-        for field in &mut change.fields {
-            field.path = FieldPath(field.path.0.iter().map(|step| self.step(step)).collect());
-            field.before = field.before.take().map(|value| self.value(value));
-            field.after = field.after.take().map(|value| self.value(value));
-        }
+        change.fields = change.fields.iter().map(|field| self.field(field)).collect();
         for texts in [&mut change.causes, &mut change.reasons] {
             for text in texts.iter_mut() {
                 *text = self.text(text);
             }
         }
         change
+    }
+
+    fn field(&self, field: &FieldChange) -> FieldChange {
+        let value = |value: &Option<Json>| value.as_ref().map(|value| self.value(value));
+        FieldChange {
+            path: FieldPath(field.path.0.iter().map(|step| self.step(step)).collect()),
+            before: value(&field.before),
+            after: value(&field.after),
+        }
     }
 
     fn step(&self, step: &PathSegment) -> PathSegment {
@@ -186,14 +209,14 @@ impl Mask<'_> {
         }
     }
 
-    fn value(&self, value: Json) -> Json {
+    fn value(&self, value: &Json) -> Json {
         match value {
-            Json::String(text) => Json::String(self.text(&text)),
-            Json::Array(items) => items.into_iter().map(|item| self.value(item)).collect(),
+            Json::String(text) => Json::String(self.text(text)),
+            Json::Array(items) => items.iter().map(|item| self.value(item)).collect(),
             Json::Object(entries) => {
-                entries.into_iter().map(|(key, value)| (key, self.value(value))).collect()
+                entries.iter().map(|(key, value)| (key.clone(), self.value(value))).collect()
             }
-            other => other,
+            other => other.clone(),
         }
     }
 }

@@ -36,8 +36,9 @@ pub(super) fn changes(
         return Ok(Vec::new());
     }
     // Unchanged clusters use images as well.
-    let old = images(&used(listed, before)?, listed, before)?;
-    let new = images(&used(made, after)?, made, after)?;
+    let clusters = "generated/management";
+    let old = images(&used(&after.earlier().list(clusters)?, before)?, listed, before)?;
+    let new = images(&used(&after.list(clusters)?, after)?, made, after)?;
     let change = |name: &String, path: &str, kind| OutsideChange {
         id: hashed(&format!("node image {name} {kind:?}")),
         place: Place::NodeImage(name.clone()),

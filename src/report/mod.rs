@@ -34,6 +34,8 @@ use std::{
     sync::Arc,
 };
 
+use rayon::prelude::*;
+
 use crate::{
     compare::{Archive, ClusterChange, Comparison, Export, Live, Outcome, Tree, compare},
     generate::{self, Failure, Progress},
@@ -174,7 +176,7 @@ pub fn drawn(
     let scope = Scope { only: Vec::new(), keep_going: true };
     let made = generate::generate_some(world, &scope, &mut after, progress, notes)?;
     let left = LeftClusters::of(&made.left, &world.input, notes);
-    after.close(&world.input, &left);
+    after.close(&world.input, &left)?;
     let management = fleet.map(|fleet| fleet.management_clusters).unwrap_or_default();
     let owners = made.plan.clusters.iter().map(|plan| (plan.cluster.id(), plan.cluster.owners.clone()));
     let about = About { owners: owners.collect(), ..About::default() };
@@ -197,7 +199,7 @@ pub fn check_against(
 ) -> Result<Plan, Failure> {
     let mut after = After::new(before)?;
     let plan = generate::check_against(world, &mut after, progress, notes)?;
-    after.close(&world.input, &LeftClusters::default());
+    after.close(&world.input, &LeftClusters::default())?;
     let input = &world.input;
     if accept::Acceptances::read(input).is_empty() {
         let (mut refused, _) = guarded(&after, past)?;
@@ -256,10 +258,9 @@ fn definitions_before(before: &dyn Archive, after: &Input) -> Result<Input, Faul
 fn guarded(after: &After<'_>, past: Option<&dyn Past>) -> Result<(Notes, past::Announced), Fault> {
     let mut whole = Notes::new();
     after.judge(&mut whole);
-    let [_, new] = after.listings();
     past.map_or_else(
         || Ok((whole.clone(), past::Announced::new())),
-        |past| past::judge(past, new, after, whole.clone()),
+        |past| past::judge(past, after, whole.clone()),
     )
 }
 
@@ -341,13 +342,18 @@ impl Comparing<'_> {
         let is_made = |cluster: &ClusterId| self.after.is_made(cluster);
         let sound = Sound { inner: &new, before: &old, is_made: &is_made, left: self.left };
         let live = Live::new(&old, self.exports);
-        let compared = compare(&live, &sound)?;
+        let mut compared = compare(&live, &sound)?;
         if !self.exports.is_empty() {
             note_unexported(&compared, &live, notes);
         }
         self.learn_owners(&compared)?;
-        let mut clusters: Vec<ClusterReport> =
-            compared.clusters.iter().map(|found| cluster::report(found, &self.about)).collect();
+        let report = |found: &mut ClusterChange| {
+            let report = cluster::report(found, &self.about);
+            // The report has the fields that differ. In a large change, one copy of them is enough.
+            (found.objects, found.addons) = (Vec::new(), Vec::new());
+            report
+        };
+        let mut clusters: Vec<ClusterReport> = compared.clusters.par_iter_mut().map(report).collect();
         clusters.sort_by(|a, b| a.cluster.cmp(&b.cluster));
         preflight::add(&mut clusters, self.before, self.after, self.input)?;
         let mut beside = outside_clusters::changes(self.after, self.before, &self.about)?;

@@ -85,14 +85,15 @@ fn of_addon(addon: &AddonChange, found: &ClusterChange, about: &About) -> Change
         risk,
         revert,
     );
-    change.fields = addon.values.iter().map(|field| below("values", field)).collect();
+    let mut differ: Vec<_> = addon.values.iter().map(|field| below("values", field)).collect();
     for object in own.iter().filter(|object| object.section == Section::Installers) {
         if let ObjectChangeKind::Changed(fields) = &object.kind {
             let is_value =
                 |field: &&FieldChange| render::addon_values_at().any(|values| field.path.is_below(values));
-            change.fields.extend(fields.iter().filter(|field| !is_value(field)).cloned());
+            differ.extend(fields.iter().filter(|field| !is_value(field)).cloned());
         }
     }
+    change.fields = differ.into();
     change
 }
 
@@ -166,7 +167,7 @@ fn of_object(object: &ObjectChange) -> Change {
     let mut change = Change::new(subject, effect, risk, revert);
     change.grants = grants(&object.address);
     if let ObjectChangeKind::Changed(fields) = &object.kind {
-        change.fields.clone_from(fields);
+        change.fields = fields.as_slice().into();
     }
     change
 }

@@ -115,9 +115,10 @@ fn is_spare(
     if removed.is_empty() {
         return Ok(false);
     }
-    let folder = format!("generated/management/{management}/clusters/{namespace}/");
-    let [old, new] = after.listings();
-    let (old_clusters, new_clusters) = (clusters(old, &folder), clusters(new, &folder));
+    let folder = format!("generated/management/{management}/clusters/{namespace}");
+    let (old, new) = (after.earlier().list(&folder)?, after.list(&folder)?);
+    let (old_clusters, new_clusters) = (clusters(&old), clusters(&new));
+    let [old, _] = after.listings();
     // A cluster whose removal ends had its last machine deleted by an earlier commit, so no Cluster object names its version.
     let mut left = about.kubernetes.clone();
     let mut kept = BTreeSet::new();
@@ -142,13 +143,9 @@ fn is_spare(
     Ok(true)
 }
 
-/// The Cluster objects in a folder.
-fn clusters<'a>(
-    listing: &'a BTreeMap<String, BlobId>,
-    folder: &str,
-) -> impl Iterator<Item = (&'a String, &'a BlobId)> {
-    let below = listing.range(folder.to_owned()..).take_while(move |(path, _)| path.starts_with(folder));
-    below.filter(|(path, _)| path.ends_with("/cluster/cluster.yaml"))
+/// The Cluster objects of a listing.
+fn clusters(listing: &BTreeMap<String, BlobId>) -> impl Iterator<Item = (&String, &BlobId)> {
+    listing.iter().filter(|(path, _)| path.ends_with("/cluster/cluster.yaml"))
 }
 
 fn is_announced(path: &str, announced: &Announced) -> bool {

@@ -9,9 +9,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::new_tree::{GENERATED, edited_releases};
+use super::new_tree::{After, GENERATED, Listing, edited_releases};
 use crate::{
-    compare::{Archive, BlobId},
+    compare::{Archive as _, BlobId, cluster_folder},
     model::ClusterId,
     note::{About, Diagnostic, Fault, Notes, Severity},
     remove::{Before, Guard, cluster_of},
@@ -29,8 +29,9 @@ pub trait Past {
     /// The generated files before and after a step. Folders without differences may be left out.
     fn listings(&self, step: usize) -> Result<[BTreeMap<String, BlobId>; 2], Fault>;
 
-    /// The generated files of the last commit.
-    fn tip(&self) -> Result<BTreeMap<String, BlobId>, Fault>;
+    /// The generated files before the first and after the last commit. As in a step, folders without differences may be left
+    /// out; of a cluster that differs, all files are there.
+    fn whole(&self) -> Result<[BTreeMap<String, BlobId>; 2], Fault>;
 }
 
 /// A commit since the base.
@@ -71,26 +72,21 @@ fn key(note: &Diagnostic) -> Key {
 
 /// Judges the steps, including the one from the last commit to the definitions of the run. `whole` holds the guards'
 /// messages about the whole change. The result holds the remaining messages and those added by the steps.
-pub(super) fn judge(
-    past: &dyn Past,
-    after: &BTreeMap<String, BlobId>,
-    archive: &dyn Archive,
-    whole: Notes,
-) -> Result<(Notes, Announced), Fault> {
+pub(super) fn judge(past: &dyn Past, after: &After<'_>, whole: Notes) -> Result<(Notes, Announced), Fault> {
     let mut steps = Vec::new();
     for (at, step) in past.steps().iter().enumerate() {
         let listings = past.listings(at)?;
         let touched = touched(&listings);
-        steps.push(Judged { found: guards(&listings, after, archive)?, step: Some(step), touched });
+        steps.push(Judged { found: guards(&listings, after)?, step: Some(step), touched });
     }
     if steps.is_empty() {
         let mut whole = whole;
         whole.change(|note| note_missing(note, past));
         return Ok((whole, Announced::new()));
     }
-    let last = [past.tip()?, after.clone()];
+    let last = last(past, after)?;
     let touched = touched(&last);
-    steps.push(Judged { found: guards(&last, after, archive)?, step: None, touched });
+    steps.push(Judged { found: guards(&last, after)?, step: None, touched });
     let of_whole: BTreeSet<Key> = whole.iter().map(key).collect();
     let mut announced = Announced::new();
     let mut notes = Notes::new();
@@ -219,12 +215,22 @@ fn touched([old, new]: &[BTreeMap<String, BlobId>; 2]) -> BTreeSet<PartId> {
     parts.filter(|part| matches!(part, PartId::Cluster { .. })).collect()
 }
 
+/// The step from the last commit to the definitions of the run. Clusters that neither side changed since the base are left out.
+fn last(past: &dyn Past, after: &After<'_>) -> Result<[Listing; 2], Fault> {
+    let [base, tip] = past.whole()?;
+    let [old, new] = after.listings();
+    let mut before = old.clone();
+    before.retain(|path, _| !base.contains_key(path));
+    before.extend(tip);
+    let mut new = new.clone();
+    // A cluster that only the commits changed is the same as at the base again.
+    let is_back = |path: &str| cluster_folder(path).is_some_and(|folder| after.is_same(folder));
+    new.extend(base.into_iter().filter(|(path, _)| is_back(path)));
+    Ok([before, new])
+}
+
 /// Runs the guards on two trees. `last` is the final tree, which has the folders that the listings leave out.
-fn guards(
-    [old, new]: &[BTreeMap<String, BlobId>; 2],
-    last: &BTreeMap<String, BlobId>,
-    archive: &dyn Archive,
-) -> Result<Notes, Fault> {
+fn guards([old, new]: &[Listing; 2], last: &After<'_>) -> Result<Notes, Fault> {
     let mut changes = Changes::default();
     let mut guard = Guard::default();
     for (path, id) in new {
@@ -237,7 +243,7 @@ fn guards(
         };
         changes.record(&part, &tree_path, change);
         if change != FileChange::Unchanged && Guard::reads(&tree_path) {
-            let bytes = archive.read(id)?.into_bytes();
+            let bytes = last.read(id)?.into_bytes();
             guard.see(&Part { id: part, files: vec![File { path: tree_path, bytes }] }, &changes);
         }
     }
@@ -245,8 +251,9 @@ fn guards(
         changes.files.extend(TreePath::parse(path).map(|path| (path, FileChange::Removed)));
     }
     let text = |path: &TreePath| {
-        let id = old.get(path.as_str()).or_else(|| last.get(path.as_str()))?;
-        Some(archive.read(id).ok()?.into_bytes())
+        let id = old.get(path.as_str()).copied();
+        let id = id.or_else(|| last.id_after(path.as_str()).ok().flatten())?;
+        Some(last.read(&id).ok()?.into_bytes())
     };
     let mut notes = Notes::new();
     guard.judge(

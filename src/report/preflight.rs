@@ -268,9 +268,8 @@ fn release_before(
     after: &After<'_>,
 ) -> Result<Option<String>, Fault> {
     let path = format!("{}/cluster/cluster.yaml", render::folder_of_cluster(cluster));
-    let [old, _] = after.listings();
-    let Some(id) = old.get(&path) else { return Ok(None) };
-    let read = yaml::read(&Source::new(FileId(0), &*path, before.read(id)?), &mut Notes::new());
+    let Some(id) = after.id_before(&path)? else { return Ok(None) };
+    let read = yaml::read(&Source::new(FileId(0), &*path, before.read(&id)?), &mut Notes::new());
     Ok(read.map(|cluster| ClassName::of(&cluster).name))
 }
 

@@ -72,19 +72,14 @@ impl Emit for Node {
 }
 
 fn sorted<'a>(mapping: &'a Mapping) -> Vec<Item<'a, Node, Name<'a>>> {
-    let item =
-        |entry: &'a Entry| Item::Entry((Scalar::String(&entry.key.name), entry.key.origin), &entry.value);
-    let mut items: Vec<_> = mapping.iter().map(item).collect();
-    // Sorted in place: a tree of a large fleet has millions of maps.
-    items.sort_unstable_by(|a, b| by_rank(a).cmp(&by_rank(b)));
-    items
-}
-
-fn by_rank<'a, T>(item: &Item<'a, T, Name<'a>>) -> (u8, &'a str) {
-    match item {
-        Item::Entry((Scalar::String(name), _), _) => (rank(name), name),
-        Item::Entry(..) | Item::Statement(..) => (0, ""),
-    }
+    let mut entries: Vec<(u8, &Entry)> = mapping.iter().map(|entry| (rank(&entry.key.name), entry)).collect();
+    // Each rank is found once: a tree of a large fleet has millions of maps.
+    entries
+        .sort_unstable_by(|(rank, a), (other, b)| rank.cmp(other).then_with(|| a.key.name.cmp(&b.key.name)));
+    let item = |(_, entry): (u8, &'a Entry)| {
+        Item::Entry((Scalar::String(&entry.key.name), entry.key.origin), &entry.value)
+    };
+    entries.into_iter().map(item).collect()
 }
 
 /// The sort rank of a map key. These keys come first, in this order; all others follow alphabetically. `components` comes

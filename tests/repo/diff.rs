@@ -3,6 +3,10 @@
 use std::{fs, path::Path};
 
 use serde_json::Value as Json;
+use stackloom::{
+    compare::{Archive as _, Outline},
+    io::git::Repository,
+};
 
 use crate::{
     release::{ends, stackloom},
@@ -45,6 +49,40 @@ const THREE: &str = "clusters/green/three.yaml";
 pub(crate) fn says(sandbox: &Sandbox, arguments: &[&str], exit: i32, words: &str) {
     let printed = ends(sandbox, arguments, exit);
     assert!(printed.contains(words), "{arguments:?}: {printed}");
+}
+
+#[test]
+fn the_folder_of_a_cluster_has_the_id_that_git_gives_it() {
+    let sandbox = fleet();
+    let one = "generated/management/mgmt/clusters/blue/one";
+    // In git's order, `a` is behind `a.b` as a folder, and before it as a file.
+    for path in ["a/x.yaml", "a.b/x.yaml", "a-b.yaml", "c", "c.yaml", "c0/d/e.yaml"] {
+        sandbox.write(&format!("{one}/{path}"), path);
+    }
+    save(&sandbox, "more files");
+    let revision = Repository::discover(&sandbox.workspace()).unwrap().revision("HEAD").unwrap();
+    let outline = revision.outline().unwrap();
+    assert_eq!(outline.clusters.len(), 3, "{outline:?}");
+    assert_eq!(outline, Outline::of(&revision.list("generated").unwrap()));
+}
+
+#[test]
+fn a_cluster_that_a_commit_changes_and_the_work_tree_restores_is_the_same() {
+    let sandbox = fleet();
+    replace(&sandbox, ONE, "replicas: 2", "replicas: 4");
+    ends(&sandbox, &["generate"], 0);
+    save(&sandbox, "more replicas");
+    let four = "clusters/blue/four.yaml";
+    let text = sandbox.read(ONE).unwrap().replace("name: one", "name: four");
+    sandbox.write(four, text);
+    ends(&sandbox, &["generate"], 0);
+    save(&sandbox, "another cluster");
+    says(&sandbox, &["diff"], 0, "2 of 4 clusters change");
+    replace(&sandbox, ONE, "replicas: 4", "replicas: 2");
+    says(&sandbox, &["diff"], 0, "1 of 4 clusters changes: 1 new");
+    sandbox.git(&["rm", "--quiet", four]);
+    let printed = ends(&sandbox, &["diff"], 0);
+    assert!(printed.contains("None of 3 clusters changes"), "{printed}");
 }
 
 #[test]

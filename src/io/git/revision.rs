@@ -14,7 +14,7 @@ use super::{
     trees::{FILE, RUNNABLE},
 };
 use crate::{
-    compare::{Archive, BlobId},
+    compare::{Archive, BlobId, FolderId, Outline, is_cluster_folder},
     note::Fault,
 };
 
@@ -97,13 +97,14 @@ impl Revision {
         })
     }
 
-    /// The files of a tree; subtrees are read in parallel.
-    fn collect(&self, tree: Oid, path: &str) -> Result<Vec<(String, BlobId)>, Fault> {
+    /// The files of a tree; subtrees are read in parallel. `closed` keeps subtrees that are not to be read.
+    fn collect(&self, tree: Oid, path: &str, closed: &dyn Closed) -> Result<Vec<(String, BlobId)>, Fault> {
         let (mut files, mut folders) = (Vec::new(), Vec::new());
         self.with(|repository| {
             for entry in &repository.find_tree(tree)? {
                 let path = format!("{path}/{}", String::from_utf8_lossy(entry.name_bytes()));
                 match (entry.kind(), entry.filemode(), entry.id().as_bytes().try_into()) {
+                    (Some(ObjectType::Tree), _, Ok(id)) if closed.keeps(&path, FolderId(id)) => {}
                     (Some(ObjectType::Tree), _, _) => folders.push((entry.id(), path)),
                     (Some(ObjectType::Blob), FILE | RUNNABLE, Ok(id)) => files.push((path, BlobId(id))),
                     _ => {}
@@ -111,8 +112,10 @@ impl Revision {
             }
             Ok(())
         })?;
-        let below: Vec<Vec<_>> =
-            folders.par_iter().map(|(tree, path)| self.collect(*tree, path)).collect::<Result<_, _>>()?;
+        let below: Vec<Vec<_>> = folders
+            .par_iter()
+            .map(|(tree, path)| self.collect(*tree, path, closed))
+            .collect::<Result<_, _>>()?;
         files.extend(below.into_iter().flatten());
         Ok(files)
     }
@@ -133,12 +136,50 @@ impl Revision {
     }
 }
 
+/// Decides which subtrees are not to be read.
+trait Closed: Sync {
+    /// Keeps a subtree by its ID, if it is not to be read.
+    fn keeps(&self, path: &str, id: FolderId) -> bool;
+}
+
+impl Closed for () {
+    fn keeps(&self, _path: &str, _id: FolderId) -> bool {
+        false
+    }
+}
+
+/// The folders of clusters.
+impl Closed for Mutex<BTreeMap<String, FolderId>> {
+    fn keeps(&self, path: &str, id: FolderId) -> bool {
+        let is_cluster = is_cluster_folder(path);
+        if is_cluster {
+            self.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned(), id);
+        }
+        is_cluster
+    }
+}
+
 impl Archive for Revision {
     /// Lists plain files only: the program never writes links or submodules.
     fn list(&self, folder: &str) -> Result<BTreeMap<String, BlobId>, Fault> {
         let top = self.tree_at(folder)?;
-        let files = top.map(|top| self.collect(top, folder)).transpose()?;
+        let files = top.map(|top| self.collect(top, folder, &())).transpose()?;
         Ok(files.into_iter().flatten().collect())
+    }
+
+    fn outline(&self) -> Result<Outline, Fault> {
+        let clusters = Mutex::new(BTreeMap::new());
+        let top = self.tree_at("generated")?;
+        let files = top.map(|top| self.collect(top, "generated", &clusters)).transpose()?;
+        let files = files.into_iter().flatten().collect();
+        Ok(Outline { files, clusters: clusters.into_inner().unwrap_or_else(PoisonError::into_inner) })
+    }
+
+    fn list_cluster(&self, folder: &str, id: &FolderId) -> Result<BTreeMap<String, BlobId>, Fault> {
+        // A walk from the root would read the list of all clusters of the namespace each time.
+        let tree = Oid::from_bytes(&id.0)
+            .map_err(|error| Fault::because(format!("cannot list `{folder}`"), error))?;
+        Ok(self.collect(tree, folder, &())?.into_iter().collect())
     }
 
     fn read(&self, id: &BlobId) -> Result<String, Fault> {

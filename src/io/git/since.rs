@@ -25,6 +25,7 @@ pub struct Since<'a> {
     commits: Vec<(Oid, Oid)>,
     steps: Vec<PastStep>,
     missing: Option<Missing>,
+    base: Oid,
     tip: Oid,
 }
 
@@ -44,7 +45,7 @@ impl Repository {
         };
         let (base, tip) = (named(base)?, named(head.unwrap_or("HEAD"))?);
         let mut since =
-            Since { repository: self, commits: Vec::new(), steps: Vec::new(), missing: None, tip };
+            Since { repository: self, commits: Vec::new(), steps: Vec::new(), missing: None, base, tip };
         let mut chain = since.chain(base, tip)?;
         if let [only] = chain.as_slice()
             && let [_, second] = self.parents(*only)?.as_slice()
@@ -135,6 +136,12 @@ impl Since<'_> {
         })
     }
 
+    /// The files of two commits, without folders that do not differ.
+    fn between(&self, parent: Oid, commit: Oid) -> Result<[BTreeMap<String, BlobId>; 2], Fault> {
+        let [old, new] = [self.generated(parent)?, self.generated(commit)?];
+        Ok([self.listing(parent, new)?, self.listing(commit, old)?])
+    }
+
     fn listing(&self, commit: Oid, other: Option<Oid>) -> Result<BTreeMap<String, BlobId>, Fault> {
         let mut files = BTreeMap::new();
         let Some(own) = self.generated(commit)? else { return Ok(files) };
@@ -191,11 +198,10 @@ impl Past for Since<'_> {
 
     fn listings(&self, step: usize) -> Result<[BTreeMap<String, BlobId>; 2], Fault> {
         let (parent, commit) = self.commits[step];
-        let [old, new] = [self.generated(parent)?, self.generated(commit)?];
-        Ok([self.listing(parent, new)?, self.listing(commit, old)?])
+        self.between(parent, commit)
     }
 
-    fn tip(&self) -> Result<BTreeMap<String, BlobId>, Fault> {
-        self.listing(self.tip, None)
+    fn whole(&self) -> Result<[BTreeMap<String, BlobId>; 2], Fault> {
+        self.between(self.base, self.tip)
     }
 }

@@ -65,7 +65,7 @@ fn the_page_of_a_large_fleet_can_be_opened() {
         let refused = Change::new(Subject::Whole, Effect::Refused, Risk::Refused, Revert::Nothing);
         one.changes = vec![
             Change { reasons: ["first", "second", "third"].map(text).into(), ..refused },
-            Change { fields: Vec::new(), causes: vec![text("spec")], ..one.changes.remove(0) },
+            Change { fields: [].into(), causes: vec![text("spec")], ..one.changes.remove(0) },
         ];
         one.risk = Risk::Refused;
         one
