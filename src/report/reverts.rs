@@ -28,10 +28,14 @@ pub(super) fn reverts(group: &Group) -> Vec<(String, &'static str)> {
     let is_written =
         |change: &&Change| change.subject == Subject::Cluster && change.effect == Effect::Changed;
     let has_effects = changes().any(|change| !is_written(&change));
+    // If the revert of a part is refused, so is the change of the Cluster object that it would come from.
+    let is_refused = changes().any(|change| change.revert == Revert::Refused);
     let of = |revert: Revert| {
-        let found =
-            changes().filter(|change| change.revert == revert && !(has_effects && is_written(change)));
-        (revert, found.map(|change| change.subject.words()).collect::<Vec<_>>())
+        let counts = |change: &&Change| match has_effects && is_written(change) {
+            true => is_refused && revert == Revert::Refused,
+            false => change.revert == revert,
+        };
+        (revert, changes().filter(counts).map(|change| change.subject.words()).collect::<Vec<_>>())
     };
     let found: Vec<_> = ORDER.into_iter().map(of).filter(|(_, subjects)| !subjects.is_empty()).collect();
     let is_only = found.len() == 1;
