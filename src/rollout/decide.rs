@@ -23,6 +23,8 @@ pub struct WaveSeen {
     pub name: String,
     /// How long the next wave waits after this one.
     pub soak: TimeDelta,
+    /// Whether it has a selector.
+    pub is_selective: bool,
     /// Its clusters, in rollout order.
     pub clusters: Vec<SeenCluster>,
     /// Its clusters that may have errors in their definitions. Their progress is unknown.
@@ -167,6 +169,13 @@ fn next(rollout: &Rollout, seen: &Seen, waves: &[(WaveState, Vec<Phase>)]) -> Ne
     if seen.has_errors && rollout.frozen.is_none() {
         let why = "definitions have errors, and the first step freezes the waves: run `stackloom check`";
         return Next::Wait(why.to_owned(), None);
+    }
+    if let Some(empty) = seen.waves.iter().find(|wave| wave.is_selective && wave.clusters.is_empty())
+        && rollout.frozen.is_none()
+    {
+        let why =
+            format!("the wave {} selects no cluster: change its selector, or remove the wave", empty.name);
+        return Next::Wait(why, None);
     }
     let is_last = |at: usize| at + 1 == waves.len();
     let current = waves.iter().enumerate().find(|(at, (state, _))| match state {

@@ -1,8 +1,8 @@
 //! `stackloom upgrade next` and `stackloom rollout`: each folder is a case, laid over a small fleet in a real repository.
 //!
 //! The lines of `commands.txt` run in order. `next …` (of `upgrade`) and `rollout …` run the program. `commit` commits
-//! everything, `push` updates the remote, `touch FILE` creates an unrelated file, `break FILE` makes one that cannot be read, `mend
-//! FILE` restores it, `at TIME` sets the clock, and `health
+//! everything, `push` updates the remote, `touch FILE` creates an unrelated file, `edit FILE BEFORE AFTER` replaces text in one, `break
+//! FILE` makes one that cannot be read, `mend FILE` restores it, `generate` generates, `at TIME` sets the clock, and `health
 //! CLUSTER true` writes a report for the current commit.
 //!
 //! `told.txt` contains the output of the runs, and `after/` the final definitions, byte for byte. `UPDATE=1` rewrites both.
@@ -115,6 +115,14 @@ impl Case<'_> {
                 let text = fs::read_to_string(&path).unwrap();
                 sandbox::write(&path, format!("{text}nonsense: true\n"));
             }
+            // Replaces text in a file: `edit FILE BEFORE AFTER`.
+            ("edit", what) => {
+                let [file, before, after] = <[String; 3]>::try_from(words(what)).unwrap();
+                let text = fs::read_to_string(root.join(&file)).unwrap();
+                assert!(text.contains(&before), "{line}");
+                sandbox::write(&root.join(&file), text.replace(&before, &after));
+            }
+            ("generate", "") => assert_eq!(ran(root, &["generate"]).code, 0),
             ("mend", file) => drop(git(root, &["checkout", "--quiet", "--", file])),
             ("touch", file) => sandbox::write(&root.join(file), "not the program's\n"),
             ("at", now) => now.clone_into(&mut self.now),
@@ -226,4 +234,23 @@ fn later_steps_are_what_the_first_plan_forecast() {
             assert_eq!(steps(root.path(), target), forecast, "{case}");
         }
     });
+}
+
+/// Without the whole history, it is unknown which clusters are in progress.
+#[test]
+fn a_shallow_clone_is_refused() {
+    let root = laid(&support::package().join("tests/rollout/other-changes"));
+    let mut one = Case { root: root.path(), now: "2026-11-23T08:00:00Z".to_owned() };
+    for line in ["rollout next --commit", "push", "touch NOTES.md", "commit", "push"] {
+        one.step(line);
+    }
+    let remote = format!("file://{}", root.path().join(".git/remote").display());
+    let shallow = sandbox::folder();
+    git(shallow.path(), &["clone", "--quiet", "--depth", "1", "--branch", "main", &remote, "."]);
+    let refused = ran(shallow.path(), &["rollout", "next", "--dry-run"]);
+    assert_eq!(refused.code, 4, "{}{}", refused.out, refused.err);
+    assert!(refused.err.contains("this clone is shallow"), "{}", refused.err);
+    git(shallow.path(), &["fetch", "--quiet", "--unshallow"]);
+    let taken = ran(shallow.path(), &["rollout", "next", "--dry-run"]);
+    assert_eq!(taken.code, 0, "{}{}", taken.out, taken.err);
 }

@@ -95,6 +95,7 @@ impl Fleet {
         let wave = |(at, (name, _, soak)): (usize, &(&str, usize, i64))| WaveSeen {
             name: (*name).to_owned(),
             soak: TimeDelta::days(*soak),
+            is_selective: false,
             clusters: self
                 .clusters
                 .iter()

@@ -1,6 +1,6 @@
-//! Finds when folders changed on a branch.
+//! Finds when the state of folders changed on a branch.
 
-use std::collections::BTreeMap;
+use std::{cell::Cell, collections::BTreeMap};
 
 use chrono::{DateTime, Utc};
 use git2::{Commit, ErrorCode, Oid};
@@ -17,6 +17,9 @@ pub struct Changed {
     pub time: DateTime<Utc>,
 }
 
+/// Reads a file below a folder; none if it does not exist.
+pub type Read<'a> = &'a dyn Fn(&str) -> Option<String>;
+
 impl Repository {
     /// Whether a revision is a commit of this repository that has another commit in its history.
     pub fn contains(&self, revision: &str, commit: &str) -> Result<bool, Fault> {
@@ -25,14 +28,15 @@ impl Repository {
         Ok(self.descends(one.id(), other.id()))
     }
 
-    /// The commit that last changed each folder, among the first-parent commits up to `tip`. The search ends at the first
-    /// commit whose `file` does not satisfy `is_begun`. Folders without a change are left out.
-    pub fn changed_since(
+    /// The commit that last changed the state of each folder, among the first-parent commits up to `tip`. `state` computes it
+    /// from files below a folder. The search ends at the first commit whose `file` does not satisfy `is_begun`. Folders
+    /// without a change are left out. A shallow clone that ends before is an error.
+    pub fn changed_since<T: PartialEq>(
         &self,
         tip: &str,
-        file: &str,
-        is_begun: &dyn Fn(&str) -> bool,
+        (file, is_begun): (&str, &dyn Fn(&str) -> bool),
         folders: &BTreeMap<String, String>,
+        state: &dyn Fn(Read<'_>) -> T,
     ) -> Result<BTreeMap<String, Changed>, Fault> {
         let failed = |error| Fault::because(format!("cannot read the history of {tip}"), error);
         let mut found = BTreeMap::new();
@@ -43,6 +47,10 @@ impl Repository {
             }
             let parent = match commit.parent(0) {
                 Ok(parent) => Some(parent),
+                Err(error) if error.code() == ErrorCode::NotFound && self.is_shallow() => {
+                    return Err(Fault::new(format!("this clone is shallow, and lacks the beginning of {file}"))
+                        .hint("fetch the history: `git fetch --unshallow`, or `fetch-depth: 0` in the checkout step of CI"));
+                }
                 Err(error) if error.code() == ErrorCode::NotFound => None,
                 Err(error) => return Err(failed(error)),
             };
@@ -50,12 +58,7 @@ impl Repository {
                 if found.contains_key(name) {
                     continue;
                 }
-                let before = parent
-                    .as_ref()
-                    .map(|parent| self.entry_in(parent, folder))
-                    .transpose()
-                    .map_err(failed)?;
-                if before.flatten() != self.entry_in(&commit, folder).map_err(failed)? {
+                if self.differs(parent.as_ref(), &commit, folder, state).map_err(failed)? {
                     let time = DateTime::from_timestamp(commit.time().seconds(), 0).unwrap_or_default();
                     found.insert(name.clone(), Changed { commit: commit.id().to_string(), time });
                 }
@@ -63,6 +66,33 @@ impl Repository {
             next = parent;
         }
         Ok(found)
+    }
+
+    /// Whether the state of a folder differs between two commits. Equal folders are not read.
+    fn differs<T: PartialEq>(
+        &self,
+        before: Option<&Commit<'_>>,
+        after: &Commit<'_>,
+        folder: &str,
+        state: &dyn Fn(Read<'_>) -> T,
+    ) -> Result<bool, git2::Error> {
+        let old = before.map(|before| self.entry_in(before, folder)).transpose()?.flatten();
+        if old == self.entry_in(after, folder)? {
+            return Ok(false);
+        }
+        let fault = Cell::new(None);
+        let of = |commit: Option<&Commit<'_>>| {
+            let read = |path: &str| {
+                let text = commit.map(|commit| self.text_in(commit, &format!("{folder}/{path}"))).transpose();
+                text.unwrap_or_else(|error| {
+                    fault.set(Some(error));
+                    None
+                })
+            };
+            state(&|path| read(path).flatten())
+        };
+        let differs = of(before) != of(Some(after));
+        fault.into_inner().map_or(Ok(differs), Err)
     }
 
     /// The first-parent commits from `tip` back, at most so many.

@@ -10,17 +10,19 @@ use super::{
 };
 use crate::{
     cli::{Printer, upgrade::group},
+    compare::Facts,
     definition::closest,
     generate::{Failure, Understood},
     io::{
         disk::Workspace,
-        git::{Changed, Repository},
+        git::{Changed, Read, Repository},
     },
     model::{Cluster, ClusterId, Date, Rollout, RolloutTarget, Size},
     note::{Fault, Notes, Place},
     render,
     rollout::{self, Decision, Seen, SeenCluster, Wave, WaveSeen},
     upgrade::{Answer, Asked, Fleet, Solved, Target},
+    yaml::{self, FileId, Node, Source},
 };
 
 /// A rollout and its state.
@@ -111,6 +113,7 @@ pub(super) fn look<'a>(
         seen.waves.push(WaveSeen {
             name: wave.name.to_owned(),
             soak: meant.soak,
+            is_selective: meant.selector.is_some(),
             clusters: all,
             unread: wave.unread.clone(),
         });
@@ -219,7 +222,7 @@ impl History {
                 |one: &&Cluster| (one.full_name(), render::folder_of_cluster(&one.id()).as_str().to_owned());
             let folders = clusters.iter().map(folder).collect();
             let is_begun = |text: &str| text.lines().any(|line| line.starts_with("status:"));
-            changed = repository.changed_since(tip, &rollout.file, &is_begun, &folders)?;
+            changed = repository.changed_since(tip, (&rollout.file, &is_begun), &folders, &position)?;
         }
         let health = match &known.health {
             Some(source) => {
@@ -247,6 +250,20 @@ impl History {
         };
         Ok(Some(is_healthy && has))
     }
+}
+
+/// Where a cluster is on its way: its release, its Kubernetes version, and the versions of its addons. Other changes of a
+/// cluster are no progress of a rollout.
+fn position(read: Read<'_>) -> [Option<String>; 3] {
+    let node = |text: String| yaml::read(&Source::new(FileId(0), "", text), &mut Notes::new());
+    let Some(cluster) = read("cluster/cluster.yaml").and_then(node) else { return Default::default() };
+    let addons = cluster.at(&["metadata", "name"]).and_then(Node::as_str).and_then(|name| {
+        let list = |folder: &str| read(&format!("{folder}/configmap-{name}.addons.yaml"));
+        let text = list("addons").or_else(|| list("cluster"))?;
+        Some(text.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n"))
+    });
+    let facts = Facts::of(&cluster);
+    [facts.release, facts.kubernetes, addons]
 }
 
 /// The commit in an engine's revision: Flux writes `main@sha1:<commit>`.
