@@ -31,9 +31,13 @@ pub(super) fn reverts(group: &Group) -> Vec<(String, &'static str)> {
     // If the revert of a part is refused, so is the change of the Cluster object that it would come from.
     let is_refused = changes().any(|change| change.revert == Revert::Refused);
     let of = |revert: Revert| {
-        let counts = |change: &&Change| match has_effects && is_written(change) {
-            true => is_refused && revert == Revert::Refused,
-            false => change.revert == revert,
+        let counts = |change: &&Change| {
+            let own = if has_effects && is_written(change) {
+                is_refused.then_some(Revert::Refused)
+            } else {
+                Some(change.revert)
+            };
+            own == Some(revert)
         };
         (revert, changes().filter(counts).map(|change| change.subject.words()).collect::<Vec<_>>())
     };
