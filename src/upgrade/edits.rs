@@ -65,40 +65,60 @@ enum Value {
     Gone,
 }
 
-/// Computes the edits for clusters that take a step; obstacles go to `notes`. `all` holds every file that was read,
-/// including definitions that were left out because of errors.
-pub fn edits(fleet: &Understood, all: &Input, taken: &[Taken<'_>], notes: &mut Notes) -> Option<Edits> {
+/// Computes the edits for clusters that take a step. `all` holds every file that was read, including definitions that were
+/// left out because of errors.
+///
+/// # Errors
+///
+/// Fails with the clusters whose files cannot be edited; `notes` says where and why.
+pub fn edits(
+    fleet: &Understood,
+    all: &Input,
+    taken: &[Taken<'_>],
+    notes: &mut Notes,
+) -> Result<Edits, BTreeSet<ClusterId>> {
     let layers = Layers::of(fleet, all);
-    let wanted: BTreeMap<ClusterId, Vec<Setting>> =
-        taken.iter().map(|one| (one.before.id(), settings(one))).collect();
-    let mut found: BTreeMap<&str, (BTreeSet<Setting>, BTreeSet<ClusterId>)> = BTreeMap::new();
+    let wanted: Wanted = taken.iter().map(|one| (one.before.id(), settings(one))).collect();
+    let mut found: BTreeMap<&str, BTreeMap<Setting, BTreeSet<ClusterId>>> = BTreeMap::new();
     let mut overruled = BTreeSet::new();
-    for one in taken {
-        let cluster = one.before.id();
+    for (cluster, settings) in &wanted {
         let mut home = None;
-        for setting in &wanted[&cluster] {
-            let place = layers.place(&cluster, setting, home, &wanted)?;
+        for setting in settings {
+            // `check` reports a cluster whose settings have no place.
+            let Some(place) = layers.place(cluster, setting, home, &wanted) else { continue };
             if setting.path == RELEASE {
                 home = Some(place.layer);
             }
             overruled.extend(place.overruled.map(|layer| layer.source.path.to_string()));
-            let (settings, clusters) = found.entry(&*place.layer.source.path).or_default();
-            settings.extend(place.settings);
-            clusters.insert(cluster.clone());
+            let settings = found.entry(&*place.layer.source.path).or_default();
+            for setting in place.settings {
+                settings.entry(setting).or_default().insert(cluster.clone());
+            }
         }
     }
-    let mut files = Vec::new();
-    for (file, (settings, clusters)) in found {
-        let source = &layers.by_file.get(file)?.source;
-        let edited = settings.iter().try_fold(source.clone(), |source, one| one.apply(&source, notes))?;
+    overruled.retain(|file| !found.contains_key(file.as_str()));
+    let (mut files, mut failed) = (Vec::new(), BTreeSet::new());
+    for (file, settings) in found {
+        let source = &layers.by_file[file].source;
+        let mut edited = source.clone();
+        let done = settings.iter().try_for_each(|(setting, clusters)| {
+            edited = setting.apply(&edited, notes).ok_or(clusters)?;
+            Ok(())
+        });
+        if let Err(clusters) = done {
+            let clusters: &BTreeSet<ClusterId> = clusters;
+            failed.extend(clusters.iter().cloned());
+            continue;
+        }
         let (before, after) = (source.text.to_string(), edited.text.to_string());
+        let clusters = settings.into_values().flatten().collect();
         files.push(Edited { file: file.to_owned(), before, after, clusters });
     }
-    Some(Edits { files, overruled })
+    if failed.is_empty() { Ok(Edits { files, overruled }) } else { Err(failed) }
 }
 
-/// Removes the release from the definitions of these clusters if the defaults above set the same. An upgrade in waves leaves
-/// such duplicates behind.
+/// Removes the release, and versions pinned for an upgrade, from the definitions of these clusters if the defaults above set
+/// the same. An upgrade in waves leaves such duplicates behind.
 pub fn fold(
     fleet: &Understood,
     all: &Input,
@@ -110,11 +130,9 @@ pub fn fold(
     for cluster in clusters {
         let Some((own, above)) = layers.of.get(cluster).and_then(|all| all.split_last()) else { continue };
         let mut source = own.source.clone();
-        for path in [&RELEASE[..], &["spec", "kubernetes"]] {
-            let value = |layer: &&Layer| layer.node.at(path).filter(|node| node.as_str().is_some()).cloned();
-            let inherited = above.iter().rev().find_map(value);
-            if inherited.is_some() && value(own) == inherited {
-                let path = path.iter().map(|key| (*key).to_owned()).collect();
+        for path in foldable(own) {
+            let inherited = above.iter().rev().find_map(|layer| at(layer, &path));
+            if inherited.is_some_and(|node| node.as_str().is_some()) && at(own, &path) == inherited {
                 source = Setting { path, value: Value::Gone }.apply(&source, notes)?;
             }
         }
@@ -131,6 +149,14 @@ pub fn fold(
     Some(Edits { files, overruled: BTreeSet::new() })
 }
 
+/// The settings that an upgrade in waves writes into definitions.
+fn foldable(own: &Layer) -> Vec<Vec<String>> {
+    let addons = own.node.at(&["spec", "addons"]).and_then(Node::as_mapping);
+    let names = addons.into_iter().flat_map(yaml::Mapping::iter).map(|entry| &*entry.key.name);
+    let pins = names.map(|addon| path(&["spec", "addons", addon, INTERIM]));
+    [path(&RELEASE), path(&["spec", "kubernetes"])].into_iter().chain(pins).collect()
+}
+
 /// Applies edits to everything that was read.
 pub fn with_edits(all: &Input, edits: &Edits) -> Input {
     let mut files: BTreeMap<String, String> =
@@ -141,24 +167,45 @@ pub fn with_edits(all: &Input, edits: &Edits) -> Input {
     Input { sources: yaml::Sources::new(files), ..all.clone() }
 }
 
-/// Checks that the edited definitions mean what the steps require, and that all other clusters stay the same.
-pub fn check(fleet: &Understood, taken: &[Taken<'_>], edited: &Understood, notes: &mut Notes) {
+/// Checks that the edited definitions mean what the steps require, and that all other clusters stay the same. The result is
+/// the clusters of the edits that fail.
+pub fn check(
+    fleet: &Understood,
+    taken: &[Taken<'_>],
+    edits: &Edits,
+    edited: &Understood,
+    notes: &mut Notes,
+) -> BTreeSet<ClusterId> {
     let mut due: BTreeMap<ClusterId, &Cluster> =
         fleet.model.clusters.iter().map(|cluster| (cluster.id(), cluster)).collect();
     due.extend(taken.iter().map(|one| (one.before.id(), &one.after)));
+    let mut failed = BTreeSet::new();
     for cluster in &edited.model.clusters {
-        let is_due = due.remove(&cluster.id()).is_some_and(|due| said(due) == said(cluster));
-        if !is_due {
-            let place = Place::file(&*cluster.file);
-            notes
-                .error(
-                    "edit",
-                    place,
-                    format!("the edits would not give {} what the step asks for", cluster.id()),
-                )
-                .hint("make this step by hand; nothing was changed");
+        let id = cluster.id();
+        if due.remove(&id).is_some_and(|due| said(due) == said(cluster)) {
+            continue;
+        }
+        let is_taken = taken.iter().any(|one| one.before.id() == id);
+        let what = if is_taken {
+            format!("the edits would not give {id} what the step asks for")
+        } else {
+            format!("the edits for other clusters would change {id}, too")
+        };
+        notes.error("edit", Place::file(&*cluster.file), what).hint("make this step by hand");
+        if is_taken {
+            failed.insert(id);
+        } else {
+            let above = edits.files.iter().filter(|one| is_above(&one.file, &cluster.file));
+            failed.extend(above.flat_map(|one| one.clusters.iter().cloned()));
         }
     }
+    failed
+}
+
+/// Reports whether a file is a definition, or the defaults of a folder that contains it.
+fn is_above(file: &str, definition: &str) -> bool {
+    let folder = file.rsplit_once("_defaults.").map(|(folder, _)| folder);
+    file == definition || folder.is_some_and(|folder| definition.starts_with(folder))
 }
 
 /// The release and the addon versions that a definition sets.
@@ -177,14 +224,17 @@ fn chosen(choice: &AddonChoice) -> Chosen {
 }
 
 const RELEASE: [&str; 2] = ["spec", "release"];
+/// The version of an addon that is pinned for an upgrade.
+const INTERIM: &str = "interimVersion";
+
+fn path(keys: &[&str]) -> Vec<String> {
+    keys.iter().map(|key| (*key).to_owned()).collect()
+}
 
 /// The settings that a step requires in a definition.
 fn settings(one: &Taken<'_>) -> Vec<Setting> {
     let (before, after) = (one.before, &one.after);
-    let set = |path: &[&str], value: Value| Setting {
-        path: path.iter().map(|key| (*key).to_owned()).collect(),
-        value,
-    };
+    let set = |keys: &[&str], value: Value| Setting { path: path(keys), value };
     let mut settings = Vec::new();
     if before.release != after.release {
         match (&before.release, &after.release) {
@@ -201,7 +251,7 @@ fn settings(one: &Taken<'_>) -> Vec<Setting> {
     let none = AddonChoice::default();
     for (addon, choice) in &after.addons {
         let (old, new) = (chosen(before.addons.get(addon).unwrap_or(&none)), chosen(choice));
-        let key = |interim| if interim { "interimVersion" } else { "version" };
+        let key = |interim| if interim { INTERIM } else { "version" };
         let mut differ = |key: &str, old: &Option<String>, new: &Option<String>| {
             if old != new {
                 let value = new.clone().map_or(Value::Gone, Value::Text);
@@ -221,6 +271,9 @@ fn settings(one: &Taken<'_>) -> Vec<Setting> {
     }
     settings
 }
+
+/// The settings that clusters need for their steps.
+type Wanted = BTreeMap<ClusterId, Vec<Setting>>;
 
 /// The files that define clusters, and the files that each cluster is made from.
 struct Layers<'a> {
@@ -280,41 +333,71 @@ impl<'a> Layers<'a> {
         cluster: &ClusterId,
         setting: &Setting,
         home: Option<&'a Layer>,
-        wanted: &BTreeMap<ClusterId, Vec<Setting>>,
+        wanted: &Wanted,
     ) -> Option<Put<'a>> {
         let layers = self.of.get(cluster)?;
         let own = *layers.last()?;
-        let written = layers.iter().rev().copied().find(|layer| holds(layer, &setting.path));
+        let written = innermost(layers, &setting.path);
         let due = written.or(home).unwrap_or(own);
-        let is_shared = self.users.get(&*due.source.path).into_iter().flatten().all(|user| {
-            let inner = self.of[user].iter().rev().take_while(|layer| layer.source.path != due.source.path);
-            let is_overruled = inner.clone().any(|layer| holds(layer, &setting.path));
-            is_overruled || wanted.get(user).is_some_and(|settings| settings.contains(setting))
-        });
-        if is_shared && !self.unsure.contains(&*due.source.path) || std::ptr::eq(due, own) {
-            return Some(Put { layer: due, settings: with_head(due, setting), overruled: None });
-        }
+        let changes_due = std::ptr::eq(due, own) || self.is_shared(due, setting, wanted);
+        let is_inherited = !changes_due || self.uncovers(layers, due, setting, wanted);
         let value = match &setting.value {
-            Value::Gone => Value::Null,
+            Value::Gone if is_inherited => Value::Null,
             value => value.clone(),
         };
-        let settings = with_head(own, &Setting { path: setting.path.clone(), value });
-        Some(Put { layer: own, settings, overruled: Some(due) })
+        let (layer, overruled) = if changes_due { (due, None) } else { (own, written) };
+        let settings = with_head(layer, &Setting { path: setting.path.clone(), value });
+        Some(Put { layer, settings, overruled })
     }
+
+    /// Reports whether all clusters that would inherit a setting from this layer want it. A cluster that drops its own value
+    /// would inherit it, too.
+    fn is_shared(&self, due: &Layer, setting: &Setting, wanted: &Wanted) -> bool {
+        let mut users = self.users.get(&*due.source.path).into_iter().flatten();
+        let all_want = users.all(|user| {
+            let own = wanted.get(user).into_iter().flatten().find(|one| one.path == setting.path);
+            let mut inner = self.of[user].iter().rev().take_while(|layer| !is_same(layer, due));
+            let is_overruled = inner.any(|layer| at(layer, &setting.path).is_some());
+            own == Some(setting) || is_overruled && own.is_none_or(|one| one.value != Value::Gone)
+        });
+        all_want && !self.unsure.contains(&*due.source.path)
+    }
+
+    /// Reports whether a value of an outer folder would take effect once this layer's is gone.
+    fn uncovers(&self, layers: &[&Layer], due: &Layer, setting: &Setting, wanted: &Wanted) -> bool {
+        let end = layers.iter().position(|layer| is_same(layer, due)).unwrap_or_default();
+        let Some(outer) = innermost(&layers[..end], &setting.path) else { return false };
+        let is_null = at(outer, &setting.path).is_some_and(Node::is_null);
+        let goes = self.is_shared(outer, setting, wanted)
+            && self.users.get(&*outer.source.path).into_iter().flatten().any(|user| {
+                let written = innermost(&self.of[user], &setting.path);
+                written.is_some_and(|layer| is_same(layer, outer))
+            });
+        !is_null && !goes
+    }
+}
+
+/// The innermost layer that holds a path.
+fn innermost<'a>(layers: &[&'a Layer], path: &[String]) -> Option<&'a Layer> {
+    layers.iter().rev().copied().find(|layer| at(layer, path).is_some())
+}
+
+fn is_same(one: &Layer, other: &Layer) -> bool {
+    one.source.path == other.source.path
 }
 
 /// Removes the keys for head releases when setting a numbered release.
 fn with_head(layer: &Layer, setting: &Setting) -> Vec<Setting> {
     let is_number = matches!(&setting.value, Value::Text(name) if setting.path == RELEASE && name != "head");
     let head = definition::OF_HEAD.iter().map(|key| vec!["spec".to_owned(), (*key).to_owned()]);
-    let gone = head.filter(|path| is_number && holds(layer, path));
+    let gone = head.filter(|path| is_number && at(layer, path).is_some());
     let gone = gone.map(|path| Setting { path, value: Value::Gone });
     std::iter::once(setting.clone()).chain(gone).collect()
 }
 
-fn holds(layer: &Layer, path: &[String]) -> bool {
+fn at<'a>(layer: &'a Layer, path: &[String]) -> Option<&'a Node> {
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
-    layer.node.at(&path).is_some()
+    layer.node.at(&path)
 }
 
 impl Setting {

@@ -115,10 +115,9 @@ pub(super) fn take(
             planned.extend(clusters.map(|cluster| Planned { cluster, open, steps }));
         }
     }
-    let rollouts = fleet.rollouts(&planned);
-    let groups = group::groups(&solved, &rollouts, &understood.input);
+    let mut rollouts = fleet.rollouts(&planned);
+    let mut groups = group::groups(&solved, &rollouts, &understood.input);
     group::note_faults(&groups, 1, notes);
-    let exit = if notes.errors() > errors { Exit::Input } else { Exit::Done };
     let mut suspended = BTreeSet::new();
     let mut taken = Vec::new();
     for one in &planned {
@@ -130,7 +129,16 @@ pub(super) fn take(
             taken.push(Taken { before: one.cluster, after: after(one.cluster, one, step, &fleet) });
         }
     }
-    let mut edits = edited((mode, needs_commits), world, (understood, &held), &taken, notes)?;
+    let (mut edits, failed) = edited((mode, needs_commits), world, (understood, &held), taken, notes)?;
+    if !failed.is_empty() {
+        for (_, all) in rollouts.iter_mut().filter(|(cluster, _)| failed.contains(cluster)) {
+            if let Some(first) = all.first_mut() {
+                first.refused = Some("stackloom cannot make its edits".to_owned());
+            }
+        }
+        groups = group::groups(&solved, &rollouts, &understood.input);
+    }
+    let exit = if notes.errors() > errors { Exit::Input } else { Exit::Done };
     edits.files.extend(also);
     let edited = Held { input: upgrade::with_edits(&held.input, &edits), notes: held.notes.clone() };
     Ok(Found {
@@ -145,18 +153,27 @@ pub(super) fn take(
 }
 
 /// Creates the edits for the steps. Checks that the step may start, and that the edited definitions mean what it asks for.
+/// The result includes the clusters that are left out because their files cannot be edited.
 fn edited(
     (mode, needs_commits): (Mode, bool),
     world: &Workspace,
     (understood, held): (&Understood, &Held),
-    taken: &[Taken<'_>],
+    mut taken: Vec<Taken<'_>>,
     notes: &mut Notes,
-) -> Result<Edits, Failure> {
-    let mut found = Notes::new();
-    let edits = upgrade::edits(understood, &held.input, taken, &mut found);
-    let faulty = found.errors() > 0;
-    notes.append(found);
-    let Some(edits) = edits.filter(|_| !faulty) else { return Err(Failure::Input) };
+) -> Result<(Edits, BTreeSet<ClusterId>), Failure> {
+    let mut left = BTreeSet::new();
+    let edits = loop {
+        let failed = match checked(understood, held, &taken, notes)? {
+            Ok(edits) => break edits,
+            Err(failed) => failed,
+        };
+        let before = taken.len();
+        taken.retain(|one| !failed.contains(&one.before.id()));
+        if taken.is_empty() || taken.len() == before {
+            return Err(Failure::Input);
+        }
+        left.extend(failed);
+    };
     if matches!(mode, Mode::WorkTree | Mode::Commit)
         && let Some(repository) = Repository::find(world)?
     {
@@ -165,14 +182,26 @@ fn edited(
         start.refuse_uncommitted(notes)?;
         start.refuse_unpushed(understood, notes)?;
     }
+    Ok((edits, left))
+}
+
+/// Creates the edits for the steps, and checks what the edited definitions mean. Fails with the clusters that cannot take
+/// their step.
+fn checked(
+    understood: &Understood,
+    held: &Held,
+    taken: &[Taken<'_>],
+    notes: &mut Notes,
+) -> Result<Result<Edits, BTreeSet<ClusterId>>, Failure> {
+    let edits = match upgrade::edits(understood, &held.input, taken, notes) {
+        Ok(edits) => edits,
+        Err(failed) => return Ok(Err(failed)),
+    };
     let after = Held { input: upgrade::with_edits(&held.input, &edits), notes: held.notes.clone() };
-    let mut found = Notes::new();
-    let (after, _) = generate::understand_sound(&after, &mut found)?;
-    let mut found = Notes::new();
-    upgrade::check_edits(understood, taken, &after, &mut found);
-    let faulty = found.errors() > 0;
-    notes.append(found);
-    if faulty { Err(Failure::Input) } else { Ok(edits) }
+    let (after, _) = generate::understand_sound(&after, &mut Notes::new())?;
+    let before = notes.errors();
+    let failed = upgrade::check_edits(understood, taken, &edits, &after, notes);
+    Ok(if notes.errors() > before { Err(failed) } else { Ok(edits) })
 }
 
 /// Writes the definitions, then the tree. If that fails, the definitions are restored.

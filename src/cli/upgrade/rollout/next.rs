@@ -148,15 +148,14 @@ fn only<'a>(solved: Vec<Solved<'a>>, clusters: &[ClusterId]) -> Vec<Solved<'a>> 
     solved.into_iter().map(part).filter(|one| !one.clusters.is_empty()).collect()
 }
 
-/// Removes release settings from definitions if the defaults above now set the same: leftovers of an upgrade in waves.
+/// Removes what an upgrade in waves left in definitions, if the defaults above now set the same.
 fn fold(looked: &Looked<'_>, fleet: &Understood, held: &Held, notes: &mut Notes) -> Result<Edits, Failure> {
     let clusters = looked.waves.iter().flat_map(|wave| &wave.clusters).map(|cluster| cluster.id()).collect();
     let edits = upgrade::fold(fleet, &held.input, &clusters, notes).ok_or(Failure::Input)?;
     let after = Held { input: upgrade::with_edits(&held.input, &edits), notes: held.notes.clone() };
     let (after, _) = generate::understand_sound(&after, &mut Notes::new())?;
-    let before = notes.errors();
-    upgrade::check_edits(fleet, &[], &after, notes);
-    if notes.errors() > before { Err(Failure::Input) } else { Ok(edits) }
+    let failed = upgrade::check_edits(fleet, &[], &edits, &after, notes);
+    if failed.is_empty() { Ok(edits) } else { Err(Failure::Input) }
 }
 
 /// Writes the waves into the rollout's file, unless they are already frozen.
