@@ -74,12 +74,13 @@ const NAMED: usize = 12;
 const LEAST_REPORT: usize = 2_000;
 
 /// Writes the title and the text. `report` renders the step's report within a number of bytes. `command` proposes the next
-/// step.
+/// step, of `rollout` if it belongs to one.
 pub fn text(
     title: &str,
     plans: &[PlanOf],
     earlier: &[Request],
     command: &str,
+    rollout: Option<&str>,
     limits: Limits,
     report: impl Fn(usize) -> String,
 ) -> Text {
@@ -89,7 +90,7 @@ pub fn text(
     } else {
         format!("### The plan\n\n{PLAN}\n\n{}{PLAN}\n\n", plan(plans, &done(earlier)))
     };
-    let rest = format!("\n{}\n<!-- stackloom-step {step} -->\n", what_to_do(plans, command));
+    let rest = format!("\n{}\n<!-- stackloom-step {step} -->\n", what_to_do(plans, command, rollout));
     let room = limits.body.saturating_sub(plan.len() + rest.len()).max(LEAST_REPORT);
     let body = format!("{plan}{}{rest}", report(room));
     Text { title: title.to_owned(), body, step }
@@ -170,11 +171,14 @@ fn named(clusters: &[String]) -> String {
     names.join(", ")
 }
 
-fn what_to_do(plans: &[PlanOf], command: &str) -> String {
+fn what_to_do(plans: &[PlanOf], command: &str, rollout: Option<&str>) -> String {
+    let stay = stay(rollout);
     let steps =
         || plans.iter().filter_map(|one| if let Plan::Steps(steps) = &one.plan { Some(steps) } else { None });
     if steps().next().is_none() {
-        return "### How to go back\n\nRevert the merge with `git revert COMMIT`; a merge commit needs `--mainline 1`.\n".to_owned();
+        return format!(
+            "### How to go back\n\nRevert the merge with `git revert COMMIT`; a merge commit needs `--mainline 1`.\n\n{stay}\n"
+        );
     }
     let is_last = steps().all(|steps| steps.len() <= 1);
     let until: BTreeSet<&str> =
@@ -196,12 +200,25 @@ fn what_to_do(plans: &[PlanOf], command: &str) -> String {
         )
         .expect("memory takes everything");
     }
-    text.push_str(
+    writeln!(
+        text,
         "### How to go back\n\n\
          Revert the merge with `git revert COMMIT`; a merge commit needs `--mainline 1`. The report says for each change whether a revert \
-         undoes it. Before you merge the revert, run `stackloom diff` on its branch.\n",
-    );
+         undoes it. Before you merge the revert, run `stackloom diff` on its branch.\n\n{stay}"
+    )
+    .expect("memory takes everything");
     text
+}
+
+/// How to keep the next run from proposing a reverted step again.
+fn stay(rollout: Option<&str>) -> String {
+    let how = match rollout {
+        Some(name) => format!("run `stackloom rollout pause {name} --reason REASON`, and merge that edit"),
+        None => "set `upgrades.hold` in the definitions of the clusters".to_owned(),
+    };
+    format!(
+        "After the revert, the next run proposes the step again. To stay, {how}, before you merge the revert."
+    )
 }
 
 /// Renders text, with code in backticks, as Markdown without mentions or links.

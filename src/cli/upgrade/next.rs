@@ -44,7 +44,7 @@ use crate::{
 pub(super) struct Args {
     #[command(flatten)]
     which: Which,
-    /// Commit the definitions and generated/ in one commit; everything else in the repository must be committed
+    /// Commit the definitions and generated/ in one commit; all other sources must be committed, and files that stackloom does not read stay as they are
     #[arg(long)]
     commit: bool,
     /// Show the edits, and write nothing; with --pr, also show the branch and the pull request

@@ -235,11 +235,13 @@ impl Target<'_> {
         let limit = self.address.as_ref().map_or(report::LIMIT, |one| forge::limits(one.kind).body);
         let limits = Limits { body: limit.saturating_sub(RECORD) };
         let plans: Vec<PlanOf> = found.outcome.groups.iter().filter_map(|group| plan(group, found)).collect();
+        let rollout = found.of.as_deref().and_then(|of| of.split(',').next());
         let text = propose::text(
             &title(&subject, found),
             &plans,
             earlier,
             &self.subject.command(),
+            rollout,
             limits,
             |room| report::markdown_within(&made, &compared, room),
         );

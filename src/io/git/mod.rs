@@ -27,6 +27,7 @@ mod tag;
 mod trees;
 mod uncommitted;
 mod usage;
+mod work_tree;
 
 use std::{
     env,
@@ -44,12 +45,13 @@ pub use fetch::{Fetched, fetch_release, list_tags};
 pub use history::{Changed, Read};
 pub use release::{NewRelease, ReleaseRun, Released};
 pub use released::TaggedCommit;
-pub use request::{PushEnd, Remote, WorkTree};
+pub use request::{PushEnd, Remote};
 pub use revision::Revision;
 pub use since::Since;
 pub use tag::Tagging;
 pub use uncommitted::Uncommitted;
 pub use usage::Unused;
+pub use work_tree::WorkTree;
 
 /// The repository whose work tree contains the fleet.
 pub struct Repository {

@@ -1,17 +1,13 @@
-//! The git part of a proposal: the remote and its branches, a separate work tree, and a push that overwrites nothing unseen.
+//! The git part of a proposal: the remote and its branches, and a push that overwrites nothing unseen.
 //! All network access goes through the user's own `git`, which has their credentials and proxies.
 
-use std::{
-    fs::{self, File},
-    path::{Path, PathBuf},
-    process::{Command, Output},
-};
+use std::process::{Command, Output};
 
 use git2::Oid;
 
 use super::Repository;
 use crate::{
-    io::{disk::Workspace, program},
+    io::program,
     note::Fault,
     propose::{Branch, Commit},
 };
@@ -33,10 +29,6 @@ pub enum PushEnd {
     /// Someone else has changed the branch in the meantime.
     Moved,
 }
-
-/// The prefix of work tree folders, and the lock file in them that a run holds.
-const FOLDER: &str = "stackloom-propose-";
-const LOCK: &str = "lock";
 
 /// The maximum number of commits to read from a branch.
 const COMMITS: usize = 200;
@@ -141,39 +133,6 @@ impl Repository {
         })
     }
 
-    /// Creates a separate work tree of a commit. It is removed on drop or, if the process is killed, by the next call.
-    pub fn work_tree_of(&self, commit: &str) -> Result<WorkTree<'_>, Fault> {
-        self.remove_left()?;
-        let failed = |error| Fault::because("cannot create a folder for the proposal", error);
-        let folder = tempfile::Builder::new().prefix(FOLDER).tempdir().map_err(failed)?;
-        let lock = File::create(folder.path().join(LOCK)).map_err(failed)?;
-        lock.lock().map_err(failed)?;
-        let path = folder.path().join("fleet");
-        let shown = path.to_string_lossy().into_owned();
-        self.git(
-            &["worktree", "add", "--quiet", "--detach", &shown, commit],
-            "cannot create a work tree for the proposal",
-        )?;
-        Ok(WorkTree { repository: self, path, _lock: lock, _folder: folder })
-    }
-
-    /// Removes the work trees of killed runs: those whose lock is free.
-    fn remove_left(&self) -> Result<(), Fault> {
-        let listed = self.git(&["worktree", "list", "--porcelain"], "cannot list the work trees")?;
-        let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
-        for path in listed.lines().filter_map(|line| line.strip_prefix("worktree ")) {
-            let Some(folder) = Path::new(path).parent() else { continue };
-            let is_ours = folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with(FOLDER));
-            let is_held = || File::open(folder.join(LOCK)).is_ok_and(|lock| lock.try_lock().is_err());
-            if is_ours && !is_held() {
-                self.run(&["worktree", "remove", "--force", path])?;
-                // If it cannot be removed, it stays in the system's folder for temporary files.
-                fs::remove_dir_all(folder).ok();
-            }
-        }
-        Ok(())
-    }
-
     /// Points a remote branch to a commit, or deletes it, if it still points to `old`.
     pub fn push_branch(
         &self,
@@ -207,7 +166,7 @@ impl Repository {
             .hint("git uses your own configuration for this: check that the account may push branches"))
     }
 
-    fn git(&self, arguments: &[&str], what: &str) -> Result<Output, Fault> {
+    pub(super) fn git(&self, arguments: &[&str], what: &str) -> Result<Output, Fault> {
         let output = self.run(arguments)?;
         if output.status.success() {
             return Ok(output);
@@ -247,34 +206,5 @@ impl Repository {
         }
         program::run_prepared(command, b"")
             .map_err(|fault| fault.hint("install git: it fetches and pushes proposals"))
-    }
-}
-
-/// A work tree that is removed on drop.
-pub struct WorkTree<'a> {
-    repository: &'a Repository,
-    path: PathBuf,
-    _lock: File,
-    _folder: tempfile::TempDir,
-}
-
-impl std::fmt::Debug for WorkTree<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("WorkTree").field("path", &self.path).finish_non_exhaustive()
-    }
-}
-
-impl WorkTree<'_> {
-    /// The fleet in the work tree, at its path in the repository.
-    pub fn workspace(&self) -> Result<Workspace, Fault> {
-        Workspace::open(&self.path.join(Path::new(&self.repository.prefix)))
-    }
-}
-
-impl Drop for WorkTree<'_> {
-    fn drop(&mut self) {
-        let shown = self.path.to_string_lossy().into_owned();
-        // If this fails, git forgets the work tree once its folder is gone.
-        self.repository.run(&["worktree", "remove", "--force", &shown]).ok();
     }
 }

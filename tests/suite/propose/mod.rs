@@ -289,6 +289,43 @@ fn a_run_that_is_killed_anywhere_leaves_nothing_that_the_next_does_not_finish() 
     }
 }
 
+/// A filter of git kills its process group, with the program in it, while git fills the separate work tree; a `git` in front of the
+/// real one does so before.
+#[cfg(unix)]
+#[test]
+fn the_work_tree_of_a_killed_run_is_removed_by_the_next() {
+    use std::os::unix::{fs::PermissionsExt as _, process::CommandExt as _};
+
+    for is_begun in [false, true] {
+        let bench = Bench::new(ForgeKind::GitHub);
+        let own = bench.root.parent().unwrap();
+        let (temporary, programs) = (own.join("temporary"), own.join("programs"));
+        fs::create_dir(&temporary).unwrap();
+        let mut command = bench.command(&[]);
+        if is_begun {
+            sandbox::write(&bench.root.join(".git/info/attributes"), "* filter=stop\n");
+            git(&bench.root, &["config", "filter.stop.smudge", "kill -9 0"]);
+        } else {
+            let path = std::env::var("PATH").unwrap();
+            let script = "#!/bin/sh\n[ \"$1\" != worktree ] || [ \"$2\" != add ] || kill -9 0\nPATH=$REST exec git \"$@\"\n";
+            sandbox::write(&programs.join("git"), script);
+            fs::set_permissions(programs.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+            command.env("PATH", format!("{}:{path}", programs.display())).env("REST", path);
+        }
+        let killed = command.env("TMPDIR", &temporary).process_group(0).output().unwrap();
+        assert_eq!(killed.status.code(), None, "{}", String::from_utf8_lossy(&killed.stderr));
+        let left = || fs::read_dir(&temporary).unwrap().count();
+        let entries = || fs::read_dir(bench.root.join(".git/worktrees")).map_or(0, Iterator::count);
+        assert_eq!((left(), entries()), (1, usize::from(is_begun)));
+        fs::remove_file(bench.root.join(".git/info/attributes")).ok();
+        bench.done();
+        assert_eq!((left(), entries()), (0, 0), "begun: {is_begun}");
+        let records = fs::read_dir(bench.root.join(".git")).unwrap();
+        let names = records.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        assert_eq!(names.filter(|name| name.starts_with("stackloom-")).collect::<Vec<_>>(), [""; 0]);
+    }
+}
+
 #[test]
 fn a_request_that_was_opened_without_an_answer_is_found() {
     let bench = Bench::new(ForgeKind::GitHub);

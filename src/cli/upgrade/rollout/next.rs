@@ -49,7 +49,7 @@ pub(super) struct Args {
     name: Option<String>,
     #[command(flatten)]
     known: Known,
-    /// Commit the definitions and generated/ in one commit; everything else in the repository must be committed
+    /// Commit the definitions and generated/ in one commit; all other sources must be committed, and files that stackloom does not read stay as they are
     #[arg(long)]
     commit: bool,
     /// Show the edits, and write nothing; with --pr, also show the branch and the pull request

@@ -8,7 +8,7 @@ use super::{
     look::{Looked, look, pick},
 };
 use crate::{
-    cli::{Done, Exit, Global, Printer, input_or_world, table},
+    cli::{Done, Exit, Global, Printer, cluster::ClusterName, input_or_world, table},
     generate::{self, Failure},
     io::disk::Workspace,
     note::Notes,
@@ -168,7 +168,7 @@ pub(super) fn document(looked: &Looked<'_>) -> Json {
             Phase::Done(since) => ("done", since.as_ref(), None),
             Phase::TimedOut => ("timed-out", None, None),
         };
-        json!({ "cluster": one.id.to_string(), "phase": word, "at": at.map(time), "healthy": one.is_healthy, "reason": why })
+        json!({ "cluster": ClusterName::from(&one.id), "phase": word, "at": at.map(time), "healthy": one.is_healthy, "reason": why })
     };
     let wave = |at: usize| {
         let (state, phases) = &decision.waves[at];
@@ -180,10 +180,10 @@ pub(super) fn document(looked: &Looked<'_>) -> Json {
             WaveState::Failed(_) => ("failed", None),
         };
         let clusters: Vec<Json> = seen.waves[at].clusters.iter().zip(phases).map(cluster).collect();
-        json!({ "name": waves[at].name, "state": word, "until": until.map(time), "clusters": clusters, "gone": waves[at].gone, "unread": waves[at].unread })
+        json!({ "name": waves[at].name, "state": word, "until": until.map(time), "clusters": clusters, "gone": by_parts(&waves[at].gone), "unread": by_parts(&waves[at].unread) })
     };
     let (word, clusters, until, why) = match &decision.next {
-        Next::Take(clusters) => ("take", clusters.iter().map(ToString::to_string).collect(), None, None),
+        Next::Take(clusters) => ("take", ClusterName::all(clusters), None, None),
         Next::Wait(why, until) => ("wait", Vec::new(), until.as_ref(), Some(why)),
         Next::Paused(why) => ("paused", Vec::new(), None, Some(why)),
         Next::Aborted(why) => ("aborted", Vec::new(), None, Some(why)),
@@ -196,7 +196,17 @@ pub(super) fn document(looked: &Looked<'_>) -> Json {
         "now": time(now),
         "hasBegun": rollout.frozen.is_some(),
         "waves": (0..waves.len()).map(wave).collect::<Vec<_>>(),
-        "inNoWave": left.iter().map(|cluster| cluster.id().to_string()).collect::<Vec<_>>(),
+        "inNoWave": left.iter().map(|cluster| ClusterName::from(*cluster)).collect::<Vec<_>>(),
         "next": { "action": word, "clusters": clusters, "until": until.map(time), "reason": why },
     })
+}
+
+/// The names of clusters in the file of a rollout, as objects. There may be no definition to take the parts from.
+fn by_parts(names: &[String]) -> Vec<Json> {
+    let one = |name: &String| {
+        let mut parts = name.splitn(3, '/');
+        let mut part = || parts.next();
+        json!({ "managementCluster": part(), "namespace": part(), "name": part() })
+    };
+    names.iter().map(one).collect()
 }
