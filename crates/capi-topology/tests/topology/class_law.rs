@@ -105,12 +105,13 @@ fn judge(objects: &[Value], cluster: &Value, changed: &[Value]) -> Result<(), St
         let own = own.iter().filter(|one| one.subject == *part || one.subject == Part::Cluster);
         own.map(|one| weight(one.meaning.kind())).max().unwrap_or(0)
     };
-    let anywhere = forecast.effects.iter().map(|one| weight(one.kind)).max().unwrap_or(0);
+    let parts = forecast.effects.iter().map(|one| &one.part);
+    let anywhere = parts.map(|part| worst(&forecast, part)).max().unwrap_or(0);
     for verdict in &found {
         let class = class_of(cluster, &verdict.subject);
         // What a patch writes may be refused for the values of a Cluster. Then no part moves, whichever the patch selects.
         let is_stuck = matches!(verdict.meaning.kind(), Kind::Wedged | Kind::Rejected);
-        let said = if is_stuck { anywhere } else { worst(&forecast, &class) };
+        let said = worst(&forecast, &class).max(if is_stuck { anywhere } else { 0 });
         if weight(verdict.meaning.kind()) > said.max(of_cluster(&verdict.subject)) {
             let effects = &forecast.effects;
             return Err(format!("{class}: {:?} {:?}\n{effects:#?}", verdict.meaning, verdict.reasons));
