@@ -1,4 +1,6 @@
-//! The day from which warnings count: an argument, or the current day. Nothing else depends on it.
+//! The day for warnings and holds, and the time for maintenance windows: an argument, or the current one.
+
+use chrono::{DateTime, Utc};
 
 use crate::{io::clock, model::Date, note::Fault};
 
@@ -16,6 +18,32 @@ impl Today {
     pub(super) fn day(self) -> Result<Date, Fault> {
         self.given.map_or_else(clock::today, Ok)
     }
+
+    /// The given day; otherwise the day of a given time, or the current one.
+    pub(super) fn day_at(self, now: Option<Now>) -> Result<Date, Fault> {
+        let of_time = now.and_then(|one| one.now).map(|now| Date::from(now.date_naive()));
+        self.given.or(of_time).map_or_else(clock::today, Ok)
+    }
+}
+
+/// The time for maintenance windows.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(super) struct Now {
+    /// The time that counts as now, as 2026-11-23T09:00:00Z [default: now, or `STACKLOOM_NOW`]
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    now: Option<DateTime<Utc>>,
+}
+
+impl Now {
+    /// The given time, or the current one.
+    pub(super) fn moment(self) -> Result<DateTime<Utc>, Fault> {
+        self.now.map_or_else(clock::now, Ok)
+    }
+}
+
+fn moment(text: &str) -> Result<DateTime<Utc>, String> {
+    let read = DateTime::parse_from_rfc3339(text).map(|time| time.to_utc());
+    read.map_err(|_| "write it as 2026-11-23T09:00:00Z".to_owned())
 }
 
 /// Parses a day.

@@ -245,6 +245,12 @@ pub struct Upgrades {
     pub policy: Option<UpgradePolicy>,
     /// Stops proposals of upgrades for now.
     pub hold: Option<Hold>,
+    /// The time zone of the windows: its name in the IANA database.
+    #[schemars(extend("default" = "UTC"), example = "Europe/Berlin")]
+    pub time_zone: Option<String>,
+    /// When `stackloom upgrade next` and `stackloom rollout next` may take a step; by default, at any time.
+    #[schemars(length(max = 50))]
+    pub windows: Option<Vec<super::rollout::Window>>,
 }
 
 /// Which newer releases a cluster follows.

@@ -52,7 +52,7 @@ pub use removal::{Removal, RemovalStep};
 pub use requirements::{FeatureGate, FeatureGates, Requirements};
 pub use rollout::{
     Day, FrozenWave, Rollout, RolloutFreeze, RolloutKind, RolloutSpec, RolloutStatus, RolloutStop,
-    RolloutTarget, RolloutWave, RolloutWindow,
+    RolloutTarget, RolloutWave, Window,
 };
 pub use schema::Kind;
 pub use stack::{

@@ -62,7 +62,7 @@ pub struct RolloutSpec {
     pub time_zone: Option<String>,
     /// When steps may be proposed; by default, at any time.
     #[schemars(length(max = 50))]
-    pub windows: Option<Vec<RolloutWindow>>,
+    pub windows: Option<Vec<Window>>,
     /// Days on which no step is proposed.
     #[schemars(length(max = 100))]
     pub freezes: Option<Vec<RolloutFreeze>>,
@@ -117,10 +117,10 @@ pub struct RolloutWave {
     pub soak: Option<String>,
 }
 
-/// A time window in each week.
+/// A time window in each week, for rollouts and for single clusters.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct RolloutWindow {
+pub struct Window {
     /// The days on which the window begins; by default, every day.
     #[schemars(length(min = 1, max = 7))]
     pub days: Option<Vec<Day>>,

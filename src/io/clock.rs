@@ -27,12 +27,15 @@ pub fn now() -> Result<DateTime<Utc>, Fault> {
     })
 }
 
-/// The current day, in UTC.
+/// The current day, in UTC: that of the time, if only that is set.
 pub fn today() -> Result<Date, Fault> {
     if let Some(text) = env::var_os(TODAY).filter(|text| !text.is_empty()) {
         let text = text.to_string_lossy();
         let wrong = || Fault::new(format!("{TODAY} is `{text}`, which is not a date"));
         return Date::parse(&text).ok_or_else(|| wrong().hint("write it as YYYY-MM-DD, or unset it"));
+    }
+    if env::var_os(NOW).is_some_and(|text| !text.is_empty()) {
+        return Ok(Date::from(now()?.date_naive()));
     }
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs());
     let date = seconds.and_then(|seconds| i64::try_from(seconds).ok()).and_then(Date::of_unix_time);

@@ -5,6 +5,7 @@
 
 mod addon;
 pub mod address;
+mod calendar;
 mod cluster;
 mod date;
 mod delivery;
@@ -21,6 +22,7 @@ mod upgrades;
 mod version;
 
 pub use addon::{Addon, Chart, Requirement, Stage, ValuesFrom, ValuesSource};
+pub use calendar::{Calendar, Closed, Freeze, Window};
 pub use cluster::{
     AddonChoice, Cluster, ClusterId, Companion, ControlPlane, Network, NodePool, PoolKind, ReleaseRef, Size,
     is_called,
@@ -35,7 +37,7 @@ pub use lock::{ChartVersion, Digest, Lock, LockedChart, LockedRelease};
 pub use names::{Label, NameFault, StackId, Subdomain, hex, shortened};
 pub use range::VersionRange;
 pub use removal::{Removal, RemovalStep};
-pub use rollout::{Calendar, Freeze, Rollout, RolloutTarget, RolloutWave, Window};
+pub use rollout::{Rollout, RolloutTarget, RolloutWave};
 pub use selector::Selector;
 pub use source::{OciRepository, ReleaseAddress, ReleaseRepository};
 pub use stack::{

@@ -1,9 +1,8 @@
 //! An upgrade of many clusters in waves.
 
-use chrono::{NaiveTime, TimeDelta, Weekday};
-use chrono_tz::Tz;
+use chrono::TimeDelta;
 
-use super::{Date, Label, Minor, Selector};
+use super::{Calendar, Label, Minor, Selector};
 
 /// An upgrade of many clusters in waves.
 #[derive(Clone, Debug)]
@@ -60,37 +59,4 @@ pub struct RolloutWave {
     pub selector: Option<Selector>,
     /// The time that the next wave waits.
     pub soak: TimeDelta,
-}
-
-/// When steps may be proposed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Calendar {
-    /// The time zone that determines when days begin.
-    pub zone: Tz,
-    /// The times when steps may be proposed; at any time if empty.
-    pub windows: Vec<Window>,
-    /// Days on which nothing is proposed.
-    pub freezes: Vec<Freeze>,
-}
-
-/// A time window in each week.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Window {
-    /// The days on which the window begins.
-    pub days: Vec<Weekday>,
-    /// The time at which it begins.
-    pub from: NaiveTime,
-    /// The time at which it ends, on the next day if it is not after `from`.
-    pub to: NaiveTime,
-}
-
-/// A period in which nothing is proposed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Freeze {
-    /// The reason.
-    pub reason: String,
-    /// The first day.
-    pub first: Date,
-    /// The last day.
-    pub last: Date,
 }

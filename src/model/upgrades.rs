@@ -1,6 +1,8 @@
 //! How far a cluster follows newer releases automatically.
 
-use super::Date;
+use chrono::{DateTime, Utc};
+
+use super::{Calendar, Date};
 
 /// The upgrades that are proposed for a cluster if no target is given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -9,6 +11,18 @@ pub struct Upgrades {
     pub policy: UpgradePolicy,
     /// The hold that stops upgrades for now.
     pub hold: Option<Hold>,
+    /// The maintenance windows in which steps are taken; at any time if there are none.
+    pub windows: Option<Calendar>,
+}
+
+impl Upgrades {
+    /// Explains why no step may be taken at a moment; none if a step may be taken.
+    pub fn outside_of_windows(&self, now: DateTime<Utc>) -> Option<String> {
+        let calendar = self.windows.as_ref()?;
+        let closed = calendar.closed(now)?;
+        let until = closed.until.map(|until| format!(" until {}", calendar.local(until))).unwrap_or_default();
+        Some(format!("outside of its maintenance windows{until}"))
+    }
 }
 
 /// Which newer releases a cluster follows.

@@ -2,7 +2,6 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::calendar::closed;
 use crate::model::{ClusterId, Rollout};
 
 /// Everything known at a moment.
@@ -209,7 +208,7 @@ fn next(rollout: &Rollout, seen: &Seen, waves: &[(WaveState, Vec<Phase>)]) -> Ne
 fn open(rollout: &Rollout, seen: &Seen, wave: &WaveSeen, phases: &[Phase]) -> Next {
     let able = |(_, phase): &(&SeenCluster, &Phase)| matches!(phase, Phase::Ready | Phase::Waiting);
     if wave.clusters.iter().zip(phases).any(|one| able(&one))
-        && let Some(closed) = closed(&rollout.calendar, seen.now)
+        && let Some(closed) = rollout.calendar.closed(seen.now)
     {
         let why = match closed.freeze {
             Some(reason) => format!("frozen: {reason}"),

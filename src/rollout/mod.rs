@@ -3,12 +3,10 @@
 //! All decisions are based on git: the rollout's file, the definitions, and the commits of the branch that the engine reads.
 //! The time and the health of clusters are passed in. Deliberately absent: the steps themselves, which `upgrade` plans.
 
-mod calendar;
 mod decide;
 mod health;
 mod waves;
 
-pub use calendar::{Closed, closed};
 pub use decide::{Decision, Next, Phase, Seen, SeenCluster, WaveSeen, WaveState, decide};
 pub use health::{CommitState, CommitStatus, health};
 pub use waves::{Wave, waves};

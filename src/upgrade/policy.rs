@@ -1,6 +1,13 @@
 //! The target of a cluster: as requested, or according to its own policy.
 
-use super::situate::Target;
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+
+use super::{
+    situate::Target,
+    solve::{Answer, Solved},
+};
 use crate::model::{Cluster, Date, Hold, UpgradePolicy};
 
 /// The options of an upgrade.
@@ -10,7 +17,9 @@ pub struct Asked {
     pub target: Option<Target>,
     /// The date for evaluating holds.
     pub today: Date,
-    /// Whether clusters on hold are upgraded anyway.
+    /// The time for maintenance windows; none if they do not matter.
+    pub now: Option<DateTime<Utc>>,
+    /// Whether clusters are upgraded in spite of holds and maintenance windows.
     pub despite_hold: bool,
 }
 
@@ -27,6 +36,28 @@ impl Asked {
             (None, UpgradePolicy::Minor) => Ok(Target::Latest),
             (None, UpgradePolicy::None) => Err("`upgrades.policy` is `none`".to_owned()),
         }
+    }
+
+    /// Holds the clusters with steps left that are outside of their maintenance windows. Those that are there already
+    /// stay so: a rollout must not wait for their windows.
+    pub fn keep_to_windows<'a>(&self, solved: &mut Vec<Solved<'a>>) {
+        let Some(now) = self.now.filter(|_| !self.despite_hold) else { return };
+        let mut held = BTreeMap::<String, Vec<&'a Cluster>>::new();
+        for one in &mut *solved {
+            if !matches!(&one.answer, Answer::Plan { plan, .. } if !plan.steps.is_empty()) {
+                continue;
+            }
+            one.clusters.retain(|cluster| {
+                let why = cluster.upgrades.outside_of_windows(now);
+                let is_open = why.is_none();
+                if let Some(why) = why {
+                    held.entry(why).or_default().push(cluster);
+                }
+                is_open
+            });
+        }
+        solved.retain(|one| !one.clusters.is_empty());
+        solved.extend(held.into_iter().map(|(why, clusters)| Solved { clusters, answer: Answer::Held(why) }));
     }
 
     /// The hold that applies to a cluster today.

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     cli::{
         Done, Global, Printer, changed, cluster::ClusterName, generate as generated, input_or_world,
-        printer::counted, printer::short_id,
+        printer::counted, printer::short_id, today::Now,
     },
     generate::{Failure, Generation},
     io::disk::Workspace,
@@ -31,7 +31,7 @@ use crate::{
 /// An addon that stays behind during an upgrade gets an `interimVersion`, which a later step removes. A
 /// `version` that you wrote stays, unless the plan has to change it.
 ///
-/// Leaves suspended and held clusters alone. Also leaves out clusters without a plan, and those whose step
+/// Leaves clusters alone that are suspended, held, or outside of their maintenance windows. Also leaves out clusters without a plan, and those whose step
 /// would be refused; the exit code is then 1. If a check fails, writes nothing.
 ///
 /// A step takes time: push it, wait until it is rolled out, and run the command again for the next one. A
@@ -44,6 +44,8 @@ use crate::{
 pub(super) struct Args {
     #[command(flatten)]
     which: Which,
+    #[command(flatten)]
+    now: Now,
     /// Commit the definitions and generated/ in one commit; all other sources must be committed, and files that stackloom does not read stay as they are
     #[arg(long)]
     commit: bool,
@@ -55,11 +57,12 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
+    let subject = (&args.which, args.now);
     if args.propose.pr {
-        return propose::run(&args.propose, &args.which, args.dry_run, global, printer);
+        return propose::run(&args.propose, &subject, args.dry_run, global, printer);
     }
     let world = crate::cli::fleet(global, printer)?;
-    take(&args.which, args.dry_run, args.commit, &world, printer)
+    take(&subject, args.dry_run, args.commit, &world, printer)
 }
 
 /// Takes the next step of the subject.

@@ -64,7 +64,7 @@ fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<Outcome, Fa
     let (understood, left) = generate::understand_sound(world, notes)?;
     left.warn(notes);
     let errors = notes.errors();
-    let solved = args.which.solve(&understood, &left, notes)?;
+    let solved = args.which.solve(&understood, &left, None, notes)?;
     let fleet = Fleet::new(&understood, false);
     let mut planned = Vec::new();
     for one in &solved {

@@ -13,7 +13,7 @@ use super::{
     which::Which,
 };
 use crate::{
-    cli::{Done, Exit, Global, Printer, printer::short_id},
+    cli::{Done, Exit, Global, Printer, printer::short_id, today::Now},
     generate::{self, Failure, Generation},
     io::{
         disk::Workspace,
@@ -66,21 +66,21 @@ pub(super) trait Subject {
     fn asked(&self) -> Json;
 }
 
-impl Subject for Which {
+impl Subject for (&Which, Now) {
     fn find(&self, mode: Mode, world: &Workspace, notes: &mut Notes) -> Result<Found, Failure> {
-        step::find(self, mode, world, notes)
+        step::find(*self, mode, world, notes)
     }
 
     fn branch(&self, found: &Found) -> String {
-        Which::branch(self, &found.named)
+        self.0.branch(&found.named)
     }
 
     fn command(&self) -> String {
-        Which::command(self)
+        self.0.command()
     }
 
     fn asked(&self) -> Json {
-        Which::asked(self)
+        self.0.asked()
     }
 }
 

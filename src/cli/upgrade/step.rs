@@ -10,7 +10,7 @@ use super::{
     which::Which,
 };
 use crate::{
-    cli::{Exit, Printer, printer::counted, progress::Progress},
+    cli::{Exit, Printer, printer::counted, progress::Progress, today::Now},
     generate::{self, Failure, Generation, Understood},
     io::{
         disk::{self, DiskSink, Workspace},
@@ -56,7 +56,7 @@ pub(super) struct Found {
 
 /// Finds the first step of each plan, as edits.
 pub(super) fn find(
-    which: &Which,
+    (which, now): (&Which, Now),
     mode: Mode,
     world: &Workspace,
     notes: &mut Notes,
@@ -65,7 +65,7 @@ pub(super) fn find(
     let (understood, left) = generate::understand_sound(&held, notes)?;
     left.warn(notes);
     let errors = notes.errors();
-    let solved = which.solve(&understood, &left, notes)?;
+    let solved = which.solve(&understood, &left, Some(now), notes)?;
     let named = which.named(&understood);
     let also = Vec::new();
     let needs_commits = mode == Mode::Commit;

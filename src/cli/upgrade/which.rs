@@ -2,8 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use chrono::{DateTime, Utc};
+
 use crate::{
-    cli::{cluster as names, printer::shell_word, today::Today},
+    cli::{
+        cluster as names,
+        printer::shell_word,
+        today::{Now, Today},
+    },
     definition::closest,
     generate::{Failure, Understood},
     model::{Cluster, ClusterId, Date, Hold, Minor, ReleaseRef, Selector, is_called},
@@ -36,7 +42,7 @@ pub(super) struct Which {
     /// Also plan through Kubernetes minors that are `expired`
     #[arg(long)]
     pub(super) through_expired: bool,
-    /// Also move clusters that `upgrades.hold` keeps where they are
+    /// Also move clusters that `upgrades.hold` or `upgrades.windows` keeps where they are
     #[arg(long)]
     despite_hold: bool,
     #[command(flatten)]
@@ -60,8 +66,13 @@ impl Which {
     }
 
     /// The request; None if its target does not exist.
-    fn asked_for(&self, releases: &Releases, today: Date, notes: &mut Notes) -> Option<Asked> {
-        let asked = |target| Asked { target, today, despite_hold: self.despite_hold };
+    fn asked_for(
+        &self,
+        releases: &Releases,
+        (today, now): (Date, Option<DateTime<Utc>>),
+        notes: &mut Notes,
+    ) -> Option<Asked> {
+        let asked = |target| Asked { target, today, now, despite_hold: self.despite_hold };
         let Some(name) = &self.to_release else {
             let latest = self.latest.then_some(Target::Latest);
             return Some(asked(self.to_kubernetes.map(Target::Minor).or(latest)));
@@ -77,15 +88,19 @@ impl Which {
         None
     }
 
-    /// Plans the chosen clusters for the requested target.
+    /// Plans the chosen clusters for the requested target. With a time, clusters outside of their maintenance windows are
+    /// held.
     pub(super) fn solve<'a>(
         &self,
         fleet: &'a Understood,
         left: &LeftOut,
+        now: Option<Now>,
         notes: &mut Notes,
     ) -> Result<Vec<Solved<'a>>, Failure> {
         self.note_unknown(fleet, left, notes);
-        let asked = self.asked_for(&fleet.releases, self.today.day()?, notes);
+        let today = self.today.day_at(now)?;
+        let now = now.map(Now::moment).transpose()?;
+        let asked = self.asked_for(&fleet.releases, (today, now), notes);
         let Some(asked) = notes.halt(asked)? else { return Err(Failure::from(notes.halted())) };
         let (mut moving, mut held) =
             (BTreeMap::<Target, Vec<&Cluster>>::new(), BTreeMap::<String, Vec<_>>::new());
@@ -103,6 +118,7 @@ impl Which {
         let fleet = Fleet::new(fleet, self.through_expired);
         let solve = |(target, clusters): (&Target, &Vec<&'a Cluster>)| fleet.solve(target, clusters);
         let mut solved: Vec<Solved<'a>> = moving.iter().flat_map(solve).collect();
+        asked.keep_to_windows(&mut solved);
         solved.extend(held.into_iter().map(|(why, clusters)| Solved { clusters, answer: Answer::Held(why) }));
         Ok(solved)
     }

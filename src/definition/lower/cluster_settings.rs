@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ipnet::IpNet;
 
-use super::{Lowering, name_error, pools, raw, removal, stack};
+use super::{Lowering, calendar, closest_at, name_error, pools, raw, removal, stack};
 use crate::{
     definition::{self as written, ClusterSpec, Merged},
     model::{AddonChoice, ControlPlane, Date, Hold, Network, NodePool, Subdomain, UpgradePolicy, Upgrades},
@@ -121,7 +121,13 @@ impl One<'_> {
             }
             Hold { reason: hold.reason.clone(), until: hold.until.as_deref().and_then(Date::parse) }
         });
-        Upgrades { policy, hold }
+        let place = |path: &[&str]| {
+            let upgrades = self.at("upgrades")?;
+            self.place(closest_at(upgrades, path))
+        };
+        let (zone, windows) = (written.time_zone.as_deref(), written.windows.as_deref());
+        let calendar = calendar::lower(zone, windows.unwrap_or_default(), &place, notes);
+        Upgrades { policy, hold, windows: calendar }
     }
 
     fn network(&self, notes: &mut Notes) -> Network {

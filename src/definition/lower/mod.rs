@@ -4,6 +4,7 @@
 mod addon;
 mod accept;
 mod allowance;
+mod calendar;
 mod assumptions;
 mod cluster;
 mod compatibility;
@@ -36,7 +37,7 @@ use crate::{
     note::{Halted, Notes, Place},
     template::Template,
     world::Input,
-    yaml::{Origin, Source, Sources},
+    yaml::{Node, Origin, Source, Sources},
 };
 
 /// A template of a stack, with its path in the stack's folder.
@@ -130,7 +131,11 @@ impl Lowering<'_> {
 
 /// The place of a path of keys in a definition, or of the deepest existing key on that path.
 fn place_at<T>(written: &Written<T>, path: &[&str]) -> Place {
-    let mut node = &written.node;
+    written.source.word(closest_at(&written.node, path).origin.offset as usize)
+}
+
+/// The value at a path of keys and indices, or the closest one around it.
+fn closest_at<'a>(mut node: &'a Node, path: &[&str]) -> &'a Node {
     for name in path {
         let next = match name.parse::<usize>() {
             Ok(at) => node.as_sequence().and_then(|items| items.get(at)),
@@ -141,7 +146,7 @@ fn place_at<T>(written: &Written<T>, path: &[&str]) -> Place {
             None => break,
         }
     }
-    written.source.word(node.origin.offset as usize)
+    node
 }
 
 fn label(text: &str, what: &str, place: Option<Place>, notes: &mut Notes) -> Option<Label> {

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use chrono::{NaiveTime, TimeDelta, Weekday};
-use chrono_tz::Tz;
+use chrono::TimeDelta;
 
-use super::{Lowering, label, place_at, stack::check_date};
+use super::{Lowering, calendar, label, place_at, stack::check_date};
 use crate::{
     definition::{self as written, parse::Written},
-    model::{Calendar, Date, Freeze, Minor, Rollout, RolloutTarget, RolloutWave, Selector, Window},
+    model::{Calendar, Date, Freeze, Minor, Rollout, RolloutTarget, RolloutWave, Selector},
     note::{Notes, Place},
 };
 
@@ -151,24 +150,9 @@ impl One<'_> {
 
     fn calendar(&self, notes: &mut Notes) -> Option<Calendar> {
         let spec = &self.0.value.spec;
-        let name = spec.time_zone.as_deref().unwrap_or("UTC");
-        let zone: Option<Tz> = name.parse().ok();
-        if zone.is_none() {
-            notes
-                .error(
-                    "wrong-time-zone",
-                    self.place(&["spec", "timeZone"]),
-                    format!("there is no time zone `{name}`"),
-                )
-                .hint("write a name of the IANA database, such as `Europe/Berlin`");
-        }
-        let windows = spec
-            .windows
-            .iter()
-            .flatten()
-            .enumerate()
-            .filter_map(|(at, window)| self.window(at, window, notes));
-        let windows = windows.collect();
+        let place = |path: &[&str]| Some(self.place(&[&["spec"], path].concat()));
+        let windows = spec.windows.as_deref().unwrap_or_default();
+        let calendar = calendar::lower(spec.time_zone.as_deref(), windows, &place, notes);
         let freezes = spec
             .freezes
             .iter()
@@ -176,36 +160,7 @@ impl One<'_> {
             .enumerate()
             .filter_map(|(at, freeze)| self.freeze(at, freeze, notes));
         let freezes = freezes.collect();
-        Some(Calendar { zone: zone?, windows, freezes })
-    }
-
-    fn window(&self, at: usize, window: &written::RolloutWindow, notes: &mut Notes) -> Option<Window> {
-        let mut time = |key: &str, text: &str| {
-            let time = NaiveTime::parse_from_str(text, "%H:%M").ok().filter(|_| text.len() == 5);
-            if time.is_none() {
-                notes
-                    .error(
-                        "wrong-time",
-                        self.place(&["spec", "windows", &at.to_string(), key]),
-                        format!("`{text}` is not a time of the day"),
-                    )
-                    .hint("write it as \"09:00\", in quotes");
-            }
-            time
-        };
-        let (from, to) = (time("from", &window.from), time("to", &window.to));
-        let day = |day: &written::Day| match day {
-            written::Day::Mon => Weekday::Mon,
-            written::Day::Tue => Weekday::Tue,
-            written::Day::Wed => Weekday::Wed,
-            written::Day::Thu => Weekday::Thu,
-            written::Day::Fri => Weekday::Fri,
-            written::Day::Sat => Weekday::Sat,
-            written::Day::Sun => Weekday::Sun,
-        };
-        let all = || (0..7).filter_map(|day: u8| Weekday::try_from(day).ok()).collect();
-        let days = window.days.as_ref().map_or_else(all, |days| days.iter().map(day).collect());
-        Some(Window { days, from: from?, to: to? })
+        Some(Calendar { freezes, ..calendar? })
     }
 
     fn freeze(&self, at: usize, freeze: &written::RolloutFreeze, notes: &mut Notes) -> Option<Freeze> {

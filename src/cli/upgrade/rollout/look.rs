@@ -84,7 +84,7 @@ pub(super) fn look<'a>(
     printer: &Printer,
     notes: &mut Notes,
 ) -> Result<Looked<'a>, Failure> {
-    let now = known.now()?;
+    let now = known.now.moment()?;
     let target = target(rollout, fleet, notes)?;
     let (waves, left) = rollout::waves(rollout, &fleet.model.clusters, !has_errors);
     let clusters: Vec<&Cluster> = waves.iter().flat_map(|wave| wave.clusters.iter().copied()).collect();
@@ -149,8 +149,12 @@ fn solve<'a>(
     fleet: &'a Understood,
     now: DateTime<Utc>,
 ) -> Vec<Solved<'a>> {
-    let asked =
-        Asked { target: Some(target.clone()), today: Date::from(now.date_naive()), despite_hold: false };
+    let asked = Asked {
+        target: Some(target.clone()),
+        today: Date::from(now.date_naive()),
+        now: Some(now),
+        despite_hold: false,
+    };
     let (mut moving, mut held) = (Vec::new(), BTreeMap::<String, Vec<&Cluster>>::new());
     for cluster in clusters {
         match asked.of(cluster) {
@@ -159,6 +163,7 @@ fn solve<'a>(
         }
     }
     let mut solved = Fleet::new(fleet, false).solve(target, &moving);
+    asked.keep_to_windows(&mut solved);
     solved.extend(held.into_iter().map(|(why, clusters)| Solved { clusters, answer: Answer::Held(why) }));
     solved
 }

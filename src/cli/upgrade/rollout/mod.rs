@@ -6,13 +6,7 @@ mod next;
 mod show;
 mod stop;
 
-use chrono::{DateTime, Utc};
-
-use crate::{
-    cli::{Done, Global, Printer},
-    io::clock,
-    note::Fault,
-};
+use crate::cli::{Done, Global, Printer, today::Now};
 
 /// Upgrade clusters in waves
 ///
@@ -51,18 +45,6 @@ struct Known {
     /// one, or `commit-statuses`, which the notifications of the engine publish at the forge
     #[arg(long, value_name = "FILE|ADDRESS|commit-statuses", value_hint = clap::ValueHint::FilePath)]
     health: Option<health::Source>,
-    /// The time that counts as now, as 2026-11-23T09:00:00Z [default: now, or `STACKLOOM_NOW`]
-    #[arg(long, value_name = "TIME", value_parser = moment)]
-    now: Option<DateTime<Utc>>,
-}
-
-fn moment(text: &str) -> Result<DateTime<Utc>, String> {
-    let read = DateTime::parse_from_rfc3339(text).map(|time| time.to_utc());
-    read.map_err(|_| "write it as 2026-11-23T09:00:00Z".to_owned())
-}
-
-impl Known {
-    fn now(&self) -> Result<DateTime<Utc>, Fault> {
-        self.now.map_or_else(clock::now, Ok)
-    }
+    #[command(flatten)]
+    now: Now,
 }

@@ -37,8 +37,9 @@ use crate::{
 /// upgrade next`. The first step also freezes the waves: it writes their clusters into the file of the
 /// rollout. A cluster that gets a matching label later does not join.
 ///
-/// Takes no step outside the windows, in a freeze, while the previous wave soaks, or while the rollout is
-/// paused. Leaves out clusters that are held or suspended; their wave waits for them.
+/// Takes no step outside the windows of the rollout, in a freeze, while the previous wave soaks, or while the rollout is
+/// paused. Leaves out clusters that are held, suspended, or
+/// outside of their own windows; their wave waits for them.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  stackloom rollout next k136 --dry-run\n  stackloom rollout next k136 --pr --health health.json    # for a job that runs every hour"
@@ -83,9 +84,7 @@ impl Subject for Of<'_> {
         let rollout = pick(&understood, self.name, notes).ok_or(Failure::Input)?;
         let looked =
             look(rollout, (&understood, left.has_definitions()), world, self.known, self.printer, notes)?;
-        let zone = |at: &chrono::DateTime<chrono::Utc>| {
-            at.with_timezone(&rollout.calendar.zone).format("%a %F %H:%M %Z").to_string()
-        };
+        let zone = |at: &chrono::DateTime<chrono::Utc>| rollout.calendar.local(*at);
         let name = rollout.name.to_string();
         let Next::Take(clusters) = &looked.decision.next else {
             let why = format!("{name}: {}", show::next(&looked.decision.next, &zone));

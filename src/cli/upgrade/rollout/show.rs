@@ -83,8 +83,7 @@ fn shown(
 /// Formats a rollout as text.
 pub(super) fn text(looked: &Looked<'_>, all: bool) -> Vec<String> {
     let Looked { rollout, seen, decision, waves, left, .. } = looked;
-    let zone =
-        |at: &DateTime<Utc>| at.with_timezone(&rollout.calendar.zone).format("%a %F %H:%M %Z").to_string();
+    let zone = |at: &DateTime<Utc>| rollout.calendar.local(*at);
     let mut lines = vec![format!("{}: {}", rollout.name, rollout.reason)];
     let mut rows = vec![["wave", "clusters", "done", "in progress", "state"].map(str::to_owned).to_vec()];
     for (wave, (state, phases)) in waves.iter().zip(&decision.waves) {

@@ -1,9 +1,42 @@
-//! Decides whether steps may be proposed now, and if not, when.
+//! Maintenance windows and freezes: whether steps may be proposed now, and if not, when.
 
-use chrono::{DateTime, Datelike as _, Days, NaiveDate, NaiveTime, TimeZone as _, Utc};
+use chrono::{DateTime, Datelike as _, Days, NaiveDate, NaiveTime, TimeZone as _, Utc, Weekday};
 use chrono_tz::Tz;
 
-use crate::model::{Calendar, Date, Window};
+use super::Date;
+
+/// When steps may be proposed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Calendar {
+    /// The time zone that determines when days begin.
+    pub zone: Tz,
+    /// The times when steps may be proposed; at any time if empty.
+    pub windows: Vec<Window>,
+    /// Days on which nothing is proposed.
+    pub freezes: Vec<Freeze>,
+}
+
+/// A time window in each week.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// The days on which the window begins.
+    pub days: Vec<Weekday>,
+    /// The time at which it begins.
+    pub from: NaiveTime,
+    /// The time at which it ends, on the next day if it is not after `from`.
+    pub to: NaiveTime,
+}
+
+/// A period in which nothing is proposed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Freeze {
+    /// The reason.
+    pub reason: String,
+    /// The first day.
+    pub first: Date,
+    /// The last day.
+    pub last: Date,
+}
 
 /// Why no step may be proposed at the moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,15 +50,22 @@ pub struct Closed {
 /// The number of days to search ahead for an opening.
 const DAYS: u64 = 400;
 
-/// Why no step may be proposed at a moment; none if steps may be proposed.
-pub fn closed(calendar: &Calendar, now: DateTime<Utc>) -> Option<Closed> {
-    let local = now.with_timezone(&calendar.zone);
-    let freeze = freeze(calendar, local.date_naive());
-    let is_open = calendar.windows.is_empty() || calendar.windows.iter().any(|one| contains(one, &local));
-    if freeze.is_none() && is_open {
-        return None;
+impl Calendar {
+    /// Why no step may be proposed at a moment; none if steps may be proposed.
+    pub fn closed(&self, now: DateTime<Utc>) -> Option<Closed> {
+        let local = now.with_timezone(&self.zone);
+        let freeze = freeze(self, local.date_naive());
+        let is_open = self.windows.is_empty() || self.windows.iter().any(|one| contains(one, &local));
+        if freeze.is_none() && is_open {
+            return None;
+        }
+        Some(Closed { freeze: freeze.map(str::to_owned), until: opening(self, now) })
     }
-    Some(Closed { freeze: freeze.map(str::to_owned), until: opening(calendar, now) })
+
+    /// A moment in the time zone, in words: `Sat 2026-11-28 22:00 CET`.
+    pub fn local(&self, moment: DateTime<Utc>) -> String {
+        moment.with_timezone(&self.zone).format("%a %F %H:%M %Z").to_string()
+    }
 }
 
 /// The reason why a day is frozen, if it is.
@@ -81,10 +121,7 @@ fn moment(zone: Tz, day: NaiveDate, time: NaiveTime) -> Option<DateTime<Utc>> {
 
 #[cfg(test)]
 mod tests {
-    use chrono::Weekday;
-
     use super::*;
-    use crate::model::Freeze;
 
     fn at(text: &str) -> DateTime<Utc> {
         DateTime::parse_from_rfc3339(text).unwrap().to_utc()
@@ -97,7 +134,7 @@ mod tests {
     }
 
     fn until(calendar: &Calendar, now: &str) -> Option<String> {
-        closed(calendar, at(now)).map(|closed| closed.until.unwrap().to_rfc3339())
+        calendar.closed(at(now)).map(|closed| closed.until.unwrap().to_rfc3339())
     }
 
     #[test]
@@ -134,7 +171,7 @@ mod tests {
             first: day("2026-12-18"),
             last: day("2027-01-06"),
         }];
-        let found = closed(&all, at("2026-12-21T10:00:00Z")).unwrap();
+        let found = all.closed(at("2026-12-21T10:00:00Z")).unwrap();
         assert_eq!(found.freeze.as_deref(), Some("Christmas"));
         assert_eq!(found.until, Some(at("2027-01-11T08:00:00Z")));
         all.windows.clear();
