@@ -41,7 +41,8 @@ pub struct SeenCluster {
     pub changed: Option<DateTime<Utc>>,
     /// Whether it is reported healthy with that change; none without a report.
     pub is_healthy: Option<bool>,
-    /// Why no step can be taken: it has no plan, is on hold, or is suspended.
+    /// Why no step can be taken: it has no plan, is on hold, or is suspended. A cluster without steps left has this only if it
+    /// is suspended.
     pub obstacle: Option<String>,
     /// The number of its machines.
     pub machines: usize,
@@ -130,9 +131,10 @@ fn phase(rollout: &Rollout, one: &SeenCluster, now: DateTime<Utc>) -> Phase {
     let settles = changed + rollout.settle;
     let is_settled = if rollout.requires_health { one.is_healthy == Some(true) } else { now >= settles };
     match (is_settled, one.is_there, &one.obstacle) {
-        (true, true, _) => Phase::Done(Some(changed)),
-        // A cluster that waits for a window or a person does not time out.
-        (true, false, Some(why)) => Phase::Stuck(why.clone()),
+        (true, true, None) => Phase::Done(Some(changed)),
+        // It waits for a window or a person, and does not time out. If it was suspended after its last step, nobody knows
+        // whether that rolled out.
+        (_, true, Some(why)) | (true, false, Some(why)) => Phase::Stuck(why.clone()),
         (true, false, None) => Phase::Ready,
         (false, _, _) if now - changed > rollout.timeout => Phase::TimedOut,
         (false, _, _) => Phase::Moving((!rollout.requires_health).then_some(settles)),
@@ -168,6 +170,9 @@ fn next(rollout: &Rollout, seen: &Seen, waves: &[(WaveState, Vec<Phase>)]) -> Ne
     if seen.has_errors && rollout.frozen.is_none() {
         let why = "definitions have errors, and the first step freezes the waves: run `stackloom check`";
         return Next::Wait(why.to_owned(), None);
+    }
+    if rollout.frozen.is_none() && seen.waves.iter().all(|wave| wave.clusters.is_empty()) {
+        return Next::Wait("it selects no cluster: change its selector".to_owned(), None);
     }
     if let Some(empty) = seen.waves.iter().find(|wave| wave.is_selective && wave.clusters.is_empty())
         && rollout.frozen.is_none()
@@ -241,32 +246,28 @@ fn open(rollout: &Rollout, seen: &Seen, wave: &WaveSeen, phases: &[Phase]) -> Ne
     Next::Wait(format!("{} in progress", named(moving.into_iter(), ("is", "are"))), ends.min())
 }
 
-/// The clusters whose next step is within the limits: those in progress first, then new ones.
+/// The clusters whose next step is within the limits: those that have begun first, then new ones.
 fn take(rollout: &Rollout, wave: &WaveSeen, phases: &[Phase]) -> Vec<ClusterId> {
     let all = || wave.clusters.iter().zip(phases);
     // Includes clusters that started and cannot continue, because their machines differ.
     let busy = || {
-        all()
-            .filter(|(one, phase)| one.changed.is_some() && !matches!(phase, Phase::Done(_)))
-            .map(|(one, _)| one)
+        let is_busy = |phase: &Phase| !matches!(phase, Phase::Done(_) | Phase::Ready);
+        all().filter(move |(one, phase)| one.changed.is_some() && is_busy(phase)).map(|(one, _)| one)
     };
     let (begun, mut machines) = (busy().count(), busy().map(|one| one.machines).sum::<usize>());
-    let ready = all().filter(|(_, phase)| **phase == Phase::Ready).map(|(one, _)| one.id.clone());
-    let mut taken: Vec<ClusterId> = ready.collect();
-    let waiting = all().filter(|(_, phase)| **phase == Phase::Waiting).map(|(one, _)| one);
+    let of = |meant: Phase| all().filter(move |(_, phase)| **phase == meant).map(|(one, _)| one);
+    // The limits cannot be kept while it is unknown how many clusters are in progress. More clusters than the limits allow may
+    // have begun, if someone else moved them.
+    let candidates = of(Phase::Ready).chain(of(Phase::Waiting).filter(|_| wave.unread.is_empty()));
     // The order is kept, so that small clusters do not delay a large one forever.
-    let fitting = waiting.enumerate().map_while(|(at, one)| {
+    let fitting = candidates.enumerate().map_while(|(at, one)| {
         let clusters = begun + at;
         let fits = rollout.max_clusters.is_none_or(|most| clusters < most)
             && rollout.max_machines.is_none_or(|most| machines + one.machines <= most || clusters == 0);
         machines += one.machines;
         fits.then(|| one.id.clone())
     });
-    // The limits cannot be kept while it is unknown how many clusters are in progress.
-    if wave.unread.is_empty() {
-        taken.extend(fitting);
-    }
-    taken
+    fitting.collect()
 }
 
 /// Lists some clusters in words, with the matching form of a verb.

@@ -29,9 +29,15 @@ fn git(root: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-fn commit(root: &Path) {
+/// Commits everything, at a time of the case or at the time of the run.
+fn commit_at(root: &Path, now: Option<&str>) {
     git(root, &["add", "--all"]);
-    git(root, &["commit", "--quiet", "--message", "all of it"]);
+    let mut command = Command::new("git");
+    environment(command.current_dir(root).args(["commit", "--quiet", "--message", "all of it"]));
+    for name in ["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"] {
+        command.envs(now.map(|now| (name, now)));
+    }
+    assert!(command.status().unwrap().success());
 }
 
 /// The case laid over the small fleet, generated and committed.
@@ -49,7 +55,7 @@ fn laid(case: &Path) -> tempfile::TempDir {
     git(root.path(), &["init", "--quiet", "--initial-branch", "main"]);
     let done = ran(root.path(), &["generate"]);
     assert_eq!(done.code, 0, "{}: {}", case.display(), done.err);
-    commit(root.path());
+    commit_at(root.path(), None);
     root
 }
 
@@ -108,19 +114,19 @@ impl Case<'_> {
         match line.split_once(' ').unwrap_or((line, "")) {
             ("next", _) => return self.program(&format!("upgrade {line}")),
             ("rollout", _) => return self.program(line),
-            ("commit", "") => commit(root),
+            ("commit", "") => commit_at(root, Some(&self.now)),
             ("push", "") => push(root),
             ("break", file) => {
                 let path = root.join(file);
                 let text = fs::read_to_string(&path).unwrap();
                 sandbox::write(&path, format!("{text}nonsense: true\n"));
             }
-            // Replaces text in a file: `edit FILE BEFORE AFTER`.
+            // `\n` in the text after is a line end.
             ("edit", what) => {
                 let [file, before, after] = <[String; 3]>::try_from(words(what)).unwrap();
                 let text = fs::read_to_string(root.join(&file)).unwrap();
                 assert!(text.contains(&before), "{line}");
-                sandbox::write(&root.join(&file), text.replace(&before, &after));
+                sandbox::write(&root.join(&file), text.replace(&before, &after.replace("\\n", "\n")));
             }
             ("generate", "") => assert_eq!(ran(root, &["generate"]).code, 0),
             ("mend", file) => drop(git(root, &["checkout", "--quiet", "--", file])),

@@ -180,7 +180,7 @@ fn standings(solved: &[Solved<'_>], fleet: &Understood) -> BTreeMap<ClusterId, (
         };
         for cluster in &one.clusters {
             let mut standing = standing.clone();
-            if let (false, Some(reason)) = (standing.0, &cluster.suspend) {
+            if let Some(reason) = &cluster.suspend {
                 standing.1 = Some(format!("suspended: {reason}"));
             }
             found.insert(cluster.id(), standing);
@@ -225,9 +225,14 @@ impl History {
         if let (Some((repository, tip)), true) = (&tip, rollout.frozen.is_some()) {
             let folder =
                 |one: &&Cluster| (one.full_name(), render::folder_of_cluster(&one.id()).as_str().to_owned());
-            let folders = clusters.iter().map(folder).collect();
+            let mut folders: BTreeMap<String, String> = clusters.iter().map(folder).collect();
             let is_begun = |text: &str| text.lines().any(|line| line.starts_with("status:"));
-            changed = repository.changed_since(tip, (&rollout.file, &is_begun), &folders, &position)?;
+            let begun = (rollout.file.as_str(), &is_begun as &dyn Fn(&str) -> bool);
+            changed = repository.changed_since(tip, begun, &folders, &position)?;
+            // A cluster that was suspended rolls out its step once it is resumed.
+            folders.retain(|name, _| changed.contains_key(name));
+            let resumed = |read: Read<'_>| (position(read), is_paused(read));
+            changed = repository.changed_since(tip, begun, &folders, &resumed)?;
         }
         let health = match &known.health {
             Some(source) => {
@@ -257,11 +262,19 @@ impl History {
     }
 }
 
+fn cluster(read: Read<'_>) -> Option<Node> {
+    let text = read("cluster/cluster.yaml")?;
+    yaml::read(&Source::new(FileId(0), "", text), &mut Notes::new())
+}
+
+fn is_paused(read: Read<'_>) -> bool {
+    cluster(read).is_some_and(|cluster| Facts::of(&cluster).paused)
+}
+
 /// Where a cluster is on its way: its release, its Kubernetes version, and the versions of its addons. Other changes of a
 /// cluster are no progress of a rollout.
 fn position(read: Read<'_>) -> [Option<String>; 3] {
-    let node = |text: String| yaml::read(&Source::new(FileId(0), "", text), &mut Notes::new());
-    let Some(cluster) = read("cluster/cluster.yaml").and_then(node) else { return Default::default() };
+    let Some(cluster) = cluster(read) else { return Default::default() };
     let addons = cluster.at(&["metadata", "name"]).and_then(Node::as_str).and_then(|name| {
         let list = |folder: &str| read(&format!("{folder}/configmap-{name}.addons.yaml"));
         let text = list("addons").or_else(|| list("cluster"))?;
