@@ -70,31 +70,8 @@ pub(super) fn lower<T>(
     let at = |path: &[&str]| place_at(written, &[base, path].concat());
     let name = label(fields.name, "the addon", Some(at(&[])), notes)?;
     let matrix = matrix(fields, written, base, notes);
-    if fields.chart.is_some_and(|chart| holds_credential(&chart.repository)) {
-        let place = Place { source: String::new(), ..at(&["chart", "repository"]) };
-        notes
-            .error("secret", place, "the address holds a credential")
-            .hint("remove it from the address: many people can read the tree");
-    }
-    // These checks don't apply to frozen addons: a release stays readable even if checks become stricter.
-    if let Some(chart) = fields.chart.filter(|chart| fields.fresh && !holds_credential(&chart.repository)) {
-        check_address(
-            address::CHARTS,
-            &chart.repository,
-            "wrong-address",
-            at(&["chart", "repository"]),
-            notes,
-        );
-        if let Some(folder) = chart.repository.strip_suffix("/index.yaml") {
-            notes
-                .error(
-                    "wrong-address",
-                    at(&["chart", "repository"]),
-                    "this is the index of a repository, not the repository".to_owned(),
-                )
-                .hint(format!("write `{folder}`: Helm and Flux add `index.yaml` themselves"));
-        }
-        check_chart_name(chart, at(&["chart", "name"]), notes);
+    if let Some(chart) = fields.chart {
+        check_chart(chart, fields.fresh, &at, notes);
     }
     if fields.chart.is_some() && fields.versions.is_empty() {
         notes
@@ -136,6 +113,28 @@ pub(super) fn lower<T>(
         enabled: fields.enabled,
         values_from,
     })
+}
+
+/// Checks where a chart comes from. Only credentials are refused in a frozen addon: a release stays readable even if checks
+/// become stricter.
+fn check_chart(chart: &written::Chart, is_fresh: bool, at: &dyn Fn(&[&str]) -> Place, notes: &mut Notes) {
+    let place = at(&["chart", "repository"]);
+    if holds_credential(&chart.repository) {
+        notes
+            .error("secret", Place { source: String::new(), ..place }, "the address holds a credential")
+            .hint("remove it from the address: many people can read the tree");
+        return;
+    }
+    if !is_fresh {
+        return;
+    }
+    check_address(address::CHARTS, &chart.repository, "wrong-address", place.clone(), notes);
+    if let Some(folder) = chart.repository.strip_suffix("/index.yaml") {
+        notes
+            .error("wrong-address", place, "this is the index of a repository, not the repository")
+            .hint(format!("write `{folder}`: Helm and Flux add `index.yaml` themselves"));
+    }
+    check_chart_name(chart, at(&["chart", "name"]), notes);
 }
 
 /// Checks the name of a chart in its repository. In a registry it is a path that only leads downwards; the index of a
