@@ -38,7 +38,7 @@ pub struct Rollout {
     pub metadata: Named,
     /// The settings of the rollout.
     pub spec: RolloutSpec,
-    /// The clusters of each wave when the rollout began. `stackloom rollout next` writes it.
+    /// What the rollout keeps to since it began. `stackloom rollout next` writes it.
     pub status: Option<RolloutStatus>,
 }
 
@@ -89,7 +89,7 @@ pub struct RolloutSpec {
 }
 
 /// The target of the clusters. Set exactly one field.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct RolloutTarget {
     /// The newest release of this Kubernetes minor.
@@ -166,10 +166,17 @@ pub struct RolloutStop {
     pub reason: String,
 }
 
-/// The clusters of each wave when the rollout began.
+/// What the rollout keeps to since it began.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct RolloutStatus {
+    /// The target when the rollout began.
+    pub target: Option<RolloutTarget>,
+    /// The releases that the clusters move to. A release that is cut later is not used.
+    #[schemars(length(max = 1000))]
+    pub releases: Option<Vec<String>>,
+    /// Whether all clusters are there. The rollout then no longer keeps other upgrades away from its clusters.
+    pub done: Option<bool>,
     /// The waves with their clusters.
     #[schemars(length(min = 1, max = 50))]
     pub waves: Vec<FrozenWave>,

@@ -8,6 +8,7 @@ use crate::{
     plan::{self, Plan},
     release::{self, Releases},
     resolve::{self, Resolution},
+    rollout,
     template::Recorder,
     world::{Input, World},
     yaml::Sources,
@@ -107,6 +108,7 @@ impl Understood {
         let mut plan = plan?;
         let used = plan.clusters.iter().map(|one| &one.release);
         plan.lifecycles = release::lifecycles(&self.definitions, used);
+        rollout::note_missing_targets(&self.model.rollouts, &self.releases, notes);
         Ok(plan)
     }
 

@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use super::{
-    AddonDelivery, AddonVersion, Date, Hold, Label, ManagementCluster, Minor, Removal, StackId, Subdomain,
-    Upgrades,
+    AddonDelivery, AddonVersion, Date, Hold, Label, ManagementCluster, Minor, Removal, RemovalStep, StackId,
+    Subdomain, Upgrades,
 };
 use crate::yaml::{Mapping, Node, Origin};
 
@@ -101,6 +101,12 @@ impl Cluster {
     /// The hold that prevents upgrades on a given day, if there is one.
     pub fn held(&self, today: Date) -> Option<&Hold> {
         self.upgrades.hold.as_ref().filter(|hold| hold.holds(today))
+    }
+
+    /// Whether it is being removed. If so, it takes no upgrade.
+    pub fn is_leaving(&self) -> bool {
+        let step = self.removal.as_ref().map(|removal| removal.step);
+        matches!(step, Some(RemovalStep::Detach | RemovalStep::Delete))
     }
 
     /// The name that is unique in the fleet: `<management cluster>/<namespace>/<name>`.

@@ -37,7 +37,7 @@ pub use lock::{ChartVersion, Digest, Lock, LockedChart, LockedRelease};
 pub use names::{Label, NameFault, StackId, Subdomain, hex, shortened};
 pub use range::VersionRange;
 pub use removal::{Removal, RemovalStep};
-pub use rollout::{Rollout, RolloutTarget, RolloutWave};
+pub use rollout::{Frozen, Rollout, RolloutTarget, RolloutWave};
 pub use selector::Selector;
 pub use source::{OciRepository, ReleaseAddress, ReleaseRepository};
 pub use stack::{

@@ -1,5 +1,7 @@
 //! An upgrade of many clusters in waves.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use chrono::TimeDelta;
 
 use super::{Calendar, Label, Minor, Selector};
@@ -35,8 +37,43 @@ pub struct Rollout {
     pub paused: Option<String>,
     /// Why no more steps are taken.
     pub aborted: Option<String>,
-    /// The clusters of each wave when the rollout began, by full name; none before.
-    pub frozen: Option<Vec<Vec<String>>>,
+    /// What was decided when it began; none before.
+    pub frozen: Option<Frozen>,
+}
+
+impl Rollout {
+    /// Whether it has begun, and is neither done nor aborted. Until then, its clusters take no other steps.
+    pub fn is_active(&self) -> bool {
+        self.aborted.is_none() && self.frozen.as_ref().is_some_and(|frozen| !frozen.is_done)
+    }
+
+    /// Whether it is recorded as done.
+    pub fn is_done(&self) -> bool {
+        self.frozen.as_ref().is_some_and(|frozen| frozen.is_done)
+    }
+
+    /// Each cluster of an active rollout, by full name, with that rollout.
+    pub fn owners<'a>(rollouts: impl IntoIterator<Item = &'a Self>) -> BTreeMap<&'a str, &'a Self> {
+        let of = |rollout: &'a Self| rollout.clusters().map(move |name| (name, rollout));
+        rollouts.into_iter().filter(|one| one.is_active()).flat_map(of).collect()
+    }
+
+    /// Its clusters since it began, by full name.
+    pub fn clusters(&self) -> impl Iterator<Item = &str> {
+        self.frozen.iter().flat_map(|frozen| &frozen.waves).flatten().map(String::as_str)
+    }
+}
+
+/// What a rollout keeps to from its first step on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Frozen {
+    /// The clusters of each wave, by full name.
+    pub waves: Vec<Vec<String>>,
+    /// The releases that its clusters move to. A newer release of the same minor is not used; clusters of a stack without a
+    /// release here use any.
+    pub releases: BTreeSet<String>,
+    /// Whether all clusters are there and settled.
+    pub is_done: bool,
 }
 
 /// The target of a rollout.

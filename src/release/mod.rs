@@ -263,6 +263,12 @@ impl Releases {
         self.heads.get(&(stack.clone(), minor))
     }
 
+    /// Whether any stack has a release, or a head, for this Kubernetes minor.
+    pub fn has_minor(&self, minor: Minor) -> bool {
+        self.heads.keys().any(|(_, one)| *one == minor)
+            || self.named.values().any(|release| release.kubernetes.minor() == minor)
+    }
+
     /// The head releases.
     pub fn heads(&self) -> impl Iterator<Item = &Release> {
         self.heads.values().map(|release| &**release)

@@ -28,6 +28,8 @@ pub struct WaveSeen {
     pub clusters: Vec<SeenCluster>,
     /// Its clusters that may have errors in their definitions. Their progress is unknown.
     pub unread: Vec<String>,
+    /// The number of its clusters that are no longer defined.
+    pub gone: usize,
 }
 
 /// A cluster of a wave.
@@ -37,15 +39,30 @@ pub struct SeenCluster {
     pub id: ClusterId,
     /// Whether no steps are left.
     pub is_there: bool,
+    /// Whether it is being removed.
+    pub is_leaving: bool,
+    /// The other rollout that it takes part in, if that is not done.
+    pub owner: Option<String>,
     /// The time of the last commit since the start of the rollout that changed it on the branch the engine reads.
     pub changed: Option<DateTime<Utc>>,
     /// Whether it is reported healthy with that change; none without a report.
     pub is_healthy: Option<bool>,
     /// Why no step can be taken: it has no plan, is on hold, or is suspended. A cluster without steps left has this only if it
     /// is suspended.
-    pub obstacle: Option<String>,
+    pub obstacle: Option<Obstacle>,
     /// The number of its machines.
     pub machines: usize,
+}
+
+/// Why a cluster cannot take its next step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Obstacle {
+    /// The reason.
+    pub why: String,
+    /// When it ends by itself, if known.
+    pub until: Option<DateTime<Utc>>,
+    /// Whether something is wrong, and a person has to act; otherwise someone wants it so.
+    pub is_fault: bool,
 }
 
 /// The progress of a cluster.
@@ -54,7 +71,7 @@ pub enum Phase {
     /// It has not started.
     Waiting,
     /// It cannot start or continue, for this reason.
-    Stuck(String),
+    Stuck(Obstacle),
     /// A step is in progress, at least until this time, if known.
     Moving(Option<DateTime<Utc>>),
     /// Its last step is done, and another is left.
@@ -70,6 +87,10 @@ pub enum Phase {
 pub enum WaveState {
     /// The previous wave is not done.
     Waiting,
+    /// It selects no cluster, and the rollout has not begun.
+    Empty,
+    /// All its clusters were removed before the next wave began, so it shows nothing about the upgrade.
+    Lost,
     /// Its clusters are being upgraded.
     Open,
     /// It is done, and the next wave waits until this time.
@@ -87,13 +108,17 @@ pub enum Next {
     Take(Vec<ClusterId>),
     /// Wait for this reason, until this time, if known.
     Wait(String, Option<DateTime<Utc>>),
+    /// Nothing until a person has mended this.
+    Blocked(String),
     /// Nothing until someone resumes the rollout.
     Paused(String),
     /// Nothing; the rollout was aborted.
     Aborted(String),
     /// Nothing until the clusters of this wave make progress.
     Failed(String),
-    /// Nothing; all clusters are done.
+    /// Record that all clusters are done.
+    Close,
+    /// Nothing; it is recorded that all clusters are done.
     Done,
 }
 
@@ -110,17 +135,39 @@ pub struct Decision {
 pub fn decide(rollout: &Rollout, seen: &Seen) -> Decision {
     let mut waves = Vec::new();
     let mut is_reached = true;
-    for wave in &seen.waves {
+    for (at, wave) in seen.waves.iter().enumerate() {
         let phases: Vec<Phase> = wave.clusters.iter().map(|one| phase(rollout, one, seen.now)).collect();
-        let state = if is_reached { state(wave, &phases, seen.now) } else { WaveState::Waiting };
-        is_reached = state == WaveState::Done;
+        let state = match is_reached {
+            _ if rollout.is_done() => WaveState::Done,
+            _ if rollout.frozen.is_none() && wave.clusters.is_empty() => WaveState::Empty,
+            true if is_lost(&seen.waves[at..]) => WaveState::Lost,
+            true => state(wave, &phases, seen.now),
+            false => WaveState::Waiting,
+        };
+        is_reached &= state == WaveState::Done || state == WaveState::Empty && !wave.is_selective;
         waves.push((state, phases));
     }
     let next = next(rollout, seen, &waves);
     Decision { waves, next }
 }
 
+/// Whether all clusters of the first of these waves are removed or about to be, so that it shows nothing to the waves after it.
+/// If one of those has begun, it was done before.
+fn is_lost(waves: &[WaveSeen]) -> bool {
+    let Some((wave, later)) = waves.split_first() else { return false };
+    let has_lost = wave.gone > 0 || !wave.clusters.is_empty();
+    let has_begun = |wave: &WaveSeen| wave.clusters.iter().any(|one| one.changed.is_some());
+    !later.is_empty()
+        && has_lost
+        && wave.unread.is_empty()
+        && wave.clusters.iter().all(|one| one.is_leaving)
+        && !later.iter().any(has_begun)
+}
+
 fn phase(rollout: &Rollout, one: &SeenCluster, now: DateTime<Utc>) -> Phase {
+    if rollout.is_done() || one.is_leaving {
+        return Phase::Done(one.changed);
+    }
     let Some(changed) = one.changed else {
         return match (one.is_there, &one.obstacle) {
             (true, _) => Phase::Done(None),
@@ -167,19 +214,13 @@ fn next(rollout: &Rollout, seen: &Seen, waves: &[(WaveState, Vec<Phase>)]) -> Ne
     if let Some(reason) = &rollout.aborted {
         return Next::Aborted(reason.clone());
     }
-    if seen.has_errors && rollout.frozen.is_none() {
-        let why = "definitions have errors, and the first step freezes the waves: run `stackloom check`";
-        return Next::Wait(why.to_owned(), None);
+    if rollout.is_done() {
+        return Next::Done;
     }
-    if rollout.frozen.is_none() && seen.waves.iter().all(|wave| wave.clusters.is_empty()) {
-        return Next::Wait("it selects no cluster: change its selector".to_owned(), None);
-    }
-    if let Some(empty) = seen.waves.iter().find(|wave| wave.is_selective && wave.clusters.is_empty())
-        && rollout.frozen.is_none()
+    if rollout.frozen.is_none()
+        && let Some(why) = cannot_begin(seen)
     {
-        let why =
-            format!("the wave {} selects no cluster: change its selector, or remove the wave", empty.name);
-        return Next::Wait(why, None);
+        return why;
     }
     let is_last = |at: usize| at + 1 == waves.len();
     let current = waves.iter().enumerate().find(|(at, (state, _))| match state {
@@ -188,7 +229,7 @@ fn next(rollout: &Rollout, seen: &Seen, waves: &[(WaveState, Vec<Phase>)]) -> Ne
         WaveState::Soaking(_) => !is_last(*at),
         _ => true,
     });
-    let Some((at, (state, phases))) = current else { return Next::Done };
+    let Some((at, (state, phases))) = current else { return Next::Close };
     let wave = &seen.waves[at];
     if let Some(reason) = &rollout.paused {
         return Next::Paused(reason.clone());
@@ -202,11 +243,35 @@ fn next(rollout: &Rollout, seen: &Seen, waves: &[(WaveState, Vec<Phase>)]) -> Ne
                 wave.name
             ))
         }
+        WaveState::Lost => Next::Blocked(format!(
+            "all clusters of the wave {} are removed or being removed, so it shows nothing about the upgrade: abort this rollout, \
+             and write another",
+            wave.name
+        )),
         WaveState::Soaking(until) => {
             Next::Wait(format!("the wave {} soaks for {}", wave.name, words(wave.soak)), Some(*until))
         }
         _ => open(rollout, seen, wave, phases),
     }
+}
+
+/// Why the rollout cannot begin, if it cannot.
+fn cannot_begin(seen: &Seen) -> Option<Next> {
+    if seen.has_errors {
+        let why = "definitions have errors, and the first step freezes the waves: run `stackloom check`";
+        return Some(Next::Blocked(why.to_owned()));
+    }
+    if seen.waves.iter().all(|wave| wave.clusters.is_empty()) {
+        return Some(Next::Blocked("it selects no cluster: change its selector".to_owned()));
+    }
+    if let Some(empty) = seen.waves.iter().find(|wave| wave.is_selective && wave.clusters.is_empty()) {
+        let why =
+            format!("the wave {} selects no cluster: change its selector, or remove the wave", empty.name);
+        return Some(Next::Blocked(why));
+    }
+    let mut clusters = seen.waves.iter().flat_map(|wave| &wave.clusters);
+    let (one, owner) = clusters.find_map(|one| Some((one, one.owner.as_ref()?)))?;
+    Some(Next::Wait(format!("{} takes part in the rollout {owner}, which is not done", one.id), None))
 }
 
 /// The next action for the open wave.
@@ -229,21 +294,32 @@ fn open(rollout: &Rollout, seen: &Seen, wave: &WaveSeen, phases: &[Phase]) -> Ne
     let moving: Vec<&ClusterId> = moving.map(|(one, _)| &one.id).collect();
     if moving.is_empty() && !wave.unread.is_empty() {
         let unread = several(&wave.unread, ("cannot", "cannot"));
-        return Next::Wait(
-            format!("{unread} be judged, because definitions have errors: run `stackloom check`"),
-            None,
-        );
+        return Next::Blocked(format!(
+            "{unread} be judged, because definitions have errors: run `stackloom check`"
+        ));
     }
     if moving.is_empty() {
-        let stuck =
-            phases.iter().filter_map(|phase| if let Phase::Stuck(why) = phase { Some(why) } else { None });
-        let clusters = wave.clusters.iter().zip(phases).filter(|(_, phase)| matches!(phase, Phase::Stuck(_)));
-        let cannot = named(clusters.map(|(one, _)| &one.id), ("cannot", "cannot"));
-        let why = stuck.clone().next().map_or("", String::as_str);
-        return Next::Wait(format!("{cannot} go on: {why}"), None);
+        return stuck(wave, phases);
     }
     let ends = phases.iter().filter_map(|phase| if let Phase::Moving(until) = phase { *until } else { None });
     Next::Wait(format!("{} in progress", named(moving.into_iter(), ("is", "are"))), ends.min())
+}
+
+/// The next action for a wave whose remaining clusters are all stuck.
+fn stuck(wave: &WaveSeen, phases: &[Phase]) -> Next {
+    let all = wave.clusters.iter().zip(phases);
+    let all =
+        all.filter_map(|(one, phase)| if let Phase::Stuck(why) = phase { Some((one, why)) } else { None });
+    let has_fault = all.clone().any(|(_, obstacle)| obstacle.is_fault);
+    let meant = || all.clone().filter(|(_, obstacle)| obstacle.is_fault == has_fault);
+    let cannot = named(meant().map(|(one, _)| &one.id), ("cannot", "cannot"));
+    let why = meant().next().map_or("", |(_, obstacle)| obstacle.why.as_str());
+    let why = format!("{cannot} go on: {why}");
+    if has_fault {
+        Next::Blocked(why)
+    } else {
+        Next::Wait(why, meant().filter_map(|(_, one)| one.until).min())
+    }
 }
 
 /// The clusters whose next step is within the limits: those that have begun first, then new ones.

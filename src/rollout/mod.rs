@@ -5,8 +5,10 @@
 
 mod decide;
 mod health;
+mod target;
 mod waves;
 
-pub use decide::{Decision, Next, Phase, Seen, SeenCluster, WaveSeen, WaveState, decide};
+pub use decide::{Decision, Next, Obstacle, Phase, Seen, SeenCluster, WaveSeen, WaveState, decide};
 pub use health::{CommitState, CommitStatus, health};
+pub use target::note_missing_targets;
 pub use waves::{Wave, waves};

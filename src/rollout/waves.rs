@@ -22,6 +22,7 @@ impl<'a> Wave<'a> {
 }
 
 /// The waves, and the clusters that the rollout selects but no wave does. The waves are frozen once a rollout has started.
+/// Clusters that are being removed do not join one.
 /// `is_whole` says whether no definition was skipped because of errors.
 pub fn waves<'a>(
     rollout: &'a Rollout,
@@ -44,11 +45,12 @@ pub fn waves<'a>(
             }
             found
         };
-        return (rollout.waves.iter().zip(frozen).map(wave).collect(), Vec::new());
+        return (rollout.waves.iter().zip(&frozen.waves).map(wave).collect(), Vec::new());
     }
     let mut found: Vec<Wave<'a>> = rollout.waves.iter().map(|wave| Wave::new(&wave.name)).collect();
     let mut left = Vec::new();
-    for cluster in clusters.iter().filter(|cluster| selects(&rollout.selector, cluster)) {
+    let joins = |cluster: &&Cluster| !cluster.is_leaving() && selects(&rollout.selector, cluster);
+    for cluster in clusters.iter().filter(joins) {
         match rollout.waves.iter().position(|wave| selects(&wave.selector, cluster)) {
             Some(at) => found[at].clusters.push(cluster),
             None => left.push(cluster),

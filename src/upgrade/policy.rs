@@ -8,7 +8,7 @@ use super::{
     situate::Target,
     solve::{Answer, Solved},
 };
-use crate::model::{Cluster, Date, Hold, UpgradePolicy};
+use crate::model::{Cluster, Date, Hold, Rollout, UpgradePolicy};
 
 /// The options of an upgrade.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,17 +38,22 @@ impl Asked {
         }
     }
 
-    /// Holds the clusters with steps left that are outside of their maintenance windows. Those that are there already
-    /// stay so: a rollout must not wait for their windows.
-    pub fn keep_to_windows<'a>(&self, solved: &mut Vec<Solved<'a>>) {
+    /// Holds the clusters with steps left that take part in another rollout, or are outside of their maintenance windows.
+    /// Those that are there already stay so: a rollout must not wait for their windows. `owners` are the rollouts of
+    /// clusters, by full name.
+    pub fn keep_apart<'a>(&self, solved: &mut Vec<Solved<'a>>, owners: &BTreeMap<&str, &Rollout>) {
         let Some(now) = self.now.filter(|_| !self.despite_hold) else { return };
+        let owned = |cluster: &Cluster| {
+            let owner = owners.get(cluster.full_name().as_str())?;
+            Some(format!("it takes part in the rollout {}, which is not done", owner.name))
+        };
         let mut held = BTreeMap::<String, Vec<&'a Cluster>>::new();
         for one in &mut *solved {
             if !matches!(&one.answer, Answer::Plan { plan, .. } if !plan.steps.is_empty()) {
                 continue;
             }
             one.clusters.retain(|cluster| {
-                let why = cluster.upgrades.outside_of_windows(now);
+                let why = owned(cluster).or_else(|| cluster.upgrades.outside_of_windows(now));
                 let is_open = why.is_none();
                 if let Some(why) = why {
                     held.entry(why).or_default().push(cluster);

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     definition::Model,
     generate::Understood,
-    model::{Cluster, Label, Maturity, Minor, ReleaseRef, RemovalStep},
+    model::{Cluster, Label, Maturity, Minor, ReleaseRef},
     note::Notes,
     release::{self, Release, Releases},
     world::Input,
@@ -44,6 +44,9 @@ pub struct Fleet<'a> {
     pub input: &'a Input,
     /// Whether plans may pass through expired Kubernetes minors.
     pub through_expired: bool,
+    /// The only releases that plans for a minor, or for the latest one, end with. In stacks without any of them, plans end with
+    /// any release.
+    ends: BTreeSet<String>,
     charts: Charts<'a>,
 }
 
@@ -80,7 +83,13 @@ impl<'a> Fleet<'a> {
     /// Creates a fleet from the result of reading the definitions.
     pub fn new(understood: &'a Understood, through_expired: bool) -> Self {
         let Understood { input, model, releases, .. } = understood;
-        Self { model, releases, input, through_expired, charts: Charts::new(&model.lock, input) }
+        let charts = Charts::new(&model.lock, input);
+        Self { model, releases, input, through_expired, ends: BTreeSet::new(), charts }
+    }
+
+    /// Plans for a minor, or for the latest one, end with one of these releases.
+    pub fn ending_with(self, ends: BTreeSet<String>) -> Self {
+        Self { ends, ..self }
     }
 
     pub(super) fn charts(&self) -> &Charts<'a> {
@@ -127,18 +136,30 @@ impl<'a> Fleet<'a> {
                 }
                 (target.kubernetes.minor(), Some(target.name.clone()))
             }
-            Target::Minor(minor) => (*minor, None),
+            Target::Minor(minor) => {
+                self.end(&mut line, &own, *minor);
+                (*minor, None)
+            }
             Target::Newest => {
                 let minor = own.kubernetes.minor();
                 let newest = line.iter().rfind(|one| one.kubernetes.minor() == minor).unwrap_or(&own);
                 (minor, Some(newest.name.clone()))
             }
             Target::Latest => {
-                let newest = self.newest(&line, &own);
+                let ends: Vec<_> = line.iter().filter(|one| self.ends.contains(&one.name)).cloned().collect();
+                let newest = self.newest(if ends.is_empty() { &line } else { &ends }, &own);
                 (newest.kubernetes.minor(), Some(newest.name.clone()))
             }
         };
         Some(self.between(cluster, &own, line, &goal))
+    }
+
+    /// Leaves out the releases of a minor that plans do not end with.
+    fn end(&self, line: &mut Vec<Arc<Release>>, own: &Release, minor: Minor) {
+        let is_of_minor = |one: &Release| one.kubernetes.minor() == minor;
+        if line.iter().any(|one| is_of_minor(one) && self.ends.contains(&one.name)) {
+            line.retain(|one| !is_of_minor(one) || one.name == own.name || self.ends.contains(&one.name));
+        }
     }
 
     /// The newest release of the newest minor that is neither preview nor expired, and never of an older minor than the
@@ -331,14 +352,6 @@ impl<'a> Fleet<'a> {
             lift,
         })
     }
-}
-
-/// Whether a cluster is being removed. If so, no upgrade is planned for it.
-pub fn leaves(cluster: &Cluster) -> bool {
-    matches!(
-        cluster.removal.as_ref().map(|removal| removal.step),
-        Some(RemovalStep::Detach | RemovalStep::Delete)
-    )
 }
 
 /// Of consecutive equal releases, keeps only the newest. The cluster's own minor and the goal are left as they are.

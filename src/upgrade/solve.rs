@@ -68,7 +68,7 @@ impl Fleet<'_> {
         for cluster in clusters {
             let pair = (&cluster.release, &cluster.management.name);
             let is_limited = *limited.entry(pair).or_insert_with(|| self.is_limited(cluster, target));
-            let key = (super::leaves(cluster), self.key(cluster, is_limited));
+            let key = (cluster.is_leaving(), self.key(cluster, is_limited));
             let at = *places.entry(key).or_insert(groups.len());
             if at == groups.len() {
                 groups.push(Vec::new());
@@ -83,7 +83,7 @@ impl Fleet<'_> {
     }
 
     fn answer(&self, target: &Target, clusters: &[&Cluster]) -> Answer {
-        let Some(first) = clusters.first().filter(|one| !super::leaves(one)) else { return Answer::Leaves };
+        let Some(first) = clusters.first().filter(|one| !one.is_leaving()) else { return Answer::Leaves };
         let mut notes = Notes::new();
         let open = match self.situation(first, target, &mut notes) {
             Some(Situated::Open(open)) => open,

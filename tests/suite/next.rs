@@ -1,11 +1,12 @@
 //! `stackloom upgrade next` and `stackloom rollout`: each folder is a case, laid over a small fleet in a real repository.
 //!
-//! The lines of `commands.txt` run in order. `next …` (of `upgrade`) and `rollout …` run the program. `commit` commits
+//! The lines of `commands.txt` run in order. `next …` (of `upgrade`), `rollout …` and `release …` run the program. `commit` commits
 //! everything, `push` updates the remote, `touch FILE` creates an unrelated file, `edit FILE BEFORE AFTER` replaces text in one, `break
 //! FILE` makes one that cannot be read, `mend FILE` restores it, `generate` generates, `at TIME` sets the clock, and `health
 //! CLUSTER true` writes a report for the current commit.
 //!
 //! `told.txt` contains the output of the runs, and `after/` the final definitions, byte for byte. `UPDATE=1` rewrites both.
+//! `CASES=TEXT` runs only the cases whose path contains the text.
 
 use std::{
     fs,
@@ -113,7 +114,7 @@ impl Case<'_> {
         let root = self.root;
         match line.split_once(' ').unwrap_or((line, "")) {
             ("next", _) => return self.program(&format!("upgrade {line}")),
-            ("rollout", _) => return self.program(line),
+            ("rollout" | "release", _) => return self.program(line),
             ("commit", "") => commit_at(root, Some(&self.now)),
             ("push", "") => push(root),
             ("break", file) => {
@@ -163,6 +164,10 @@ fn steps_are_taken_as_expected() {
     let tests = support::package().join("tests");
     let mut cases = sandbox::folders(&tests.join("upgrade-next"));
     cases.extend(sandbox::folders(&tests.join("rollout")));
+    if let Ok(part) = std::env::var("CASES") {
+        cases.retain(|case| case.to_string_lossy().contains(&part));
+        assert!(!cases.is_empty(), "no case contains `{part}`");
+    }
     // The hash of a release differs with the format of releases, and commits with it.
     let known = ["committed as ", "to origin: ", "Compared with ", "sha256:", "stackloom-step "].join("|");
     let hashes = regex::Regex::new(&format!("(v0-sha\\.)[a-z0-9]{{8}}|({known})[0-9a-f]{{12,64}}")).unwrap();

@@ -103,6 +103,7 @@ impl Fleet {
                 .map(|one| of(one, now))
                 .collect(),
             unread: Vec::new(),
+            gone: 0,
         };
         Seen { now, has_errors: false, waves: WAVES.iter().enumerate().map(wave).collect() }
     }
@@ -133,6 +134,8 @@ fn of((id, real): (&ClusterId, &Real), now: DateTime<Utc>) -> SeenCluster {
     SeenCluster {
         id: id.clone(),
         is_there: real.steps == STEPS,
+        is_leaving: false,
+        owner: None,
         changed: real.changed,
         is_healthy: Some(real.changed.is_some() && real.healthy_from <= now),
         obstacle: None,
@@ -196,6 +199,8 @@ fn line(decision: &Decision) -> String {
         Next::Paused(why) => format!("paused: {why}"),
         Next::Aborted(why) => format!("aborted: {why}"),
         Next::Failed(why) => format!("stopped: {why}"),
+        Next::Blocked(why) => format!("blocked: {why}"),
+        Next::Close => "close".to_owned(),
         Next::Done => "done".to_owned(),
     };
     format!("{:<14} {next}", waves.join(" "))
@@ -228,7 +233,7 @@ fn a_rollout_over_three_months_keeps_to_windows_limits_and_order() {
                     real.proposed = real.proposed.or(Some(now + TimeDelta::minutes(100)));
                 }
             }
-            Next::Done => break,
+            Next::Close => break,
             _ => {}
         }
         now += TimeDelta::hours(1);
@@ -239,7 +244,7 @@ fn a_rollout_over_three_months_keeps_to_windows_limits_and_order() {
         "the team is at a conference",
         "the wave eu has failed: fleet/c-044",
         "soaks for 5 d",
-        "done",
+        "close",
     ] {
         assert!(log.contains(part), "{part}:\n{log}");
     }

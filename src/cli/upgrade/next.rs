@@ -192,6 +192,9 @@ pub(super) fn document(asked: &Json, found: &Found, generation: Option<&Generati
     let mut document = document::document(&found.outcome, asked);
     document["files"] = found.edits.files.iter().map(file).collect();
     document["overruled"] = json!(found.edits.overruled);
+    if let Some(progress) = &found.progress {
+        document["rollout"] = progress.clone();
+    }
     document["suspended"] = json!(ClusterName::all(&found.suspended));
     document["written"] = json!(generation.is_some());
     document["generated"] = generation.map(generated::document).unwrap_or_default();

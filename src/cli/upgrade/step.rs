@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::Value as Json;
+
 use super::{
     group::{self, State},
     plan::Outcome,
@@ -52,6 +54,8 @@ pub(super) struct Found {
     pub(super) of: Option<String>,
     /// The reason that there is no step; None if the plans give it.
     pub(super) idle: Option<Wish>,
+    /// The progress of the rollout, for documents.
+    pub(super) progress: Option<Json>,
 }
 
 /// Finds the first step of each plan, as edits.
@@ -149,6 +153,7 @@ pub(super) fn take(
         named,
         of: None,
         idle: None,
+        progress: None,
     })
 }
 
@@ -275,14 +280,15 @@ pub(super) fn message(found: &Found) -> String {
     }
     let whats: BTreeSet<&str> = steps.iter().map(|(what, _)| what.as_str()).collect();
     let subject = match whats.first() {
-        None => format!(
-            "{who} take{} the release from the folder again",
-            if clusters.len() == 1 { "s" } else { "" }
-        ),
+        None => "all clusters are there".to_owned(),
         Some(one) if whats.len() == 1 => (*one).to_owned(),
         _ => format!("upgrade {who}, each by its next step"),
     };
     let subject = found.of.as_ref().map_or_else(|| subject.clone(), |of| format!("{of}: {subject}"));
+    if whats.is_empty() && !clusters.is_empty() {
+        let takes = if clusters.len() == 1 { "takes" } else { "take" };
+        return format!("{subject}\n\n{who} {takes} the release and the addons from the folder again.\n");
+    }
     let reasons: BTreeSet<&str> = steps.iter().map(|(_, why)| why.as_str()).collect();
     format!("{subject}\n\n{}\n", reasons.into_iter().collect::<Vec<_>>().join("\n"))
 }

@@ -12,7 +12,7 @@ use crate::{
     },
     definition::closest,
     generate::{Failure, Understood},
-    model::{Cluster, ClusterId, Date, Hold, Minor, ReleaseRef, Selector, is_called},
+    model::{Cluster, ClusterId, Date, Hold, Minor, ReleaseRef, Rollout, Selector, is_called},
     note::{Notes, Place},
     partial::LeftOut,
     propose,
@@ -42,7 +42,7 @@ pub(super) struct Which {
     /// Also plan through Kubernetes minors that are `expired`
     #[arg(long)]
     pub(super) through_expired: bool,
-    /// Also move clusters that `upgrades.hold` or `upgrades.windows` keeps where they are
+    /// Also move clusters that `upgrades.hold`, `upgrades.windows` or a rollout keeps where they are
     #[arg(long)]
     despite_hold: bool,
     #[command(flatten)]
@@ -115,10 +115,11 @@ impl Which {
                 }
             }
         }
+        let owners = Rollout::owners(&fleet.model.rollouts);
         let fleet = Fleet::new(fleet, self.through_expired);
         let solve = |(target, clusters): (&Target, &Vec<&'a Cluster>)| fleet.solve(target, clusters);
         let mut solved: Vec<Solved<'a>> = moving.iter().flat_map(solve).collect();
-        asked.keep_to_windows(&mut solved);
+        asked.keep_apart(&mut solved, &owners);
         solved.extend(held.into_iter().map(|(why, clusters)| Solved { clusters, answer: Answer::Held(why) }));
         Ok(solved)
     }

@@ -1,13 +1,13 @@
 //! Lowers `rollouts/*.yaml`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::TimeDelta;
 
 use super::{Lowering, calendar, label, place_at, stack::check_date};
 use crate::{
     definition::{self as written, parse::Written},
-    model::{Calendar, Date, Freeze, Minor, Rollout, RolloutTarget, RolloutWave, Selector},
+    model::{Calendar, Date, Freeze, Frozen, Minor, Rollout, RolloutTarget, RolloutWave, Selector},
     note::{Notes, Place},
 };
 
@@ -29,7 +29,23 @@ pub(super) fn lower_all(context: &Lowering<'_>, notes: &mut Notes) -> Vec<Rollou
         }
     }
     found.sort_by(|one, other| one.name.cmp(&other.name));
+    note_shared(&found, context, notes);
     found
+}
+
+/// Reports clusters that two active rollouts contain.
+fn note_shared(rollouts: &[Rollout], context: &Lowering<'_>, notes: &mut Notes) {
+    let mut owners: BTreeMap<&str, &Rollout> = BTreeMap::new();
+    for rollout in rollouts.iter().filter(|one| one.is_active()) {
+        let shared = rollout.clusters().find_map(|name| Some((name, *owners.get(name)?)));
+        owners.extend(rollout.clusters().map(|name| (name, rollout)));
+        let Some((cluster, other)) = shared else { continue };
+        let file = context.definitions.rollouts.iter().find(|file| *file.source.path == *rollout.file);
+        let place = file.map(|file| place_at(file, &["status", "waves"]));
+        let message =
+            format!("the cluster {cluster} is in two rollouts at once: {} and {}", rollout.name, other.name);
+        notes.error("rollout-overlap", place, message).hint("abort one of them: `stackloom rollout abort`");
+    }
 }
 
 /// Lowers a rollout; none if it has errors.
@@ -198,19 +214,31 @@ impl One<'_> {
         found
     }
 
-    fn frozen(&self, notes: &mut Notes) -> Option<Vec<Vec<String>>> {
+    fn frozen(&self, notes: &mut Notes) -> Option<Frozen> {
         let status = self.0.value.status.as_ref()?;
-        let waves = self.0.value.spec.waves.iter().map(|wave| &wave.name);
-        if !status.waves.iter().map(|wave| &wave.name).eq(waves) {
+        let spec = &self.0.value.spec;
+        let is_other_wave =
+            !status.waves.iter().map(|wave| &wave.name).eq(spec.waves.iter().map(|wave| &wave.name));
+        let is_other_target = status.target.as_ref().is_some_and(|target| *target != spec.target);
+        let mut changed = |is_changed: bool, key: &str, what: &str| {
+            if is_changed {
+                let message = format!("{what} since the rollout began");
+                notes.error("rollout-frozen", self.place(&["status", key]), message).hint(format!(
+                    "undo the change of `spec.{key}`; for another plan, abort this rollout and write another"
+                ));
+            }
+        };
+        changed(is_other_wave, "waves", "the waves have changed");
+        changed(is_other_target, "target", "the target has changed");
+        let waves: Vec<Vec<String>> = status.waves.iter().map(|wave| wave.clusters.clone()).collect();
+        let mut all = BTreeSet::new();
+        if let Some(twice) = waves.iter().flatten().find(|name| !all.insert(*name)) {
             notes
-                .error(
-                    "rollout-frozen",
-                    self.place(&["status", "waves"]),
-                    "the waves have changed since the rollout began",
-                )
-                .hint("undo the change of `spec.waves`; for another plan, write another rollout");
+                .error("duplicate", self.place(&["status", "waves"]), format!("{twice} is listed twice"))
+                .hint("restore `status` as `stackloom rollout next` wrote it");
         }
-        Some(status.waves.iter().map(|wave| wave.clusters.clone()).collect())
+        let releases = status.releases.iter().flatten().cloned().collect();
+        Some(Frozen { waves, releases, is_done: status.done == Some(true) })
     }
 }
 

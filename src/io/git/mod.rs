@@ -237,6 +237,13 @@ impl Repository {
         Ok(self.tip()?.commit().map(|id| id.to_string()))
     }
 
+    /// The branch that is checked out; none if HEAD is detached.
+    pub fn current_branch(&self) -> Result<Option<String>, Fault> {
+        let tip = self.tip()?;
+        let short = |name: String| name.strip_prefix("refs/heads/").map(str::to_owned);
+        Ok(if let Tip::Branch(name, _) = tip { short(name) } else { None })
+    }
+
     /// Whether HEAD is detached.
     pub fn is_detached(&self) -> Result<bool, Fault> {
         Ok(matches!(self.tip()?, Tip::Detached(_)))

@@ -1,15 +1,16 @@
 //! Collects the state of a rollout: plans, history and health.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 
 use super::{
     Known,
     health::{Asked as AskedHealth, Health},
+    standing,
 };
 use crate::{
-    cli::{Printer, upgrade::group},
+    cli::Printer,
     compare::Facts,
     definition::closest,
     generate::{Failure, Understood},
@@ -17,11 +18,12 @@ use crate::{
         disk::Workspace,
         git::{Changed, Read, Repository},
     },
-    model::{Cluster, ClusterId, Date, Rollout, RolloutTarget, Size},
+    model::{Cluster, Rollout, RolloutTarget, Size},
     note::{Fault, Notes, Place},
     render,
     rollout::{self, Decision, Seen, SeenCluster, Wave, WaveSeen},
-    upgrade::{Answer, Asked, Fleet, Solved, Target},
+    upgrade::{Solved, Target},
+    world::Input,
     yaml::{self, FileId, Node, Source},
 };
 
@@ -75,51 +77,87 @@ pub(super) fn pick<'a>(fleet: &'a Understood, name: Option<&str>, notes: &mut No
     }
 }
 
-/// Determines the state of a rollout. The fleet comes with whether definitions were skipped because of errors.
-pub(super) fn look<'a>(
-    rollout: &'a Rollout,
-    (fleet, has_errors): (&'a Understood, bool),
-    world: &Workspace,
-    known: &Known,
-    printer: &Printer,
-    notes: &mut Notes,
-) -> Result<Looked<'a>, Failure> {
-    let now = known.now.moment()?;
-    let target = target(rollout, fleet, notes)?;
-    let (waves, left) = rollout::waves(rollout, &fleet.model.clusters, !has_errors);
-    let clusters: Vec<&Cluster> = waves.iter().flat_map(|wave| wave.clusters.iter().copied()).collect();
-    let solved = solve(&target, &clusters, fleet, now);
-    let repository = Repository::find(world)?;
-    let history = History::read(rollout, &clusters, fleet, repository.as_ref(), known, printer, notes)?;
-    let mut standing = standings(&solved, fleet);
-    let mut seen = Seen { now, has_errors, waves: Vec::new() };
-    for (wave, meant) in waves.iter().zip(&rollout.waves) {
-        let mut all = Vec::new();
-        for cluster in &wave.clusters {
-            let id = cluster.id();
-            let (is_there, obstacle) = standing.remove(&id).unwrap_or((true, None));
-            let changed = history.changed.get(&cluster.full_name());
-            let is_healthy = history.health(cluster, repository.as_ref())?;
-            let changed = changed.map(|changed| changed.time);
-            all.push(SeenCluster {
-                is_there,
-                obstacle,
-                changed,
-                is_healthy,
-                machines: machines(cluster),
-                id,
+/// The context of a look at rollouts.
+pub(super) struct Context<'a> {
+    pub(super) fleet: &'a Understood,
+    /// Whether definitions were skipped because of errors.
+    pub(super) has_errors: bool,
+    pub(super) world: &'a Workspace,
+    pub(super) known: &'a Known,
+    pub(super) printer: &'a Printer,
+}
+
+impl<'a> Context<'a> {
+    /// Determines the state of a rollout. `all` holds every file that was read, including definitions that were skipped
+    /// because of errors.
+    pub(super) fn look(
+        &self,
+        rollout: &'a Rollout,
+        all: &Input,
+        notes: &mut Notes,
+    ) -> Result<Looked<'a>, Failure> {
+        let Self { fleet, has_errors, world, .. } = *self;
+        let now = self.known.now.moment()?;
+        let target = target(rollout, fleet, notes)?;
+        let (waves, left) = rollout::waves(rollout, &fleet.model.clusters, !has_errors);
+        let clusters: Vec<&Cluster> = waves.iter().flat_map(|wave| wave.clusters.iter().copied()).collect();
+        let owners = Rollout::owners(fleet.model.rollouts.iter().filter(|one| one.name != rollout.name));
+        let plans = standing::fleet(rollout, fleet);
+        let solved = standing::solve(&target, &clusters, &plans, &owners, now);
+        let repository = Repository::find(world)?;
+        if let Some(repository) = &repository {
+            note_other_branch(repository, fleet, notes)?;
+        }
+        let history = History::read(rollout, &clusters, self, repository.as_ref(), notes)?;
+        let mut standings = standing::standings(&solved, &fleet.input, now);
+        let mut seen = Seen { now, has_errors, waves: Vec::new() };
+        for (wave, meant) in waves.iter().zip(&rollout.waves) {
+            let mut found = Vec::new();
+            for cluster in &wave.clusters {
+                let id = cluster.id();
+                let name = cluster.full_name();
+                let own = standings.remove(&id);
+                let is_healthy = history.health(cluster, repository.as_ref())?;
+                found.push(SeenCluster {
+                    is_there: own.as_ref().is_none_or(|own| own.is_there),
+                    is_leaving: cluster.is_leaving(),
+                    owner: owners.get(name.as_str()).map(|owner| owner.name.to_string()),
+                    obstacle: own.and_then(|own| own.obstacle),
+                    changed: history.changed.get(&name).map(|changed| changed.time),
+                    is_healthy,
+                    machines: machines(cluster),
+                    id,
+                });
+            }
+            seen.waves.push(WaveSeen {
+                name: wave.name.to_owned(),
+                soak: meant.soak,
+                is_selective: meant.selector.is_some(),
+                clusters: found,
+                unread: wave.unread.clone(),
+                gone: wave.gone.len(),
             });
         }
-        seen.waves.push(WaveSeen {
-            name: wave.name.to_owned(),
-            soak: meant.soak,
-            is_selective: meant.selector.is_some(),
-            clusters: all,
-            unread: wave.unread.clone(),
-        });
+        let decision = standing::settle(rollout, &mut seen, &solved, (&plans, fleet, all));
+        Ok(Looked { rollout, now, seen, decision, waves, solved, left })
     }
-    let decision = rollout::decide(rollout, &seen);
-    Ok(Looked { rollout, now, seen, decision, waves, solved, left })
+}
+
+/// Reports that the commits of another branch decide than the one that the engines read.
+fn note_other_branch(repository: &Repository, fleet: &Understood, notes: &mut Notes) -> Result<(), Fault> {
+    let read = fleet.model.fleet.management_clusters.iter().filter_map(|one| one.branch());
+    let read: BTreeSet<&str> = read.collect();
+    let Some(branch) =
+        repository.current_branch()?.filter(|branch| !read.is_empty() && !read.contains(&**branch))
+    else {
+        return Ok(());
+    };
+    let engines = read.into_iter().collect::<Vec<_>>().join(", ");
+    let message = format!("the branch {branch} is checked out, but the engines read {engines}");
+    notes.warning("other-branch", None, message).hint(format!(
+        "progress and soak times are those of {branch}: check out the branch that the engines read"
+    ));
+    Ok(())
 }
 
 fn target(rollout: &Rollout, fleet: &Understood, notes: &mut Notes) -> Result<Target, Failure> {
@@ -140,53 +178,6 @@ fn target(rollout: &Rollout, fleet: &Understood, notes: &mut Notes) -> Result<Ta
             }
         },
     })
-}
-
-/// Plans the clusters; held ones stay where they are.
-fn solve<'a>(
-    target: &Target,
-    clusters: &[&'a Cluster],
-    fleet: &'a Understood,
-    now: DateTime<Utc>,
-) -> Vec<Solved<'a>> {
-    let asked = Asked {
-        target: Some(target.clone()),
-        today: Date::from(now.date_naive()),
-        now: Some(now),
-        despite_hold: false,
-    };
-    let (mut moving, mut held) = (Vec::new(), BTreeMap::<String, Vec<&Cluster>>::new());
-    for cluster in clusters {
-        match asked.of(cluster) {
-            Ok(_) => moving.push(*cluster),
-            Err(why) => held.entry(why).or_default().push(cluster),
-        }
-    }
-    let mut solved = Fleet::new(fleet, false).solve(target, &moving);
-    asked.keep_to_windows(&mut solved);
-    solved.extend(held.into_iter().map(|(why, clusters)| Solved { clusters, answer: Answer::Held(why) }));
-    solved
-}
-
-/// Whether each cluster has reached the target, and otherwise the reason if it cannot go on.
-fn standings(solved: &[Solved<'_>], fleet: &Understood) -> BTreeMap<ClusterId, (bool, Option<String>)> {
-    let mut found = BTreeMap::new();
-    for one in solved {
-        let standing = match &one.answer {
-            Answer::Plan { plan, .. } => (plan.steps.is_empty(), None),
-            Answer::Ahead | Answer::Leaves => (true, None),
-            Answer::Held(why) => (false, Some(format!("held: {why}"))),
-            answer => (false, Some(group::why_not(answer, &fleet.input))),
-        };
-        for cluster in &one.clusters {
-            let mut standing = standing.clone();
-            if let Some(reason) = &cluster.suspend {
-                standing.1 = Some(format!("suspended: {reason}"));
-            }
-            found.insert(cluster.id(), standing);
-        }
-    }
-    found
 }
 
 /// The number of machines in a cluster's definition; for an autoscaled pool, the maximum.
@@ -210,10 +201,8 @@ impl History {
     fn read(
         rollout: &Rollout,
         clusters: &[&Cluster],
-        fleet: &Understood,
+        context: &Context<'_>,
         repository: Option<&Repository>,
-        known: &Known,
-        printer: &Printer,
         notes: &mut Notes,
     ) -> Result<Self, Fault> {
         // Local commits that are not pushed yet count, too: they are about to be.
@@ -222,7 +211,8 @@ impl History {
             None => None,
         };
         let mut changed = BTreeMap::new();
-        if let (Some((repository, tip)), true) = (&tip, rollout.frozen.is_some()) {
+        let is_needed = rollout.frozen.is_some() && !rollout.is_done();
+        if let (Some((repository, tip)), true) = (&tip, is_needed) {
             let folder =
                 |one: &&Cluster| (one.full_name(), render::folder_of_cluster(&one.id()).as_str().to_owned());
             let mut folders: BTreeMap<String, String> = clusters.iter().map(folder).collect();
@@ -234,9 +224,10 @@ impl History {
             let resumed = |read: Read<'_>| (position(read), is_paused(read));
             changed = repository.changed_since(tip, begun, &folders, &resumed)?;
         }
-        let health = match &known.health {
+        let health = match &context.known.health {
             Some(source) => {
                 let repository = tip.as_ref().map(|(repository, tip)| (*repository, tip.as_str()));
+                let (fleet, printer) = (context.fleet, context.printer);
                 let asked = AskedHealth { fleet, clusters, changed: &changed, repository, printer };
                 Health::read(source, &asked, notes)?
             }

@@ -4,6 +4,7 @@ mod health;
 mod look;
 mod next;
 mod show;
+mod standing;
 mod stop;
 
 use crate::cli::{Done, Global, Printer, today::Now};

@@ -6,12 +6,13 @@ use serde_json::{Value as Json, json};
 
 use super::{
     Known,
-    look::{Looked, look, pick},
-    show,
+    look::{Context, Looked, pick},
+    show, standing,
 };
 use crate::{
     cli::{
         Done, Exit, Global, Printer,
+        printer::counted,
         upgrade::{
             next as single,
             plan::Outcome,
@@ -22,27 +23,31 @@ use crate::{
     edit::{self, Locator},
     generate::{self, Failure, Understood},
     io::disk::Workspace,
-    model::{ClusterId, Rollout},
-    note::Notes,
+    model::{ClusterId, Rollout, RolloutTarget},
+    note::{Notes, Place},
+    partial::LeftOut,
     propose::Wish,
-    rollout::{Next, Wave},
-    upgrade::{self, Edited, Edits, Solved},
+    rollout::{Next, Wave, WaveState},
+    upgrade::{self, Answer, Edited, Edits, Solved},
     world::Held,
-    yaml::{Node, Origin, from_json},
+    yaml::{Origin, from_json},
 };
 
 /// Take the next step of a rollout: edit definitions, and generate
 ///
 /// Takes the next step for clusters of the open wave, within the limits of the rollout. Works like `stackloom
-/// upgrade next`. The first step also freezes the waves: it writes their clusters into the file of the
-/// rollout. A cluster that gets a matching label later does not join.
+/// upgrade next`. The first step also freezes the waves and the releases to move to: it writes them into the file of the
+/// rollout. A cluster that gets a matching label later does not join, and a newer release is not used.
 ///
 /// Takes no step outside the windows of the rollout, in a freeze, while the previous wave soaks, or while the rollout is
 /// paused. Leaves out clusters that are held, suspended, or
 /// outside of their own windows; their wave waits for them.
+///
+/// Until the rollout is done, `upgrade next` and other rollouts leave its clusters alone. Once all clusters are there, one
+/// more run records that.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  stackloom rollout next k136 --dry-run\n  stackloom rollout next k136 --pr --health health.json    # for a job that runs every hour"
+    after_help = "Examples:\n  stackloom rollout next k136 --dry-run\n  stackloom rollout next k136 --pr --health health.json    # for a job that runs every hour\n\nExit codes: 0 done, or nothing to do yet; 1 a person has to act: a wave has failed, or a cluster cannot take its step"
 )]
 pub(super) struct Args {
     /// The rollout; required if there are several
@@ -82,30 +87,28 @@ impl Subject for Of<'_> {
         let (understood, left) = generate::understand_sound(&held, notes)?;
         left.warn(notes);
         let rollout = pick(&understood, self.name, notes).ok_or(Failure::Input)?;
-        let looked =
-            look(rollout, (&understood, left.has_definitions()), world, self.known, self.printer, notes)?;
-        let zone = |at: &chrono::DateTime<chrono::Utc>| rollout.calendar.local(*at);
+        let context = Context {
+            fleet: &understood,
+            has_errors: left.has_definitions(),
+            world,
+            known: self.known,
+            printer: self.printer,
+        };
+        let looked = context.look(rollout, &held.input, notes)?;
+        let errors = notes.errors();
+        note_faults(&looked, notes);
+        let progress = show::document(&looked);
         let name = rollout.name.to_string();
         let Next::Take(clusters) = &looked.decision.next else {
-            let why = format!("{name}: {}", show::next(&looked.decision.next, &zone));
-            let is_over = matches!(looked.decision.next, Next::Done | Next::Aborted(_));
-            let idle = Some(if is_over { Wish::Nothing(why) } else { Wish::Unsure(why) });
-            let outcome = Outcome { groups: Vec::new(), left, exit: Exit::Done };
-            let (suspended, named) = (BTreeSet::new(), BTreeSet::new());
-            let edits = match looked.decision.next {
-                Next::Done => fold(&looked, &understood, &held, notes)?,
-                _ => Edits::default(),
-            };
-            let edited = Held { input: upgrade::with_edits(&held.input, &edits), notes: held.notes.clone() };
-            let idle = idle.filter(|_| edits.files.is_empty());
-            return Ok(Found { outcome, edits, edited, suspended, named, of: Some(name), idle });
+            let found = idle(&looked, &understood, &held, left, notes)?;
+            return Ok(Found { progress: Some(progress), ..found });
         };
         let also = freeze(rollout, &looked, &held, notes)?;
         let wave =
             looked.seen.waves.iter().find(|wave| wave.clusters.iter().any(|one| clusters.contains(&one.id)));
         let of = wave.map_or_else(|| name.clone(), |wave| format!("{name}, wave {}", wave.name));
         let solved = only(looked.solved, clusters);
-        let (named, errors) = (clusters.iter().cloned().collect(), notes.errors());
+        let named = clusters.iter().cloned().collect();
         let solution = Solution {
             held,
             understood: &understood,
@@ -117,7 +120,7 @@ impl Subject for Of<'_> {
             needs_commits: true,
         };
         let mut found = step::take(solution, mode, world, notes)?;
-        found.of = Some(of);
+        (found.of, found.progress) = (Some(of), Some(progress));
         Ok(found)
     }
 
@@ -135,6 +138,64 @@ impl Subject for Of<'_> {
 
     fn asked(&self) -> Json {
         json!({ "rollout": self.name })
+    }
+}
+
+/// A run without a step. If all clusters are there, it records that.
+fn idle(
+    looked: &Looked<'_>,
+    understood: &Understood,
+    held: &Held,
+    left: LeftOut,
+    notes: &mut Notes,
+) -> Result<Found, Failure> {
+    let Looked { rollout, decision, .. } = looked;
+    let zone = |at: &chrono::DateTime<chrono::Utc>| rollout.calendar.local(*at);
+    let why = format!("{}: {}", rollout.name, show::next(&decision.next, &zone));
+    let (mut edits, mut exit) = (Edits::default(), Exit::Done);
+    let idle = match &decision.next {
+        Next::Done | Next::Aborted(_) => Wish::Nothing(why),
+        Next::Close => {
+            edits = fold(looked, understood, held, notes)?;
+            edits.files.push(close(rollout, held, notes)?);
+            Wish::Nothing(why)
+        }
+        Next::Failed(why) | Next::Blocked(why) => {
+            notes.error("rollout-stopped", Place::file(rollout.file.as_str()), why.clone());
+            exit = Exit::Input;
+            Wish::Unsure(format!("{}: no step is taken", rollout.name))
+        }
+        Next::Take(_) | Next::Wait(..) | Next::Paused(_) => Wish::Unsure(why),
+    };
+    let edited = Held { input: upgrade::with_edits(&held.input, &edits), notes: held.notes.clone() };
+    let idle = Some(idle).filter(|_| edits.files.is_empty());
+    let outcome = Outcome { groups: Vec::new(), left, exit };
+    let (suspended, named) = (BTreeSet::new(), BTreeSet::new());
+    Ok(Found {
+        outcome,
+        edits,
+        edited,
+        suspended,
+        named,
+        of: Some(rollout.name.to_string()),
+        idle,
+        progress: None,
+    })
+}
+
+/// Reports the clusters of the open wave that need a person, while others go on.
+fn note_faults(looked: &Looked<'_>, notes: &mut Notes) {
+    for (wave, (state, phases)) in looked.seen.waves.iter().zip(&looked.decision.waves) {
+        if *state != WaveState::Open || !matches!(looked.decision.next, Next::Take(_)) {
+            continue;
+        }
+        for (why, clusters) in standing::faults(wave, phases) {
+            let who = match clusters.as_slice() {
+                [one] => one.to_string(),
+                several => format!("{}, such as {}", counted(several.len(), "cluster"), several[0]),
+            };
+            notes.error("cluster-stuck", None, format!("{who} cannot go on: {why}"));
+        }
     }
 }
 
@@ -157,24 +218,61 @@ fn fold(looked: &Looked<'_>, fleet: &Understood, held: &Held, notes: &mut Notes)
     if failed.is_empty() { Ok(edits) } else { Err(Failure::Input) }
 }
 
-/// Writes the waves into the rollout's file, unless they are already frozen.
+/// Records in the rollout's file that it is done.
+fn close(rollout: &Rollout, held: &Held, notes: &mut Notes) -> Result<Edited, Failure> {
+    let Some(source) = held.input.sources.at(&rollout.file) else { return Err(Failure::Input) };
+    let done = from_json(&json!(true), Origin::NOWHERE);
+    let path = [Locator::Key("status"), Locator::Key("done")];
+    let edit = edit::set(source, &path, &done, notes).ok_or(Failure::Input)?;
+    let (before, after) = (source.text.to_string(), edit.apply(&source.text));
+    Ok(Edited { file: rollout.file.clone(), before, after, clusters: BTreeSet::new() })
+}
+
+/// Writes what the rollout keeps to into its file: the target, the waves, and the releases that the plans lead to. Later, adds
+/// only releases of stacks that had none.
 fn freeze(
     rollout: &Rollout,
     looked: &Looked<'_>,
     held: &Held,
     notes: &mut Notes,
 ) -> Result<Vec<Edited>, Failure> {
-    if rollout.frozen.is_some() {
-        return Ok(Vec::new());
-    }
     let Some(source) = held.input.sources.at(&rollout.file) else { return Err(Failure::Input) };
-    let wave = |wave: &Wave<'_>| {
-        let names: Vec<String> = wave.clusters.iter().map(|cluster| cluster.full_name()).collect();
-        json!({ "name": wave.name, "clusters": names })
+    let frozen = rollout.frozen.clone().unwrap_or_default();
+    let mut releases = frozen.releases.clone();
+    releases.extend(looked.solved.iter().filter_map(end).map(str::to_owned));
+    let edit = if rollout.frozen.is_none() {
+        let wave = |wave: &Wave<'_>| {
+            let names: Vec<String> = wave.clusters.iter().map(|cluster| cluster.full_name()).collect();
+            json!({ "name": wave.name, "clusters": names })
+        };
+        let waves: Vec<Json> = looked.waves.iter().map(wave).collect();
+        let target = target(&rollout.target);
+        let status = match releases.is_empty() {
+            true => json!({ "target": target, "waves": waves }),
+            false => json!({ "target": target, "releases": releases, "waves": waves }),
+        };
+        edit::set(source, &[Locator::Key("status")], &from_json(&status, Origin::NOWHERE), notes)
+    } else if releases != frozen.releases {
+        let path = [Locator::Key("status"), Locator::Key("releases")];
+        edit::set(source, &path, &from_json(&json!(releases), Origin::NOWHERE), notes)
+    } else {
+        return Ok(Vec::new());
     };
-    let waves: Vec<Json> = looked.waves.iter().map(wave).collect();
-    let status: Node = from_json(&json!({ "waves": waves }), Origin::NOWHERE);
-    let edit = edit::set(source, &[Locator::Key("status")], &status, notes).ok_or(Failure::Input)?;
-    let (before, after) = (source.text.to_string(), edit.apply(&source.text));
+    let (before, after) = (source.text.to_string(), edit.ok_or(Failure::Input)?.apply(&source.text));
     Ok(vec![Edited { file: rollout.file.clone(), before, after, clusters: BTreeSet::new() }])
+}
+
+/// The numbered release that a plan leads to; none if it has no steps.
+fn end<'a>(solved: &'a Solved<'_>) -> Option<&'a str> {
+    let Answer::Plan { open, plan, .. } = &solved.answer else { return None };
+    let release = &open.releases[plan.steps.last()?.release];
+    (!release.is_head()).then_some(release.name.as_str())
+}
+
+fn target(target: &RolloutTarget) -> Json {
+    match target {
+        RolloutTarget::Minor(minor) => json!({ "kubernetes": minor.to_string() }),
+        RolloutTarget::Release(name) => json!({ "release": name }),
+        RolloutTarget::Latest => json!({ "latest": true }),
+    }
 }

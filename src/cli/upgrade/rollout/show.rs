@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 
 use super::{
     Known,
-    look::{Looked, look, pick},
+    look::{Context, Looked, pick},
 };
 use crate::{
     cli::{Done, Exit, Global, Printer, cluster::ClusterName, input_or_world, table},
@@ -13,6 +13,7 @@ use crate::{
     io::disk::Workspace,
     note::Notes,
     rollout::{Next, Phase, WaveState},
+    world::Held,
 };
 
 /// Show the progress of rollouts, and what comes next
@@ -58,7 +59,8 @@ fn shown(
     printer: &Printer,
     notes: &mut Notes,
 ) -> Result<(Vec<String>, Vec<Json>), Failure> {
-    let (understood, left) = generate::understand_sound(world, notes)?;
+    let held = Held::read(world)?;
+    let (understood, left) = generate::understand_sound(&held, notes)?;
     left.warn(notes);
     let meant = match &args.name {
         Some(name) => vec![pick(&understood, Some(name), notes).ok_or(Failure::Input)?],
@@ -68,9 +70,15 @@ fn shown(
     if meant.is_empty() {
         lines.push("no rollout yet: docs/upgrades.md shows how to write one".to_owned());
     }
+    let context = Context {
+        fleet: &understood,
+        has_errors: left.has_definitions(),
+        world,
+        known: &args.known,
+        printer,
+    };
     for rollout in meant {
-        let looked =
-            look(rollout, (&understood, left.has_definitions()), world, &args.known, printer, notes)?;
+        let looked = context.look(rollout, &held.input, notes)?;
         if !lines.is_empty() {
             lines.push(String::new());
         }
@@ -86,15 +94,20 @@ pub(super) fn text(looked: &Looked<'_>, all: bool) -> Vec<String> {
     let zone = |at: &DateTime<Utc>| rollout.calendar.local(*at);
     let mut lines = vec![format!("{}: {}", rollout.name, rollout.reason)];
     let mut rows = vec![["wave", "clusters", "done", "in progress", "state"].map(str::to_owned).to_vec()];
-    for (wave, (state, phases)) in waves.iter().zip(&decision.waves) {
-        let count = |is: &dyn Fn(&Phase) -> bool| phases.iter().filter(|phase| is(phase)).count().to_string();
+    for ((wave, seen), (state, phases)) in waves.iter().zip(&seen.waves).zip(&decision.waves) {
+        let count = |is: &dyn Fn(&Phase) -> bool| phases.iter().filter(|phase| is(phase)).count();
+        let is_done = |phase: &Phase| matches!(phase, Phase::Done(_));
+        let begun =
+            seen.clusters.iter().zip(phases).filter(|(one, phase)| one.changed.is_some() && !is_done(phase));
         rows.push(vec![
             wave.name.to_owned(),
             phases.len().to_string(),
-            count(&|phase| matches!(phase, Phase::Done(_))),
-            count(&|phase| matches!(phase, Phase::Moving(_) | Phase::Ready | Phase::TimedOut)),
+            count(&is_done).to_string(),
+            begun.count().to_string(),
             match state {
                 WaveState::Waiting => "waits for the wave before".to_owned(),
+                WaveState::Empty => "selects no cluster".to_owned(),
+                WaveState::Lost => "has lost its clusters".to_owned(),
                 WaveState::Open => "open".to_owned(),
                 WaveState::Soaking(until) => format!("soaks until {}", zone(until)),
                 WaveState::Done => "done".to_owned(),
@@ -106,7 +119,9 @@ pub(super) fn text(looked: &Looked<'_>, all: bool) -> Vec<String> {
     if all {
         for (wave, (_, phases)) in seen.waves.iter().zip(&decision.waves) {
             for (one, phase) in wave.clusters.iter().zip(phases) {
-                lines.push(format!("  {}: {}", one.id, words(phase, one.is_healthy, &zone)));
+                let words =
+                    if rollout.is_done() { "done".to_owned() } else { words(phase, one.is_healthy, &zone) };
+                lines.push(format!("  {}: {words}", one.id));
             }
         }
     }
@@ -127,7 +142,7 @@ pub(super) fn text(looked: &Looked<'_>, all: bool) -> Vec<String> {
 fn words(phase: &Phase, is_healthy: Option<bool>, zone: &dyn Fn(&DateTime<Utc>) -> String) -> String {
     match phase {
         Phase::Waiting => "waits".to_owned(),
-        Phase::Stuck(why) => format!("cannot go on: {why}"),
+        Phase::Stuck(obstacle) => format!("cannot go on: {}", obstacle.why),
         Phase::Moving(Some(until)) => format!("in progress until {}", zone(until)),
         Phase::Moving(None) if is_healthy == Some(false) => {
             "in progress: it is reported as not healthy, or without its last step".to_owned()
@@ -135,7 +150,7 @@ fn words(phase: &Phase, is_healthy: Option<bool>, zone: &dyn Fn(&DateTime<Utc>) 
         Phase::Moving(None) => "in progress: no report says that it is healthy with its last step".to_owned(),
         Phase::Ready => "ready for its next step".to_owned(),
         Phase::Done(Some(since)) => format!("done, by a commit of {}", zone(since)),
-        Phase::Done(None) => "was there before".to_owned(),
+        Phase::Done(None) => "done, without a step".to_owned(),
         Phase::TimedOut => "in progress for too long".to_owned(),
     }
 }
@@ -150,7 +165,8 @@ pub(super) fn next(next: &Next, zone: &dyn Fn(&DateTime<Utc>) -> String) -> Stri
         Next::Wait(why, Some(until)) => format!("nothing until {}: {why}", zone(until)),
         Next::Paused(reason) => format!("nothing: paused: {reason}"),
         Next::Aborted(reason) => format!("nothing any more: aborted: {reason}"),
-        Next::Wait(why, None) | Next::Failed(why) => format!("nothing: {why}"),
+        Next::Wait(why, None) | Next::Failed(why) | Next::Blocked(why) => format!("nothing: {why}"),
+        Next::Close => "all clusters are there: `stackloom rollout next` records it".to_owned(),
         Next::Done => "nothing: all clusters are there".to_owned(),
     }
 }
@@ -161,7 +177,7 @@ pub(super) fn document(looked: &Looked<'_>) -> Json {
     let cluster = |(one, phase): (&crate::rollout::SeenCluster, &Phase)| {
         let (word, at, why) = match phase {
             Phase::Waiting => ("waiting", None, None),
-            Phase::Stuck(why) => ("stuck", None, Some(why)),
+            Phase::Stuck(obstacle) => ("stuck", obstacle.until.as_ref(), Some(&obstacle.why)),
             Phase::Moving(until) => ("moving", until.as_ref(), None),
             Phase::Ready => ("ready", None, None),
             Phase::Done(since) => ("done", since.as_ref(), None),
@@ -173,6 +189,8 @@ pub(super) fn document(looked: &Looked<'_>) -> Json {
         let (state, phases) = &decision.waves[at];
         let (word, until) = match state {
             WaveState::Waiting => ("waiting", None),
+            WaveState::Empty => ("empty", None),
+            WaveState::Lost => ("lost", None),
             WaveState::Open => ("open", None),
             WaveState::Soaking(until) => ("soaking", Some(until)),
             WaveState::Done => ("done", None),
@@ -187,6 +205,8 @@ pub(super) fn document(looked: &Looked<'_>) -> Json {
         Next::Paused(why) => ("paused", Vec::new(), None, Some(why)),
         Next::Aborted(why) => ("aborted", Vec::new(), None, Some(why)),
         Next::Failed(why) => ("failed", Vec::new(), None, Some(why)),
+        Next::Blocked(why) => ("blocked", Vec::new(), None, Some(why)),
+        Next::Close => ("close", Vec::new(), None, None),
         Next::Done => ("done", Vec::new(), None, None),
     };
     json!({

@@ -1,0 +1,188 @@
+//! Whether the clusters of a rollout have reached the target, and what keeps them from their next step.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::{DateTime, Utc};
+
+use crate::{
+    cli::upgrade::group,
+    generate::Understood,
+    model::{Cluster, ClusterId, Date, Rollout, RolloutTarget},
+    note::{Diagnostic, Notes},
+    rollout::{Decision, Next, Obstacle, Phase, Seen, WaveSeen, decide},
+    upgrade::{self, Answer, Asked, Fleet, Planned, Solved, Taken, Target, after},
+    world::Input,
+};
+
+/// How far a cluster is.
+#[derive(Clone, Debug)]
+pub(super) struct Standing {
+    /// Whether no steps are left.
+    pub(super) is_there: bool,
+    /// What keeps it from its next step.
+    pub(super) obstacle: Option<Obstacle>,
+}
+
+/// The fleet for the plans of a rollout. Plans end with the releases that it is frozen to.
+pub(super) fn fleet<'a>(rollout: &Rollout, understood: &'a Understood) -> Fleet<'a> {
+    let ends = rollout.frozen.as_ref().map(|frozen| frozen.releases.clone());
+    // The target names the release itself.
+    let ends = ends.filter(|_| !matches!(rollout.target, RolloutTarget::Release(_)));
+    Fleet::new(understood, false).ending_with(ends.unwrap_or_default())
+}
+
+/// Plans the clusters; held ones stay where they are.
+pub(super) fn solve<'a>(
+    target: &Target,
+    clusters: &[&'a Cluster],
+    fleet: &Fleet<'_>,
+    owners: &BTreeMap<&str, &Rollout>,
+    now: DateTime<Utc>,
+) -> Vec<Solved<'a>> {
+    let asked = Asked {
+        target: Some(target.clone()),
+        today: Date::from(now.date_naive()),
+        now: Some(now),
+        despite_hold: false,
+    };
+    let (mut moving, mut held) = (Vec::new(), BTreeMap::<String, Vec<&Cluster>>::new());
+    for cluster in clusters {
+        match asked.of(cluster) {
+            Ok(_) => moving.push(*cluster),
+            Err(why) => held.entry(why).or_default().push(cluster),
+        }
+    }
+    let mut solved = fleet.solve(target, &moving);
+    asked.keep_apart(&mut solved, owners);
+    solved.extend(held.into_iter().map(|(why, clusters)| Solved { clusters, answer: Answer::Held(why) }));
+    solved
+}
+
+/// How far each cluster is.
+pub(super) fn standings(
+    solved: &[Solved<'_>],
+    input: &Input,
+    now: DateTime<Utc>,
+) -> BTreeMap<ClusterId, Standing> {
+    let mut found = BTreeMap::new();
+    for one in solved {
+        let (is_there, why) = match &one.answer {
+            Answer::Plan { plan, .. } => (plan.steps.is_empty(), None),
+            Answer::Ahead | Answer::Leaves => (true, None),
+            Answer::Held(why) => (false, Some(format!("held: {why}"))),
+            answer => (false, Some(group::why_not(answer, input))),
+        };
+        let is_held = matches!(one.answer, Answer::Held(_));
+        for cluster in &one.clusters {
+            let obstacle = match (&cluster.suspend, &why) {
+                (Some(reason), _) => Some(wanted(format!("suspended: {reason}"))),
+                (None, Some(why)) if is_held => {
+                    Some(Obstacle { until: reopens(cluster, now), ..wanted(why.clone()) })
+                }
+                (None, Some(why)) => Some(fault(why.clone())),
+                (None, None) => None,
+            };
+            found.insert(cluster.id(), Standing { is_there, obstacle });
+        }
+    }
+    found
+}
+
+fn wanted(why: String) -> Obstacle {
+    Obstacle { why, until: None, is_fault: false }
+}
+
+fn fault(why: String) -> Obstacle {
+    Obstacle { why, until: None, is_fault: true }
+}
+
+/// When a cluster that only its maintenance windows hold may take its step.
+fn reopens(cluster: &Cluster, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    let windows =
+        cluster.upgrades.windows.as_ref().filter(|_| cluster.held(Date::from(now.date_naive())).is_none());
+    windows?.closed(now)?.until
+}
+
+/// Decides what comes next. Steps that would be refused, or that cannot be edited, give way to those of other clusters.
+pub(super) fn settle(
+    rollout: &Rollout,
+    seen: &mut Seen,
+    solved: &[Solved<'_>],
+    (fleet, understood, all): (&Fleet<'_>, &Understood, &Input),
+) -> Decision {
+    loop {
+        let decision = decide(rollout, seen);
+        let Next::Take(clusters) = &decision.next else { return decision };
+        let clusters: BTreeSet<&ClusterId> = clusters.iter().collect();
+        let failing = failing(solved, &clusters, (fleet, understood, all));
+        if failing.is_empty() {
+            return decision;
+        }
+        for one in seen.waves.iter_mut().flat_map(|wave| &mut wave.clusters) {
+            if let Some(why) = failing.get(&one.id) {
+                one.obstacle = Some(fault(why.clone()));
+            }
+        }
+    }
+}
+
+/// Those of some clusters that cannot take their first step, and why.
+fn failing(
+    solved: &[Solved<'_>],
+    clusters: &BTreeSet<&ClusterId>,
+    (fleet, understood, all): (&Fleet<'_>, &Understood, &Input),
+) -> BTreeMap<ClusterId, String> {
+    let mut planned = Vec::new();
+    for one in solved {
+        let Answer::Plan { open, plan, .. } = &one.answer else { continue };
+        let steps = plan.steps.get(..1).unwrap_or_default();
+        let meant = one.clusters.iter().copied().filter(|cluster| clusters.contains(&cluster.id()));
+        planned.extend(meant.map(|cluster| Planned { cluster, open, steps }));
+    }
+    let refused = |(cluster, rollouts): (ClusterId, Vec<upgrade::Rollout>)| {
+        let why = rollouts.into_iter().next()?.refused?;
+        Some((cluster, format!("its step would be refused: {why}")))
+    };
+    let mut found: BTreeMap<_, _> = fleet.rollouts(&planned).into_iter().filter_map(refused).collect();
+    let able = planned.iter().filter(|one| !found.contains_key(&one.cluster.id()));
+    let taken: Vec<Taken<'_>> = able
+        .filter_map(|one| {
+            let step = one.steps.first()?;
+            Some(Taken { before: one.cluster, after: after(one.cluster, one, step, fleet) })
+        })
+        .collect();
+    let mut notes = Notes::new();
+    if let Err(failed) = upgrade::edits(understood, all, &taken, &mut notes) {
+        for one in taken.iter().filter(|one| failed.contains(&one.before.id())) {
+            found.insert(one.before.id(), not_editable(one.before, &notes));
+        }
+    }
+    found
+}
+
+/// Why a cluster's definition cannot be edited.
+fn not_editable(cluster: &Cluster, notes: &Notes) -> String {
+    let concerns = |note: &&Diagnostic| {
+        note.place.as_ref().is_some_and(|place| {
+            let defaults = place.file.strip_suffix("_defaults.yaml");
+            place.file == *cluster.file || defaults.is_some_and(|folder| cluster.file.starts_with(folder))
+        })
+    };
+    let note = notes.iter().find(concerns).or_else(|| notes.iter().next());
+    let Some(note) = note else { return "stackloom cannot edit its definition".to_owned() };
+    let place = note.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
+    format!("stackloom cannot edit its definition: {place}{}", note.message)
+}
+
+/// The clusters of a wave that need a person, by reason.
+pub(super) fn faults<'s>(wave: &'s WaveSeen, phases: &'s [Phase]) -> BTreeMap<&'s str, Vec<&'s ClusterId>> {
+    let mut found: BTreeMap<&str, Vec<&ClusterId>> = BTreeMap::new();
+    for (one, phase) in wave.clusters.iter().zip(phases) {
+        if let Phase::Stuck(obstacle) = phase
+            && obstacle.is_fault
+        {
+            found.entry(&obstacle.why).or_default().push(&one.id);
+        }
+    }
+    found
+}
