@@ -88,6 +88,7 @@ impl<'a> Fleet<'a> {
     }
 
     /// Plans for a minor, or for the latest one, end with one of these releases.
+    #[must_use]
     pub fn ending_with(self, ends: BTreeSet<String>) -> Self {
         Self { ends, ..self }
     }

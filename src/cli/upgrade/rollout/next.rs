@@ -247,10 +247,10 @@ fn freeze(
         };
         let waves: Vec<Json> = looked.waves.iter().map(wave).collect();
         let target = target(&rollout.target);
-        let status = match releases.is_empty() {
-            true => json!({ "target": target, "waves": waves }),
-            false => json!({ "target": target, "releases": releases, "waves": waves }),
-        };
+        let mut status = json!({ "target": target, "waves": waves });
+        if !releases.is_empty() {
+            status["releases"] = json!(releases);
+        }
         edit::set(source, &[Locator::Key("status")], &from_json(&status, Origin::NOWHERE), notes)
     } else if releases != frozen.releases {
         let path = [Locator::Key("status"), Locator::Key("releases")];
