@@ -30,6 +30,9 @@ pub(super) fn replace(text: &str, at: At<'_>, value: &Node) -> Result<Edit, Obst
     let inline = is_empty(old) || same_line;
     let indent = lines::column(text, key.start) + 2;
     let own_lines = lines::needs_lines(value);
+    if block && let Some(edit) = replace_line(text, mark, old_end, value) {
+        return Ok(edit);
+    }
     let break_ = lines::line_break(text, old_end);
     if inline && !own_lines {
         return Ok(if is_empty(old) {
@@ -51,6 +54,18 @@ pub(super) fn replace(text: &str, at: At<'_>, value: &Node) -> Result<Edit, Obst
         format!(" {}{comment}", lines::inline(value))
     };
     Ok(Edit { range, text })
+}
+
+/// Replaces the text of a block scalar that has one line and no line break at its end. It stays a block scalar.
+fn replace_line(text: &str, mark: usize, end: usize, value: &Node) -> Option<Edit> {
+    let header = text[mark..lines::end_of(text, mark)].split_whitespace().next()?;
+    let line = lines::next_of(text, mark);
+    let body = text.get(line..end)?;
+    let start = line + body.len() - body.trim_start_matches(' ').len();
+    let is_line = |text: &str| !text.is_empty() && text.trim() == text && !text.contains(lines::is_break);
+    let new = value.as_str().filter(|new| is_line(new))?;
+    let is_kept = matches!(header, "|-" | ">-") && is_line(text.get(start..end)?);
+    is_kept.then(|| Edit { range: start..end, text: new.to_owned() })
 }
 
 /// Adds an entry after the existing ones and the comments that belong to them.

@@ -11,6 +11,11 @@ pub(super) fn line_break(text: &str, at: usize) -> &'static str {
     }
 }
 
+/// Whether a character may begin a new line.
+pub(super) fn is_break(one: char) -> bool {
+    one.is_control() || matches!(one, '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
 /// The byte at which the line of `at` starts.
 pub(super) fn start_of(text: &str, at: usize) -> usize {
     text[..at].rfind('\n').map_or(0, |at| at + 1)

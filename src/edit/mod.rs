@@ -237,4 +237,6 @@ fn scalar(node: &RawNode) -> Option<&str> {
 }
 
 #[cfg(test)]
+mod layouts;
+#[cfg(test)]
 mod tests;

@@ -171,6 +171,20 @@ fn values_change_between_one_line_and_many() {
 }
 
 #[test]
+fn a_block_scalar_of_one_line_stays_one() {
+    assert_eq!(put("a: >- # why\n    old\n\nb: 2\n", "a", "new"), "a: >- # why\n    new\n\nb: 2\n");
+    assert_eq!(
+        put("a: |-\r\n  old\r\n  # text\r\nb: 2\r\n", "b", "3"),
+        "a: |-\r\n  old\r\n  # text\r\nb: '3'\r\n"
+    );
+    assert_eq!(put("a: |-\r\n  old\r\nb: 2\r\n", "a", "new: 1 #"), "a: |-\r\n  new: 1 #\r\nb: 2\r\n");
+    assert_eq!(put("s:\n  a: >-\n     old", "s/a", "new"), "s:\n  a: >-\n     new");
+    // Another value would end in a line break.
+    assert_eq!(put("a: >\n  old\nb: 2\n", "a", "new"), "a: new\nb: 2\n");
+    assert_eq!(put("a: >-\n  old\nb: 2\n", "a", Value::Null), "a: null\nb: 2\n");
+}
+
+#[test]
 fn entries_go_from_every_kind_of_collection() {
     assert_eq!(cut("a: { x: 1, w: 2, z: 3 }\n", "a/x"), "a: { w: 2, z: 3 }\n");
     assert_eq!(cut("a: { x: 1, w: 2, z: 3 }\n", "a/w"), "a: { x: 1, z: 3 }\n");

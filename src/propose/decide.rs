@@ -75,8 +75,26 @@ pub struct Seen {
     pub branch: Option<Branch>,
     /// The requests from this branch into the base, newest first; none without a forge.
     pub requests: Option<Vec<Request>>,
-    /// The comments on the open request.
+    /// The comments on [`Seen::discussed`].
     pub comments: Vec<String>,
+}
+
+impl Seen {
+    /// The open request. Of several, the oldest: runs that open one at the same moment then agree.
+    pub fn open(&self) -> Option<&Request> {
+        self.requests
+            .iter()
+            .flatten()
+            .filter(|one| one.state == RequestState::Open)
+            .min_by_key(|one| one.number)
+    }
+
+    /// The request whose comments count: the open one, or the newest one if it was closed and the branch is gone.
+    pub fn discussed(&self) -> Option<&Request> {
+        let newest = self.requests.iter().flatten().find(|one| one.body.trim_end() != DOUBLE.trim_end());
+        let is_closed = |one: &&Request| one.state == RequestState::Closed && self.branch.is_none();
+        self.open().or(newest.filter(is_closed))
+    }
 }
 
 /// What should be proposed.
@@ -180,10 +198,16 @@ pub struct Decision {
     pub outcome: Outcome,
 }
 
+/// The text of a request that is closed because another run opened one for the same branch at the same moment. It names no
+/// step, so it does not count as one that a person closed.
+pub const DOUBLE: &str = "Closed: another run opened a request for this branch at the same moment.\n";
+
+/// The mark of a comment that asks to delete the branch.
+const STOPPED: &str = "stackloom-stopped";
+
 /// Decides what to do. Never overwrites commits of people, and never closes or deletes their work.
 pub fn decide(seen: &Seen, wish: &Wish) -> Decision {
-    let open = seen.requests.iter().flatten().find(|one| one.state == RequestState::Open);
-    let authors = authors(seen);
+    let (open, authors) = (seen.open(), authors(seen));
     match (wish, &seen.branch) {
         (Wish::Unsure(why), _) => Decision { actions: Vec::new(), outcome: Outcome::Nothing(why.clone()) },
         (_, Some(branch)) if !authors.is_empty() => {
@@ -216,7 +240,7 @@ fn stop(
     authors: &[String],
     comments: &[String],
 ) -> Option<Action> {
-    let marker = format!("<!-- stackloom-stopped {} -->", branch.tip);
+    let marker = format!("<!-- {STOPPED} {} -->", branch.tip);
     if comments.iter().any(|comment| comment.contains(&marker)) {
         return None;
     }
@@ -234,7 +258,7 @@ fn stop(
 
 /// Closes what is no longer needed: first the request, then the branch.
 fn retire(seen: &Seen, open: Option<&Request>, why: &str) -> Vec<Action> {
-    let mut actions = Vec::new();
+    let mut actions = without_doubles(seen, open);
     if let Some(Request { number, .. }) = open {
         const MARKER: &str = "<!-- stackloom-retired -->";
         if !seen.comments.iter().any(|comment| comment.contains(MARKER)) {
@@ -249,14 +273,28 @@ fn retire(seen: &Seen, open: Option<&Request>, why: &str) -> Vec<Action> {
     actions
 }
 
+/// Closes requests that another run opened at the same moment.
+fn without_doubles(seen: &Seen, open: Option<&Request>) -> Vec<Action> {
+    let Some(Request { number: kept, .. }) = open else { return Vec::new() };
+    let is_double = |one: &&Request| {
+        one.state == RequestState::Open && one.number != *kept && one.body.contains("<!-- stackloom-step ")
+    };
+    let doubles = seen.requests.iter().flatten().filter(is_double).map(|one| one.number);
+    let title = open.map(|one| one.title.as_str()).unwrap_or_default();
+    let rewrite = |number| Action::Update { number, title: title.to_owned(), body: DOUBLE.to_owned() };
+    doubles.flat_map(|number| [rewrite(number), Action::Close { number }]).collect()
+}
+
 fn propose(seen: &Seen, open: Option<&Request>, step: &Proposed) -> Decision {
-    let newest = seen.requests.iter().flatten().next();
-    if let Some(closed) =
-        newest.filter(|one| one.state == RequestState::Closed && names(&one.body, &step.step))
-    {
+    let newest = seen.requests.iter().flatten().find(|one| one.body.trim_end() != DOUBLE.trim_end());
+    // Some forges close a request once its branch is deleted, which is what the comment asks for.
+    let is_as_asked = seen.branch.is_none() && seen.comments.iter().any(|comment| comment.contains(STOPPED));
+    let is_declined =
+        |one: &&Request| one.state == RequestState::Closed && names(&one.body, &step.step) && !is_as_asked;
+    if let Some(closed) = newest.filter(is_declined) {
         return Decision { actions: Vec::new(), outcome: Outcome::Declined(closed.number) };
     }
-    let mut actions = Vec::new();
+    let mut actions = without_doubles(seen, open);
     if !seen.branch.as_ref().is_some_and(|branch| is_there(branch, step)) {
         let old = seen.branch.as_ref().map(|branch| branch.tip.clone());
         actions.push(Action::Push { old, new: Some(step.commit.id.clone()) });

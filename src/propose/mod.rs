@@ -12,6 +12,7 @@ mod text;
 pub use address::{Address, address};
 pub use asks::{Asks, handles};
 pub use decide::{
-    Action, Branch, Commit, Decision, Outcome, Proposed, Request, RequestState, Seen, TREE, Wish, decide,
+    Action, Branch, Commit, DOUBLE, Decision, Outcome, Proposed, Request, RequestState, Seen, TREE, Wish,
+    decide,
 };
 pub use text::{Limits, Plan, PlanOf, ProposedStep, Text, branch_name, capital, text};

@@ -91,8 +91,12 @@ pub fn edits(
             }
             overruled.extend(place.overruled.map(|layer| layer.source.path.to_string()));
             let settings = found.entry(&*place.layer.source.path).or_default();
+            let nulls = layers.needless_nulls(&place);
             for setting in place.settings {
                 settings.entry(setting).or_default().insert(cluster.clone());
+            }
+            for (file, setting) in nulls {
+                found.entry(file).or_default().entry(setting).or_default().insert(cluster.clone());
             }
         }
     }
@@ -101,7 +105,10 @@ pub fn edits(
     for (file, settings) in found {
         let source = &layers.by_file[file].source;
         let mut edited = source.clone();
-        let done = settings.iter().try_for_each(|(setting, clusters)| {
+        // What a definition lacks is added at its end: the release comes before addons.
+        let (addons, others): (Vec<_>, Vec<_>) =
+            settings.iter().partition(|(setting, _)| setting.path.get(1).is_some_and(|key| key == "addons"));
+        let done = others.into_iter().chain(addons).try_for_each(|(setting, clusters)| {
             edited = setting.apply(&edited, notes).ok_or(clusters)?;
             Ok(())
         });
@@ -118,7 +125,7 @@ pub fn edits(
 }
 
 /// Removes the release, and versions pinned for an upgrade, from the definitions of these clusters if the defaults above set
-/// the same. An upgrade in waves leaves such duplicates behind.
+/// the same, or if they override nothing any more. An upgrade in waves leaves these behind.
 pub fn fold(
     fleet: &Understood,
     all: &Input,
@@ -132,7 +139,12 @@ pub fn fold(
         let mut source = own.source.clone();
         for path in foldable(own) {
             let inherited = above.iter().rev().find_map(|layer| at(layer, &path));
-            if inherited.is_some_and(|node| node.as_str().is_some()) && at(own, &path) == inherited {
+            let is_same =
+                inherited.is_some_and(|node| node.as_str().is_some()) && at(own, &path) == inherited;
+            let is_needless = is_interim(&path)
+                && at(own, &path).is_some_and(Node::is_null)
+                && inherited.is_none_or(Node::is_null);
+            if is_same || is_needless {
                 source = Setting { path, value: Value::Gone }.apply(&source, notes)?;
             }
         }
@@ -226,6 +238,10 @@ fn chosen(choice: &AddonChoice) -> Chosen {
 const RELEASE: [&str; 2] = ["spec", "release"];
 /// The version of an addon that is pinned for an upgrade.
 const INTERIM: &str = "interimVersion";
+
+fn is_interim(path: &[String]) -> bool {
+    path.last().is_some_and(|key| key == INTERIM)
+}
 
 fn path(keys: &[&str]) -> Vec<String> {
     keys.iter().map(|key| (*key).to_owned()).collect()
@@ -374,6 +390,21 @@ impl<'a> Layers<'a> {
                 written.is_some_and(|layer| is_same(layer, outer))
             });
         !is_null && !goes
+    }
+
+    /// The nulls below a file of defaults that override a pin which this file no longer has, each with its file.
+    fn needless_nulls(&self, put: &Put<'a>) -> Vec<(&'a str, Setting)> {
+        let mut found = Vec::new();
+        let is_gone = |one: &&Setting| one.value == Value::Gone && is_interim(&one.path);
+        for setting in put.settings.iter().filter(is_gone) {
+            for user in self.users.get(&*put.layer.source.path).into_iter().flatten() {
+                let inner = self.of[user].iter().rev().take_while(|layer| !is_same(layer, put.layer));
+                for layer in inner.filter(|layer| at(layer, &setting.path).is_some_and(Node::is_null)) {
+                    found.push((&*layer.source.path, setting.clone()));
+                }
+            }
+        }
+        found
     }
 }
 

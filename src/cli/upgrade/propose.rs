@@ -24,7 +24,7 @@ use crate::{
     note::{Fault, Notes},
     propose::{
         self, Action, Address, Decision, Limits, Outcome, Plan, PlanOf, Proposed, ProposedStep, Request,
-        RequestState, Seen, Wish,
+        Seen, Wish,
     },
     report,
     world::Held,
@@ -193,7 +193,7 @@ impl Target<'_> {
         };
         let seen = self.seen(base, &branch, requests)?;
         let decision = propose::decide(&seen, &wish);
-        let mut request = open_request(&seen).cloned();
+        let mut request = seen.open().cloned();
         if !self.is_dry {
             for action in &decision.actions {
                 let opened = request.as_ref().map(|one| one.number);
@@ -210,8 +210,8 @@ impl Target<'_> {
     fn seen(&self, base: String, branch: &str, requests: Option<Vec<Request>>) -> Result<Seen, Fault> {
         let on_remote = self.repository.fetch_branch(&self.remote, &base, branch)?;
         let mut seen = Seen { base, branch: on_remote, requests, comments: Vec::new() };
-        if let (Some(forge), Some(open)) = (&self.forge, open_request(&seen)) {
-            seen.comments = forge.comments(open.number)?;
+        if let (Some(forge), Some(one)) = (&self.forge, seen.discussed()) {
+            seen.comments = forge.comments(one.number)?;
         }
         Ok(seen)
     }
@@ -416,10 +416,6 @@ enum Performed {
     Opened(Request),
     /// Someone else has changed the branch in the meantime.
     Moved,
-}
-
-fn open_request(seen: &Seen) -> Option<&Request> {
-    seen.requests.iter().flatten().find(|one| one.state == RequestState::Open)
 }
 
 fn number_of(kind: ForgeKind, number: u64) -> String {

@@ -251,15 +251,19 @@ impl<'a> Client<'a> {
         }
         let json = serde_json::from_slice(&bytes).unwrap_or(Json::Null);
         let next = headers.get_all(LINK).iter().filter_map(|link| link.to_str().ok()).find_map(next_page);
-        let next = next.and_then(|next| self.below_api(&next));
+        let next = next.map(|next| self.next_of(call, &next));
         Ok((Answer { status, json, next }, headers))
     }
 
-    /// An address as a path relative to the API; None if it is elsewhere.
-    fn below_api(&self, address: &str) -> Option<String> {
-        let url = self.api.join(address).ok().filter(|url| url.origin() == self.api.origin())?;
-        let path = url.path().strip_prefix(self.api.path())?;
-        Some(url.query().map_or_else(|| path.to_owned(), |query| format!("{path}?{query}")))
+    /// The next page of a list, relative to the API. A forge that knows itself by another address, as behind a proxy or in a
+    /// private network, names that one; then only its query counts, as the token must not be sent there.
+    fn next_of(&self, call: &Call, address: &str) -> String {
+        let url = self.api.join(address).ok();
+        let query = |url: &Url| url.query().map(|query| format!("?{query}")).unwrap_or_default();
+        let own = url.as_ref().filter(|url| url.origin() == self.api.origin());
+        let path = own.and_then(|url| url.path().strip_prefix(self.api.path()));
+        let path = path.unwrap_or_else(|| call.path.split('?').next().unwrap_or_default());
+        format!("{path}{}", url.as_ref().map(query).unwrap_or_default())
     }
 }
 

@@ -3,7 +3,12 @@
 use reqwest::Method;
 use serde_json::{Value as Json, json};
 
-use super::{Answer, Call, Dialect, Problem, Send, client::escaped, github::GitHub, status};
+use super::{
+    Answer, Call, Dialect, Problem, Send,
+    client::escaped,
+    github::{self, GitHub},
+    status,
+};
 use crate::{propose::Request, rollout::CommitStatus};
 
 /// A repository on Forgejo. For requests, comments and reviews, its API has the calls of GitHub's.
@@ -25,8 +30,9 @@ impl Dialect for Forgejo {
         Call::get(format!("{}/pulls?state=all&sort=recentupdate&limit=50", self.0.repository))
     }
 
+    /// Once the branch is deleted, `ref` is `refs/pull/<number>/head`; `label` remains its name.
     fn read(&self, one: &Json) -> Option<(String, Request)> {
-        self.0.read(one)
+        github::read(one, "label")
     }
 
     fn create(&self, base: &str, branch: &str, title: &str, body: &str) -> Call {

@@ -37,7 +37,7 @@ impl Dialect for GitHub {
     }
 
     fn read(&self, one: &Json) -> Option<(String, Request)> {
-        read(one)
+        read(one, "ref")
     }
 
     fn create(&self, base: &str, branch: &str, title: &str, body: &str) -> Call {
@@ -106,8 +106,12 @@ impl Dialect for GitHub {
     }
 }
 
-/// Reads a pull request from the JSON of GitHub or Forgejo.
-pub(super) fn read(one: &Json) -> Option<(String, Request)> {
+/// Reads a pull request from the JSON of GitHub or Forgejo; none if its branch is in another repository, such as a fork. `name`
+/// is the key of the branch's name.
+pub(super) fn read(one: &Json, name: &str) -> Option<(String, Request)> {
+    if one["head"]["repo"]["id"] != one["base"]["repo"]["id"] {
+        return None;
+    }
     let state = match one["state"].as_str()? {
         "open" => RequestState::Open,
         _ if one["merged_at"].is_string() => RequestState::Merged,
@@ -122,5 +126,5 @@ pub(super) fn read(one: &Json) -> Option<(String, Request)> {
         body: text("body"),
         page: text("html_url"),
     };
-    Some((one["head"]["ref"].as_str()?.to_owned(), request))
+    Some((one["head"][name].as_str()?.to_owned(), request))
 }

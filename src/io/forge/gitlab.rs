@@ -40,7 +40,11 @@ impl Dialect for GitLab {
         ))
     }
 
+    /// The list also has requests of forks.
     fn read(&self, one: &Json) -> Option<(String, Request)> {
+        if one["source_project_id"] != one["target_project_id"] {
+            return None;
+        }
         let state = match one["state"].as_str()? {
             "opened" | "locked" => RequestState::Open,
             "merged" => RequestState::Merged,

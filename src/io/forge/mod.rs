@@ -15,7 +15,7 @@ use serde_json::{Value as Json, json};
 use crate::{
     model::ForgeKind,
     note::Fault,
-    propose::{Address, Asks, Limits, Request, RequestState},
+    propose::{Address, Asks, DOUBLE, Limits, Request, RequestState},
     rollout::{CommitState, CommitStatus},
 };
 
@@ -45,7 +45,7 @@ trait Dialect {
     fn authorization(&self, token: &str) -> String;
     /// Lists the requests of a branch into a base, in any state. The answer may contain other requests.
     fn list(&self, base: &str, branch: &str) -> Call;
-    /// Reads a request and its source branch from the forge's JSON; None if it is not a request.
+    /// Reads a request and its source branch from the forge's JSON; None if it is not a request, or comes from a fork.
     fn read(&self, one: &Json) -> Option<(String, Request)>;
     fn create(&self, base: &str, branch: &str, title: &str, body: &str) -> Call;
     /// Reports whether the answer to [`Self::create`] means that the request already exists.
@@ -173,7 +173,7 @@ impl<'a> Forge<'a> {
         match self.client.send(&self.dialect.create(base, branch, title, body)) {
             Ok(answer) if answer.is_success() => {
                 let made = self.dialect.read(&answer.json).map(|(_, made)| made);
-                made.map(Some).ok_or_else(|| self.unexpected(what))
+                self.unless_double(base, branch, made.ok_or_else(|| self.unexpected(what))?)
             }
             Ok(answer) if self.dialect.is_there(&answer) => Ok(None),
             Ok(answer) => Err(self.denied(what, &answer)),
@@ -184,6 +184,17 @@ impl<'a> Forge<'a> {
                 open.map(Some).ok_or_else(|| self.failed(what, &problem))
             }
         }
+    }
+
+    /// A new request; none if it was closed, because another run opened one at the same moment. Gitea does not refuse the second.
+    fn unless_double(&self, base: &str, branch: &str, made: Request) -> Result<Option<Request>, Fault> {
+        let all = self.requests(base, branch)?;
+        if !all.iter().any(|one| one.state == RequestState::Open && one.number < made.number) {
+            return Ok(Some(made));
+        }
+        self.update(made.number, &made.title, DOUBLE)?;
+        self.close(made.number)?;
+        Ok(None)
     }
 
     /// Replaces the title and text of a request.

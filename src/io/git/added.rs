@@ -94,7 +94,7 @@ impl Repository {
     }
 
     fn added_by(&self, id: Oid, known: &mut BTreeMap<Oid, Option<Oid>>) -> Result<New, git2::Error> {
-        let is_shallow = self.inner.is_shallow();
+        let is_shallow = self.is_shallow();
         let at = self.inner.find_commit(id)?;
         let mut parents = Vec::new();
         for id in at.parent_ids() {

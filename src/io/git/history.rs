@@ -5,7 +5,7 @@ use std::{cell::Cell, collections::BTreeMap};
 use chrono::{DateTime, Utc};
 use git2::{Commit, ErrorCode, Oid};
 
-use super::Repository;
+use super::{Repository, base::WHOLE};
 use crate::note::Fault;
 
 /// A commit that changed something.
@@ -48,8 +48,10 @@ impl Repository {
             let parent = match commit.parent(0) {
                 Ok(parent) => Some(parent),
                 Err(error) if error.code() == ErrorCode::NotFound && self.is_shallow() => {
-                    return Err(Fault::new(format!("this clone is shallow, and lacks the beginning of {file}"))
-                        .hint("fetch the history: `git fetch --unshallow`, or `fetch-depth: 0` in the checkout step of CI"));
+                    return Err(Fault::new(format!(
+                        "this clone is shallow, and lacks the beginning of {file}"
+                    ))
+                    .hint(format!("fetch the history: `git fetch --unshallow`; {WHOLE}")));
                 }
                 Err(error) if error.code() == ErrorCode::NotFound => None,
                 Err(error) => return Err(failed(error)),

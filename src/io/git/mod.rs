@@ -164,9 +164,10 @@ impl Repository {
         }
     }
 
-    /// Whether this clone is shallow.
+    /// Whether this clone is shallow. In a separate work tree, libgit2 does not know: the list of missing parents is in the
+    /// main one's git folder.
     pub fn is_shallow(&self) -> bool {
-        self.inner.is_shallow()
+        self.inner.commondir().join("shallow").metadata().is_ok_and(|list| list.len() > 0)
     }
 
     /// Whether this clone is partial: git would fetch missing objects on demand, but libgit2 does not.

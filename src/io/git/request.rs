@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 
 use git2::Oid;
 
-use super::Repository;
+use super::{Repository, base::WHOLE};
 use crate::{
     io::program,
     note::Fault,
@@ -78,9 +78,31 @@ impl Repository {
             return Ok(None);
         }
         let tip = self.fetched(remote, branch)?;
-        let base = Oid::from_str(base)
+        let id = Oid::from_str(base)
             .map_err(|error| Fault::because(format!("cannot read the commit {base}"), error))?;
-        self.branch(base, tip).map(Some)
+        let found = self.branch(id, tip)?;
+        if self.is_shallow() && !self.begins_in_base(&found)? {
+            return Err(Fault::new(format!(
+                "this clone is shallow, and lacks the commits of the base up to where `{branch}` begins"
+            ))
+            .hint(format!("fetch the history: `git fetch --unshallow`; {WHOLE}")));
+        }
+        Ok(Some(found))
+    }
+
+    /// Whether the commits of a branch follow one of the base. In a shallow clone, the base's own commits may seem to be the
+    /// branch's: then, the oldest has no parent, or one that the clone lacks.
+    fn begins_in_base(&self, branch: &Branch) -> Result<bool, Fault> {
+        for commit in &branch.commits {
+            let parents =
+                self.parents(Oid::from_str(&commit.id).map_err(|error| {
+                    Fault::because(format!("cannot read the commit {}", commit.id), error)
+                })?)?;
+            if parents.is_empty() || !parents.iter().all(|parent| self.has_commit(&parent.to_string())) {
+                return Ok(false);
+            }
+        }
+        Ok(branch.commits.len() < COMMITS)
     }
 
     /// The commit of a remote's branch, if the branch exists.

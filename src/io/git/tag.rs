@@ -166,7 +166,7 @@ impl Repository {
         if !dry_run {
             self.identity()?;
         }
-        if self.inner.is_shallow() {
+        if self.is_shallow() {
             return Err(Fault::new("this clone is shallow, and may lack tags and commits")
                 .hint("run `git fetch --unshallow --tags`, then run this again"));
         }

@@ -1,5 +1,6 @@
 //! `stackloom upgrade next --pr`, with a real remote and a local server that behaves like each of the real forges.
 
+mod branches;
 mod health;
 mod law;
 mod reviews;
@@ -59,6 +60,7 @@ impl Bench {
         git(&root, &["init", "--quiet", "--initial-branch", "main"]);
         git(&root, &["init", "--quiet", "--bare", "--initial-branch", "main", remote.to_str().unwrap()]);
         git(&root, &["remote", "add", "origin", remote.to_str().unwrap()]);
+        forge.with(|state| state.remote = Some(remote.clone()));
         let bench = Self { _folder: folder, root, remote, forge };
         let made = stackloom(&bench.root).args(["generate"]).output().unwrap();
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));

@@ -4,6 +4,7 @@ use std::{
     collections::{BTreeMap, VecDeque},
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::{TcpListener, TcpStream},
+    path::PathBuf,
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, Ordering},
@@ -47,12 +48,18 @@ pub(crate) struct Stored {
     /// The people and teams whose review was asked for.
     pub(crate) reviewers: Vec<String>,
     pub(crate) labels: Vec<String>,
+    /// Whether the branch is in another repository.
+    pub(crate) is_fork: bool,
 }
 
 /// The state of the forge.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     pub(crate) requests: Vec<Stored>,
+    /// The repository with the branches of requests.
+    pub(crate) remote: Option<PathBuf>,
+    /// A request that another run opens at the moment of the next one. Gitea then refuses neither.
+    pub(crate) rival: Option<Stored>,
     /// The people that it knows; others are refused.
     pub(crate) people: Vec<&'static str>,
     /// The labels of the repository.
@@ -115,6 +122,21 @@ impl Server {
 
     pub(crate) fn with<T>(&self, use_it: impl FnOnce(&mut State) -> T) -> T {
         use_it(&mut self.state.lock().unwrap())
+    }
+}
+
+impl State {
+    fn has(&self, branch: &str) -> bool {
+        self.remote.as_ref().is_none_or(|remote| remote.join("refs/heads").join(branch).exists())
+    }
+
+    /// GitHub and Forgejo close a request once its branch is deleted.
+    fn close_without_branch(&mut self, kind: ForgeKind) {
+        let gone: Vec<bool> = self.requests.iter().map(|one| !one.is_fork && !self.has(&one.head)).collect();
+        let all = self.requests.iter_mut().zip(gone);
+        for (one, _) in all.filter(|(one, gone)| *gone && one.state == "open" && kind != ForgeKind::GitLab) {
+            one.state = "closed";
+        }
     }
 }
 
@@ -239,6 +261,7 @@ fn answer(kind: ForgeKind, base: &str, call: &Call, state: &mut State) -> (u16, 
         let found = state.people.iter().position(|one| Some(*one) == asked);
         return (200, found.map(|at| json!({ "id": at })).into_iter().collect(), None);
     }
+    state.close_without_branch(kind);
     let Some(path) = call.path.strip_prefix(root) else {
         return (404, json!({ "message": "Not Found" }), None);
     };
@@ -253,12 +276,12 @@ fn answer(kind: ForgeKind, base: &str, call: &Call, state: &mut State) -> (u16, 
                 ForgeKind::Forgejo => None,
             };
             let all = state.requests.iter().rev().filter(|one| head.is_none_or(|head| one.head == head));
-            page(base, call, all.map(|one| shown(kind, one)).collect())
+            page((kind, base), call, all.map(|one| shown((kind, state), one)).collect())
         }
         ("POST", ["pulls" | "merge_requests"]) => create(kind, call, state),
         ("GET", ["commits", commit, "statuses"] | ["repository", "commits", commit, "statuses"]) => {
             match state.commits.get(*commit) {
-                Some(all) => page(base, call, statuses(kind, all)),
+                Some(all) => page((kind, base), call, statuses(kind, all)),
                 None => {
                     let code = if kind == ForgeKind::GitHub { 422 } else { 404 };
                     (code, json!({ "message": "No commit found" }), None)
@@ -267,7 +290,7 @@ fn answer(kind: ForgeKind, base: &str, call: &Call, state: &mut State) -> (u16, 
         }
         ("GET", ["labels"]) => {
             let all = state.labels.iter().enumerate().map(|(at, name)| json!({ "id": at, "name": name }));
-            page(base, call, all.collect())
+            page((kind, base), call, all.collect())
         }
         ("POST", ["pulls", number, "requested_reviewers"]) => review(call, number, state),
         (method, ["issues", number, "labels", rest @ ..]) => label(kind, (method, call), number, rest, state),
@@ -276,14 +299,20 @@ fn answer(kind: ForgeKind, base: &str, call: &Call, state: &mut State) -> (u16, 
             let one = state.requests.iter_mut().find(|one| one.number.to_string() == *number).unwrap();
             change(call, one, &people);
             let ids = one.reviewers.iter().filter_map(|name| people.iter().position(|one| one == name));
-            let mut told = shown(kind, one);
-            told["reviewers"] = ids.map(|id| json!({ "id": id })).collect();
+            let ids: Json = ids.map(|id| json!({ "id": id })).collect();
+            let one = one.clone();
+            let mut told = shown((kind, state), &one);
+            told["reviewers"] = ids;
             (200, told, None)
         }
         (method, ["issues" | "merge_requests", number, "comments" | "notes"]) => {
             let one = state.requests.iter_mut().find(|one| one.number.to_string() == *number).unwrap();
             if method == "GET" {
-                return page(base, call, one.comments.iter().map(|text| json!({ "body": text })).collect());
+                return page(
+                    (kind, base),
+                    call,
+                    one.comments.iter().map(|text| json!({ "body": text })).collect(),
+                );
             }
             one.comments.push(call.body["body"].as_str().unwrap().to_owned());
             (201, json!({ "body": call.body["body"] }), None)
@@ -315,7 +344,9 @@ fn statuses(kind: ForgeKind, all: &[(String, &'static str)]) -> Vec<Json> {
     }
 }
 
-fn page(base: &str, call: &Call, all: Vec<Json>) -> (u16, Json, Option<String>) {
+/// Forgejo writes the address in its own configuration, which may be another than the one that it was asked at.
+fn page((kind, base): (ForgeKind, &str), call: &Call, all: Vec<Json>) -> (u16, Json, Option<String>) {
+    let base = if kind == ForgeKind::Forgejo { "https://forge.example.org" } else { base };
     let number =
         call.query.iter().find(|(key, _)| key == "page").map_or(1, |(_, value)| value.parse().unwrap());
     let query =
@@ -332,7 +363,15 @@ fn create(kind: ForgeKind, call: &Call, state: &mut State) -> (u16, Json, Option
     let text =
         |one: &str, other: &str| call.body[one].as_str().or(call.body[other].as_str()).unwrap().to_owned();
     let (head, base) = (text("head", "source_branch"), text("base", "target_branch"));
-    if state.requests.iter().any(|one| one.state == "open" && one.head == head && one.base == base) {
+    let rival = state.rival.take();
+    let is_alone = rival.is_none();
+    state.requests.extend(rival);
+    if is_alone
+        && state
+            .requests
+            .iter()
+            .any(|one| one.state == "open" && one.head == head && one.base == base && !one.is_fork)
+    {
         return match kind {
             ForgeKind::GitHub => {
                 let reported = format!("A pull request already exists for platform:{head}.");
@@ -355,7 +394,7 @@ fn create(kind: ForgeKind, call: &Call, state: &mut State) -> (u16, Json, Option
     let number = state.requests.len() as u64 + 1;
     let (title, body) = (text("title", "title"), text("body", "description"));
     state.requests.push(Stored { number, state: "open", title, body, head, base, ..Stored::default() });
-    (201, shown(kind, state.requests.last().unwrap()), None)
+    (201, shown((kind, state), state.requests.last().unwrap()), None)
 }
 
 /// GitHub and Forgejo refuse people who may not read the repository.
@@ -427,17 +466,29 @@ fn change(call: &Call, one: &mut Stored, people: &[&'static str]) {
     }
 }
 
-fn shown(kind: ForgeKind, one: &Stored) -> Json {
+/// Forgejo names the branch in `label`; its `ref` changes when the branch is deleted.
+fn shown((kind, state): (ForgeKind, &State), one: &Stored) -> Json {
     let page = format!("https://forge.example.org/platform/fleet/{}", one.number);
-    match kind {
-        ForgeKind::GitLab => json!({
+    let project = if one.is_fork { 2 } else { 1 };
+    if kind == ForgeKind::GitLab {
+        return json!({
             "iid": one.number, "state": if one.state == "open" { "opened" } else { one.state }, "title": one.title,
             "description": one.body, "source_branch": one.head, "target_branch": one.base, "web_url": page,
-        }),
-        ForgeKind::GitHub | ForgeKind::Forgejo => json!({
-            "number": one.number, "state": if one.state == "open" { "open" } else { "closed" },
-            "merged_at": if one.state == "merged" { json!("2026-11-23T10:00:00Z") } else { Json::Null },
-            "title": one.title, "body": one.body, "head": { "ref": one.head }, "base": { "ref": one.base }, "html_url": page,
-        }),
+            "source_project_id": project, "target_project_id": 1,
+        });
     }
+    let mut head =
+        json!({ "ref": one.head, "label": format!("platform:{}", one.head), "repo": { "id": project } });
+    let base = json!({ "ref": one.base, "repo": { "id": 1 } });
+    if kind == ForgeKind::Forgejo {
+        head["label"] = json!(one.head);
+        if !state.has(&one.head) {
+            head["ref"] = json!(format!("refs/pull/{}/head", one.number));
+        }
+    }
+    json!({
+        "number": one.number, "state": if one.state == "open" { "open" } else { "closed" },
+        "merged_at": if one.state == "merged" { json!("2026-11-23T10:00:00Z") } else { Json::Null },
+        "title": one.title, "body": one.body, "head": head, "base": base, "html_url": page,
+    })
 }
