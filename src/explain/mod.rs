@@ -1,8 +1,8 @@
 //! Explains the origin of values and generated lines, and finds out what a source affects.
 //!
 //! One part is drawn again with a recorder ([`part`]), and the origin of each node is looked up: in the layers of the
-//! definition ([`layers`]), in templates and the reads of their expressions ([`resolve`]), and in the facts behind the
-//! program's own objects ([`composed`], [`frozen`]). Finding what a source affects is the reverse ([`affects`]). Deliberately
+//! definition ([`layers`]), in templates and the reads of their expressions ([`resolve`]), and, for fields
+//! that the program composes, in what it composes them from ([`composed`], [`frozen`]). Finding what a source affects is the reverse ([`affects`]). Deliberately
 //! absent: a second computation of anything that the flow computes.
 
 mod affects;

@@ -4,7 +4,7 @@ use reqwest::Method;
 use serde_json::{Value as Json, json};
 
 use super::{Answer, Call, Dialect, Problem, Send, client::escaped, github::GitHub, status};
-use crate::{propose::Request, rollout::CommitStatus};
+use crate::{pull_request::Request, rollout::CommitStatus};
 
 /// A repository on Forgejo. For requests, comments and reviews, its API has the calls of GitHub's.
 pub(super) struct Forgejo(GitHub);
