@@ -213,12 +213,17 @@ impl Field<'_, '_> {
                 let own = scope.cluster().is_some_and(|plan| plan.cluster.namespace.as_str() == wanted);
                 Some(if own { scope.namespace_name() } else { scope.fleet_value(&["classNamespace"]) })
             }
-            _ => match name.split_once(".addon.") {
-                Some((_, addon)) => all(cluster()
-                    .into_iter()
-                    .chain([scope.addon_enabled(addon), scope.addon(addon, &["stage"])])),
-                None => all(cluster()),
-            },
+            _ => {
+                // Long names are cut, so the name alone does not tell which addon it is.
+                let is_it =
+                    |one: &&AddonPlan| one.manifests.as_ref().is_some_and(|own| own.unit.name() == name);
+                let addon = scope.cluster().and_then(|plan| plan.addons.iter().find(is_it));
+                let of_addon = |addon: &AddonPlan| {
+                    let addon = addon.frozen.addon.name.as_str();
+                    [scope.addon_enabled(addon), scope.addon(addon, &["stage"])]
+                };
+                all(cluster().into_iter().chain(addon.map(of_addon).into_iter().flatten()))
+            }
         }
     }
 

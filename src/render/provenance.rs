@@ -1,7 +1,7 @@
 //! Provenance: where the fields of a renderer's objects come from.
 //!
-//! A renderer knows the fields of its engine's objects, and names what it composes each of them from. `explain` knows where that is
-//! written.
+//! A renderer knows the fields of its engine's objects, and names what it composes each of them from. `explain` knows where
+//! that is written.
 
 use crate::yaml::{Node, Path};
 

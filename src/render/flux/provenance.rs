@@ -29,7 +29,7 @@ fn kustomization<'a>(field: &ComposedField<'a>, names: &[&'a str]) -> Option<Vec
     let name = field.name();
     Some(vec![match names {
         ["metadata", "name"] => Provenance::Unit(name),
-        ["metadata", "namespace"] if name.contains(".addon.") => Provenance::Namespace,
+        ["metadata", "namespace"] if field.addon.is_some() => Provenance::Namespace,
         ["spec", "path"] => Provenance::Folder(name),
         ["spec", "sourceRef", key] => Provenance::Source(key),
         ["spec", "dependsOn"] => Provenance::Dependencies { charts: false },
