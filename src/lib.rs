@@ -46,7 +46,7 @@ pub mod migrate;
 pub mod rename;
 pub mod report;
 pub mod upgrade;
-pub mod propose;
+pub mod pull_request;
 pub mod rollout;
 pub mod explain;
 pub mod watch;

@@ -3,7 +3,7 @@
 use super::{
     Check, Finder, Rule, kustomize_folder,
     metadata::{self, KUSTOMIZE, is_kind},
-    secrets,
+    secret_scan,
 };
 use crate::{
     note::Place,
@@ -158,8 +158,8 @@ fn check_stack(release: &Release, finder: &mut Finder<'_>) {
 }
 
 fn tell(folder: &str, kind: &str, place: Place, finder: &mut Finder<'_>) {
-    let name = format!("{}{kind}", secrets::KIND);
-    let (allowed, hint) = secrets::allowed(finder, &place.file, &name);
+    let name = format!("{}{kind}", secret_scan::KIND);
+    let (allowed, hint) = secret_scan::allowed(finder, &place.file, &name);
     if allowed {
         return;
     }

@@ -11,7 +11,7 @@ use crate::{
 pub(super) static RULE: Rule = Rule {
     name: "compatibility",
     docs: "An addon runs with a Kubernetes version that its own documentation does not list for this version of the \
-           addon. It may work, but nobody tests it, so this is a warning. If the chart's own `kubeVersion` rules it \
+           addon. It may work, but its project does not test it, so this is a warning. If the chart's own `kubeVersion` rules it \
            out, Helm refuses to install it, so that is an error. Every built-in row has a public source. A fleet can \
            override the rows in stackloom.yaml.",
     check: Check::Cluster(check),

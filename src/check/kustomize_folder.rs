@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     Texts,
-    secrets::{Found, OBJECT, Spot, Tree, is_encrypted_file},
+    secret_scan::{Found, OBJECT, Spot, Tree, is_encrypted_file},
 };
 use crate::{
     note::{Notes, Place},

@@ -24,7 +24,7 @@ mod plaintext_secret;
 mod pod_network;
 mod registered_name;
 mod requirements;
-mod secrets;
+mod secret_scan;
 mod text_data;
 mod undecrypted_secret;
 mod unencrypted_secret;
@@ -124,12 +124,12 @@ pub struct Finder<'a> {
     pub classes: &'a Classes,
     /// The messages.
     pub notes: &'a mut Notes,
-    allowances: secrets::Known,
+    allowances: secret_scan::Known,
 }
 
 impl<'a> Finder<'a> {
     fn new(texts: Texts<'a>, classes: &'a Classes, notes: &'a mut Notes) -> Self {
-        Self { texts, classes, notes, allowances: secrets::Known::default() }
+        Self { texts, classes, notes, allowances: secret_scan::Known::default() }
     }
     /// The place of a node, or of the file that its object was made from.
     pub fn place(&self, node: &Node, source: &str) -> At {

@@ -9,7 +9,7 @@ use super::{
     kustomize_folder::{self, Beside},
     metadata::{self, KUSTOMIZE, is_kind},
     object::{A_KIND, A_NAME, COMPLETE, is_name},
-    secrets::{KIND, allowed, is_encrypted},
+    secret_scan::{KIND, allowed, is_encrypted},
 };
 use crate::{
     note::{Notes, Place},

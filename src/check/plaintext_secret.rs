@@ -1,6 +1,7 @@
-//! Finds plaintext secrets in generated files and their sources. `unencrypted-secret` checks the `.d` folders.
+//! Reports plaintext secrets in generated files and their sources, as [`secret_scan`](super::secret_scan) finds them.
+//! `unencrypted-secret` does the same for the `.d` folders.
 
-use super::{Check, Finder, Rule, secrets};
+use super::{Check, Finder, Rule, secret_scan};
 use crate::{
     note::Notes,
     plan::ClusterPlan,
@@ -26,7 +27,8 @@ pub(super) static OF_CLUSTER: Rule = Rule { check: Check::Cluster(check_cluster)
 
 fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
     let allowed = drawn.objects.iter().any(|object| {
-        object.node.get("kind").and_then(Node::as_str) == Some("Cluster") && secrets::is_allowed(&object.node)
+        object.node.get("kind").and_then(Node::as_str) == Some("Cluster")
+            && secret_scan::is_allowed(&object.node)
     });
     if allowed {
         return;
@@ -36,8 +38,8 @@ fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
     for (source, object) in
         drawn_objects.chain(drawn.frozen.iter().map(|object| ("the cluster class", object)))
     {
-        for (node, found) in secrets::in_object(source, object, &|_| false) {
-            secrets::tell_node(source, node, &found, finder);
+        for (node, found) in secret_scan::in_object(source, object, &|_| false) {
+            secret_scan::tell_node(source, node, &found, finder);
         }
     }
 }
@@ -46,14 +48,14 @@ fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
 fn check_stack(release: &Release, finder: &mut Finder<'_>) {
     let texts = finder.texts;
     let folder = format!("stacks/{}", release.stack);
-    secrets::allowance_faults(&format!("{folder}/stack.yaml"), finder);
+    secret_scan::allowance_faults(&format!("{folder}/stack.yaml"), finder);
     texts.sources.below(&folder).for_each(|source| look_at(source, finder));
 }
 
 fn check_cluster(plan: &ClusterPlan, drawn: &Node, finder: &mut Finder<'_>) {
     let texts = finder.texts;
-    secrets::allowance_faults(&plan.cluster.file, finder);
-    if !secrets::is_allowed(drawn) {
+    secret_scan::allowance_faults(&plan.cluster.file, finder);
+    if !secret_scan::is_allowed(drawn) {
         texts.sources.at(&plan.cluster.file).into_iter().for_each(|source| look_at(source, finder));
     }
 }
@@ -74,7 +76,7 @@ pub(super) fn check_shared(finder: &mut Finder<'_>) {
 
 fn look_at(source: &Source, finder: &mut Finder<'_>) {
     // Parse errors were already reported.
-    for spot in secrets::in_file(source, &mut Notes::new()) {
-        secrets::tell(RULE.name, spot.place, &spot.found, finder);
+    for spot in secret_scan::in_file(source, &mut Notes::new()) {
+        secret_scan::tell(RULE.name, spot.place, &spot.found, finder);
     }
 }

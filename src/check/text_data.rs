@@ -4,7 +4,7 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 
-use super::{metadata::Violation, secrets::is_encrypted};
+use super::{metadata::Violation, secret_scan::is_encrypted};
 use crate::yaml::Node;
 
 /// The maximum size of the keys and values together, in bytes.

@@ -1,6 +1,6 @@
 //! Finds encrypted files next to a cluster that nothing would decrypt.
 
-use super::{Check, Finder, Rule, kustomize_folder, secrets};
+use super::{Check, Finder, Rule, kustomize_folder, secret_scan};
 use crate::{note::Place, plan::ClusterPlan, render, yaml::Node};
 
 pub(super) static RULE: Rule = Rule {
@@ -15,7 +15,7 @@ fn check(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
     let Some(advice) = render::decryption_missing(management) else { return };
     let folder = kustomize_folder::folder(&plan.cluster.file);
     for source in finder.texts.beside.below(&folder) {
-        if !secrets::is_encrypted_file(&source.text) {
+        if !secret_scan::is_encrypted_file(&source.text) {
             continue;
         }
         let message = format!(

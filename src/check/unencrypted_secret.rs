@@ -1,6 +1,7 @@
-//! Finds plaintext secrets in a cluster's `.d` folder.
+//! Reports plaintext secrets in a cluster's `.d` folder, as [`secret_scan`](super::secret_scan) finds them. `plaintext-secret`
+//! does the same for generated files and their sources.
 
-use super::{Check, Finder, Rule, kustomize_folder, secrets};
+use super::{Check, Finder, Rule, kustomize_folder, secret_scan};
 use crate::{
     note::{Notes, Place},
     plan::ClusterPlan,
@@ -22,16 +23,16 @@ fn check(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
     let (texts, mut reported) = (finder.texts, Vec::new());
     for source in texts.beside.below(&folder) {
         let mut found = Notes::new();
-        for spot in secrets::in_file(source, &mut found) {
+        for spot in secret_scan::in_file(source, &mut found) {
             reported.push((spot.place.file.clone(), spot.place.line));
-            secrets::tell(RULE.name, spot.place, &spot.found, finder);
+            secret_scan::tell(RULE.name, spot.place, &spot.found, finder);
         }
         report_syntax(source, &found, finder);
     }
     let mut generated = kustomize_folder::generated(&folder, texts);
     generated.retain(|spot| !reported.contains(&(spot.place.file.clone(), spot.place.line)));
     for spot in generated {
-        secrets::tell(RULE.name, spot.place, &spot.found, finder);
+        secret_scan::tell(RULE.name, spot.place, &spot.found, finder);
     }
 }
 

@@ -285,7 +285,7 @@ const ATTRIBUTES: &str = "\
 
 const OWNERS: &str = "\
 # An example: rename it to CODEOWNERS, where your forge looks for it.
-# Definitions are reviewed by their owners; the tree that follows from them by nobody in particular.
+# Owners review definitions. The generated tree follows from them and needs no owner.
 /stacks/     @platform-team
 /clusters/   @platform-team
 /clusters/dev/

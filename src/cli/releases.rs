@@ -151,8 +151,8 @@ fn users(one: &Listed, git: &FromGit) -> String {
     match one.clusters.as_slice() {
         [] if !git.all_known => "not known".to_owned(),
         [] => match git.unused.get(&one.release.name) {
-            Some(unused) => format!("nobody since {}", unused.day),
-            None => "nobody".to_owned(),
+            Some(unused) => format!("unused since {}", unused.day),
+            None => "unused".to_owned(),
         },
         [cluster] => cluster.to_string(),
         clusters => counted(clusters.len(), "cluster"),

@@ -12,7 +12,7 @@ use serde_json::{Map, Value as Json};
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    secrets::{Needs, refer},
+    secret_references::{Needs, refer},
     state::Classes,
 };
 use crate::{

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    given::Given,
     state::{BlobId, ByAddress, ClassName, Files, FolderId, State, Unread},
+    user_files::UserFiles,
 };
 use crate::{
     model::{ClusterId, Label, ManagementCluster},
@@ -24,7 +24,7 @@ pub struct Export {
 /// A state whose clusters are judged by their exports, if there are any: what runs may differ from what was written.
 pub struct Live<'a> {
     written: &'a dyn State,
-    exports: Vec<Given<'a>>,
+    exports: Vec<UserFiles<'a>>,
 }
 
 impl std::fmt::Debug for Live<'_> {
@@ -36,7 +36,7 @@ impl std::fmt::Debug for Live<'_> {
 impl<'a> Live<'a> {
     /// A state with exports; objects and fields are still compared with the state.
     pub fn new(written: &'a dyn State, exports: &'a [Export]) -> Self {
-        let given = |one: &'a Export| Given::new(&one.objects, one.management.clone());
+        let given = |one: &'a Export| UserFiles::new(&one.objects, one.management.clone());
         Self { written, exports: exports.iter().map(given).collect() }
     }
 

@@ -11,17 +11,17 @@
 
 mod addons;
 mod address;
-mod along;
-mod definitions;
-mod facts;
-mod fields;
-mod given;
-mod live;
 mod answers;
+mod cluster_facts;
+mod definitions;
+mod fields;
+mod live;
 mod pair;
-mod secrets;
+mod plan_steps;
+mod secret_references;
 mod state;
 mod tree;
+mod user_files;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -39,18 +39,18 @@ use crate::{
 
 pub use addons::AddonChange;
 pub use address::{Address, Section};
-pub use along::Change;
 pub use answers::{
     Answer, Answers, Running, Written, created, desired, forecast, gates, gates_of_any, made, settings,
 };
+pub use cluster_facts::Facts;
 pub use definitions::Definitions;
-pub use facts::Facts;
 pub use fields::{FieldChange, FieldPath, PathSegment, changed};
-pub use given::{Given, all_running};
 pub use live::{Export, Live};
-pub use secrets::{Needs, is_made_by_cluster_api, refer};
+pub use plan_steps::Change;
+pub use secret_references::{Needs, is_made_by_cluster_api, refer};
 pub use state::{BlobId, ByAddress, ClassName, Classes, File, Files, FolderId, State, Unread};
 pub use tree::{Archive, Memory, Outline, Tree, cluster_folder, is_cluster_folder};
+pub use user_files::{UserFiles, all_running};
 
 /// The differences between two states of the fleet.
 #[derive(Clone, Debug, Default)]

@@ -219,8 +219,8 @@ impl Faults<'_> {
 
     fn is_whole_at(&self, path: &[Segment]) -> bool {
         let says = |schema: &Json, kind: &str| {
-            let said = &schema["type"];
-            said == kind || said.as_array().is_some_and(|kinds| kinds.iter().any(|one| one == kind))
+            let types = &schema["type"];
+            types == kind || types.as_array().is_some_and(|kinds| kinds.iter().any(|one| one == kind))
         };
         let here = schemas_at(self.schema, path);
         here.iter().any(|schema| says(schema, "integer")) && !here.iter().any(|schema| says(schema, "number"))
@@ -287,8 +287,8 @@ impl Faults<'_> {
         let examples = self.schema["examples"].as_array().into_iter().flatten();
         let mut examples =
             examples.filter_map(|root| whole.iter().try_fold(root.clone(), |value, step| into(&value, step)));
-        let said = |schema: &Json| schema["examples"].get(0).or_else(|| schema.get("const")).cloned();
-        let own = || schemas_at(self.schema, &whole).into_iter().find_map(said);
+        let example = |schema: &Json| schema["examples"].get(0).or_else(|| schema.get("const")).cloned();
+        let own = || schemas_at(self.schema, &whole).into_iter().find_map(example);
         let text = examples.next().or_else(own).map(|value| value.to_string());
         text.filter(|text| text.len() <= ROOM).unwrap_or_else(|| "…".to_owned())
     }

@@ -1,4 +1,4 @@
-//! Lists the facts behind each field that the program composes, and the reason for the field.
+//! Finds where each field that the program composes comes from, and why it is written.
 //!
 //! Copied values know their own origins and are not listed here. For any other field, the answer is what the object is
 //! written for.
@@ -11,7 +11,7 @@ use super::{
 use crate::{
     model::{EngineSource, Stage},
     plan::AddonPlan,
-    render::{self, ChartFact, Composed, Fact},
+    render::{self, ChartProvenance, ComposedField, Provenance},
     yaml::{Node, Path, Segment},
 };
 
@@ -32,11 +32,11 @@ fn all(sources: impl IntoIterator<Item = Vec<Source>>) -> Option<Vec<Source>> {
 }
 
 impl Field<'_, '_> {
-    /// The facts behind a composed field; none if the field's own origin is enough.
+    /// Where a composed field comes from; none if the field's own origin is enough.
     pub(super) fn sources(&self) -> Option<Vec<Source>> {
         let names = self.path.names();
-        if let Some(facts) = render::facts(&self.composed()) {
-            let sources: Option<Vec<_>> = facts.into_iter().map(|fact| self.fact(&fact)).collect();
+        if let Some(parts) = render::provenance(&self.composed()) {
+            let sources: Option<Vec<_>> = parts.into_iter().map(|part| self.sources_of(&part)).collect();
             return all(sources?);
         }
         match self.object.get("kind").and_then(Node::as_str).unwrap_or_default() {
@@ -49,35 +49,35 @@ impl Field<'_, '_> {
         }
     }
 
-    fn composed(&self) -> Composed<'_> {
-        Composed { object: self.object, path: self.path, node: self.node, addon: self.resolver.addon }
+    fn composed(&self) -> ComposedField<'_> {
+        ComposedField { object: self.object, path: self.path, node: self.node, addon: self.resolver.addon }
     }
 
-    /// The sources of a renderer's fact; none if it has no place.
-    fn fact(&self, fact: &Fact<'_>) -> Option<Vec<Source>> {
+    /// The sources of a part of a field; none if it is not written anywhere.
+    fn sources_of(&self, part: &Provenance<'_>) -> Option<Vec<Source>> {
         let scope = self.resolver.scope;
         let addon = |keys: &[&str]| Some(scope.addon(self.resolver.addon?, keys));
-        match fact {
-            Fact::Definition(keys) => Some(scope.keys(keys)),
-            Fact::Namespace => Some(scope.namespace_name()),
-            Fact::Management => Some(scope.management_name()),
-            Fact::FleetName => Some(scope.fleet_name()),
-            Fact::Fleet(keys) => Some(scope.fleet_value(keys)),
-            Fact::Source(key) => Some(self.tree_source(key)),
-            Fact::Unit(name) => self.named(name),
-            Fact::Folder(name) => self.folder(name),
-            Fact::Dependencies { charts } => Some(self.dependencies(*charts)),
-            Fact::Installer(name) => self.installer(name),
-            Fact::Suspension => self.suspended(),
-            Fact::ReleaseChoice => Some(scope.choice()),
-            Fact::Addon(keys) => addon(keys),
-            Fact::AddonVersion => Some(scope.addon_version(self.resolver.addon?)),
-            Fact::AddonRepository => self.chart_repository(self.resolver.addon?),
-            Fact::Repository(address) => Some(self.repository(address)),
-            Fact::AddonValues => self.values(self.resolver.addon?),
-            Fact::AddonValuesFrom(key) => self.values_from(self.resolver.addon?, key),
-            Fact::Chart(name, what) => Some(self.chart(name, *what)),
-            Fact::Program(why) => Some(scope.program(why)),
+        match part {
+            Provenance::Definition(keys) => Some(scope.keys(keys)),
+            Provenance::Namespace => Some(scope.namespace_name()),
+            Provenance::Management => Some(scope.management_name()),
+            Provenance::FleetName => Some(scope.fleet_name()),
+            Provenance::Fleet(keys) => Some(scope.fleet_value(keys)),
+            Provenance::Source(key) => Some(self.tree_source(key)),
+            Provenance::Unit(name) => self.named(name),
+            Provenance::Folder(name) => self.folder(name),
+            Provenance::Dependencies { charts } => Some(self.dependencies(*charts)),
+            Provenance::Installer(name) => self.installer(name),
+            Provenance::Suspension => self.suspended(),
+            Provenance::ReleaseChoice => Some(scope.choice()),
+            Provenance::Addon(keys) => addon(keys),
+            Provenance::AddonVersion => Some(scope.addon_version(self.resolver.addon?)),
+            Provenance::AddonRepository => self.chart_repository(self.resolver.addon?),
+            Provenance::Repository(address) => Some(self.repository(address)),
+            Provenance::AddonValues => self.values(self.resolver.addon?),
+            Provenance::AddonValuesFrom(key) => self.values_from(self.resolver.addon?, key),
+            Provenance::Chart(name, what) => Some(self.chart(name, *what)),
+            Provenance::Program(why) => Some(scope.program(why)),
         }
     }
 
@@ -200,7 +200,7 @@ impl Field<'_, '_> {
         sources
     }
 
-    /// The facts behind the name of a unit.
+    /// Where the name of a unit comes from.
     fn named(&self, name: &str) -> Option<Vec<Source>> {
         let scope = self.resolver.scope;
         let cluster = || [scope.keys(&["metadata", "name"]), scope.namespace_name()];
@@ -213,12 +213,17 @@ impl Field<'_, '_> {
                 let own = scope.cluster().is_some_and(|plan| plan.cluster.namespace.as_str() == wanted);
                 Some(if own { scope.namespace_name() } else { scope.fleet_value(&["classNamespace"]) })
             }
-            _ => match name.split_once(".addon.") {
-                Some((_, addon)) => all(cluster()
-                    .into_iter()
-                    .chain([scope.addon_enabled(addon), scope.addon(addon, &["stage"])])),
-                None => all(cluster()),
-            },
+            _ => {
+                // Long names are cut, so the name alone does not tell which addon it is.
+                let is_it =
+                    |one: &&AddonPlan| one.manifests.as_ref().is_some_and(|own| own.unit.name() == name);
+                let addon = scope.cluster().and_then(|plan| plan.addons.iter().find(is_it));
+                let of_addon = |addon: &AddonPlan| {
+                    let addon = addon.frozen.addon.name.as_str();
+                    [scope.addon_enabled(addon), scope.addon(addon, &["stage"])]
+                };
+                all(cluster().into_iter().chain(addon.map(of_addon).into_iter().flatten()))
+            }
         }
     }
 
@@ -330,16 +335,16 @@ impl Field<'_, '_> {
     }
 
     /// A chart shared by all clusters, with the sources of each cluster that uses it.
-    fn chart(&self, chart: &str, what: ChartFact) -> Vec<Source> {
+    fn chart(&self, chart: &str, what: ChartProvenance) -> Vec<Source> {
         self.resolver.scope.used_each(&|scope| {
             let one = |name| {
                 let version = || scope.addon_version(name);
                 let key = |key| scope.addon(name, &["chart", key]);
                 match what {
-                    ChartFact::Identity => [version(), key("name"), key("repository")].concat(),
-                    ChartFact::Version => version(),
-                    ChartFact::Name => key("name"),
-                    ChartFact::Repository => key("repository"),
+                    ChartProvenance::Identity => [version(), key("name"), key("repository")].concat(),
+                    ChartProvenance::Version => version(),
+                    ChartProvenance::Name => key("name"),
+                    ChartProvenance::Repository => key("repository"),
                 }
             };
             chart_users(scope, chart).into_iter().map(one).collect()

@@ -1,4 +1,4 @@
-//! The facts behind `release.yaml` and `metadata.yaml` of a head release.
+//! Where the fields of `release.yaml` and `metadata.yaml` of a head release come from.
 
 use super::{
     composed::Field,
@@ -7,7 +7,7 @@ use super::{
 use crate::yaml::{Node, Path, Segment};
 
 impl Field<'_, '_> {
-    /// The facts behind a field of `release.yaml`.
+    /// Where a field of `release.yaml` comes from.
     pub(super) fn release(&self, names: &[&str]) -> Option<Vec<Source>> {
         let scope = self.resolver.scope;
         let content = || scope.release().and_then(|release| scope.content(release)).into_iter().collect();
@@ -47,7 +47,7 @@ impl Field<'_, '_> {
         }
     }
 
-    /// The facts behind a field of `metadata.yaml`.
+    /// Where a field of `metadata.yaml` comes from.
     pub(super) fn metadata(&self, names: &[&str]) -> Option<Vec<Source>> {
         let scope = self.resolver.scope;
         match names {

@@ -1,9 +1,10 @@
 //! Explains the origin of values and generated lines, and finds out what a source affects.
 //!
 //! One part is drawn again with a recorder ([`part`]), and the origin of each node is looked up: in the layers of the
-//! definition ([`layers`]), in templates and the reads of their expressions ([`resolve`]), and in the facts behind the
-//! program's own objects ([`composed`], [`frozen`]). Finding what a source affects is the reverse ([`affects`]). Deliberately
-//! absent: a second computation of anything that the flow computes.
+//! definition ([`layers`]), and in templates and the reads of their expressions ([`resolve`]). For fields that the program
+//! composes, [`composed`] and [`frozen`] find what they are composed from. [`affects`] does the reverse for a source.
+//!
+//! Deliberately absent: a second computation of anything that the flow computes.
 
 mod affects;
 mod composed;

@@ -6,8 +6,8 @@ use crate::{
     yaml::{Node, Origin, Value},
 };
 
-/// Files of stacks and releases that contain facts; all others are templates.
-const OF_FACTS: [&str; 4] = ["stack.yaml", "addon.yaml", "node-images.yaml", "release.yaml"];
+/// The files of stacks and releases that are not templates.
+const NO_TEMPLATES: [&str; 4] = ["stack.yaml", "addon.yaml", "node-images.yaml", "release.yaml"];
 
 impl Part<'_> {
     /// Whether a file may have lines from a source. The objects that install an addon do not depend on the templates of
@@ -15,11 +15,11 @@ impl Part<'_> {
     /// of a release is a hash of all of its files.
     pub(super) fn may_come_from(&self, made: &Made<'_>, source: &str) -> bool {
         let mut folders = source.rsplit('/');
-        let is_fact = folders.next().is_none_or(|name| OF_FACTS.contains(&name));
+        let is_no_template = folders.next().is_none_or(|name| NO_TEMPLATES.contains(&name));
         let is_cluster = self.is_of_cluster();
         let is_stacks = source.starts_with("stacks/") || source.starts_with("generated/releases/");
         let (Some(addon), Content::Object(object), true) =
-            (&made.addon, &made.body, is_cluster && is_stacks && !is_fact)
+            (&made.addon, &made.body, is_cluster && is_stacks && !is_no_template)
         else {
             return true;
         };

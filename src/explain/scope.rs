@@ -1,4 +1,4 @@
-//! The facts behind the files of a part, and their places.
+//! What the files of a part are composed from, and where it is written.
 
 use std::{
     cell::{OnceCell, RefCell},
@@ -31,7 +31,7 @@ pub(super) enum Whose<'a> {
     Cluster(&'a ClusterPlan),
 }
 
-/// The context for looking up the facts of a part.
+/// The context for finding where the fields of a part come from.
 #[derive(Debug)]
 pub(super) struct Scope<'a> {
     pub(super) fleet: &'a Fleet,
@@ -42,7 +42,7 @@ pub(super) struct Scope<'a> {
     pub(super) users: Vec<&'a ClusterPlan>,
     /// The scopes of these clusters.
     pub(super) theirs: OnceCell<Vec<OnceCell<Scope<'a>>>>,
-    /// A cache of facts, because many generated lines depend on the same few.
+    /// A cache, because many generated lines depend on the same few.
     known: Known,
     /// The only place to search for, if any; all others are ignored.
     pub(super) sought: Option<Sought<'a>>,

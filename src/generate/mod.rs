@@ -8,13 +8,13 @@
 //! Each stage collects all of its errors; the flow stops between stages if there are any. Nothing is visible before the sink
 //! commits, so an error at any point leaves the tree unchanged.
 //!
-//! [`stages`] contains the stages up to the plan and their results; [`weave`](mod@weave) contains the others. [`some`]
-//! generates a part of the tree. [`releases`] contains the operations on releases.
+//! [`stages`] contains the stages up to the plan and their results; [`draw_parts`](mod@draw_parts) contains the others.
+//! [`partial_runs`] generates a part of the tree. [`releases`] contains the operations on releases.
 
+mod draw_parts;
+mod partial_runs;
 mod releases;
-mod some;
 mod stages;
-mod weave;
 
 use std::collections::BTreeSet;
 
@@ -32,15 +32,15 @@ use crate::{
     world::{Input, World},
 };
 
+pub use draw_parts::Progress;
+pub use partial_runs::generate_some;
 pub use releases::{cut, release_list, take};
-pub use some::generate_some;
 pub use stages::{
     Failure, Planned, Understood, fleet, prepare, prepare_sound, program_version, understand,
     understand_sound,
 };
-pub use weave::Progress;
 
-use weave::{draw, weave, weave_some};
+use draw_parts::{draw, draw_parts, draw_some_parts};
 
 /// The result of a run.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ pub fn generate(
 ) -> Result<Generation, Failure> {
     let planned = stages::prepare_all(world, notes)?;
     sink.begin(notes)?;
-    weave(&planned, sink, progress, notes)?;
+    draw_parts(&planned, sink, progress, notes)?;
     notes.halt(())?;
     let changes = sink.commit(notes, &commit_message::generated)?;
     place(notes, &planned.fleet.input);
@@ -84,7 +84,7 @@ pub fn check_against(
 ) -> Result<Plan, Failure> {
     let planned = stages::prepare_all(world, notes)?;
     sink.begin(notes)?;
-    weave(&planned, sink, progress, notes)?;
+    draw_parts(&planned, sink, progress, notes)?;
     check_spare(&planned, notes);
     notes.halt(())?;
     sink.commit(notes, &commit_message::generated)?;
@@ -116,7 +116,7 @@ pub fn check_near(
         sink.keep(folder);
     }
     let classes = check::Classes::read(&planned.plan);
-    weave_some(&planned, &near, &classes, sink, &|_, _| {}, notes)?;
+    draw_some_parts(&planned, &near, &classes, sink, &|_, _| {}, notes)?;
     notes.halt(())?;
     sink.commit(notes, &commit_message::generated)?;
     place(notes, &planned.fleet.input);

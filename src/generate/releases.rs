@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Failure, Understood, understand_sound, weave::draw};
+use super::{Failure, Understood, draw_parts::draw, understand_sound};
 use crate::{
     check, definition,
     model::Lock,

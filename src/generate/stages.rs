@@ -14,7 +14,7 @@ use crate::{
     yaml::Sources,
 };
 
-use super::some::settle;
+use super::partial_runs::settle;
 
 /// Why a run ended without a result.
 #[derive(Debug)]

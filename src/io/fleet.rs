@@ -2,7 +2,7 @@
 
 use super::{
     disk::{Workspace, read_sources},
-    git, known,
+    git, known_to_git,
 };
 use crate::{
     note::{Fault, Notes, Place},
@@ -14,7 +14,7 @@ impl World for Workspace {
         let mut found = Notes::new();
         // The index of a large fleet takes git as long as the sources take the disk.
         let (hidden, input) = rayon::join(
-            || known::refuse_hidden_sources(self.root()),
+            || known_to_git::refuse_hidden_sources(self.root()),
             || read_sources(self.root(), &mut found),
         );
         hidden?;

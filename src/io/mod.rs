@@ -19,5 +19,5 @@ pub mod pager;
 pub mod watch;
 
 mod fleet;
-mod known;
+mod known_to_git;
 mod program;

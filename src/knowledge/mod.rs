@@ -4,7 +4,7 @@
 //! a source is left out, and nothing is concluded from that. A fleet can override the rows for versions of a component
 //! (`compatibility` in `stackloom.yaml`).
 
-mod data;
+mod built_in;
 
 use std::sync::LazyLock;
 
@@ -75,7 +75,7 @@ struct Knowledge {
     skews: Vec<Skew>,
 }
 
-static KNOWLEDGE: LazyLock<Knowledge> = LazyLock::new(data::read);
+static KNOWLEDGE: LazyLock<Knowledge> = LazyLock::new(built_in::read);
 
 /// Whether a version of a component is compatible with a Kubernetes version.
 #[derive(Clone, Debug)]

@@ -8,15 +8,15 @@ pub(crate) mod context;
 mod delivery;
 mod engine;
 mod engine_table;
-mod facts;
 mod file_names;
 mod flux;
 mod namespace;
+mod provenance;
 
 pub use argocd::health as argocd_health;
 pub use cluster::{REMOVAL, SUSPENDED};
 pub(crate) use delivery::Shown;
-pub use facts::{ChartFact, Composed, Fact};
+pub use provenance::{ChartProvenance, ComposedField, Provenance};
 
 use file_names::{file_name, tell_apart};
 
@@ -258,9 +258,11 @@ pub fn holds_addon_values(kind: &str, key: &str) -> bool {
     delivery::holds_values(kind, key)
 }
 
-/// The facts behind a field that an engine or an addon delivery reads; none if the field's own origin is enough.
-pub fn facts<'a>(field: &Composed<'a>) -> Option<Vec<Fact<'a>>> {
-    argocd::facts::of(field).or_else(|| flux::facts::of(field)).or_else(|| delivery::facts::of(field))
+/// Where a field that an engine or an addon delivery reads comes from; none if the field's own origin is enough.
+pub fn provenance<'a>(field: &ComposedField<'a>) -> Option<Vec<Provenance<'a>>> {
+    argocd::provenance::of(field)
+        .or_else(|| flux::provenance::of(field))
+        .or_else(|| delivery::provenance::of(field))
 }
 
 /// The display name of the engine that reads objects with this `apiVersion`.

@@ -27,7 +27,7 @@ pub struct Core {
 pub struct Blocking {
     /// Its index.
     pub constraint: usize,
-    /// Whether lifting this constraint alone makes a plan possible; none if nobody can lift it, or if that depends on a
+    /// Whether lifting this constraint alone makes a plan possible; none if it cannot be lifted, or if that depends on a
     /// release that does not exist.
     pub is_enough: Option<bool>,
 }

@@ -253,7 +253,7 @@ impl<'a> Fleet<'a> {
             kind: ConstraintKind::OlderRelease,
             text: "a cluster does not go back to an older release or Kubernetes version".to_owned(),
             origin: None,
-            lift: "nobody can: Kubernetes cannot be downgraded".to_owned(),
+            lift: "not possible: Kubernetes cannot be downgraded".to_owned(),
         });
         let minor = |at: usize| line[at].kubernetes.minor();
         let (first, last) = (minor(start).min(goal), minor(start).max(goal));
@@ -295,7 +295,7 @@ impl<'a> Fleet<'a> {
                     "Kubernetes {minor} cannot be skipped: Kubernetes is upgraded one minor at a time"
                 ),
                 origin: None,
-                lift: "nobody can: Cluster API refuses it".to_owned(),
+                lift: "not possible: Cluster API refuses it".to_owned(),
             };
         }
         let missing = self.missing(own, minor);

@@ -228,7 +228,7 @@ pub fn distance(from: &AddonVersion, to: &AddonVersion) -> u64 {
 }
 
 impl ConstraintKind {
-    /// Whether nobody can lift it.
+    /// Whether it cannot be lifted.
     pub fn is_law(self) -> bool {
         matches!(self, Self::Minor | Self::OlderRelease)
     }

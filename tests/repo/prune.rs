@@ -128,7 +128,7 @@ fn the_list_shows_the_users_of_releases_and_since_when_they_are_unused() {
     assert_eq!(of(&name(1))["endOfLife"], "2027-02-28");
     assert_eq!(of(&name(1))["addons"]["net"], "1.1.0");
     let printed = ends(&sandbox, &["releases"], 0);
-    assert!(printed.contains("nobody since 2026-05-04") && printed.contains("blue/one"), "{printed}");
+    assert!(printed.contains("unused since 2026-05-04") && printed.contains("blue/one"), "{printed}");
 }
 
 #[test]

@@ -14,6 +14,7 @@ use super::desired::contract::Contract;
 use super::patches::Patch;
 use super::patches::whole::Patched;
 use super::refusal::{Refusal, Stage};
+use super::role::PoolKind;
 use super::shells::Shells;
 use super::variables::{Definition, definitions};
 use k8s_schema::value::{get, group, list, text, version};
@@ -267,6 +268,14 @@ pub struct Blueprint {
 }
 
 impl Blueprint {
+    /// The classes of workers of a kind, by name.
+    pub(crate) fn workers(&self, kind: PoolKind) -> &BTreeMap<String, WorkerClass> {
+        match kind {
+            PoolKind::MachineDeployment => &self.deployments,
+            PoolKind::MachinePool => &self.pools,
+        }
+    }
+
     /// Reads a class and everything it references.
     pub(crate) fn read(class: &Value, catalog: &Catalog) -> Result<Self, Refusal> {
         let unknown = RefCell::new(Vec::new());

@@ -83,6 +83,17 @@ pub(crate) fn apply_faults(object: &Value, stage: Stage) -> Vec<Refusal> {
 
 /// Lists what server-side apply refuses, field by field. The API server reports it in one sentence, as [`apply_faults`]
 /// does.
+///
+/// ```
+/// use serde_json::json;
+///
+/// let cluster = json!({
+///     "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "metadata": { "name": "dev-1" },
+///     "spec": { "pause": true },
+/// });
+/// let problems = capi_topology::apply_problems(&cluster);
+/// assert_eq!((problems[0].field.as_str(), problems[0].detail.as_str()), (".spec.pause", "field not declared in schema"));
+/// ```
 pub fn apply_problems(object: &Value) -> Vec<FieldError> {
     let Some(kind) = kind_of(object) else { return Vec::new() };
     let mut problems = Vec::new();
@@ -96,6 +107,19 @@ pub fn apply_problems(object: &Value) -> Vec<FieldError> {
 }
 
 /// Lists what the schema of the object's kind refuses.
+///
+/// ```
+/// use capi_topology::{Stage, schema_faults};
+/// use serde_json::json;
+///
+/// let cluster = json!({
+///     "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "metadata": { "name": "Dev_1" },
+///     "spec": { "clusterNetwork": { "apiServerPort": 70_000 } },
+/// });
+/// let faults = schema_faults(&cluster, Stage::Cluster);
+/// let fields: Vec<_> = faults.iter().map(|one| one.error.field.as_str()).collect();
+/// assert_eq!(fields, ["metadata.name", "spec.clusterNetwork.apiServerPort"]);
+/// ```
 pub fn schema_faults(object: &Value, stage: Stage) -> Vec<Refusal> {
     let name = format!("{}/{}", text(object, &["kind"]), text(object, &["metadata", "name"]));
     let Some(kind) = kind_of(object) else {

@@ -24,9 +24,9 @@ mod clock;
 mod constraint;
 mod error;
 mod evaluate;
-mod facts;
 mod format;
 mod functions;
+mod integer_comparisons;
 mod json;
 mod layout;
 mod layout_parse;
@@ -73,7 +73,9 @@ pub struct Template {
 impl Template {
     /// Parses a template that may call sprig's functions.
     ///
-    /// # Errors [`ErrorKind::Syntax`] if Go would refuse the text, including unknown functions and variables.
+    /// # Errors
+    ///
+    /// [`ErrorKind::Syntax`] if Go would refuse the text, including unknown functions and variables.
     /// [`ErrorKind::Limit`] if it is nested too deeply.
     pub fn parse(source: &str) -> Result<Template, Error> {
         Self::parse_with(source, functions::find)
@@ -81,7 +83,9 @@ impl Template {
 
     /// Parses a template that may only call the functions of `text/template`.
     ///
-    /// # Errors As [`Template::parse`].
+    /// # Errors
+    ///
+    /// As [`Template::parse`].
     pub fn parse_plain(source: &str) -> Result<Template, Error> {
         Self::parse_with(source, functions::find_builtin)
     }
@@ -106,7 +110,9 @@ impl Template {
 
     /// Renders the template with data as read by `encoding/json`.
     ///
-    /// # Errors [`ErrorKind::Exec`] if Go would fail, [`ErrorKind::Unsupported`] if the result cannot be known offline, and
+    /// # Errors
+    ///
+    /// [`ErrorKind::Exec`] if Go would fail, [`ErrorKind::Unsupported`] if the result cannot be known offline, and
     /// [`ErrorKind::Limit`] if rendering takes too much time or memory.
     pub fn render(&self, data: &serde_json::Value) -> Result<String, Error> {
         let mut cx = Context::new(&self.patterns);

@@ -126,7 +126,9 @@ impl Pattern {
 
 /// Compiles a Go regular expression (RE2 syntax) for the `regex` crate.
 ///
-/// # Errors [`ErrorKind::Exec`](crate::ErrorKind::Exec) if Go refuses the expression; other kinds if this crate does not
+/// # Errors
+///
+/// [`ErrorKind::Exec`](crate::ErrorKind::Exec) if Go refuses the expression; other kinds if this crate does not
 /// support it.
 pub fn compile(source: &str) -> Result<regex::Regex, Error> {
     match compile_bytes(source.as_bytes()) {

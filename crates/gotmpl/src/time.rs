@@ -1,10 +1,11 @@
 //! Durations and points in time in the formats of Go's `time` package.
 //!
 //! ```
-//! use gotmpl::time::{format_duration, parse_duration};
+//! use gotmpl::time::{format_duration, parse_duration, utc_seconds};
 //!
 //! let nanos = parse_duration("90m").expect("a duration");
 //! assert_eq!(format_duration(nanos), "1h30m0s");
+//! assert_eq!(utc_seconds("2026-03-01T01:30:00.9+02:00").as_deref(), Some("2026-02-28T23:30:00Z"));
 //! ```
 
 use super::clock::{Time, Zone};

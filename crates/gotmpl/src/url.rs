@@ -20,6 +20,20 @@ enum Part {
 const MAX_PARAMETERS: usize = 10_000;
 
 /// The parts of a URL, decoded except for the query and the opaque part.
+///
+/// ```
+/// use gotmpl::Url;
+///
+/// let url = Url::parse(b"HTTPS://[fd00::1]:6443/a%20b?q=1&q=2#top")?;
+/// assert_eq!((url.scheme.as_slice(), url.host_name(), url.port()), (&b"https"[..], &b"fd00::1"[..], &b"6443"[..]));
+/// assert_eq!(url.parameters()[&b"q"[..]], [b"1", b"2"]);
+/// assert_eq!(url.text(), b"https://[fd00::1]:6443/a%20b?q=1&q=2#top");
+///
+/// assert!(Url::is_request(b"/healthz"), "an absolute path is enough");
+/// assert!(!Url::is_request(b"healthz"));
+/// assert_eq!(Url::parse(b"http://a:b/").unwrap_err(), "invalid port after host");
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct Url {
     /// The scheme in lower case.

@@ -41,6 +41,16 @@ pub fn fill(value: &mut Value, schema: &Schema) {
 }
 
 /// Replaces a null that the schema does not accept with the schema's default.
+///
+/// ```
+/// use k8s_schema::{Schema, replace_null};
+/// use serde_json::{Value, json};
+///
+/// let schema = Schema::read(&json!({ "type": "integer", "default": 3 })).expect("it is not nested too deep");
+/// let mut value = Value::Null;
+/// replace_null(&mut value, &schema);
+/// assert_eq!(value, 3);
+/// ```
 pub fn replace_null(value: &mut Value, schema: &Schema) {
     if value.is_null()
         && !schema.nullable

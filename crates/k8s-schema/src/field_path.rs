@@ -10,6 +10,14 @@ use serde_json::Value;
 use crate::value::map;
 
 /// The path as the API server prints it. The error explains why the path does not name a field of the schema.
+///
+/// ```
+/// use serde_json::json;
+///
+/// let schema = json!({ "properties": { "labels": { "type": "object", "additionalProperties": { "type": "string" } } } });
+/// assert_eq!(k8s_schema::field_path(".labels['a.b']", &schema), Ok("labels[a.b]".to_owned()));
+/// assert!(k8s_schema::field_path(".annotations", &schema).is_err());
+/// ```
 pub fn normalized(path: &str, schema: &Value) -> Result<String, String> {
     let mut tokens = tokens(path).into_iter();
     let mut schema = schema;

@@ -102,6 +102,11 @@ fn is_cidr(text: &str) -> bool {
 }
 
 /// Reports whether a text is a CIDR according to Go's `net.ParseCIDR`, which refuses leading zeros in addresses.
+///
+/// ```
+/// assert!(k8s_schema::is_strict_cidr("10.0.0.0/8"));
+/// assert!(!k8s_schema::is_strict_cidr("10.0.0.010/8"));
+/// ```
 pub fn is_strict_cidr(text: &str) -> bool {
     let address = text.split('/').next().unwrap_or_default();
     is_cidr(text) && address.parse::<IpAddr>().is_ok()

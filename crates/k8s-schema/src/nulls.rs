@@ -8,6 +8,21 @@ use super::schema::Schema;
 ///
 /// Source: `k8s.io/apiextensions-apiserver`, `pkg/apiserver/schema/defaulting/prune.go`,
 /// `PruneNonNullableNullsWithoutDefaults`.
+///
+/// ```
+/// use k8s_schema::{Schema, drop_nulls};
+/// use serde_json::json;
+///
+/// let source = json!({ "type": "object", "properties": {
+///     "plain": { "type": "string" },
+///     "nullable": { "type": "string", "nullable": true },
+/// } });
+/// let schema = Schema::read(&source).expect("it is not nested too deep");
+///
+/// let mut value = json!({ "plain": null, "nullable": null, "unknown": null });
+/// drop_nulls(&mut value, &schema);
+/// assert_eq!(value, json!({ "nullable": null, "unknown": null }));
+/// ```
 pub fn drop_nulls(value: &mut Value, schema: &Schema) {
     match value {
         Value::Object(fields) => {

@@ -10,6 +10,18 @@ use super::trail::Trail;
 use super::value::get;
 
 /// The errors of a value at `path`. Without a schema, the field itself is unknown.
+///
+/// ```
+/// use k8s_schema::{Schema, type_errors};
+/// use serde_json::json;
+///
+/// let source = json!({ "type": "object", "properties": { "replicas": { "type": "integer" } } });
+/// let schema = Schema::read(&source).expect("it is not nested too deep");
+///
+/// let errors = type_errors(&json!({ "replicas": "3", "size": 1 }), Some(&schema), ".spec");
+/// let errors: Vec<_> = errors.iter().map(|one| format!("{}: {}", one.field, one.detail)).collect();
+/// assert_eq!(errors, [".spec.replicas: expected numeric", ".spec.size: field not declared in schema"]);
+/// ```
 pub fn type_errors(value: &Value, schema: Option<&Schema>, path: &str) -> Vec<FieldError> {
     let mut problems = Vec::new();
     typed(value, schema, &Trail::start(path), &mut problems);

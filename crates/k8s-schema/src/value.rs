@@ -1,4 +1,24 @@
-//! Reads and modifies objects. They are plain `serde_json::Value`s, as sent between Cluster API and the API server.
+//! Reads and modifies objects. They are plain `serde_json::Value`s, in the form in which the API server sends them.
+//!
+//! ```
+//! use k8s_schema::value::{compact, leaves, list, merge_patch, name_of, path_matches, set, text};
+//! use serde_json::json;
+//!
+//! let before = json!({ "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": "web" } });
+//! assert_eq!(name_of(&before), ("apps", "Deployment", "web"));
+//! assert_eq!(text(&before, &["metadata", "name"]), "web");
+//! assert!(list(&before, &["spec", "containers"]).is_empty(), "absent lists are empty");
+//!
+//! let mut after = before.clone();
+//! assert!(set(&mut after, &["spec", "replicas"], json!(3)));
+//! assert!(!set(&mut after, &["kind", "name"], json!("web")), "the kind is not a map");
+//!
+//! let patch = merge_patch(&before, &after);
+//! assert_eq!(compact(&patch), r#"{"spec":{"replicas":3}}"#);
+//! let mut changed = Vec::new();
+//! leaves(&patch, &mut Vec::new(), &mut changed);
+//! assert!(path_matches("spec.*", &changed[0]));
+//! ```
 
 use serde_json::{Map, Value};
 

@@ -38,12 +38,12 @@ fn answer(words: &str, value: &str, rule: &str) -> String {
         return "class".to_owned();
     }
     let judgement = Rules::read(&schema).judge(&value, None, "v");
-    let said = match (judgement.errors.as_slice(), judgement.opaque.as_slice()) {
+    let answer = match (judgement.errors.as_slice(), judgement.opaque.as_slice()) {
         ([], []) => "holds",
         ([], _) => "opaque",
         (_, _) => "cluster",
     };
-    said.to_owned()
+    answer.to_owned()
 }
 
 #[test]

@@ -28,7 +28,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rayon::prelude::*;
 
 use self::class::View;
-use super::secrets;
+use super::secret_scan;
 use crate::{
     definition::closest,
     model::{Allowance, StackId},
@@ -146,8 +146,8 @@ fn find(release: &Release) -> Vec<Found> {
 }
 
 fn wrong(allowance: &Allowance, fired: &BTreeSet<&'static str>) -> Option<Wrong> {
-    // Allowances for secrets are not lints; `secrets::allow` checks them.
-    if secrets::is_name(&allowance.rule) {
+    // Allowances for secrets are not lints; `secret_scan::allow` checks them.
+    if secret_scan::is_name(&allowance.rule) {
         return None;
     }
     let names = || LINTS.iter().map(|lint| lint.name);

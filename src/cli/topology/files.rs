@@ -20,7 +20,8 @@ use crate::{
     topology::{
         Catalog, Gates, Refusal, Settings, Side, Stage,
         import::{
-            Applied, Applier, Claim, ClassFiles, Imported, Objects, Spared, applier, asked_class, identity,
+            Applied, Applier, Claim, ClassFiles, FluxException, Imported, Objects, applier, asked_class,
+            identity,
         },
         predict::{adoption, create, forecast, one_by_one},
     },
@@ -197,10 +198,10 @@ fn first_apply(args: &Args, before: &Objects, notes: &mut Notes) {
 /// Gives each Cluster without a namespace that of its counterpart on the other side, and reports it.
 fn in_one_namespace(after: &mut Objects, before: &mut Objects, notes: &mut Notes) {
     for (open, side) in after
-        .placed_as(before)
+        .take_namespaces_from(before)
         .into_iter()
         .map(|one| (one, "--before"))
-        .chain(before.placed_as(after).into_iter().map(|one| (one, "--from")))
+        .chain(before.take_namespaces_from(after).into_iter().map(|one| (one, "--from")))
     {
         let place = Place { line: open.line, ..Place::file(&*open.file) };
         let (name, all) = (&open.name, open.namespaces.join(", "));
@@ -220,17 +221,17 @@ fn in_one_namespace(after: &mut Objects, before: &mut Objects, notes: &mut Notes
 
 /// Drops new objects that Flux would not write, labels the others, and warns about objects that Flux would skip or recreate.
 fn spared(after: &mut Objects, before: &Objects, by: Option<&Applier>, notes: &mut Notes) {
-    let mut warn = |one: &Spared, message: String| {
+    let mut warn = |one: &FluxException, message: String| {
         let place = Place { line: one.line, ..Place::file(&*one.file) };
         notes
             .warning("topology", place, message)
             .hint("if something else applies it, name that with `--applied-by`");
     };
-    for one in after.spare(before, by) {
+    for one in after.skip_for_flux(before, by) {
         warn(&one, format!("Flux does not write {}: it asks for `{}`", one.name, one.asks));
     }
-    after.label(before, by);
-    for one in after.forced(before, by) {
+    after.label_for_flux(before, by);
+    for one in after.recreated_by_flux(before, by) {
         let message = format!(
             "{} asks for `{}`: if a change is refused because a field is immutable, Flux deletes and recreates the \
              object, which is not predicted here",
@@ -240,7 +241,7 @@ fn spared(after: &mut Objects, before: &Objects, by: Option<&Applier>, notes: &m
     }
 }
 
-/// Reports objects that Cluster API creates, because nobody applies them. Fails if no other objects are left.
+/// Reports objects that Cluster API creates: they are not applied from files. Fails if no other objects are left.
 fn not_applied(after: &Objects, notes: &mut Notes) {
     if !after.counts() && notes.errors() == 0 {
         notes
@@ -254,7 +255,7 @@ fn not_applied(after: &Objects, notes: &mut Notes) {
     let made = after.made();
     if !made.is_empty() {
         let message = format!(
-            "objects that Cluster API made are ignored, because nobody applies them: {}",
+            "objects that Cluster API made are ignored, because they are not applied from files: {}",
             counted(made)
         );
         notes.warning("topology", None, message).hint("pass what runs with --before");
@@ -377,7 +378,7 @@ pub(in crate::cli) fn objects_of(
             report_unread(&unread, &path, notes);
         }
     }
-    for (one, other) in objects.doubled() {
+    for (one, other) in objects.duplicates() {
         let place = Place { line: other.line, ..Place::file(&*other.file) };
         let kind = text(&other.object, &["kind"]);
         let (first, name) = (format!("{}:{}", one.file, one.line), identity(&other.object).1);

@@ -3,7 +3,7 @@
 use crate::{
     io::forge::Forge,
     note::{Fault, Notes},
-    propose::{self, Asks},
+    pull_request::{self, Asks},
     report::Report,
 };
 
@@ -13,7 +13,7 @@ const REVIEWERS: usize = 15;
 /// The reviews of the owners of all clusters that change, and the labels that the repository has for such a request.
 /// Owners beyond the maximum are left out with a warning.
 pub(super) fn of(forge: &Forge<'_>, made: &Report, is_rollout: bool, notes: &mut Notes) -> Asks {
-    let reviewers = propose::handles(made.clusters.iter().flat_map(|one| &one.owners));
+    let reviewers = pull_request::handles(made.clusters.iter().flat_map(|one| &one.owners));
     if reviewers.len() > REVIEWERS {
         let count = reviewers.len();
         notes

@@ -17,7 +17,7 @@ use crate::{
     generate::{Failure, Generation},
     io::disk::Workspace,
     note::Notes,
-    propose::Wish,
+    pull_request::Wish,
     upgrade,
 };
 

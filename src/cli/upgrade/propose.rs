@@ -22,7 +22,7 @@ use crate::{
     },
     model::ForgeKind,
     note::{Fault, Notes},
-    propose::{
+    pull_request::{
         self, Action, Address, Decision, Limits, Outcome, Plan, PlanOf, Proposed, ProposedStep, Request,
         Seen, Wish,
     },
@@ -160,7 +160,7 @@ fn target<'a>(
     let address = if args.no_forge {
         None
     } else {
-        propose::address(&remote.url, fleet.forge.as_ref()).map_err(|why| {
+        pull_request::address(&remote.url, fleet.forge.as_ref()).map_err(|why| {
             Fault::new(why).hint("set `forge` in stackloom.yaml to where pull requests are opened")
         })?
     };
@@ -192,7 +192,7 @@ impl Target<'_> {
             None => found.idle.clone().unwrap_or_else(|| nothing(&found.outcome)),
         };
         let seen = self.seen(base, &branch, requests)?;
-        let decision = propose::decide(&seen, &wish);
+        let decision = pull_request::decide(&seen, &wish);
         let mut request = seen.open().cloned();
         if !self.is_dry {
             for action in &decision.actions {
@@ -236,7 +236,7 @@ impl Target<'_> {
         let limits = Limits { body: limit.saturating_sub(RECORD) };
         let plans: Vec<PlanOf> = found.outcome.groups.iter().filter_map(|group| plan(group, found)).collect();
         let rollout = found.of.as_deref().and_then(|of| of.split(',').next());
-        let text = propose::text(
+        let text = pull_request::text(
             &title(&subject, found),
             &plans,
             earlier,
@@ -482,5 +482,5 @@ fn blocking(reason: &Reason) -> String {
 
 /// The subject as a title; a title that begins with a rollout's name keeps its case.
 fn title(subject: &str, found: &Found) -> String {
-    if found.of.is_some() { subject.to_owned() } else { propose::capital(subject) }
+    if found.of.is_some() { subject.to_owned() } else { pull_request::capital(subject) }
 }

@@ -21,7 +21,7 @@ use crate::{
     model::ClusterId,
     note::{Fault, Notes},
     partial::LeftOut,
-    propose::Wish,
+    pull_request::Wish,
     tree::Sink,
     upgrade::{self, Answer, DescribedChange, Edited, Edits, Fleet, Planned, Solved, Taken, after},
     world::{AlreadyRead, Held},

@@ -15,7 +15,7 @@ use crate::{
     model::{Cluster, ClusterId, Date, Hold, Minor, ReleaseRef, Rollout, Selector, is_called},
     note::{Notes, Place},
     partial::LeftOut,
-    propose,
+    pull_request,
     release::Releases,
     upgrade::{Answer, Asked, Fleet, Solved, Target},
 };
@@ -179,7 +179,7 @@ impl Which {
             (None, None) => "by-policy".to_owned(),
         };
         let target = if self.through_expired { target + "-through-expired" } else { target };
-        propose::branch_name(&names, self.selector.as_ref().map(|(text, _)| text.as_str()), &target)
+        pull_request::branch_name(&names, self.selector.as_ref().map(|(text, _)| text.as_str()), &target)
     }
 
     /// The command that repeats the request.

@@ -286,15 +286,15 @@ impl One<'_> {
         let Some(actual) = self.input.folder.as_deref().filter(|actual| *actual != folder) else {
             return Some(());
         };
-        let said = if folder.is_empty() { "the top".to_owned() } else { format!("`{folder}`") };
-        let lies = if actual.is_empty() { "at its top".to_owned() } else { format!("in `{actual}`") };
+        let expected = if folder.is_empty() { "the top".to_owned() } else { format!("`{folder}`") };
+        let found = if actual.is_empty() { "at its top".to_owned() } else { format!("in `{actual}`") };
         let hint = match actual {
             "" => "remove `source.path`".to_owned(),
             actual => format!("write `path: {actual}` into `source`"),
         };
         let (place, message) = (
             self.place(&["source", "path"]),
-            format!("the engine looks for the fleet in {said} of the repository, but it is {lies}"),
+            format!("the engine looks for the fleet in {expected} of the repository, but it is {found}"),
         );
         match source {
             EngineSource::Existing { kind, .. } if *kind != "GitRepository" => {

@@ -29,16 +29,16 @@ const WORKERS: (&[&str], &str) = (&["topology", "workers"], "`nodePools` sets it
 pub(super) fn check(context: &Lowering<'_>, raw: &Node, notes: &mut Notes) {
     let mut seen = Vec::new();
     for (path, instead) in CLOSED.into_iter().chain([WORKERS]) {
-        let Some((found, depth)) = said(raw, path) else { continue };
-        let said = &path[..depth];
-        if seen.contains(&said) {
+        let Some((found, depth)) = covering(raw, path) else { continue };
+        let forbidden = &path[..depth];
+        if seen.contains(&forbidden) {
             continue;
         }
-        seen.push(said);
+        seen.push(forbidden);
         let note = notes.error(
             "raw",
             context.place(found.origin),
-            format!("`raw` must not set `{}`", said.join(".")),
+            format!("`raw` must not set `{}`", forbidden.join(".")),
         );
         if depth == path.len() {
             note.hint(format!("remove it: {instead}"));
@@ -49,7 +49,7 @@ pub(super) fn check(context: &Lowering<'_>, raw: &Node, notes: &mut Notes) {
 }
 
 /// The node at a path, or the first one on the way that isn't a map and therefore covers the path; with its depth.
-fn said<'a>(raw: &'a Node, path: &[&str]) -> Option<(&'a Node, usize)> {
+fn covering<'a>(raw: &'a Node, path: &[&str]) -> Option<(&'a Node, usize)> {
     let mut node = raw;
     for (depth, key) in path.iter().enumerate() {
         if node.as_mapping().is_none() {

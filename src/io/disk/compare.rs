@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use super::open;
 use super::scan::{Found, Scan, is_ours_on_disk, is_ours_or_empty, note_foreign, note_link};
 use crate::{
-    io::known::{Published, former_definitions, tracked},
+    io::known_to_git::{Published, former_definitions, tracked},
     note::{Fault, Notes, Severity},
     remove::{Before, Guard},
     tree::{Changes, File, FileChange, Part, PartId, TreePath},

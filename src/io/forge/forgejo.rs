@@ -9,7 +9,7 @@ use super::{
     github::{self, GitHub},
     status,
 };
-use crate::{propose::Request, rollout::CommitStatus};
+use crate::{pull_request::Request, rollout::CommitStatus};
 
 /// A repository on Forgejo. For requests, comments and reviews, its API has the calls of GitHub's.
 pub(super) struct Forgejo(GitHub);

@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 
 use super::{Answer, Call, Dialect, Problem, Send, client::escaped, status, taken};
 use crate::{
-    propose::{Request, RequestState},
+    pull_request::{Request, RequestState},
     rollout::CommitStatus,
 };
 

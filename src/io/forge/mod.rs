@@ -15,7 +15,7 @@ use serde_json::{Value as Json, json};
 use crate::{
     model::ForgeKind,
     note::Fault,
-    propose::{Address, Asks, DOUBLE, Limits, Request, RequestState},
+    pull_request::{Address, Asks, DOUBLE, Limits, Request, RequestState},
     rollout::{CommitState, CommitStatus},
 };
 

@@ -26,9 +26,9 @@ use crate::{
         DiskSink, Milestone, Workspace, begun, is_in_numbered_release, is_numbered_release, note_foreign,
         read_plain,
     },
-    io::known::former_definitions,
+    io::known_to_git::former_definitions,
     note::{Fault, Notes, Severity},
-    propose,
+    pull_request,
     remove::{Before, Guard},
     tree::{Changes, File, FileChange, Part, Sink, TreePath},
     world::Input,
@@ -120,7 +120,7 @@ impl CommitSink {
         self
     }
 
-    /// Ends the message with a trailer that names the commit's own tree: [`propose::TREE`].
+    /// Ends the message with a trailer that names the commit's own tree: [`pull_request::TREE`].
     #[must_use]
     pub fn with_claim(mut self) -> Self {
         self.claims = true;
@@ -315,7 +315,7 @@ impl Sink for CommitSink {
             (Some(_), None) | (None, _) => text,
         };
         let text = match tree.filter(|_| self.claims) {
-            Some(tree) => format!("{}\n{}: {tree}\n", text.trim_end(), propose::TREE),
+            Some(tree) => format!("{}\n{}: {tree}\n", text.trim_end(), pull_request::TREE),
             None => text,
         };
         let commit = tree.map(|tree| self.write_commit(tree, &text)).transpose()?;

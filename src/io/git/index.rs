@@ -19,7 +19,7 @@ use super::{
     stat::{blank, looked_at},
     trees::{Entry, FILE},
 };
-use crate::{io::known::refuse_hidden_sources, note::Fault, tree::TreePath};
+use crate::{io::known_to_git::refuse_hidden_sources, note::Fault, tree::TreePath};
 
 /// The index of a work tree, locked.
 pub(super) struct LockedIndex {

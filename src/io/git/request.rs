@@ -9,7 +9,7 @@ use super::{Repository, base::WHOLE};
 use crate::{
     io::program,
     note::Fault,
-    propose::{Branch, Commit},
+    pull_request::{Branch, Commit},
 };
 
 /// A git remote.

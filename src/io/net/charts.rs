@@ -61,7 +61,7 @@ struct Repository<'a> {
 }
 
 /// The digest that an index gives for a chart.
-fn said(entry: &IndexEntry, key: &ChartVersion) -> Result<Option<Digest>, Fault> {
+fn listed_digest(entry: &IndexEntry, key: &ChartVersion) -> Result<Option<Digest>, Fault> {
     let text = entry.digest.as_deref().filter(|text| !text.is_empty());
     let text = text.map(|text| format!("sha256:{}", text.trim_start_matches("sha256:")));
     text.map(|text| known(&text, &key.to_string())).transpose()
@@ -121,7 +121,7 @@ impl<'a> Repository<'a> {
         entry: &IndexEntry,
         locked: Option<&Digest>,
     ) -> Result<FoundChart, Fault> {
-        let (digest, values) = match said(entry, key)? {
+        let (digest, values) = match listed_digest(entry, key)? {
             Some(said) if Some(&said) == locked => (said, None),
             said => {
                 let (digest, archive) = self.download(key, entry, said.as_ref())?;
@@ -259,7 +259,7 @@ fn archive_in_repository(key: &ChartVersion) -> Result<(Digest, Vec<u8>), Fault>
     let is_meant = |one: &AddonVersion| one.is_same(&key.version);
     let entry = entries.find(|entry| AddonVersion::parse(&entry.version).is_ok_and(|one| is_meant(&one)));
     let entry = entry.ok_or_else(|| missing(key))?;
-    repository.download(key, entry, said(entry, key)?.as_ref())
+    repository.download(key, entry, listed_digest(entry, key)?.as_ref())
 }
 
 fn archive_in_registry(key: &ChartVersion, locked: Option<&Digest>) -> Result<(Digest, Vec<u8>), Fault> {

@@ -69,14 +69,14 @@ fn addon(release: &Release, one: &ReleaseAddon, notes: &mut Notes) {
     }
     let before = notes.errors();
     for template in one.values.iter().chain(&one.manifests) {
-        let mut said = Vec::new();
-        template.template.documents().iter().for_each(|document| expressions(document, &mut said));
-        if let Some(what) = said.iter().find(|text| !is_sayable(text)) {
+        let mut found = Vec::new();
+        template.template.documents().iter().for_each(|document| expressions(document, &mut found));
+        if let Some(what) = found.iter().find(|text| !is_sayable(text)) {
             let message = format!("the operator does not know the value of `{what}` for a cluster");
             let hint = "of a cluster, use only `cluster.name` and `cluster.namespace`, unchanged";
             refuse(release, Some(template), &message, hint, notes);
         }
-        if let Some(what) = said.iter().find(|text| !is_of_the_addons(text)) {
+        if let Some(what) = found.iter().find(|text| !is_of_the_addons(text)) {
             let message = format!(
                 "`{what}` may differ in the next release, although its addons can have the same version `{}`",
                 release.components.cluster_addon
@@ -98,11 +98,11 @@ fn objects(release: &Release, one: &ReleaseAddon, notes: &mut Notes) {
         let text = |path: &[&str]| object.at(path).and_then(Node::as_str);
         let goes = match text(&["metadata", "namespace"]) {
             Some(NAMESPACE) => continue,
-            Some(other) => format!("goes to the namespace `{}`", values::said(other)),
+            Some(other) => format!("goes to the namespace `{}`", values::with_expressions(other)),
             None if is_namespaced_object(&object) => "has no namespace".to_owned(),
             None => continue,
         };
-        let word = |path: &[&str]| values::said(text(path).unwrap_or_default());
+        let word = |path: &[&str]| values::with_expressions(text(path).unwrap_or_default());
         let message = format!("{} `{}` {goes}", word(&["kind"]), word(&["metadata", "name"]));
         let hint = format!(
             "the operator applies everything in `{NAMESPACE}`: set this namespace, or turn the addon `{}` off by \
@@ -139,30 +139,30 @@ fn is_known_version(version: &str) -> bool {
 }
 
 /// Collects all expressions and statements of a template.
-fn expressions(tree: &Tree, said: &mut Vec<String>) {
+fn expressions(tree: &Tree, found: &mut Vec<String>) {
     match tree.view() {
-        View::Scalar(Scalar::Expression(text)) => said.push(text.trim().to_owned()),
+        View::Scalar(Scalar::Expression(text)) => found.push(text.trim().to_owned()),
         View::Scalar(Scalar::String(text) | Scalar::Literal(text) | Scalar::Verbatim(text)) => {
-            in_text(text, said);
+            in_text(text, found);
         }
         View::Scalar(_) => {}
         View::Sequence(items) => {
             for item in items {
                 match item {
-                    Item::Statement(text, _) => said.push(text.to_owned()),
-                    Item::Entry((), value) => expressions(value, said),
+                    Item::Statement(text, _) => found.push(text.to_owned()),
+                    Item::Entry((), value) => expressions(value, found),
                 }
             }
         }
         View::Mapping(items) => {
             for item in items {
                 match item {
-                    Item::Statement(text, _) => said.push(text.to_owned()),
+                    Item::Statement(text, _) => found.push(text.to_owned()),
                     Item::Entry((key, _), value) => {
                         if let Scalar::String(text) | Scalar::Literal(text) | Scalar::Verbatim(text) = key {
-                            in_text(text, said);
+                            in_text(text, found);
                         }
-                        expressions(value, said);
+                        expressions(value, found);
                     }
                 }
             }
@@ -170,15 +170,15 @@ fn expressions(tree: &Tree, said: &mut Vec<String>) {
     }
 }
 
-fn in_text(text: &str, said: &mut Vec<String>) {
+fn in_text(text: &str, found: &mut Vec<String>) {
     let mut rest = text;
     while let Some((_, behind)) = rest.split_once("${{") {
         let (expression, after) = behind.split_at(expression_end(behind).unwrap_or(behind.len()));
-        said.push(expression.trim().to_owned());
+        found.push(expression.trim().to_owned());
         rest = after;
     }
     let statements = text.lines().filter_map(|line| line.trim_start().strip_prefix("#% "));
-    said.extend(statements.map(str::to_owned));
+    found.extend(statements.map(str::to_owned));
 }
 
 /// Reports whether an expression can be converted: it uses no cluster data, or consists of one name that the operator knows.
@@ -283,8 +283,8 @@ mod tests {
 
     #[test]
     fn an_expression_ends_behind_the_braces_in_its_strings() {
-        let mut said = Vec::new();
-        in_text("a ${{ '}}' ~ (cluster.name | upper) }} b ${{ addon.name }}", &mut said);
-        assert_eq!(said, ["'}}' ~ (cluster.name | upper)", "addon.name"]);
+        let mut found = Vec::new();
+        in_text("a ${{ '}}' ~ (cluster.name | upper) }} b ${{ addon.name }}", &mut found);
+        assert_eq!(found, ["'}}' ~ (cluster.name | upper)", "addon.name"]);
     }
 }

@@ -80,7 +80,7 @@ pub(super) fn objects<'a>(
 }
 
 /// Replaces placeholders with the expressions of the template.
-pub(super) fn said(text: &str) -> String {
+pub(super) fn with_expressions(text: &str) -> String {
     let back =
         |text: String, known: &Known| text.replace(known.stand_in, &format!("${{{{ {} }}}}", known.path));
     KNOWN.iter().fold(text.to_owned(), back)

@@ -6,9 +6,9 @@
 //! is retried.
 
 mod application;
-pub(super) mod facts;
 pub mod health;
 mod project;
+pub(super) mod provenance;
 
 use super::{
     Drawn, Target, cluster as cluster_part, engine,

@@ -44,8 +44,8 @@ pub(super) static DELIVERY: Delivery = Delivery {
     installs: "Application",
     values,
     values_at: &["spec", "source", "helm", "valuesObject"],
-    // The engine provides the facts of all Applications.
-    facts: |_, _| None,
+    // The engine knows where the fields of all Applications come from.
+    provenance: |_, _| None,
     limits,
     registration: |plan| Some(registration(plan)),
 };

@@ -2,11 +2,12 @@
 //! evaluates values and manifests as Jinja templates, and waits only for the cluster itself.
 
 use super::{
-    super::{Composed, Drawn, Fact, Limit, Object, Target},
+    super::{ComposedField, Drawn, Limit, Object, Provenance, Target},
     Delivery,
     addon::{self, Addon},
-    cluster_resource_set, facts,
+    cluster_resource_set,
     keeps::{Keeps, Order},
+    provenance,
     text::{literal, read},
 };
 use crate::{
@@ -46,7 +47,7 @@ pub(super) static DELIVERY: Delivery = Delivery {
     installs: "HelmRelease",
     values,
     values_at: &["spec", "valuesSources", "", "template"],
-    facts: fields,
+    provenance: fields,
     limits,
     registration: |_| None,
 };
@@ -231,16 +232,16 @@ fn holds_action(node: &Node) -> bool {
         || entries.any(|one| one.key.name.contains("{{") || holds_action(&one.value))
 }
 
-fn fields<'a>(_field: &Composed<'a>, names: &[&'a str]) -> Option<Vec<Fact<'a>>> {
+fn fields<'a>(_field: &ComposedField<'a>, names: &[&'a str]) -> Option<Vec<Provenance<'a>>> {
     Some(match names {
-        ["spec", "bootstrap"] => vec![Fact::Addon(&["stage"])],
-        ["spec", "paused"] => vec![Fact::Suspension],
-        ["spec", "chart", "name"] => vec![Fact::Addon(&["chart", "name"])],
-        ["spec", "chart", "repo"] => vec![Fact::AddonRepository],
-        ["spec", "chart", "version"] => vec![Fact::AddonVersion, Fact::ReleaseChoice],
-        ["spec", "releaseName"] => vec![Fact::Addon(&["release", "name"])],
-        ["spec", "targetNamespace"] => vec![Fact::Addon(&["release", "namespace"])],
-        ["spec", "valuesSources", ..] => vec![Fact::AddonValues],
-        _ => return facts::common(names),
+        ["spec", "bootstrap"] => vec![Provenance::Addon(&["stage"])],
+        ["spec", "paused"] => vec![Provenance::Suspension],
+        ["spec", "chart", "name"] => vec![Provenance::Addon(&["chart", "name"])],
+        ["spec", "chart", "repo"] => vec![Provenance::AddonRepository],
+        ["spec", "chart", "version"] => vec![Provenance::AddonVersion, Provenance::ReleaseChoice],
+        ["spec", "releaseName"] => vec![Provenance::Addon(&["release", "name"])],
+        ["spec", "targetNamespace"] => vec![Provenance::Addon(&["release", "namespace"])],
+        ["spec", "valuesSources", ..] => vec![Provenance::AddonValues],
+        _ => return provenance::common(names),
     })
 }

@@ -2,11 +2,11 @@
 //! applies them again when they change, and deletes nothing.
 
 use super::{
-    super::{Composed, Drawn, Fact, Target},
+    super::{ComposedField, Drawn, Provenance, Target},
     Delivery,
     addon::{self, Addon},
-    facts,
     keeps::{Keeps, Order},
+    provenance,
 };
 use crate::{
     model::{AddonDelivery, Cluster},
@@ -45,7 +45,7 @@ pub(super) static DELIVERY: Delivery = Delivery {
     installs: "",
     values: |_| None,
     values_at: &[],
-    facts: fields,
+    provenance: fields,
     limits: |_| Vec::new(),
     registration: |_| None,
 };
@@ -174,15 +174,15 @@ fn check_namespaces(addon: &Addon<'_>, objects: &[super::super::Object], notes: 
     }
 }
 
-/// The facts behind the fields of its objects.
-pub(super) fn fields<'a>(field: &Composed<'a>, names: &[&'a str]) -> Option<Vec<Fact<'a>>> {
+/// Where the fields of its objects come from.
+pub(super) fn fields<'a>(field: &ComposedField<'a>, names: &[&'a str]) -> Option<Vec<Provenance<'a>>> {
     Some(match (field.kind(), names) {
         ("ClusterResourceSet", ["spec", "strategy"]) => {
-            vec![Fact::Program("manifests are applied again when they change: see docs/deliveries.md")]
+            vec![Provenance::Program("manifests are applied again when they change: see docs/deliveries.md")]
         }
         ("ClusterResourceSet", ["spec", "resources", ..]) => {
-            vec![Fact::Definition(&["metadata", "name"]), Fact::Addon(&[])]
+            vec![Provenance::Definition(&["metadata", "name"]), Provenance::Addon(&[])]
         }
-        _ => return facts::common(names),
+        _ => return provenance::common(names),
     })
 }

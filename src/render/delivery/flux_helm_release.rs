@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        Composed, Drawn, Fact, Target,
+        ComposedField, Drawn, Provenance, Target,
         flux::{Kustomization, OnDeletion, path, secret_reference, sources},
     },
     Delivery,
@@ -48,7 +48,7 @@ pub(super) static DELIVERY: Delivery = Delivery {
     installs: "HelmRelease",
     values,
     values_at: &["spec", "values"],
-    facts,
+    provenance,
     limits: |_| Vec::new(),
     registration: |_| None,
 };
@@ -217,38 +217,40 @@ fn action(helm: &HelmPlan, crds: &str, install: bool) -> Mapping {
     action
 }
 
-fn facts<'a>(field: &Composed<'a>, names: &[&'a str]) -> Option<Vec<Fact<'a>>> {
-    const CLUSTER: Fact<'_> = Fact::Definition(&["metadata", "name"]);
+fn provenance<'a>(field: &ComposedField<'a>, names: &[&'a str]) -> Option<Vec<Provenance<'a>>> {
+    const CLUSTER: Provenance<'_> = Provenance::Definition(&["metadata", "name"]);
     if field.kind() != "HelmRelease" {
         return None;
     }
     Some(match names {
-        ["metadata", "name"] => vec![CLUSTER, Fact::Addon(&[])],
-        ["metadata", "namespace"] => vec![Fact::Namespace],
+        ["metadata", "name"] => vec![CLUSTER, Provenance::Addon(&[])],
+        ["metadata", "namespace"] => vec![Provenance::Namespace],
         ["metadata", "labels", ..] | ["spec", "kubeConfig", ..] => vec![CLUSTER],
-        ["spec", "chartRef", "kind"] => vec![Fact::AddonRepository],
+        ["spec", "chartRef", "kind"] => vec![Provenance::AddonRepository],
         ["spec", "chartRef", "name"] => vec![
-            Fact::AddonVersion,
-            Fact::Addon(&["chart", "name"]),
-            Fact::AddonRepository,
-            Fact::ReleaseChoice,
+            Provenance::AddonVersion,
+            Provenance::Addon(&["chart", "name"]),
+            Provenance::AddonRepository,
+            Provenance::ReleaseChoice,
         ],
-        ["spec", "releaseName"] => vec![Fact::Addon(&["release", "name"])],
-        ["spec", "targetNamespace" | "storageNamespace"] => vec![Fact::Addon(&["release", "namespace"])],
-        ["spec", "dependsOn"] => vec![Fact::Dependencies { charts: true }],
-        ["spec", "dependsOn", "", "name"] => vec![Fact::Installer(field.node.as_str()?)],
-        ["spec", _, "disableWait"] => vec![Fact::Addon(&["stage"])],
-        ["spec", "suspend"] => vec![Fact::Suspension],
-        ["spec", "valuesFrom"] => vec![Fact::Addon(&["valuesFrom"])],
-        ["spec", "valuesFrom", "", key] => vec![Fact::AddonValuesFrom(key)],
-        ["spec", "values"] => vec![Fact::AddonValues],
-        ["spec", "interval" | "timeout"] => {
-            vec![Fact::Program("how long Helm takes and waits: see docs/flux.md")]
+        ["spec", "releaseName"] => vec![Provenance::Addon(&["release", "name"])],
+        ["spec", "targetNamespace" | "storageNamespace"] => {
+            vec![Provenance::Addon(&["release", "namespace"])]
         }
-        ["spec", "install" | "upgrade", "crds"] => vec![Fact::Program(
+        ["spec", "dependsOn"] => vec![Provenance::Dependencies { charts: true }],
+        ["spec", "dependsOn", "", "name"] => vec![Provenance::Installer(field.node.as_str()?)],
+        ["spec", _, "disableWait"] => vec![Provenance::Addon(&["stage"])],
+        ["spec", "suspend"] => vec![Provenance::Suspension],
+        ["spec", "valuesFrom"] => vec![Provenance::Addon(&["valuesFrom"])],
+        ["spec", "valuesFrom", "", key] => vec![Provenance::AddonValuesFrom(key)],
+        ["spec", "values"] => vec![Provenance::AddonValues],
+        ["spec", "interval" | "timeout"] => {
+            vec![Provenance::Program("how long Helm takes and waits: see docs/flux.md")]
+        }
+        ["spec", "install" | "upgrade", "crds"] => vec![Provenance::Program(
             "CustomResourceDefinitions follow the chart, which Helm alone does not do for them",
         )],
-        ["spec", "install" | "upgrade", ..] => vec![Fact::Program(
+        ["spec", "install" | "upgrade", ..] => vec![Provenance::Program(
             "a failure is retried from where it stopped, never rolled back: see docs/flux.md",
         )],
         _ => return None,

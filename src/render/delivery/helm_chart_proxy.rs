@@ -2,11 +2,12 @@
 //! The provider evaluates its values as a Go template. Manifests go into a `ClusterResourceSet` of Cluster API itself.
 
 use super::{
-    super::{Composed, Drawn, Fact, Target},
+    super::{ComposedField, Drawn, Provenance, Target},
     Delivery,
     addon::{self, Addon},
-    cluster_resource_set, facts,
+    cluster_resource_set,
     keeps::{Keeps, Order},
+    provenance,
     text::{literal, read},
 };
 use crate::{
@@ -51,7 +52,7 @@ pub(super) static DELIVERY: Delivery = Delivery {
         None => Some(Mapping::new().into()),
     },
     values_at: &["spec", "valuesTemplate"],
-    facts: fields,
+    provenance: fields,
     limits: |_| Vec::new(),
     registration: |_| None,
 };
@@ -109,19 +110,21 @@ fn of_chart(addon: &Addon<'_>, helm: &HelmPlan, values: &Node) -> Mapping {
     root
 }
 
-fn fields<'a>(_field: &Composed<'a>, names: &[&'a str]) -> Option<Vec<Fact<'a>>> {
+fn fields<'a>(_field: &ComposedField<'a>, names: &[&'a str]) -> Option<Vec<Provenance<'a>>> {
     Some(match names {
-        ["spec", "chartName"] => vec![Fact::Addon(&["chart", "name"])],
-        ["spec", "repoURL"] => vec![Fact::AddonRepository],
-        ["spec", "version"] => vec![Fact::AddonVersion, Fact::ReleaseChoice],
-        ["spec", "releaseName"] => vec![Fact::Addon(&["release", "name"])],
-        ["spec", "namespace"] => vec![Fact::Addon(&["release", "namespace"])],
-        ["spec", "options", "wait"] => vec![Fact::Addon(&["stage"])],
+        ["spec", "chartName"] => vec![Provenance::Addon(&["chart", "name"])],
+        ["spec", "repoURL"] => vec![Provenance::AddonRepository],
+        ["spec", "version"] => vec![Provenance::AddonVersion, Provenance::ReleaseChoice],
+        ["spec", "releaseName"] => vec![Provenance::Addon(&["release", "name"])],
+        ["spec", "namespace"] => vec![Provenance::Addon(&["release", "namespace"])],
+        ["spec", "options", "wait"] => vec![Provenance::Addon(&["stage"])],
         ["spec", "options", ..] => {
-            vec![Fact::Program("how Helm installs and how long it waits: see docs/deliveries.md")]
+            vec![Provenance::Program("how Helm installs and how long it waits: see docs/deliveries.md")]
         }
-        ["spec", "reconcileStrategy"] => vec![Fact::Program("later versions and values are installed, too")],
-        ["spec", "valuesTemplate"] => vec![Fact::AddonValues],
-        _ => return facts::common(names),
+        ["spec", "reconcileStrategy"] => {
+            vec![Provenance::Program("later versions and values are installed, too")]
+        }
+        ["spec", "valuesTemplate"] => vec![Provenance::AddonValues],
+        _ => return provenance::common(names),
     })
 }

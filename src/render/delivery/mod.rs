@@ -8,14 +8,14 @@ mod addon;
 mod argocd_application;
 mod azimuth_helm_release;
 mod cluster_resource_set;
-pub(super) mod facts;
 mod flux_helm_release;
 mod helm_chart_proxy;
 mod keeps;
+pub(super) mod provenance;
 mod sveltos_profile;
 mod text;
 
-use super::{Composed, Drawn, Fact, Limit, cluster};
+use super::{ComposedField, Drawn, Limit, Provenance, cluster};
 use crate::{model::AddonDelivery, note::Notes, plan::ClusterPlan, tree::TreePath, yaml::Node};
 
 use keeps::Keeps;
@@ -47,8 +47,8 @@ pub(super) struct Delivery {
     values: fn(&Node) -> Option<Node>,
     /// The path of these values in the object; an empty key stands for any list item.
     values_at: &'static [&'static str],
-    /// The facts behind the fields of its objects.
-    facts: for<'a> fn(&Composed<'a>, &[&'a str]) -> Option<Vec<Fact<'a>>>,
+    /// Where the fields of its objects come from.
+    provenance: for<'a> fn(&ComposedField<'a>, &[&'a str]) -> Option<Vec<Provenance<'a>>>,
     /// Its limitations for a cluster, in addition to unsupported features.
     limits: fn(&ClusterPlan) -> Vec<Limit>,
     /// The registry and name under which a cluster must be registered.

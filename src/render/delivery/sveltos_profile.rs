@@ -5,11 +5,12 @@
 //! markers.
 
 use super::{
-    super::{Composed, Drawn, Fact, Target},
+    super::{ComposedField, Drawn, Provenance, Target},
     Delivery,
     addon::{self, Addon},
-    cluster_resource_set, facts,
+    cluster_resource_set,
     keeps::{Keeps, Order},
+    provenance,
     text::{literal, read},
 };
 use crate::{
@@ -47,7 +48,7 @@ pub(super) static DELIVERY: Delivery = Delivery {
     installs: "Profile",
     values,
     values_at: &["spec", "helmCharts", "", "values"],
-    facts: fields,
+    provenance: fields,
     limits: |_| Vec::new(),
     registration: |_| None,
 };
@@ -188,24 +189,28 @@ fn of_manifests(addon: &Addon<'_>, manifests: &ManifestsPlan, name: &str) -> Map
     root
 }
 
-fn fields<'a>(field: &Composed<'a>, names: &[&'a str]) -> Option<Vec<Fact<'a>>> {
+fn fields<'a>(field: &ComposedField<'a>, names: &[&'a str]) -> Option<Vec<Provenance<'a>>> {
     Some(match names {
-        ["spec", "dependsOn"] => vec![Fact::Dependencies { charts: !field.name().ends_with(".manifests") }],
-        ["spec", "dependsOn", ""] => vec![Fact::Installer(field.node.as_str()?)],
-        ["spec", "stopMatchingBehavior"] => vec![Fact::Suspension],
-        ["spec", "syncMode"] => vec![Fact::Program("later versions and values are installed, too")],
-        ["spec", "policyRefs", "", "namespace"] => return facts::common(names),
-        ["spec", "policyRefs", ..] => vec![Fact::Definition(&["metadata", "name"]), Fact::Addon(&[])],
+        ["spec", "dependsOn"] => {
+            vec![Provenance::Dependencies { charts: !field.name().ends_with(".manifests") }]
+        }
+        ["spec", "dependsOn", ""] => vec![Provenance::Installer(field.node.as_str()?)],
+        ["spec", "stopMatchingBehavior"] => vec![Provenance::Suspension],
+        ["spec", "syncMode"] => vec![Provenance::Program("later versions and values are installed, too")],
+        ["spec", "policyRefs", "", "namespace"] => return provenance::common(names),
+        ["spec", "policyRefs", ..] => {
+            vec![Provenance::Definition(&["metadata", "name"]), Provenance::Addon(&[])]
+        }
         ["spec", "helmCharts", "", rest @ ..] => match rest {
-            ["chartName"] => vec![Fact::Addon(&["chart", "name"])],
-            ["chartVersion"] => vec![Fact::AddonVersion, Fact::ReleaseChoice],
-            ["repositoryURL" | "repositoryName"] => vec![Fact::AddonRepository],
-            ["releaseName"] => vec![Fact::Addon(&["release", "name"])],
-            ["releaseNamespace"] => vec![Fact::Addon(&["release", "namespace"])],
-            ["options", "wait"] => vec![Fact::Addon(&["stage"])],
-            ["values"] => vec![Fact::AddonValues],
-            _ => vec![Fact::Program("how Helm installs and how long it waits: see docs/deliveries.md")],
+            ["chartName"] => vec![Provenance::Addon(&["chart", "name"])],
+            ["chartVersion"] => vec![Provenance::AddonVersion, Provenance::ReleaseChoice],
+            ["repositoryURL" | "repositoryName"] => vec![Provenance::AddonRepository],
+            ["releaseName"] => vec![Provenance::Addon(&["release", "name"])],
+            ["releaseNamespace"] => vec![Provenance::Addon(&["release", "namespace"])],
+            ["options", "wait"] => vec![Provenance::Addon(&["stage"])],
+            ["values"] => vec![Provenance::AddonValues],
+            _ => vec![Provenance::Program("how Helm installs and how long it waits: see docs/deliveries.md")],
         },
-        _ => return facts::common(names),
+        _ => return provenance::common(names),
     })
 }

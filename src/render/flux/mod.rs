@@ -3,8 +3,8 @@
 //! One entry applies the whole folder. Each release, namespace and cluster has its own Kustomizations, so that a stuck one
 //! blocks no others. Those that wait do so only briefly.
 
-pub(super) mod facts;
 mod kustomization;
+pub(super) mod provenance;
 pub(super) mod sources;
 
 use super::{

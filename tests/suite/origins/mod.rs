@@ -140,6 +140,29 @@ fn count() -> usize {
     std::env::var("MUTATIONS").ok().and_then(|count| count.parse().ok()).unwrap_or(16)
 }
 
+/// Names of more than 63 characters are cut, so they no longer contain the name of the addon.
+#[test]
+fn a_long_name_changes_no_explanation() {
+    let mut files = support::inmemory();
+    let long = "a-cluster-with-so-long-a-name-that-others-are-cut";
+    let definition = files.0["clusters/blue/one.yaml"].replace("name: one", &format!("name: {long}"));
+    files.0.insert(format!("clusters/blue/{long}.yaml"), definition);
+    let lines = explained(&read(&files));
+    let manifests = |cluster: &str| {
+        let path = format!("generated/management/mgmt/clusters/blue/{cluster}/addons/notes.manifests.yaml");
+        &lines[&path]
+    };
+    let sources = |cluster: &str| -> Vec<BTreeSet<(String, usize)>> {
+        let own = format!("/{cluster}.yaml");
+        let of = |line: &Explained| {
+            line.sources.iter().map(|one| (one.file.replace(&own, "/cluster.yaml"), one.line)).collect()
+        };
+        manifests(cluster).iter().map(of).collect()
+    };
+    assert!(!manifests(long).iter().any(|line| line.text.contains(".addon.notes")), "the name is cut");
+    assert_eq!(sources(long), sources("one"));
+}
+
 #[test]
 fn explanations_predict_changes() {
     hold("demo", &support::own());

@@ -1,7 +1,7 @@
 //! Properties of the decision over random histories: the base moves, people commit, close and merge, steps change, and runs
 //! end after any action.
 
-use stackloom::propose::{
+use stackloom::pull_request::{
     Action, Asks, Branch, Commit, Decision, Outcome, Proposed, Request, RequestState, Seen, TREE, Wish,
     decide,
 };

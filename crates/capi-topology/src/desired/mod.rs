@@ -18,7 +18,7 @@ use super::class::Blueprint;
 use super::names::Draw;
 use super::patches::{self, engine};
 use super::refusal::{Opaque, Refusal, Stage};
-use super::role::Role;
+use super::role::{PoolKind, Role};
 use super::upgrade::tracker::{Running, Tracker};
 use k8s_schema::value::get;
 
@@ -90,8 +90,9 @@ pub(crate) fn generate(mut input: Input<'_>) -> Result<Generated, Refusal> {
     // The following steps read nothing of the Cluster that this changes, except for patches, which must see the change.
     cluster::complete(&mut input.cluster, &desired, &tracker);
     let known = input.known();
-    desired.deployments = workers::deployments(&input, known, &mut tracker).map_err(failed)?;
-    desired.pools = workers::pools(&input, known, &mut tracker).map_err(failed)?;
+    for kind in PoolKind::ALL {
+        *desired.workers_mut(kind) = workers::workers(kind, &input, known, &mut tracker).map_err(failed)?;
+    }
     let mut opaque = engine::apply((&input.cluster, input.blueprint), input.version, known, &mut desired)
         .map_err(failed)?;
     let unknown = control_plane::unknown_contract(&input);

@@ -10,50 +10,29 @@ use super::health_check;
 use super::state::{Desired, Worker, positions};
 use super::templates::{Copy, object, reference, template};
 use super::{Input, instant};
-use crate::class::WorkerClass;
+use crate::class::{Template, WorkerClass};
 use crate::names::{Named, from_template, simple};
 use crate::role::PoolKind;
 use crate::upgrade::tracker::Tracker;
 use k8s_schema::value::{get, list, map, merged, present, set, text};
 
-/// Computes the machine deployments; `known` is an earlier result for the same Cluster.
-pub(crate) fn deployments(
+/// Computes the workers of a kind; `known` is an earlier result for the same Cluster.
+pub(crate) fn workers(
+    kind: PoolKind,
     input: &Input<'_>,
     known: Option<&Desired>,
     tracker: &mut Tracker,
 ) -> Result<Vec<Arc<Worker>>, String> {
-    let topologies = list(input.topology(), &["workers", "machineDeployments"]);
-    let known: &[Arc<Worker>] = known.map_or(&[], |known| known.deployments.as_slice());
-    let running = Running::of(input.current.map_or(&[], |current| &current.deployments));
+    let topologies = list(input.topology(), &["workers", kind.list()]);
+    let known = known.map_or(&[][..], |known| known.workers(kind));
+    let running = Running::of(input.current.map_or(&[], |current| current.workers(kind)));
     let compute = |(at, topology): (usize, _)| {
-        let class = class_of(&input.blueprint.deployments, topology, "MachineDeployment")?;
+        let class = class_of(input.blueprint.workers(kind), topology, kind.as_str())?;
         let current = running.named(text(topology, &["name"]));
-        let version =
-            tracker.worker_version(PoolKind::MachineDeployment, input.running(), topology, current)?;
+        let version = tracker.worker_version(kind, input.running(), topology, current)?;
         match known.get(at).filter(|known| is_for(known, current, &version)) {
             Some(known) => Ok(Arc::clone(known)),
-            None => deployment(input, topology, class, current, &version).map(Arc::new),
-        }
-    };
-    topologies.iter().enumerate().map(compute).collect()
-}
-
-/// Computes the machine pools; `known` is an earlier result for the same Cluster.
-pub(crate) fn pools(
-    input: &Input<'_>,
-    known: Option<&Desired>,
-    tracker: &mut Tracker,
-) -> Result<Vec<Arc<Worker>>, String> {
-    let topologies = list(input.topology(), &["workers", "machinePools"]);
-    let known: &[Arc<Worker>] = known.map_or(&[], |known| known.pools.as_slice());
-    let running = Running::of(input.current.map_or(&[], |current| &current.pools));
-    let compute = |(at, topology): (usize, _)| {
-        let class = class_of(&input.blueprint.pools, topology, "MachinePool")?;
-        let current = running.named(text(topology, &["name"]));
-        let version = tracker.worker_version(PoolKind::MachinePool, input.running(), topology, current)?;
-        match known.get(at).filter(|known| is_for(known, current, &version)) {
-            Some(known) => Ok(Arc::clone(known)),
-            None => pool(input, topology, class, current, &version).map(Arc::new),
+            None => worker(kind, input, topology, class, current, &version).map(Arc::new),
         }
     };
     topologies.iter().enumerate().map(compute).collect()
@@ -95,7 +74,8 @@ fn class_of<'a>(
     classes.get(name).ok_or_else(|| format!("{kind} class {name} not found in ClusterClass"))
 }
 
-fn deployment(
+fn worker(
+    kind: PoolKind,
     input: &Input<'_>,
     topology: &Value,
     worker: &WorkerClass,
@@ -103,43 +83,36 @@ fn deployment(
     version: &str,
 ) -> Result<Worker, String> {
     let name = text(topology, &["name"]);
+    let (label, named, copied): (_, _, fn(&Template, Copy<'_>) -> Value) = match kind {
+        PoolKind::MachineDeployment => (DEPLOYMENT_NAME, Named::MachineDeployment(name), template),
+        PoolKind::MachinePool => (POOL_NAME, Named::MachinePool(name), object),
+    };
     let cluster_name = text(&input.cluster, &["metadata", "name"]);
     let part_name = |current: Option<&Value>| match current {
         Some(current) => text(current, &["metadata", "name"]).to_owned(),
         None => simple(&format!("{cluster_name}-{name}-"), input.draw),
     };
-    let copy = |current| Copy::new(&input.cluster, part_name(current)).of_worker(DEPLOYMENT_NAME, name);
-    let bootstrap = template(&worker.bootstrap, copy(current.map(|one| &one.bootstrap)));
-    let infrastructure = template(&worker.infrastructure, copy(current.map(|one| &one.infrastructure)));
+    let copy = |current| Copy::new(&input.cluster, part_name(current)).of_worker(label, name);
+    let bootstrap = copied(&worker.bootstrap, copy(current.map(|one| &one.bootstrap)));
+    let infrastructure = copied(&worker.infrastructure, copy(current.map(|one| &one.infrastructure)));
     let class = &worker.class;
-    let own_name = own_name(input, Named::MachineDeployment(name), class, current)?;
-    let mut made = skeleton(input, "MachineDeployment", &own_name, topology, class, DEPLOYMENT_NAME);
+    let own_name = own_name(input, named, class, current)?;
+    let mut object = skeleton(input, kind.as_str(), &own_name, topology, class, label);
     let spec = machine_spec(input, topology, class, version, &bootstrap, &infrastructure);
-    set(&mut made, &["spec", "template", "spec"], spec);
-    let selector = json!({ CLUSTER_NAME: cluster_name, OWNED: "", DEPLOYMENT_NAME: name });
-    set(&mut made, &["spec", "selector", "matchLabels"], selector);
-    if let Some(rollout) = rollout(topology, class) {
-        set(&mut made, &["spec", "rollout"], rollout);
-    }
-    let either = |path: &[&str]| filled(topology, path).or_else(|| filled(class, path));
-    if let Some(order) = either(&["deletion", "order"]) {
-        set(&mut made, &["spec", "deletion", "order"], order.clone());
-    }
-    if let Some(limit) = either(&["healthCheck", "remediation", "maxInFlight"]) {
-        set(&mut made, &["spec", "remediation", "maxInFlight"], limit.clone());
-    }
-    for (path, target) in [
-        (&["failureDomain"][..], &["spec", "template", "spec", "failureDomain"][..]),
-        (&["readinessGates"], &["spec", "template", "spec", "readinessGates"]),
-    ] {
-        if let Some(value) = either(path) {
-            set(&mut made, target, value.clone());
+    set(&mut object, &["spec", "template", "spec"], spec);
+    let health_check = match kind {
+        PoolKind::MachineDeployment => {
+            fill_deployment(&mut object, input, topology, class);
+            health_check::of_deployment(input, &object, topology, class)
         }
-    }
-    let health_check = health_check::of_deployment(input, &made, topology, class);
+        PoolKind::MachinePool => {
+            fill_pool(&mut object, topology, class);
+            None
+        }
+    };
     Ok(Worker {
         name: name.to_owned(),
-        object: made,
+        object,
         applied: Value::Null,
         bootstrap,
         infrastructure,
@@ -147,40 +120,38 @@ fn deployment(
     })
 }
 
-fn pool(
-    input: &Input<'_>,
-    topology: &Value,
-    worker: &WorkerClass,
-    current: Option<&Worker>,
-    version: &str,
-) -> Result<Worker, String> {
-    let name = text(topology, &["name"]);
-    let cluster_name = text(&input.cluster, &["metadata", "name"]);
-    let part_name = |current: Option<&Value>| match current {
-        Some(current) => text(current, &["metadata", "name"]).to_owned(),
-        None => simple(&format!("{cluster_name}-{name}-"), input.draw),
-    };
-    let copy = |current| Copy::new(&input.cluster, part_name(current)).of_worker(POOL_NAME, name);
-    let bootstrap = object(&worker.bootstrap, copy(current.map(|one| &one.bootstrap)));
-    let infrastructure = object(&worker.infrastructure, copy(current.map(|one| &one.infrastructure)));
-    let class = &worker.class;
-    let own_name = own_name(input, Named::MachinePool(name), class, current)?;
-    let mut made = skeleton(input, "MachinePool", &own_name, topology, class, POOL_NAME);
-    let spec = machine_spec(input, topology, class, version, &bootstrap, &infrastructure);
-    set(&mut made, &["spec", "template", "spec"], spec);
+/// Sets the fields that only machine deployments have.
+fn fill_deployment(made: &mut Value, input: &Input<'_>, topology: &Value, class: &Value) {
+    let (name, cluster_name) = (text(topology, &["name"]), text(&input.cluster, &["metadata", "name"]));
+    let selector = json!({ CLUSTER_NAME: cluster_name, OWNED: "", DEPLOYMENT_NAME: name });
+    set(made, &["spec", "selector", "matchLabels"], selector);
+    if let Some(rollout) = rollout(topology, class) {
+        set(made, &["spec", "rollout"], rollout);
+    }
+    let either = |path: &[&str]| filled(topology, path).or_else(|| filled(class, path));
+    if let Some(order) = either(&["deletion", "order"]) {
+        set(made, &["spec", "deletion", "order"], order.clone());
+    }
+    if let Some(limit) = either(&["healthCheck", "remediation", "maxInFlight"]) {
+        set(made, &["spec", "remediation", "maxInFlight"], limit.clone());
+    }
+    for (path, target) in [
+        (&["failureDomain"][..], &["spec", "template", "spec", "failureDomain"][..]),
+        (&["readinessGates"], &["spec", "template", "spec", "readinessGates"]),
+    ] {
+        if let Some(value) = either(path) {
+            set(made, target, value.clone());
+        }
+    }
+}
+
+/// Sets the fields that only machine pools have.
+fn fill_pool(made: &mut Value, topology: &Value, class: &Value) {
     if let Some(domains) =
         filled(topology, &["failureDomains"]).or_else(|| filled(class, &["failureDomains"]))
     {
-        set(&mut made, &["spec", "failureDomains"], domains.clone());
+        set(made, &["spec", "failureDomains"], domains.clone());
     }
-    Ok(Worker {
-        name: name.to_owned(),
-        object: made,
-        applied: Value::Null,
-        bootstrap,
-        infrastructure,
-        health_check: None,
-    })
 }
 
 /// The name of a worker; a running one keeps its name.

@@ -23,13 +23,13 @@
 
 mod applied;
 pub mod applier;
+mod controller_object;
 mod documents;
-mod doubled;
+mod duplicates;
+mod flux_exceptions;
 mod json;
-mod made;
-mod open;
+mod missing_namespace;
 mod renamed;
-mod spared;
 mod stored;
 
 use std::collections::BTreeMap;
@@ -46,9 +46,9 @@ use k8s_schema::value::{get, group, list, present, set, text, version};
 
 pub use applied::{Applied, Claim};
 pub use applier::Applier;
-pub use made::Made;
-pub use open::Open;
-pub use spared::Spared;
+pub use controller_object::ControllerObject;
+pub use flux_exceptions::FluxException;
+pub use missing_namespace::WithoutNamespace;
 
 /// An object, with the file it came from.
 #[derive(Debug, Clone)]
@@ -63,7 +63,7 @@ pub struct Imported {
     /// What is known about who applied it.
     pub applied: Applied,
     /// Who set which fields, if the topology controller made the object and managed fields show this.
-    pub made: Option<Made>,
+    pub by_controller: Option<ControllerObject>,
     /// The field managers that wrote it; empty for a file, or for an export without managed fields.
     pub managers: Vec<String>,
     /// Its status; null if it has none.
@@ -190,7 +190,7 @@ impl Objects {
         let applied = Applied::of(&value, self.applier.as_ref());
         let entries = list(&value, &["metadata", "managedFields"]).iter();
         let managers = entries.map(|one| text(one, &["manager"]).to_owned()).collect();
-        let made = Made::of(&value).map(|made| made.map(cleaned));
+        let by_controller = ControllerObject::of(&value).map(|made| made.map(cleaned));
         let status = get(&value, &["status"]).cloned().unwrap_or_default();
         let generation = get(&value, &["metadata", "generation"]).and_then(Value::as_i64);
         let created = text(&value, &["metadata", "creationTimestamp"]).to_owned();
@@ -216,7 +216,7 @@ impl Objects {
             object,
             line,
             applied,
-            made,
+            by_controller,
             managers,
             status,
             generation,
@@ -311,12 +311,15 @@ impl Objects {
     /// The running objects of a Cluster that have a version: control planes, machine deployments and machine pools, with
     /// their status.
     pub fn running_for(&self, cluster: &Value) -> Vec<Value> {
-        self.made_for(cluster).filter(|one| has_version(&one.object)).map(with_status).collect()
+        self.controller_objects_of(cluster).filter(|one| has_version(&one.object)).map(with_status).collect()
     }
 
     /// The running Machines of a Cluster, with their status.
     pub fn machines_for(&self, cluster: &Value) -> Vec<Value> {
-        self.made_for(cluster).filter(|one| is(&one.object, "Machine")).map(with_status).collect()
+        self.controller_objects_of(cluster)
+            .filter(|one| is(&one.object, "Machine"))
+            .map(with_status)
+            .collect()
     }
 
     /// Counts the objects that the topology controller made, by kind.
@@ -329,7 +332,7 @@ impl Objects {
         let is_used = |one: &&Imported| {
             let kind = text(&one.object, &["kind"]);
             let is_read = is(&one.object, "Cluster") || kind.ends_with("Template");
-            is_read || has_version(&one.object) || one.made.is_some()
+            is_read || has_version(&one.object) || one.by_controller.is_some()
         };
         kinds(self.all.iter().filter(|one| is_made(&one.object) && !is_used(one)))
     }

@@ -1,4 +1,25 @@
 //! Cluster API makes a class the owner of its templates, and gets stuck on a template that it cannot write.
+//!
+//! ```
+//! use capi_topology::predict::adoption::refused;
+//! use serde_json::json;
+//!
+//! let class = |version: &str| json!({
+//!     "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "ClusterClass", "metadata": { "name": "small" },
+//!     "spec": { "controlPlane": { "templateRef": {
+//!         "apiVersion": format!("controlplane.cluster.x-k8s.io/{version}"),
+//!         "kind": "KubeadmControlPlaneTemplate", "name": "small",
+//!     } } },
+//! });
+//! let template = json!({
+//!     "apiVersion": "controlplane.cluster.x-k8s.io/v1beta2", "kind": "KubeadmControlPlaneTemplate",
+//!     "metadata": { "name": "small" }, "spec": { "template": { "spec": {} } },
+//! });
+//!
+//! assert!(refused(&[class("v1beta2"), template.clone()], &[]).is_empty());
+//! let faults = refused(&[class("v1beta1"), template], &[]);
+//! assert_eq!(faults[0].error.field, "spec.template.spec.rollout.strategy");
+//! ```
 
 use serde_json::Value;
 

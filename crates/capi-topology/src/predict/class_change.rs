@@ -460,9 +460,8 @@ fn selected(patch: &Patch, class: &Blueprint) -> Vec<Role> {
     if class.machine.as_ref().is_some_and(|machine| selects(machine, Holder::ControlPlane)) {
         roles.push(Role::ControlPlaneMachines);
     }
-    let pools = [(PoolKind::MachineDeployment, &class.deployments), (PoolKind::MachinePool, &class.pools)];
-    for (kind, workers) in pools {
-        for (name, WorkerClass { bootstrap, infrastructure, .. }) in workers {
+    for kind in PoolKind::ALL {
+        for (name, WorkerClass { bootstrap, infrastructure, .. }) in class.workers(kind) {
             let holder = match kind {
                 PoolKind::MachineDeployment => Holder::MachineDeployment(name),
                 PoolKind::MachinePool => Holder::MachinePool(name),
@@ -482,8 +481,5 @@ fn selected(patch: &Patch, class: &Blueprint) -> Vec<Role> {
 /// Reports whether Clusters can have the object in both classes. No pool uses a class of workers that is new.
 fn is_shared(role: &Role, old: &Blueprint, new: &Blueprint) -> bool {
     let Role::Pool(pool, _) = role else { return true };
-    [old, new].iter().all(|class| match pool.kind {
-        PoolKind::MachineDeployment => class.deployments.contains_key(&pool.name),
-        PoolKind::MachinePool => class.pools.contains_key(&pool.name),
-    })
+    [old, new].iter().all(|class| class.workers(pool.kind).contains_key(&pool.name))
 }

@@ -1,6 +1,6 @@
 //! The finding of a rule about one part of a cluster: [`Evidence`].
 //!
-//! Evidence changes no verdict. [`verdict`](super::verdict) says what the evidence about a part amounts to.
+//! Evidence changes no verdict. [`verdict`](super::verdict) decides the verdict from all evidence about a part.
 
 use super::field::Field;
 use super::meaning::{Kind, Meaning};

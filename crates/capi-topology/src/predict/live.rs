@@ -15,7 +15,7 @@ use super::observed::{self, Observed};
 use super::running::{is_paused, with_defaults, with_filled};
 use crate::desired::contract::{Contract, pool_label};
 use crate::desired::state::{Desired, Worker};
-use crate::import::Made;
+use crate::import::ControllerObject;
 use crate::role::{Part, Pool, PoolKind, PoolObject, Role};
 use k8s_schema::value::{get, group, list, remove, set, text};
 
@@ -30,7 +30,7 @@ pub(super) struct Adopted {
 
 impl Adopted {
     /// Returns an object as it was written, and records the fields that others set.
-    fn take(&mut self, role: Role, model: &Value, made: &Made) -> Value {
+    fn take(&mut self, role: Role, model: &Value, made: &ControllerObject) -> Value {
         if made.others.is_object() {
             self.others.insert(role, made.others.clone());
         }
@@ -122,10 +122,15 @@ fn worker(
     adopted: &mut Adopted,
 ) -> Option<()> {
     let label = ["metadata", "labels", pool_label(kind)];
-    let is_own = |one: &&Made| text(&one.own, &label) == worker.name;
+    let is_own = |one: &&ControllerObject| text(&one.own, &label) == worker.name;
 
-    let made =
-        alone(observed.made.iter().filter(|one| is_same_kind(&one.own, &worker.object)).filter(is_own))?;
+    let made = alone(
+        observed
+            .controller_objects
+            .iter()
+            .filter(|one| is_same_kind(&one.own, &worker.object))
+            .filter(is_own),
+    )?;
     let [bootstrap, infrastructure] = references(&made.own);
     let bootstrap = named(&worker.bootstrap, bootstrap, observed)?;
     let infrastructure = named(&worker.infrastructure, infrastructure, observed)?;
@@ -152,7 +157,9 @@ fn references(pool: &Value) -> [&str; 2] {
 fn beside(running: &mut Desired, observed: &Observed) {
     for kind in PoolKind::ALL {
         let workers = running.workers_mut(kind);
-        for made in observed.made.iter().filter(|one| text(&one.own, &["kind"]) == kind.as_str()) {
+        for made in
+            observed.controller_objects.iter().filter(|one| text(&one.own, &["kind"]) == kind.as_str())
+        {
             let name = text(&made.own, &["metadata", "labels", pool_label(kind)]);
             if name.is_empty() || workers.iter().any(|one| one.name == name) {
                 continue;
@@ -182,9 +189,9 @@ fn beside(running: &mut Desired, observed: &Observed) {
 /// to run even if it was not given. The exception is a Cluster that the controller has yet to reconcile and whose running
 /// objects were all given, as the presence of Machines shows.
 fn health_check(asked: Option<Value>, of: &Value, cluster: &Value, observed: &Observed) -> Option<Value> {
-    let is_check = |one: &&Made| text(&one.own, &["kind"]) == "MachineHealthCheck";
+    let is_check = |one: &&ControllerObject| text(&one.own, &["kind"]) == "MachineHealthCheck";
     let name = text(of, &["metadata", "name"]);
-    let mut checks = observed.made.iter().filter(is_check);
+    let mut checks = observed.controller_objects.iter().filter(is_check);
     if let Some(made) = checks.find(|one| text(&one.own, &["metadata", "name"]) == name) {
         return Some(made.own.clone());
     }
@@ -196,17 +203,17 @@ fn health_check(asked: Option<Value>, of: &Value, cluster: &Value, observed: &Ob
 }
 
 /// The object that a reference names, in whichever version it runs.
-fn referred<'a>(reference: &Value, observed: &'a Observed) -> Option<&'a Made> {
+fn referred<'a>(reference: &Value, observed: &'a Observed) -> Option<&'a ControllerObject> {
     let api_group = match text(reference, &["apiGroup"]) {
         "" => group(text(reference, &["apiVersion"])),
         api_group => api_group,
     };
-    let is_it = |one: &&Made| {
+    let is_it = |one: &&ControllerObject| {
         text(&one.own, &["kind"]) == text(reference, &["kind"])
             && text(&one.own, &["metadata", "name"]) == text(reference, &["name"])
             && group(text(&one.own, &["apiVersion"])) == api_group
     };
-    alone(observed.made.iter().filter(is_it))
+    alone(observed.controller_objects.iter().filter(is_it))
 }
 
 /// Reports whether two objects have the same kind and version: only those can be compared.
@@ -215,17 +222,19 @@ fn is_same_kind(object: &Value, model: &Value) -> bool {
 }
 
 /// The running object of the model's kind, if there is exactly one.
-fn only<'a>(model: &Value, observed: &'a Observed) -> Option<&'a Made> {
-    alone(observed.made.iter().filter(|one| is_same_kind(&one.own, model)))
+fn only<'a>(model: &Value, observed: &'a Observed) -> Option<&'a ControllerObject> {
+    alone(observed.controller_objects.iter().filter(|one| is_same_kind(&one.own, model)))
 }
 
 /// Finds an object made by the topology controller by its name.
-pub(super) fn named<'a>(model: &Value, name: &str, observed: &'a Observed) -> Option<&'a Made> {
-    let is_it = |one: &&Made| is_same_kind(&one.own, model) && text(&one.own, &["metadata", "name"]) == name;
-    alone(observed.made.iter().filter(is_it))
+pub(super) fn named<'a>(model: &Value, name: &str, observed: &'a Observed) -> Option<&'a ControllerObject> {
+    let is_it = |one: &&ControllerObject| {
+        is_same_kind(&one.own, model) && text(&one.own, &["metadata", "name"]) == name
+    };
+    alone(observed.controller_objects.iter().filter(is_it))
 }
 
-fn alone<'a>(mut found: impl Iterator<Item = &'a Made>) -> Option<&'a Made> {
+fn alone<'a>(mut found: impl Iterator<Item = &'a ControllerObject>) -> Option<&'a ControllerObject> {
     let first = found.next()?;
     found.next().is_none().then_some(first)
 }

@@ -15,7 +15,7 @@ use super::rules::Rule;
 use super::verdict::Verdict;
 use crate::desired::contract::{Contract, pool_label};
 use crate::desired::state::Desired;
-use crate::import::{Imported, Made, Objects};
+use crate::import::{ControllerObject, Imported, Objects};
 use crate::role::{Part, PoolKind, Role};
 use crate::upgrade::tracker::{deferred_by, is_upgrading};
 use k8s_schema::value::{get, list, set, text};
@@ -27,7 +27,7 @@ pub struct Observed {
     /// Running control planes, machine deployments and machine pools of the Cluster.
     pub objects: Vec<Value>,
     /// The fields that the topology controller wrote and those that others wrote, for running objects with managed fields.
-    pub made: Vec<Made>,
+    pub controller_objects: Vec<ControllerObject>,
     /// Running Machines of the Cluster.
     pub machines: Vec<Value>,
     /// Templates that the topology controller made, newest first.
@@ -45,11 +45,15 @@ impl Observed {
     /// left unset: see [`Self::beside`].
     pub fn of(cluster: &Imported, objects: &Objects) -> Self {
         let is_template = |one: &&Imported| text(&one.object, &["kind"]).ends_with("Template");
-        let mut templates: Vec<_> = objects.made_for(&cluster.object).filter(is_template).collect();
+        let mut templates: Vec<_> =
+            objects.controller_objects_of(&cluster.object).filter(is_template).collect();
         templates.sort_by(|one, other| other.created.cmp(&one.created));
         Self {
             objects: objects.running_for(&cluster.object),
-            made: objects.made_for(&cluster.object).filter_map(|one| one.made.clone()).collect(),
+            controller_objects: objects
+                .controller_objects_of(&cluster.object)
+                .filter_map(|one| one.by_controller.clone())
+                .collect(),
             machines: objects.machines_for(&cluster.object),
             templates: templates.into_iter().map(|one| one.object.clone()).collect(),
             status: cluster.status.clone(),

@@ -1,5 +1,48 @@
 //! Objects in files are written one by one: if some are refused, others are still accepted, and a class exists before its
 //! Cluster.
+//!
+//! ```
+//! use capi_topology::{Meaning, Part, Settings, Side, import::ClassFiles, predict::one_by_one::of_files};
+//! use serde_json::{Value, json};
+//!
+//! fn class(template: &str, verbosity: i64) -> ClassFiles {
+//!     let object = |api: &str, kind: &str, name: &str, spec: Value| json!({
+//!         "apiVersion": format!("{api}cluster.x-k8s.io/v1beta2"), "kind": kind,
+//!         "metadata": { "name": name, "namespace": "default" }, "spec": spec,
+//!     });
+//!     let reference = |api: &str, kind: &str| json!({
+//!         "apiVersion": format!("{api}cluster.x-k8s.io/v1beta2"), "kind": kind, "name": template,
+//!     });
+//!     let kubeadm = json!({ "kubeadmConfigSpec": { "verbosity": verbosity } });
+//!     ClassFiles::new(vec![
+//!         object("", "ClusterClass", "small", json!({
+//!             "infrastructure": { "templateRef": reference("infrastructure.", "DockerClusterTemplate") },
+//!             "controlPlane": {
+//!                 "templateRef": reference("controlplane.", "KubeadmControlPlaneTemplate"),
+//!                 "machineInfrastructure": { "templateRef": reference("infrastructure.", "DockerMachineTemplate") },
+//!             },
+//!         })),
+//!         object("infrastructure.", "DockerClusterTemplate", template, json!({ "template": { "spec": {} } })),
+//!         object("infrastructure.", "DockerMachineTemplate", template, json!({ "template": { "spec": {} } })),
+//!         object("controlplane.", "KubeadmControlPlaneTemplate", template, json!({ "template": { "spec": kubeadm } })),
+//!     ])
+//! }
+//! let cluster = |version: &str| json!({
+//!     "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster",
+//!     "metadata": { "name": "dev-1", "namespace": "default" },
+//!     "spec": { "topology": { "classRef": { "name": "small" }, "version": version } },
+//! });
+//! let settings = Settings::new("1.14").expect("a version");
+//!
+//! // The files change the class, and give the Cluster a version that the webhook refuses.
+//! let before = Side::new(cluster("v1.35.0"), class("small-v1", 1));
+//! let after = Side::new(cluster("latest"), class("small-v2", 4));
+//! let forecast = of_files(&before, &after, None, &settings).expect("the state before is accepted");
+//!
+//! assert_eq!(forecast.faults[0].error.field, "spec.topology.version");
+//! let control_plane = forecast.verdicts.iter().find(|one| one.subject == Part::ControlPlane).expect("it has a verdict");
+//! assert!(matches!(control_plane.meaning, Meaning::Rollout { .. }), "the class alone replaces machines");
+//! ```
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,25 @@
 //! Predictions as machine-readable data, and in words.
+//!
+//! ```
+//! use capi_topology::{Settings, Side, import::ClassFiles, predict::forecast};
+//! use capi_topology::predict::report::{Fields, document, lines};
+//! use serde_json::json;
+//!
+//! let cluster = |replicas: i64| json!({
+//!     "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster",
+//!     "metadata": { "name": "dev-1", "namespace": "default" },
+//!     "spec": { "topology": {
+//!         "classRef": { "name": "small" }, "version": "v1.35.0", "controlPlane": { "replicas": replicas },
+//!     } },
+//! });
+//! let side = |replicas| Side::new(cluster(replicas), ClassFiles::absent("ClusterClass/small".to_owned()));
+//! let settings = Settings::new("1.14").expect("a version");
+//! let forecast = forecast::of_change(&side(1), &side(3), &settings).expect("the state before is accepted");
+//!
+//! // Without its class, the result is unknown, and so is every verdict.
+//! assert!(lines(&forecast, Fields::All)[0].contains("not known"));
+//! assert_eq!(document(&forecast)["verdicts"][0]["verdict"], "opaque");
+//! ```
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! The verdict on a part of a cluster: what all evidence about it amounts to.
+//! The verdict on a part of a cluster: the result of all evidence about it.
 //!
 //! A rule of the prediction never changes a verdict. Instead, it adds [`Evidence`] to the [`Ledger`]: the part, the
 //! outcome, the fields, the reasons, and the source of the rule. [`decide`] turns all evidence of a part into its verdict:

@@ -20,7 +20,7 @@ use crate::{
     },
     model::Cluster,
     note::{Fault, Notes},
-    propose, render, rollout,
+    pull_request, render, rollout,
 };
 
 /// The number of commits to look up, from the newest one back. Health after an older change is unknown.
@@ -192,7 +192,7 @@ impl<'a> Asked<'a> {
         let remote = repository.remote()?;
         let given = self.fleet.model.fleet.forge.as_ref();
         let hint = "set `forge` in stackloom.yaml to where the repository is";
-        let address = propose::address(&remote.url, given).map_err(|why| Fault::new(why).hint(hint))?;
+        let address = pull_request::address(&remote.url, given).map_err(|why| Fault::new(why).hint(hint))?;
         let address = address.ok_or_else(|| {
             Fault::new(format!(
                 "commit statuses come from a forge, and the git remote `{}` is not known to be one",

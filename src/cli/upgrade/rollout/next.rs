@@ -26,7 +26,7 @@ use crate::{
     model::{ClusterId, Rollout, RolloutTarget},
     note::{Notes, Place},
     partial::LeftOut,
-    propose::Wish,
+    pull_request::Wish,
     rollout::{Next, Wave, WaveState},
     upgrade::{self, Answer, Edited, Edits, Solved},
     world::Held,

@@ -1,12 +1,13 @@
-//! Facts: the inputs behind the fields of a renderer's objects.
+//! Provenance: where the fields of a renderer's objects come from.
 //!
-//! A renderer knows its engine's fields and names the facts behind each. `explain` knows where these facts are written.
+//! A renderer knows the fields of its engine's objects, and names what it composes each of them from. `explain` knows where
+//! that is written.
 
 use crate::yaml::{Node, Path};
 
 /// A field that the program composes.
 #[derive(Clone, Copy, Debug)]
-pub struct Composed<'a> {
+pub struct ComposedField<'a> {
     /// The object.
     pub object: &'a Node,
     /// The path of the field.
@@ -17,7 +18,7 @@ pub struct Composed<'a> {
     pub addon: Option<&'a str>,
 }
 
-impl<'a> Composed<'a> {
+impl<'a> ComposedField<'a> {
     /// The kind of the object.
     pub(super) fn kind(&self) -> &'a str {
         self.object.get("kind").and_then(Node::as_str).unwrap_or_default()
@@ -35,9 +36,9 @@ impl<'a> Composed<'a> {
     }
 }
 
-/// A fact behind a field.
+/// What a field is composed from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fact<'a> {
+pub enum Provenance<'a> {
     /// A key of the cluster's definition.
     Definition(&'static [&'static str]),
     /// The namespace that the object belongs to.
@@ -78,14 +79,14 @@ pub enum Fact<'a> {
     /// A key of an entry of the addon's `valuesFrom`.
     AddonValuesFrom(&'a str),
     /// A chart that all clusters share, by the name of its object.
-    Chart(&'a str, ChartFact),
-    /// No fact: the program always writes this value, for the given reason.
+    Chart(&'a str, ChartProvenance),
+    /// Nothing: the program always writes this value, for the given reason.
     Program(&'static str),
 }
 
-/// A fact behind a field of a shared chart.
+/// What a field of a shared chart is composed from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChartFact {
+pub enum ChartProvenance {
     /// The chart, its repository and its version.
     Identity,
     /// The version.

@@ -5,14 +5,14 @@
 //! network, git or clock.
 
 mod address;
-mod asks;
 mod decide;
+mod reviews_and_labels;
 mod text;
 
 pub use address::{Address, address};
-pub use asks::{Asks, handles};
 pub use decide::{
     Action, Branch, Commit, DOUBLE, Decision, Outcome, Proposed, Request, RequestState, Seen, TREE, Wish,
     decide,
 };
+pub use reviews_and_labels::{Asks, handles};
 pub use text::{Limits, Plan, PlanOf, ProposedStep, Text, branch_name, capital, text};

@@ -12,7 +12,7 @@ use std::{
 
 use ahash::RandomState;
 
-use super::{At, scanner};
+use super::{At, patterns};
 
 /// The maximum number of texts cached per thread.
 const TEXTS: usize = 1 << 16;
@@ -43,7 +43,7 @@ impl Paths {
             return *number;
         }
         let next = u32::try_from(self.numbers.len()).expect("fewer kinds of paths than 2^32");
-        let number = *self.numbers.entry(scanner::of_path(path)).or_insert(next);
+        let number = *self.numbers.entry(patterns::of_path(path)).or_insert(next);
         if self.recent.len() >= PATHS {
             self.recent.clear();
         }

@@ -1,6 +1,6 @@
 //! Reports secrets without repeating them.
 
-use super::{Found, Tree, allow, scanner};
+use super::{Found, Tree, allow, patterns};
 use crate::{
     check::Finder,
     note::Place,
@@ -106,7 +106,7 @@ fn masked(place: &Place) -> String {
         && key.len() <= KEY
         && key[..key.len() - 1].chars().all(|c| c.is_ascii_alphanumeric() || " _-./\"'".contains(c))
         && place.column > line[..shown].chars().count()
-        && scanner::scan("", key).is_empty();
+        && patterns::scan("", key).is_empty();
     let shown = if plain { shown } else { 0 };
     let hidden = line[shown..].chars().map(|c| if c.is_whitespace() { c } else { '*' });
     line[..shown].chars().chain(hidden).collect()

@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{OWN, scanner};
+use super::{OWN, patterns};
 use crate::{
     check::{Finder, Texts},
     definition::closest,
@@ -19,7 +19,7 @@ pub(in crate::check) const KIND: &str = "kind/";
 pub(in crate::check) fn is_name(name: &str) -> bool {
     name.strip_prefix(KIND).is_some_and(|kind| kind.starts_with(|c: char| c.is_ascii_uppercase()))
         || OWN.contains(&name)
-        || scanner::names().any(|one| one == name)
+        || patterns::names().any(|one| one == name)
 }
 
 /// Whether a finding is allowed in a file, with a hint on how to allow it.
@@ -127,7 +127,7 @@ pub(in crate::check) fn faults(file: &str, finder: &mut Finder<'_>) {
             node.origin
         };
         if !is_name(&entry.rule) && list.owner.path.starts_with("clusters/") {
-            let names = OWN.into_iter().chain(scanner::names());
+            let names = OWN.into_iter().chain(patterns::names());
             let hint = closest(&entry.rule, names).map(|name| format!("did you mean `{name}`?"));
             let message = format!("no check is called `{}`, so it cannot be allowed", entry.rule);
             let note = finder.notes.error("unknown-lint", place("rule"), message);

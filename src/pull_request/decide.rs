@@ -1,6 +1,6 @@
 //! Decides what to do about a proposal, given the state of git and the forge.
 
-use super::asks::{Asks, plain};
+use super::reviews_and_labels::{Asks, plain};
 
 /// The trailer that records a commit's own tree. If someone amends the commit with other content, the trailer no longer
 /// matches. This tells the program's commits from those of people.

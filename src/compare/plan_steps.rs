@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::{
     Outcome, Unknown, Which,
     answers::{Answers, Written},
+    cluster_facts::Facts,
     definitions::Definitions,
-    facts::Facts,
 };
 use crate::{model::Cluster, render, yaml::Node};
 

@@ -22,14 +22,14 @@ use crate::{
 
 /// The Clusters in the supplied files, with their classes and what was observed of their running objects.
 #[derive(Debug)]
-pub struct Given<'a> {
+pub struct UserFiles<'a> {
     objects: &'a Objects,
     management: Arc<ManagementCluster>,
     all: Arc<[Json]>,
     classes: Classes,
 }
 
-impl<'a> Given<'a> {
+impl<'a> UserFiles<'a> {
     /// Files of one management cluster. Compare them with [`super::Definitions::clusters_alone`], because exports contain no
     /// addons.
     pub fn new(objects: &'a Objects, management: Arc<ManagementCluster>) -> Self {
@@ -48,7 +48,7 @@ impl<'a> Given<'a> {
     }
 }
 
-impl State for Given<'_> {
+impl State for UserFiles<'_> {
     fn clusters(&self) -> Result<Vec<ClusterId>, Fault> {
         let named = self.objects.clusters().into_iter().filter_map(|one| {
             let (namespace, name) = identity(&one.object);

@@ -1,4 +1,4 @@
-//! Finds text that looks like a secret: by its key ([`keys`]), by its form ([`scanner`], with the rules of gitleaks), by its
+//! Finds text that looks like a secret: by its key ([`keys`]), by its form ([`patterns`], with the rules of gitleaks), by its
 //! decoded content, and by the object that contains it ([`tree`]).
 //!
 //! Nothing is reported here. The rules of `check` report findings, with a place whose line is masked ([`report`]).
@@ -7,10 +7,10 @@ mod allow;
 mod clean_texts;
 mod files;
 mod keys;
+mod patterns;
 mod report;
 #[cfg(test)]
 mod samples;
-mod scanner;
 mod tree;
 
 use base64::{
@@ -150,12 +150,12 @@ fn by_rules(at: At<'_>, text: &str, found: &mut Vec<Found>) {
     };
     let whole = parts.concat();
     let prefix = whole.len() - text.len();
-    for hit in scanner::scan(at.path, &whole) {
+    for hit in patterns::scan(at.path, &whole) {
         let start = hit.start.saturating_sub(prefix).min(text.len());
         let line = text.get(..start).unwrap_or_default().matches('\n').count();
         // The generic rule only looks at keys, and many Kubernetes keys contain the name of a Secret rather than its
         // content.
-        if line == 0 && hit.rule == scanner::GENERIC && keys::is_reference(at.parent, at.key) {
+        if line == 0 && hit.rule == patterns::GENERIC && keys::is_reference(at.parent, at.key) {
             continue;
         }
         found.push(Found { name: hit.rule, what: format!("a secret (`{}`)", hit.rule), line });

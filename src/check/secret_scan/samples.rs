@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::scanner::{DATA, read, scan};
+use super::patterns::{DATA, read, scan};
 
 const RANDOM: &str = "x9Kd2mQ7zR4tB8vN1wY5cF3hJ6pL0sG2aE7uT4iO8yW1nM5kX3bV6cZ9qA2eD7fH0jS4gP8r";
 

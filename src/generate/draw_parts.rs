@@ -20,7 +20,7 @@ pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
 const AT_A_TIME: usize = 64;
 
 /// Draws, checks and passes on all parts, a batch at a time, dropping each batch. Returns the subjects with errors.
-pub(super) fn weave<'a>(
+pub(super) fn draw_parts<'a>(
     planned: &'a Planned,
     sink: &mut dyn Sink,
     progress: Progress<'_>,
@@ -28,14 +28,14 @@ pub(super) fn weave<'a>(
 ) -> Result<Vec<render::Subject<'a>>, Failure> {
     let Planned { fleet, plan } = planned;
     let classes = check::Classes::read(plan);
-    let faulty = weave_some(planned, &render::subjects(plan), &classes, sink, progress, notes)?;
+    let faulty = draw_some_parts(planned, &render::subjects(plan), &classes, sink, progress, notes)?;
     check::check_rest(plan, &fleet.model.lock, &classes, (&fleet.input).into(), notes);
     fleet.locate(notes);
     Ok(faulty)
 }
 
-/// Like [`weave`], for some parts.
-pub(super) fn weave_some<'a>(
+/// Like [`draw_parts`], for some parts.
+pub(super) fn draw_some_parts<'a>(
     planned: &'a Planned,
     subjects: &[render::Subject<'a>],
     classes: &check::Classes,

@@ -8,7 +8,7 @@ use k8s_schema::value::{set, text};
 /// A Cluster without a namespace, if the other side has one or more Clusters of its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Open {
+pub struct WithoutNamespace {
     /// Its file, as the user named it.
     pub file: String,
     /// The line at which its document begins, counted from 1.
@@ -28,8 +28,8 @@ fn named(one: &Imported) -> (String, String) {
 impl Objects {
     /// Gives each Cluster without a namespace that of the only Cluster of its name on the other side, as `kubectl -n` and
     /// an engine's `targetNamespace` do. Returns those Clusters, and those with several candidates.
-    pub fn placed_as(&mut self, other: &Self) -> Vec<Open> {
-        let mut open = Vec::new();
+    pub fn take_namespaces_from(&mut self, other: &Self) -> Vec<WithoutNamespace> {
+        let mut found = Vec::new();
         let here: Vec<(String, String)> =
             self.all.iter().filter(|one| is(&one.object, "Cluster")).map(named).collect();
         for one in &mut self.all {
@@ -52,9 +52,9 @@ impl Objects {
                 set(&mut one.object, &["metadata", "namespace"], json!(only));
             }
             if namespaces.iter().any(|one| one != "default") {
-                open.push(Open { file: one.file.clone(), line: one.line, name, namespaces });
+                found.push(WithoutNamespace { file: one.file.clone(), line: one.line, name, namespaces });
             }
         }
-        open
+        found
     }
 }

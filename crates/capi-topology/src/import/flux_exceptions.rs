@@ -1,4 +1,5 @@
-//! Objects that Flux skips because they ask for it; the rest of a commit is applied without them.
+//! Objects whose labels or annotations tell Flux not to write them as usual: it skips them, or deletes and recreates them. The
+//! rest of a commit is applied as always.
 
 use serde_json::Value;
 
@@ -9,7 +10,7 @@ use k8s_schema::value::{get, name_of, set, text};
 /// An object in the new files that Flux does not write normally.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Spared {
+pub struct FluxException {
     /// Its file, as the user named it.
     pub file: String,
     /// The line at which its document begins, counted from 1.
@@ -40,22 +41,22 @@ impl Objects {
     ///
     /// Source: `fluxcd/pkg/ssa`, `manager_apply.go`, `shouldSkipApply`, and `kustomize-controller`,
     /// `internal/controller/kustomization_controller.go`, `apply` (the selectors).
-    pub fn spare(&mut self, there: &Self, by: Option<&Applier>) -> Vec<Spared> {
-        let mut spared = Vec::new();
+    pub fn skip_for_flux(&mut self, there: &Self, by: Option<&Applier>) -> Vec<FluxException> {
+        let mut skipped = Vec::new();
         self.all.retain(|one| {
             let old = there.all.iter().find(|old| is_same(&one.object, &old.object));
             let asks = is_by_flux(old, by).then(|| asks(one, old)).flatten();
-            spared.extend(asks.map(|asks| one.spared(asks)));
+            skipped.extend(asks.map(|asks| one.exception(asks)));
             asks.is_none()
         });
-        spared
+        skipped
     }
 
     /// Adds the labels by which Flux recognizes the objects it applied, if the existing object has them: no file contains
     /// them.
     ///
     /// Source: `fluxcd/pkg/ssa`, `manager.go`, `SetOwnerLabels`.
-    pub fn label(&mut self, there: &Self, by: Option<&Applier>) {
+    pub fn label_for_flux(&mut self, there: &Self, by: Option<&Applier>) {
         for one in self.all.iter_mut().filter(|one| !one.applied.is_live()) {
             let old = there.all.iter().find(|old| is_same(&one.object, &old.object));
             let Some(old) = old.filter(|old| is_by_flux(Some(old), by)) else { continue };
@@ -71,21 +72,21 @@ impl Objects {
     /// Lists the objects that Flux would delete and recreate if the API server refused their change because of an immutable
     /// field.
     ///
-    /// Source: as for [`Objects::spare`], `shouldForceApply`.
-    pub fn forced(&self, there: &Self, by: Option<&Applier>) -> Vec<Spared> {
+    /// Source: as for [`Objects::skip_for_flux`], `shouldForceApply`.
+    pub fn recreated_by_flux(&self, there: &Self, by: Option<&Applier>) -> Vec<FluxException> {
         let changed = self.all.iter().filter_map(|one| {
             let old = there.all.iter().find(|old| is_same(&one.object, &old.object))?;
             let asks = has(&one.object, FORCE).or_else(|| has(&old.object, FORCE))?;
-            (is_by_flux(Some(old), by) && one.object != old.object).then(|| one.spared(asks))
+            (is_by_flux(Some(old), by) && one.object != old.object).then(|| one.exception(asks))
         });
         changed.collect()
     }
 }
 
 impl Imported {
-    fn spared(&self, asks: &'static str) -> Spared {
+    fn exception(&self, asks: &'static str) -> FluxException {
         let name = format!("{} {}", text(&self.object, &["kind"]), text(&self.object, &["metadata", "name"]));
-        Spared { file: self.file.clone(), line: self.line, name, asks }
+        FluxException { file: self.file.clone(), line: self.line, name, asks }
     }
 }
 

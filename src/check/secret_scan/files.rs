@@ -1,6 +1,6 @@
 //! Finds secrets in a file: in its values and comments, in its lines if it is not YAML, and by its name.
 
-use super::{At, Found, Tree, in_comment, in_object, in_text, report, scanner};
+use super::{At, Found, Tree, in_comment, in_object, in_text, patterns, report};
 use crate::{
     note::{Notes, Place},
     yaml::{Document, RawNode, Source, read_raw},
@@ -22,7 +22,7 @@ pub(in crate::check) struct Spot {
 pub(in crate::check) fn in_file(source: &Source, notes: &mut Notes) -> Vec<Spot> {
     let mut spots = Vec::new();
     let lower = source.path.to_ascii_lowercase();
-    if scanner::by_path(&lower).is_some() || KEY_FILES.iter().any(|end| lower.ends_with(end)) {
+    if patterns::by_path(&lower).is_some() || KEY_FILES.iter().any(|end| lower.ends_with(end)) {
         let found = Found { name: "key-file", what: "a key file".to_owned(), line: 0 };
         spots.push(Spot { place: Place::file(&*source.path), found });
         return spots;

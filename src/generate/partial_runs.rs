@@ -4,7 +4,7 @@
 
 use super::{
     Failure, Generation, Planned, Progress, Understood,
-    weave::{definitions_of, weave},
+    draw_parts::{definitions_of, draw_parts},
 };
 use crate::{
     check, commit_message,
@@ -112,7 +112,7 @@ fn values(fleet: &Understood, notes: &mut Notes) {
 
 /// Draws all parts into a sink. Returns the definitions whose parts have errors.
 fn faulty(planned: &Planned, sink: &mut dyn Sink, progress: Progress<'_>, notes: &mut Notes) -> Vec<Faulty> {
-    let found = weave(planned, sink, progress, notes).unwrap_or_default();
+    let found = draw_parts(planned, sink, progress, notes).unwrap_or_default();
     found.iter().flat_map(|subject| definitions_of(*subject, &planned.plan)).collect()
 }
 

@@ -13,7 +13,7 @@ impl Objects {
     /// outdated.
     ///
     /// A Cluster and its running objects belong to one namespace. A class or template without a namespace may be in any.
-    pub fn doubled(&self) -> Vec<(&Imported, &Imported)> {
+    pub fn duplicates(&self) -> Vec<(&Imported, &Imported)> {
         let mut known: BTreeMap<(&str, &str, &str), Vec<&Imported>> = BTreeMap::new();
         let mut found = Vec::new();
         for one in self.all.iter().filter(|one| counts(&one.object) || is_made(&one.object)) {
@@ -34,7 +34,7 @@ impl Objects {
 
     /// The objects that the topology controller made for a Cluster, each once. Of two exports, the one with managed fields
     /// counts.
-    pub fn made_for<'a>(&'a self, cluster: &'a Value) -> impl Iterator<Item = &'a Imported> {
+    pub fn controller_objects_of<'a>(&'a self, cluster: &'a Value) -> impl Iterator<Item = &'a Imported> {
         let (namespace, name) = identity(cluster);
         let mut found: Vec<&Imported> = Vec::new();
         let mut places = BTreeMap::new();
@@ -46,7 +46,7 @@ impl Objects {
             let at = *places.entry(name_of(&one.object)).or_insert(found.len());
             match found.get(at) {
                 None => found.push(one),
-                Some(other) if other.made.is_none() => found[at] = one,
+                Some(other) if other.by_controller.is_none() => found[at] = one,
                 Some(_) => {}
             }
         }
@@ -59,6 +59,8 @@ fn differs(one: &Imported, other: &Imported) -> bool {
     if !is_made(&one.object) {
         return one.object != other.object || one.applied != other.applied;
     }
-    let by_others = one.made.is_some() && other.made.is_some() && one.made != other.made;
+    let by_others = one.by_controller.is_some()
+        && other.by_controller.is_some()
+        && one.by_controller != other.by_controller;
     one.object != other.object || by_others || has_version(&one.object) && one.status != other.status
 }

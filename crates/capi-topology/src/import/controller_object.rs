@@ -1,4 +1,4 @@
-//! Objects made by the topology controller, and who set which of their fields.
+//! Running objects of the topology controller: which of their fields it set, and which others set.
 
 use serde_json::{Map, Value};
 
@@ -7,10 +7,10 @@ use crate::convert::is_own;
 use crate::schemas::source_schema;
 use k8s_schema::value::{get, list, present, set, text, version};
 
-/// An object that the topology controller made.
+/// An object that the topology controller made, split by who set its fields.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Made {
+pub struct ControllerObject {
     /// The fields that the controller applied: the desired object when it was last written.
     pub own: Value,
     /// The same, with what others set in its spec, labels and annotations.
@@ -19,7 +19,7 @@ pub struct Made {
     pub others: Value,
 }
 
-impl Made {
+impl ControllerObject {
     /// Reads an object; none if it is being deleted, or if managed fields in its version do not show who set what.
     ///
     /// Source: `core/reconcilers/topology/cluster/structuredmerge` (the manager's name; it applies, and never updates).
@@ -156,7 +156,7 @@ mod tests {
             "metadata": { "name": "one", "namespace": null, "labels": { "ours": "" } },
             "spec": {},
         });
-        let made = Made::of(&object).unwrap();
+        let made = ControllerObject::of(&object).unwrap();
         assert_eq!(made.own, expected);
         assert_eq!(made.whole["spec"], json!({ "endpoint": "10.0.0.1" }));
         assert_eq!(made.whole["metadata"]["labels"], json!({ "ours": "", "theirs": "" }));
@@ -165,10 +165,10 @@ mod tests {
         assert_eq!(made.others, others);
         let mut other = object.clone();
         other["apiVersion"] = json!("x.io/v2");
-        assert_eq!(Made::of(&other), None);
+        assert_eq!(ControllerObject::of(&other), None);
         other = object.clone();
         other["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
-        assert_eq!(Made::of(&other), None);
+        assert_eq!(ControllerObject::of(&other), None);
     }
 
     #[test]
