@@ -234,7 +234,7 @@ fn findings_are_annotations_at_the_line_that_causes_them() {
     let errors: Vec<_> = printed.lines().filter(|line| line.starts_with("::error ")).collect();
     for line in &errors {
         assert!(line.starts_with(&format!("::error file={THREE},line=")), "{printed}");
-        let refused = "title=Refused or stuck::green/three: cluster: is refused: `stackloom generate` does not write this change%0A";
+        let refused = "title=Refused or stuck::green/three: cluster: is refused: `stackloom generate` does not write this change, and the API server would refuse it, too: no machine is touched%0A";
         assert!(line.contains(refused), "{printed}");
     }
     // Cluster API and a guard both refuse it.
