@@ -29,12 +29,13 @@ use std::{
 };
 
 use rayon::prelude::*;
+use sha2::{Digest as _, Sha256};
 
 use crate::{
-    model::{ClusterId, ManagementCluster},
+    model::{ClusterId, ManagementCluster, hex},
     note::Fault,
     render, topology,
-    yaml::{Node, to_json},
+    yaml::{Node, emit, to_json},
 };
 
 pub use addons::AddonChange;
@@ -156,6 +157,8 @@ pub struct ObjectChange {
     pub file: String,
     /// How it differs.
     pub kind: ObjectChangeKind,
+    /// A digest of the object if it is new, otherwise empty. Of other objects, the fields that differ tell.
+    pub content: String,
 }
 
 /// How an object differs.
@@ -363,12 +366,22 @@ impl Pair<'_> {
                 };
                 let (section, address) = key.clone();
                 let (file, _) = new.or(old)?;
-                Some(ObjectChange { section, address, file: file.clone(), kind })
+                let content = match (&kind, new) {
+                    (ObjectChangeKind::Added, Some((_, new))) => digest(new),
+                    _ => String::new(),
+                };
+                Some(ObjectChange { section, address, file: file.clone(), kind, content })
             })
             .collect();
         found.sort_by(|a, b| (&a.section, &a.address).cmp(&(&b.section, &b.address)));
         found
     }
+}
+
+fn digest(object: &Node) -> String {
+    let mut text = String::new();
+    emit(object, &mut text);
+    hex(&Sha256::digest(text.as_bytes())[..8])
 }
 
 /// Whether two states have the same files.

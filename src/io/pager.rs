@@ -5,22 +5,30 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// The width of standard output in columns, if it is a terminal.
+use super::git;
+
+/// The width of standard output in columns, if it is a terminal: `COLUMNS`, else that of the terminal.
 pub fn width() -> Option<usize> {
     let (terminal_size::Width(columns), _) = terminal_size::terminal_size_of(std::io::stdout())?;
-    Some(columns.into())
+    Some(wide(std::env::var("COLUMNS").ok().as_deref(), columns.into()))
 }
 
-/// The pager to use: `PAGER`, else `less`. None if standard output is not a terminal, or if `PAGER` is empty or `cat`.
+fn wide(variable: Option<&str>, columns: usize) -> usize {
+    variable.and_then(|text| text.trim().parse().ok()).filter(|own| *own > 0).unwrap_or(columns)
+}
+
+/// The pager to use, as in git: `GIT_PAGER`, else `core.pager` of git's configuration, else `PAGER`, else `less`. None if
+/// standard output is not a terminal, or if the first of these is empty or `cat`.
 pub fn chosen() -> Option<String> {
     if !std::io::stdout().is_terminal() {
         return None;
     }
-    from(std::env::var("PAGER").ok())
+    let variable = |name| std::env::var(name).ok();
+    from(variable("GIT_PAGER").or_else(git::pager).or_else(|| variable("PAGER")))
 }
 
-fn from(variable: Option<String>) -> Option<String> {
-    let command = variable.unwrap_or_else(|| "less".to_owned());
+fn from(own: Option<String>) -> Option<String> {
+    let command = own.unwrap_or_else(|| "less".to_owned());
     let name = command.trim();
     (!name.is_empty() && name != "cat").then(|| name.to_owned())
 }
@@ -68,6 +76,15 @@ mod tests {
             (Some(" most -s "), Some("most -s")),
         ] {
             assert_eq!(from(variable.map(str::to_owned)).as_deref(), expected);
+        }
+    }
+
+    #[test]
+    fn columns_count_if_they_are_a_number() {
+        for (variable, expected) in
+            [(None, 80), (Some("40"), 40), (Some("0"), 80), (Some("-1"), 80), (Some("x"), 80)]
+        {
+            assert_eq!(wide(variable, 80), expected, "{variable:?}");
         }
     }
 

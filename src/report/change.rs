@@ -141,6 +141,8 @@ pub enum Revert {
     Undoes,
     /// Reverting installs the addon's workloads again or restarts them.
     Restarts,
+    /// Reverting restores the old values, and no machine is touched if the cluster was not resumed in between.
+    BeforeItIsResumed,
     /// Reverting restores the old values. Machines that were replaced in the meantime stay until someone deletes them.
     KeepsReplaced,
     /// Reverting replaces the machines again.
@@ -151,6 +153,10 @@ pub enum Revert {
     Refused,
     /// Reverting does not delete what was created; `stackloom remove` does.
     NeedsRemoval,
+    /// Reverting deletes the new pool at once, with its machines.
+    Deletes,
+    /// Reverting removes the added machines.
+    Removes,
     /// Unknown.
     Unknown,
 }
@@ -162,11 +168,14 @@ impl Revert {
             Self::Nothing => "nothing-to-undo",
             Self::Undoes => "undoes",
             Self::Restarts => "restarts-again",
+            Self::BeforeItIsResumed => "undoes-while-paused",
             Self::KeepsReplaced => "keeps-replaced",
             Self::ReplacesAgain => "replaces-again",
             Self::CreatesNew => "creates-new",
             Self::Refused => "refused",
             Self::NeedsRemoval => "needs-removal",
+            Self::Deletes => "deletes",
+            Self::Removes => "removes-machines",
             Self::Unknown => "unknown",
         }
     }
@@ -177,6 +186,9 @@ impl Revert {
             Self::Nothing => "nothing to undo",
             Self::Undoes => "undoes this",
             Self::Restarts => "undoes this, and may restart the addon's workloads again",
+            Self::BeforeItIsResumed => {
+                "undoes this without touching a machine, unless the cluster was resumed in between"
+            }
             Self::KeepsReplaced => {
                 "undoes this; machines replaced in the meantime stay as they are until someone deletes them"
             }
@@ -184,6 +196,10 @@ impl Revert {
             Self::CreatesNew => "creates anew what was deleted; the old one is lost",
             Self::Refused => "does not undo this: Cluster API refuses to downgrade Kubernetes",
             Self::NeedsRemoval => "does not delete what was created; `stackloom remove` does",
+            Self::Deletes => {
+                "deletes the new pool at once, with its machines; guards refuse that, because it skips the steps of `stackloom remove`"
+            }
+            Self::Removes => "undoes this: it removes as many machines as were added",
             Self::Unknown => "it is not known whether that undoes this",
         }
     }
@@ -204,6 +220,8 @@ pub struct Change {
     pub built: Machines,
     /// The number of additional machines during the rollout; none if unknown.
     pub surge: Option<i64>,
+    /// How many machines may be missing in the meantime.
+    pub unavailable: i64,
     /// The fields that differ, shared with the group of the cluster.
     pub fields: Arc<[FieldChange]>,
     /// The fields of generated objects that cause it.
@@ -214,14 +232,18 @@ pub struct Change {
     pub grants: bool,
     /// Whether reverting the commit undoes it.
     pub revert: Revert,
+    /// Whether the cluster is paused, so that nothing happens before it is resumed.
+    pub paused: bool,
     /// Whether the steps of a removal announce the deletion.
     pub announced: bool,
     /// The reason why a definition accepts its risk, if one does.
     pub accepted: Option<String>,
     /// Whether the guards of `generate` refuse it.
     pub guarded: bool,
-    /// A digest of the Cluster before and after, unless the fields above are all of its fields.
-    pub cluster: String,
+    /// Whether the API server refuses the Cluster, so that its machines stay as they are.
+    pub rejected: bool,
+    /// A digest of what differs besides the fields above: of the Cluster before and after, and of new objects.
+    pub content: String,
 }
 
 impl Change {
@@ -234,15 +256,18 @@ impl Change {
             machines: Machines::default(),
             built: Machines::default(),
             surge: None,
+            unavailable: 0,
             fields: Arc::default(),
             causes: Vec::new(),
             reasons: Vec::new(),
             grants: false,
             revert,
+            paused: false,
             announced: false,
             accepted: None,
             guarded: false,
-            cluster: String::new(),
+            rejected: false,
+            content: String::new(),
         }
     }
 
@@ -258,7 +283,7 @@ impl Change {
     }
 
     /// The ID of the change, stable across runs. It is derived from the cluster, the subject, the effect, and the path and
-    /// values of each field. For forecasts, the Cluster before and after is included.
+    /// values of each field. For forecasts, the Cluster before and after is included, and for what is new, its content.
     pub fn id(&self, cluster: &ClusterId) -> String {
         let mut hash = Sha256::new();
         let mut part = |text: &str| {
@@ -277,7 +302,7 @@ impl Change {
                 part(&value.as_ref().map_or_else(|| "-".to_owned(), Json::to_string));
             }
         }
-        part(&self.cluster);
+        part(&self.content);
         self.causes.iter().chain(&self.reasons).for_each(|text| part(text));
         hex(&hash.finalize()[..8])
     }
@@ -317,6 +342,7 @@ impl Subject {
             Self::Cluster => "Cluster object".to_owned(),
             Self::Addon(name) => format!("addon {name}"),
             Self::Object(_, address) if address.kind.is_empty() => "an object without a kind".to_owned(),
+            Self::Object(Section::Manifests(addon), address) => format!("{address} of addon {addon}"),
             Self::Object(_, address) => address.to_string(),
         }
     }

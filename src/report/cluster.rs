@@ -3,15 +3,16 @@
 use super::{
     About, Guarded,
     change::{Change, Effect, Leaving, Machines, Revert, Subject},
+    machines::{all_machines, count, machines, unavailable},
     objects, peaks, renamed_pools,
     risk::Risk,
+    steps,
 };
 use crate::{
     compare::{Answer, ClusterChange, Facts, Fate, ObjectChange, Outcome, Section, Unknown, Which},
     model::{ClusterId, hex},
     note::About as Leaves,
-    topology::{self, Meaning, Part, Pool, Verdict, predict::report::step_in_words},
-    yaml::Node,
+    topology::{self, Meaning, Part, Verdict},
 };
 
 /// The effects of a change on one cluster.
@@ -97,7 +98,10 @@ impl Making<'_> {
             [&found.before, &found.after].map(|side| side.as_ref().map(|facts| hex(&facts.spec[..8])));
         for change in &mut changes {
             if matches!(change.subject, Subject::Whole | Subject::Part(_)) {
-                change.cluster = format!("{digest:?}");
+                change.content = format!("{digest:?}");
+            }
+            if matches!(change.effect, Effect::Created | Effect::Moved { paused: false, .. }) {
+                change.content.extend(found.objects.iter().map(|object| &*object.content));
             }
         }
         changes.sort_by(|a, b| (b.risk, &a.subject).cmp(&(a.risk, &b.subject)));
@@ -139,6 +143,7 @@ impl Making<'_> {
             change.reasons.extend(guarded.hints.iter().cloned());
             return;
         }
+        let rejected = matches!(&self.found.outcome, Outcome::Judged(answer) if is_rejected(answer));
         let is_refused = |change: &&mut Change| change.effect == Effect::Refused;
         let same = guarded.only_release && self.is_about_the_version(guarded);
         let same = self.changes.iter_mut().find(is_refused).filter(|_| same);
@@ -152,6 +157,7 @@ impl Making<'_> {
             None => self.whole(Effect::Refused, Risk::Refused, Revert::Nothing),
         };
         change.guarded = true;
+        change.rejected |= rejected;
         change.reasons.extend(guarded.reasons.iter().cloned());
     }
 
@@ -215,7 +221,8 @@ impl Making<'_> {
     }
 
     fn fate(&mut self) {
-        let (before, after) = (self.found.before.as_ref(), self.found.after.as_ref());
+        let found = self.found;
+        let (before, after) = (found.before.as_ref(), found.after.as_ref());
         let is_leaving = |facts: Option<&Facts>| facts.is_some_and(|facts| facts.removal.is_some());
         let (was, is) = (is_leaving(before), is_leaving(after));
         let leaving = match (&self.found.fate, before) {
@@ -226,6 +233,7 @@ impl Making<'_> {
                 let change = self.whole(Effect::Created, Risk::InPlace, Revert::NeedsRemoval);
                 change.reasons.extend(reason);
                 change.built = all_machines(after);
+                objects::grant(&found.objects, change);
                 None
             }
             (Fate::Deleted, _) if was => Some(Leaving::Announced),
@@ -321,7 +329,9 @@ impl Making<'_> {
         if !answer.faults.is_empty() {
             let mut reasons: Vec<String> = answer.faults.iter().map(ToString::to_string).collect();
             reasons.dedup();
-            self.whole(Effect::Refused, Risk::Refused, Revert::Nothing).reasons = reasons;
+            let change = self.whole(Effect::Refused, Risk::Refused, Revert::Nothing);
+            change.rejected = is_rejected(answer);
+            change.reasons = reasons;
         }
         let is_new = self.found.fate == Fate::Created;
         let is_paused = self.found.after.as_ref().is_some_and(|facts| facts.paused);
@@ -333,8 +343,11 @@ impl Making<'_> {
                 _ => false,
             };
             if !is_reported {
-                let change = of_verdict(verdict, self.found.before.as_ref());
-                self.changes.push(Change { machines: change.machines.unless_kept(is_paused), ..change });
+                let mut change = of_verdict(verdict, self.found.before.as_ref());
+                if verdict.meaning == Meaning::Create {
+                    change.built = Machines::exactly(count(&verdict.subject, self.found.after.as_ref()));
+                }
+                self.changes.push(if is_paused { paused(change) } else { change });
             }
         }
         if let (Some(before), Some(after)) = (&self.found.before, &self.found.after) {
@@ -346,9 +359,14 @@ impl Making<'_> {
             self.whole(Effect::Unknown, Risk::Unknown, Revert::Unknown).reasons = reasons;
         }
         self.notes.extend(answer.notes.iter().cloned());
-        self.steps.extend(answer.steps.iter().map(step_in_words));
+        self.steps = steps::in_words(&answer.steps, &answer.verdicts);
         self.pools_at_once = peaks::pools_at_once(&answer.steps);
     }
+}
+
+/// Whether the API server refuses the Cluster.
+fn is_rejected(answer: &Answer) -> bool {
+    answer.verdicts.iter().any(|verdict| verdict.meaning == Meaning::Rejected)
 }
 
 /// The reason why the outcome for a cluster is unknown, as a change.
@@ -384,6 +402,7 @@ fn of_verdict(verdict: &Verdict, before: Option<&Facts>) -> Change {
     Change {
         machines,
         surge,
+        unavailable: unavailable(&verdict.meaning),
         causes: verdict.fields.iter().map(ToString::to_string).collect(),
         reasons: verdict.reasons.iter().filter(|reason| *reason != ON_DELETE).cloned().collect(),
         ..Change::new(
@@ -395,63 +414,27 @@ fn of_verdict(verdict: &Verdict, before: Option<&Facts>) -> Change {
     }
 }
 
+/// The change of a part while its cluster is paused: if it is reverted in time, nothing has happened.
+fn paused(change: Change) -> Change {
+    let revert = match change.revert {
+        revert @ (Revert::Nothing | Revert::Refused | Revert::Unknown) => revert,
+        _ => Revert::BeforeItIsResumed,
+    };
+    Change { machines: change.machines.unless_kept(true), paused: true, revert, ..change }
+}
+
 fn revert(meaning: &Meaning) -> Revert {
     match meaning {
         Meaning::NoChange | Meaning::Rejected => Revert::Nothing,
         Meaning::MetadataOnly | Meaning::InPlace => Revert::Undoes,
-        Meaning::Scale { from, to } if from <= to => Revert::Undoes,
+        Meaning::Scale { from, to } if from <= to => Revert::Removes,
         Meaning::Scale { .. } | Meaning::Delete => Revert::CreatesNew,
         Meaning::Rollout { on_delete: true, .. } => Revert::KeepsReplaced,
         Meaning::Rollout { .. } => Revert::ReplacesAgain,
         Meaning::Upgrade { .. } => Revert::Refused,
-        Meaning::Create => Revert::NeedsRemoval,
+        Meaning::Create => Revert::Deletes,
         Meaning::Wedged | Meaning::ProviderDependent | Meaning::Opaque => Revert::Unknown,
     }
-}
-
-/// The number of machines that verdicts on the parts of a cluster replace or remove.
-pub fn replaced(verdicts: &[Verdict], before: Option<&Facts>) -> Machines {
-    let each = verdicts.iter().map(|one| machines(&one.subject, &one.meaning, before).0);
-    each.fold(Machines::default(), Machines::and)
-}
-
-/// The number of machines that a part loses or replaces, and the number of additional machines in the meantime.
-fn machines(part: &Part, meaning: &Meaning, before: Option<&Facts>) -> (Machines, Option<i64>) {
-    match meaning {
-        Meaning::Rollout { machines, least, surge, on_delete, .. } => {
-            // No file contains the number of machines that an autoscaler sets.
-            let counted = Machines { least: *least, most: *machines, more: count(part, before).is_none() };
-            (counted.unless_kept(*on_delete), surge.map(|(more, _)| more))
-        }
-        Meaning::Upgrade { times, surge, on_delete, .. } => {
-            let times = i64::try_from(*times).unwrap_or(i64::MAX).max(1);
-            let count = count(part, before).map(|count| count.saturating_mul(times));
-            (Machines::exactly(count).unless_kept(*on_delete), surge.map(|(more, _)| more))
-        }
-        Meaning::Scale { from, to } if to < from => (Machines::exactly(Some(from - to)), Some(0)),
-        Meaning::Delete => (Machines::exactly(count(part, before)), Some(0)),
-        Meaning::ProviderDependent | Meaning::Opaque => (Machines::default(), None),
-        _ => (Machines::default(), Some(0)),
-    }
-}
-
-/// The number of machines of a part according to its Cluster; none if the Cluster does not set it.
-fn count(part: &Part, before: Option<&Facts>) -> Option<i64> {
-    match part {
-        Part::ControlPlane => before?.control_plane,
-        Part::Pool(Pool { kind, name }) => {
-            let pool = before?.pools.get(&(kind.list().to_owned(), name.clone()))?;
-            pool.get("replicas").and_then(Node::as_int)
-        }
-        Part::Cluster | Part::Infrastructure => None,
-    }
-}
-
-/// The number of machines of a cluster.
-fn all_machines(cluster: Option<&Facts>) -> Machines {
-    let Some(cluster) = cluster else { return Machines::exactly(None) };
-    let pools = cluster.pools.values().map(|pool| pool.get("replicas").and_then(Node::as_int));
-    pools.chain([cluster.control_plane]).map(Machines::exactly).fold(Machines::default(), Machines::and)
 }
 
 #[cfg(test)]

@@ -38,6 +38,8 @@ pub struct Group {
     pub changes: Vec<GroupChange>,
     /// The steps of an upgrade, in order.
     pub steps: Vec<String>,
+    /// The most pools that an upgrade changes in one step; 0 without an upgrade.
+    pub pools_at_once: usize,
     /// Other notes.
     pub notes: Vec<String>,
 }
@@ -53,6 +55,8 @@ pub struct GroupChange {
     pub built: Counts,
     /// The minimum and the maximum number of additional machines per cluster during the rollout; none if unknown.
     pub surge: Option<[i64; 2]>,
+    /// The maximum number of machines per cluster that may be missing in the meantime.
+    pub unavailable: i64,
 }
 
 /// Numbers of machines of several clusters.
@@ -80,6 +84,7 @@ impl GroupChange {
             machines: Counts::of(all.iter().map(|one| one.machines)),
             built: Counts::of(all.iter().map(|one| one.built)),
             surge: surges.and_then(|all| Some([*all.iter().min()?, *all.iter().max()?])),
+            unavailable: all.iter().map(|one| one.unavailable).max().unwrap_or(0),
         }
     }
 }
@@ -146,6 +151,7 @@ fn group(members: &[&ClusterReport]) -> Group {
         kubernetes: first.kubernetes.clone(),
         changes: shown.into_iter().enumerate().map(change).collect(),
         steps: first.steps.clone(),
+        pools_at_once: first.pools_at_once,
         notes: first.notes.clone(),
     }
 }

@@ -15,6 +15,7 @@ mod findings;
 mod formats;
 mod group;
 mod images;
+mod machines;
 mod broken_clusters;
 mod objects;
 mod own_objects;
@@ -26,6 +27,7 @@ mod preflight;
 mod renamed_pools;
 mod reverts;
 mod risk;
+mod steps;
 mod summary;
 mod words;
 
@@ -52,12 +54,13 @@ use crate::{
 
 pub use broken_clusters::LeftClusters;
 pub use change::{Change, Effect, Leaving, Machines, Revert, Subject};
-pub use cluster::{ClusterReport, Sides, replaced};
+pub use cluster::{ClusterReport, Sides};
 pub use findings::{Covered, FOUND, Finding};
 pub use formats::{
     LIMIT, Page, digest, document, html, lines, markdown, markdown_of_nothing, markdown_within,
 };
 pub use group::{Counts, Group, GroupChange};
+pub use machines::replaced;
 pub use new_tree::After;
 pub use outside_clusters::{OutsideChange, Place};
 pub use own_objects::OwnObject;

@@ -94,6 +94,7 @@ fn of_addon(addon: &AddonChange, found: &ClusterChange, about: &About) -> Change
         }
     }
     change.fields = differ.into();
+    change.content = own.iter().map(|object| &*object.content).collect();
     change
 }
 
@@ -166,10 +167,24 @@ fn of_object(object: &ObjectChange) -> Change {
     let subject = Subject::Object(object.section.clone(), object.address.clone());
     let mut change = Change::new(subject, effect, risk, revert);
     change.grants = grants(&object.address);
+    change.content.clone_from(&object.content);
     if let ObjectChangeKind::Changed(fields) = &object.kind {
         change.fields = fields.as_slice().into();
     }
     change
+}
+
+/// Names the objects of a new cluster that grant permissions.
+pub(super) fn grant(objects: &[ObjectChange], change: &mut Change) {
+    let named: Vec<String> = objects
+        .iter()
+        .filter(|object| grants(&object.address))
+        .map(|object| Subject::Object(object.section.clone(), object.address.clone()).words())
+        .collect();
+    if !named.is_empty() {
+        change.grants = true;
+        change.reasons.push(format!("these objects grant rights: {}", named.join(", ")));
+    }
 }
 
 /// Whether an object grants permissions.

@@ -14,7 +14,9 @@ pub(super) fn name(before: &Facts, after: &Facts, changes: &mut [Change]) {
             let Subject::Part(Part::Pool(pool)) = &change.subject else { continue };
             let reason = match change.effect {
                 Effect::Verdict(Meaning::Delete) if pool.name == old => {
-                    format!("the pool `{new}` is equal but for its name; Cluster API cannot rename a pool")
+                    format!(
+                        "the pool `{new}` is equal but for its name; Cluster API cannot rename a pool, and deletes this one without waiting for the new machines"
+                    )
                 }
                 Effect::Verdict(Meaning::Create) if pool.name == new => {
                     format!(

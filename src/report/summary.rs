@@ -121,6 +121,12 @@ pub(super) fn parts(clusters: &[&ClusterReport]) -> String {
     if let Some(removed) = count(&rolling, |risk| risk == Risk::ScaleDown) {
         rolling_words = format!("{rolling_words} and {} {removed}", verb(&rolling, "remove"));
     }
+    let is_paused = |one: &&&ClusterReport| one.changes.iter().any(|change| change.paused);
+    match (rolling.iter().filter(is_paused).count(), rolling.len()) {
+        (0, _) => {}
+        (paused, all) if paused == all => rolling_words.push_str(" once resumed"),
+        (paused, _) => rolling_words = format!("{rolling_words} ({paused} of them once resumed)"),
+    }
     let shrinking = plain(Risk::ScaleDown);
     let removed = count(&shrinking, |_| true).unwrap_or_else(|| "machines".to_owned());
     let shrinking_words = format!("{} {removed}", verb(&shrinking, "remove"));

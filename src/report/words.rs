@@ -4,13 +4,13 @@ use serde_json::Value as Json;
 
 use super::{
     Peak, Report,
-    change::{Change, Effect, Leaving, Machines},
-    cluster::Sides,
+    change::{Change, Effect, Leaving, Machines, Subject},
+    cluster::{ClusterReport, Sides},
     group::{CLUSTER, Counts, Group, GroupChange},
     risk::Risk,
 };
 use crate::{
-    compare::FieldChange,
+    compare::{FieldChange, Section},
     model::ClusterId,
     topology::{Meaning, Part},
 };
@@ -28,27 +28,47 @@ pub(super) fn count(count: usize, what: &str) -> String {
     counted(i64::try_from(count).unwrap_or(i64::MAX), what)
 }
 
-/// `3 machines`, `up to 3 machines`, `at least 3 machines`; none if there is nothing to count.
+/// `3 machines`, `up to 3 machines`, `2 to 3 machines`, `at least 3 machines`; none if there is nothing to count.
 pub(super) fn machines(count: Machines) -> Option<String> {
     match count {
         Machines { most: 0, more: false, .. } => None,
         Machines { least: 0, more: true, .. } => Some("an unknown number of machines".to_owned()),
         Machines { least, more: true, .. } => Some(format!("at least {}", counted(least, "machine"))),
         Machines { least, most, .. } if least == most => Some(counted(most, "machine")),
-        Machines { most, .. } => Some(format!("up to {}", counted(most, "machine"))),
+        Machines { least: 0, most, .. } => Some(format!("up to {}", counted(most, "machine"))),
+        Machines { least, most, .. } => Some(format!("{least} to {}", counted(most, "machine"))),
     }
+}
+
+/// The number of machines that clusters lose, for a table.
+pub(super) fn lost<'a>(clusters: impl Iterator<Item = &'a ClusterReport>) -> String {
+    let of = |change: &Change| match change.risk {
+        Risk::Unknown if matches!(change.subject, Subject::Part(_) | Subject::Whole) => {
+            Machines { more: true, ..change.machines }
+        }
+        _ => change.machines,
+    };
+    let all = clusters.flat_map(|one| one.changes.iter().map(of));
+    machines(all.fold(Machines::default(), Machines::and)).unwrap_or_else(|| "none".to_owned())
 }
 
 /// What happens to a group: `control plane: upgrade from … to …`.
 pub(super) fn change(change: &GroupChange, clusters: usize) -> String {
     let one = &change.change;
     let mut words = effect(change, clusters);
-    if one.grants {
-        words.push_str("; it grants rights");
+    match &one.subject {
+        Subject::Object(Section::Manifests(_), _) if one.grants => {
+            words.push_str("; it grants rights in the cluster");
+        }
+        Subject::Object(..) if one.grants => words.push_str("; it grants rights in the management cluster"),
+        // The reasons name its objects.
+        _ => {}
     }
     if let Some(reason) = &one.accepted {
         words.push_str("; accepted: ");
         words.push_str(reason);
+    } else if one.guarded && !one.rejected && one.effect == Effect::Refused {
+        words.push_str("; whatever else is listed would happen if it were merged all the same");
     }
     words
 }
@@ -58,7 +78,10 @@ fn effect(change: &GroupChange, clusters: usize) -> String {
     let (lost, built) = (counts(&change.machines), counts(&change.built));
     match &change.change.effect {
         Effect::Created => format!("is created{}", with(built)),
-        Effect::Gone(Leaving::Announced) => format!("is deleted{}, as its removal announced", with(lost)),
+        Effect::Gone(Leaving::Announced) => format!(
+            "is deleted{}, as its removal announced: pools first, then the control plane, then the infrastructure",
+            with(lost)
+        ),
         Effect::Gone(Leaving::Finished) => {
             "its removal ends: the last files are deleted, after its Cluster object".to_owned()
         }
@@ -83,9 +106,18 @@ fn effect(change: &GroupChange, clusters: usize) -> String {
         Effect::Attached => "is protected from deletion again: its removal ends".to_owned(),
         Effect::Paused => "is paused: Cluster API does not reconcile it".to_owned(),
         Effect::Resumed => "is resumed: Cluster API reconciles it again".to_owned(),
-        Effect::Verdict(meaning) => verdict(meaning, change, lost),
+        Effect::Verdict(meaning) if change.change.paused && *meaning != Meaning::MetadataOnly => {
+            format!("once the cluster is resumed: {}", verdict(meaning, change, clusters))
+        }
+        Effect::Verdict(meaning) => verdict(meaning, change, clusters),
+        Effect::Refused if change.change.guarded && change.change.rejected => {
+            "is refused: `stackloom generate` does not write this change, and the API server would refuse it, too: no machine is touched".to_owned()
+        }
         Effect::Refused if change.change.guarded => {
             "is refused: `stackloom generate` does not write this change".to_owned()
+        }
+        Effect::Refused if change.change.rejected => {
+            "is refused by the API server: no machine is touched".to_owned()
         }
         Effect::Refused => "is refused".to_owned(),
         Effect::Unknown => "the effect is not known".to_owned(),
@@ -109,26 +141,26 @@ fn former(from: &ClusterId, clusters: usize) -> String {
     }
 }
 
-fn verdict(meaning: &Meaning, change: &GroupChange, counts: Option<String>) -> String {
+fn verdict(meaning: &Meaning, change: &GroupChange, clusters: usize) -> String {
+    let [lost, built] = [&change.machines, &change.built].map(|all| counts(all, clusters));
     let are = |done: &str| {
         let is_one = change.machines.total.most == 1;
-        let counts = counts.clone().unwrap_or_else(|| "machines".to_owned());
+        let counts = lost.clone().unwrap_or_else(|| "machines".to_owned());
         format!("{counts} {} {done}", if is_one || counts.starts_with("an ") { "is" } else { "are" })
     };
     match meaning {
-        Meaning::Create => "is created".to_owned(),
+        Meaning::Create => format!("is created{}", with(built)),
         Meaning::Rollout { on_delete: true, .. } => {
             format!(
                 "rollout{}: each is replaced once someone deletes it, and not before; there is no extra machine",
-                of(counts)
+                of(lost)
             )
         }
         Meaning::Rollout { together_with, .. } => {
-            let mut words = match counts {
-                Some(_) => format!("rollout: {}", are("replaced")),
+            let mut words = match lost {
+                Some(_) => format!("rollout: {}{}", are("replaced"), extra(change)),
                 None => "rollout: no machine is replaced".to_owned(),
             };
-            words.push_str(&extra(change.surge));
             if !together_with.is_empty() {
                 let names: Vec<_> = together_with.iter().take(3).map(Part::in_words).collect();
                 let more = together_with.len().saturating_sub(3);
@@ -143,26 +175,41 @@ fn verdict(meaning: &Meaning, change: &GroupChange, counts: Option<String>) -> S
             } else {
                 ""
             };
-            let extra = if *on_delete { String::new() } else { extra(change.surge) };
+            let extra = if *on_delete { String::new() } else { extra(change) };
             format!("upgrade from {from} to {to}: {}{how}{extra}", are("replaced"))
         }
         Meaning::Scale { from, to } if to < from => {
             format!("scale from {from} to {to}: {}", are("removed"))
         }
-        Meaning::Delete => format!("is deleted{}", with(counts)),
+        Meaning::Scale { from, to } if from < to => {
+            let added = to.saturating_sub(*from);
+            let are = if added == 1 { "is" } else { "are" };
+            format!("scale from {from} to {to}: {} {are} added", counted(added, "machine"))
+        }
+        Meaning::Delete => format!("is deleted{}", with(lost)),
         other => other.words(),
     }
 }
 
-/// The number of additional machines of a part that rolls out.
-fn extra(surge: Option<[i64; 2]>) -> String {
-    match surge {
-        None => String::new(),
+/// The number of machines that a part has more, and may lack, while it rolls out.
+fn extra(change: &GroupChange) -> String {
+    let more = match change.surge {
+        None => return ", with an unknown number of extra machines".to_owned(),
         Some([_, 0]) => {
-            ", with no extra machine: old ones are deleted before new ones are created".to_owned()
+            let several = match change.unavailable {
+                0 | 1 => String::new(),
+                fewer => format!(", up to {fewer} at a time"),
+            };
+            return format!(
+                ", with no extra machine: old ones are deleted before new ones are created{several}"
+            );
         }
-        Some([least, most]) if least == most => format!(", with {most} extra at a time"),
-        Some([least, most]) => format!(", with {least} to {most} extra at a time"),
+        Some([least, most]) if least == most => format!(", with {}", counted(most, "extra machine")),
+        Some([least, most]) => format!(", with {least} to {}", counted(most, "extra machine")),
+    };
+    match change.unavailable {
+        0 => format!("{more} at a time"),
+        fewer => format!("{more} and up to {fewer} missing at a time"),
     }
 }
 
@@ -274,12 +321,27 @@ pub(super) fn names_with_machines(group: &Group) -> impl Iterator<Item = String>
     })
 }
 
-/// When the clusters of a report roll out; none if at most one does.
+/// When the changes of clusters begin; none if at most one cluster is affected.
 pub(super) fn start(report: &Report) -> Option<&'static str> {
-    let rolls = |change: &Change| matches!(change.risk, Risk::Pools | Risk::ControlPlane);
-    let rolling = report.clusters.iter().filter(|one| one.changes.iter().any(rolls));
-    (rolling.count() > 1)
+    let acts = |change: &Change| (Risk::Restarts..=Risk::Deletes).contains(&change.risk);
+    let acting = report.clusters.iter().filter(|one| one.changes.iter().any(acts));
+    (acting.count() > 1)
         .then_some("Clusters do not wait for each other: all start once the engine applies the change.")
+}
+
+/// The heading of the peaks.
+pub(super) fn peaks(report: &Report) -> &'static str {
+    let is_paused = |change: &Change| change.paused && change.surge != Some(0);
+    if report.clusters.iter().any(|one| one.changes.iter().any(is_paused)) {
+        "Extra machines, if everything rolls at once, paused clusters included"
+    } else {
+        "Extra machines, if everything rolls at once"
+    }
+}
+
+/// What the heading of a risk class adds about machines.
+pub(super) fn no_machines(risk: Risk) -> &'static str {
+    if risk < Risk::ScaleDown { ", no machine is replaced or removed" } else { "" }
 }
 
 /// A peak in one line.

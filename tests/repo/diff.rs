@@ -234,7 +234,7 @@ fn findings_are_annotations_at_the_line_that_causes_them() {
     let errors: Vec<_> = printed.lines().filter(|line| line.starts_with("::error ")).collect();
     for line in &errors {
         assert!(line.starts_with(&format!("::error file={THREE},line=")), "{printed}");
-        let refused = "title=Refused or stuck::green/three: cluster: is refused: `stackloom generate` does not write this change%0A";
+        let refused = "title=Refused or stuck::green/three: cluster: is refused: `stackloom generate` does not write this change, and the API server would refuse it, too: no machine is touched%0A";
         assert!(line.contains(refused), "{printed}");
     }
     // Cluster API and a guard both refuse it.
@@ -288,8 +288,8 @@ fn example(path: &str, command: &[&str], files: &[&str]) -> (String, Vec<String>
 fn the_examples_for_reviews_write_what_they_keep() {
     let github = example(
         "diff.yml",
-        &["jobs", "diff", "steps", "1", "run"],
-        &["jobs", "diff", "steps", "2", "with", "path"],
+        &["jobs", "diff", "steps", "2", "run"],
+        &["jobs", "diff", "steps", "3", "with", "path"],
     );
     assert_eq!(github.1, ["report/"]);
     let job = "stackloom-diff";
@@ -471,6 +471,53 @@ fn a_risk_that_is_accepted_passes_and_any_other_change_voids_that() {
     sandbox.git(&["checkout", "--quiet", "."]);
     sandbox.write(THREE, format!("{other}{own}"));
     says(&sandbox, &check, 0, "nothing needs this acceptance");
+}
+
+/// The ID of a new cluster or of an upgrade stays while nothing about it changes, and only then.
+#[test]
+fn ids_of_new_clusters_and_upgrades_are_bound_to_all_that_is_new() {
+    const FOUR: &str = "clusters/green/four.yaml";
+    let sandbox = fleet();
+    sandbox.git(&["checkout", "--quiet", "-b", "topic"]);
+    let four = "apiVersion: stackloom.dev/v1alpha1\nkind: ClusterDefinition\nmetadata:\n  name: four\n  namespace: green\nspec:\n  kubernetes: \"1.36\"\n";
+    sandbox.write(FOUR, four);
+    let created = || id_of(&sandbox, "cluster", "in-place");
+    let id = created();
+    sandbox.write(
+        FOUR,
+        format!("# a comment\n{four}  accept: [{{ risk: in-place, reason: new, change: {id} }}]\n"),
+    );
+    assert_eq!(created(), id);
+    says(&sandbox, &["diff", "origin/main"], 0, "accepted: new");
+    for more in [
+        "  addons: { extra: { values: { replicas: 9 } } }\n",
+        "  addons: { extra: { enabled: false } }\n",
+        "  controlPlane: { replicas: 3 }\n",
+        "  variables: { motd: other }\n",
+    ] {
+        sandbox.write(FOUR, format!("{four}{more}"));
+        assert_ne!(created(), id, "{more}");
+    }
+    fs::remove_file(sandbox.root.join(FOUR)).unwrap();
+    replace(&sandbox, ONE, "kubernetes: \"1.35\"", "kubernetes: \"1.36\"");
+    let upgraded = || {
+        [("control-plane", "control-plane"), ("md.md-0", "pools")]
+            .map(|(part, risk)| id_of(&sandbox, part, risk))
+    };
+    let ids = upgraded();
+    let one = sandbox.read(ONE).unwrap();
+    // Neither the other clusters nor the addons are part of it.
+    sandbox.write(ONE, format!("{one}  addons: {{ extra: {{ values: {{ replicas: 9 }} }} }}\n"));
+    replace(&sandbox, THREE, "spec:", "spec:\n  variables: { motd: other }");
+    assert_eq!(upgraded(), ids);
+    sandbox.write(ONE, one.replace("replicas: 2", "replicas: 3"));
+    let [control_plane, pool] = upgraded();
+    assert!(control_plane != ids[0] && pool != ids[1]);
+    sandbox.write(ONE, one);
+    let worker = "stacks/dev/inmemory/cluster-class/templates.yaml";
+    replace(&sandbox, worker, "path: /etc/node-image", "path: /etc/image");
+    let [control_plane, pool] = upgraded();
+    assert!(control_plane != ids[0] && pool != ids[1]);
 }
 
 /// A release renames a variable: messages name the lines that no longer fit, and `migrate` changes them.

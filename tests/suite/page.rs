@@ -185,7 +185,10 @@ fn every_page_is_sound_and_whole() {
         for reason in
             made.report.groups.iter().flat_map(|group| &group.changes).flat_map(|one| &one.change.reasons)
         {
-            assert!(page.contains(reason), "{name}: {reason}");
+            // What stands between backticks is code on the page.
+            let is_code = reason.matches('`').count().is_multiple_of(2);
+            let shown = if is_code { reason.replace('`', "") } else { reason.clone() };
+            assert!(page.contains(&shown), "{name}: {reason}");
         }
     }
 }

@@ -298,6 +298,14 @@ fn heed_environment(config: &mut Config) -> Result<(), git2::Error> {
     Ok(())
 }
 
+/// The pager in git's configuration: of the repository here if there is one, else of the user.
+pub(in crate::io) fn pager() -> Option<String> {
+    let here = git2::Repository::discover(".").and_then(|repository| repository.config());
+    let mut config = here.or_else(|_| Config::open_default()).ok()?;
+    heed_environment(&mut config).ok()?;
+    config.get_string("core.pager").ok()
+}
+
 fn cannot_open(root: &Path, error: git2::Error) -> Fault {
     let text = error.message().to_lowercase();
     let hint = if error.code() == ErrorCode::Owner {

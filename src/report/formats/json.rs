@@ -86,14 +86,18 @@ fn of_change(change: &Change, cluster: &ClusterId) -> Json {
             out[key] = json!({ "least": least, "most": (!more).then_some(most) });
         }
     }
-    if let Some(surge) = change.surge.filter(|surge| *surge > 0) {
-        out["surge"] = json!(surge);
+    if let Effect::Verdict(Meaning::Rollout { .. } | Meaning::Upgrade { .. }) = &change.effect {
+        out["surge"] = json!(change.surge);
+        out["unavailable"] = json!(change.unavailable);
     }
     if change.grants {
         out["grantsRights"] = json!(true);
     }
     if let Some(reason) = &change.accepted {
         out["accepted"] = json!({ "reason": reason });
+    }
+    if change.paused {
+        out["paused"] = json!(true);
     }
     if change.announced {
         out["announced"] = json!(true);

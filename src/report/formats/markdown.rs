@@ -13,12 +13,12 @@ use crate::{
     note::Notes,
     report::{
         Report,
-        change::Machines,
         group::{Group, GroupChange},
         outside_words,
         owners::{Owner, owners},
         reverts::reverts,
         risk::Risk,
+        steps,
         summary::{parts, summary},
         words,
     },
@@ -150,9 +150,8 @@ impl Out {
             if clusters.is_empty() && beside == 0 {
                 continue;
             }
-            let machines = clusters.iter().flat_map(|one| one.changes.iter().map(|change| change.machines));
-            let machines = words::machines(machines.fold(Machines::default(), Machines::and));
-            let row = (risk.title(), clusters.len(), machines.unwrap_or_default(), beside);
+            let machines = words::lost(clusters.iter().copied());
+            let row = (risk.title(), clusters.len(), machines, beside);
             self.line(&format!("| {} | {} | {} | {} |", row.0, row.1, row.2, row.3));
         }
     }
@@ -166,7 +165,7 @@ impl Out {
         let clusters: usize = groups.iter().map(|group| group.clusters.len()).sum();
         let of = match clusters {
             0 => "outside clusters".to_owned(),
-            count => words::count(count, "cluster"),
+            count => format!("{}{}", words::count(count, "cluster"), words::no_machines(risk)),
         };
         self.line(&format!("\n#### {}: {of}", risk.title()));
         for group in groups.iter().take(self.detail.groups) {
@@ -201,16 +200,17 @@ impl Out {
             format!("<details><summary><b>{count} clusters</b>{versions}</summary>\n\n{names}\n\n</details>")
         };
         self.line(&format!("\n{lead}\n"));
+        if !group.steps.is_empty() {
+            self.line(&format!("- {}", steps::heading(group)));
+            let numbered = |(at, step): (usize, &String)| format!("{}. {}", at + 1, plain(step));
+            let steps: Vec<String> = group.steps.iter().enumerate().map(numbered).collect();
+            self.marked(&steps, "  ", "", self.detail.fields);
+        }
         for change in &group.changes {
             self.change(change, count);
         }
         for (what, words) in reverts(group) {
             self.line(&format!("- **{}**: {}", plain(&what), plain(words)));
-        }
-        if !group.steps.is_empty() {
-            self.line("- steps of the upgrade, in this order:");
-            let steps: Vec<String> = group.steps.iter().map(|step| plain(step)).collect();
-            self.list(&steps, "  ", self.detail.fields);
         }
         let notes: Vec<String> = group.notes.iter().map(|note| format!("note: {}", plain(note))).collect();
         self.list(&notes, "", self.detail.fields);
@@ -232,8 +232,13 @@ impl Out {
     }
 
     fn list(&mut self, lines: &[String], before: &str, most: usize) {
+        self.marked(lines, before, "- ", most);
+    }
+
+    /// The same, with another mark in front of each line.
+    fn marked(&mut self, lines: &[String], before: &str, mark: &str, most: usize) {
         for line in lines.iter().take(most) {
-            self.line(&format!("{before}- {line}"));
+            self.line(&format!("{before}{mark}{line}"));
         }
         if most > 0 && lines.len() > most {
             self.line(&format!("{before}- … and {} more", lines.len() - most));
@@ -244,7 +249,7 @@ impl Out {
         if report.peaks.is_empty() || self.detail.rows == 0 {
             return;
         }
-        self.line("\n#### Extra machines, if everything rolls at once\n");
+        self.line(&format!("\n#### {}\n", words::peaks(report)));
         let peaks: Vec<String> = report.peaks.iter().map(|peak| plain(&words::peak(peak))).collect();
         self.list(&peaks, "", self.detail.rows);
     }

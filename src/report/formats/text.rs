@@ -7,6 +7,7 @@ use crate::report::{
     owners::owners,
     reverts::reverts,
     risk::Risk,
+    steps,
     summary::{parts, summary},
     words,
 };
@@ -41,7 +42,7 @@ pub fn lines(report: &Report, all: bool) -> Vec<Line> {
             continue;
         }
         let clusters: usize = groups.iter().map(|group| group.clusters.len()).sum();
-        let count = words::count(clusters, "cluster");
+        let count = format!("{}{}", words::count(clusters, "cluster"), words::no_machines(risk));
         out.line(None, String::new());
         out.line(
             Some(risk),
@@ -62,7 +63,7 @@ pub fn lines(report: &Report, all: bool) -> Vec<Line> {
     }
     if !report.peaks.is_empty() {
         out.line(None, String::new());
-        out.line(None, "Extra machines, if everything rolls at once:".to_owned());
+        out.line(None, format!("{}:", words::peaks(report)));
         let peaks: Vec<String> = report.peaks.iter().map(words::peak).collect();
         out.some(&peaks, "  ");
     }
@@ -110,17 +111,17 @@ impl Out {
         let head = if count == 1 { names } else { format!("{count} clusters: {names}") };
         let versions = words::versions(group).map(|words| format!(" ({words})")).unwrap_or_default();
         self.line(None, format!("  {head}{versions}"));
+        if !group.steps.is_empty() {
+            self.line(None, format!("    {}", steps::heading(group)));
+            let steps: Vec<String> =
+                group.steps.iter().enumerate().map(|(at, step)| format!("{}. {step}", at + 1)).collect();
+            self.some(&steps, "      ");
+        }
         for change in &group.changes {
             self.change(change, count);
         }
         for (what, words) in reverts(group) {
             self.line(None, format!("    {what}: {words}"));
-        }
-        if !group.steps.is_empty() {
-            self.line(None, "    steps of the upgrade:".to_owned());
-            let steps: Vec<String> =
-                group.steps.iter().enumerate().map(|(at, step)| format!("{}. {step}", at + 1)).collect();
-            self.some(&steps, "      ");
         }
         let notes: Vec<String> = group.notes.iter().map(|note| format!("note: {note}")).collect();
         self.some(&notes, "    ");

@@ -280,13 +280,9 @@ fn answer(kind: ForgeKind, base: &str, call: &Call, state: &mut State) -> (u16, 
         }
         ("POST", ["pulls" | "merge_requests"]) => create(kind, call, state),
         ("GET", ["commits", commit, "statuses"] | ["repository", "commits", commit, "statuses"]) => {
-            match state.commits.get(*commit) {
-                Some(all) => page((kind, base), call, statuses(kind, all)),
-                None => {
-                    let code = if kind == ForgeKind::GitHub { 422 } else { 404 };
-                    (code, json!({ "message": "No commit found" }), None)
-                }
-            }
+            let code = if kind == ForgeKind::GitHub { 422 } else { 404 };
+            let missing = (code, json!({ "message": "No commit found" }), None);
+            state.commits.get(*commit).map_or(missing, |all| page((kind, base), call, statuses(kind, all)))
         }
         ("GET", ["labels"]) => {
             let all = state.labels.iter().enumerate().map(|(at, name)| json!({ "id": at, "name": name }));

@@ -161,7 +161,7 @@ fn rollout(machines: (i64, i64), surge: Option<(i64, i64)>, together: &[Part]) -
         (least, most) => format!("rollout: between {least} and {most} machines are replaced"),
     };
     if let Some((more, less)) = surge {
-        words = format!("{words}, {more} more and {less} less at a time");
+        words = format!("{words}, {more} more and {less} fewer at a time");
     }
     if !together.is_empty() {
         let mut names: Vec<_> = together.iter().take(TOGETHER).map(Part::in_words).collect();

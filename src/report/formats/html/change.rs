@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::{Detail, tone};
+use super::{Detail, prose, tone};
 use crate::{
     compare::FieldChange,
     report::{OutsideChange, group::GroupChange, outside_words, words},
@@ -19,7 +19,7 @@ pub(super) fn change(found: &GroupChange, clusters: usize, detail: Detail) -> Ma
     html! {
         li class=(tone(change.risk)) {
             p {
-                strong { (change.subject.words()) } ": " (words::change(found, clusters)) ". "
+                strong { (change.subject.words()) } ": " (prose(&words::change(found, clusters))) ". "
                 span.badge { "[" (change.risk.title()) "]" }
             }
             (reasons(&change.reasons, detail))
@@ -37,7 +37,7 @@ pub(super) fn change(found: &GroupChange, clusters: usize, detail: Detail) -> Ma
 
 fn reasons(reasons: &[String], detail: Detail) -> Markup {
     let list = html! {
-        ul { @for reason in reasons.iter().take(detail.reasons) { li.text { (reason) } } }
+        ul { @for reason in reasons.iter().take(detail.reasons) { li.text { (prose(reason)) } } }
         (more_than(reasons.len(), detail.reasons))
     };
     html! {
@@ -87,7 +87,7 @@ pub(super) fn beside(change: &OutsideChange, detail: Detail) -> Markup {
     let files = change.files.iter().take(detail.fields);
     html! {
         article {
-            p { (outside_words::one(change)) }
+            p { (prose(&outside_words::one(change))) }
             @if detail.fields > 0 {
                 details {
                     summary { (words::count(change.files.len(), "file")) }

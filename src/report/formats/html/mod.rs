@@ -14,7 +14,9 @@ use sha2::{Digest as _, Sha256};
 use super::markdown::digest;
 use crate::{
     note::{Cause, Notes, Severity},
-    report::{Report, group::Group, owners::owners, reverts::reverts, risk::Risk, summary::summary, words},
+    report::{
+        Report, group::Group, owners::owners, reverts::reverts, risk::Risk, steps, summary::summary, words,
+    },
 };
 
 /// The contents of a page.
@@ -126,6 +128,26 @@ fn footer(page: &Page<'_>, digest: &str) -> Markup {
     }
 }
 
+/// The text with a capital letter in front.
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
+}
+
+/// Text in which literals are between backticks.
+fn prose(text: &str) -> Markup {
+    let parts: Vec<&str> = text.split('`').collect();
+    // With an odd number of backticks, it is not clear which of them belong together.
+    if parts.len().is_multiple_of(2) {
+        return html! { (text) };
+    }
+    html! {
+        @for (at, part) in parts.iter().enumerate() {
+            @if at % 2 == 1 { code { (part) } } @else { (part) }
+        }
+    }
+}
+
 /// The color of a risk class. The title says the same in words.
 fn tone(risk: Risk) -> &'static str {
     match risk {
@@ -180,7 +202,7 @@ fn class(report: &Report, risk: Risk, detail: Detail) -> Markup {
         section aria-labelledby=(risk.as_str()) class=(tone(risk)) {
             h2 id=(risk.as_str()) {
                 (risk.title())
-                @if clusters > 0 { ": " (words::count(clusters, "cluster")) }
+                @if clusters > 0 { ": " (words::count(clusters, "cluster")) (words::no_machines(risk)) }
             }
             @for (number, group) in groups.clone().take(detail.groups) { (one(group, number, detail)) }
             @let more = groups.clone().skip(detail.groups).map(|(_, group)| group.clusters.len());
@@ -207,15 +229,15 @@ fn one(group: &Group, number: usize, detail: Detail) -> Markup {
             @if count > 1 {
                 (names(group))
             }
-            ul.changes {
-                @for change in &group.changes { (change::change(change, count, detail)) }
-                @for (what, words) in reverts(group) { li { p { strong { (what) } ": " (words) } } }
-            }
             @if !group.steps.is_empty() {
-                p { "Steps of the upgrade, in this order:" }
+                p { (capital(&steps::heading(group))) }
                 ol { @for step in &group.steps { li { (step) } } }
             }
-            @for note in &group.notes { p { "Note: " (note) } }
+            ul.changes {
+                @for change in &group.changes { (change::change(change, count, detail)) }
+                @for (what, words) in reverts(group) { li { p { strong { (what) } ": " (prose(words)) } } }
+            }
+            @for note in &group.notes { p { "Note: " (prose(note)) } }
         }
     }
 }
@@ -254,10 +276,10 @@ fn message(cause: &Cause) -> Markup {
     };
     html! {
         li class=(tone) {
-            p.text { span.badge { (word) } " " code { (note.code) } ": " (note.message) }
+            p.text { span.badge { (word) } " " code { (note.code) } ": " (prose(&note.message)) }
             @if let Some(place) = &note.place { p { code { (place) } } }
-            @if let Some(concerns) = cause.concerns(false) { p.text { (concerns) } }
-            @for hint in &note.hints { p.text { "Help: " (hint) } }
+            @if let Some(concerns) = cause.concerns(false) { p.text { (prose(&concerns)) } }
+            @for hint in &note.hints { p.text { "Help: " (prose(hint)) } }
         }
     }
 }

@@ -9,7 +9,6 @@ use crate::{
     model::ClusterId,
     report::{
         Report,
-        change::Machines,
         cluster::{ClusterReport, Sides},
         owners::{Owner, owners as owned},
         risk::Risk,
@@ -45,14 +44,13 @@ pub(super) fn classes(report: &Report) -> Markup {
 
 fn class(report: &Report, risk: Risk) -> Markup {
     let clusters = report.clusters.iter().filter(|one| one.risk == risk);
-    let machines = clusters.clone().flat_map(|one| one.changes.iter().map(|change| change.machines));
-    let machines = words::machines(machines.fold(Machines::default(), Machines::and));
+    let machines = words::lost(clusters.clone());
     let beside = report.beside.iter().filter(|one| one.risk == risk).count();
     html! {
         tr class=(tone(risk)) {
             th scope="row" { a href={ "#" (risk.as_str()) } { (risk.title()) } }
             td.number { (clusters.count()) }
-            td.number { (machines.unwrap_or_else(|| "none".to_owned())) }
+            td.number { (machines) }
             td.number { (beside) }
         }
     }
@@ -109,7 +107,7 @@ pub(super) fn peaks(report: &Report) -> Markup {
     html! {
         @if !report.peaks.is_empty() {
             section aria-labelledby="peaks" {
-                h2 id="peaks" { "Extra machines, if everything rolls at once" }
+                h2 id="peaks" { (words::peaks(report)) }
                 ul { @for peak in &report.peaks { li { (words::peak(peak)) } } }
             }
         }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::infrastructure_webhooks::{Taken, takes};
 use super::manual_steps;
 use super::refused_pool;
-use super::replaces_machines::{Basis, ON_DELETE, Replaced, Rollout};
+use super::replaces_machines::{Basis, ON_DELETE, Replaced, Rollout, is_on_delete, surge};
 use crate::convert::is_own;
 use crate::desired::contract::Contract;
 use crate::desired::state::{Desired, Worker};
@@ -129,6 +129,7 @@ fn of_part(facts: Facts<'_>, part: &Part, unknown: BTreeSet<String>) -> Vec<Evid
     }
     if (is_known || comes_or_goes) && !facts.counted.contains(part) {
         all.extend(uncounted(&finding, before, change));
+        all.extend(uncounted_surge(&finding, before, change));
     }
     all.extend(by_hand(&finding, before, change));
     all.extend(waiting(part, change));
@@ -222,6 +223,31 @@ fn uncounted(finding: &Finding, before: &Desired, change: &Change) -> Option<Evi
         Meaning::Upgrade { .. } if scaled(change, &part).is_some() => Some(remark(part)),
         _ => None,
     }
+}
+
+/// If nothing sets a pool's number of machines, a surge that depends on it is unknown, too: a percentage, or more unavailable
+/// machines than there may be.
+fn uncounted_surge(finding: &Finding, before: &Desired, change: &Change) -> Option<Evidence> {
+    let pool = finding.part.as_pool()?;
+    let (old, new) = (before.worker(pool)?, change.running.as_ref()?.worker(pool)?);
+    let is_set = |worker: &Worker| get(&worker.applied, &["spec", "replicas"]).is_some();
+    if is_set(old) || is_set(new) || is_on_delete(&new.object) {
+        return None;
+    }
+    let fewest = get(&new.object, &["spec", "replicas"]).and_then(Value::as_i64)?;
+    if surge(&new.object, fewest) == surge(&new.object, i64::from(i32::MAX)) {
+        return None;
+    }
+    let numbers = ["maxSurge", "maxUnavailable"].map(|field| {
+        let value = get(&new.object, &["spec", "rollout", "strategy", "rollingUpdate", field]);
+        let value = value.map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+        format!("{field} {}", value.unwrap_or_default())
+    });
+    let reason = format!(
+        "how many machines there are more and fewer at a time depends on their number: {}",
+        numbers.join(", ")
+    );
+    Some(Evidence::new(finding.part.clone(), Rule::Count, Outcome::SurgeUnknown).because(reason))
 }
 
 /// The manual steps before a part reaches its version or its desired state.

@@ -1,0 +1,62 @@
+//! The steps of an upgrade in words: which part moves to which version in each.
+
+use std::collections::BTreeMap;
+
+use super::group::Group;
+use crate::topology::{Meaning, Part, UpgradeStep, Verdict, predict::report::step_in_words};
+
+/// What each step does. The first one starts from the versions of the verdicts.
+pub(super) fn in_words(steps: &[UpgradeStep], verdicts: &[Verdict]) -> Vec<String> {
+    let mut running: BTreeMap<Part, String> = BTreeMap::new();
+    for verdict in verdicts {
+        if let Meaning::Upgrade { from, .. } = &verdict.meaning {
+            running.insert(verdict.subject.clone(), from.clone());
+        }
+    }
+    let Some(last) = steps.last().map(versions) else { return Vec::new() };
+    // A part without an upgrade has its version already.
+    for (part, version) in last {
+        running.entry(part).or_insert(version);
+    }
+    steps.iter().map(|step| moves(step, &mut running)).collect()
+}
+
+fn versions(step: &UpgradeStep) -> impl Iterator<Item = (Part, String)> {
+    let pools = step.pools.iter().map(|(pool, version)| (Part::Pool(pool.clone()), version.clone()));
+    [(Part::ControlPlane, step.control_plane.clone())].into_iter().chain(pools)
+}
+
+/// The parts that move in a step. Parts with the same versions share an entry.
+fn moves(step: &UpgradeStep, running: &mut BTreeMap<Part, String>) -> String {
+    let mut moved: Vec<((String, String), Vec<String>)> = Vec::new();
+    for (part, version) in versions(step) {
+        let before = running.insert(part.clone(), version.clone()).unwrap_or_default();
+        if before == version {
+            continue;
+        }
+        let from_to = (before, version);
+        match moved.iter_mut().find(|(other, _)| *other == from_to) {
+            Some((_, parts)) => parts.push(part.in_words()),
+            None => moved.push((from_to, vec![part.in_words()])),
+        }
+    }
+    if moved.is_empty() {
+        return format!("no version changes: {}", step_in_words(step));
+    }
+    let words = |((from, to), parts): &((String, String), Vec<String>)| {
+        if from.is_empty() {
+            format!("{}: new, {to}", parts.join(", "))
+        } else {
+            format!("{}: {from} → {to}", parts.join(", "))
+        }
+    };
+    moved.iter().map(words).collect::<Vec<_>>().join("; ")
+}
+
+/// The line above the steps.
+pub(super) fn heading(group: &Group) -> String {
+    match group.pools_at_once {
+        0 | 1 => "order of the upgrade, each step when the one before is done:".to_owned(),
+        pools => format!("order of the upgrade, up to {pools} pools at the same time:"),
+    }
+}
