@@ -1,4 +1,4 @@
-//! Reports plaintext secrets in generated files and their sources, as [`secret_scan`](super::secret_scan) finds them.
+//! Reports plaintext secrets in generated files and their sources, as [`super::secret_scan`] finds them.
 //! `unencrypted-secret` does the same for the `.d` folders.
 
 use super::{Check, Finder, Rule, secret_scan};

@@ -1,4 +1,4 @@
-//! Reports plaintext secrets in a cluster's `.d` folder, as [`secret_scan`](super::secret_scan) finds them. `plaintext-secret`
+//! Reports plaintext secrets in a cluster's `.d` folder, as [`super::secret_scan`] finds them. `plaintext-secret`
 //! does the same for generated files and their sources.
 
 use super::{Check, Finder, Rule, kustomize_folder, secret_scan};

@@ -125,7 +125,10 @@ pub(super) fn parts(clusters: &[&ClusterReport]) -> String {
     match (rolling.iter().filter(is_paused).count(), rolling.len()) {
         (0, _) => {}
         (paused, all) if paused == all => rolling_words.push_str(" once resumed"),
-        (paused, _) => rolling_words = format!("{rolling_words} ({paused} of them once resumed)"),
+        (1, _) => rolling_words.push_str(" (1 cluster only once it is resumed)"),
+        (paused, _) => {
+            rolling_words = format!("{rolling_words} ({paused} clusters only once they are resumed)")
+        }
     }
     let shrinking = plain(Risk::ScaleDown);
     let removed = count(&shrinking, |_| true).unwrap_or_else(|| "machines".to_owned());
