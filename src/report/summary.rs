@@ -127,7 +127,7 @@ pub(super) fn parts(clusters: &[&ClusterReport]) -> String {
         (paused, all) if paused == all => rolling_words.push_str(" once resumed"),
         (1, _) => rolling_words.push_str(" (1 cluster only once it is resumed)"),
         (paused, _) => {
-            rolling_words = format!("{rolling_words} ({paused} clusters only once they are resumed)")
+            rolling_words = format!("{rolling_words} ({paused} clusters only once they are resumed)");
         }
     }
     let shrinking = plain(Risk::ScaleDown);
