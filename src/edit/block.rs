@@ -41,6 +41,10 @@ pub(super) fn replace(text: &str, at: At<'_>, value: &Node) -> Result<Edit, Obst
             Edit { range: old_start..old_end, text: lines::like(text, old, value) }
         });
     }
+    let is_scalar = matches!(old.kind, RawKind::Scalar { .. });
+    if is_scalar && !inline && text[lines::end_of(text, colon)..old_start].contains('#') {
+        return Err(Obstacle::new(old_start, "there is a comment between its key and its value"));
+    }
     // A comment after the value stays on the key's line. So does one after the key if the value has lines of its own.
     let (comment, range) = if inline {
         let line = lines::end_of(text, old_end);
