@@ -123,7 +123,7 @@ fn kept(release_list: &ReleaseList, repository: &Repository) -> Result<BTreeMap<
         } else if one.newest {
             Some("the newest of its minor and channel".to_owned())
         } else if one.named {
-            Some("named in clusters/".to_owned())
+            Some("named in clusters/ or rollouts/".to_owned())
         } else if let Some(place) = mentioned.get(name) {
             Some(format!("named in {place}"))
         } else if committed.contains(name) {

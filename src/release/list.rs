@@ -78,7 +78,10 @@ pub fn release_list(
                 end_of_life,
                 stack_is_here: definitions.stacks.contains_key(&release.stack.to_string()),
                 clusters: users.get(&release.name).into_iter().flatten().cloned().collect(),
-                named: sources.below("clusters").any(|source| stands_in(&release.name, &source.text)),
+                named: ["clusters", "rollouts"]
+                    .iter()
+                    .flat_map(|folder| sources.below(folder))
+                    .any(|source| stands_in(&release.name, &source.text)),
                 newest: releases.is_newest(release),
                 source: model.lock.releases.get(&release.name).map(|locked| locked.source.clone()),
                 release: release.clone(),

@@ -229,11 +229,11 @@ fn next(rollout: &Rollout, seen: &Seen, waves: &[(WaveState, Vec<Phase>)]) -> Ne
         WaveState::Soaking(_) => !is_last(*at),
         _ => true,
     });
-    let Some((at, (state, phases))) = current else { return Next::Close };
-    let wave = &seen.waves[at];
     if let Some(reason) = &rollout.paused {
         return Next::Paused(reason.clone());
     }
+    let Some((at, (state, _))) = current else { return Next::Close };
+    let wave = &seen.waves[at];
     match state {
         WaveState::Failed(clusters) => {
             let have = named(clusters.iter(), ("has", "have"));
@@ -251,7 +251,7 @@ fn next(rollout: &Rollout, seen: &Seen, waves: &[(WaveState, Vec<Phase>)]) -> Ne
         WaveState::Soaking(until) => {
             Next::Wait(format!("the wave {} soaks for {}", wave.name, words(wave.soak)), Some(*until))
         }
-        _ => open(rollout, seen, wave, phases),
+        _ => open(rollout, seen, waves, at),
     }
 }
 
@@ -275,7 +275,8 @@ fn cannot_begin(seen: &Seen) -> Option<Next> {
 }
 
 /// The next action for the open wave.
-fn open(rollout: &Rollout, seen: &Seen, wave: &WaveSeen, phases: &[Phase]) -> Next {
+fn open(rollout: &Rollout, seen: &Seen, waves: &[(WaveState, Vec<Phase>)], at: usize) -> Next {
+    let (wave, phases) = (&seen.waves[at], waves[at].1.as_slice());
     let able = |(_, phase): &(&SeenCluster, &Phase)| matches!(phase, Phase::Ready | Phase::Waiting);
     if wave.clusters.iter().zip(phases).any(|one| able(&one))
         && let Some(closed) = rollout.calendar.closed(seen.now)
@@ -286,7 +287,9 @@ fn open(rollout: &Rollout, seen: &Seen, wave: &WaveSeen, phases: &[Phase]) -> Ne
         };
         return Next::Wait(why, closed.until);
     }
-    let taken = take(rollout, wave, phases);
+    let others = seen.waves.iter().zip(waves).enumerate().filter(|(other, _)| *other != at);
+    let others = others.flat_map(|(_, (wave, (_, phases)))| wave.clusters.iter().zip(phases));
+    let taken = take(rollout, (wave, phases), others);
     if !taken.is_empty() {
         return Next::Take(taken);
     }
@@ -323,14 +326,24 @@ fn stuck(wave: &WaveSeen, phases: &[Phase]) -> Next {
 }
 
 /// The clusters whose next step is within the limits: those that have begun first, then new ones.
-fn take(rollout: &Rollout, wave: &WaveSeen, phases: &[Phase]) -> Vec<ClusterId> {
+/// `others` are the clusters of the other waves, which someone else may have moved.
+fn take<'a>(
+    rollout: &Rollout,
+    (wave, phases): (&WaveSeen, &[Phase]),
+    others: impl Iterator<Item = (&'a SeenCluster, &'a Phase)>,
+) -> Vec<ClusterId> {
     let all = || wave.clusters.iter().zip(phases);
     // Includes clusters that started and cannot continue, because their machines differ.
     let busy = || {
         let is_busy = |phase: &Phase| !matches!(phase, Phase::Done(_) | Phase::Ready);
         all().filter(move |(one, phase)| one.changed.is_some() && is_busy(phase)).map(|(one, _)| one)
     };
-    let (begun, mut machines) = (busy().count(), busy().map(|one| one.machines).sum::<usize>());
+    // In another wave, a cluster that is ready for its next step has begun, too.
+    let is_begun =
+        |(one, phase): &(&SeenCluster, &Phase)| one.changed.is_some() && !matches!(phase, Phase::Done(_));
+    let elsewhere: Vec<usize> = others.filter(is_begun).map(|(one, _)| one.machines).collect();
+    let begun = busy().count() + elsewhere.len();
+    let mut machines = busy().map(|one| one.machines).chain(elsewhere).sum::<usize>();
     let of = |meant: Phase| all().filter(move |(_, phase)| **phase == meant).map(|(one, _)| one);
     // The limits cannot be kept while it is unknown how many clusters are in progress. More clusters than the limits allow may
     // have begun, if someone else moved them.

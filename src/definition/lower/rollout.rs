@@ -221,7 +221,7 @@ impl One<'_> {
             !status.waves.iter().map(|wave| &wave.name).eq(spec.waves.iter().map(|wave| &wave.name));
         let is_other_target = status.target.as_ref().is_some_and(|target| *target != spec.target);
         let mut changed = |is_changed: bool, key: &str, what: &str| {
-            if is_changed {
+            if is_changed && spec.abort.is_none() {
                 let message = format!("{what} since the rollout began");
                 notes.error("rollout-frozen", self.place(&["status", key]), message).hint(format!(
                     "undo the change of `spec.{key}`; for another plan, abort this rollout and write another"

@@ -72,7 +72,8 @@ impl Repository {
         branches: &BTreeSet<String>,
     ) -> Result<BTreeMap<String, String>, Fault> {
         let failed = |error| Fault::because("cannot search the published commits for releases", error);
-        let folders = [format!("{}clusters", self.prefix), format!("{}generated/management", self.prefix)];
+        let folders = ["clusters", "rollouts", "generated/management"];
+        let folders = folders.map(|folder| format!("{}{folder}", self.prefix));
         let mut mentions = Mentions { repository: &self.inner, names, known: BTreeMap::new() };
         let mut found = BTreeMap::new();
         for (place, commit) in self.published(branches).map_err(failed)? {

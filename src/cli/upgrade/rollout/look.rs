@@ -44,20 +44,25 @@ pub(super) struct Looked<'a> {
 /// Finds a rollout by its name; without a name, the only rollout.
 pub(super) fn pick<'a>(fleet: &'a Understood, name: Option<&str>, notes: &mut Notes) -> Option<&'a Rollout> {
     let all = &fleet.model.rollouts;
-    let names = || all.iter().map(|one| one.name.as_str());
-    match (name, all.as_slice()) {
+    let names: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
+    pick_name(&names, name, notes).map(|at| &all[at])
+}
+
+/// Finds a name among those of all rollouts; without a name, the only one.
+pub(super) fn pick_name(names: &[&str], name: Option<&str>, notes: &mut Notes) -> Option<usize> {
+    match (name, names) {
         (Some(name), _) => {
-            let found = all.iter().find(|one| one.name.as_str() == name);
+            let found = names.iter().position(|one| *one == name);
             if found.is_none() {
                 let note = notes.error("unknown-rollout", None, format!("there is no rollout `{name}`"));
-                match closest(name, names()) {
+                match closest(name, names.iter().copied()) {
                     Some(similar) => note.hint(format!("did you mean `{similar}`?")),
                     None => note.hint("run `stackloom rollout status` for a list"),
                 };
             }
             found
         }
-        (None, [only]) => Some(only),
+        (None, [_]) => Some(0),
         (None, []) => {
             notes
                 .error("unknown-rollout", None, "there is no rollout")
@@ -66,11 +71,7 @@ pub(super) fn pick<'a>(fleet: &'a Understood, name: Option<&str>, notes: &mut No
         }
         (None, _) => {
             notes
-                .error(
-                    "unknown-rollout",
-                    None,
-                    format!("there are several rollouts: {}", names().collect::<Vec<_>>().join(", ")),
-                )
+                .error("unknown-rollout", None, format!("there are several rollouts: {}", names.join(", ")))
                 .hint("name one");
             None
         }

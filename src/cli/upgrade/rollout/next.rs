@@ -17,12 +17,13 @@ use crate::{
             next as single,
             plan::Outcome,
             propose::{self, Propose, Subject},
+            start::Start,
             step::{self, Found, Mode, Solution},
         },
     },
     edit::{self, Locator},
     generate::{self, Failure, Understood},
-    io::disk::Workspace,
+    io::{disk::Workspace, git::Repository},
     model::{ClusterId, Rollout, RolloutTarget},
     note::{Notes, Place},
     partial::LeftOut,
@@ -100,7 +101,10 @@ impl Subject for Of<'_> {
         let progress = show::document(&looked);
         let name = rollout.name.to_string();
         let Next::Take(clusters) = &looked.decision.next else {
-            let found = idle(&looked, &understood, &held, left, notes)?;
+            let found = idle((&looked, errors), &understood, &held, left, notes)?;
+            if matches!(mode, Mode::WorkTree | Mode::Commit) && !found.edits.files.is_empty() {
+                refuse_early(&found.edits, &looked, (&understood, &held), world, notes)?;
+            }
             return Ok(Found { progress: Some(progress), ..found });
         };
         let also = freeze(rollout, &looked, &held, notes)?;
@@ -143,7 +147,7 @@ impl Subject for Of<'_> {
 
 /// A run without a step. If all clusters are there, it records that.
 fn idle(
-    looked: &Looked<'_>,
+    (looked, errors): (&Looked<'_>, usize),
     understood: &Understood,
     held: &Held,
     left: LeftOut,
@@ -152,21 +156,26 @@ fn idle(
     let Looked { rollout, decision, .. } = looked;
     let zone = |at: &chrono::DateTime<chrono::Utc>| rollout.calendar.local(*at);
     let why = format!("{}: {}", rollout.name, show::next(&decision.next, &zone));
-    let (mut edits, mut exit) = (Edits::default(), Exit::Done);
+    let mut edits = Edits::default();
     let idle = match &decision.next {
         Next::Done | Next::Aborted(_) => Wish::Nothing(why),
         Next::Close => {
-            edits = fold(looked, understood, held, notes)?;
+            let mut own = Notes::new();
+            match fold(looked, understood, held, &mut own) {
+                Ok(folded) => edits = folded,
+                // What a definition repeats does no harm, and the rollout must not stay open because of it.
+                Err(_) => notes.append_as_warnings(own),
+            }
             edits.files.push(close(rollout, held, notes)?);
             Wish::Nothing(why)
         }
         Next::Failed(why) | Next::Blocked(why) => {
             notes.error("rollout-stopped", Place::file(rollout.file.as_str()), why.clone());
-            exit = Exit::Input;
             Wish::Unsure(format!("{}: no step is taken", rollout.name))
         }
         Next::Take(_) | Next::Wait(..) | Next::Paused(_) => Wish::Unsure(why),
     };
+    let exit = if notes.errors() > errors { Exit::Input } else { Exit::Done };
     let edited = Held { input: upgrade::with_edits(&held.input, &edits), notes: held.notes.clone() };
     let idle = Some(idle).filter(|_| edits.files.is_empty());
     let outcome = Outcome { groups: Vec::new(), left, exit };
@@ -183,10 +192,30 @@ fn idle(
     })
 }
 
-/// Reports the clusters of the open wave that need a person, while others go on.
+/// Refuses to record the end of a rollout while a step of its clusters is not committed, or not on the branch that the engine
+/// reads.
+fn refuse_early(
+    edits: &Edits,
+    looked: &Looked<'_>,
+    (understood, held): (&Understood, &Held),
+    world: &Workspace,
+    notes: &mut Notes,
+) -> Result<(), Failure> {
+    let Some(repository) = Repository::find(world)? else { return Ok(()) };
+    let all = looked.waves.iter().flat_map(|wave| &wave.clusters).map(|cluster| cluster.id());
+    let mut edits = edits.clone();
+    if let Some(file) = edits.files.last_mut() {
+        file.clusters = all.collect();
+    }
+    let start = Start { repository: &repository, input: &held.input, edits: &edits, is_commit: true };
+    start.refuse_uncommitted(notes)?;
+    start.refuse_unpushed(understood, notes)
+}
+
+/// Reports the clusters of the open wave that need a person, while others go on or wait.
 fn note_faults(looked: &Looked<'_>, notes: &mut Notes) {
     for (wave, (state, phases)) in looked.seen.waves.iter().zip(&looked.decision.waves) {
-        if *state != WaveState::Open || !matches!(looked.decision.next, Next::Take(_)) {
+        if *state != WaveState::Open || !matches!(looked.decision.next, Next::Take(_) | Next::Wait(..)) {
             continue;
         }
         for (why, clusters) in standing::faults(wave, phases) {
@@ -262,10 +291,11 @@ fn freeze(
     Ok(vec![Edited { file: rollout.file.clone(), before, after, clusters: BTreeSet::new() }])
 }
 
-/// The numbered release that a plan leads to; none if it has no steps.
+/// The numbered release that a plan leads to.
 fn end<'a>(solved: &'a Solved<'_>) -> Option<&'a str> {
     let Answer::Plan { open, plan, .. } = &solved.answer else { return None };
-    let release = &open.releases[plan.steps.last()?.release];
+    let at = plan.steps.last().map_or(open.situation.start, |step| step.release);
+    let release = &open.releases[at];
     (!release.is_head()).then_some(release.name.as_str())
 }
 

@@ -2,11 +2,12 @@
 
 use serde_json::json;
 
-use super::look::pick;
+use super::look::pick_name;
 use crate::{
     cli::{Done, Exit, Global, Printer, changed, input_or_world},
+    definition,
     edit::{self, Locator},
-    generate::{self, Failure},
+    generate::Failure,
     io::disk::{self, Workspace},
     note::Notes,
     world::Held,
@@ -103,19 +104,26 @@ fn write(
     notes: &mut Notes,
 ) -> Result<(String, Vec<String>), Failure> {
     let held = Held::read(world)?;
-    let (understood, _) = generate::understand_sound(&held, notes)?;
-    let rollout = pick(&understood, name, notes).ok_or(Failure::Input)?;
-    let Some(source) = held.input.sources.at(&rollout.file) else { return Err(Failure::Input) };
+    // Other faults must not keep anyone from stopping a rollout.
+    let mut own = held.notes.clone();
+    let definitions = definition::parse(&held.input, &mut own);
+    let all = &definitions.rollouts;
+    let names = all.iter().map(|one| one.value.metadata.name.as_str()).collect::<Vec<_>>();
+    let Some(at) = pick_name(&names, name, notes) else {
+        notes.append(own);
+        return Err(Failure::Input);
+    };
+    let (file, source, spec) = (all[at].source.path.to_string(), &all[at].source, &all[at].value.spec);
     let path = [Locator::Key("spec"), Locator::Key(key)];
-    let is_set = if key == "pause" { rollout.paused.is_some() } else { rollout.aborted.is_some() };
+    let is_set = if key == "pause" { spec.pause.is_some() } else { spec.abort.is_some() };
     let edit = match reason {
         Some(reason) => {
             edit::set(source, &path, &from_json(&json!({ "reason": reason }), Origin::NOWHERE), notes)
         }
         None if is_set => edit::remove(source, &path, notes),
-        None => return Ok((rollout.file.clone(), Vec::new())),
+        None => return Ok((file, Vec::new())),
     };
     let after = edit.ok_or(Failure::Input)?.apply(&source.text);
-    disk::replace(&world.root().join(&rollout.file), &after)?;
-    Ok((rollout.file.clone(), changed::lines(&source.text, &after)))
+    disk::replace(&world.root().join(&file), &after)?;
+    Ok((file, changed::lines(&source.text, &after)))
 }
