@@ -50,6 +50,10 @@ trait Dialect {
     fn create(&self, base: &str, branch: &str, title: &str, body: &str) -> Call;
     /// Reports whether the answer to [`Self::create`] means that the request already exists.
     fn is_there(&self, answer: &Answer) -> bool;
+    /// Whether the forge opens two requests for a branch if they arrive at the same moment.
+    fn may_open_two(&self) -> bool {
+        false
+    }
     /// Replaces the title and text of a request.
     fn update(&self, number: u64, title: &str, body: &str) -> Call;
     fn close(&self, number: u64) -> Call;
@@ -173,7 +177,12 @@ impl<'a> Forge<'a> {
         match self.client.send(&self.dialect.create(base, branch, title, body)) {
             Ok(answer) if answer.is_success() => {
                 let made = self.dialect.read(&answer.json).map(|(_, made)| made);
-                self.unless_double(base, branch, made.ok_or_else(|| self.unexpected(what))?)
+                let made = made.ok_or_else(|| self.unexpected(what))?;
+                if self.dialect.may_open_two() {
+                    self.unless_double(base, branch, made)
+                } else {
+                    Ok(Some(made))
+                }
             }
             Ok(answer) if self.dialect.is_there(&answer) => Ok(None),
             Ok(answer) => Err(self.denied(what, &answer)),
@@ -186,7 +195,7 @@ impl<'a> Forge<'a> {
         }
     }
 
-    /// A new request; none if it was closed, because another run opened one at the same moment. Gitea does not refuse the second.
+    /// A new request; none if it was closed, because another run opened one at the same moment.
     fn unless_double(&self, base: &str, branch: &str, made: Request) -> Result<Option<Request>, Fault> {
         let all = self.requests(base, branch)?;
         if !all.iter().any(|one| one.state == RequestState::Open && one.number < made.number) {
