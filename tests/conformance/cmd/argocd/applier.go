@@ -220,7 +220,7 @@ func (a *applier) compare(ctx context.Context, app *argo.Application, where *tar
 			live[kube.GetResourceKey(found)] = found
 		}
 	}
-	for gvk := range where.kinds {
+	for _, gvk := range where.noted() {
 		all, err := where.list(ctx, gvk)
 		if err != nil {
 			return nil, err
@@ -392,7 +392,7 @@ func (a *applier) permits(ctx context.Context, app *argo.Application) common.Per
 type scopes struct{ *target }
 
 func (s scopes) IsNamespaced(kind schema.GroupKind) (bool, error) {
-	for gvk := range s.kinds {
+	for _, gvk := range s.noted() {
 		if gvk.GroupKind() == kind {
 			_, namespaced, err := s.of(gvk, "")
 			return namespaced, err

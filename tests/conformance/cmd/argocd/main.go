@@ -70,7 +70,7 @@ func run(root, kubeconfig, namespace, revision, scripts string, clusters map[str
 	for _, where := range a.clusters {
 		for _, object := range objects {
 			if _, _, err := where.of(object.GroupVersionKind(), ""); err == nil {
-				where.kinds[object.GroupVersionKind()] = true
+				where.note(object.GroupVersionKind())
 			}
 		}
 	}

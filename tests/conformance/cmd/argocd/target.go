@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"sync"
 
 	"github.com/argoproj/argo-cd/gitops-engine/pkg/utils/kube"
 	"github.com/argoproj/argo-cd/gitops-engine/pkg/utils/tracing"
@@ -28,6 +31,22 @@ type target struct {
 	disco  discovery.DiscoveryInterface
 	// kinds are those that were applied here: in these the applier looks for what left git.
 	kinds map[schema.GroupVersionKind]bool
+	// lock guards kinds: the engine applies objects of one wave at the same time.
+	lock sync.Mutex
+}
+
+// note adds a kind.
+func (t *target) note(gvk schema.GroupVersionKind) {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	t.kinds[gvk] = true
+}
+
+// noted lists the kinds.
+func (t *target) noted() []schema.GroupVersionKind {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	return slices.Collect(maps.Keys(t.kinds))
 }
 
 func newTarget(config *rest.Config) (*target, error) {
@@ -129,7 +148,7 @@ func (o operations) ApplyResource(ctx context.Context, object *unstructured.Unst
 	if !serverSide || by != manager {
 		return "", fmt.Errorf("%s %s would not be applied on the server's side by %s", object.GetKind(), object.GetName(), manager)
 	}
-	o.kinds[object.GroupVersionKind()] = true
+	o.note(object.GroupVersionKind())
 	_, err := o.apply(ctx, object, how == cmdutil.DryRunServer)
 	return "applied", err
 }
