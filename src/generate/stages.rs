@@ -109,6 +109,7 @@ impl Understood {
         let used = plan.clusters.iter().map(|one| &one.release);
         plan.lifecycles = release::lifecycles(&self.definitions, used);
         rollout::note_missing_targets(&self.model.rollouts, &self.releases, notes);
+        rollout::note_closed_windows(&self.model.rollouts, &self.model.clusters, notes);
         Ok(plan)
     }
 

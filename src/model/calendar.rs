@@ -1,6 +1,8 @@
 //! Maintenance windows and freezes: whether steps may be proposed now, and if not, when.
 
-use chrono::{DateTime, Datelike as _, Days, NaiveDate, NaiveTime, Offset as _, TimeZone as _, Utc, Weekday};
+use chrono::{
+    DateTime, Datelike as _, Days, NaiveDate, NaiveTime, Offset as _, TimeDelta, TimeZone as _, Utc, Weekday,
+};
 use chrono_tz::Tz;
 
 use super::Date;
@@ -47,6 +49,9 @@ pub struct Closed {
     pub until: Option<DateTime<Utc>>,
 }
 
+/// The month and day of two Mondays, far from any change of the clocks.
+const WEEKS: [(u32, u32); 2] = [(1, 12), (7, 6)];
+
 /// The number of days to search ahead for an opening.
 const DAYS: u64 = 400;
 
@@ -58,6 +63,21 @@ impl Calendar {
         }
         let freeze = freeze(self, now.with_timezone(&self.zone).date_naive());
         Some(Closed { freeze: freeze.map(str::to_owned), until: opening(self, now) })
+    }
+
+    /// Whether some minute of a week is in the windows of both. Freezes do not count.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        let is_in = |calendar: &Self, moment: DateTime<Utc>| {
+            let local = moment.with_timezone(&calendar.zone);
+            calendar.windows.is_empty() || calendar.windows.iter().any(|one| contains(one, &local))
+        };
+        // Time zones change their clocks at different dates, so a week in winter differs from one in summer.
+        WEEKS.into_iter().any(|(month, day)| {
+            let begin = Utc.with_ymd_and_hms(2026, month, day, 0, 0, 0).single();
+            let minutes =
+                (0..7 * 24 * 60).filter_map(|minute| begin?.checked_add_signed(TimeDelta::minutes(minute)));
+            minutes.into_iter().any(|moment| is_in(self, moment) && is_in(other, moment))
+        })
     }
 
     fn is_open(&self, moment: DateTime<Utc>) -> bool {

@@ -73,6 +73,17 @@ impl ForgeKind {
             Self::GitLab => "merge request",
         }
     }
+
+    /// What precedes the title of a request that is not ready to be merged. GitLab and Forgejo refuse to merge it; on GitHub, it
+    /// is only a word.
+    ///
+    /// Source: GitLab's documentation of draft merge requests; `WORK_IN_PROGRESS_PREFIXES` of Forgejo and Gitea.
+    pub fn draft(self) -> &'static str {
+        match self {
+            Self::GitHub | Self::GitLab => "Draft: ",
+            Self::Forgejo => "WIP: ",
+        }
+    }
 }
 
 /// A place where releases are published.

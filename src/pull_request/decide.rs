@@ -77,6 +77,8 @@ pub struct Seen {
     pub requests: Option<Vec<Request>>,
     /// The comments on [`Seen::discussed`].
     pub comments: Vec<String>,
+    /// What precedes the title of a request that must not be merged yet.
+    pub draft: &'static str,
 }
 
 impl Seen {
@@ -104,6 +106,8 @@ pub enum Wish {
     Step(Box<Proposed>),
     /// Nothing, for this reason. An existing proposal is no longer needed.
     Nothing(String),
+    /// Nothing for now, for this reason. An existing proposal must not be merged until the step may be taken.
+    Later(String),
     /// Undecided, for this reason. An existing proposal stays.
     Unsure(String),
 }
@@ -202,6 +206,12 @@ pub struct Decision {
 /// step, so it does not count as one that a person closed.
 pub const DOUBLE: &str = "Closed: another run opened a request for this branch at the same moment.\n";
 
+/// Precedes the step that a request is for.
+pub(super) const STEP: &str = "<!-- stackloom-step ";
+/// Enclose what a request says while it must not be merged.
+const DEFERRED: &str = "<!-- stackloom-later -->";
+const DEFERRED_END: &str = "<!-- stackloom-later-end -->";
+
 /// The mark of a comment that asks to delete the branch.
 const STOPPED: &str = "stackloom-stopped";
 
@@ -216,6 +226,11 @@ pub fn decide(seen: &Seen, wish: &Wish) -> Decision {
         }
         (Wish::Nothing(why), _) => {
             Decision { actions: retire(seen, open, why), outcome: Outcome::Nothing(why.clone()) }
+        }
+        (Wish::Later(why), _) => {
+            let mut actions = without_doubles(seen, open);
+            actions.extend(open.and_then(|open| defer(seen.draft, open, why)));
+            Decision { actions, outcome: Outcome::Nothing(why.clone()) }
         }
         (Wish::Step(step), _) => propose(seen, open, step),
     }
@@ -246,6 +261,7 @@ fn stop(
     }
     let what = match wish {
         Wish::Step(_) => "This request is not updated any more",
+        Wish::Later(_) => "This step must wait, so do not merge this request now",
         Wish::Nothing(_) | Wish::Unsure(_) => "This step is no longer needed, but the request stays open",
     };
     let text = format!(
@@ -256,14 +272,29 @@ fn stop(
     Some(Action::Comment { number: open.number, text })
 }
 
-/// Closes what is no longer needed: first the request, then the branch.
+/// Says in an open request that it must not be merged now.
+fn defer(draft: &str, open: &Request, why: &str) -> Option<Action> {
+    let rest = open.body.split_once(DEFERRED_END).map_or(open.body.as_str(), |(_, rest)| rest.trim_start());
+    let body = format!("{DEFERRED}\n\n**Do not merge this now:** {why}.\n\n{DEFERRED_END}\n\n{rest}");
+    let title = format!("{draft}{}", open.title.strip_prefix(draft).unwrap_or(&open.title));
+    let is_said = title == open.title && is_same(&open.body, &body);
+    (!is_said).then(|| Action::Update { number: open.number, title, body })
+}
+
+/// Closes what is no longer needed: first the request, then the branch. The text of the request then names no step, so the
+/// same step can be proposed again when it is needed again.
 fn retire(seen: &Seen, open: Option<&Request>, why: &str) -> Vec<Action> {
     let mut actions = without_doubles(seen, open);
-    if let Some(Request { number, .. }) = open {
+    if let Some(Request { number, title, body, .. }) = open {
         const MARKER: &str = "<!-- stackloom-retired -->";
         if !seen.comments.iter().any(|comment| comment.contains(MARKER)) {
             let text = format!("Closed: {why}.\n\n{MARKER}\n");
             actions.push(Action::Comment { number: *number, text });
+        }
+        if body.contains(STEP) {
+            let body = body.lines().filter(|line| !line.starts_with(STEP)).flat_map(|line| [line, "\n"]);
+            let (title, body) = (title.clone(), body.collect());
+            actions.push(Action::Update { number: *number, title, body });
         }
         actions.push(Action::Close { number: *number });
     }
@@ -276,9 +307,8 @@ fn retire(seen: &Seen, open: Option<&Request>, why: &str) -> Vec<Action> {
 /// Closes requests that another run opened at the same moment.
 fn without_doubles(seen: &Seen, open: Option<&Request>) -> Vec<Action> {
     let Some(Request { number: kept, .. }) = open else { return Vec::new() };
-    let is_double = |one: &&Request| {
-        one.state == RequestState::Open && one.number != *kept && one.body.contains("<!-- stackloom-step ")
-    };
+    let is_double =
+        |one: &&Request| one.state == RequestState::Open && one.number != *kept && one.body.contains(STEP);
     let doubles = seen.requests.iter().flatten().filter(is_double).map(|one| one.number);
     let title = open.map(|one| one.title.as_str()).unwrap_or_default();
     let rewrite = |number| Action::Update { number, title: title.to_owned(), body: DOUBLE.to_owned() };
@@ -330,7 +360,7 @@ fn propose(seen: &Seen, open: Option<&Request>, step: &Proposed) -> Decision {
 
 /// Whether the text of a request names a step.
 fn names(body: &str, step: &str) -> bool {
-    body.contains(&format!("<!-- stackloom-step {step} -->"))
+    body.contains(&format!("{STEP}{step} -->"))
 }
 
 /// Compares texts, ignoring line endings and trailing whitespace, which forges may change.

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fmt::Write as _};
 
 use sha2::{Digest as _, Sha256};
 
-use super::decide::{Request, RequestState};
+use super::decide::{Request, RequestState, STEP};
 use crate::model::hex;
 
 /// A step of a plan, in words.
@@ -90,7 +90,7 @@ pub fn text(
     } else {
         format!("### The plan\n\n{PLAN}\n\n{}{PLAN}\n\n", plan(plans, &done(earlier)))
     };
-    let rest = format!("\n{}\n<!-- stackloom-step {step} -->\n", what_to_do(plans, command, rollout));
+    let rest = format!("\n{}\n{STEP}{step} -->\n", what_to_do(plans, command, rollout));
     let room = limits.body.saturating_sub(plan.len() + rest.len()).max(LEAST_REPORT);
     let body = format!("{plan}{}{rest}", report(room));
     Text { title: title.to_owned(), body, step }

@@ -45,6 +45,8 @@ pub struct SeenCluster {
     pub owner: Option<String>,
     /// The time of the last commit since the start of the rollout that changed it on the branch the engine reads.
     pub changed: Option<DateTime<Utc>>,
+    /// Why the engine cannot see its last step yet, if its definition holds one.
+    pub unpublished: Option<String>,
     /// Whether it is reported healthy with that change; none without a report.
     pub is_healthy: Option<bool>,
     /// Why no step can be taken: it has no plan, is on hold, or is suspended. A cluster without steps left has this only if it
@@ -52,6 +54,13 @@ pub struct SeenCluster {
     pub obstacle: Option<Obstacle>,
     /// The number of its machines.
     pub machines: usize,
+}
+
+impl SeenCluster {
+    /// Whether it has taken a step, which the engine may not see yet.
+    pub fn has_begun(&self) -> bool {
+        self.changed.is_some() || self.unpublished.is_some()
+    }
 }
 
 /// Why a cluster cannot take its next step.
@@ -63,6 +72,8 @@ pub struct Obstacle {
     pub until: Option<DateTime<Utc>>,
     /// Whether something is wrong, and a person has to act; otherwise someone wants it so.
     pub is_fault: bool,
+    /// Whether the cluster can never reach the target.
+    pub is_final: bool,
 }
 
 /// The progress of a cluster.
@@ -156,7 +167,7 @@ pub fn decide(rollout: &Rollout, seen: &Seen) -> Decision {
 fn is_lost(waves: &[WaveSeen]) -> bool {
     let Some((wave, later)) = waves.split_first() else { return false };
     let has_lost = wave.gone > 0 || !wave.clusters.is_empty();
-    let has_begun = |wave: &WaveSeen| wave.clusters.iter().any(|one| one.changed.is_some());
+    let has_begun = |wave: &WaveSeen| wave.clusters.iter().any(SeenCluster::has_begun);
     !later.is_empty()
         && has_lost
         && wave.unread.is_empty()
@@ -167,6 +178,9 @@ fn is_lost(waves: &[WaveSeen]) -> bool {
 fn phase(rollout: &Rollout, one: &SeenCluster, now: DateTime<Utc>) -> Phase {
     if rollout.is_done() || one.is_leaving {
         return Phase::Done(one.changed);
+    }
+    if let Some(why) = &one.unpublished {
+        return Phase::Stuck(Obstacle { why: why.clone(), until: None, is_fault: false, is_final: false });
     }
     let Some(changed) = one.changed else {
         return match (one.is_there, &one.obstacle) {
@@ -270,6 +284,12 @@ fn cannot_begin(seen: &Seen) -> Option<Next> {
         return Some(Next::Blocked(why));
     }
     let mut clusters = seen.waves.iter().flat_map(|wave| &wave.clusters);
+    let lost = |one: &SeenCluster| one.obstacle.as_ref().is_some_and(|obstacle| obstacle.is_final);
+    let lost: Vec<&SeenCluster> = clusters.clone().filter(|one| lost(one)).collect();
+    if let Some(why) = lost.first().and_then(|one| one.obstacle.as_ref()) {
+        let cannot = named(lost.iter().map(|one| &one.id), ("cannot", "cannot"));
+        return Some(Next::Blocked(format!("{cannot} reach the target: {}; change the selector", why.why)));
+    }
     let (one, owner) = clusters.find_map(|one| Some((one, one.owner.as_ref()?)))?;
     Some(Next::Wait(format!("{} takes part in the rollout {owner}, which is not done", one.id), None))
 }
@@ -336,11 +356,11 @@ fn take<'a>(
     // Includes clusters that started and cannot continue, because their machines differ.
     let busy = || {
         let is_busy = |phase: &Phase| !matches!(phase, Phase::Done(_) | Phase::Ready);
-        all().filter(move |(one, phase)| one.changed.is_some() && is_busy(phase)).map(|(one, _)| one)
+        all().filter(move |(one, phase)| one.has_begun() && is_busy(phase)).map(|(one, _)| one)
     };
     // In another wave, a cluster that is ready for its next step has begun, too.
     let is_begun =
-        |(one, phase): &(&SeenCluster, &Phase)| one.changed.is_some() && !matches!(phase, Phase::Done(_));
+        |(one, phase): &(&SeenCluster, &Phase)| one.has_begun() && !matches!(phase, Phase::Done(_));
     let elsewhere: Vec<usize> = others.filter(is_begun).map(|(one, _)| one.machines).collect();
     let begun = busy().count() + elsewhere.len();
     let mut machines = busy().map(|one| one.machines).chain(elsewhere).sum::<usize>();

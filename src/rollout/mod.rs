@@ -7,8 +7,10 @@ mod decide;
 mod health;
 mod target;
 mod waves;
+mod windows;
 
 pub use decide::{Decision, Next, Obstacle, Phase, Seen, SeenCluster, WaveSeen, WaveState, decide};
 pub use health::{CommitState, CommitStatus, health};
 pub use target::note_missing_targets;
 pub use waves::{Wave, waves};
+pub use windows::note_closed_windows;

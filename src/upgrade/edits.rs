@@ -15,7 +15,7 @@ use crate::{
     model::{AddonChoice, Cluster, ClusterId, ReleaseRef},
     note::{Notes, Place},
     world::Input,
-    yaml::{self, Node, Source},
+    yaml::{self, FileId, Node, Source},
 };
 
 /// A cluster before and after a step.
@@ -125,11 +125,13 @@ pub fn edits(
 }
 
 /// Removes the release, and versions pinned for an upgrade, from the definitions of these clusters if the defaults above set
-/// the same, or if they override nothing any more. An upgrade in waves leaves these behind.
+/// the same, or if they override nothing any more. An upgrade in waves leaves these behind. `before` reads a file as it was
+/// before the upgrade; a setting that it had then is not removed.
 pub fn fold(
     fleet: &Understood,
     all: &Input,
     clusters: &BTreeSet<ClusterId>,
+    before: &dyn Fn(&str) -> Option<String>,
     notes: &mut Notes,
 ) -> Option<Edits> {
     let layers = Layers::of(fleet, all);
@@ -137,7 +139,14 @@ pub fn fold(
     for cluster in clusters {
         let Some((own, above)) = layers.of.get(cluster).and_then(|all| all.split_last()) else { continue };
         let mut source = own.source.clone();
+        let earlier = before(&own.source.path);
+        let earlier =
+            earlier.and_then(|text| yaml::read(&Source::new(FileId(0), "", &*text), &mut Notes::new()));
         for path in foldable(own) {
+            let keys: Vec<&str> = path.iter().map(String::as_str).collect();
+            if earlier.as_ref().is_some_and(|node| node.at(&keys).is_some()) {
+                continue;
+            }
             let inherited = above.iter().rev().find_map(|layer| at(layer, &path));
             let is_same =
                 inherited.is_some_and(|node| node.as_str().is_some()) && at(own, &path) == inherited;

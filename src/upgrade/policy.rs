@@ -45,7 +45,10 @@ impl Asked {
         let Some(now) = self.now.filter(|_| !self.despite_hold) else { return };
         let owned = |cluster: &Cluster| {
             let owner = owners.get(cluster.full_name().as_str())?;
-            Some(format!("it takes part in the rollout {}, which is not done", owner.name))
+            Some(format!(
+                "it takes part in the rollout {0}, which is not done: `stackloom rollout next {0}` takes its next step",
+                owner.name
+            ))
         };
         let mut held = BTreeMap::<String, Vec<&'a Cluster>>::new();
         for one in &mut *solved {

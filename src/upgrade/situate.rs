@@ -17,7 +17,7 @@ use crate::{
     model::{Cluster, Label, Maturity, Minor, ReleaseRef},
     note::Notes,
     release::{self, Release, Releases},
-    world::Input,
+    world::{Input, release_line},
 };
 
 /// The target of an upgrade.
@@ -147,7 +147,7 @@ impl<'a> Fleet<'a> {
                 (minor, Some(newest.name.clone()))
             }
             Target::Latest => {
-                let ends: Vec<_> = line.iter().filter(|one| self.ends.contains(&one.name)).cloned().collect();
+                let ends: Vec<_> = line.iter().filter(|one| self.is_end(one)).cloned().collect();
                 let newest = self.newest(if ends.is_empty() { &line } else { &ends }, &own);
                 (newest.kubernetes.minor(), Some(newest.name.clone()))
             }
@@ -158,9 +158,13 @@ impl<'a> Fleet<'a> {
     /// Leaves out the releases of a minor that plans do not end with.
     fn end(&self, line: &mut Vec<Arc<Release>>, own: &Release, minor: Minor) {
         let is_of_minor = |one: &Release| one.kubernetes.minor() == minor;
-        if line.iter().any(|one| is_of_minor(one) && self.ends.contains(&one.name)) {
-            line.retain(|one| !is_of_minor(one) || one.name == own.name || self.ends.contains(&one.name));
+        if line.iter().any(|one| is_of_minor(one) && self.is_end(one)) {
+            line.retain(|one| !is_of_minor(one) || one.name == own.name || self.is_end(one));
         }
+    }
+
+    fn is_end(&self, release: &Release) -> bool {
+        self.ends.contains(&*release_line(&release.name))
     }
 
     /// The newest release of the newest minor that is neither preview nor expired, and never of an older minor than the

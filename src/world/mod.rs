@@ -1,6 +1,7 @@
 //! The interface through which the flow reads the outside world, and an in-memory implementation for tests.
 
 use std::{
+    borrow::Cow,
     cell::RefCell,
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -298,6 +299,14 @@ pub fn release_of(path: &str) -> Option<&str> {
 /// Reports whether a name is that of a head release (channel `hash`), which every run makes anew.
 pub fn is_head_release(name: &str) -> bool {
     name.contains("-v0-sha.")
+}
+
+/// The name of a release; for a head release, `…-head` in place of the digest of its content, which changes with the stack.
+pub fn release_line(name: &str) -> Cow<'_, str> {
+    match name.split_once("-v0-sha.") {
+        Some((line, _)) => format!("{line}-head").into(),
+        None => name.into(),
+    }
 }
 
 /// Converts a text to the line ends that all release files have; none if it has them already.

@@ -114,7 +114,7 @@ impl Case<'_> {
         let root = self.root;
         match line.split_once(' ').unwrap_or((line, "")) {
             ("next", _) => return self.program(&format!("upgrade {line}")),
-            ("rollout" | "release", _) => return self.program(line),
+            ("rollout" | "release" | "check", _) => return self.program(line),
             ("commit", "") => commit_at(root, Some(&self.now)),
             ("push", "") => push(root),
             ("break", file) => {
@@ -128,6 +128,10 @@ impl Case<'_> {
                 let text = fs::read_to_string(root.join(&file)).unwrap();
                 assert!(text.contains(&before), "{line}");
                 sandbox::write(&root.join(&file), text.replace(&before, &after.replace("\\n", "\n")));
+            }
+            ("rename", what) => {
+                let (before, after) = what.split_once(' ').unwrap();
+                fs::rename(root.join(before), root.join(after)).unwrap();
             }
             ("generate", "") => assert_eq!(ran(root, &["generate"]).code, 0),
             ("mend", file) => drop(git(root, &["checkout", "--quiet", "--", file])),

@@ -115,7 +115,7 @@ const SHOWN: usize = 10;
 
 /// Prints the steps, and the lines that they edit.
 pub(super) fn edits(found: &Found, printer: &Printer) {
-    if let Some(Wish::Nothing(why) | Wish::Unsure(why)) = &found.idle {
+    if let Some(Wish::Nothing(why) | Wish::Later(why) | Wish::Unsure(why)) = &found.idle {
         printer.result(why);
         return;
     }

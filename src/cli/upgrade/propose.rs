@@ -105,6 +105,8 @@ struct Ended {
     wish: Wish,
     decision: Decision,
     request: Option<Request>,
+    /// Whether the branch existed when the run began.
+    has_branch: bool,
 }
 
 pub(super) fn run(
@@ -189,11 +191,11 @@ impl Target<'_> {
             Some(commit) => {
                 self.step(&base, commit, &found, requests.as_deref().unwrap_or_default(), notes)?
             }
-            None => found.idle.clone().unwrap_or_else(|| nothing(&found.outcome)),
+            None => found.idle.clone().unwrap_or_else(|| nothing(&found)),
         };
         let seen = self.seen(base, &branch, requests)?;
         let decision = pull_request::decide(&seen, &wish);
-        let mut request = seen.open().cloned();
+        let (mut request, has_branch) = (seen.open().cloned(), seen.branch.is_some());
         if !self.is_dry {
             for action in &decision.actions {
                 let opened = request.as_ref().map(|one| one.number);
@@ -204,12 +206,13 @@ impl Target<'_> {
                 }
             }
         }
-        Ok(Some(Ended { found, generation, branch, commit, wish, decision, request }))
+        Ok(Some(Ended { found, generation, branch, commit, wish, decision, request, has_branch }))
     }
 
     fn seen(&self, base: String, branch: &str, requests: Option<Vec<Request>>) -> Result<Seen, Fault> {
         let on_remote = self.repository.fetch_branch(&self.remote, &base, branch)?;
-        let mut seen = Seen { base, branch: on_remote, requests, comments: Vec::new() };
+        let draft = self.kind().draft();
+        let mut seen = Seen { base, branch: on_remote, requests, comments: Vec::new(), draft };
         if let (Some(forge), Some(one)) = (&self.forge, seen.discussed()) {
             seen.comments = forge.comments(one.number)?;
         }
@@ -296,9 +299,13 @@ impl Target<'_> {
         exit
     }
 
+    fn kind(&self) -> ForgeKind {
+        self.address.as_ref().map_or(ForgeKind::GitHub, |one| one.kind)
+    }
+
     /// Lists the actions taken, and what comes next.
     fn lines(&self, ended: &Ended) -> Vec<String> {
-        let kind = self.address.as_ref().map_or(ForgeKind::GitHub, |one| one.kind);
+        let kind = self.kind();
         let noun = kind.request();
         let mut lines: Vec<String> =
             ended.decision.actions.iter().filter_map(|action| self.line(action, ended, noun)).collect();
@@ -318,7 +325,12 @@ impl Target<'_> {
                     });
                 }
             }
-            Outcome::Nothing(why) => lines.push(format!("nothing to propose: {why}")),
+            Outcome::Nothing(why) => {
+                lines.push(format!("nothing to propose: {why}"));
+                if self.forge.is_none() && ended.has_branch && matches!(ended.wish, Wish::Later(_)) {
+                    lines.push(format!("the step in {} must wait: do not merge it now", ended.branch));
+                }
+            }
             Outcome::Declined(number) => lines.push(format!(
                 "{noun} {} for this step was closed by a person: it is not opened again until the step changes; to have it, reopen it",
                 number_of(kind, *number)
@@ -340,7 +352,7 @@ impl Target<'_> {
     fn line(&self, action: &Action, ended: &Ended, noun: &str) -> Option<String> {
         let would =
             |done: &str, will: &str| if self.is_dry { format!("would {will}") } else { done.to_owned() };
-        let kind = self.address.as_ref().map_or(ForgeKind::GitHub, |one| one.kind);
+        let kind = self.kind();
         let branch = &ended.branch;
         let page = ended.request.as_ref().map(|one| format!(": {}", one.page)).unwrap_or_default();
         Some(match action {
@@ -357,6 +369,10 @@ impl Target<'_> {
                 format!("{} {branch} from {}", would("deleted", "delete"), self.remote.name)
             }
             Action::Create { .. } => format!("{} a {noun}{page}", would("opened", "open")),
+            Action::Update { number, .. } if matches!(ended.wish, Wish::Later(_)) => {
+                let number = number_of(kind, *number);
+                format!("{} {noun} {number}: it must not be merged now{page}", would("marked", "mark"))
+            }
             Action::Update { number, .. } => {
                 format!("{} {noun} {}{page}", would("updated", "update"), number_of(kind, *number))
             }
@@ -425,15 +441,23 @@ fn number_of(kind: ForgeKind, number: u64) -> String {
     }
 }
 
-/// The reason that there is no step. If a cluster is not settled, or its definition may have errors, an earlier proposal
-/// stays open.
-fn nothing(plan::Outcome { groups, left, .. }: &plan::Outcome) -> Wish {
+/// The reason that there is no step. If a cluster is not settled, an earlier proposal must wait. If its definition may have
+/// errors, that proposal stays as it is.
+fn nothing(found: &Found) -> Wish {
+    let plan::Outcome { groups, left, .. } = &found.outcome;
     let why = text::summary(groups);
     let is_settled = |group: &Shown| matches!(group.state, State::Done | State::Ahead | State::Leaving);
-    if !groups.is_empty() && groups.iter().all(is_settled) && !left.has_definitions() {
+    if left.has_definitions() || groups.is_empty() {
+        Wish::Unsure(why)
+    } else if groups.iter().all(is_settled) {
         Wish::Nothing(why)
     } else {
-        Wish::Unsure(why)
+        let reasons = groups.iter().filter_map(|group| match plan(group, found)?.plan {
+            Plan::LeftOut(reasons) => Some(reasons),
+            Plan::Steps(_) => None,
+        });
+        let reasons: BTreeSet<String> = reasons.flatten().collect();
+        Wish::Later(format!("{why}; {}", reasons.into_iter().collect::<Vec<_>>().join("; ")))
     }
 }
 

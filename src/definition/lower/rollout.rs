@@ -44,7 +44,7 @@ fn note_shared(rollouts: &[Rollout], context: &Lowering<'_>, notes: &mut Notes) 
         let place = file.map(|file| place_at(file, &["status", "waves"]));
         let message =
             format!("the cluster {cluster} is in two rollouts at once: {} and {}", rollout.name, other.name);
-        notes.error("rollout-overlap", place, message).hint("abort one of them: `stackloom rollout abort`");
+        notes.error("rollout-overlap", place, message).hint("abort one of them with `stackloom rollout abort`; if one is over, set `status.done: true` in its file");
     }
 }
 
@@ -61,6 +61,18 @@ fn lower(file: &Written<written::Rollout>, notes: &mut Notes) -> Option<Rollout>
     let calendar = one.calendar(notes);
     let settle = one.duration(spec.settle.as_deref(), "1h", &["spec", "settle"], notes);
     let timeout = one.duration(spec.timeout.as_deref(), "7d", &["spec", "timeout"], notes);
+    if let (Some(settle), Some(timeout), None) =
+        (settle, timeout, spec.require_health.filter(|required| *required))
+        && settle > timeout
+    {
+        notes
+            .error(
+                "wrong-duration",
+                one.place(&["spec", if spec.settle.is_some() { "settle" } else { "timeout" }]),
+                "a step would time out before it counts as done: `settle` is longer than `timeout`",
+            )
+            .hint("shorten `settle`, or raise `timeout`, which is 7d by default");
+    }
     let frozen = one.frozen(notes);
     let count = |count: Option<u32>| count.map(|count| count as usize);
     let rollout = Rollout {

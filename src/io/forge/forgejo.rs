@@ -92,6 +92,10 @@ impl Dialect for Forgejo {
         Call::get(format!("{}/commits/{}/statuses?limit=50", self.0.repository, escaped(commit)))
     }
 
+    fn merges(&self, commit: &str) -> Call {
+        Call::get(format!("{}/commits/{}/pull", self.0.repository, escaped(commit)))
+    }
+
     fn read_status(&self, one: &Json) -> Option<(u64, CommitStatus)> {
         status(one, "context", "status")
     }

@@ -97,6 +97,10 @@ impl Dialect for GitHub {
         Call::get(format!("{}/commits/{}/statuses?per_page=100", self.repository, escaped(commit)))
     }
 
+    fn merges(&self, commit: &str) -> Call {
+        Call::get(format!("{}/commits/{}/pulls", self.repository, escaped(commit)))
+    }
+
     fn read_status(&self, one: &Json) -> Option<(u64, CommitStatus)> {
         status(one, "context", "state")
     }

@@ -139,6 +139,10 @@ impl Dialect for GitLab {
         Call::get(format!("{}/repository/commits/{}/statuses?per_page=100", self.project, escaped(commit)))
     }
 
+    fn merges(&self, commit: &str) -> Call {
+        Call::get(format!("{}/repository/commits/{}/merge_requests", self.project, escaped(commit)))
+    }
+
     fn read_status(&self, one: &Json) -> Option<(u64, CommitStatus)> {
         status(one, "name", "status")
     }

@@ -9,6 +9,7 @@ mod forgejo;
 mod github;
 mod gitlab;
 
+use chrono::{DateTime, Utc};
 use reqwest::Method;
 use serde_json::{Value as Json, json};
 
@@ -74,6 +75,8 @@ trait Dialect {
     fn read_status(&self, one: &Json) -> Option<(u64, CommitStatus)>;
     /// The permission that the token needs to read statuses.
     fn permission_to_read_statuses(&self) -> &'static str;
+    /// The requests that brought a commit into their base.
+    fn merges(&self, commit: &str) -> Call;
 }
 
 /// Sends a call.
@@ -163,6 +166,23 @@ impl<'a> Forge<'a> {
         let mut found: Vec<_> = listed.iter().filter_map(|one| self.dialect.read_status(one)).collect();
         found.sort_by_key(|(number, _)| std::cmp::Reverse(*number));
         Ok(Some(found.into_iter().map(|(_, status)| status).collect()))
+    }
+
+    /// When a request brought a commit into its base; none if the forge knows of no such request.
+    pub fn merged(&self, commit: &str) -> Result<Option<DateTime<Utc>>, Fault> {
+        let what = "look up when a commit was merged";
+        let answer =
+            self.client.send(&self.dialect.merges(commit)).map_err(|problem| self.failed(what, &problem))?;
+        if matches!(answer.status.as_u16(), 404 | 422) {
+            return Ok(None);
+        }
+        if !answer.is_success() {
+            return Err(self.denied(what, &answer));
+        }
+        let all = answer.json.as_array().map_or(std::slice::from_ref(&answer.json), Vec::as_slice);
+        let times =
+            all.iter().filter_map(|one| DateTime::parse_from_rfc3339(one["merged_at"].as_str()?).ok());
+        Ok(times.map(|time| time.to_utc()).max())
     }
 
     /// Opens a request; none if there is one already.

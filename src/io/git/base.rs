@@ -70,6 +70,22 @@ impl Repository {
         }
     }
 
+    /// The newest commit of HEAD's history on the branch that engines read, and the name of that branch; none if this clone
+    /// does not know it.
+    pub fn last_published(&self, branches: &BTreeSet<String>) -> Result<Option<(String, String)>, Fault> {
+        let (Some(head), Ok((name, tip))) = (self.head()?, self.read_by_engines(branches)) else {
+            return Ok(None);
+        };
+        let failed =
+            |error| Fault::because(format!("cannot find the merge base of HEAD and `{name}`"), error);
+        let head = Oid::from_str(&head).map_err(failed)?;
+        match self.inner.merge_base(head, tip) {
+            Ok(base) => Ok(Some((base.to_string(), name))),
+            Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
     /// The first parent of a merge commit, which CI creates and checks out without a branch.
     fn first_parent(&self, commit: Oid) -> Result<Option<Base>, Fault> {
         // A shallow clone hides parents that it lacks.

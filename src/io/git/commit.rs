@@ -315,7 +315,7 @@ impl Sink for CommitSink {
             (Some(_), None) | (None, _) => text,
         };
         let text = match tree.filter(|_| self.claims) {
-            Some(tree) => format!("{}\n{}: {tree}\n", text.trim_end(), pull_request::TREE),
+            Some(tree) => with_trailer(&text, &format!("{}: {tree}", pull_request::TREE)),
             None => text,
         };
         let commit = tree.map(|tree| self.write_commit(tree, &text)).transpose()?;
@@ -325,4 +325,12 @@ impl Sink for CommitSink {
         changes.repaired = fresh.into_iter().filter(|path| !changes.files.contains_key(path)).collect();
         Ok(changes)
     }
+}
+
+/// Adds a trailer to a message: to the last paragraph, if that has trailers already.
+fn with_trailer(text: &str, trailer: &str) -> String {
+    let text = text.trim_end();
+    let last = text.rsplit("\n\n").next().unwrap_or_default();
+    let gap = if last.lines().all(|line| line.starts_with("Stackloom-")) { "\n" } else { "\n\n" };
+    format!("{text}{gap}{trailer}\n")
 }

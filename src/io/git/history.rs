@@ -1,4 +1,4 @@
-//! Finds when the state of folders changed on a branch.
+//! Finds the commits of a branch that changed the state of folders.
 
 use std::{cell::Cell, collections::BTreeMap};
 
@@ -28,39 +28,81 @@ impl Repository {
         Ok(self.descends(one.id(), other.id()))
     }
 
-    /// The commit that last changed the state of each folder, among the first-parent commits up to `tip`. `state` computes it
-    /// from files below a folder. The search ends at the first commit whose `file` does not satisfy `is_begun`. Folders
-    /// without a change are left out. A shallow clone that ends before is an error.
-    pub fn changed_since<T: PartialEq>(
+    /// The newest first-parent commit up to `tip` without a file directly in `folder` that satisfies `is_meant`, which gets the
+    /// path and the text of a file; none if all commits have one. A shallow clone that ends before is an error.
+    pub fn before(
         &self,
         tip: &str,
-        (file, is_begun): (&str, &dyn Fn(&str) -> bool),
-        folders: &BTreeMap<String, String>,
-        state: &dyn Fn(Read<'_>) -> T,
-    ) -> Result<BTreeMap<String, Changed>, Fault> {
+        folder: &str,
+        is_meant: &dyn Fn(&str, &str) -> bool,
+    ) -> Result<Option<String>, Fault> {
         let failed = |error| Fault::because(format!("cannot read the history of {tip}"), error);
-        let mut found = BTreeMap::new();
-        let mut next = Some(Oid::from_str(tip).and_then(|id| self.inner.find_commit(id)).map_err(failed)?);
-        while let Some(commit) = next {
-            if !self.text_in(&commit, file).map_err(failed)?.is_some_and(|text| is_begun(&text)) {
-                break;
+        let mut commit = self.commit_at(tip).map_err(failed)?;
+        let mut known = BTreeMap::new();
+        loop {
+            let id = self.entry_in(&commit, folder).map_err(failed)?;
+            let has_it = match known.get(&id) {
+                Some(has_it) => *has_it,
+                None => {
+                    let has_it = self.has_file(&commit, folder, is_meant).map_err(failed)?;
+                    known.insert(id, has_it);
+                    has_it
+                }
+            };
+            if !has_it {
+                return Ok(Some(commit.id().to_string()));
             }
-            let parent = match commit.parent(0) {
-                Ok(parent) => Some(parent),
+            commit = match commit.parent(0) {
+                Ok(parent) => parent,
                 Err(error) if error.code() == ErrorCode::NotFound && self.is_shallow() => {
                     return Err(Fault::new(format!(
-                        "this clone is shallow, and lacks the beginning of {file}"
+                        "this clone is shallow, and lacks the beginning of a file in {folder}/"
                     ))
                     .hint(format!("fetch the history: `git fetch --unshallow`; {WHOLE}")));
                 }
+                Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
+                Err(error) => return Err(failed(error)),
+            };
+        }
+    }
+
+    fn has_file(
+        &self,
+        commit: &Commit<'_>,
+        folder: &str,
+        is_meant: &dyn Fn(&str, &str) -> bool,
+    ) -> Result<bool, git2::Error> {
+        let Some(id) = self.entry_in(commit, folder)? else { return Ok(false) };
+        for entry in &self.inner.find_tree(id)? {
+            let (Ok(name), Ok(blob)) = (entry.name(), self.inner.find_blob(entry.id())) else { continue };
+            if is_meant(&format!("{folder}/{name}"), &String::from_utf8_lossy(blob.content())) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The commit that last made a step in each folder, among the first-parent commits after `start` up to `tip`. `is_step`
+    /// compares the files below a folder before and after a commit. Folders without a step are left out.
+    pub fn changed_since(
+        &self,
+        (start, tip): (Option<&str>, &str),
+        folders: &BTreeMap<String, String>,
+        is_step: &dyn Fn(Read<'_>, Read<'_>) -> bool,
+    ) -> Result<BTreeMap<String, Changed>, Fault> {
+        let failed = |error| Fault::because(format!("cannot read the history of {tip}"), error);
+        let mut found = BTreeMap::new();
+        let mut next = Some(self.commit_at(tip).map_err(failed)?);
+        while let Some(commit) = next.filter(|commit| start != Some(&*commit.id().to_string())) {
+            let parent = match commit.parent(0) {
+                Ok(parent) => Some(parent),
                 Err(error) if error.code() == ErrorCode::NotFound => None,
                 Err(error) => return Err(failed(error)),
             };
             for (name, folder) in folders {
-                if found.contains_key(name) {
-                    continue;
-                }
-                if self.differs(parent.as_ref(), &commit, folder, state).map_err(failed)? {
+                if !found.contains_key(name)
+                    && self.differs(parent.as_ref(), &commit, folder, is_step).map_err(failed)?
+                {
                     let time = DateTime::from_timestamp(commit.time().seconds(), 0).unwrap_or_default();
                     found.insert(name.clone(), Changed { commit: commit.id().to_string(), time });
                 }
@@ -70,31 +112,44 @@ impl Repository {
         Ok(found)
     }
 
-    /// Whether the state of a folder differs between two commits. Equal folders are not read.
-    fn differs<T: PartialEq>(
+    /// Whether there is a step in a folder between two commits.
+    pub fn has_step(
+        &self,
+        (before, after): (&str, &str),
+        folder: &str,
+        is_step: &dyn Fn(Read<'_>, Read<'_>) -> bool,
+    ) -> Result<bool, Fault> {
+        let done = || self.differs(Some(&self.commit_at(before)?), &self.commit_at(after)?, folder, is_step);
+        done().map_err(|error| Fault::because(format!("cannot compare {folder} in two commits"), error))
+    }
+
+    fn commit_at(&self, id: &str) -> Result<Commit<'_>, git2::Error> {
+        self.inner.find_commit(Oid::from_str(id)?)
+    }
+
+    /// Whether a commit makes a step in a folder. Equal folders are not read.
+    fn differs(
         &self,
         before: Option<&Commit<'_>>,
         after: &Commit<'_>,
         folder: &str,
-        state: &dyn Fn(Read<'_>) -> T,
+        is_step: &dyn Fn(Read<'_>, Read<'_>) -> bool,
     ) -> Result<bool, git2::Error> {
         let old = before.map(|before| self.entry_in(before, folder)).transpose()?.flatten();
         if old == self.entry_in(after, folder)? {
             return Ok(false);
         }
         let fault = Cell::new(None);
-        let of = |commit: Option<&Commit<'_>>| {
-            let read = |path: &str| {
-                let text = commit.map(|commit| self.text_in(commit, &format!("{folder}/{path}"))).transpose();
-                text.unwrap_or_else(|error| {
-                    fault.set(Some(error));
-                    None
-                })
-            };
-            state(&|path| read(path).flatten())
+        let read = |commit: Option<&Commit<'_>>, path: &str| {
+            let text = commit.map(|commit| self.text_in(commit, &format!("{folder}/{path}"))).transpose();
+            let text = text.unwrap_or_else(|error| {
+                fault.set(Some(error));
+                None
+            });
+            text.flatten()
         };
-        let differs = of(before) != of(Some(after));
-        fault.into_inner().map_or(Ok(differs), Err)
+        let is_step = is_step(&|path| read(before, path), &|path| read(Some(after), path));
+        fault.into_inner().map_or(Ok(is_step), Err)
     }
 
     /// The first-parent commits from `tip` back, at most so many.

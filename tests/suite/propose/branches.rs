@@ -1,6 +1,6 @@
 //! The branch of a proposal: deleted, of a fork, or in a shallow clone.
 
-use std::path::Path;
+use std::{fs, path::Path};
 
 use stackloom::model::ForgeKind;
 
@@ -120,7 +120,7 @@ fn a_wave_is_not_proposed_from_a_shallow_clone() {
     let next = ["rollout", "next", "--pr"];
     for depth in ["1", "3"] {
         let (code, told) = shallow(&bench, depth, depth, &next);
-        let missing = "this clone is shallow, and lacks the beginning of rollouts/k135.yaml";
+        let missing = "this clone is shallow, and lacks the beginning of a file in rollouts/";
         assert!(code == 4 && told.contains(missing), "{depth}: {code} {told}");
         assert!(told.contains("`git fetch --unshallow`") && bench.requests().is_empty(), "{told}");
         let folder = bench.root.parent().unwrap().join(depth);
@@ -128,4 +128,63 @@ fn a_wave_is_not_proposed_from_a_shallow_clone() {
     }
     let (code, told) = run(&bench.root.parent().unwrap().join("1"), &next);
     assert!(code == 0 && told.contains("pushed stackloom/rollout/k135 to origin"), "{code} {told}");
+}
+
+/// A request whose step must wait says so where it is merged, until the step may be taken again.
+#[test]
+fn a_request_that_must_wait_says_so() {
+    for kind in KINDS {
+        let bench = Bench::new(kind);
+        bench.done();
+        let opened = bench.requests().remove(0);
+        let file = bench.root.join("clusters/blue/one.yaml");
+        let before = fs::read_to_string(&file).unwrap();
+        let hold = "  upgrades:\n    hold: { reason: a fair }\n";
+        sandbox::write(&file, before.replace("spec:\n", &format!("spec:\n{hold}")));
+        bench.publish("a hold");
+        let reported = bench.done();
+        assert!(reported.contains("it must not be merged now"), "{kind:?}: {reported}");
+        let waiting = bench.requests().remove(0);
+        assert_eq!(waiting.title, format!("{}{}", kind.draft(), opened.title), "{kind:?}");
+        assert!(waiting.body.contains("**Do not merge this now:**"), "{kind:?}: {}", waiting.body);
+        assert!(waiting.body.contains("a fair"), "{kind:?}: {}", waiting.body);
+        assert_eq!(waiting.state, "open", "{kind:?}");
+        assert!(!bench.done().contains("marked"), "{kind:?}: once is enough");
+        sandbox::write(&file, before);
+        bench.publish("the hold is over");
+        bench.done();
+        let again = bench.requests().remove(0);
+        assert_eq!(again.title, opened.title, "{kind:?}");
+        assert!(!again.body.contains("Do not merge this now"), "{kind:?}: {}", again.body);
+    }
+}
+
+/// A step that was not needed for a while is proposed again once it is.
+#[test]
+fn a_step_is_proposed_again_after_it_was_not_needed() {
+    for kind in KINDS {
+        let bench = Bench::new(kind);
+        let file = bench.root.join("rollouts/k135.yaml");
+        let publish = |text: &str, message: &str| {
+            sandbox::write(&file, text);
+            bench.publish(message);
+        };
+        let next = || {
+            let mut command = stackloom(&bench.root);
+            let command = command.args(["rollout", "next", "--pr"]).env("STACKLOOM_FORGE_TOKEN", TOKEN);
+            let output = command.output().unwrap();
+            let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat();
+            assert!(output.status.success(), "{kind:?}: {text}");
+            text
+        };
+        let rollout = "apiVersion: stackloom.dev/v1alpha1\nkind: Rollout\nmetadata: { name: k135 }\nspec:\n  \
+            reason: it is time\n  target: { kubernetes: \"1.35\" }\n  waves: [{ name: all }]\n";
+        publish(rollout, "a rollout");
+        assert!(next().contains("opened a"), "{kind:?}");
+        publish(&format!("{rollout}  abort: {{ reason: not yet }}\n"), "aborted");
+        assert!(next().contains("closed"), "{kind:?}");
+        publish(rollout, "after all");
+        let reported = next();
+        assert!(reported.contains("opened a"), "{kind:?}: {reported}");
+    }
 }

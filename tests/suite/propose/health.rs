@@ -119,3 +119,41 @@ fn a_report_comes_from_an_address() {
         "{reported}"
     );
 }
+
+/// A commit that is merged by fast-forward keeps the time at which the step was proposed.
+#[test]
+fn a_step_counts_from_its_merge() {
+    for kind in KINDS {
+        let bench = Bench::new(kind);
+        let rollout = ROLLOUT.replace("requireHealth: true", "settle: 2h");
+        sandbox::write(&bench.root.join("rollouts/k135.yaml"), rollout);
+        bench.publish("a rollout");
+        let mut command = stackloom(&bench.root);
+        command.args(["rollout", "next", "--pr"]).env("STACKLOOM_FORGE_TOKEN", TOKEN);
+        let proposed = "2026-11-23T08:00:00Z";
+        for name in ["STACKLOOM_NOW", "GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"] {
+            command.env(name, proposed);
+        }
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{kind:?}: {}", String::from_utf8_lossy(&output.stderr));
+        git(&bench.root, &["fetch", "--quiet", "origin"]);
+        git(&bench.root, &["merge", "--quiet", "--ff-only", "origin/stackloom/rollout/k135"]);
+        git(&bench.root, &["push", "--quiet", "origin", "main"]);
+        let step = bench.pushed();
+        let status = || {
+            let mut command = stackloom(&bench.root);
+            command.args(["rollout", "status", "--verbose", "--now", "2026-11-25T09:00:00Z"]);
+            let output = command.env("STACKLOOM_FORGE_TOKEN", TOKEN).output().unwrap();
+            let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat();
+            assert!(output.status.success(), "{kind:?}: {text}");
+            text
+        };
+        let unknown = status();
+        assert!(unknown.contains("warning[merge-time]"), "{kind:?}: {unknown}");
+        assert!(unknown.contains("done, by a commit of Mon 2026-11-23"), "{kind:?}: {unknown}");
+        bench.forge.with(|state| state.merges.insert(step, "2026-11-25T08:30:00.000Z"));
+        let known = status();
+        assert!(!known.contains("merge-time"), "{kind:?}: {known}");
+        assert!(known.contains("in progress until Wed 2026-11-25 10:30"), "{kind:?}: {known}");
+    }
+}

@@ -10,6 +10,7 @@ use crate::support::random::Random;
 
 const CASES: u64 = 400;
 const EVENTS: usize = 40;
+const DRAFT: &str = "Draft: ";
 
 /// A remote and a forge in memory.
 struct World {
@@ -22,6 +23,8 @@ struct World {
     asked: Vec<Vec<Asks>>,
     /// The next step.
     step: usize,
+    /// Whether it must wait.
+    is_late: bool,
 }
 
 impl World {
@@ -40,12 +43,16 @@ impl World {
         let open = self.requests.iter().position(|one| one.state == RequestState::Open);
         let comments = open.map(|at| self.comments[at].clone()).unwrap_or_default();
         let requests = self.requests.iter().rev().cloned().collect();
-        Seen { base: self.base.clone(), branch: self.branch.clone(), requests: Some(requests), comments }
+        let (base, branch) = (self.base.clone(), self.branch.clone());
+        Seen { base, branch, requests: Some(requests), comments, draft: DRAFT }
     }
 
     fn wish(&mut self) -> Wish {
         if self.step.is_multiple_of(5) {
             return Wish::Nothing("done".to_owned());
+        }
+        if self.is_late {
+            return Wish::Later("outside of the windows".to_owned());
         }
         let (tree, parent) = (format!("t{}-{}", self.step, self.base), self.base.clone());
         let commit = self.commit(true, tree, parent);
@@ -104,7 +111,7 @@ impl World {
     /// Something that other people do.
     fn event(&mut self, random: &mut Random) {
         let open = self.requests.iter().position(|one| one.state == RequestState::Open);
-        match random.below(6) {
+        match random.below(7) {
             0 => {
                 self.made += 1;
                 self.base = format!("b{}", self.made);
@@ -129,6 +136,7 @@ impl World {
                     self.step += 1;
                 }
             }
+            5 => self.is_late = !self.is_late,
             _ => self.branch = None,
         }
     }
@@ -136,7 +144,7 @@ impl World {
 
 #[test]
 fn a_decision_loses_nothing_of_people_and_comes_to_rest() {
-    let (mut ends, mut again_asked) = ([0; 4], 0);
+    let (mut ends, mut again_asked, mut deferred) = ([0; 4], 0, 0);
     for seed in 0..CASES {
         let mut random = Random::new(seed);
         let mut world = World {
@@ -147,6 +155,7 @@ fn a_decision_loses_nothing_of_people_and_comes_to_rest() {
             comments: Vec::new(),
             asked: Vec::new(),
             step: 1,
+            is_late: false,
         };
         for _ in 0..EVENTS {
             world.event(&mut random);
@@ -182,8 +191,16 @@ fn a_decision_loses_nothing_of_people_and_comes_to_rest() {
                         step.asks.reviewers.iter().all(|one| all(one) >= 1),
                         "seed {seed}: all are asked"
                     );
+                    assert_eq!(world.requests[at].title, step.title, "seed {seed}: it may be merged");
                     again_asked += u64::from(all("@ada") > 1);
                     ends[0] += 1;
+                }
+                Outcome::Nothing(_) if matches!(wish, Wish::Later(_)) => {
+                    for one in world.requests.iter().filter(|one| one.state == RequestState::Open) {
+                        assert!(one.title.starts_with(DRAFT), "seed {seed}: it must not be merged");
+                        assert_eq!(one.body.matches("Do not merge").count(), 1, "seed {seed}");
+                        deferred += 1;
+                    }
                 }
                 Outcome::Nothing(_) => {
                     assert_eq!((open, world.branch.is_some()), (0, false), "seed {seed}");
@@ -195,5 +212,6 @@ fn a_decision_loses_nothing_of_people_and_comes_to_rest() {
         }
     }
     assert_eq!(again_asked, 0, "an action that is done writes down what it asked");
+    assert!(deferred > 100, "requests wait: {deferred}");
     assert!(ends.iter().all(|count| *count > 100), "each end is reached: {ends:?}");
 }

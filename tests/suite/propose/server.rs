@@ -69,6 +69,8 @@ pub(crate) struct State {
     pub(crate) calls: Vec<String>,
     /// The commits that were pushed, each with its statuses: context and state, the latest last.
     pub(crate) commits: BTreeMap<String, Vec<(String, &'static str)>>,
+    /// The commits that requests brought into their base, with when that was.
+    pub(crate) merges: BTreeMap<String, &'static str>,
     /// A report on health, published without a forge.
     pub(crate) report: Option<String>,
     /// Whether a call came without the right token.
@@ -283,6 +285,17 @@ fn answer(kind: ForgeKind, base: &str, call: &Call, state: &mut State) -> (u16, 
             let code = if kind == ForgeKind::GitHub { 422 } else { 404 };
             let missing = (code, json!({ "message": "No commit found" }), None);
             state.commits.get(*commit).map_or(missing, |all| page((kind, base), call, statuses(kind, all)))
+        }
+        (
+            "GET",
+            ["commits", commit, "pull" | "pulls"] | ["repository", "commits", commit, "merge_requests"],
+        ) => {
+            let one = state.merges.get(*commit).map(|time| json!({ "merged_at": time }));
+            match (kind, one) {
+                (ForgeKind::Forgejo, None) => (404, json!({ "message": "Not Found" }), None),
+                (ForgeKind::Forgejo, Some(one)) => (200, one, None),
+                (_, one) => (200, one.into_iter().collect(), None),
+            }
         }
         ("GET", ["labels"]) => {
             let all = state.labels.iter().enumerate().map(|(at, name)| json!({ "id": at, "name": name }));

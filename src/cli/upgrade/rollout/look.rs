@@ -1,30 +1,20 @@
 //! Collects the state of a rollout: plans, history and health.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
 
-use super::{
-    Known,
-    health::{Asked as AskedHealth, Health},
-    standing,
-};
+use super::{Known, history::History, standing};
 use crate::{
     cli::Printer,
-    compare::Facts,
     definition::closest,
     generate::{Failure, Understood},
-    io::{
-        disk::Workspace,
-        git::{Changed, Read, Repository},
-    },
+    io::{disk::Workspace, git::Repository},
     model::{Cluster, Rollout, RolloutTarget, Size},
     note::{Fault, Notes, Place},
-    render,
     rollout::{self, Decision, Seen, SeenCluster, Wave, WaveSeen},
     upgrade::{Solved, Target},
     world::Input,
-    yaml::{self, FileId, Node, Source},
 };
 
 /// A rollout and its state.
@@ -39,6 +29,8 @@ pub(super) struct Looked<'a> {
     pub(super) solved: Vec<Solved<'a>>,
     /// The clusters that the rollout selects but no wave contains.
     pub(super) left: Vec<&'a Cluster>,
+    /// The newest commit before the rollout began, if it has begun.
+    pub(super) start: Option<String>,
 }
 
 /// Finds a rollout by its name; without a name, the only rollout.
@@ -84,6 +76,8 @@ pub(super) struct Context<'a> {
     /// Whether definitions were skipped because of errors.
     pub(super) has_errors: bool,
     pub(super) world: &'a Workspace,
+    /// Whether HEAD is what the remote has.
+    pub(super) is_published: bool,
     pub(super) known: &'a Known,
     pub(super) printer: &'a Printer,
 }
@@ -110,7 +104,8 @@ impl<'a> Context<'a> {
             note_other_branch(repository, fleet, notes)?;
         }
         let history = History::read(rollout, &clusters, self, repository.as_ref(), notes)?;
-        let mut standings = standing::standings(&solved, &fleet.input, now);
+        let unpublished = history.unpublished(&clusters, fleet, repository.as_ref())?;
+        let mut standings = standing::standings(&solved, &target, &fleet.input, now);
         let mut seen = Seen { now, has_errors, waves: Vec::new() };
         for (wave, meant) in waves.iter().zip(&rollout.waves) {
             let mut found = Vec::new();
@@ -125,6 +120,7 @@ impl<'a> Context<'a> {
                     owner: owners.get(name.as_str()).map(|owner| owner.name.to_string()),
                     obstacle: own.and_then(|own| own.obstacle),
                     changed: history.changed.get(&name).map(|changed| changed.time),
+                    unpublished: unpublished.get(&name).cloned(),
                     is_healthy,
                     machines: machines(cluster),
                     id,
@@ -139,8 +135,9 @@ impl<'a> Context<'a> {
                 gone: wave.gone.len(),
             });
         }
+        let start = history.start;
         let decision = standing::settle(rollout, &mut seen, &solved, (&plans, fleet, all));
-        Ok(Looked { rollout, now, seen, decision, waves, solved, left })
+        Ok(Looked { rollout, now, seen, decision, waves, solved, left, start })
     }
 }
 
@@ -190,93 +187,4 @@ fn machines(cluster: &Cluster) -> usize {
     });
     let all = cluster.control_plane.replicas.unwrap_or(1) + pools.sum::<i64>();
     usize::try_from(all).unwrap_or_default()
-}
-
-/// The data from git and from the health report.
-struct History {
-    changed: BTreeMap<String, Changed>,
-    health: Health,
-}
-
-impl History {
-    fn read(
-        rollout: &Rollout,
-        clusters: &[&Cluster],
-        context: &Context<'_>,
-        repository: Option<&Repository>,
-        notes: &mut Notes,
-    ) -> Result<Self, Fault> {
-        // Local commits that are not pushed yet count, too: they are about to be.
-        let tip = match repository {
-            Some(repository) => repository.head()?.map(|tip| (repository, tip)),
-            None => None,
-        };
-        let mut changed = BTreeMap::new();
-        let is_needed = rollout.frozen.is_some() && !rollout.is_done();
-        if let (Some((repository, tip)), true) = (&tip, is_needed) {
-            let folder =
-                |one: &&Cluster| (one.full_name(), render::folder_of_cluster(&one.id()).as_str().to_owned());
-            let mut folders: BTreeMap<String, String> = clusters.iter().map(folder).collect();
-            let is_begun = |text: &str| text.lines().any(|line| line.starts_with("status:"));
-            let begun = (rollout.file.as_str(), &is_begun as &dyn Fn(&str) -> bool);
-            changed = repository.changed_since(tip, begun, &folders, &position)?;
-            // A cluster that was suspended rolls out its step once it is resumed.
-            folders.retain(|name, _| changed.contains_key(name));
-            let resumed = |read: Read<'_>| (position(read), is_paused(read));
-            changed = repository.changed_since(tip, begun, &folders, &resumed)?;
-        }
-        let health = match &context.known.health {
-            Some(source) => {
-                let repository = tip.as_ref().map(|(repository, tip)| (*repository, tip.as_str()));
-                let (fleet, printer) = (context.fleet, context.printer);
-                let asked = AskedHealth { fleet, clusters, changed: &changed, repository, printer };
-                Health::read(source, &asked, notes)?
-            }
-            None => Health::default(),
-        };
-        Ok(Self { changed, health })
-    }
-
-    /// Whether a cluster is healthy with its last change. A report without revisions counts as current.
-    fn health(&self, cluster: &Cluster, repository: Option<&Repository>) -> Result<Option<bool>, Fault> {
-        let (Some((is_healthy, revision)), Some(changed)) =
-            (self.health.of(cluster), self.changed.get(&cluster.full_name()))
-        else {
-            return Ok(None);
-        };
-        let has = match (revision, repository) {
-            (Some(revision), Some(repository)) => {
-                repository.contains(revision_of(revision), &changed.commit)?
-            }
-            _ => true,
-        };
-        Ok(Some(is_healthy && has))
-    }
-}
-
-fn cluster(read: Read<'_>) -> Option<Node> {
-    let text = read("cluster/cluster.yaml")?;
-    yaml::read(&Source::new(FileId(0), "", text), &mut Notes::new())
-}
-
-fn is_paused(read: Read<'_>) -> bool {
-    cluster(read).is_some_and(|cluster| Facts::of(&cluster).paused)
-}
-
-/// Where a cluster is on its way: its release, its Kubernetes version, and the versions of its addons. Other changes of a
-/// cluster are no progress of a rollout.
-fn position(read: Read<'_>) -> [Option<String>; 3] {
-    let Some(cluster) = cluster(read) else { return Default::default() };
-    let addons = cluster.at(&["metadata", "name"]).and_then(Node::as_str).and_then(|name| {
-        let list = |folder: &str| read(&format!("{folder}/configmap-{name}.addons.yaml"));
-        let text = list("addons").or_else(|| list("cluster"))?;
-        Some(text.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n"))
-    });
-    let facts = Facts::of(&cluster);
-    [facts.release, facts.kubernetes, addons]
-}
-
-/// The commit in an engine's revision: Flux writes `main@sha1:<commit>`.
-fn revision_of(text: &str) -> &str {
-    text.rsplit_once(':').map_or(text, |(_, commit)| commit)
 }

@@ -1,7 +1,9 @@
 //! `stackloom rollout`: upgrades many clusters in waves.
 
 mod health;
+mod history;
 mod look;
+mod merged;
 mod next;
 mod show;
 mod standing;

@@ -1,6 +1,6 @@
 //! `stackloom rollout next`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value as Json, json};
 
@@ -30,7 +30,7 @@ use crate::{
     pull_request::Wish,
     rollout::{Next, Wave, WaveState},
     upgrade::{self, Answer, Edited, Edits, Solved},
-    world::Held,
+    world::{Held, release_line},
     yaml::{Origin, from_json},
 };
 
@@ -92,6 +92,7 @@ impl Subject for Of<'_> {
             fleet: &understood,
             has_errors: left.has_definitions(),
             world,
+            is_published: mode == Mode::Propose,
             known: self.known,
             printer: self.printer,
         };
@@ -101,7 +102,7 @@ impl Subject for Of<'_> {
         let progress = show::document(&looked);
         let name = rollout.name.to_string();
         let Next::Take(clusters) = &looked.decision.next else {
-            let found = idle((&looked, errors), &understood, &held, left, notes)?;
+            let found = idle((&looked, errors), (&understood, &held), left, world, notes)?;
             if matches!(mode, Mode::WorkTree | Mode::Commit) && !found.edits.files.is_empty() {
                 refuse_early(&found.edits, &looked, (&understood, &held), world, notes)?;
             }
@@ -148,9 +149,9 @@ impl Subject for Of<'_> {
 /// A run without a step. If all clusters are there, it records that.
 fn idle(
     (looked, errors): (&Looked<'_>, usize),
-    understood: &Understood,
-    held: &Held,
+    (understood, held): (&Understood, &Held),
     left: LeftOut,
+    world: &Workspace,
     notes: &mut Notes,
 ) -> Result<Found, Failure> {
     let Looked { rollout, decision, .. } = looked;
@@ -161,7 +162,7 @@ fn idle(
         Next::Done | Next::Aborted(_) => Wish::Nothing(why),
         Next::Close => {
             let mut own = Notes::new();
-            match fold(looked, understood, held, &mut own) {
+            match fold(looked, (understood, held), world, &mut own) {
                 Ok(folded) => edits = folded,
                 // What a definition repeats does no harm, and the rollout must not stay open because of it.
                 Err(_) => notes.append_as_warnings(own),
@@ -171,9 +172,9 @@ fn idle(
         }
         Next::Failed(why) | Next::Blocked(why) => {
             notes.error("rollout-stopped", Place::file(rollout.file.as_str()), why.clone());
-            Wish::Unsure(format!("{}: no step is taken", rollout.name))
+            Wish::Later(format!("{}: no step is taken", rollout.name))
         }
-        Next::Take(_) | Next::Wait(..) | Next::Paused(_) => Wish::Unsure(why),
+        Next::Take(_) | Next::Wait(..) | Next::Paused(_) => Wish::Later(why),
     };
     let exit = if notes.errors() > errors { Exit::Input } else { Exit::Done };
     let edited = Held { input: upgrade::with_edits(&held.input, &edits), notes: held.notes.clone() };
@@ -237,10 +238,28 @@ fn only<'a>(solved: Vec<Solved<'a>>, clusters: &[ClusterId]) -> Vec<Solved<'a>> 
     solved.into_iter().map(part).filter(|one| !one.clusters.is_empty()).collect()
 }
 
-/// Removes what an upgrade in waves left in definitions, if the defaults above now set the same.
-fn fold(looked: &Looked<'_>, fleet: &Understood, held: &Held, notes: &mut Notes) -> Result<Edits, Failure> {
-    let clusters = looked.waves.iter().flat_map(|wave| &wave.clusters).map(|cluster| cluster.id()).collect();
-    let edits = upgrade::fold(fleet, &held.input, &clusters, notes).ok_or(Failure::Input)?;
+/// Removes what the rollout left in definitions, if the defaults above now set the same. Without the commit before the
+/// rollout, nobody knows what people wrote, and everything stays.
+fn fold(
+    looked: &Looked<'_>,
+    (fleet, held): (&Understood, &Held),
+    world: &Workspace,
+    notes: &mut Notes,
+) -> Result<Edits, Failure> {
+    let (Some(start), Some(repository)) = (&looked.start, Repository::find(world)?) else {
+        return Ok(Edits::default());
+    };
+    let clusters = looked.waves.iter().flat_map(|wave| &wave.clusters);
+    let start = repository.revision(start)?;
+    let mut before = BTreeMap::new();
+    for cluster in clusters.clone() {
+        if let Some(text) = start.file(&cluster.file)? {
+            before.insert(cluster.file.to_string(), text);
+        }
+    }
+    let clusters = clusters.map(|cluster| cluster.id()).collect();
+    let edits = upgrade::fold(fleet, &held.input, &clusters, &|file| before.get(file).cloned(), notes);
+    let edits = edits.ok_or(Failure::Input)?;
     let after = Held { input: upgrade::with_edits(&held.input, &edits), notes: held.notes.clone() };
     let (after, _) = generate::understand_sound(&after, &mut Notes::new())?;
     let failed = upgrade::check_edits(fleet, &[], &edits, &after, notes);
@@ -268,7 +287,7 @@ fn freeze(
     let Some(source) = held.input.sources.at(&rollout.file) else { return Err(Failure::Input) };
     let frozen = rollout.frozen.clone().unwrap_or_default();
     let mut releases = frozen.releases.clone();
-    releases.extend(looked.solved.iter().filter_map(end).map(str::to_owned));
+    releases.extend(looked.solved.iter().filter_map(end));
     let edit = if rollout.frozen.is_none() {
         let wave = |wave: &Wave<'_>| {
             let names: Vec<String> = wave.clusters.iter().map(|cluster| cluster.full_name()).collect();
@@ -291,12 +310,11 @@ fn freeze(
     Ok(vec![Edited { file: rollout.file.clone(), before, after, clusters: BTreeSet::new() }])
 }
 
-/// The numbered release that a plan leads to.
-fn end<'a>(solved: &'a Solved<'_>) -> Option<&'a str> {
+/// The release that a plan leads to.
+fn end(solved: &Solved<'_>) -> Option<String> {
     let Answer::Plan { open, plan, .. } = &solved.answer else { return None };
     let at = plan.steps.last().map_or(open.situation.start, |step| step.release);
-    let release = &open.releases[at];
-    (!release.is_head()).then_some(release.name.as_str())
+    Some(release_line(&open.releases[at].name).into_owned())
 }
 
 fn target(target: &RolloutTarget) -> Json {

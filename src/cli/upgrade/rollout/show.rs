@@ -12,7 +12,7 @@ use crate::{
     generate::{self, Failure},
     io::disk::Workspace,
     note::Notes,
-    rollout::{Next, Phase, WaveState},
+    rollout::{Next, Phase, SeenCluster, WaveState},
     world::Held,
 };
 
@@ -74,6 +74,7 @@ fn shown(
         fleet: &understood,
         has_errors: left.has_definitions(),
         world,
+        is_published: false,
         known: &args.known,
         printer,
     };
@@ -98,7 +99,7 @@ pub(super) fn text(looked: &Looked<'_>, all: bool) -> Vec<String> {
         let count = |is: &dyn Fn(&Phase) -> bool| phases.iter().filter(|phase| is(phase)).count();
         let is_done = |phase: &Phase| matches!(phase, Phase::Done(_));
         let begun =
-            seen.clusters.iter().zip(phases).filter(|(one, phase)| one.changed.is_some() && !is_done(phase));
+            seen.clusters.iter().zip(phases).filter(|(one, phase)| one.has_begun() && !is_done(phase));
         rows.push(vec![
             wave.name.to_owned(),
             phases.len().to_string(),
@@ -119,8 +120,7 @@ pub(super) fn text(looked: &Looked<'_>, all: bool) -> Vec<String> {
     if all {
         for (wave, (_, phases)) in seen.waves.iter().zip(&decision.waves) {
             for (one, phase) in wave.clusters.iter().zip(phases) {
-                let words =
-                    if rollout.is_done() { "done".to_owned() } else { words(phase, one.is_healthy, &zone) };
+                let words = if rollout.is_done() { "done".to_owned() } else { words(phase, one, &zone) };
                 lines.push(format!("  {}: {words}", one.id));
             }
         }
@@ -139,7 +139,8 @@ pub(super) fn text(looked: &Looked<'_>, all: bool) -> Vec<String> {
     lines
 }
 
-fn words(phase: &Phase, is_healthy: Option<bool>, zone: &dyn Fn(&DateTime<Utc>) -> String) -> String {
+fn words(phase: &Phase, one: &SeenCluster, zone: &dyn Fn(&DateTime<Utc>) -> String) -> String {
+    let SeenCluster { is_healthy, is_leaving, .. } = *one;
     match phase {
         Phase::Waiting => "waits".to_owned(),
         Phase::Stuck(obstacle) => format!("cannot go on: {}", obstacle.why),
@@ -149,6 +150,7 @@ fn words(phase: &Phase, is_healthy: Option<bool>, zone: &dyn Fn(&DateTime<Utc>) 
         }
         Phase::Moving(None) => "in progress: no report says that it is healthy with its last step".to_owned(),
         Phase::Ready => "ready for its next step".to_owned(),
+        Phase::Done(_) if is_leaving => "is being removed".to_owned(),
         Phase::Done(Some(since)) => format!("done, by a commit of {}", zone(since)),
         Phase::Done(None) => "done, without a step".to_owned(),
         Phase::TimedOut => "in progress for too long".to_owned(),
@@ -174,7 +176,7 @@ pub(super) fn next(next: &Next, zone: &dyn Fn(&DateTime<Utc>) -> String) -> Stri
 pub(super) fn document(looked: &Looked<'_>) -> Json {
     let Looked { rollout, now, seen, decision, waves, left, .. } = looked;
     let time = |at: &DateTime<Utc>| json!(at.format("%FT%TZ").to_string());
-    let cluster = |(one, phase): (&crate::rollout::SeenCluster, &Phase)| {
+    let cluster = |(one, phase): (&SeenCluster, &Phase)| {
         let (word, at, why) = match phase {
             Phase::Waiting => ("waiting", None, None),
             Phase::Stuck(obstacle) => ("stuck", obstacle.until.as_ref(), Some(&obstacle.why)),

@@ -9,7 +9,7 @@ use crate::{
     generate::Understood,
     model::{Cluster, ClusterId, Date, Rollout, RolloutTarget},
     note::{Diagnostic, Notes},
-    rollout::{Decision, Next, Obstacle, Phase, Seen, WaveSeen, decide},
+    rollout::{Decision, Next, Obstacle, Phase, Seen, WaveSeen, WaveState, decide},
     upgrade::{self, Answer, Asked, Fleet, Planned, Solved, Taken, Target, after},
     world::Input,
 };
@@ -61,10 +61,12 @@ pub(super) fn solve<'a>(
 /// How far each cluster is.
 pub(super) fn standings(
     solved: &[Solved<'_>],
+    target: &Target,
     input: &Input,
     now: DateTime<Utc>,
 ) -> BTreeMap<ClusterId, Standing> {
     let mut found = BTreeMap::new();
+    let is_of_release = matches!(target, Target::Release(_));
     for one in solved {
         let (is_there, why) = match &one.answer {
             Answer::Plan { plan, .. } => (plan.steps.is_empty(), None),
@@ -73,13 +75,15 @@ pub(super) fn standings(
             answer => (false, Some(group::why_not(answer, input))),
         };
         let is_held = matches!(one.answer, Answer::Held(_));
+        // A release for a missing minor may be cut later, but a cluster keeps its stack.
+        let is_final = is_of_release && matches!(one.answer, Answer::NoTarget(_));
         for cluster in &one.clusters {
             let obstacle = match (&cluster.suspend, &why) {
                 (Some(reason), _) => Some(wanted(format!("suspended: {reason}"))),
                 (None, Some(why)) if is_held => {
                     Some(Obstacle { until: reopens(cluster, now), ..wanted(why.clone()) })
                 }
-                (None, Some(why)) => Some(fault(why.clone())),
+                (None, Some(why)) => Some(Obstacle { is_final, ..fault(why.clone()) }),
                 (None, None) => None,
             };
             found.insert(cluster.id(), Standing { is_there, obstacle });
@@ -89,11 +93,11 @@ pub(super) fn standings(
 }
 
 fn wanted(why: String) -> Obstacle {
-    Obstacle { why, until: None, is_fault: false }
+    Obstacle { why, until: None, is_fault: false, is_final: false }
 }
 
 fn fault(why: String) -> Obstacle {
-    Obstacle { why, until: None, is_fault: true }
+    Obstacle { why, until: None, is_fault: true, is_final: false }
 }
 
 /// When a cluster that only its maintenance windows hold may take its step.
@@ -103,25 +107,33 @@ fn reopens(cluster: &Cluster, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
     windows?.closed(now)?.until
 }
 
-/// Decides what comes next. Steps that would be refused, or that cannot be edited, give way to those of other clusters.
+/// Decides what comes next. Judges the next step of every cluster of the open wave, whether or not its turn has come. Steps
+/// that would be refused, or that cannot be edited, give way to those of other clusters.
 pub(super) fn settle(
     rollout: &Rollout,
     seen: &mut Seen,
     solved: &[Solved<'_>],
-    (fleet, understood, all): (&Fleet<'_>, &Understood, &Input),
+    context: (&Fleet<'_>, &Understood, &Input),
 ) -> Decision {
+    let decision = decide(rollout, seen);
+    let is_active = matches!(decision.next, Next::Take(_) | Next::Wait(..));
+    let open = seen.waves.iter().zip(&decision.waves).filter(|(_, (state, _))| *state == WaveState::Open);
+    let clusters = open.flat_map(|(wave, (_, phases))| wave.clusters.iter().zip(phases));
+    let able = clusters.filter(|(_, phase)| is_active && matches!(phase, Phase::Ready | Phase::Waiting));
+    let able: BTreeSet<ClusterId> = able.map(|(one, _)| one.id.clone()).collect();
+    let mut failing = failing(solved, &able, context);
     loop {
-        let decision = decide(rollout, seen);
-        let Next::Take(clusters) = &decision.next else { return decision };
-        let clusters: BTreeSet<&ClusterId> = clusters.iter().collect();
-        let failing = failing(solved, &clusters, (fleet, understood, all));
-        if failing.is_empty() {
-            return decision;
-        }
         for one in seen.waves.iter_mut().flat_map(|wave| &mut wave.clusters) {
             if let Some(why) = failing.get(&one.id) {
                 one.obstacle = Some(fault(why.clone()));
             }
+        }
+        let decision = decide(rollout, seen);
+        let Next::Take(clusters) = &decision.next else { return decision };
+        // The edits of some clusters may fail without those of others.
+        failing = self::failing(solved, &clusters.iter().cloned().collect(), context);
+        if failing.is_empty() {
+            return decision;
         }
     }
 }
@@ -129,7 +141,7 @@ pub(super) fn settle(
 /// Those of some clusters that cannot take their first step, and why.
 fn failing(
     solved: &[Solved<'_>],
-    clusters: &BTreeSet<&ClusterId>,
+    clusters: &BTreeSet<ClusterId>,
     (fleet, understood, all): (&Fleet<'_>, &Understood, &Input),
 ) -> BTreeMap<ClusterId, String> {
     let mut planned = Vec::new();

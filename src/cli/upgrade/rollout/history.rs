@@ -1,0 +1,185 @@
+//! Reads from git and from the health report what a rollout has done.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    health::{Asked, Health},
+    look::Context,
+    merged::count_from_merge,
+};
+use crate::{
+    compare::Facts,
+    generate::Understood,
+    io::git::{Changed, Read, Repository},
+    model::{Cluster, Rollout},
+    note::{Fault, Notes},
+    render,
+    world::release_line,
+    yaml::{self, FileId, Node, Source},
+};
+
+/// The folder of the definitions of rollouts.
+const ROLLOUTS: &str = "rollouts";
+
+/// The data from git and from the health report.
+pub(super) struct History {
+    /// The last step of each cluster that the engine can see, by full name.
+    pub(super) changed: BTreeMap<String, Changed>,
+    /// The newest commit before the rollout began, if it has begun.
+    pub(super) start: Option<String>,
+    /// The commit that the engine can see, and where; none if the rollout has not begun, or without commits.
+    published: Option<(String, String)>,
+    health: Health,
+}
+
+impl History {
+    pub(super) fn read(
+        rollout: &Rollout,
+        clusters: &[&Cluster],
+        context: &Context<'_>,
+        repository: Option<&Repository>,
+        notes: &mut Notes,
+    ) -> Result<Self, Fault> {
+        let published = match repository {
+            Some(repository) => published(repository, context)?.map(|found| (repository, found)),
+            None => None,
+        };
+        let (mut changed, mut start) = (BTreeMap::new(), None);
+        let is_needed = rollout.frozen.is_some() && !rollout.is_done();
+        let published = published.filter(|_| is_needed);
+        if let Some((repository, (tip, _))) = &published {
+            let folder =
+                |one: &&Cluster| (one.full_name(), render::folder_of_cluster(&one.id()).as_str().to_owned());
+            let mut folders: BTreeMap<String, String> = clusters.iter().map(folder).collect();
+            start = repository.before(tip, ROLLOUTS, &|path, text| has_begun(rollout, path, text))?;
+            changed = repository.changed_since((start.as_deref(), tip), &folders, &is_step)?;
+            // A cluster that was suspended rolls out its step once it is resumed.
+            folders.retain(|name, _| changed.contains_key(name));
+            let is_step_or_resumed = |before: Read<'_>, after: Read<'_>| {
+                is_step(before, after) || is_paused(before) != is_paused(after)
+            };
+            changed = repository.changed_since((start.as_deref(), tip), &folders, &is_step_or_resumed)?;
+            count_from_merge(&mut changed, repository, context, notes)?;
+        }
+        let health = match &context.known.health {
+            Some(source) => {
+                let repository = published.as_ref().map(|(repository, (tip, _))| (*repository, tip.as_str()));
+                let (fleet, printer) = (context.fleet, context.printer);
+                let asked = Asked { fleet, clusters, changed: &changed, repository, printer };
+                Health::read(source, &asked, notes)?
+            }
+            None => Health::default(),
+        };
+        Ok(Self { changed, start, published: published.map(|(_, found)| found), health })
+    }
+
+    /// The clusters whose definitions hold a step that the engine cannot see yet, and why, by full name.
+    pub(super) fn unpublished(
+        &self,
+        clusters: &[&Cluster],
+        fleet: &Understood,
+        repository: Option<&Repository>,
+    ) -> Result<BTreeMap<String, String>, Fault> {
+        let mut found = BTreeMap::new();
+        let (Some((tip, name)), Some(repository)) = (&self.published, repository) else { return Ok(found) };
+        let Some(head) = repository.head()? else { return Ok(found) };
+        let committed = repository.revision("HEAD")?;
+        for cluster in clusters {
+            let folder = render::folder_of_cluster(&cluster.id());
+            let folder = folder.as_str();
+            let object = committed.file(&format!("{folder}/cluster/cluster.yaml"))?;
+            let drawn = object.as_deref().and_then(parsed).and_then(|cluster| Facts::of(&cluster).release);
+            let meant = fleet.releases.of(cluster, &mut Notes::new()).map(|release| release.name.clone());
+            let why = if drawn.as_deref().map(release_line) != meant.as_deref().map(release_line) {
+                "the definition has changed, but generated/ in the last commit has not: run `stackloom generate --commit`"
+                    .to_owned()
+            } else if tip != &head && repository.has_step((tip, &head), folder, &is_step)? {
+                format!("the last step is committed, but not on {name}: push it, and get it merged")
+            } else {
+                continue;
+            };
+            found.insert(cluster.full_name(), why);
+        }
+        Ok(found)
+    }
+
+    /// Whether a cluster is healthy with its last change. A report without revisions counts as current.
+    pub(super) fn health(
+        &self,
+        cluster: &Cluster,
+        repository: Option<&Repository>,
+    ) -> Result<Option<bool>, Fault> {
+        let (Some((is_healthy, revision)), Some(changed)) =
+            (self.health.of(cluster), self.changed.get(&cluster.full_name()))
+        else {
+            return Ok(None);
+        };
+        let has = match (revision, repository) {
+            (Some(revision), Some(repository)) => {
+                repository.contains(revision_of(revision), &changed.commit)?
+            }
+            _ => true,
+        };
+        Ok(Some(is_healthy && has))
+    }
+}
+
+/// The newest commit that the engine can see, and where. Without a remote-tracking branch, everything committed counts.
+fn published(
+    repository: &Repository,
+    Context { fleet, is_published, .. }: &Context<'_>,
+) -> Result<Option<(String, String)>, Fault> {
+    let read = fleet.model.fleet.management_clusters.iter().filter_map(|one| one.branch().map(str::to_owned));
+    let branches: BTreeSet<String> = read.collect();
+    if !is_published && let Some(found) = repository.last_published(&branches)? {
+        return Ok(Some(found));
+    }
+    Ok(repository.head()?.map(|head| (head, "HEAD".to_owned())))
+}
+
+/// Whether a file defines this rollout, after its first step. The file may have had another name.
+fn has_begun(rollout: &Rollout, path: &str, text: &str) -> bool {
+    let Some(root) = parsed(text) else { return false };
+    let name = root.at(&["metadata", "name"]).and_then(Node::as_str);
+    (path == rollout.file || name == Some(rollout.name.as_str())) && root.at(&["status"]).is_some()
+}
+
+/// Whether a cluster moves on its way: to another release or Kubernetes version, or to another version of an addon. Other
+/// changes are no progress of a rollout, nor are those of a stack without a numbered release, which reach all its clusters.
+fn is_step(before: Read<'_>, after: Read<'_>) -> bool {
+    let (before, after) = (position(before), position(after));
+    let line_of =
+        |position: &[Option<String>; 3]| position[0].as_deref().map(|name| release_line(name).into_owned());
+    if line_of(&before) != line_of(&after) {
+        return true;
+    }
+    before[0] == after[0] && before != after
+}
+
+/// Where a cluster is on its way: its release, its Kubernetes version, and the versions of its addons.
+fn position(read: Read<'_>) -> [Option<String>; 3] {
+    let Some(cluster) = read("cluster/cluster.yaml").as_deref().and_then(parsed) else {
+        return Default::default();
+    };
+    let addons = cluster.at(&["metadata", "name"]).and_then(Node::as_str).and_then(|name| {
+        let list = |folder: &str| read(&format!("{folder}/configmap-{name}.addons.yaml"));
+        let text = list("addons").or_else(|| list("cluster"))?;
+        Some(text.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n"))
+    });
+    let facts = Facts::of(&cluster);
+    [facts.release, facts.kubernetes, addons]
+}
+
+fn is_paused(read: Read<'_>) -> bool {
+    let cluster = read("cluster/cluster.yaml").as_deref().and_then(parsed);
+    cluster.is_some_and(|cluster| Facts::of(&cluster).paused)
+}
+
+fn parsed(text: &str) -> Option<Node> {
+    yaml::read(&Source::new(FileId(0), "", text), &mut Notes::new())
+}
+
+/// The commit in an engine's revision: Flux writes `main@sha1:<commit>`.
+fn revision_of(text: &str) -> &str {
+    text.rsplit_once(':').map_or(text, |(_, commit)| commit)
+}
