@@ -172,7 +172,8 @@ pub struct RolloutStop {
 pub struct RolloutStatus {
     /// The target when the rollout began.
     pub target: Option<RolloutTarget>,
-    /// The releases that the clusters move to. A release that is cut later is not used.
+    /// The releases that the clusters move to; `…-head` stands for a stack without a numbered release. A release that is cut
+    /// later is not used.
     #[schemars(length(max = 1000))]
     pub releases: Option<Vec<String>>,
     /// Whether all clusters are there. The rollout then no longer keeps other upgrades away from its clusters.

@@ -171,7 +171,10 @@ fn idle(
             Wish::Nothing(why)
         }
         Next::Failed(why) | Next::Blocked(why) => {
-            notes.error("rollout-stopped", Place::file(rollout.file.as_str()), why.clone());
+            notes.error("rollout-stopped", Place::file(rollout.file.as_str()), why.clone()).hint(format!(
+                "if this rollout cannot go on, end it with `stackloom rollout abort {}`, and write another",
+                rollout.name
+            ));
             Wish::Later(format!("{}: no step is taken", rollout.name))
         }
         Next::Take(_) | Next::Wait(..) | Next::Paused(_) => Wish::Later(why),
@@ -224,7 +227,9 @@ fn note_faults(looked: &Looked<'_>, notes: &mut Notes) {
                 [one] => one.to_string(),
                 several => format!("{}, such as {}", counted(several.len(), "cluster"), several[0]),
             };
-            notes.error("cluster-stuck", None, format!("{who} cannot go on: {why}"));
+            notes
+                .error("cluster-stuck", None, format!("{who} cannot go on: {why}"))
+                .hint("its wave waits for it until that is mended, or the rollout is aborted");
         }
     }
 }

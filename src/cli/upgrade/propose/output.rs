@@ -1,0 +1,160 @@
+//! Prints what a proposal did.
+
+use serde_json::{Value as Json, json};
+
+use super::{Ended, Target};
+use crate::{
+    cli::{Exit, Printer, printer::short_id, upgrade::next},
+    model::ForgeKind,
+    note::Notes,
+    pull_request::{Action, Outcome, Wish},
+};
+
+impl Target<'_> {
+    pub(super) fn tell(&self, ended: &Ended, notes: &Notes, printer: &Printer) -> Exit {
+        printer.notes(notes);
+        next::edits(&ended.found, printer);
+        for line in self.lines(ended) {
+            printer.result(&line);
+        }
+        let exit = ended.found.outcome.exit;
+        let mut document = next::document(&self.subject.asked(), &ended.found, ended.generation.as_ref());
+        document["written"] = json!(false);
+        document["request"] = self.document(ended);
+        printer.document(exit, notes, document);
+        exit
+    }
+
+    pub(super) fn kind(&self) -> ForgeKind {
+        self.address.as_ref().map_or(ForgeKind::GitHub, |one| one.kind)
+    }
+
+    /// Lists the actions taken, and what comes next.
+    fn lines(&self, ended: &Ended) -> Vec<String> {
+        let kind = self.kind();
+        let noun = kind.request();
+        let mut lines: Vec<String> =
+            ended.decision.actions.iter().filter_map(|action| self.line(action, ended, noun)).collect();
+        let page = ended.request.as_ref().map(|one| one.page.as_str());
+        match &ended.decision.outcome {
+            Outcome::Proposed => {
+                if lines.is_empty() {
+                    lines.push(format!("{} is up to date", page.unwrap_or(&ended.branch)));
+                }
+                if let (Wish::Step(step), true) = (&ended.wish, self.is_dry) {
+                    lines.extend([String::new(), step.title.clone(), String::new(), step.body.clone()]);
+                }
+                if self.forge.is_none() {
+                    lines.push(match &self.address {
+                        Some(address) => format!("open the {noun}: {}", address.page(&self.base, &ended.branch)),
+                        None => "open the request at your forge, or configure `forge` in stackloom.yaml so that stackloom opens it".to_owned(),
+                    });
+                }
+            }
+            Outcome::Nothing(why) => {
+                lines.push(format!("nothing to propose: {why}"));
+                if self.forge.is_none() && ended.has_branch && matches!(ended.wish, Wish::Later(_)) {
+                    lines.push(format!("the step in {} must wait: do not merge it now", ended.branch));
+                }
+            }
+            Outcome::Declined(number) => lines.push(format!(
+                "{noun} {} for this step was closed by a person: it is not opened again until the step changes; to have it, reopen it",
+                number_of(kind, *number)
+            )),
+            Outcome::Stopped(authors) => lines.push(format!(
+                "`{}` has commits of {}: it stays as it is; to go on, move them to another branch and delete this one",
+                ended.branch,
+                authors.join(", ")
+            )),
+        }
+        if self.is_dry {
+            lines.push(
+                "nothing was pushed; to propose the step, run the same command without --dry-run".to_owned(),
+            );
+        }
+        lines
+    }
+
+    fn line(&self, action: &Action, ended: &Ended, noun: &str) -> Option<String> {
+        let would =
+            |done: &str, will: &str| if self.is_dry { format!("would {will}") } else { done.to_owned() };
+        let kind = self.kind();
+        let branch = &ended.branch;
+        let page = ended.request.as_ref().map(|one| format!(": {}", one.page)).unwrap_or_default();
+        Some(match action {
+            Action::Push { new: Some(commit), old } => {
+                let how = if old.is_some() { ", in place of what it had" } else { "" };
+                format!(
+                    "{} {branch} to {}: {}{how}",
+                    would("pushed", "push"),
+                    self.remote.name,
+                    short_id(commit)
+                )
+            }
+            Action::Push { new: None, .. } => {
+                format!("{} {branch} from {}", would("deleted", "delete"), self.remote.name)
+            }
+            Action::Create { .. } => format!("{} a {noun}{page}", would("opened", "open")),
+            Action::Update { number, .. } if matches!(ended.wish, Wish::Later(_)) => {
+                let number = number_of(kind, *number);
+                format!("{} {noun} {number}: it must not be merged now{page}", would("marked", "mark"))
+            }
+            Action::Update { number, .. } => {
+                format!("{} {noun} {}{page}", would("updated", "update"), number_of(kind, *number))
+            }
+            Action::Ask { new, .. } if new.reviewers.is_empty() => return None,
+            Action::Ask { new, .. } => {
+                let reviewers: Vec<_> = new.reviewers.iter().map(String::as_str).collect();
+                format!("{} {} for a review", would("asked", "ask"), reviewers.join(", "))
+            }
+            Action::Comment { number, .. } => {
+                format!("{} {noun} {}{page}", would("commented on", "comment on"), number_of(kind, *number))
+            }
+            Action::Close { number } => {
+                format!("{} {noun} {}", would("closed", "close"), number_of(kind, *number))
+            }
+        })
+    }
+
+    fn document(&self, ended: &Ended) -> Json {
+        let outcome = match &ended.decision.outcome {
+            Outcome::Proposed => "proposed",
+            Outcome::Nothing(_) => "nothing",
+            Outcome::Declined(_) => "declined",
+            Outcome::Stopped(_) => "stopped",
+        };
+        let action = |action: &Action| match action {
+            Action::Push { new: Some(_), .. } => "push",
+            Action::Push { new: None, .. } => "delete-branch",
+            Action::Create { .. } => "open",
+            Action::Update { .. } => "update",
+            Action::Ask { .. } => "ask",
+            Action::Comment { .. } => "comment",
+            Action::Close { .. } => "close",
+        };
+        let text = if let Wish::Step(step) = &ended.wish { Some(step) } else { None };
+        json!({
+            "outcome": outcome,
+            "actions": ended.decision.actions.iter().map(action).collect::<Vec<_>>(),
+            "done": !self.is_dry,
+            "remote": self.remote.name,
+            "base": self.base,
+            "branch": ended.branch,
+            "commit": ended.commit,
+            "forge": self.address.as_ref().map(|one| json!({ "url": one.url, "project": one.project })),
+            "number": ended.request.as_ref().map(|one| one.number),
+            "page": ended.request.as_ref().map(|one| &one.page),
+            "reviewers": text.map(|one| &one.asks.reviewers),
+            "labels": text.map(|one| &one.asks.labels),
+            "title": text.map(|one| &one.title),
+            "body": text.map(|one| &one.body),
+        })
+    }
+}
+
+fn number_of(kind: ForgeKind, number: u64) -> String {
+    match kind {
+        ForgeKind::GitLab => format!("!{number}"),
+        ForgeKind::GitHub | ForgeKind::Forgejo => format!("#{number}"),
+    }
+}
