@@ -5,7 +5,7 @@
 //! FILE` makes one that cannot be read, `mend FILE` restores it, `generate` generates, `at TIME` sets the clock, and `health
 //! CLUSTER true` writes a report for the current commit.
 //!
-//! `told.txt` contains the output of the runs, and `after/` the final definitions, byte for byte. `UPDATE=1` rewrites both.
+//! `output.txt` contains the output of the runs, and `after/` the final definitions, byte for byte. `UPDATE=1` rewrites both.
 //! `CASES=TEXT` runs only the cases whose path contains the text.
 
 use std::{
@@ -49,7 +49,7 @@ fn laid(case: &Path) -> tempfile::TempDir {
     let root = sandbox::folder();
     overlay::apply(base.path(), case, root.path())
         .unwrap_or_else(|error| panic!("{}: {error}", case.display()));
-    for own in ["commands.txt", "told.txt", "plan.txt"] {
+    for own in ["commands.txt", "output.txt", "plan.txt"] {
         fs::remove_file(root.path().join(own)).ok();
     }
     fs::remove_dir_all(root.path().join("after")).ok();
@@ -194,7 +194,7 @@ fn steps_are_taken_as_expected() {
         .collect();
     let mut wrong = String::new();
     for (case, root, reported) in done {
-        sandbox::expect_file(&case.join("told.txt"), &reported, &mut wrong);
+        sandbox::expect_file(&case.join("output.txt"), &reported, &mut wrong);
         let (mut found, mut expected) = (Vec::new(), Vec::new());
         for folder in ["clusters", "rollouts"] {
             definitions(&root.path().join(folder), &mut found);

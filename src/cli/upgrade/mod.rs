@@ -1,16 +1,16 @@
 //! `stackloom upgrade`.
 
-mod asks;
-mod document;
+mod reviews_and_labels;
+mod plan_document;
 mod group;
 mod next;
 mod plan;
 mod propose;
 pub(super) mod rollout;
-mod start;
-mod step;
-mod text;
-mod which;
+mod preconditions;
+mod next_step;
+mod plan_text;
+mod selection;
 
 use super::{Done, Global, Printer};
 

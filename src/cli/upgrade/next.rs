@@ -3,11 +3,10 @@
 use serde_json::{Value as Json, json};
 
 use super::{
-    document,
+    next_step::{self, Found, Mode},
+    plan_document, plan_text,
     propose::{self, Subject},
-    step::{self, Found, Mode},
-    text,
-    which::Which,
+    selection::Selection,
 };
 use crate::{
     cli::{
@@ -43,7 +42,7 @@ use crate::{
 )]
 pub(super) struct Args {
     #[command(flatten)]
-    which: Which,
+    selection: Selection,
     #[command(flatten)]
     now: Now,
     /// Commit the definitions and generated/ in one commit; all other sources must be committed, and files that stackloom does not read stay as they are
@@ -57,7 +56,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
-    let subject = (&args.which, args.now);
+    let subject = (&args.selection, args.now);
     if args.propose.pr {
         return propose::run(&args.propose, &subject, args.dry_run, global, printer);
     }
@@ -91,7 +90,7 @@ pub(super) fn take(
         printer.document(exit, &notes, document(&subject.asked(), &found, None));
         return Ok(exit);
     }
-    match step::write(mode, world, &found, printer, &mut notes) {
+    match next_step::write(mode, world, &found, printer, &mut notes) {
         Ok(generation) => {
             printer.notes(&notes);
             report(&found, Some(&generation), printer);
@@ -120,10 +119,11 @@ pub(super) fn edits(found: &Found, printer: &Printer) {
         return;
     }
     if found.outcome.groups.is_empty() && !found.edits.files.is_empty() {
-        printer.result(step::message(found).lines().next().unwrap_or_default());
+        printer.result(next_step::message(found).lines().next().unwrap_or_default());
     }
     let is_summed = !found.outcome.groups.is_empty() || found.edits.files.is_empty();
-    for line in text::next(&found.outcome.groups, printer.is_verbose()).into_iter().filter(|_| is_summed) {
+    for line in plan_text::next(&found.outcome.groups, printer.is_verbose()).into_iter().filter(|_| is_summed)
+    {
         printer.result(&line);
     }
     if !found.suspended.is_empty() {
@@ -189,7 +189,7 @@ pub(super) fn document(asked: &Json, found: &Found, generation: Option<&Generati
             "text": file.after,
         })
     };
-    let mut document = document::document(&found.outcome, asked);
+    let mut document = plan_document::document(&found.outcome, asked);
     document["files"] = found.edits.files.iter().map(file).collect();
     document["overruled"] = json!(found.edits.overruled);
     if let Some(progress) = &found.progress {

@@ -1,6 +1,6 @@
 //! `stackloom upgrade plan`.
 
-use super::{document, group, group::Shown, text, which::Which};
+use super::{group, group::Shown, plan_document, plan_text, selection::Selection};
 use crate::{
     cli::{Done, Exit, Global, Printer, input_or_world},
     generate::{self, Failure},
@@ -29,7 +29,7 @@ use crate::{
 )]
 pub(super) struct Args {
     #[command(flatten)]
-    which: Which,
+    selection: Selection,
 }
 
 /// The result of planning.
@@ -52,10 +52,10 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         }
     };
     printer.notes(&notes);
-    for line in text::lines(&outcome.groups, printer.is_verbose()) {
+    for line in plan_text::lines(&outcome.groups, printer.is_verbose()) {
         printer.result(&line);
     }
-    let document = document::document(&outcome, &args.which.asked());
+    let document = plan_document::document(&outcome, &args.selection.asked());
     printer.document(outcome.exit, &notes, document);
     Ok(outcome.exit)
 }
@@ -64,7 +64,7 @@ fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<Outcome, Fa
     let (understood, left) = generate::understand_sound(world, notes)?;
     left.warn(notes);
     let errors = notes.errors();
-    let solved = args.which.solve(&understood, &left, None, notes)?;
+    let solved = args.selection.solve(&understood, &left, None, notes)?;
     let fleet = Fleet::new(&understood, false);
     let mut planned = Vec::new();
     for one in &solved {

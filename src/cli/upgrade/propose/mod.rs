@@ -7,12 +7,11 @@ use std::collections::BTreeSet;
 use serde_json::Value as Json;
 
 use super::{
-    asks,
     group::{Reason, RolloutShown, Shown, State, StepShown},
-    next, plan, step,
-    step::{Found, Mode},
-    text,
-    which::Which,
+    next, next_step,
+    next_step::{Found, Mode},
+    plan, plan_text, reviews_and_labels,
+    selection::Selection,
 };
 use crate::{
     cli::{Done, Global, Printer, printer::short_id, today::Now},
@@ -66,9 +65,9 @@ pub(super) trait Subject {
     fn asked(&self) -> Json;
 }
 
-impl Subject for (&Which, Now) {
+impl Subject for (&Selection, Now) {
     fn find(&self, mode: Mode, world: &Workspace, notes: &mut Notes) -> Result<Found, Failure> {
-        step::find(*self, mode, world, notes)
+        next_step::find(*self, mode, world, notes)
     }
 
     fn branch(&self, found: &Found) -> String {
@@ -184,7 +183,7 @@ impl Target<'_> {
         let generation = if found.edits.files.is_empty() {
             None
         } else {
-            Some(step::write(Mode::Propose, &world, &found, printer, notes)?)
+            Some(next_step::write(Mode::Propose, &world, &found, printer, notes)?)
         };
         let commit = generation.as_ref().and_then(|made| made.changes.commit.clone());
         let wish = match &commit {
@@ -234,7 +233,7 @@ impl Target<'_> {
         let since = self.repository.since(base, Some(commit))?;
         let made = report::committed(&before, &after, &definitions, Some(&since), &[], notes)?;
         let compared = format!("{} ({}/{})", short_id(base), self.remote.name, self.base);
-        let subject = step::message(found).lines().next().unwrap_or_default().to_owned();
+        let subject = next_step::message(found).lines().next().unwrap_or_default().to_owned();
         let limit = self.address.as_ref().map_or(report::LIMIT, |one| forge::limits(one.kind).body);
         let limits = Limits { body: limit.saturating_sub(RECORD) };
         let plans: Vec<PlanOf> = found.outcome.groups.iter().filter_map(|group| plan(group, found)).collect();
@@ -250,7 +249,9 @@ impl Target<'_> {
         );
         let commit = self.repository.commit_of(commit)?;
         let forge = self.forge.as_ref();
-        let asks = forge.map(|forge| asks::of(forge, &made, found.of.is_some(), notes)).unwrap_or_default();
+        let asks = forge
+            .map(|forge| reviews_and_labels::of(forge, &made, found.of.is_some(), notes))
+            .unwrap_or_default();
         let (title, body, step) = (text.title, text.body, text.step);
         Ok(Wish::Step(Box::new(Proposed { commit, title, body, step, asks })))
     }
@@ -276,7 +277,7 @@ impl Target<'_> {
             Action::Update { number, title, body } => forge()?.update(*number, title, body)?,
             Action::Ask { number, new, old, title, body } => {
                 if let Some(number) = number.or(opened) {
-                    asks::ask(forge()?, number, (new, old), (title, body), notes)?;
+                    reviews_and_labels::ask(forge()?, number, (new, old), (title, body), notes)?;
                 }
             }
             Action::Comment { number, text } => forge()?.comment(*number, text)?,
@@ -298,7 +299,7 @@ enum Performed {
 /// errors, that proposal stays as it is.
 fn nothing(found: &Found) -> Wish {
     let plan::Outcome { groups, left, .. } = &found.outcome;
-    let why = text::summary(groups);
+    let why = plan_text::summary(groups);
     let is_settled = |group: &Shown| matches!(group.state, State::Done | State::Ahead | State::Leaving);
     if left.has_definitions() || groups.is_empty() {
         Wish::Unsure(why)
@@ -337,13 +338,13 @@ fn plan(group: &Shown, found: &Found) -> Option<PlanOf> {
 }
 
 fn step_of(step: &StepShown, clusters: usize) -> ProposedStep {
-    let rollout = |one: &RolloutShown| text::rollout(one, clusters, false);
+    let rollout = |one: &RolloutShown| plan_text::rollout(one, clusters, false);
     ProposedStep {
-        title: text::title(&step.description.change),
+        title: plan_text::title(&step.description.change),
         reason: step.reason.clone(),
-        addons: text::addons(&step.description),
+        addons: plan_text::addons(&step.description),
         rollouts: step.rollouts.iter().map(rollout).collect(),
-        until: text::waits(step),
+        until: plan_text::waits(step),
     }
 }
 

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     health::{Asked, Health},
-    look::Context,
     merged::count_from_merge,
+    observe::Context,
 };
 use crate::{
     compare::Facts,

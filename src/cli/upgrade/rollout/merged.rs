@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::look::Context;
+use super::observe::Context;
 use crate::{
     io::{
         forge::Forge,

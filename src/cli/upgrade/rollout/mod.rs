@@ -2,12 +2,12 @@
 
 mod health;
 mod history;
-mod look;
+mod observe;
 mod merged;
 mod next;
-mod show;
+mod status;
 mod standing;
-mod stop;
+mod pause;
 
 use crate::cli::{Done, Global, Printer, today::Now};
 
@@ -24,20 +24,20 @@ pub(in crate::cli) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    Status(show::Args),
+    Status(status::Args),
     Next(next::Args),
-    Pause(stop::Pause),
-    Resume(stop::Resume),
-    Abort(stop::Abort),
+    Pause(pause::Pause),
+    Resume(pause::Resume),
+    Abort(pause::Abort),
 }
 
 pub(in crate::cli) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     match &args.command {
-        Command::Status(args) => show::run(args, global, printer),
+        Command::Status(args) => status::run(args, global, printer),
         Command::Next(args) => next::run(args, global, printer),
-        Command::Pause(args) => stop::pause(args, global, printer),
-        Command::Resume(args) => stop::resume(args, global, printer),
-        Command::Abort(args) => stop::abort(args, global, printer),
+        Command::Pause(args) => pause::pause(args, global, printer),
+        Command::Resume(args) => pause::resume(args, global, printer),
+        Command::Abort(args) => pause::abort(args, global, printer),
     }
 }
 

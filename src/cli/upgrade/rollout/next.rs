@@ -6,8 +6,8 @@ use serde_json::{Value as Json, json};
 
 use super::{
     Known,
-    look::{Context, Looked, pick},
-    show, standing,
+    observe::{Context, Observed, pick},
+    standing, status,
 };
 use crate::{
     cli::{
@@ -15,10 +15,10 @@ use crate::{
         printer::counted,
         upgrade::{
             next as single,
+            next_step::{self, Found, Mode, Solution},
             plan::Outcome,
+            preconditions::Preconditions,
             propose::{self, Propose, Subject},
-            start::Start,
-            step::{self, Found, Mode, Solution},
         },
     },
     edit::{self, Locator},
@@ -96,23 +96,26 @@ impl Subject for Of<'_> {
             known: self.known,
             printer: self.printer,
         };
-        let looked = context.look(rollout, &held.input, notes)?;
+        let observed = context.observe(rollout, &held.input, notes)?;
         let errors = notes.errors();
-        note_faults(&looked, notes);
-        let progress = show::document(&looked);
+        note_faults(&observed, notes);
+        let progress = status::document(&observed);
         let name = rollout.name.to_string();
-        let Next::Take(clusters) = &looked.decision.next else {
-            let found = idle((&looked, errors), (&understood, &held), left, world, notes)?;
+        let Next::Take(clusters) = &observed.decision.next else {
+            let found = idle((&observed, errors), (&understood, &held), left, world, notes)?;
             if matches!(mode, Mode::WorkTree | Mode::Commit) && !found.edits.files.is_empty() {
-                refuse_early(&found.edits, &looked, (&understood, &held), world, notes)?;
+                refuse_early(&found.edits, &observed, (&understood, &held), world, notes)?;
             }
             return Ok(Found { progress: Some(progress), ..found });
         };
-        let also = freeze(rollout, &looked, &held, notes)?;
-        let wave =
-            looked.seen.waves.iter().find(|wave| wave.clusters.iter().any(|one| clusters.contains(&one.id)));
+        let also = freeze(rollout, &observed, &held, notes)?;
+        let wave = observed
+            .seen
+            .waves
+            .iter()
+            .find(|wave| wave.clusters.iter().any(|one| clusters.contains(&one.id)));
         let of = wave.map_or_else(|| name.clone(), |wave| format!("{name}, wave {}", wave.name));
-        let solved = only(looked.solved, clusters);
+        let solved = only(observed.solved, clusters);
         let named = clusters.iter().cloned().collect();
         let solution = Solution {
             held,
@@ -124,7 +127,7 @@ impl Subject for Of<'_> {
             errors,
             needs_commits: true,
         };
-        let mut found = step::take(solution, mode, world, notes)?;
+        let mut found = next_step::take(solution, mode, world, notes)?;
         (found.of, found.progress) = (Some(of), Some(progress));
         Ok(found)
     }
@@ -148,21 +151,21 @@ impl Subject for Of<'_> {
 
 /// A run without a step. If all clusters are there, it records that.
 fn idle(
-    (looked, errors): (&Looked<'_>, usize),
+    (observed, errors): (&Observed<'_>, usize),
     (understood, held): (&Understood, &Held),
     left: LeftOut,
     world: &Workspace,
     notes: &mut Notes,
 ) -> Result<Found, Failure> {
-    let Looked { rollout, decision, .. } = looked;
+    let Observed { rollout, decision, .. } = observed;
     let zone = |at: &chrono::DateTime<chrono::Utc>| rollout.calendar.local(*at);
-    let why = format!("{}: {}", rollout.name, show::next(&decision.next, &zone));
+    let why = format!("{}: {}", rollout.name, status::next(&decision.next, &zone));
     let mut edits = Edits::default();
     let idle = match &decision.next {
         Next::Done | Next::Aborted(_) => Wish::Nothing(why),
         Next::Close => {
             let mut own = Notes::new();
-            match fold(looked, (understood, held), world, &mut own) {
+            match fold(observed, (understood, held), world, &mut own) {
                 Ok(folded) => edits = folded,
                 // What a definition repeats does no harm, and the rollout must not stay open because of it.
                 Err(_) => notes.append_as_warnings(own),
@@ -200,26 +203,26 @@ fn idle(
 /// reads.
 fn refuse_early(
     edits: &Edits,
-    looked: &Looked<'_>,
+    observed: &Observed<'_>,
     (understood, held): (&Understood, &Held),
     world: &Workspace,
     notes: &mut Notes,
 ) -> Result<(), Failure> {
     let Some(repository) = Repository::find(world)? else { return Ok(()) };
-    let all = looked.waves.iter().flat_map(|wave| &wave.clusters).map(|cluster| cluster.id());
+    let all = observed.waves.iter().flat_map(|wave| &wave.clusters).map(|cluster| cluster.id());
     let mut edits = edits.clone();
     if let Some(file) = edits.files.last_mut() {
         file.clusters = all.collect();
     }
-    let start = Start { repository: &repository, input: &held.input, edits: &edits, is_commit: true };
+    let start = Preconditions { repository: &repository, input: &held.input, edits: &edits, is_commit: true };
     start.refuse_uncommitted(notes)?;
     start.refuse_unpushed(understood, notes)
 }
 
 /// Reports the clusters of the open wave that need a person, while others go on or wait.
-fn note_faults(looked: &Looked<'_>, notes: &mut Notes) {
-    for (wave, (state, phases)) in looked.seen.waves.iter().zip(&looked.decision.waves) {
-        if *state != WaveState::Open || !matches!(looked.decision.next, Next::Take(_) | Next::Wait(..)) {
+fn note_faults(observed: &Observed<'_>, notes: &mut Notes) {
+    for (wave, (state, phases)) in observed.seen.waves.iter().zip(&observed.decision.waves) {
+        if *state != WaveState::Open || !matches!(observed.decision.next, Next::Take(_) | Next::Wait(..)) {
             continue;
         }
         for (why, clusters) in standing::faults(wave, phases) {
@@ -246,15 +249,15 @@ fn only<'a>(solved: Vec<Solved<'a>>, clusters: &[ClusterId]) -> Vec<Solved<'a>> 
 /// Removes what the rollout left in definitions, if the defaults above now set the same. Without the commit before the
 /// rollout, nobody knows what people wrote, and everything stays.
 fn fold(
-    looked: &Looked<'_>,
+    observed: &Observed<'_>,
     (fleet, held): (&Understood, &Held),
     world: &Workspace,
     notes: &mut Notes,
 ) -> Result<Edits, Failure> {
-    let (Some(start), Some(repository)) = (&looked.start, Repository::find(world)?) else {
+    let (Some(start), Some(repository)) = (&observed.start, Repository::find(world)?) else {
         return Ok(Edits::default());
     };
-    let clusters = looked.waves.iter().flat_map(|wave| &wave.clusters);
+    let clusters = observed.waves.iter().flat_map(|wave| &wave.clusters);
     let start = repository.revision(start)?;
     let mut before = BTreeMap::new();
     for cluster in clusters.clone() {
@@ -285,20 +288,20 @@ fn close(rollout: &Rollout, held: &Held, notes: &mut Notes) -> Result<Edited, Fa
 /// only releases of stacks that had none.
 fn freeze(
     rollout: &Rollout,
-    looked: &Looked<'_>,
+    observed: &Observed<'_>,
     held: &Held,
     notes: &mut Notes,
 ) -> Result<Vec<Edited>, Failure> {
     let Some(source) = held.input.sources.at(&rollout.file) else { return Err(Failure::Input) };
     let frozen = rollout.frozen.clone().unwrap_or_default();
     let mut releases = frozen.releases.clone();
-    releases.extend(looked.solved.iter().filter_map(end));
+    releases.extend(observed.solved.iter().filter_map(end));
     let edit = if rollout.frozen.is_none() {
         let wave = |wave: &Wave<'_>| {
             let names: Vec<String> = wave.clusters.iter().map(|cluster| cluster.full_name()).collect();
             json!({ "name": wave.name, "clusters": names })
         };
-        let waves: Vec<Json> = looked.waves.iter().map(wave).collect();
+        let waves: Vec<Json> = observed.waves.iter().map(wave).collect();
         let target = target(&rollout.target);
         let mut status = json!({ "target": target, "waves": waves });
         if !releases.is_empty() {

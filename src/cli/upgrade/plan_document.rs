@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use super::{
     group::{Reason, RolloutShown, Shown, State, StepShown},
     plan::Outcome,
-    text::waits,
+    plan_text::waits,
 };
 use crate::{
     cli::cluster::ClusterName,

@@ -13,8 +13,8 @@ use crate::{
     world::Input,
 };
 
-/// The step to check.
-pub(super) struct Start<'a> {
+/// A step, and the repository that it starts from.
+pub(super) struct Preconditions<'a> {
     pub(super) repository: &'a Repository,
     pub(super) input: &'a Input,
     pub(super) edits: &'a Edits,
@@ -22,7 +22,7 @@ pub(super) struct Start<'a> {
     pub(super) is_commit: bool,
 }
 
-impl Start<'_> {
+impl Preconditions<'_> {
     /// Refuses uncommitted changes: the step before must be committed, and a commit may contain nothing but its step.
     pub(super) fn refuse_uncommitted(&self, notes: &mut Notes) -> Result<(), Failure> {
         let before = notes.errors();

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::look::pick_name;
+use super::observe::pick_name;
 use crate::{
     cli::{Done, Exit, Global, Printer, changed, input_or_world},
     definition,

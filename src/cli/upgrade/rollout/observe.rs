@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// A rollout and its state.
-pub(super) struct Looked<'a> {
+pub(super) struct Observed<'a> {
     pub(super) rollout: &'a Rollout,
     pub(super) now: DateTime<Utc>,
     pub(super) seen: Seen,
@@ -85,12 +85,12 @@ pub(super) struct Context<'a> {
 impl<'a> Context<'a> {
     /// Determines the state of a rollout. `all` holds every file that was read, including definitions that were skipped
     /// because of errors.
-    pub(super) fn look(
+    pub(super) fn observe(
         &self,
         rollout: &'a Rollout,
         all: &Input,
         notes: &mut Notes,
-    ) -> Result<Looked<'a>, Failure> {
+    ) -> Result<Observed<'a>, Failure> {
         let Self { fleet, has_errors, world, .. } = *self;
         let now = self.known.now.moment()?;
         let target = target(rollout, fleet, notes)?;
@@ -137,7 +137,7 @@ impl<'a> Context<'a> {
         }
         let start = history.start;
         let decision = standing::settle(rollout, &mut seen, &solved, (&plans, fleet, all));
-        Ok(Looked { rollout, now, seen, decision, waves, solved, left, start })
+        Ok(Observed { rollout, now, seen, decision, waves, solved, left, start })
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 
 use super::{
     Known,
-    look::{Context, Looked, pick},
+    observe::{Context, Observed, pick},
 };
 use crate::{
     cli::{Done, Exit, Global, Printer, cluster::ClusterName, input_or_world, table},
@@ -79,19 +79,19 @@ fn shown(
         printer,
     };
     for rollout in meant {
-        let looked = context.look(rollout, &held.input, notes)?;
+        let observed = context.observe(rollout, &held.input, notes)?;
         if !lines.is_empty() {
             lines.push(String::new());
         }
-        lines.extend(text(&looked, printer.is_verbose()));
-        documents.push(document(&looked));
+        lines.extend(text(&observed, printer.is_verbose()));
+        documents.push(document(&observed));
     }
     Ok((lines, documents))
 }
 
 /// Formats a rollout as text.
-pub(super) fn text(looked: &Looked<'_>, all: bool) -> Vec<String> {
-    let Looked { rollout, seen, decision, waves, left, .. } = looked;
+pub(super) fn text(observed: &Observed<'_>, all: bool) -> Vec<String> {
+    let Observed { rollout, seen, decision, waves, left, .. } = observed;
     let zone = |at: &DateTime<Utc>| rollout.calendar.local(*at);
     let mut lines = vec![format!("{}: {}", rollout.name, rollout.reason)];
     let mut rows = vec![["wave", "clusters", "done", "in progress", "state"].map(str::to_owned).to_vec()];
@@ -173,8 +173,8 @@ pub(super) fn next(next: &Next, zone: &dyn Fn(&DateTime<Utc>) -> String) -> Stri
     }
 }
 
-pub(super) fn document(looked: &Looked<'_>) -> Json {
-    let Looked { rollout, now, seen, decision, waves, left, .. } = looked;
+pub(super) fn document(observed: &Observed<'_>) -> Json {
+    let Observed { rollout, now, seen, decision, waves, left, .. } = observed;
     let time = |at: &DateTime<Utc>| json!(at.format("%FT%TZ").to_string());
     let cluster = |(one, phase): (&SeenCluster, &Phase)| {
         let (word, at, why) = match phase {

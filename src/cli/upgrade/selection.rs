@@ -22,7 +22,7 @@ use crate::{
 
 /// Clusters and a target.
 #[derive(Debug, clap::Args)]
-pub(super) struct Which {
+pub(super) struct Selection {
     /// Only these clusters: <name>, <namespace>/<name>, or <management cluster>/<namespace>/<name>
     #[arg(value_name = "CLUSTER")]
     clusters: Vec<String>,
@@ -57,7 +57,7 @@ fn minor(text: &str) -> Result<Minor, String> {
     Minor::parse(text).ok_or_else(|| "write a Kubernetes minor, such as `1.36`".to_owned())
 }
 
-impl Which {
+impl Selection {
     fn means(&self, cluster: &Cluster) -> bool {
         let label = |key: &str| cluster.labels.get(key).and_then(|value| value.as_str());
         let name = cluster.full_name();
@@ -142,7 +142,7 @@ impl Which {
     }
 }
 
-impl Which {
+impl Selection {
     /// Reports names that no cluster has.
     fn note_unknown(&self, fleet: &Understood, left: &LeftOut, notes: &mut Notes) {
         for name in &self.clusters {

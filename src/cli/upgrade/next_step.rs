@@ -7,9 +7,9 @@ use serde_json::Value as Json;
 use super::{
     group::{self, State},
     plan::Outcome,
-    start::Start,
-    text,
-    which::Which,
+    plan_text,
+    preconditions::Preconditions,
+    selection::Selection,
 };
 use crate::{
     cli::{Exit, Printer, printer::counted, progress::Progress, today::Now},
@@ -60,7 +60,7 @@ pub(super) struct Found {
 
 /// Finds the first step of each plan, as edits.
 pub(super) fn find(
-    (which, now): (&Which, Now),
+    (selection, now): (&Selection, Now),
     mode: Mode,
     world: &Workspace,
     notes: &mut Notes,
@@ -69,8 +69,8 @@ pub(super) fn find(
     let (understood, left) = generate::understand_sound(&held, notes)?;
     left.warn(notes);
     let errors = notes.errors();
-    let solved = which.solve(&understood, &left, Some(now), notes)?;
-    let named = which.named(&understood);
+    let solved = selection.solve(&understood, &left, Some(now), notes)?;
+    let named = selection.named(&understood);
     let also = Vec::new();
     let needs_commits = mode == Mode::Commit;
     take(
@@ -182,8 +182,12 @@ fn edited(
     if matches!(mode, Mode::WorkTree | Mode::Commit)
         && let Some(repository) = Repository::find(world)?
     {
-        let start =
-            Start { repository: &repository, input: &held.input, edits: &edits, is_commit: needs_commits };
+        let start = Preconditions {
+            repository: &repository,
+            input: &held.input,
+            edits: &edits,
+            is_commit: needs_commits,
+        };
         start.refuse_uncommitted(notes)?;
         start.refuse_unpushed(understood, notes)?;
     }
@@ -276,7 +280,7 @@ pub(super) fn message(found: &Found) -> String {
             }
             DescribedChange::Addon { addon, after, .. } => format!("upgrade {addon} to {after} in {who}"),
         };
-        steps.push((what, format!("{}: {}", text::title(&step.description.change), step.reason)));
+        steps.push((what, format!("{}: {}", plan_text::title(&step.description.change), step.reason)));
     }
     let whats: BTreeSet<&str> = steps.iter().map(|(what, _)| what.as_str()).collect();
     let subject = match whats.first() {
