@@ -16,31 +16,28 @@ mod partial_runs;
 mod releases;
 mod stages;
 
-use std::collections::BTreeSet;
-
 use rayon::prelude::*;
 
 use crate::{
     check, commit_message,
-    model::{Cluster, Label},
     note::Notes,
     partial::Left,
     plan::Plan,
     remove::{self, Defined},
-    render::{self, Subject},
-    tree::{Changes, Nowhere, Sink, TreePath},
+    render::Subject,
+    tree::{Changes, Nowhere, Sink},
     world::{Input, World},
 };
 
 pub use draw_parts::Progress;
-pub use partial_runs::generate_some;
+pub use partial_runs::{check_near, generate_some};
 pub use releases::{cut, release_list, take};
 pub use stages::{
     Failure, Planned, Understood, fleet, prepare, prepare_sound, program_version, understand,
     understand_sound,
 };
 
-use draw_parts::{draw, draw_parts, draw_some_parts};
+use draw_parts::{draw, draw_parts};
 
 /// The result of a run.
 #[derive(Debug)]
@@ -90,55 +87,6 @@ pub fn check_against(
     sink.commit(notes, &commit_message::generated)?;
     place(notes, &planned.fleet.input);
     Ok(notes.halt(planned.plan)?)
-}
-
-/// Like [`check_against`], for some clusters and everything that they share with others: their releases, their namespaces with
-/// all clusters in them, and the parts of the whole fleet. The stages up to the plan process everything.
-pub fn check_near(
-    world: &dyn World,
-    is_near: &dyn Fn(&Cluster) -> bool,
-    sink: &mut dyn Sink,
-    notes: &mut Notes,
-) -> Result<Plan, Failure> {
-    let planned = stages::prepare_all(world, notes)?;
-    let clusters = || planned.plan.clusters.iter().filter(|plan| is_near(&plan.cluster));
-    let places: BTreeSet<_> = clusters().map(|plan| home(&plan.cluster)).collect();
-    let releases: BTreeSet<_> = clusters().map(|plan| plan.release.name.as_str()).collect();
-    let is_near = |subject: &Subject<'_>| match subject {
-        Subject::Root | Subject::Management(..) => true,
-        Subject::Release(release) => releases.contains(release.name.as_str()),
-        Subject::Namespace(one) => places.contains(&(&one.management.name, &one.name)),
-        Subject::Cluster(one) => places.contains(&home(&one.cluster)),
-    };
-    let (near, others): (Vec<_>, Vec<_>) = render::subjects(&planned.plan).into_iter().partition(is_near);
-    sink.begin(notes)?;
-    for folder in others.into_iter().flat_map(places_of) {
-        sink.keep(folder);
-    }
-    let classes = check::Classes::read(&planned.plan);
-    draw_some_parts(&planned, &near, &classes, sink, &|_, _| {}, notes)?;
-    notes.halt(())?;
-    sink.commit(notes, &commit_message::generated)?;
-    place(notes, &planned.fleet.input);
-    Ok(notes.halt(planned.plan)?)
-}
-
-/// The folders and files of a part that this run does not draw.
-fn places_of(subject: Subject<'_>) -> Vec<TreePath> {
-    match subject {
-        Subject::Root | Subject::Management(..) => Vec::new(),
-        Subject::Release(release) => vec![render::release_folder(&release.name)],
-        Subject::Cluster(plan) => render::cluster_folders(plan).into(),
-        Subject::Namespace(_) => {
-            let drawn = render::draw(subject, &mut Notes::new());
-            drawn.objects.into_iter().map(|object| object.path).collect()
-        }
-    }
-}
-
-/// The management cluster and namespace of a cluster.
-fn home(cluster: &Cluster) -> (&Label, &Label) {
-    (&cluster.management.name, &cluster.namespace)
 }
 
 /// Makes messages about generated files refer to the definition that causes them.
