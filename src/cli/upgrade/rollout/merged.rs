@@ -50,7 +50,7 @@ pub(super) fn count_from_merge(
 
 fn warn(commit: &str, why: &str, notes: &mut Notes) {
     let message = format!(
-        "cannot tell when {} was merged by fast-forward: {why}; `settle` and `soak` count from when it was committed",
+        "cannot tell when {} was merged: {why}; `settle` and `soak` count from when it was committed",
         crate::cli::printer::short_id(commit)
     );
     notes.warning("merge-time", None, message).hint("merge requests with a merge commit, or squash them");
