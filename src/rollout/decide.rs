@@ -45,6 +45,8 @@ pub struct SeenCluster {
     pub owner: Option<String>,
     /// The time of the last commit since the start of the rollout that changed it on the branch the engine reads.
     pub changed: Option<DateTime<Utc>>,
+    /// The time of its last step before the rollout began, if that is so recent that it may still be in progress or soak.
+    pub earlier: Option<DateTime<Utc>>,
     /// Why the engine cannot see its last step yet, if its definition holds one.
     pub unpublished: Option<String>,
     /// Whether it is reported healthy with that change; none without a report.
@@ -59,7 +61,12 @@ pub struct SeenCluster {
 impl SeenCluster {
     /// Whether it has taken a step, which the engine may not see yet.
     pub fn has_begun(&self) -> bool {
-        self.changed.is_some() || self.unpublished.is_some()
+        self.last().is_some() || self.unpublished.is_some()
+    }
+
+    /// The time of its last step.
+    fn last(&self) -> Option<DateTime<Utc>> {
+        self.changed.or(self.earlier)
     }
 }
 
@@ -167,7 +174,8 @@ pub fn decide(rollout: &Rollout, seen: &Seen) -> Decision {
 fn is_lost(waves: &[WaveSeen]) -> bool {
     let Some((wave, later)) = waves.split_first() else { return false };
     let has_lost = wave.gone > 0 || !wave.clusters.is_empty();
-    let has_begun = |wave: &WaveSeen| wave.clusters.iter().any(SeenCluster::has_begun);
+    let has_begun =
+        |wave: &WaveSeen| wave.clusters.iter().any(|one| one.changed.is_some() || one.unpublished.is_some());
     !later.is_empty()
         && has_lost
         && wave.unread.is_empty()
@@ -182,8 +190,12 @@ fn phase(rollout: &Rollout, one: &SeenCluster, now: DateTime<Utc>) -> Phase {
     if let Some(why) = &one.unpublished {
         return Phase::Stuck(Obstacle { why: why.clone(), until: None, is_fault: false, is_final: false });
     }
-    let Some(changed) = one.changed else {
+    let Some(changed) = one.last() else {
         return match (one.is_there, &one.obstacle) {
+            (true, _) if rollout.requires_health && one.is_healthy == Some(false) => {
+                let why = "it is reported as not healthy".to_owned();
+                Phase::Stuck(Obstacle { why, until: None, is_fault: true, is_final: false })
+            }
             (true, _) => Phase::Done(None),
             (false, Some(why)) => Phase::Stuck(why.clone()),
             (false, None) => Phase::Waiting,

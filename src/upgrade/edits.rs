@@ -125,13 +125,13 @@ pub fn edits(
 }
 
 /// Removes the release, and versions pinned for an upgrade, from the definitions of these clusters if the defaults above set
-/// the same, or if they override nothing any more. An upgrade in waves leaves these behind. `before` reads a file as it was
-/// before the upgrade; a setting that it had then is not removed.
+/// the same, or if they override nothing any more. An upgrade in waves leaves these behind. `before` holds their files as they
+/// were before the upgrade. A setting that a file had then stays, and everything in a file that had another name.
 pub fn fold(
     fleet: &Understood,
     all: &Input,
     clusters: &BTreeSet<ClusterId>,
-    before: &dyn Fn(&str) -> Option<String>,
+    before: &BTreeMap<String, String>,
     notes: &mut Notes,
 ) -> Option<Edits> {
     let layers = Layers::of(fleet, all);
@@ -139,9 +139,8 @@ pub fn fold(
     for cluster in clusters {
         let Some((own, above)) = layers.of.get(cluster).and_then(|all| all.split_last()) else { continue };
         let mut source = own.source.clone();
-        let earlier = before(&own.source.path);
-        let earlier =
-            earlier.and_then(|text| yaml::read(&Source::new(FileId(0), "", &*text), &mut Notes::new()));
+        let Some(earlier) = before.get(&*own.source.path) else { continue };
+        let earlier = yaml::read(&Source::new(FileId(0), "", &**earlier), &mut Notes::new());
         for path in foldable(own) {
             let keys: Vec<&str> = path.iter().map(String::as_str).collect();
             if earlier.as_ref().is_some_and(|node| node.at(&keys).is_some()) {
@@ -174,7 +173,7 @@ pub fn fold(
 fn foldable(own: &Layer) -> Vec<Vec<String>> {
     let addons = own.node.at(&["spec", "addons"]).and_then(Node::as_mapping);
     let names = addons.into_iter().flat_map(yaml::Mapping::iter).map(|entry| &*entry.key.name);
-    let pins = names.map(|addon| path(&["spec", "addons", addon, INTERIM]));
+    let pins = names.flat_map(|addon| ["version", INTERIM].map(|key| path(&["spec", "addons", addon, key])));
     [path(&RELEASE), path(&["spec", "kubernetes"])].into_iter().chain(pins).collect()
 }
 

@@ -10,6 +10,8 @@ use super::{
 };
 use crate::model::{Cluster, Date, Hold, Rollout, UpgradePolicy};
 
+const POLICY_NONE: &str = "`upgrades.policy` is `none`";
+
 /// The options of an upgrade.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
@@ -21,28 +23,35 @@ pub struct Asked {
     pub now: Option<DateTime<Utc>>,
     /// Whether clusters are upgraded in spite of holds and maintenance windows.
     pub despite_hold: bool,
+    /// Whether a rollout asks, which leaves clusters alone whose policy is `none`.
+    pub is_rollout: bool,
 }
 
 impl Asked {
     /// The target of a cluster. `Err` explains why it stays as it is.
     pub fn of(&self, cluster: &Cluster) -> Result<Target, String> {
-        if let Some(hold) = self.hold(cluster) {
-            let until = hold.until.map(|date| format!("until {date}: ")).unwrap_or_default();
-            return Err(format!("{until}{}", hold.reason));
-        }
         match (&self.target, cluster.upgrades.policy) {
             (Some(target), _) => Ok(target.clone()),
             (None, UpgradePolicy::Patch) => Ok(Target::Newest),
             (None, UpgradePolicy::Minor) => Ok(Target::Latest),
-            (None, UpgradePolicy::None) => Err("`upgrades.policy` is `none`".to_owned()),
+            (None, UpgradePolicy::None) => Err(POLICY_NONE.to_owned()),
         }
     }
 
-    /// Holds the clusters with steps left that take part in another rollout, or are outside of their maintenance windows.
-    /// Those that are there already stay so: a rollout must not wait for their windows. `owners` are the rollouts of
-    /// clusters, by full name.
+    /// Holds the clusters with steps left that are on hold, take part in another rollout, or are outside of their maintenance
+    /// windows. Those that are there already stay so: a rollout must not wait for their windows. `owners` are the rollouts
+    /// of clusters, by full name.
     pub fn keep_apart<'a>(&self, solved: &mut Vec<Solved<'a>>, owners: &BTreeMap<&str, &Rollout>) {
-        let Some(now) = self.now.filter(|_| !self.despite_hold) else { return };
+        let now = self.now.filter(|_| !self.despite_hold);
+        let on_hold = |cluster: &Cluster| {
+            let hold = self.hold(cluster)?;
+            let until = hold.until.map(|date| format!("until {date}: ")).unwrap_or_default();
+            Some(format!("{until}{}", hold.reason))
+        };
+        let by_policy = |cluster: &Cluster| {
+            let is_held = self.is_rollout && cluster.upgrades.policy == UpgradePolicy::None;
+            is_held.then(|| POLICY_NONE.to_owned())
+        };
         let owned = |cluster: &Cluster| {
             let owner = owners.get(cluster.full_name().as_str())?;
             Some(format!(
@@ -52,11 +61,16 @@ impl Asked {
         };
         let mut held = BTreeMap::<String, Vec<&'a Cluster>>::new();
         for one in &mut *solved {
-            if !matches!(&one.answer, Answer::Plan { plan, .. } if !plan.steps.is_empty()) {
-                continue;
-            }
+            let has_steps = match &one.answer {
+                Answer::Plan { plan, .. } if plan.steps.is_empty() => continue,
+                Answer::Ahead | Answer::Leaves | Answer::Held(_) => continue,
+                answer => matches!(answer, Answer::Plan { .. }),
+            };
             one.clusters.retain(|cluster| {
-                let why = owned(cluster).or_else(|| cluster.upgrades.outside_of_windows(now));
+                let why = on_hold(cluster).or_else(|| by_policy(cluster));
+                let now = now.filter(|_| has_steps);
+                let why = why.or_else(|| now.and_then(|_| owned(cluster)));
+                let why = why.or_else(|| cluster.upgrades.outside_of_windows(now?));
                 let is_open = why.is_none();
                 if let Some(why) = why {
                     held.entry(why).or_default().push(cluster);

@@ -137,6 +137,7 @@ fn of((id, real): (&ClusterId, &Real), now: DateTime<Utc>) -> SeenCluster {
         is_leaving: false,
         owner: None,
         changed: real.changed,
+        earlier: None,
         unpublished: None,
         is_healthy: Some(real.changed.is_some() && real.healthy_from <= now),
         obstacle: None,

@@ -20,9 +20,9 @@ use crate::{
     },
     model::ClusterId,
     note::{Fault, Notes},
-    partial::LeftOut,
+    partial::{LeftOut, Scope},
     pull_request::Wish,
-    tree::Sink,
+    tree::{Changes, PartId, Sink},
     upgrade::{self, Answer, DescribedChange, Edited, Edits, Fleet, Planned, Solved, Taken, after},
     world::{AlreadyRead, Held},
 };
@@ -227,7 +227,10 @@ pub(super) fn write(
     let done = all(|one| &one.after).map_err(Failure::from).and_then(|()| {
         let commit = || {
             let sink = CommitSink::open(world)?;
-            Ok::<_, Fault>(sink.with_subject(&message(found)).with_sources(&found.edited.input))
+            let clusters: BTreeSet<ClusterId> =
+                found.edits.files.iter().flat_map(|one| one.clusters.clone()).collect();
+            let sink = sink.with_subject(&message(found)).with_sources(&found.edited.input);
+            Ok::<_, Fault>(sink.with_guard(move |changes, notes| is_own(changes, &clusters, notes)))
         };
         let sink: Box<dyn Sink> = match mode {
             Mode::DryRun | Mode::WorkTree => Box::new(DiskSink::new(world)),
@@ -252,10 +255,49 @@ fn generated_into(
     let tell = |done, all| progress.at(done, all);
     let source = AlreadyRead::new(found.edited.input.clone(), found.edited.notes.clone());
     let mut own = Notes::new();
-    let done = generate::generate(&source, sink.as_mut(), &tell, &mut own);
+    let left = &found.outcome.left;
+    let done = if left.has_definitions() {
+        let scope = Scope { keep_going: true, ..Scope::default() };
+        generate::generate_some(&source, &scope, sink.as_mut(), &tell, &mut own)
+    } else {
+        generate::generate(&source, sink.as_mut(), &tell, &mut own)
+    };
     progress.end();
-    notes.append(own);
+    // Warnings about what was left out are there already.
+    if done.is_err() || !left.has_definitions() {
+        notes.append(own);
+    }
     done
+}
+
+/// Whether the changes concern only clusters that take the step. Otherwise, others have changes that were not generated.
+fn is_own(changes: &Changes, clusters: &BTreeSet<ClusterId>, notes: &mut Notes) -> bool {
+    let part = |id: &ClusterId| PartId::Cluster {
+        management: id.management.to_string(),
+        namespace: id.namespace.to_string(),
+        cluster: id.name.to_string(),
+    };
+    let own: BTreeSet<PartId> = clusters.iter().map(part).collect();
+    let mut others = BTreeSet::new();
+    for path in changes.files.keys() {
+        if let Some(part @ PartId::Cluster { .. }) = PartId::of_path(path)
+            && !own.contains(&part)
+        {
+            others.insert(part);
+        }
+    }
+    let Some(PartId::Cluster { namespace, cluster, .. }) = others.first() else { return true };
+    let who = match others.len() {
+        1 => format!("{namespace}/{cluster}, whose definition and generated/ differ already"),
+        count => format!(
+            "{}, such as {namespace}/{cluster}: their definitions and generated/ differ already",
+            counted(count, "other cluster")
+        ),
+    };
+    notes
+        .error("not-generated", None, format!("the commit would also change {who}"))
+        .hint("run `stackloom generate --commit` first, as a change of its own, and see what it does with `stackloom diff`");
+    false
 }
 
 /// The message of a step's commit: what changes, and why.

@@ -72,7 +72,7 @@ impl Selection {
         (today, now): (Date, Option<DateTime<Utc>>),
         notes: &mut Notes,
     ) -> Option<Asked> {
-        let asked = |target| Asked { target, today, now, despite_hold: self.despite_hold };
+        let asked = |target| Asked { target, today, now, despite_hold: self.despite_hold, is_rollout: false };
         let Some(name) = &self.to_release else {
             let latest = self.latest.then_some(Target::Latest);
             return Some(asked(self.to_kubernetes.map(Target::Minor).or(latest)));
@@ -107,12 +107,7 @@ impl Selection {
         for cluster in self.chosen(asked.target.as_ref(), fleet) {
             match asked.of(cluster) {
                 Ok(target) => moving.entry(target).or_default().push(cluster),
-                Err(why) => {
-                    if let Some(hold) = asked.hold(cluster).filter(|_| !self.clusters.is_empty()) {
-                        note_held(cluster, hold, notes);
-                    }
-                    held.entry(why).or_default().push(cluster);
-                }
+                Err(why) => held.entry(why).or_default().push(cluster),
             }
         }
         let owners = Rollout::owners(&fleet.model.rollouts);
@@ -120,6 +115,12 @@ impl Selection {
         let solve = |(target, clusters): (&Target, &Vec<&'a Cluster>)| fleet.solve(target, clusters);
         let mut solved: Vec<Solved<'a>> = moving.iter().flat_map(solve).collect();
         asked.keep_apart(&mut solved, &owners);
+        let is_held = |one: &&Solved<'_>| !self.clusters.is_empty() && matches!(one.answer, Answer::Held(_));
+        for cluster in solved.iter().filter(is_held).flat_map(|one| &one.clusters) {
+            if let Some(hold) = asked.hold(cluster) {
+                note_held(cluster, hold, notes);
+            }
+        }
         solved.extend(held.into_iter().map(|(why, clusters)| Solved { clusters, answer: Answer::Held(why) }));
         Ok(solved)
     }
@@ -143,10 +144,17 @@ impl Selection {
 }
 
 impl Selection {
-    /// Reports names that no cluster has.
+    /// Reports names that no cluster has, or several.
     fn note_unknown(&self, fleet: &Understood, left: &LeftOut, notes: &mut Notes) {
         for name in &self.clusters {
             let all = fleet.model.clusters.iter();
+            let called = all.clone().filter(|cluster| is_called(&cluster.full_name(), name));
+            let called: Vec<String> = called.map(Cluster::full_name).collect();
+            if called.len() > 1 {
+                notes
+                    .error("several-clusters", None, format!("there are several clusters `{name}`"))
+                    .hint(format!("name one, or use --selector: {}", called.join(", ")));
+            }
             if all.clone().any(|cluster| is_called(&cluster.full_name(), name)) || left.blame(name, notes) {
                 continue;
             }

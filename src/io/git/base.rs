@@ -70,6 +70,14 @@ impl Repository {
         }
     }
 
+    /// The name of the branch that engines read, if this clone knows commits of it that HEAD lacks.
+    pub fn lacks(&self, branches: &BTreeSet<String>) -> Result<Option<String>, Fault> {
+        let (Some(head), Ok((name, tip))) = (self.head()?, self.read_by_engines(branches)) else {
+            return Ok(None);
+        };
+        Ok((!self.contains(&head, &tip.to_string())?).then_some(name))
+    }
+
     /// The newest commit of HEAD's history on the branch that engines read, and the name of that branch; none if this clone
     /// does not know it.
     pub fn last_published(&self, branches: &BTreeSet<String>) -> Result<Option<(String, String)>, Fault> {

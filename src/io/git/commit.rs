@@ -46,7 +46,11 @@ pub struct CommitSink {
     subject: Option<String>,
     /// Whether the message names the tree.
     claims: bool,
+    guard: Option<ChangeGuard>,
 }
+
+/// Judges the changes of a run before the commit. Reports what must not be committed, and returns whether all may be.
+type ChangeGuard = Box<dyn Fn(&Changes, &mut Notes) -> bool>;
 
 /// The state of a run.
 struct Open {
@@ -103,6 +107,7 @@ impl CommitSink {
             input: None,
             subject: None,
             claims: false,
+            guard: None,
         })
     }
 
@@ -124,6 +129,13 @@ impl CommitSink {
     #[must_use]
     pub fn with_claim(mut self) -> Self {
         self.claims = true;
+        self
+    }
+
+    /// Commits only if this function returns true. It gets the changes, and reports what must not be committed.
+    #[must_use]
+    pub fn with_guard(mut self, guard: impl Fn(&Changes, &mut Notes) -> bool + 'static) -> Self {
+        self.guard = Some(Box::new(guard));
         self
     }
 
@@ -198,6 +210,11 @@ impl CommitSink {
         let clear = found.errors() == 0;
         notes.append(found);
         Ok(clear)
+    }
+
+    fn may_commit(&self, notes: &mut Notes) -> Result<bool, Fault> {
+        let changes = &begun(self.open.as_ref())?.changes;
+        Ok(self.guard.as_ref().is_none_or(|guard| guard(changes, notes)))
     }
 
     /// Writes the trees. Returns the tree of the new commit, if it differs from that of HEAD.
@@ -305,7 +322,11 @@ impl Sink for CommitSink {
 
     fn commit(&mut self, notes: &mut Notes, message: &dyn Fn(&Changes) -> String) -> Result<Changes, Fault> {
         let removed = match self.disk.finish(notes)? {
-            Some(removed) if self.drop_stale(notes)? & self.compare_sources(notes)? => removed,
+            Some(removed)
+                if self.drop_stale(notes)? & self.compare_sources(notes)? && self.may_commit(notes)? =>
+            {
+                removed
+            }
             _ => return Ok(self.end()),
         };
         let tree = self.write_trees()?;

@@ -17,6 +17,17 @@ pub struct Changed {
     pub time: DateTime<Utc>,
 }
 
+/// A part of the first-parent history.
+#[derive(Clone, Copy, Debug)]
+pub struct Stretch<'a> {
+    /// Its newest commit.
+    pub tip: &'a str,
+    /// The commit before its oldest one; none if it goes back to the first commit.
+    pub start: Option<&'a str>,
+    /// It ends before the first commit that is older than this.
+    pub oldest: Option<DateTime<Utc>>,
+}
+
 /// Reads a file below a folder; none if it does not exist.
 pub type Read<'a> = &'a dyn Fn(&str) -> Option<String>;
 
@@ -52,17 +63,10 @@ impl Repository {
             if !has_it {
                 return Ok(Some(commit.id().to_string()));
             }
-            commit = match commit.parent(0) {
-                Ok(parent) => parent,
-                Err(error) if error.code() == ErrorCode::NotFound && self.is_shallow() => {
-                    return Err(Fault::new(format!(
-                        "this clone is shallow, and lacks the beginning of a file in {folder}/"
-                    ))
-                    .hint(format!("fetch the history: `git fetch --unshallow`; {WHOLE}")));
-                }
-                Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
-                Err(error) => return Err(failed(error)),
-            };
+            match self.first_parent_of(&commit)? {
+                Some(parent) => commit = parent,
+                None => return Ok(None),
+            }
         }
     }
 
@@ -82,32 +86,71 @@ impl Repository {
         Ok(false)
     }
 
-    /// The commit that last made a step in each folder, among the first-parent commits after `start` up to `tip`. `is_step`
-    /// compares the files below a folder before and after a commit. Folders without a step are left out.
+    /// The commit of a stretch that last made a step in each folder. `is_step` compares the files below a folder before and
+    /// after a commit. Folders without a step are left out. A shallow clone that ends before is an error.
     pub fn changed_since(
         &self,
-        (start, tip): (Option<&str>, &str),
+        Stretch { tip, start, oldest }: &Stretch<'_>,
         folders: &BTreeMap<String, String>,
         is_step: &dyn Fn(Read<'_>, Read<'_>) -> bool,
     ) -> Result<BTreeMap<String, Changed>, Fault> {
         let failed = |error| Fault::because(format!("cannot read the history of {tip}"), error);
+        let time =
+            |commit: &Commit<'_>| DateTime::from_timestamp(commit.time().seconds(), 0).unwrap_or_default();
+        let names: BTreeMap<&str, &String> = folders.iter().map(|(name, folder)| (&**folder, name)).collect();
         let mut found = BTreeMap::new();
         let mut next = Some(self.commit_at(tip).map_err(failed)?);
-        while let Some(commit) = next.filter(|commit| start != Some(&*commit.id().to_string())) {
-            let parent = match commit.parent(0) {
-                Ok(parent) => Some(parent),
-                Err(error) if error.code() == ErrorCode::NotFound => None,
-                Err(error) => return Err(failed(error)),
-            };
-            for (name, folder) in folders {
+        while let Some(commit) = next.filter(|commit| *start != Some(&*commit.id().to_string())) {
+            if oldest.is_some_and(|oldest| time(&commit) < oldest) || found.len() == folders.len() {
+                break;
+            }
+            let parent = self.first_parent_of(&commit)?;
+            let touched = self.touched(parent.as_ref(), &commit, &names).map_err(failed)?;
+            for (name, folder) in touched {
                 if !found.contains_key(name)
                     && self.differs(parent.as_ref(), &commit, folder, is_step).map_err(failed)?
                 {
-                    let time = DateTime::from_timestamp(commit.time().seconds(), 0).unwrap_or_default();
-                    found.insert(name.clone(), Changed { commit: commit.id().to_string(), time });
+                    let changed = Changed { commit: commit.id().to_string(), time: time(&commit) };
+                    found.insert(name.clone(), changed);
                 }
             }
             next = parent;
+        }
+        Ok(found)
+    }
+
+    /// The first parent of a commit; none if it is the first commit. A commit that a shallow clone lacks is an error.
+    fn first_parent_of<'r>(&'r self, commit: &Commit<'r>) -> Result<Option<Commit<'r>>, Fault> {
+        match commit.parent(0) {
+            Ok(parent) => Ok(Some(parent)),
+            Err(error) if error.code() == ErrorCode::NotFound && self.is_shallow() => {
+                Err(Fault::new("this clone is shallow, and lacks the beginning of a rollout")
+                    .hint(format!("fetch the history: `git fetch --unshallow`; {WHOLE}")))
+            }
+            Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+            Err(error) => Err(Fault::because(format!("cannot read the history of {}", commit.id()), error)),
+        }
+    }
+
+    /// Those of some folders with files that a commit changes, by name. `names` are the names of all, by folder.
+    fn touched<'n>(
+        &self,
+        before: Option<&Commit<'_>>,
+        after: &Commit<'_>,
+        names: &BTreeMap<&'n str, &'n String>,
+    ) -> Result<BTreeMap<&'n String, &'n str>, git2::Error> {
+        let before = before.map(Commit::tree).transpose()?;
+        let changes = self.inner.diff_tree_to_tree(before.as_ref(), Some(&after.tree()?), None)?;
+        let mut found = BTreeMap::new();
+        for delta in changes.deltas() {
+            for file in [delta.old_file(), delta.new_file()] {
+                let path = file.path().and_then(std::path::Path::to_str);
+                let Some(path) = path.and_then(|path| path.strip_prefix(&*self.prefix)) else { continue };
+                let above = path.match_indices('/').map(|(at, _)| &path[..at]);
+                for (folder, name) in above.filter_map(|folder| names.get_key_value(folder)) {
+                    found.insert(*name, *folder);
+                }
+            }
         }
         Ok(found)
     }

@@ -42,7 +42,7 @@ use crate::{note::Fault, tree::is_ours};
 pub use base::Base;
 pub use commit::CommitSink;
 pub use fetch::{Fetched, fetch_release, list_tags};
-pub use history::{Changed, Read};
+pub use history::{Changed, Read, Stretch};
 pub use release::{NewRelease, ReleaseRun, Released};
 pub use released::TaggedCommit;
 pub use request::{PushEnd, Remote};

@@ -120,7 +120,7 @@ fn a_wave_is_not_proposed_from_a_shallow_clone() {
     let next = ["rollout", "next", "--pr"];
     for depth in ["1", "3"] {
         let (code, told) = shallow(&bench, depth, depth, &next);
-        let missing = "this clone is shallow, and lacks the beginning of a file in rollouts/";
+        let missing = "this clone is shallow, and lacks the beginning of a rollout";
         assert!(code == 4 && told.contains(missing), "{depth}: {code} {told}");
         assert!(told.contains("`git fetch --unshallow`") && bench.requests().is_empty(), "{told}");
         let folder = bench.root.parent().unwrap().join(depth);

@@ -103,10 +103,17 @@ impl Health {
     pub(super) fn read(source: &Source, asked: &Asked<'_>, notes: &mut Notes) -> Result<Self, Fault> {
         match source {
             Source::File(path) => {
-                let shown = path.display().to_string();
-                Self::parse(&of_file(path)?, &format!("`{shown}`"))
+                let shown = format!("`{}`", path.display());
+                Self::parse(&of_file(path)?, &shown)?.without_ambiguous(asked.fleet, &shown, notes)
             }
-            Source::Address(address) => Self::parse(&net::health_report(address)?, "the answer of --health"),
+            Source::Address(address) => {
+                let shown = "the answer of --health";
+                Self::parse(&net::health_report(address)?, shown)?.without_ambiguous(
+                    asked.fleet,
+                    shown,
+                    notes,
+                )
+            }
             Source::CommitStatuses => Self::of_statuses(asked, notes),
         }
     }
@@ -116,7 +123,39 @@ impl Health {
             Fault::because(format!("{shown} is not a report on the health of clusters"), error)
                 .hint("see docs/upgrades.md for how to make one")
         })?;
-        Ok(Self(report.clusters.into_iter().map(|one| (one.name, (one.healthy, one.revision))).collect()))
+        let mut found = BTreeMap::new();
+        for Entry { name, healthy, revision } in report.clusters {
+            if found.insert(name.clone(), (healthy, revision)).is_some() {
+                return Err(Fault::new(format!("{shown} has two entries for `{name}`")).hint(
+                    "report each cluster once; name the management cluster if two have clusters of one name",
+                ));
+            }
+        }
+        Ok(Self(found))
+    }
+
+    /// Leaves out names without a management cluster that several clusters have.
+    fn without_ambiguous(
+        mut self,
+        fleet: &Understood,
+        shown: &str,
+        notes: &mut Notes,
+    ) -> Result<Self, Fault> {
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        for cluster in &fleet.model.clusters {
+            *counts.entry(cluster.id().to_string()).or_default() += 1;
+        }
+        let is_clear = |name: &String| counts.get(name).is_none_or(|count| *count == 1);
+        for name in self.0.keys().filter(|name| !is_clear(name)) {
+            let message = format!(
+                "{shown} names `{name}`, but several management clusters have it, so the entry counts for none"
+            );
+            notes
+                .warning("ambiguous-status", None, message)
+                .hint("write the management cluster, too: `<management cluster>/<namespace>/<name>`");
+        }
+        self.0.retain(|name, _| is_clear(name));
+        Ok(self)
     }
 
     /// Reads commit statuses. A status counts only on a commit that contains the cluster's last change.

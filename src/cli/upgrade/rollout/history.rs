@@ -1,16 +1,19 @@
 //! Reads from git and from the health report what a rollout has done.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+
+use chrono::TimeDelta;
 
 use super::{
     health::{Asked, Health},
     merged::count_from_merge,
-    observe::Context,
+    observe::{Context, branches},
 };
 use crate::{
+    cli::upgrade::next_step::Mode,
     compare::Facts,
     generate::Understood,
-    io::git::{Changed, Read, Repository},
+    io::git::{Changed, Read, Repository, Stretch},
     model::{Cluster, Rollout},
     note::{Fault, Notes},
     render,
@@ -25,6 +28,8 @@ const ROLLOUTS: &str = "rollouts";
 pub(super) struct History {
     /// The last step of each cluster that the engine can see, by full name.
     pub(super) changed: BTreeMap<String, Changed>,
+    /// The last step of the others, if it is so recent that it may still be in progress or soak.
+    pub(super) earlier: BTreeMap<String, Changed>,
     /// The newest commit before the rollout began, if it has begun.
     pub(super) start: Option<String>,
     /// The commit that the engine can see, and where; none if the rollout has not begun, or without commits.
@@ -44,33 +49,43 @@ impl History {
             Some(repository) => published(repository, context)?.map(|found| (repository, found)),
             None => None,
         };
-        let (mut changed, mut start) = (BTreeMap::new(), None);
-        let is_needed = rollout.frozen.is_some() && !rollout.is_done();
-        let published = published.filter(|_| is_needed);
+        let (mut changed, mut earlier, mut start) = (BTreeMap::new(), BTreeMap::new(), None);
+        let published = published.filter(|_| !rollout.is_done() && rollout.aborted.is_none());
         if let Some((repository, (tip, _))) = &published {
             let folder =
                 |one: &&Cluster| (one.full_name(), render::folder_of_cluster(&one.id()).as_str().to_owned());
             let mut folders: BTreeMap<String, String> = clusters.iter().map(folder).collect();
             start = repository.before(tip, ROLLOUTS, &|path, text| has_begun(rollout, path, text))?;
-            changed = repository.changed_since((start.as_deref(), tip), &folders, &is_step)?;
+            let since = Stretch { tip, start: start.as_deref(), oldest: None };
+            changed = repository.changed_since(&since, &folders, &is_step)?;
+            if let Some(start) = &start {
+                let others = folders.iter().filter(|(name, _)| !changed.contains_key(*name));
+                let others = others.map(|(name, folder)| (name.clone(), folder.clone())).collect();
+                let oldest = Some(context.known.now.moment()? - longest(rollout));
+                let before = Stretch { tip: start, start: None, oldest };
+                earlier = repository.changed_since(&before, &others, &is_step)?;
+            }
             // A cluster that was suspended rolls out its step once it is resumed.
             folders.retain(|name, _| changed.contains_key(name));
             let is_step_or_resumed = |before: Read<'_>, after: Read<'_>| {
                 is_step(before, after) || is_paused(before) != is_paused(after)
             };
-            changed = repository.changed_since((start.as_deref(), tip), &folders, &is_step_or_resumed)?;
+            changed = repository.changed_since(&since, &folders, &is_step_or_resumed)?;
             count_from_merge(&mut changed, repository, context, notes)?;
+            count_from_merge(&mut earlier, repository, context, notes)?;
         }
         let health = match &context.known.health {
             Some(source) => {
                 let repository = published.as_ref().map(|(repository, (tip, _))| (*repository, tip.as_str()));
                 let (fleet, printer) = (context.fleet, context.printer);
-                let asked = Asked { fleet, clusters, changed: &changed, repository, printer };
+                let last: BTreeMap<String, Changed> =
+                    earlier.clone().into_iter().chain(changed.clone()).collect();
+                let asked = Asked { fleet, clusters, changed: &last, repository, printer };
                 Health::read(source, &asked, notes)?
             }
             None => Health::default(),
         };
-        Ok(Self { changed, start, published: published.map(|(_, found)| found), health })
+        Ok(Self { changed, earlier, start, published: published.map(|(_, found)| found), health })
     }
 
     /// The clusters whose definitions hold a step that the engine cannot see yet, and why, by full name.
@@ -109,10 +124,10 @@ impl History {
         cluster: &Cluster,
         repository: Option<&Repository>,
     ) -> Result<Option<bool>, Fault> {
-        let (Some((is_healthy, revision)), Some(changed)) =
-            (self.health.of(cluster), self.changed.get(&cluster.full_name()))
-        else {
-            return Ok(None);
+        let Some((is_healthy, revision)) = self.health.of(cluster) else { return Ok(None) };
+        let name = cluster.full_name();
+        let Some(changed) = self.changed.get(&name).or_else(|| self.earlier.get(&name)) else {
+            return Ok(Some(is_healthy));
         };
         let has = match (revision, repository) {
             (Some(revision), Some(repository)) => {
@@ -124,14 +139,22 @@ impl History {
     }
 }
 
+/// How long a step that was taken before the rollout began may matter: while it is in progress, and its wave soaks.
+fn longest(rollout: &Rollout) -> TimeDelta {
+    let soak = rollout.waves.iter().map(|wave| wave.soak).max().unwrap_or_default();
+    // Without a report, a step is in progress until the timeout, and has failed after that.
+    let progress = if rollout.requires_health { rollout.timeout * 2 } else { rollout.settle };
+    progress + soak
+}
+
 /// The newest commit that the engine can see, and where. Without a remote-tracking branch, everything committed counts.
 fn published(
     repository: &Repository,
-    Context { fleet, is_published, .. }: &Context<'_>,
+    Context { fleet, mode, .. }: &Context<'_>,
 ) -> Result<Option<(String, String)>, Fault> {
-    let read = fleet.model.fleet.management_clusters.iter().filter_map(|one| one.branch().map(str::to_owned));
-    let branches: BTreeSet<String> = read.collect();
-    if !is_published && let Some(found) = repository.last_published(&branches)? {
+    if *mode != Some(Mode::Propose)
+        && let Some(found) = repository.last_published(&branches(fleet))?
+    {
         return Ok(Some(found));
     }
     Ok(repository.head()?.map(|head| (head, "HEAD".to_owned())))

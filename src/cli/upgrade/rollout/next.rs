@@ -92,7 +92,7 @@ impl Subject for Of<'_> {
             fleet: &understood,
             has_errors: left.has_definitions(),
             world,
-            is_published: mode == Mode::Propose,
+            mode: Some(mode),
             known: self.known,
             printer: self.printer,
         };
@@ -266,7 +266,7 @@ fn fold(
         }
     }
     let clusters = clusters.map(|cluster| cluster.id()).collect();
-    let edits = upgrade::fold(fleet, &held.input, &clusters, &|file| before.get(file).cloned(), notes);
+    let edits = upgrade::fold(fleet, &held.input, &clusters, &before, notes);
     let edits = edits.ok_or(Failure::Input)?;
     let after = Held { input: upgrade::with_edits(&held.input, &edits), notes: held.notes.clone() };
     let (after, _) = generate::understand_sound(&after, &mut Notes::new())?;
@@ -318,11 +318,10 @@ fn freeze(
     Ok(vec![Edited { file: rollout.file.clone(), before, after, clusters: BTreeSet::new() }])
 }
 
-/// The release that a plan leads to.
+/// The release that the steps of a plan lead to. Someone may have moved other clusters elsewhere, which changes no target.
 fn end(solved: &Solved<'_>) -> Option<String> {
     let Answer::Plan { open, plan, .. } = &solved.answer else { return None };
-    let at = plan.steps.last().map_or(open.situation.start, |step| step.release);
-    Some(release_line(&open.releases[at].name).into_owned())
+    Some(release_line(&open.releases[plan.steps.last()?.release].name).into_owned())
 }
 
 fn target(target: &RolloutTarget) -> Json {

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 
 use super::{Known, history::History, standing};
 use crate::{
-    cli::Printer,
+    cli::{Printer, upgrade::next_step::Mode},
     definition::closest,
     generate::{Failure, Understood},
     io::{disk::Workspace, git::Repository},
@@ -76,8 +76,8 @@ pub(super) struct Context<'a> {
     /// Whether definitions were skipped because of errors.
     pub(super) has_errors: bool,
     pub(super) world: &'a Workspace,
-    /// Whether HEAD is what the remote has.
-    pub(super) is_published: bool,
+    /// What to do with a step; none if nothing is asked for.
+    pub(super) mode: Option<Mode>,
     pub(super) known: &'a Known,
     pub(super) printer: &'a Printer,
 }
@@ -102,6 +102,19 @@ impl<'a> Context<'a> {
         let repository = Repository::find(world)?;
         if let Some(repository) = &repository {
             note_other_branch(repository, fleet, notes)?;
+            self.note_behind(repository, notes)?;
+        }
+        if rollout.requires_health && self.known.health.is_none() && rollout.is_active() {
+            notes
+                .warning(
+                    "no-health",
+                    Place::file(rollout.file.as_str()),
+                    format!(
+                        "the rollout {} requires health, but nothing reports it: no step counts as done",
+                        rollout.name
+                    ),
+                )
+                .hint("name the source: `--health commit-statuses`, a file, or an address");
         }
         let history = History::read(rollout, &clusters, self, repository.as_ref(), notes)?;
         let unpublished = history.unpublished(&clusters, fleet, repository.as_ref())?;
@@ -120,6 +133,7 @@ impl<'a> Context<'a> {
                     owner: owners.get(name.as_str()).map(|owner| owner.name.to_string()),
                     obstacle: own.and_then(|own| own.obstacle),
                     changed: history.changed.get(&name).map(|changed| changed.time),
+                    earlier: history.earlier.get(&name).map(|changed| changed.time),
                     unpublished: unpublished.get(&name).cloned(),
                     is_healthy,
                     machines: machines(cluster),
@@ -139,6 +153,31 @@ impl<'a> Context<'a> {
         let decision = standing::settle(rollout, &mut seen, &solved, (&plans, fleet, all));
         Ok(Observed { rollout, now, seen, decision, waves, solved, left, start })
     }
+}
+
+impl Context<'_> {
+    /// Reports that HEAD lacks commits of the branch that the engine reads, such as a pause. A step on top of it is refused.
+    fn note_behind(&self, repository: &Repository, notes: &mut Notes) -> Result<(), Failure> {
+        if self.mode == Some(Mode::Propose) {
+            return Ok(());
+        }
+        let Some(name) = repository.lacks(&branches(self.fleet))? else { return Ok(()) };
+        let message = format!("HEAD lacks commits of {name}, which may have paused or moved this rollout");
+        let is_taken = matches!(self.mode, Some(Mode::WorkTree | Mode::Commit));
+        let note = if is_taken {
+            notes.error("behind", None, message)
+        } else {
+            notes.warning("behind", None, message)
+        };
+        note.hint("run `git pull`, and then this command again");
+        if is_taken { Err(Failure::Input) } else { Ok(()) }
+    }
+}
+
+/// The branches that engines read.
+pub(super) fn branches(fleet: &Understood) -> BTreeSet<String> {
+    let all = &fleet.model.fleet.management_clusters;
+    all.iter().filter_map(|one| one.branch().map(str::to_owned)).collect()
 }
 
 /// Reports that the commits of another branch decide than the one that the engines read.

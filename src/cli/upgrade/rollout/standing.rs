@@ -44,17 +44,10 @@ pub(super) fn solve<'a>(
         today: Date::from(now.date_naive()),
         now: Some(now),
         despite_hold: false,
+        is_rollout: true,
     };
-    let (mut moving, mut held) = (Vec::new(), BTreeMap::<String, Vec<&Cluster>>::new());
-    for cluster in clusters {
-        match asked.of(cluster) {
-            Ok(_) => moving.push(*cluster),
-            Err(why) => held.entry(why).or_default().push(cluster),
-        }
-    }
-    let mut solved = fleet.solve(target, &moving);
+    let mut solved = fleet.solve(target, clusters);
     asked.keep_apart(&mut solved, owners);
-    solved.extend(held.into_iter().map(|(why, clusters)| Solved { clusters, answer: Answer::Held(why) }));
     solved
 }
 

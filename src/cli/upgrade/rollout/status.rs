@@ -74,7 +74,7 @@ fn shown(
         fleet: &understood,
         has_errors: left.has_definitions(),
         world,
-        is_published: false,
+        mode: None,
         known: &args.known,
         printer,
     };
