@@ -80,40 +80,50 @@ impl Acceptances {
         self.0.is_empty()
     }
 
-    /// Marks the accepted changes, and reports acceptances that match no change.
-    pub(super) fn apply(
-        &self,
-        clusters: &mut [ClusterReport],
-        beside: &mut [OutsideChange],
-        defined: [&Defined<'_>; 2],
-        notes: &mut Notes,
-    ) {
-        let mut used: BTreeSet<usize> = BTreeSet::new();
-        let all = || self.0.iter().enumerate();
-        let mut risks: BTreeMap<String, Risk> = BTreeMap::new();
+    /// Marks the accepted changes of clusters.
+    pub(super) fn of_clusters(&self, clusters: &mut [ClusterReport], defined: [&Defined<'_>; 2]) -> Matched {
+        let mut matched = Matched::default();
         for cluster in clusters.iter_mut() {
             let id = cluster.cluster.clone();
             for change in &mut cluster.changes {
                 let name = change.id(&id);
-                for (at, one) in all().filter(|(_, one)| one.change == name && one.is_of(&id, defined)) {
+                for (at, one) in self.of_change(&name).filter(|(_, one)| one.is_of(&id, defined)) {
                     if one.risk == change.risk {
                         change.accepted.get_or_insert_with(|| one.reason.clone());
-                        used.insert(at);
+                        matched.used.insert(at);
                     }
                 }
-                risks.insert(name, change.risk);
+                matched.risks.insert(name, change.risk);
             }
         }
+        matched
+    }
+
+    /// Marks the accepted changes outside clusters.
+    pub(super) fn of_others(
+        &self,
+        beside: &mut [OutsideChange],
+        defined: [&Defined<'_>; 2],
+        matched: &mut Matched,
+    ) {
         for change in beside {
-            let is_own = |one: &Acceptance| one.change == change.id && one.is_beside(&change.place, defined);
-            for (at, one) in all().filter(|(_, one)| is_own(one) && one.risk == change.risk) {
+            let is_own = |one: &Acceptance| one.risk == change.risk && one.is_beside(&change.place, defined);
+            for (at, one) in self.of_change(&change.id).filter(|(_, one)| is_own(one)) {
                 change.accepted.get_or_insert_with(|| one.reason.clone());
-                used.insert(at);
+                matched.used.insert(at);
             }
-            risks.insert(change.id.clone(), change.risk);
+            matched.risks.insert(change.id.clone(), change.risk);
         }
-        for (_, one) in all().filter(|(at, _)| !used.contains(at)) {
-            let (message, hint) = match risks.get(&one.change) {
+    }
+
+    fn of_change<'a>(&'a self, id: &str) -> impl Iterator<Item = (usize, &'a Acceptance)> {
+        self.0.iter().enumerate().filter(move |(_, one)| one.change == id)
+    }
+
+    /// Reports acceptances that match no change.
+    pub(super) fn report_unused(&self, matched: &Matched, notes: &mut Notes) {
+        for (_, one) in self.0.iter().enumerate().filter(|(at, _)| !matched.used.contains(at)) {
+            let (message, hint) = match matched.risks.get(&one.change) {
                 Some(risk) if *risk != one.risk => (
                     format!(
                         "the change `{}` has the risk `{}`, not `{}`",
@@ -138,6 +148,13 @@ impl Acceptances {
             notes.warning("unused-acceptance", one.place.clone(), message).hint(hint);
         }
     }
+}
+
+/// The acceptances in use, and the risks of all changes by ID.
+#[derive(Debug, Default)]
+pub(super) struct Matched {
+    used: BTreeSet<usize>,
+    risks: BTreeMap<String, Risk>,
 }
 
 impl Acceptance {

@@ -216,8 +216,10 @@ pub struct Change {
     pub risk: Risk,
     /// The number of machines replaced or removed.
     pub machines: Machines,
-    /// The number of machines of a cluster that is built.
+    /// The number of machines added for good: of a new cluster, a new pool or a larger part.
     pub built: Machines,
+    /// The machines of a whole cluster that is built or deleted, by part.
+    pub parts: Vec<(Part, Machines)>,
     /// The number of additional machines during the rollout; none if unknown.
     pub surge: Option<i64>,
     /// How many machines may be missing in the meantime.
@@ -255,6 +257,7 @@ impl Change {
             risk,
             machines: Machines::default(),
             built: Machines::default(),
+            parts: Vec::new(),
             surge: None,
             unavailable: 0,
             fields: Arc::default(),
@@ -280,6 +283,18 @@ impl Change {
             Effect::Addon { after: None, needed, .. } => !self.announced && *needed != Some(false),
             _ => false,
         }
+    }
+
+    /// Whether it is not known what happens to machines.
+    pub(super) fn leaves_machines_unknown(&self) -> bool {
+        self.risk == Risk::Unknown && matches!(self.subject, Subject::Part(_) | Subject::Whole)
+    }
+
+    /// Whether the number of additional machines in the meantime is not known.
+    pub(super) fn has_unknown_surge(&self) -> bool {
+        let rolls =
+            matches!(&self.effect, Effect::Verdict(Meaning::Rollout { .. } | Meaning::Upgrade { .. }));
+        self.surge.is_none() && (rolls || self.leaves_machines_unknown())
     }
 
     /// The ID of the change, stable across runs. It is derived from the cluster, the subject, the effect, and the path and

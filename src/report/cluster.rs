@@ -2,8 +2,8 @@
 
 use super::{
     About, Guarded,
-    change::{Change, Effect, Leaving, Machines, Revert, Subject},
-    machines::{all_machines, count, machines, unavailable},
+    change::{Change, Effect, Leaving, Revert, Subject},
+    machines::{added, machines, unavailable},
     objects, peaks, renamed_pools,
     risk::Risk,
     steps,
@@ -176,7 +176,7 @@ impl Making<'_> {
             let about = match (&change.subject, &mut change.effect) {
                 (Subject::Whole, Effect::Gone(how)) if leaving.contains(&Leaves::Cluster) => {
                     *how = Leaving::Announced;
-                    change.machines = all_machines(self.found.before.as_ref());
+                    change.lose_all(self.found.before.as_ref());
                     change.revert = Revert::CreatesNew;
                     Leaves::Cluster
                 }
@@ -232,7 +232,11 @@ impl Making<'_> {
                 let reason = release.map(|release| format!("it is built with the release {release}"));
                 let change = self.whole(Effect::Created, Risk::InPlace, Revert::NeedsRemoval);
                 change.reasons.extend(reason);
-                change.built = all_machines(after);
+                change.build_all(after);
+                if after.is_some_and(|facts| facts.paused) {
+                    change.paused = true;
+                    change.built = change.built.unless_kept(true);
+                }
                 objects::grant(&found.objects, change);
                 None
             }
@@ -246,7 +250,7 @@ impl Making<'_> {
                 let revert = if paused { Revert::Unknown } else { Revert::NeedsRemoval };
                 let change = self.whole(Effect::Moved { from: from.clone(), paused }, risk, revert);
                 if !paused {
-                    change.built = all_machines(after);
+                    change.build_all(after);
                 }
                 None
             }
@@ -266,12 +270,11 @@ impl Making<'_> {
         if leaving == Some(Leaving::Finished) {
             self.finished();
         } else if let Some(leaving) = leaving {
-            let machines = match leaving {
-                Leaving::Announced | Leaving::Unannounced => all_machines(before),
-                Leaving::Finished | Leaving::Abandoned => Machines::default(),
-            };
             let revert = if leaving == Leaving::Abandoned { Revert::Undoes } else { Revert::CreatesNew };
-            self.whole(Effect::Gone(leaving), Risk::Deletes, revert).machines = machines;
+            let change = self.whole(Effect::Gone(leaving), Risk::Deletes, revert);
+            if leaving != Leaving::Abandoned {
+                change.lose_all(before);
+            }
         }
     }
 
@@ -343,10 +346,7 @@ impl Making<'_> {
                 _ => false,
             };
             if !is_reported {
-                let mut change = of_verdict(verdict, self.found.before.as_ref());
-                if verdict.meaning == Meaning::Create {
-                    change.built = Machines::exactly(count(&verdict.subject, self.found.after.as_ref()));
-                }
+                let change = of_verdict(verdict, self.found.before.as_ref(), self.found.after.as_ref());
                 self.changes.push(if is_paused { paused(change) } else { change });
             }
         }
@@ -396,11 +396,12 @@ fn unknown(why: &Unknown) -> (Effect, Risk, Vec<String>, Revert) {
 /// The reason that the effect of a rollout with `OnDelete` already states.
 const ON_DELETE: &str = "machines are replaced when they are deleted";
 
-fn of_verdict(verdict: &Verdict, before: Option<&Facts>) -> Change {
+fn of_verdict(verdict: &Verdict, before: Option<&Facts>, after: Option<&Facts>) -> Change {
     let part = &verdict.subject;
     let (machines, surge) = machines(part, &verdict.meaning, before);
     Change {
         machines,
+        built: added(part, &verdict.meaning, [before, after]),
         surge,
         unavailable: unavailable(&verdict.meaning),
         causes: verdict.fields.iter().map(ToString::to_string).collect(),
@@ -420,7 +421,8 @@ fn paused(change: Change) -> Change {
         revert @ (Revert::Nothing | Revert::Refused | Revert::Unknown) => revert,
         _ => Revert::BeforeItIsResumed,
     };
-    Change { machines: change.machines.unless_kept(true), paused: true, revert, ..change }
+    let [machines, built] = [change.machines, change.built].map(|count| count.unless_kept(true));
+    Change { machines, built, paused: true, revert, ..change }
 }
 
 fn revert(meaning: &Meaning) -> Revert {

@@ -50,6 +50,7 @@ impl Finding {
         for one in &report.clusters {
             let clusters = std::slice::from_ref(&one.cluster);
             let changes = one.changes.iter().filter(|change| FOUND.contains(&change.risk));
+            let alone = |change: &Change| GroupChange::new(change.clone(), &[change], one.refusal());
             all.extend(changes.map(|change| Self::of(one, change, &alone(change), clusters, places)));
         }
         ordered(all, report)
@@ -86,7 +87,7 @@ impl Finding {
             is_error: own.accepted.is_none() && (own.risk == Risk::Refused || own.is_unannounced()),
             place: places.of(first, own),
             text: format!("{who}: {}: {}", change.subject.words(), words::change(shown, clusters.len())),
-            reasons: change.reasons.iter().cloned().chain(fields).chain(causes).collect(),
+            reasons: words::reasons(change).into_iter().chain(fields).chain(causes).collect(),
             clusters: clusters.to_vec(),
         }
     }
@@ -104,10 +105,6 @@ impl Finding {
             clusters: Vec::new(),
         }
     }
-}
-
-fn alone(change: &Change) -> GroupChange {
-    GroupChange::new(change.clone(), &[change])
 }
 
 fn ordered(mut all: Vec<Finding>, report: &Report) -> Vec<Finding> {

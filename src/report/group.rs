@@ -14,6 +14,8 @@ use sha2::{Digest as _, Sha256};
 use super::{
     change::{Change, Effect, Machines, Subject},
     cluster::{ClusterReport, Sides},
+    machines::Tally,
+    refusal::Refusal,
     risk::Risk,
 };
 use crate::{
@@ -28,8 +30,10 @@ pub struct Group {
     pub risk: Risk,
     /// The clusters, in order.
     pub clusters: Vec<ClusterId>,
-    /// The number of machines of each that are replaced, removed or built.
+    /// The number of machines of each that are replaced, removed or built; none of what is refused.
     pub machines: Vec<Machines>,
+    /// Who refuses the changes.
+    pub refusal: Option<Refusal>,
     /// Their release before and after.
     pub release: Sides,
     /// Their Kubernetes version before and after.
@@ -51,8 +55,12 @@ pub struct GroupChange {
     pub change: Change,
     /// The number of machines that are replaced or removed.
     pub machines: Counts,
-    /// The number of machines of clusters that are built.
+    /// The number of machines that are added for good.
     pub built: Counts,
+    /// The machines of whole clusters that are built or deleted, by kind.
+    pub(super) kinds: Tally,
+    /// Who refuses the change of the cluster.
+    pub refusal: Option<Refusal>,
     /// The minimum and the maximum number of additional machines per cluster during the rollout; none if unknown.
     pub surge: Option<[i64; 2]>,
     /// The maximum number of machines per cluster that may be missing in the meantime.
@@ -77,12 +85,14 @@ impl Counts {
 
 impl GroupChange {
     /// The same change of several clusters, of which `shown` is displayed.
-    pub(super) fn new(shown: Change, all: &[&Change]) -> Self {
+    pub(super) fn new(shown: Change, all: &[&Change], refusal: Option<Refusal>) -> Self {
         let surges: Option<Vec<i64>> = all.iter().map(|one| one.surge).collect();
         Self {
             change: shown,
             machines: Counts::of(all.iter().map(|one| one.machines)),
             built: Counts::of(all.iter().map(|one| one.built)),
+            kinds: Tally::of_parts(all.iter().flat_map(|one| &one.parts)),
+            refusal,
             surge: surges.and_then(|all| Some([*all.iter().min()?, *all.iter().max()?])),
             unavailable: all.iter().map(|one| one.unavailable).max().unwrap_or(0),
         }
@@ -115,7 +125,8 @@ fn key(cluster: &ClusterReport) -> [u8; 32] {
         .iter()
         .map(|one| {
             let what = (one.subject.key(), one.effect_key(), one.risk, one.surge.is_none(), &one.accepted);
-            (what, &one.fields, &one.causes, &one.reasons)
+            let refused = (one.guarded, one.rejected);
+            (what, refused, &one.fields, &one.causes, &one.reasons)
         })
         .collect();
     let steps = (&cluster.steps, &cluster.notes);
@@ -138,15 +149,17 @@ impl fmt::Write for Digesting {
 
 fn group(members: &[&ClusterReport]) -> Group {
     let first = members[0];
+    let refusal = first.refusal();
     let shown = if members.len() == 1 { first.changes.clone() } else { masked(first) };
     let change = |(at, change): (usize, Change)| {
         let all: Vec<&Change> = members.iter().map(|one| &one.changes[at]).collect();
-        GroupChange::new(change, &all)
+        GroupChange::new(change, &all, refusal)
     };
     Group {
         risk: first.risk,
         clusters: members.iter().map(|one| one.cluster.clone()).collect(),
         machines: members.iter().map(|one| machines(one)).collect(),
+        refusal,
         release: first.release.clone(),
         kubernetes: first.kubernetes.clone(),
         changes: shown.into_iter().enumerate().map(change).collect(),
@@ -157,6 +170,9 @@ fn group(members: &[&ClusterReport]) -> Group {
 }
 
 fn machines(cluster: &ClusterReport) -> Machines {
+    if cluster.refusal().is_some() {
+        return Machines::default();
+    }
     let all = cluster.changes.iter().flat_map(|change| [change.machines, change.built]);
     all.fold(Machines::default(), Machines::and)
 }

@@ -6,12 +6,14 @@ use rayon::prelude::*;
 
 use super::{
     After,
+    cluster::ClusterReport,
     outside_clusters::{OutsideChange, Place, hashed},
     risk::Risk,
 };
 use crate::{
-    compare::{Archive, BlobId, ClusterChange},
+    compare::{Archive, BlobId},
     note::{Fault, Notes},
+    render,
     tree::FileChange,
     yaml::{self, FileId, Node, Source},
 };
@@ -20,25 +22,35 @@ use crate::{
 pub(super) fn changes(
     after: &After<'_>,
     before: &dyn Archive,
-    clusters: &[ClusterChange],
+    clusters: &[ClusterReport],
 ) -> Result<Vec<OutsideChange>, Fault> {
-    let release = |facts: &Option<crate::compare::Facts>| facts.as_ref()?.release.clone();
-    let [old, new] = [0, 1].map(|side| {
-        let sides = clusters.iter().map(|one| [&one.before, &one.after]);
-        sides.filter_map(|one| release(one[side])).collect::<BTreeSet<String>>()
-    });
-    if old == new {
-        return Ok(Vec::new());
-    }
+    let releases = |of: &dyn Fn(&ClusterReport) -> Option<String>| -> BTreeSet<String> {
+        clusters.iter().filter_map(of).collect()
+    };
+    let is_refused = |one: &ClusterReport| one.refusal().is_some();
+    let old = releases(&|one| one.release.before.clone());
+    let new = releases(&|one| one.release.after.clone().filter(|_| !is_refused(one)));
+    // These machines stay as they are.
+    let kept = releases(&|one| one.release.before.clone().filter(|_| is_refused(one) || one.keeps_running()));
     let [listed, made] = after.listings();
-    let (of_old, of_new) = (images(&old, listed, before)?, images(&new, made, after)?);
-    if of_old.keys().eq(of_new.keys()) {
+    let of_new = || -> Result<_, Fault> {
+        Ok(images(&kept, listed, before)?
+            .into_iter()
+            .chain(images(&new, made, after)?)
+            .collect::<BTreeMap<_, _>>())
+    };
+    if old == new || images(&old, listed, before)?.keys().eq(of_new()?.keys()) {
         return Ok(Vec::new());
     }
     // Unchanged clusters use images as well.
-    let clusters = "generated/management";
-    let old = images(&used(&after.earlier().list(clusters)?, before)?, listed, before)?;
-    let new = images(&used(&after.list(clusters)?, after)?, made, after)?;
+    let folder = "generated/management";
+    let old = images(&used(&after.earlier().list(folder)?, before)?, listed, before)?;
+    let mut there = after.list(folder)?;
+    for one in clusters.iter().filter(|one| is_refused(one)) {
+        there.remove(&format!("{}/cluster/cluster.yaml", render::folder_of_cluster(&one.cluster)));
+    }
+    let mut new = images(&kept, listed, before)?;
+    new.extend(images(&used(&there, after)?, made, after)?);
     let change = |name: &String, path: &str, kind| OutsideChange {
         id: hashed(&format!("node image {name} {kind:?}")),
         place: Place::NodeImage(name.clone()),
@@ -48,6 +60,7 @@ pub(super) fn changes(
         objects: Vec::new(),
         moved: None,
         accepted: None,
+        refused: false,
     };
     let appear = new.iter().filter(|(name, _)| !old.contains_key(*name));
     let go = old.iter().filter(|(name, _)| !new.contains_key(*name));

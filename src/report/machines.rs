@@ -1,11 +1,130 @@
 //! Counts the machines that a change replaces, removes or builds.
 
-use super::change::Machines;
+use super::{
+    change::{Change, Effect, Machines, Subject},
+    cluster::ClusterReport,
+    risk::Risk,
+};
 use crate::{
     compare::Facts,
-    topology::{Meaning, Part, Pool, Verdict},
+    topology::{Meaning, Part, Pool, PoolKind, Verdict},
     yaml::Node,
 };
+
+/// Numbers of machines of control planes and of pools, counted apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tally {
+    pub(super) control_planes: Machines,
+    pub(super) pools: Machines,
+    /// Machines of which it is not known what they belong to.
+    pub(super) others: Machines,
+}
+
+impl Tally {
+    fn of(part: &Part, machines: Machines) -> Self {
+        match part {
+            Part::ControlPlane => Self { control_planes: machines, ..Self::default() },
+            Part::Pool(_) => Self { pools: machines, ..Self::default() },
+            Part::Cluster | Part::Infrastructure => Self { others: machines, ..Self::default() },
+        }
+    }
+
+    pub(super) fn of_parts<'a>(parts: impl IntoIterator<Item = &'a (Part, Machines)>) -> Self {
+        parts.into_iter().map(|(part, count)| Self::of(part, *count)).fold(Self::default(), Self::and)
+    }
+
+    pub(super) fn and(self, other: Self) -> Self {
+        Self {
+            control_planes: self.control_planes.and(other.control_planes),
+            pools: self.pools.and(other.pools),
+            others: self.others.and(other.others),
+        }
+    }
+
+    pub(super) fn total(self) -> Machines {
+        self.control_planes.and(self.pools).and(self.others)
+    }
+
+    pub(super) fn is_empty(self) -> bool {
+        self == Self::default()
+    }
+}
+
+/// What happens to machines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Flow {
+    /// Replaced by others.
+    pub(super) replaced: Tally,
+    /// Removed from parts that stay.
+    pub(super) removed: Tally,
+    /// Removed with their cluster or pool.
+    pub(super) deleted: Tally,
+    /// Added for good.
+    pub(super) added: Tally,
+    /// Whether they are touched is not known.
+    pub(super) unknown: Tally,
+}
+
+impl Flow {
+    /// The effects of the changes of a cluster, even if they are refused.
+    fn of(changes: &[Change]) -> Self {
+        changes.iter().map(of_change).fold(Self::default(), Self::and)
+    }
+
+    /// What happens to the machines of clusters. What is refused does not happen.
+    pub(super) fn of_clusters<'a>(clusters: impl Iterator<Item = &'a ClusterReport>) -> Self {
+        clusters
+            .filter(|one| one.refusal().is_none())
+            .map(|one| Self::of(&one.changes))
+            .fold(Self::default(), Self::and)
+    }
+
+    /// What would happen to the machines of clusters whose change only the guards refuse.
+    pub(super) fn if_merged<'a>(clusters: impl Iterator<Item = &'a ClusterReport>) -> Self {
+        clusters
+            .filter(|one| one.refusal().is_some_and(|refusal| !refusal.by_others))
+            .map(|one| Self::of(&one.changes))
+            .fold(Self::default(), Self::and)
+    }
+
+    pub(super) fn and(self, other: Self) -> Self {
+        Self {
+            replaced: self.replaced.and(other.replaced),
+            removed: self.removed.and(other.removed),
+            deleted: self.deleted.and(other.deleted),
+            added: self.added.and(other.added),
+            unknown: self.unknown.and(other.unknown),
+        }
+    }
+
+    /// The machines that do not stay, or of which that is not known.
+    pub(super) fn lost(self) -> Tally {
+        self.replaced.and(self.removed).and(self.deleted).and(self.unknown)
+    }
+}
+
+fn of_change(change: &Change) -> Flow {
+    let tally = |machines: Machines| match &change.subject {
+        _ if machines == Machines::default() => Tally::default(),
+        Subject::Part(part) => Tally::of(part, machines),
+        _ if !change.parts.is_empty() => {
+            let kept = |(part, count): &(Part, Machines)| (part.clone(), count.unless_kept(change.paused));
+            Tally::of_parts(&change.parts.iter().map(kept).collect::<Vec<_>>())
+        }
+        _ => Tally { others: machines, ..Tally::default() },
+    };
+    let (lost, added) = (tally(change.machines), tally(change.built));
+    let mut flow = Flow { added, ..Flow::default() };
+    match &change.effect {
+        Effect::Verdict(Meaning::Rollout { .. } | Meaning::Upgrade { .. }) => flow.replaced = lost,
+        _ if change.risk == Risk::Deletes => flow.deleted = lost,
+        _ => flow.removed = lost,
+    }
+    if change.leaves_machines_unknown() {
+        flow.unknown = tally(Machines { more: true, ..Machines::default() });
+    }
+    flow
+}
 
 /// The number of machines that verdicts on the parts of a cluster replace or remove.
 pub fn replaced(verdicts: &[Verdict], before: Option<&Facts>) -> Machines {
@@ -33,6 +152,24 @@ pub(super) fn machines(part: &Part, meaning: &Meaning, before: Option<&Facts>) -
     }
 }
 
+/// The number of machines that a part gets for good, besides those that replace others.
+pub(super) fn added(part: &Part, meaning: &Meaning, sides: [Option<&Facts>; 2]) -> Machines {
+    let [before, after] = sides.map(|side| count(part, side));
+    let written = after.zip(before).map_or(0, |(after, before)| after.saturating_sub(before));
+    let more = match meaning {
+        Meaning::Create => return Machines::exactly(after),
+        Meaning::Scale { from, to } => to.saturating_sub(*from),
+        // What runs may have another size than what was written before. Machines that are there already are replaced.
+        Meaning::Rollout { machines, .. } => {
+            after.map_or(0, |after| after.saturating_sub(*machines)).min(written)
+        }
+        Meaning::Upgrade { .. } => written,
+        _ => 0,
+    };
+    // Whatever an autoscaler adds does not follow from the change.
+    Machines::exactly(Some(more.max(0)))
+}
+
 /// How many machines of a part may be missing while it rolls out.
 pub(super) fn unavailable(meaning: &Meaning) -> i64 {
     match meaning {
@@ -54,9 +191,34 @@ pub(super) fn count(part: &Part, before: Option<&Facts>) -> Option<i64> {
     }
 }
 
-/// The number of machines of a cluster.
-pub(super) fn all_machines(cluster: Option<&Facts>) -> Machines {
-    let Some(cluster) = cluster else { return Machines::exactly(None) };
-    let pools = cluster.pools.values().map(|pool| pool.get("replicas").and_then(Node::as_int));
-    pools.chain([cluster.control_plane]).map(Machines::exactly).fold(Machines::default(), Machines::and)
+/// The machines of a cluster, by the part that they belong to.
+pub(super) fn parts(cluster: Option<&Facts>) -> Vec<(Part, Machines)> {
+    let Some(cluster) = cluster else { return Vec::new() };
+    let pools = cluster.pools.iter().map(|((list, name), pool)| {
+        let is_list = |kind: &PoolKind| kind.list() == list;
+        let kind = PoolKind::ALL.into_iter().find(is_list).unwrap_or(PoolKind::MachineDeployment);
+        (Part::pool(kind, name), Machines::exactly(pool.get("replicas").and_then(Node::as_int)))
+    });
+    [(Part::ControlPlane, Machines::exactly(cluster.control_plane))].into_iter().chain(pools).collect()
+}
+
+impl Change {
+    /// The same change, which removes all machines of a cluster.
+    pub(super) fn lose_all(&mut self, cluster: Option<&Facts>) {
+        (self.parts, self.machines) = whole(cluster);
+    }
+
+    /// The same change, which builds all machines of a cluster.
+    pub(super) fn build_all(&mut self, cluster: Option<&Facts>) {
+        (self.parts, self.built) = whole(cluster);
+    }
+}
+
+fn whole(cluster: Option<&Facts>) -> (Vec<(Part, Machines)>, Machines) {
+    let parts = parts(cluster);
+    if parts.is_empty() {
+        return (parts, Machines::exactly(None));
+    }
+    let all = parts.iter().map(|(_, count)| *count).fold(Machines::default(), Machines::and);
+    (parts, all)
 }

@@ -15,6 +15,7 @@ mod findings;
 mod formats;
 mod group;
 mod images;
+mod machine_words;
 mod machines;
 mod broken_clusters;
 mod objects;
@@ -25,6 +26,7 @@ mod peaks;
 mod places;
 mod preflight;
 mod renamed_pools;
+mod refusal;
 mod reverts;
 mod risk;
 mod steps;
@@ -67,6 +69,7 @@ pub use own_objects::OwnObject;
 pub use past::{Missing, Past, PastStep};
 pub use peaks::Peak;
 pub use places::Places;
+pub use refusal::Refusal;
 pub use risk::Risk;
 pub use summary::summary;
 
@@ -360,16 +363,9 @@ impl Comparing<'_> {
         clusters.sort_by(|a, b| a.cluster.cmp(&b.cluster));
         preflight::add(&mut clusters, self.before, self.after, self.input)?;
         let mut beside = outside_clusters::changes(self.after, self.before, &self.about)?;
-        beside.extend(images::changes(self.after, self.before, &compared.clusters)?);
-        beside.extend(self.own);
+        beside.append(&mut self.own);
+        self.accept(&mut clusters, &mut beside, &mut refused, notes)?;
         beside.sort_by(|a, b| (b.risk, &a.place).cmp(&(a.risk, &b.place)));
-        let acceptances = accept::Acceptances::read(self.input);
-        if !acceptances.is_empty() {
-            let old = definitions_before(self.before, self.input)?;
-            let defined = [&Defined::read(self.input), &Defined::read(&old)];
-            acceptances.apply(&mut clusters, &mut beside, defined, notes);
-            accept::soften(&mut refused, &clusters);
-        }
         place(&mut refused, self.input, self.before)?;
         notes.append(refused);
         Ok(Report {
@@ -379,6 +375,33 @@ impl Comparing<'_> {
             clusters,
             beside,
         })
+    }
+
+    /// Marks what definitions accept. Which node images are used follows from the changes of clusters that are not refused then.
+    fn accept(
+        &self,
+        clusters: &mut [ClusterReport],
+        beside: &mut Vec<OutsideChange>,
+        refused: &mut Notes,
+        notes: &mut Notes,
+    ) -> Result<(), Fault> {
+        let others = |clusters: &[ClusterReport], beside: &mut Vec<OutsideChange>| -> Result<(), Fault> {
+            beside.extend(images::changes(self.after, self.before, clusters)?);
+            outside_clusters::mark_refused(beside, clusters);
+            Ok(())
+        };
+        let acceptances = accept::Acceptances::read(self.input);
+        if acceptances.is_empty() {
+            return others(clusters, beside);
+        }
+        let old = definitions_before(self.before, self.input)?;
+        let defined = [&Defined::read(self.input), &Defined::read(&old)];
+        let mut matched = acceptances.of_clusters(clusters, defined);
+        others(clusters, beside)?;
+        acceptances.of_others(beside, defined, &mut matched);
+        acceptances.report_unused(&matched, notes);
+        accept::soften(refused, clusters);
+        Ok(())
     }
 
     /// The addons with a removed file that is still protected, so that engines leave what it installed.

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sha2::{Digest as _, Sha256};
 
-use super::{About, new_tree::After, own_objects::OwnObject, past::Announced, risk::Risk};
+use super::{
+    About, cluster::ClusterReport, new_tree::After, own_objects::OwnObject, past::Announced, risk::Risk,
+};
 use crate::{
     compare::{Archive, BlobId},
     model::hex,
@@ -57,6 +59,8 @@ pub struct OutsideChange {
     pub moved: Option<String>,
     /// The reason why a definition accepts its risk, if one does.
     pub accepted: Option<String>,
+    /// Whether the guards refuse all changes of clusters that it may follow from.
+    pub refused: bool,
 }
 
 /// Lists the changes of generated files outside clusters.
@@ -97,9 +101,31 @@ pub(super) fn changes(
                 objects: Vec::new(),
                 moved: None,
                 accepted: None,
+                refused: false,
             })
         })
         .collect()
+}
+
+/// Marks the changes in generated files that follow from refused changes of clusters only.
+pub(super) fn mark_refused(changes: &mut [OutsideChange], clusters: &[ClusterReport]) {
+    for change in changes {
+        let is_of = |one: &&ClusterReport| match &change.place {
+            Place::Engine(management) => one.cluster.management.as_str() == management,
+            Place::Namespace { management, namespace } => {
+                one.cluster.management.as_str() == management && one.cluster.namespace.as_str() == namespace
+            }
+            Place::Release(name) => {
+                let of = &one.release;
+                of.differs() && [&of.before, &of.after].into_iter().flatten().any(|one| one == name)
+            }
+            Place::Tree => true,
+            // Images are those of changes that happen, and nobody generates the user's own objects.
+            Place::NodeImage(_) | Place::Own(_) => false,
+        };
+        let mut all = clusters.iter().filter(is_of).map(ClusterReport::refusal).peekable();
+        change.refused = all.peek().is_some() && all.all(|one| one.is_some_and(|one| one.by_guards));
+    }
 }
 
 /// Whether everything removed from a namespace belongs to Kubernetes versions that its clusters no longer use.

@@ -1,14 +1,17 @@
 //! Describes changes outside clusters in words. Equal changes share a line.
 
-use super::{OutsideChange, OwnObject, Place, objects::grants, risk::Risk};
+use super::{OutsideChange, OwnObject, Place, objects::grants, risk::Risk, words};
 use crate::tree::FileChange;
 
-/// The maximum number of a user's own objects that are named.
+/// The maximum number of names in a line that stands alone.
+const ALL: usize = 200;
+
+/// The maximum number of a user's own objects that are named, unless they are deleted.
 const OWN: usize = 5;
 
 /// A change outside clusters, in one line.
 pub(super) fn one(change: &OutsideChange) -> String {
-    line(&[change], 1)
+    line(&[change], ALL)
 }
 
 /// Puts equal changes together, in the order of the first of each.
@@ -33,7 +36,8 @@ fn are_equal(one: &OutsideChange, other: &OutsideChange) -> bool {
         | (Place::NodeImage(_), Place::NodeImage(_)) => true,
         _ => false,
     };
-    is_same_kind && (one.risk, one.kind, &one.accepted) == (other.risk, other.kind, &other.accepted)
+    let key = |change: &OutsideChange| (change.risk, change.kind, change.refused);
+    is_same_kind && (key(one), &one.accepted) == (key(other), &other.accepted)
 }
 
 /// Equal changes in one line, with at most `most` names.
@@ -42,14 +46,15 @@ pub(super) fn line(changes: &[&OutsideChange], most: usize) -> String {
     let accepted = first.accepted.as_ref().map(|reason| format!("; accepted: {reason}")).unwrap_or_default();
     let files = files(changes);
     if let Place::Own(folder) = &first.place {
-        return format!("{}{accepted}", own(first, folder, &files));
+        return format!("{}{accepted}", own(first, (folder, &files), most));
     }
     let is_many = !rest.is_empty();
     let (subject, verb) = (subject(changes, most), verb(first, is_many));
+    let condition = if first.refused { words::IF_MERGED } else { "" };
     if matches!(first.place, Place::NodeImage(_)) {
-        return format!("{subject} {verb}{accepted}");
+        return format!("{condition}{subject} {verb}{accepted}");
     }
-    format!("{subject} {verb} (files: {files}){accepted}")
+    format!("{condition}{subject} {verb} ({files}){accepted}")
 }
 
 fn subject(changes: &[&OutsideChange], most: usize) -> String {
@@ -60,15 +65,14 @@ fn subject(changes: &[&OutsideChange], most: usize) -> String {
         | Place::NodeImage(name) => name.clone(),
         Place::Own(_) | Place::Tree => String::new(),
     };
-    let names: Vec<String> = changes.iter().take(most.max(1)).map(name).collect();
-    let more = changes.len().saturating_sub(names.len());
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let (names, s) = (names.join(", "), if changes.len() > 1 { "s" } else { "" });
+    let names: Vec<String> = changes.iter().map(name).collect();
+    let matters = changes.iter().any(|change| change.risk == Risk::Deletes);
+    let (names, s) = (words::some(&names, most.max(1), matters), if changes.len() > 1 { "s" } else { "" });
     match changes.first().map(|change| &change.place) {
-        Some(Place::Release(_)) => format!("release{s} {names}{more}"),
-        Some(Place::Namespace { management, .. }) => format!("namespace{s} {names}{more} of {management}"),
-        Some(Place::Engine(_)) => format!("engine objects in {names}{more}"),
-        Some(Place::NodeImage(_)) => format!("node image{s} {names}{more}"),
+        Some(Place::Release(_)) => format!("release{s} {names}"),
+        Some(Place::Namespace { management, .. }) => format!("namespace{s} {names} of {management}"),
+        Some(Place::Engine(_)) => format!("the objects that tell the engine in {names} what to apply"),
+        Some(Place::NodeImage(_)) => format!("node image{s} {names}"),
         Some(Place::Own(_) | Place::Tree) | None => "the tree's own files".to_owned(),
     }
 }
@@ -101,29 +105,32 @@ fn verb(change: &OutsideChange, is_many: bool) -> &'static str {
     }
 }
 
-/// The number of files that are added, changed and removed.
+/// The number of files that are added, changed and removed: `2 files are added, 1 is changed`.
 fn files(changes: &[&OutsideChange]) -> String {
-    let of = |wanted, word: &str| {
+    let of = |wanted, word| {
         let files = changes.iter().flat_map(|change| change.files.values());
-        let count = files.filter(|kind| **kind == wanted).count();
-        (count > 0).then(|| format!("{count} {word}"))
+        (files.filter(|kind| **kind == wanted).count(), word)
     };
     let all = [
         of(FileChange::Added, "added"),
         of(FileChange::Changed, "changed"),
         of(FileChange::Removed, "removed"),
     ];
-    all.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    let words = |(at, (count, word)): (usize, (usize, &str))| {
+        let what = if at == 0 { words::count(count, "file") } else { count.to_string() };
+        format!("{what} {} {word}", if count == 1 { "is" } else { "are" })
+    };
+    all.into_iter().filter(|(count, _)| *count > 0).enumerate().map(words).collect::<Vec<_>>().join(", ")
 }
 
-fn own(change: &OutsideChange, folder: &str, files: &str) -> String {
+fn own(change: &OutsideChange, (folder, files): (&str, &str), most: usize) -> String {
     let from = change.moved.as_ref().map(|from| format!(", which was {from}")).unwrap_or_default();
     let what = format!("own objects in {folder}{from}");
     if change.objects.is_empty() && change.moved.is_some() && change.risk == Risk::Metadata {
         return format!("{what}: none changes, only the path of the folder");
     }
     if change.objects.is_empty() {
-        return format!("{what} change (files: {files}); they cannot be read one by one");
+        return format!("{what} change ({files}); they cannot be read one by one");
     }
     let object = |one: &OwnObject| {
         let word = match one.change {
@@ -134,10 +141,12 @@ fn own(change: &OutsideChange, folder: &str, files: &str) -> String {
         let rights = if grants(&one.address) { ", and it grants rights" } else { "" };
         format!("{} {word}{rights}", one.address)
     };
-    let mut named: Vec<String> = change.objects.iter().take(OWN).map(object).collect();
-    let more = change.objects.len().saturating_sub(OWN);
-    if more > 0 {
-        named.push(format!("and {more} more"));
-    }
-    format!("{what}: {} (files: {files})", named.join(", "))
+    // What is deleted is lost, so all of it is named.
+    let (deleted, others): (Vec<_>, Vec<_>) =
+        change.objects.iter().partition(|one| one.change == FileChange::Removed);
+    let words = |objects: &[&OwnObject]| objects.iter().map(|one| object(one)).collect::<Vec<_>>();
+    let lists =
+        [words::some(&words(&deleted), most.max(OWN), true), words::some(&words(&others), OWN, false)];
+    let named: Vec<String> = lists.into_iter().filter(|list| !list.is_empty()).collect();
+    format!("{what}: {} ({files})", named.join(", "))
 }

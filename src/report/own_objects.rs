@@ -159,7 +159,8 @@ impl Pair {
         let id = hashed(&format!("{place:?} {contents:?}"));
         let objects = objects.map(|(found, _)| found).unwrap_or_default();
         let kind = FileChange::Changed;
-        Ok(Some(OutsideChange { id, place, risk, kind, files: self.files, objects, moved, accepted: None }))
+        let (files, accepted, refused) = (self.files, None, false);
+        Ok(Some(OutsideChange { id, place, risk, kind, files, objects, moved, accepted, refused }))
     }
 
     /// The objects in the changed files of one side; none if a file cannot be read.

@@ -8,7 +8,7 @@ use super::{
     risk::Risk,
 };
 use crate::{
-    model::Label,
+    model::{ClusterId, Label},
     topology::{Meaning, Part, UpgradeStep},
 };
 
@@ -21,34 +21,32 @@ pub struct Peak {
     pub namespace: Label,
     /// The number of additional machines.
     pub machines: i64,
-    /// The number of parts that may roll out with an unknown number of additional machines.
-    pub unknown: usize,
+    /// The parts that may roll out with an unknown number of additional machines, by cluster.
+    pub unknown: Vec<(ClusterId, Subject)>,
 }
 
-/// Adds up the additional machines in each namespace, without those that have none.
+/// Adds up the additional machines in each namespace, without those that have none. What is refused needs none.
 pub(super) fn of(clusters: &[ClusterReport]) -> Vec<Peak> {
-    let mut found: BTreeMap<(Label, Label), (i64, usize)> = BTreeMap::new();
-    for one in clusters {
+    let mut found: BTreeMap<(Label, Label), (i64, Vec<_>)> = BTreeMap::new();
+    for one in clusters.iter().filter(|one| one.refusal().is_none()) {
         let (machines, unknown) = of_cluster(one);
         let key = (one.cluster.management.clone(), one.cluster.namespace.clone());
         let all = found.entry(key).or_default();
         all.0 = all.0.saturating_add(machines);
-        all.1 += unknown;
+        all.1.extend(unknown.into_iter().map(|subject| (one.cluster.clone(), subject)));
     }
     let peak =
         |((management, namespace), (machines, unknown))| Peak { management, namespace, machines, unknown };
-    found.into_iter().map(peak).filter(|peak| peak.machines > 0 || peak.unknown > 0).collect()
+    found.into_iter().map(peak).filter(|peak| peak.machines > 0 || !peak.unknown.is_empty()).collect()
 }
 
-/// The additional machines of a cluster, and the number of parts for which they are unknown.
-fn of_cluster(cluster: &ClusterReport) -> (i64, usize) {
-    let rolls = |change: &&Change| has_machines(&change.subject) && is_rollout(change);
-    let (mut control_plane, mut pools, mut others, mut unknown) = (0_i64, Vec::new(), 0_i64, 0);
-    for change in cluster.changes.iter().filter(rolls) {
-        let Some(surge) = change.surge else {
-            unknown += 1;
-            continue;
-        };
+/// The additional machines of a cluster, and the parts for which they are unknown.
+fn of_cluster(cluster: &ClusterReport) -> (i64, Vec<Subject>) {
+    let unknown = cluster.changes.iter().filter(|change| change.has_unknown_surge());
+    let unknown = unknown.map(|change| change.subject.clone()).collect();
+    let (mut control_plane, mut pools, mut others) = (0_i64, Vec::new(), 0_i64);
+    for change in cluster.changes.iter().filter(|change| is_rollout(change)) {
+        let Some(surge) = change.surge else { continue };
         match (&change.effect, &change.subject) {
             (Effect::Verdict(Meaning::Upgrade { .. }), Subject::Part(Part::ControlPlane)) => {
                 control_plane = surge;
@@ -76,10 +74,6 @@ pub(super) fn pools_at_once(steps: &[UpgradeStep]) -> usize {
     moved.chain([arrived]).max().unwrap_or(0)
 }
 
-fn has_machines(subject: &Subject) -> bool {
-    matches!(subject, Subject::Part(Part::ControlPlane | Part::Pool(_)))
-}
-
 fn is_rollout(change: &Change) -> bool {
     matches!(change.risk, Risk::Pools | Risk::ControlPlane | Risk::Unknown)
 }
@@ -88,7 +82,6 @@ fn is_rollout(change: &Change) -> bool {
 mod tests {
     use super::*;
     use crate::{
-        model::ClusterId,
         report::{
             change::{Machines, Revert},
             cluster::Sides,
@@ -110,7 +103,7 @@ mod tests {
 
     fn peak(pools_at_once: usize, changes: Vec<Change>) -> (i64, usize) {
         let label = |text: &str| Label::new(text).unwrap();
-        of_cluster(&ClusterReport {
+        let (machines, unknown) = of_cluster(&ClusterReport {
             cluster: ClusterId { management: label("m"), namespace: label("n"), name: label("c") },
             owners: Vec::new(),
             release: Sides::default(),
@@ -120,7 +113,8 @@ mod tests {
             steps: Vec::new(),
             pools_at_once,
             notes: Vec::new(),
-        })
+        });
+        (machines, unknown.len())
     }
 
     #[test]
@@ -136,7 +130,8 @@ mod tests {
         assert_eq!(peak(1, all().into_iter().take(2).collect()), (1, 0));
         let unknown = [upgraded(pool("a"), None), change(Part::ControlPlane, Meaning::Opaque, None)];
         assert_eq!(peak(1, [all(), unknown.to_vec()].concat()), (3, 2));
+        // The list of changes shows it as unknown, so it counts.
         let provider = change(Part::Infrastructure, Meaning::ProviderDependent, None);
-        assert_eq!(peak(0, vec![provider]), (0, 0));
+        assert_eq!(peak(0, vec![provider]), (0, 1));
     }
 }

@@ -3,6 +3,7 @@
 use super::{
     change::{Change, Effect, Revert, Subject},
     group::Group,
+    words,
 };
 
 /// In the order of the report. What is merely undone comes last, because it is shortened to "everything else".
@@ -21,12 +22,34 @@ const ORDER: [Revert; 12] = [
     Revert::Undoes,
 ];
 
-/// The maximum number of subjects to name.
+/// The maximum number of subjects to name if nothing is lost.
 const NAMED: usize = 3;
 
-/// What a revert does, in words, with the changes that it does it to. Changes for which it does the same share a line.
-pub(super) fn reverts(group: &Group) -> Vec<(String, &'static str)> {
-    let changes = || group.changes.iter().map(|one| &one.change);
+/// What applies if the change of a cluster is refused.
+const REFUSED: &str = "nothing to undo: what is refused does not happen";
+
+impl Revert {
+    /// Whether a revert does not bring back what was before.
+    fn is_lasting(self) -> bool {
+        match self {
+            Self::Refused | Self::CreatesNew | Self::NeedsRemoval | Self::Deletes | Self::Unknown => true,
+            Self::Nothing
+            | Self::Undoes
+            | Self::Restarts
+            | Self::BeforeItIsResumed
+            | Self::KeepsReplaced
+            | Self::ReplacesAgain
+            | Self::Removes => false,
+        }
+    }
+}
+
+/// What a revert does, in words, with the changes that it does it to. Changes for which it does the same share a line. Names at
+/// most `most` changes that it does not undo.
+pub(super) fn reverts(group: &Group, most: usize) -> Vec<(String, &'static str)> {
+    let refusal = group.refusal.unwrap_or_default();
+    let happens = |change: &&Change| !refusal.stops(change);
+    let changes = || group.changes.iter().map(|one| &one.change).filter(happens);
     // The fields of the Cluster object take effect in its parts.
     let is_written =
         |change: &&Change| change.subject == Subject::Cluster && change.effect == Effect::Changed;
@@ -53,6 +76,14 @@ pub(super) fn reverts(group: &Group) -> Vec<(String, &'static str)> {
     let is_mixed = found.len() > 1;
     let found: Vec<_> =
         found.into_iter().filter(|(revert, _)| !is_mixed || *revert != Revert::Nothing).collect();
+    if refusal.by_guards {
+        let lasting = found.into_iter().filter(|(revert, _)| revert.is_lasting());
+        let line = |(revert, subjects): (Revert, Vec<String>)| {
+            let what = format!("revert of {}, if merged all the same", named(&subjects, most, true));
+            (what, revert.words())
+        };
+        return [("revert".to_owned(), REFUSED)].into_iter().chain(lasting.map(line)).collect();
+    }
     let is_only = found.len() == 1;
     let line = |(revert, subjects): (Revert, Vec<String>)| {
         let what = if is_only {
@@ -60,16 +91,84 @@ pub(super) fn reverts(group: &Group) -> Vec<(String, &'static str)> {
         } else if revert == Revert::Undoes {
             "revert of everything else".to_owned()
         } else {
-            format!("revert of {}", named(&subjects))
+            format!("revert of {}", named(&subjects, most, revert.is_lasting()))
         };
         (what, revert.words())
     };
     found.into_iter().map(line).collect()
 }
 
-fn named(subjects: &[String]) -> String {
-    match subjects.len().saturating_sub(NAMED) {
-        0 => subjects.join(", "),
-        more => format!("{} and {more} more", subjects[..NAMED].join(", ")),
+fn named(subjects: &[String], most: usize, is_lasting: bool) -> String {
+    words::some(subjects, if is_lasting { most.max(NAMED) } else { NAMED }, is_lasting)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        compare::{Address, Section},
+        report::{
+            change::Change,
+            cluster::{ClusterReport, Sides},
+            group::groups,
+            risk::Risk,
+        },
+    };
+
+    /// The reverts of a cluster that loses as many objects, and of which as many change.
+    fn of(objects: usize, most: usize, guarded: bool) -> Vec<(String, &'static str)> {
+        let label = |text: &str| crate::model::Label::new(text).unwrap();
+        let object = |at: usize, effect, risk, revert| {
+            let (kind, name) = ("Thing".to_owned(), format!("n{at}"));
+            let address = Address { group: String::new(), kind, namespace: String::new(), name };
+            Change::new(Subject::Object(Section::Cluster, address), effect, risk, revert)
+        };
+        let mut changes: Vec<Change> = (0..objects)
+            .flat_map(|at| {
+                let gone = object(at, Effect::Removed, Risk::Deletes, Revert::CreatesNew);
+                [gone, object(at + objects, Effect::Changed, Risk::Restarts, Revert::Restarts)]
+            })
+            .collect();
+        if guarded {
+            let refused = Change::new(Subject::Whole, Effect::Refused, Risk::Refused, Revert::Nothing);
+            changes.push(Change { guarded, ..refused });
+        }
+        let cluster = ClusterReport {
+            cluster: crate::model::ClusterId {
+                management: label("m"),
+                namespace: label("n"),
+                name: label("c"),
+            },
+            owners: Vec::new(),
+            release: Sides::default(),
+            kubernetes: Sides::default(),
+            risk: Risk::Deletes,
+            changes,
+            steps: Vec::new(),
+            pools_at_once: 0,
+            notes: Vec::new(),
+        };
+        reverts(&groups(&[cluster])[0], most)
+    }
+
+    #[test]
+    fn what_a_revert_does_not_bring_back_is_named_or_says_where_it_is() {
+        let whole = of(6, usize::MAX, false);
+        assert_eq!(whole[0].0, "revert of Thing n0, Thing n1, Thing n2, Thing n3, Thing n4, Thing n5");
+        assert_eq!(whole[1].0, "revert of Thing n6, Thing n7, Thing n8 and 3 more");
+        let folded = of(6, 4, false);
+        let expected =
+            "revert of Thing n0, Thing n1, Thing n2, Thing n3 and 2 more (`stackloom diff -v` lists all)";
+        assert_eq!(folded[0].0, expected);
+    }
+
+    #[test]
+    fn nothing_refused_needs_a_revert_unless_it_is_merged_all_the_same() {
+        let lines = of(1, usize::MAX, true);
+        let expected = [
+            ("revert".to_owned(), REFUSED),
+            ("revert of Thing n0, if merged all the same".to_owned(), Revert::CreatesNew.words()),
+        ];
+        assert_eq!(lines, expected);
     }
 }

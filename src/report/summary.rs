@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 use super::{
     Report,
-    change::{Change, Effect, Leaving, Machines},
+    change::{Change, Effect, Leaving, Subject},
     cluster::ClusterReport,
+    machine_words::{count, tally},
+    machines::{Flow, Tally},
     risk::Risk,
-    words::machines,
 };
+use crate::topology::{Meaning, Part};
 
 /// Sums up the report in one sentence. Each cluster counts once, by its highest risk.
 pub fn summary(report: &Report) -> String {
@@ -29,21 +31,27 @@ pub fn summary(report: &Report) -> String {
 /// The changes outside clusters. Mild ones accompany any change of a cluster, so they count only on their own.
 fn beside(report: &Report) -> String {
     let counted = |risk: Risk| {
-        let count = report.beside.iter().filter(|one| one.risk == risk).count();
+        let found = || report.beside.iter().filter(|one| one.risk == risk);
+        let count = found().count();
+        let of = |one: &'static str, many: &'static str| if count == 1 { one } else { many };
         let words = match risk {
-            Risk::Refused => "refused",
-            Risk::Deletes if count == 1 => "deletes objects",
-            Risk::Deletes => "delete objects",
-            Risk::Unknown => "unknown",
-            Risk::InPlace => "in place",
-            Risk::Metadata => "metadata only",
+            Risk::Refused => of("is refused", "are refused"),
+            Risk::Deletes => of("deletes objects", "delete objects"),
+            Risk::Unknown => of("has an unknown effect", "have unknown effects"),
+            Risk::InPlace => of("takes effect in place", "take effect in place"),
+            Risk::Metadata => of("changes metadata only", "change metadata only"),
             _ => risk.as_str(),
         };
+        let would = match found().filter(|one| one.refused).count() {
+            0 => "",
+            all if all == count => " if merged all the same",
+            _ => " (some only if merged all the same)",
+        };
         let is_shown = risk > Risk::InPlace || report.clusters.is_empty();
-        (count > 0 && is_shown).then(|| format!("{count} {words}"))
+        (count > 0 && is_shown).then(|| format!("{count} {words}{would}"))
     };
     let found: Vec<String> = Risk::ALL.into_iter().filter_map(counted).collect();
-    if found.is_empty() { String::new() } else { format!("; outside clusters: {}", found.join(", ")) }
+    if found.is_empty() { String::new() } else { format!("; changes outside clusters: {}", found.join(", ")) }
 }
 
 /// What happens to a cluster of the class `deletes`, worst first.
@@ -73,22 +81,43 @@ impl Loss {
     }
 
     fn words(self, found: &[&ClusterReport]) -> String {
-        let many = found.len() > 1;
-        let of = |one: &str, all: &str| if many { all.to_owned() } else { one.to_owned() };
-        let with = |what: String| {
-            count(found, |risk| risk == Risk::Deletes)
-                .map_or(what.clone(), |machines| format!("{what} with {machines}"))
+        let of = |one: &str, all: &str| if found.len() > 1 { all.to_owned() } else { one.to_owned() };
+        let flow = flow(found);
+        let with = |what: String, machines: Tally| match tally(machines) {
+            Some(machines) => format!("{what} with {machines}"),
+            None => what,
         };
-        match self {
-            Self::Cluster => with(of("is deleted", "are deleted")),
-            Self::Moved => of("is abandoned and built anew", "are abandoned and built anew"),
-            Self::Abandoned => of("is abandoned", "are abandoned"),
-            Self::Pools => with(of("deletes pools", "delete pools")),
-            Self::Objects => of("deletes addons or objects", "delete addons or objects"),
-            Self::Addons => of("abandons addons", "abandon addons"),
-            Self::Finished => of("ends its removal", "end their removal"),
+        // What is deleted or built with a cluster or pool is named with it.
+        let (words, rest) = match self {
+            Self::Cluster => (with(of("is deleted", "are deleted"), flow.deleted), Named::Deleted),
+            Self::Moved => (
+                with(of("is abandoned and built anew", "are abandoned and built anew"), flow.added),
+                Named::Added,
+            ),
+            Self::Abandoned => (of("is abandoned", "are abandoned"), Named::None),
+            Self::Pools => {
+                let parts = format!("{} {}", of("deletes", "delete"), deleted_parts(found));
+                (with(parts, flow.deleted), Named::Deleted)
+            }
+            Self::Objects => (of("deletes addons or objects", "delete addons or objects"), Named::None),
+            Self::Addons => (of("abandons addons", "abandon addons"), Named::None),
+            Self::Finished => (of("ends its removal", "end their removal"), Named::None),
+        };
+        match doing(found, rest) {
+            Some(also) => format!("{words} and {also}"),
+            None => words,
         }
     }
+}
+
+/// The number of pools, and of other parts, that are deleted while their clusters stay.
+fn deleted_parts(found: &[&ClusterReport]) -> String {
+    let changes = found.iter().flat_map(|one| &one.changes);
+    let deleted = changes.filter(|change| change.effect == Effect::Verdict(Meaning::Delete));
+    let is_pool = |change: &&Change| matches!(change.subject, Subject::Part(Part::Pool(_)));
+    let (pools, others): (Vec<&Change>, Vec<&Change>) = deleted.partition(is_pool);
+    let of = |all: &[&Change], what: &str| (!all.is_empty()).then(|| count(all.len(), what));
+    [of(&pools, "pool"), of(&others, "other part")].into_iter().flatten().collect::<Vec<_>>().join(" and ")
 }
 
 /// The number of clusters per kind of loss.
@@ -101,67 +130,112 @@ fn losses(clusters: &[&ClusterReport]) -> Vec<String> {
     found.into_iter().map(|(loss, found)| format!("{} {}", found.len(), loss.words(&found))).collect()
 }
 
+/// Machines that the words before have named already.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Named {
+    None,
+    Deleted,
+    Added,
+}
+
+fn flow(clusters: &[&ClusterReport]) -> Flow {
+    Flow::of_clusters(clusters.iter().copied())
+}
+
+/// `replace 3 pool machines, remove 1 pool machine and add 2 pool machines`; none if no machine comes or goes.
+fn doing(found: &[&ClusterReport], named: Named) -> Option<String> {
+    let Flow { replaced, removed, deleted, added, .. } = flow(found);
+    let is_one = found.len() == 1;
+    let verb =
+        |of: Tally, verb: &str| Some(format!("{verb}{} {}", if is_one { "s" } else { "" }, tally(of)?));
+    let removed = if named == Named::Deleted { removed } else { removed.and(deleted) };
+    let added = if named == Named::Added { Tally::default() } else { added };
+    let all = [verb(replaced, "replace"), verb(removed, "remove"), verb(added, "add")];
+    let all: Vec<String> = all.into_iter().flatten().collect();
+    let (last, first) = all.split_last()?;
+    let words = if first.is_empty() { last.clone() } else { format!("{} and {last}", first.join(", ")) };
+    let is_paused = |one: &&&ClusterReport| one.changes.iter().any(|change| change.paused);
+    Some(match (found.iter().filter(is_paused).count(), found.len()) {
+        (0, _) => words,
+        (paused, all) if paused == all => format!("{words} once resumed"),
+        (1, _) => format!("{words} (1 cluster only once it is resumed)"),
+        (paused, _) => format!("{words} ({paused} clusters only once they are resumed)"),
+    })
+}
+
+/// What happens to a cluster whose changes are all mild.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mild {
+    New,
+    Leaves,
+    Ends,
+    Adds,
+    InPlace,
+    Metadata,
+}
+
+impl Mild {
+    fn of(one: &ClusterReport) -> Self {
+        let has = |effect: &Effect| one.changes.iter().any(|change| change.effect == *effect);
+        if has(&Effect::Created) {
+            Self::New
+        } else if has(&Effect::Detached) {
+            Self::Leaves
+        } else if has(&Effect::Gone(Leaving::Finished)) {
+            Self::Ends
+        } else if !flow(&[one]).added.is_empty() {
+            Self::Adds
+        } else if one.risk == Risk::InPlace {
+            Self::InPlace
+        } else {
+            Self::Metadata
+        }
+    }
+}
+
 /// The number of clusters per kind of change, worst first.
 pub(super) fn parts(clusters: &[&ClusterReport]) -> String {
     let of = |is_meant: &dyn Fn(&ClusterReport) -> bool| {
         clusters.iter().filter(|one| is_meant(one)).copied().collect::<Vec<_>>()
     };
-    let is_new = |one: &ClusterReport| one.changes.iter().any(|change| change.effect == Effect::Created);
-    let rolls = |one: &ClusterReport| matches!(one.risk, Risk::ControlPlane | Risk::Pools);
     let counted = |found: &[&ClusterReport], words: &str| {
         (!found.is_empty()).then(|| format!("{} {words}", found.len()))
     };
+    let moving = |found: Vec<&ClusterReport>, verb: &str| {
+        let s = if found.len() == 1 { "s" } else { "" };
+        counted(&found, &doing(&found, Named::None).unwrap_or_else(|| format!("{verb}{s} machines")))
+    };
     let plain = |risk: Risk| of(&|one| one.risk == risk);
-    let rolling = of(&rolls);
-    let verb = |found: &[&ClusterReport], verb: &str| {
-        if found.len() == 1 { format!("{verb}s") } else { verb.to_owned() }
+    let rolling = of(&|one| matches!(one.risk, Risk::ControlPlane | Risk::Pools));
+    let restarting = plain(Risk::Restarts);
+    let (growing, addons): (Vec<_>, Vec<_>) =
+        restarting.into_iter().partition(|one| doing(&[*one], Named::None).is_some());
+    let addons_of = |found: &[&ClusterReport]| {
+        let change = if found.len() == 1 { "changes" } else { "change" };
+        format!("{change} addons and {}", doing(found, Named::None).unwrap_or_default())
     };
-    let replaced = count(&rolling, |risk| risk != Risk::ScaleDown).unwrap_or_else(|| "machines".to_owned());
-    let mut rolling_words = format!("{} {replaced}", verb(&rolling, "replace"));
-    if let Some(removed) = count(&rolling, |risk| risk == Risk::ScaleDown) {
-        rolling_words = format!("{rolling_words} and {} {removed}", verb(&rolling, "remove"));
-    }
-    let is_paused = |one: &&&ClusterReport| one.changes.iter().any(|change| change.paused);
-    match (rolling.iter().filter(is_paused).count(), rolling.len()) {
-        (0, _) => {}
-        (paused, all) if paused == all => rolling_words.push_str(" once resumed"),
-        (1, _) => rolling_words.push_str(" (1 cluster only once it is resumed)"),
-        (paused, _) => {
-            rolling_words = format!("{rolling_words} ({paused} clusters only once they are resumed)");
-        }
-    }
-    let shrinking = plain(Risk::ScaleDown);
-    let removed = count(&shrinking, |_| true).unwrap_or_else(|| "machines".to_owned());
-    let shrinking_words = format!("{} {removed}", verb(&shrinking, "remove"));
-    let leaves = |one: &ClusterReport| one.changes.iter().any(|change| change.effect == Effect::Detached);
-    let detached = of(&|one| one.risk <= Risk::InPlace && leaves(one));
+    let mild = |kind: Mild| of(&|one| one.risk <= Risk::InPlace && Mild::of(one) == kind);
+    let new = mild(Mild::New);
+    let built = tally(flow(&new).added).map(|machines| format!(" with {machines}")).unwrap_or_default();
+    let either = |found: Vec<&ClusterReport>, one: &str, many: &str| {
+        counted(&found, if found.len() == 1 { one } else { many })
+    };
     let refused = counted(&plain(Risk::Refused), "refused");
-    let ends = |one: &ClusterReport| {
-        one.changes.iter().any(|change| change.effect == Effect::Gone(Leaving::Finished))
-    };
-    let ended = of(&|one| one.risk <= Risk::InPlace && ends(one));
     let others = [
         counted(&plain(Risk::Unknown), "unknown"),
-        counted(&rolling, &rolling_words),
-        counted(&shrinking, &shrinking_words),
-        counted(&plain(Risk::Restarts), "addons only"),
-        counted(&of(&|one| one.risk <= Risk::InPlace && is_new(one)), "new"),
-        counted(&detached, if detached.len() == 1 { "begins its removal" } else { "begin their removal" }),
-        counted(&ended, if ended.len() == 1 { "ends its removal" } else { "end their removal" }),
-        counted(
-            &of(&|one| one.risk == Risk::InPlace && !is_new(one) && !leaves(one) && !ends(one)),
-            "in place",
-        ),
-        counted(&of(&|one| one.risk <= Risk::Metadata && !is_new(one) && !leaves(one)), "metadata only"),
+        moving(rolling, "replace"),
+        moving(plain(Risk::ScaleDown), "remove"),
+        counted(&growing, &addons_of(&growing)),
+        counted(&addons, "addons only"),
+        counted(&new, &format!("new{built}")),
+        either(mild(Mild::Leaves), "begins its removal", "begin their removal"),
+        either(mild(Mild::Ends), "ends its removal", "end their removal"),
+        moving(mild(Mild::Adds), "add"),
+        counted(&mild(Mild::InPlace), "in place"),
+        counted(&mild(Mild::Metadata), "metadata only"),
     ];
     let all = refused.into_iter().chain(losses(clusters)).chain(others.into_iter().flatten());
     all.collect::<Vec<_>>().join(", ")
-}
-
-/// The number of machines affected by changes of some risk classes.
-fn count(clusters: &[&ClusterReport], is_meant: impl Fn(Risk) -> bool) -> Option<String> {
-    let changes = clusters.iter().flat_map(|one| &one.changes).filter(|change| is_meant(change.risk));
-    machines(changes.map(|change| change.machines).fold(Machines::default(), Machines::and))
 }
 
 #[cfg(test)]
@@ -170,24 +244,42 @@ mod tests {
     use crate::{
         model::{ClusterId, Label},
         report::{
-            change::{Revert, Subject},
+            change::{Machines, Revert},
             cluster::Sides,
+            machine_words,
         },
+        topology::PoolKind,
     };
 
-    /// A cluster with changes of these risk classes, each affecting a number of machines.
+    fn pool(name: &str) -> Part {
+        Part::pool(PoolKind::MachineDeployment, name)
+    }
+
+    /// A cluster with changes of these risk classes, each affecting a number of machines of a control plane or of a pool.
     fn cluster(name: &str, changes: &[(Risk, i64)]) -> ClusterReport {
         let label = |text: &str| Label::new(text).unwrap();
-        let change = |(risk, machines): &(Risk, i64)| Change {
-            machines: Machines::exactly(Some(*machines)),
-            ..Change::new(Subject::Whole, Effect::Changed, *risk, Revert::Unknown)
+        let change = |(risk, machines): &(Risk, i64)| {
+            let part = if *risk == Risk::ControlPlane { Part::ControlPlane } else { pool("a") };
+            let rollout = Meaning::Rollout {
+                machines: *machines,
+                least: *machines,
+                surge: None,
+                together_with: Vec::new(),
+                on_delete: false,
+            };
+            let effect = match risk {
+                Risk::ControlPlane | Risk::Pools => Effect::Verdict(rollout),
+                _ => Effect::Changed,
+            };
+            let change = Change::new(Subject::Part(part), effect, *risk, Revert::Unknown);
+            Change { machines: Machines::exactly(Some(*machines)), ..change }
         };
         ClusterReport {
             cluster: ClusterId { management: label("m"), namespace: label("n"), name: label(name) },
             owners: Vec::new(),
             release: Sides::default(),
             kubernetes: Sides::default(),
-            risk: changes.iter().map(|(risk, _)| *risk).max().unwrap(),
+            risk: changes.iter().map(|(risk, _)| *risk).max().unwrap_or_default(),
             changes: changes.iter().map(change).collect(),
             steps: Vec::new(),
             pools_at_once: 0,
@@ -203,13 +295,83 @@ mod tests {
             cluster("c", &[(Risk::ScaleDown, 1), (Risk::InPlace, 0)]),
         ];
         let report = Report { total: 9, clusters, ..Report::default() };
-        let expected =
-            "3 of 9 clusters change: 2 replace 7 machines and remove 2 machines, 1 removes 1 machine";
+        let expected = "3 of 9 clusters change: 2 replace 7 machines (3 control plane machines, 4 pool machines) \
+                        and remove 2 pool machines, 1 removes 1 pool machine";
         assert_eq!(summary(&report), expected);
     }
+
+    /// A cluster that gets machines besides a change of another class.
+    fn growing(name: &str, risk: Risk, parts: &[(Part, i64)]) -> ClusterReport {
+        let mut one = cluster(name, &[(risk, 0)]);
+        one.changes.extend(parts.iter().map(|(part, count)| Change {
+            built: Machines::exactly(Some(*count)),
+            ..Change::new(
+                Subject::Part(part.clone()),
+                Effect::Verdict(Meaning::Create),
+                Risk::InPlace,
+                Revert::Deletes,
+            )
+        }));
+        one
+    }
+
+    #[test]
+    fn added_machines_are_counted_whatever_else_happens() {
+        let of = |clusters: Vec<ClusterReport>| {
+            let all: Vec<&ClusterReport> = clusters.iter().collect();
+            parts(&all)
+        };
+        assert_eq!(
+            of(vec![growing("a", Risk::Restarts, &[(pool("a"), 1)]), cluster("b", &[(Risk::Restarts, 0)])]),
+            "1 changes addons and adds 1 pool machine, 1 addons only"
+        );
+        let scaled = growing("a", Risk::InPlace, &[(Part::ControlPlane, 2), (pool("a"), 1)]);
+        assert_eq!(
+            of(vec![scaled, cluster("b", &[(Risk::InPlace, 0)])]),
+            "1 adds 3 machines (2 control plane machines, 1 pool machine), 1 in place"
+        );
+        let both = growing("a", Risk::ScaleDown, &[(pool("b"), 4)]);
+        assert_eq!(of(vec![both]), "1 adds 4 pool machines");
+    }
+
+    #[test]
+    fn deleted_pools_are_counted_and_nothing_of_a_refused_cluster_is() {
+        let lose = |name: &str, parts: &[Part]| {
+            let mut one = cluster(name, &[]);
+            one.risk = Risk::Deletes;
+            one.changes = parts
+                .iter()
+                .map(|part| Change {
+                    machines: Machines::exactly(Some(2)),
+                    ..Change::new(
+                        Subject::Part(part.clone()),
+                        Effect::Verdict(Meaning::Delete),
+                        Risk::Deletes,
+                        Revert::CreatesNew,
+                    )
+                })
+                .collect();
+            one
+        };
+        let (one, two) = (lose("a", &[pool("a")]), lose("b", &[pool("a"), Part::ControlPlane]));
+        assert_eq!(parts(&[&one]), "1 deletes 1 pool with 2 pool machines");
+        assert_eq!(
+            parts(&[&one, &two]),
+            "2 delete 2 pools and 1 other part with 6 machines (2 control plane machines, 4 pool machines)"
+        );
+        let mut refused = lose("c", &[pool("a")]);
+        let refusal = Change::new(Subject::Whole, Effect::Refused, Risk::Refused, Revert::Nothing);
+        refused.changes.push(Change { guarded: true, ..refusal });
+        refused.risk = Risk::Refused;
+        assert_eq!(parts(&[&one, &refused]), "1 refused, 1 deletes 1 pool with 2 pool machines");
+        assert_eq!(machine_words::lost(&[&refused]), "none; if merged all the same: 2 pool machines");
+        refused.changes[1].accepted = Some("it is empty".to_owned());
+        assert_eq!(machine_words::lost(&[&refused]), "2 pool machines");
+    }
+
     fn with(name: &str, risk: Risk, effect: Effect, machines: i64) -> ClusterReport {
         let mut one = cluster(name, &[(risk, machines)]);
-        one.changes[0].effect = effect;
+        (one.changes[0].subject, one.changes[0].effect) = (Subject::Whole, effect);
         one
     }
 

@@ -2,11 +2,13 @@
 
 use serde_json::Value as Json;
 
+pub(super) use super::machine_words::{added, count, lost, peak, peaks};
 use super::{
-    Peak, Report,
-    change::{Change, Effect, Leaving, Machines, Subject},
-    cluster::{ClusterReport, Sides},
+    Report,
+    change::{Change, Effect, Leaving, Subject},
+    cluster::Sides,
     group::{CLUSTER, Counts, Group, GroupChange},
+    machine_words::{counted, counts, extra_of_all, machines, of_whole},
     risk::Risk,
 };
 use crate::{
@@ -18,44 +20,10 @@ use crate::{
 /// The maximum length of a value if space is short, in characters.
 pub(super) const VALUE: usize = 100;
 
-/// `1 machine`, `2 machines`.
-fn counted(count: i64, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
-}
-
-/// The same for a `usize`.
-pub(super) fn count(count: usize, what: &str) -> String {
-    counted(i64::try_from(count).unwrap_or(i64::MAX), what)
-}
-
-/// `3 machines`, `up to 3 machines`, `2 to 3 machines`, `at least 3 machines`; none if there is nothing to count.
-pub(super) fn machines(count: Machines) -> Option<String> {
-    match count {
-        Machines { most: 0, more: false, .. } => None,
-        Machines { least: 0, more: true, .. } => Some("an unknown number of machines".to_owned()),
-        Machines { least, more: true, .. } => Some(format!("at least {}", counted(least, "machine"))),
-        Machines { least, most, .. } if least == most => Some(counted(most, "machine")),
-        Machines { least: 0, most, .. } => Some(format!("up to {}", counted(most, "machine"))),
-        Machines { least, most, .. } => Some(format!("{least} to {}", counted(most, "machine"))),
-    }
-}
-
-/// The number of machines that clusters lose, for a table.
-pub(super) fn lost<'a>(clusters: impl Iterator<Item = &'a ClusterReport>) -> String {
-    let of = |change: &Change| match change.risk {
-        Risk::Unknown if matches!(change.subject, Subject::Part(_) | Subject::Whole) => {
-            Machines { more: true, ..change.machines }
-        }
-        _ => change.machines,
-    };
-    let all = clusters.flat_map(|one| one.changes.iter().map(of));
-    machines(all.fold(Machines::default(), Machines::and)).unwrap_or_else(|| "none".to_owned())
-}
-
 /// What happens to a group: `control plane: upgrade from … to …`.
 pub(super) fn change(change: &GroupChange, clusters: usize) -> String {
     let one = &change.change;
-    let mut words = effect(change, clusters);
+    let mut words = condition(change).to_owned() + &effect(change, clusters);
     match &one.subject {
         Subject::Object(Section::Manifests(_), _) if one.grants => {
             words.push_str("; it grants rights in the cluster");
@@ -67,16 +35,30 @@ pub(super) fn change(change: &GroupChange, clusters: usize) -> String {
     if let Some(reason) = &one.accepted {
         words.push_str("; accepted: ");
         words.push_str(reason);
-    } else if one.guarded && !one.rejected && one.effect == Effect::Refused {
-        words.push_str("; whatever else is listed would happen if it were merged all the same");
     }
     words
 }
 
+/// What has to come first, because the change of the cluster is refused.
+fn condition(change: &GroupChange) -> &'static str {
+    match change.refusal {
+        Some(_) if change.change.effect == Effect::Refused => "",
+        Some(refusal) if refusal.stops(&change.change) => "if it were accepted: ",
+        Some(refusal) if refusal.by_guards => IF_MERGED,
+        _ => "",
+    }
+}
+
+/// How the effects of a change begin that only a guard refuses.
+pub(super) const IF_MERGED: &str = "if merged all the same: ";
+
 fn effect(change: &GroupChange, clusters: usize) -> String {
-    let counts = |of: &Counts| counts(of, clusters);
+    let counts = |of: &Counts| of_whole(of, change, clusters);
     let (lost, built) = (counts(&change.machines), counts(&change.built));
     match &change.change.effect {
+        Effect::Created if change.change.paused => {
+            format!("is created, paused: nothing is built before it is resumed{}", then(built))
+        }
         Effect::Created => format!("is created{}", with(built)),
         Effect::Gone(Leaving::Announced) => format!(
             "is deleted{}, as its removal announced: pools first, then the control plane, then the infrastructure",
@@ -148,11 +130,16 @@ fn verdict(meaning: &Meaning, change: &GroupChange, clusters: usize) -> String {
         let counts = lost.clone().unwrap_or_else(|| "machines".to_owned());
         format!("{counts} {} {done}", if is_one || counts.starts_with("an ") { "is" } else { "are" })
     };
+    let grows = match &built {
+        Some(built) if built.starts_with("1 machine") => format!(", and {built} is added"),
+        Some(built) => format!(", and {built} are added"),
+        None => String::new(),
+    };
     match meaning {
         Meaning::Create => format!("is created{}", with(built)),
         Meaning::Rollout { on_delete: true, .. } => {
             format!(
-                "rollout{}: each is replaced once someone deletes it, and not before; there is no extra machine",
+                "rollout{}: each is replaced once someone deletes it, and not before; there is no extra machine{grows}",
                 of(lost)
             )
         }
@@ -161,6 +148,7 @@ fn verdict(meaning: &Meaning, change: &GroupChange, clusters: usize) -> String {
                 Some(_) => format!("rollout: {}{}", are("replaced"), extra(change)),
                 None => "rollout: no machine is replaced".to_owned(),
             };
+            words.push_str(&grows);
             if !together_with.is_empty() {
                 let names: Vec<_> = together_with.iter().take(3).map(Part::in_words).collect();
                 let more = together_with.len().saturating_sub(3);
@@ -176,7 +164,7 @@ fn verdict(meaning: &Meaning, change: &GroupChange, clusters: usize) -> String {
                 ""
             };
             let extra = if *on_delete { String::new() } else { extra(change) };
-            format!("upgrade from {from} to {to}: {}{how}{extra}", are("replaced"))
+            format!("upgrade from {from} to {to}: {}{how}{extra}{grows}", are("replaced"))
         }
         Meaning::Scale { from, to } if to < from => {
             format!("scale from {from} to {to}: {}", are("removed"))
@@ -213,21 +201,8 @@ fn extra(change: &GroupChange) -> String {
     }
 }
 
-/// The number of machines per cluster of a group, and of all clusters.
-fn counts(of: &Counts, clusters: usize) -> Option<String> {
-    let total = machines(of.total)?;
-    if clusters < 2 {
-        return Some(total);
-    }
-    let [least, most] = of.each;
-    let each = if least == most {
-        machines(most).map(|each| format!("{each} each"))
-    } else if least.more || most.more {
-        Some(format!("at least {} each", counted(least.least, "machine")))
-    } else {
-        Some(format!("{} to {} each", least.least, counted(most.most, "machine")))
-    };
-    Some(each.map_or_else(|| total.clone(), |each| format!("{each} ({total} in all)")))
+fn then(counts: Option<String>) -> String {
+    counts.map(|counts| format!(", then {counts}")).unwrap_or_default()
 }
 
 fn with(counts: Option<String>) -> String {
@@ -251,6 +226,35 @@ fn addon(before: Option<&str>, after: Option<&str>, needed: Option<bool>) -> Str
         Some(false) => words,
         None => format!("{words}; it is not known whether nodes need it"),
     }
+}
+
+/// The reasons of a change. What Cluster API says in few words is explained, and what to do about a runtime extension comes last.
+pub(super) fn reasons(change: &Change) -> Vec<String> {
+    let mut all: Vec<String> = change.reasons.iter().map(|one| reason(one)).collect();
+    if change.risk == Risk::Unknown && change.reasons.iter().any(|one| one.contains("a runtime extension")) {
+        all.push(
+            "to learn the effect, try the change on a test cluster whose management cluster runs the extension"
+                .to_owned(),
+        );
+    }
+    all
+}
+
+/// A reason, with Cluster API's own words explained.
+fn reason(text: &str) -> String {
+    let required = |what: &str| Some(text.strip_prefix(what)?.strip_suffix(" required")?.split_once(", "));
+    let said = if let Some(kind) = text.strip_suffix(" is not up-to-date").filter(|kind| !kind.contains(' '))
+    {
+        format!("machines do not match the changed {kind}, which only new machines take over")
+    } else if let Some(Some((from, to))) = required("Version ") {
+        format!("machines with Kubernetes {from} do not match the required {to}")
+    } else if let Some(Some((from, to))) = required("Failure domain ") {
+        let [from, to] = [from, to].map(|one| if one.is_empty() { "none" } else { one });
+        format!("machines with the failure domain {from} do not match the required {to}")
+    } else {
+        return text.to_owned();
+    };
+    format!("{said} (Cluster API: `{text}`)")
 }
 
 /// The fields that cause a change, without names that differ between any two classes, unless there are no other fields.
@@ -306,10 +310,18 @@ pub(super) fn names(clusters: &[ClusterId], most: usize) -> String {
 
 /// The names of at most `most` clusters of a group, with their machines if these differ, and the number of the others.
 pub(super) fn names_of_group(group: &Group, most: usize) -> String {
-    let names: Vec<String> = names_with_machines(group).take(most).collect();
-    let more = group.clusters.len().saturating_sub(most);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{}{more}", names.join(", "))
+    some(&names_with_machines(group).collect::<Vec<_>>(), most, group.risk == Risk::Deletes)
+}
+
+/// At most `most` names, and the number of the others. If it matters that none is missed, says where the whole list is.
+pub(super) fn some(names: &[String], most: usize, matters: bool) -> String {
+    let more = names.len().saturating_sub(most);
+    let more = match more {
+        0 => String::new(),
+        _ if matters => format!(" and {more} more (`stackloom diff -v` lists all)"),
+        _ => format!(" and {more} more"),
+    };
+    format!("{}{more}", names[..most.min(names.len())].join(", "))
 }
 
 /// The names of the clusters of a group, with their machines if these differ.
@@ -321,38 +333,23 @@ pub(super) fn names_with_machines(group: &Group) -> impl Iterator<Item = String>
     })
 }
 
-/// When the changes of clusters begin; none if at most one cluster is affected.
-pub(super) fn start(report: &Report) -> Option<&'static str> {
-    let acts = |change: &Change| (Risk::Restarts..=Risk::Deletes).contains(&change.risk);
-    let acting = report.clusters.iter().filter(|one| one.changes.iter().any(acts));
-    (acting.count() > 1)
-        .then_some("Clusters do not wait for each other: all start once the engine applies the change.")
+/// The lines below the first one, which hold for the whole change.
+pub(super) fn overview(report: &Report) -> Vec<String> {
+    start(report).map(str::to_owned).into_iter().chain(extra_of_all(report)).collect()
 }
 
-/// The heading of the peaks.
-pub(super) fn peaks(report: &Report) -> &'static str {
-    let is_paused = |change: &Change| change.paused && change.surge != Some(0);
-    if report.clusters.iter().any(|one| one.changes.iter().any(is_paused)) {
-        "Extra machines, if everything rolls at once, paused clusters included"
-    } else {
-        "Extra machines, if everything rolls at once"
-    }
+/// When the changes of clusters begin; none if they begin in at most one cluster.
+fn start(report: &Report) -> Option<&'static str> {
+    let acts = |change: &Change| {
+        let is_left = matches!(change.effect, Effect::Gone(Leaving::Abandoned | Leaving::Finished));
+        change.risk >= Risk::InPlace && !change.paused && !is_left
+    };
+    let acting = report.clusters.iter().filter(|one| one.refusal().is_none() && one.changes.iter().any(acts));
+    (acting.count() > 1)
+        .then_some("Clusters do not wait for each other: all start once the engine applies the change.")
 }
 
 /// What the heading of a risk class adds about machines.
 pub(super) fn no_machines(risk: Risk) -> &'static str {
     if risk < Risk::ScaleDown { ", no machine is replaced or removed" } else { "" }
-}
-
-/// A peak in one line.
-pub(super) fn peak(peak: &Peak) -> String {
-    let place = format!("{}/{}", peak.management, peak.namespace);
-    let parts = count(peak.unknown, "part");
-    match (peak.machines, peak.unknown) {
-        (machines, 0) => format!("{place}: {} more", counted(machines, "machine")),
-        (0, _) => format!("{place}: not known for {parts}"),
-        (machines, _) => {
-            format!("{place}: at least {} more; not known for {parts}", counted(machines, "machine"))
-        }
-    }
 }

@@ -92,21 +92,21 @@ fn a_change_is_compared_with_where_it_left_the_branch_that_the_engine_reads() {
     sandbox.git(&["checkout", "--quiet", "-b", "topic"]);
     replace(&sandbox, ONE, "replicas: 2", "replicas: 4");
     says(&sandbox, &["diff"], 0, "merge base with origin/main");
-    says(&sandbox, &["diff", "--exit-code"], 3, "1 of 3 clusters changes: 1 in place");
+    says(&sandbox, &["diff", "--exit-code"], 3, "1 of 3 clusters changes: 1 adds 2 pool machines");
     // A committed change still counts, although HEAD contains it.
     ends(&sandbox, &["generate"], 0);
     save(&sandbox, "topic");
-    says(&sandbox, &["diff", "--exit-code"], 3, "1 of 3 clusters changes: 1 in place");
+    says(&sandbox, &["diff", "--exit-code"], 3, "1 of 3 clusters changes: 1 adds 2 pool machines");
     says(&sandbox, &["diff", "HEAD", "--exit-code"], 0, "None of 3");
     says(&sandbox, &["diff", "topic", "topic", "--exit-code"], 0, "None of 3");
     says(
         &sandbox,
         &["diff", "origin/main", "topic", "--exit-code"],
         3,
-        "1 of 3 clusters changes: 1 in place",
+        "1 of 3 clusters changes: 1 adds 2 pool machines",
     );
-    says(&sandbox, &["diff", "--fail-on", "deletes,refused"], 0, "1 in place");
-    says(&sandbox, &["diff", "--fail-on", "deletes,in-place"], 1, "1 in place");
+    says(&sandbox, &["diff", "--fail-on", "deletes,refused"], 0, "1 adds 2 pool machines");
+    says(&sandbox, &["diff", "--fail-on", "deletes,in-place"], 1, "1 adds 2 pool machines");
     says(&sandbox, &["diff", "--fail-on", "everything"], 2, "unannounced-deletes");
     // The checkout of a pull request in CI: a merge commit without a branch.
     sandbox.git(&["update-ref", "-d", "refs/remotes/origin/main"]);
@@ -358,7 +358,12 @@ fn a_removal_with_all_its_steps_in_one_change_is_announced() {
         says(&sandbox, arguments, 0, &first);
         says(&sandbox, arguments, 0, ONE);
     }
-    says(&sandbox, GUARDED[1], 0, "is deleted with 3 machines, as its removal announced");
+    says(
+        &sandbox,
+        GUARDED[1],
+        0,
+        "is deleted with 3 machines (control plane: 1, pool md-0: 2), as its removal announced",
+    );
     step(&sandbox, "gone");
     says(&sandbox, GUARDED[0], 0, "warning[announced]");
     says(&sandbox, &["diff", "main", "topic", "--fail-on", "unannounced-deletes"], 0, "warning[announced]");
@@ -631,7 +636,7 @@ fn folder_defaults_accept_for_what_is_below_and_beside() {
         &sandbox,
         &fails,
         0,
-        "ConfigMap green/three-settings is deleted (files: 1 removed); accepted: as agreed",
+        "ConfigMap green/three-settings is deleted (1 file is removed); accepted: as agreed",
     );
     says(&sandbox, &["check", "--against", "origin/main"], 0, "this risk is accepted: as agreed");
     // The definition of another cluster cannot accept changes of the folder.
@@ -673,7 +678,7 @@ fn a_lost_cluster_is_refused_and_can_be_accepted() {
         &sandbox,
         &["diff", "origin/main"],
         1,
-        "1 of 3 clusters changes: 1 is abandoned; outside clusters: 2 delete objects",
+        "1 of 3 clusters changes: 1 is abandoned; changes outside clusters: 2 delete objects",
     );
     let output = stackloom(&sandbox, &["diff", "origin/main", "--format", "json"]);
     let document: Json = serde_json::from_slice(&output.stdout).unwrap();
@@ -692,7 +697,7 @@ fn a_lost_cluster_is_refused_and_can_be_accepted() {
         &sandbox,
         &fails,
         0,
-        "the namespace itself stays, unmanaged (files: 3 removed); accepted: as agreed",
+        "the namespace itself stays, unmanaged (3 files are removed); accepted: as agreed",
     );
     assert!(!ends(&sandbox, GUARDED[0], 0).contains("unused-acceptance"));
     says(&sandbox, &["explain", "two", "accept"], 0, "clusters/_defaults.yaml");
@@ -741,7 +746,12 @@ fn an_addon_of_manifests_leaves_in_steps_with_each_delivery() {
             assert_eq!(said.matches("error[abandoned]").count(), 1, "{settings}: {said}");
             assert!(said.contains("nothing defines the addon `notes` of `blue/one` any more"), "{said}");
         }
-        says(&sandbox, &["diff", "origin/main"], 1, "addon notes: is abandoned, version");
+        says(
+            &sandbox,
+            &["diff", "origin/main"],
+            1,
+            "addon notes: if merged all the same: is abandoned, version",
+        );
     }
 }
 

@@ -62,7 +62,7 @@ fn until_compared(clone: &Sandbox, arguments: &[&str]) -> Vec<String> {
     panic!("the commands do not help: {said:#?}");
 }
 
-const CHANGE: &str = "1 of 3 clusters changes: 1 in place";
+const CHANGE: &str = "1 of 3 clusters changes: 1 adds 3 pool machines";
 const PULL: &str = "+refs/pull/1/merge:refs/remotes/pull/1/merge";
 const AT_PULL: &[&str] = &["checkout", "--quiet", "--detach", "refs/remotes/pull/1/merge"];
 

@@ -133,7 +133,7 @@ fn headings_are_in_order(all: &[Element], of: &str) {
     }
 }
 
-/// The rows of the table of risk classes: title, clusters, machines, changes outside clusters.
+/// The rows of the table of risk classes: title, clusters, machines lost, machines added, changes outside clusters.
 fn risks(all: &[Element]) -> BTreeMap<String, (usize, usize)> {
     let mut rows = BTreeMap::new();
     let from = all.iter().position(|one| one.attributes.get("id").is_some_and(|id| id == "risks"));
@@ -143,8 +143,8 @@ fn risks(all: &[Element]) -> BTreeMap<String, (usize, usize)> {
         .take_while(|one| one.around.iter().any(|name| name == "tbody"))
         .filter(|one| matches!(one.name.as_str(), "th" | "td"))
         .collect();
-    for row in cells.chunks(4) {
-        let numbers = (row[1].text.parse().unwrap(), row[3].text.parse().unwrap());
+    for row in cells.chunks(5) {
+        let numbers = (row[1].text.parse().unwrap(), row[4].text.parse().unwrap());
         rows.insert(row[0].text.clone(), numbers);
     }
     rows

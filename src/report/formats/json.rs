@@ -6,14 +6,16 @@ use crate::{
     compare::{Address, FieldChange},
     model::ClusterId,
     report::{
-        OutsideChange, OwnObject, Peak, Place, Report,
-        change::{Change, Effect, Leaving, Machines},
+        OutsideChange, OwnObject, Peak, Place, Refusal, Report,
+        change::{Change, Effect, Leaving, Machines, Subject},
         cluster::{ClusterReport, Sides},
+        machines::{Flow, Tally},
         objects::grants,
         risk::Risk,
         summary::summary,
+        words,
     },
-    topology::Meaning,
+    topology::{Meaning, Part},
 };
 
 /// The report as one JSON document.
@@ -29,6 +31,7 @@ pub fn document(report: &Report) -> Map<String, Json> {
         })
         .collect();
     out.insert("risks".to_owned(), Json::Object(counts));
+    out.insert("machines".to_owned(), machines(report));
     out.insert("clusters".to_owned(), report.clusters.iter().map(cluster).collect());
     let group = |group: &crate::report::Group| {
         json!({
@@ -52,14 +55,14 @@ fn name(id: &ClusterId) -> Json {
 }
 
 fn cluster(one: &ClusterReport) -> Json {
-    let id = &one.cluster;
+    let (id, refusal) = (&one.cluster, one.refusal());
     json!({
         "cluster": name(id),
         "owners": one.owners,
         "risk": one.risk.as_str(),
         "release": sides(&one.release),
         "kubernetes": sides(&one.kubernetes),
-        "changes": one.changes.iter().map(|change| of_change(change, id)).collect::<Vec<_>>(),
+        "changes": one.changes.iter().map(|change| of_change(change, id, refusal)).collect::<Vec<_>>(),
         "steps": one.steps,
         "notes": one.notes,
     })
@@ -69,7 +72,7 @@ fn sides(sides: &Sides) -> Json {
     json!({ "before": sides.before, "after": sides.after })
 }
 
-fn of_change(change: &Change, cluster: &ClusterId) -> Json {
+fn of_change(change: &Change, cluster: &ClusterId, refusal: Option<Refusal>) -> Json {
     let mut out = json!({
         "id": change.id(cluster),
         "part": change.subject.key(),
@@ -78,13 +81,20 @@ fn of_change(change: &Change, cluster: &ClusterId) -> Json {
         "revert": change.revert.as_str(),
         "fields": change.fields.iter().map(field).collect::<Vec<_>>(),
         "causes": change.causes,
-        "reasons": change.reasons,
+        "reasons": words::reasons(change),
     });
     for (key, machines) in [("machines", change.machines), ("machinesBuilt", change.built)] {
         if machines != Machines::default() {
-            let Machines { least, most, more } = machines;
-            out[key] = json!({ "least": least, "most": (!more).then_some(most) });
+            out[key] = range(machines);
         }
+    }
+    if !change.parts.is_empty() {
+        let part = |(part, count): &(Part, Machines)| (part.to_string(), range(*count));
+        out["machinesByPart"] = Json::Object(change.parts.iter().map(part).collect());
+    }
+    let is_stopped = |refusal: Refusal| refusal.by_guards || refusal.stops(change);
+    if change.effect != Effect::Refused && refusal.is_some_and(is_stopped) {
+        out["refused"] = json!(true);
     }
     if let Effect::Verdict(Meaning::Rollout { .. } | Meaning::Upgrade { .. }) = &change.effect {
         out["surge"] = json!(change.surge);
@@ -128,6 +138,29 @@ fn of_change(change: &Change, cluster: &ClusterId) -> Json {
         _ => {}
     }
     out
+}
+
+fn range(machines: Machines) -> Json {
+    let Machines { least, most, more } = machines;
+    json!({ "least": least, "most": (!more).then_some(most) })
+}
+
+/// What happens to the machines of all clusters.
+fn machines(report: &Report) -> Json {
+    let all = Flow::of_clusters(report.clusters.iter());
+    let kinds = |tally: Tally| {
+        let mut out = json!({ "controlPlanes": range(tally.control_planes), "pools": range(tally.pools) });
+        if tally.others != Machines::default() {
+            out["others"] = range(tally.others);
+        }
+        out
+    };
+    json!({
+        "replaced": kinds(all.replaced),
+        "removed": kinds(all.removed.and(all.deleted)),
+        "added": kinds(all.added),
+        "unknown": kinds(all.unknown),
+    })
 }
 
 fn effect(effect: &Effect) -> &'static str {
@@ -193,6 +226,9 @@ fn beside(change: &OutsideChange) -> Json {
         "effect": change.kind,
         "files": change.files,
     });
+    if change.refused {
+        out["refused"] = json!(true);
+    }
     if matches!(change.place, Place::Own(_)) {
         out["objects"] = change.objects.iter().map(object).collect();
         out["movedFrom"] = json!(change.moved);
@@ -204,10 +240,13 @@ fn beside(change: &OutsideChange) -> Json {
 }
 
 fn peak(peak: &Peak) -> Json {
+    let unknown =
+        |(cluster, part): &(ClusterId, Subject)| json!({ "cluster": name(cluster), "part": part.key() });
     json!({
         "managementCluster": peak.management.as_str(),
         "namespace": peak.namespace.as_str(),
         "machines": peak.machines,
-        "unknownParts": peak.unknown,
+        "unknownParts": peak.unknown.len(),
+        "unknown": peak.unknown.iter().map(unknown).collect::<Vec<_>>(),
     })
 }

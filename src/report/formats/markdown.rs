@@ -33,6 +33,9 @@ const MESSAGE: usize = 1_000;
 /// The bytes reserved for the last lines.
 const ROOM: usize = 200;
 
+/// The maximum number of clusters whose parts with an unknown number of extra machines are named, per namespace.
+const PEAK_NAMES: usize = 10;
+
 /// How much detail is shown.
 #[derive(Clone, Copy)]
 struct Detail {
@@ -120,9 +123,9 @@ impl Out {
         out.line(&format!("### {}", plain(&summary(report))));
         out.line("");
         out.line(&format!("Compared with {}.", plain(compared)));
-        if let Some(start) = words::start(report) {
+        for line in words::overview(report) {
             out.line("");
-            out.line(start);
+            out.line(&line);
         }
         out.classes(report);
         out.text.push_str(owners);
@@ -142,7 +145,8 @@ impl Out {
             return;
         }
         self.line(
-            "\n| Risk | Clusters | Machines replaced or removed | Outside clusters |\n|---|--:|--:|--:|",
+            "\n| Risk | Clusters | Machines replaced or removed | Machines added | Changes outside clusters |\n\
+             |---|--:|--:|--:|--:|",
         );
         for risk in Risk::ALL {
             let clusters: Vec<_> = report.clusters.iter().filter(|one| one.risk == risk).collect();
@@ -150,9 +154,8 @@ impl Out {
             if clusters.is_empty() && beside == 0 {
                 continue;
             }
-            let machines = words::lost(clusters.iter().copied());
-            let row = (risk.title(), clusters.len(), machines, beside);
-            self.line(&format!("| {} | {} | {} | {} |", row.0, row.1, row.2, row.3));
+            let [lost, added] = [words::lost, words::added].map(|of| of(&clusters));
+            self.line(&format!("| {} | {} | {lost} | {added} | {beside} |", risk.title(), clusters.len()));
         }
     }
 
@@ -209,7 +212,7 @@ impl Out {
         for change in &group.changes {
             self.change(change, count);
         }
-        for (what, words) in reverts(group) {
+        for (what, words) in reverts(group, self.detail.names) {
             self.line(&format!("- **{}**: {}", plain(&what), plain(words)));
         }
         let notes: Vec<String> = group.notes.iter().map(|note| format!("note: {}", plain(note))).collect();
@@ -226,7 +229,7 @@ impl Out {
         };
         let fields = change.fields.iter().map(field);
         let causes = words::causes(change).into_iter().map(|cause| format!("because of {}", code(cause)));
-        let reasons = change.reasons.iter().map(|reason| plain(reason));
+        let reasons = words::reasons(change).into_iter().map(|reason| plain(&reason));
         let lines: Vec<String> = reasons.chain(fields).chain(causes).collect();
         self.list(&lines, "  ", self.detail.fields);
     }
@@ -250,7 +253,9 @@ impl Out {
             return;
         }
         self.line(&format!("\n#### {}\n", words::peaks(report)));
-        let peaks: Vec<String> = report.peaks.iter().map(|peak| plain(&words::peak(peak))).collect();
+        let names = self.detail.names.min(PEAK_NAMES);
+        let peak = |peak| plain(&words::peak(peak, names));
+        let peaks: Vec<String> = report.peaks.iter().map(peak).collect();
         self.list(&peaks, "", self.detail.rows);
     }
 }

@@ -31,8 +31,8 @@ pub struct Line {
 pub fn lines(report: &Report, all: bool) -> Vec<Line> {
     let mut out = Out { lines: Vec::new(), most: if all { usize::MAX } else { SHOWN } };
     out.line(None, summary(report));
-    if let Some(start) = words::start(report) {
-        out.line(None, start.to_owned());
+    for line in words::overview(report) {
+        out.line(None, line);
     }
     out.owners(report);
     for risk in Risk::ALL {
@@ -52,7 +52,7 @@ pub fn lines(report: &Report, all: bool) -> Vec<Line> {
             out.group(group);
         }
         for group in outside_words::grouped(&beside) {
-            out.line(None, format!("  {}", outside_words::line(&group, out.most)));
+            out.line(None, format!("  {}", outside_words::line(&group, out.names(risk))));
             let files: Vec<&String> = group.iter().flat_map(|one| one.files.keys()).collect();
             if all || files.len() <= FEW {
                 for path in files {
@@ -64,7 +64,7 @@ pub fn lines(report: &Report, all: bool) -> Vec<Line> {
     if !report.peaks.is_empty() {
         out.line(None, String::new());
         out.line(None, format!("{}:", words::peaks(report)));
-        let peaks: Vec<String> = report.peaks.iter().map(words::peak).collect();
+        let peaks: Vec<String> = report.peaks.iter().map(|peak| words::peak(peak, out.most)).collect();
         out.some(&peaks, "  ");
     }
     out.lines
@@ -76,6 +76,11 @@ struct Out {
 }
 
 impl Out {
+    /// The maximum number of names in a line. What is deleted is always named.
+    fn names(&self, risk: Risk) -> usize {
+        if risk == Risk::Deletes { usize::MAX } else { self.most }
+    }
+
     fn line(&mut self, risk: Option<Risk>, text: String) {
         self.lines.push(Line { risk, text });
     }
@@ -107,7 +112,7 @@ impl Out {
 
     fn group(&mut self, group: &Group) {
         let count = group.clusters.len();
-        let names = words::names_of_group(group, self.most);
+        let names = words::names_of_group(group, self.names(group.risk));
         let head = if count == 1 { names } else { format!("{count} clusters: {names}") };
         let versions = words::versions(group).map(|words| format!(" ({words})")).unwrap_or_default();
         self.line(None, format!("  {head}{versions}"));
@@ -120,7 +125,7 @@ impl Out {
         for change in &group.changes {
             self.change(change, count);
         }
-        for (what, words) in reverts(group) {
+        for (what, words) in reverts(group, usize::MAX) {
             self.line(None, format!("    {what}: {words}"));
         }
         let notes: Vec<String> = group.notes.iter().map(|note| format!("note: {note}")).collect();
@@ -135,6 +140,6 @@ impl Out {
         let causes: Vec<String> =
             words::causes(change).iter().map(|cause| format!("because of {cause}")).collect();
         self.some(&causes, "        ");
-        self.some(&change.reasons, "        ");
+        self.some(&words::reasons(change), "        ");
     }
 }

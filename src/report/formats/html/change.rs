@@ -22,7 +22,7 @@ pub(super) fn change(found: &GroupChange, clusters: usize, detail: Detail) -> Ma
                 strong { (change.subject.words()) } ": " (prose(&words::change(found, clusters))) ". "
                 span.badge { "[" (change.risk.title()) "]" }
             }
-            (reasons(&change.reasons, detail))
+            (reasons(&words::reasons(change), detail))
             (fields(&change.fields, detail))
             @if !causes.is_empty() && detail.fields > 0 {
                 details {

@@ -104,7 +104,7 @@ fn document(page: &Page<'_>, detail: Detail, digest: &str) -> Markup {
                 header {
                     h1 { (title) }
                     @if page.report.is_some() { p.soft { "Compared with " (page.compared) "." } }
-                    @if let Some(start) = page.report.and_then(words::start) { p.soft { (start) } }
+                    @for line in page.report.map(words::overview).unwrap_or_default() { p.soft { (line) } }
                 }
                 @if let Some(report) = page.report { (contents(report, page.notes)) }
                 main #report {
@@ -235,7 +235,7 @@ fn one(group: &Group, number: usize, detail: Detail) -> Markup {
             }
             ul.changes {
                 @for change in &group.changes { (change::change(change, count, detail)) }
-                @for (what, words) in reverts(group) { li { p { strong { (what) } ": " (prose(words)) } } }
+                @for (what, words) in reverts(group, usize::MAX) { li { p { strong { (what) } ": " (prose(words)) } } }
             }
             @for note in &group.notes { p { "Note: " (prose(note)) } }
         }

@@ -31,6 +31,7 @@ pub(super) fn classes(report: &Report) -> Markup {
                                 th scope="col" { "Risk" }
                                 th.number scope="col" { "Clusters" }
                                 th.number scope="col" { "Machines replaced or removed" }
+                                th.number scope="col" { "Machines added" }
                                 th.number scope="col" { "Changes outside clusters" }
                             }
                         }
@@ -43,14 +44,15 @@ pub(super) fn classes(report: &Report) -> Markup {
 }
 
 fn class(report: &Report, risk: Risk) -> Markup {
-    let clusters = report.clusters.iter().filter(|one| one.risk == risk);
-    let machines = words::lost(clusters.clone());
+    let clusters: Vec<_> = report.clusters.iter().filter(|one| one.risk == risk).collect();
+    let [lost, added] = [words::lost, words::added].map(|of| of(&clusters));
     let beside = report.beside.iter().filter(|one| one.risk == risk).count();
     html! {
         tr class=(tone(risk)) {
             th scope="row" { a href={ "#" (risk.as_str()) } { (risk.title()) } }
-            td.number { (clusters.count()) }
-            td.number { (machines) }
+            td.number { (clusters.len()) }
+            td.number { (lost) }
+            td.number { (added) }
             td.number { (beside) }
         }
     }
@@ -108,7 +110,7 @@ pub(super) fn peaks(report: &Report) -> Markup {
         @if !report.peaks.is_empty() {
             section aria-labelledby="peaks" {
                 h2 id="peaks" { (words::peaks(report)) }
-                ul { @for peak in &report.peaks { li { (words::peak(peak)) } } }
+                ul { @for peak in &report.peaks { li { (words::peak(peak, usize::MAX)) } } }
             }
         }
     }

@@ -1,0 +1,57 @@
+//! Refused changes of clusters. Nothing of them happens, so they must not count as effects.
+//!
+//! A guard refuses what `generate` would write, and no more than that: somebody may write the files and merge them all the
+//! same. Reports say what would happen then, but never as if it happened.
+
+use super::{
+    change::{Change, Effect, Leaving, Subject},
+    cluster::ClusterReport,
+};
+
+/// Who refuses the change of a cluster.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Refusal {
+    /// A guard of `generate`, and no definition accepts that.
+    pub by_guards: bool,
+    /// The API server or Cluster API, or the definition has errors.
+    pub by_others: bool,
+    /// The API server refuses the Cluster object.
+    pub is_rejected: bool,
+}
+
+impl Refusal {
+    /// Whether a change does not happen even if it were merged all the same. Addons and other objects are not in the Cluster.
+    pub fn stops(self, change: &Change) -> bool {
+        match (&change.subject, &change.effect) {
+            (_, Effect::Refused) | (Subject::Addon(_) | Subject::Object(..), _) => false,
+            (Subject::Part(_), _) | (Subject::Whole, Effect::Created) => self.by_others,
+            (Subject::Cluster | Subject::Whole, _) => self.is_rejected,
+        }
+    }
+}
+
+/// Who refuses the change of a cluster; none if it happens.
+pub(super) fn of(changes: &[Change]) -> Option<Refusal> {
+    let mut found = Refusal::default();
+    for change in changes.iter().filter(|change| change.effect == Effect::Refused) {
+        found.by_guards |= change.guarded && change.accepted.is_none();
+        found.by_others |= !change.guarded || change.rejected;
+        found.is_rejected |= change.rejected;
+    }
+    (found.by_guards || found.by_others).then_some(found)
+}
+
+impl ClusterReport {
+    /// Who refuses its change; none if the change happens.
+    pub fn refusal(&self) -> Option<Refusal> {
+        of(&self.changes)
+    }
+
+    /// Whether a cluster keeps running that this change leaves without a definition.
+    pub(super) fn keeps_running(&self) -> bool {
+        let is_left = |change: &Change| {
+            matches!(change.effect, Effect::Gone(Leaving::Abandoned) | Effect::Moved { .. })
+        };
+        self.changes.iter().any(is_left)
+    }
+}
