@@ -56,7 +56,7 @@ fn laid(case: &Path) -> tempfile::TempDir {
     git(root.path(), &["init", "--quiet", "--initial-branch", "main"]);
     let done = ran(root.path(), &["generate"]);
     assert_eq!(done.code, 0, "{}: {}", case.display(), done.err);
-    commit_at(root.path(), None);
+    commit_at(root.path(), Some("2026-10-01T12:00:00Z"));
     root
 }
 
@@ -129,6 +129,8 @@ impl Case<'_> {
                 assert!(text.contains(&before), "{line}");
                 sandbox::write(&root.join(&file), text.replace(&before, &after.replace("\\n", "\n")));
             }
+            // To the commit before, as if somebody else had pushed the last one.
+            ("back", "") => drop(git(root, &["reset", "--quiet", "--hard", "HEAD^"])),
             ("rename", what) => {
                 let (before, after) = what.split_once(' ').unwrap();
                 fs::rename(root.join(before), root.join(after)).unwrap();

@@ -14,7 +14,10 @@ use serde_json::{Value as Json, json};
 
 use super::{
     environment,
-    propose::server::{Call, Listening, TOKEN, read},
+    propose::{
+        call::{Call, read},
+        server::{Listening, TOKEN},
+    },
     support::package,
 };
 

@@ -9,6 +9,7 @@ mod propose;
 pub(super) mod rollout;
 mod preconditions;
 mod next_step;
+mod next_step_output;
 mod plan_text;
 mod selection;
 

@@ -1,23 +1,16 @@
 //! `stackloom upgrade next`.
 
-use serde_json::{Value as Json, json};
-
 use super::{
-    next_step::{self, Found, Mode},
-    plan_document, plan_text,
+    next_step::{self, Mode},
+    next_step_output,
     propose::{self, Subject},
     selection::Selection,
 };
 use crate::{
-    cli::{
-        Done, Global, Printer, changed, cluster::ClusterName, generate as generated, input_or_world,
-        printer::counted, printer::short_id, today::Now,
-    },
-    generate::{Failure, Generation},
+    cli::{Done, Global, Printer, printer::counted, printer::short_id, today::Now},
+    generate::Generation,
     io::disk::Workspace,
     note::Notes,
-    pull_request::Wish,
-    upgrade,
 };
 
 /// Take the next step of the plan: edit definitions, and generate
@@ -81,79 +74,32 @@ pub(super) fn take(
     let found = subject.find(mode, world, &mut notes);
     let found = match found {
         Ok(found) => found,
-        Err(failure) => return failed(failure, &notes, printer),
+        Err(failure) => return next_step_output::failed(failure, &notes, printer),
     };
     let exit = found.outcome.exit;
     if is_dry || found.edits.files.is_empty() {
         printer.notes(&notes);
         report(&found, None, printer);
-        printer.document(exit, &notes, document(&subject.asked(), &found, None));
+        printer.document(exit, &notes, next_step_output::document(&subject.asked(), &found, None));
         return Ok(exit);
     }
     match next_step::write(mode, world, &found, printer, &mut notes) {
         Ok(generation) => {
             printer.notes(&notes);
             report(&found, Some(&generation), printer);
-            printer.document(exit, &notes, document(&subject.asked(), &found, Some(&generation)));
+            printer.document(
+                exit,
+                &notes,
+                next_step_output::document(&subject.asked(), &found, Some(&generation)),
+            );
             Ok(exit)
         }
-        Err(failure) => failed(failure, &notes, printer),
+        Err(failure) => next_step_output::failed(failure, &notes, printer),
     }
 }
 
-pub(super) fn failed(failure: Failure, notes: &Notes, printer: &Printer) -> Done {
-    printer.notes(notes);
-    let exit = input_or_world(failure)?;
-    printer.talk("nothing was written");
-    printer.document(exit, notes, json!({}));
-    Ok(exit)
-}
-
-/// The number of files that are shown with their lines by default.
-const SHOWN: usize = 10;
-
-/// Prints the steps, and the lines that they edit.
-pub(super) fn edits(found: &Found, printer: &Printer) {
-    if let Some(Wish::Nothing(why) | Wish::Later(why) | Wish::Unsure(why)) = &found.idle {
-        printer.result(why);
-        return;
-    }
-    if found.outcome.groups.is_empty() && !found.edits.files.is_empty() {
-        printer.result(next_step::message(found).lines().next().unwrap_or_default());
-    }
-    let is_summed = !found.outcome.groups.is_empty() || found.edits.files.is_empty();
-    for line in plan_text::next(&found.outcome.groups, printer.is_verbose()).into_iter().filter(|_| is_summed)
-    {
-        printer.result(&line);
-    }
-    if !found.suspended.is_empty() {
-        let clusters = counted(found.suspended.len(), "cluster");
-        printer.result(&format!("left as they are: {clusters}, suspended"));
-    }
-    let files = &found.edits.files;
-    let shown = if printer.is_verbose() { files.len() } else { files.len().min(SHOWN) };
-    for file in &files[..shown] {
-        let clusters = match file.clusters.len() {
-            0 => String::new(),
-            count => format!(": {}", counted(count, "cluster")),
-        };
-        printer.result(&format!("{}{clusters}", file.file));
-        for line in changed::lines(&file.before, &file.after) {
-            printer.result(&format!("  {line}"));
-        }
-    }
-    if files.len() > shown {
-        printer.result(&format!("… and {} more files (--verbose shows all)", files.len() - shown));
-    }
-    for defaults in &found.edits.overruled {
-        printer.result(&format!(
-            "{defaults} stays as it is: some clusters that inherit the value from it do not take this step"
-        ));
-    }
-}
-
-fn report(found: &Found, generation: Option<&Generation>, printer: &Printer) {
-    edits(found, printer);
+fn report(found: &next_step::Found, generation: Option<&Generation>, printer: &Printer) {
+    next_step_output::edits(found, printer);
     let files = &found.edits.files;
     match generation {
         _ if files.is_empty() => {}
@@ -178,25 +124,4 @@ fn report(found: &Found, generation: Option<&Generation>, printer: &Printer) {
             }
         }
     }
-}
-
-pub(super) fn document(asked: &Json, found: &Found, generation: Option<&Generation>) -> Json {
-    let file = |file: &upgrade::Edited| {
-        json!({
-            "file": file.file,
-            "clusters": ClusterName::all(&file.clusters),
-            "lines": changed::lines(&file.before, &file.after),
-            "text": file.after,
-        })
-    };
-    let mut document = plan_document::document(&found.outcome, asked);
-    document["files"] = found.edits.files.iter().map(file).collect();
-    document["overruled"] = json!(found.edits.overruled);
-    if let Some(progress) = &found.progress {
-        document["rollout"] = progress.clone();
-    }
-    document["suspended"] = json!(ClusterName::all(&found.suspended));
-    document["written"] = json!(generation.is_some());
-    document["generated"] = generation.map(generated::document).unwrap_or_default();
-    document
 }

@@ -1,6 +1,7 @@
 //! `stackloom upgrade next --pr`, with a real remote and a local server that behaves like each of the real forges.
 
 mod branches;
+pub(super) mod call;
 mod health;
 mod law;
 mod reviews;

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
-    io::{BufRead as _, BufReader, Read as _, Write as _},
+    io::{BufRead as _, BufReader, Write as _},
     net::{TcpListener, TcpStream},
     path::PathBuf,
     sync::{
@@ -14,6 +14,8 @@ use std::{
 
 use serde_json::{Value as Json, json};
 use stackloom::model::ForgeKind;
+
+use super::call::{Call, decoded, read};
 
 /// The number of entries per page.
 const PAGE: usize = 2;
@@ -151,34 +153,6 @@ impl Drop for Listening {
     }
 }
 
-/// The request of a client.
-pub(crate) struct Call {
-    pub(crate) method: String,
-    pub(crate) path: String,
-    pub(crate) query: Vec<(String, String)>,
-    pub(crate) body: Json,
-}
-
-fn decoded(text: &str) -> String {
-    percent(text.as_bytes())
-}
-
-fn percent(bytes: &[u8]) -> String {
-    let mut out = Vec::new();
-    let mut at = 0;
-    while at < bytes.len() {
-        if bytes[at] == b'%' {
-            let hex = std::str::from_utf8(&bytes[at + 1..at + 3]).unwrap();
-            out.push(u8::from_str_radix(hex, 16).unwrap());
-            at += 3;
-        } else {
-            out.push(bytes[at]);
-            at += 1;
-        }
-    }
-    String::from_utf8(out).unwrap()
-}
-
 fn serve(stream: &TcpStream, kind: ForgeKind, base: &str, state: &Mutex<State>) {
     let mut reader = BufReader::new(stream);
     while let Some((call, is_allowed)) = read(&mut reader) {
@@ -219,33 +193,6 @@ fn serve(stream: &TcpStream, kind: ForgeKind, base: &str, state: &Mutex<State>) 
             return;
         }
     }
-}
-
-pub(crate) fn read(reader: &mut BufReader<&TcpStream>) -> Option<(Call, bool)> {
-    let mut line = String::new();
-    reader.read_line(&mut line).ok().filter(|count| *count > 0)?;
-    let mut words = line.split_whitespace();
-    let (method, target) = (words.next()?.to_owned(), words.next()?.to_owned());
-    let (mut length, mut is_allowed) = (0, false);
-    loop {
-        let mut header = String::new();
-        reader.read_line(&mut header).ok()?;
-        let Some((name, value)) = header.trim().split_once(':') else { break };
-        match name.to_ascii_lowercase().as_str() {
-            "content-length" => length = value.trim().parse().ok()?,
-            "authorization" => {
-                is_allowed = matches!(value.trim().split_once(' '), Some(("Bearer" | "token", TOKEN)));
-            }
-            _ => {}
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
-    let (path, query) = target.split_once('?').unwrap_or((&target, ""));
-    let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-    let query = pairs.map(|(name, value)| (decoded(name), decoded(value))).collect();
-    let body = serde_json::from_slice(&body).unwrap_or(Json::Null);
-    Some((Call { method, path: path.to_owned(), query, body }, is_allowed))
 }
 
 /// The status, the body, and the header for the next page.
@@ -289,14 +236,7 @@ fn answer(kind: ForgeKind, base: &str, call: &Call, state: &mut State) -> (u16, 
         (
             "GET",
             ["commits", commit, "pull" | "pulls"] | ["repository", "commits", commit, "merge_requests"],
-        ) => {
-            let one = state.merges.get(*commit).map(|time| json!({ "merged_at": time }));
-            match (kind, one) {
-                (ForgeKind::Forgejo, None) => (404, json!({ "message": "Not Found" }), None),
-                (ForgeKind::Forgejo, Some(one)) => (200, one, None),
-                (_, one) => (200, one.into_iter().collect(), None),
-            }
-        }
+        ) => merges(kind, state.merges.get(*commit).copied()),
         ("GET", ["labels"]) => {
             let all = state.labels.iter().enumerate().map(|(at, name)| json!({ "id": at, "name": name }));
             page((kind, base), call, all.collect())
@@ -327,6 +267,16 @@ fn answer(kind: ForgeKind, base: &str, call: &Call, state: &mut State) -> (u16, 
             (201, json!({ "body": call.body["body"] }), None)
         }
         _ => (404, json!({ "message": "Not Found" }), None),
+    }
+}
+
+/// Forgejo answers with the one request that brought a commit into its base, the others with a list.
+fn merges(kind: ForgeKind, time: Option<&str>) -> (u16, Json, Option<String>) {
+    let one = time.map(|time| json!({ "merged_at": time }));
+    match (kind, one) {
+        (ForgeKind::Forgejo, None) => (404, json!({ "message": "Not Found" }), None),
+        (ForgeKind::Forgejo, Some(one)) => (200, one, None),
+        (_, one) => (200, one.into_iter().collect(), None),
     }
 }
 

@@ -8,9 +8,8 @@ use serde_json::Value as Json;
 
 use super::{
     group::{Reason, RolloutShown, Shown, State, StepShown},
-    next, next_step,
-    next_step::{Found, Mode},
-    plan, plan_text, reviews_and_labels,
+    next_step::{self, Found, Mode},
+    next_step_output, plan, plan_text, reviews_and_labels,
     selection::Selection,
 };
 use crate::{
@@ -120,14 +119,14 @@ pub(super) fn run(
     let mut notes = Notes::new();
     let target = match target(args, subject, is_dry, &world, &repository, printer, &mut notes) {
         Ok(target) => target,
-        Err(failure) => return next::failed(failure, &notes, printer),
+        Err(failure) => return next_step_output::failed(failure, &notes, printer),
     };
     for _ in 0..TRIES {
         let mut notes = Notes::new();
         match target.once(printer, &mut notes) {
             Ok(Some(ended)) => return Ok(target.tell(&ended, &notes, printer)),
             Ok(None) => printer.talk("the branch changed meanwhile; beginning again"),
-            Err(failure) => return next::failed(failure, &notes, printer),
+            Err(failure) => return next_step_output::failed(failure, &notes, printer),
         }
     }
     Err(Fault::new(format!("the branch changed {TRIES} times while it was being pushed"))

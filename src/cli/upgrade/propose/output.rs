@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use super::{Ended, Target};
 use crate::{
-    cli::{Exit, Printer, printer::short_id, upgrade::next},
+    cli::{Exit, Printer, printer::short_id, upgrade::next_step_output},
     model::ForgeKind,
     note::Notes,
     pull_request::{Action, Outcome, Wish},
@@ -13,12 +13,13 @@ use crate::{
 impl Target<'_> {
     pub(super) fn tell(&self, ended: &Ended, notes: &Notes, printer: &Printer) -> Exit {
         printer.notes(notes);
-        next::edits(&ended.found, printer);
+        next_step_output::edits(&ended.found, printer);
         for line in self.lines(ended) {
             printer.result(&line);
         }
         let exit = ended.found.outcome.exit;
-        let mut document = next::document(&self.subject.asked(), &ended.found, ended.generation.as_ref());
+        let mut document =
+            next_step_output::document(&self.subject.asked(), &ended.found, ended.generation.as_ref());
         document["written"] = json!(false);
         document["request"] = self.document(ended);
         printer.document(exit, notes, document);
