@@ -278,7 +278,7 @@ fn defer(draft: &str, open: &Request, why: &str) -> Option<Action> {
     let body = format!("{DEFERRED}\n\n**Do not merge this now:** {why}.\n\n{DEFERRED_END}\n\n{rest}");
     let title = format!("{draft}{}", open.title.strip_prefix(draft).unwrap_or(&open.title));
     let is_said = title == open.title && is_same(&open.body, &body);
-    (!is_said).then(|| Action::Update { number: open.number, title, body })
+    (!is_said).then_some(Action::Update { number: open.number, title, body })
 }
 
 /// Closes what is no longer needed: first the request, then the branch. The text of the request then names no step, so the

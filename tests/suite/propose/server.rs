@@ -229,9 +229,8 @@ fn answer(kind: ForgeKind, base: &str, call: &Call, state: &mut State) -> (u16, 
         }
         ("POST", ["pulls" | "merge_requests"]) => create(kind, call, state),
         ("GET", ["commits", commit, "statuses"] | ["repository", "commits", commit, "statuses"]) => {
-            let code = if kind == ForgeKind::GitHub { 422 } else { 404 };
-            let missing = (code, json!({ "message": "No commit found" }), None);
-            state.commits.get(*commit).map_or(missing, |all| page((kind, base), call, statuses(kind, all)))
+            let found = state.commits.get(*commit).map(|all| page((kind, base), call, statuses(kind, all)));
+            found.unwrap_or_else(|| no_commit(kind))
         }
         (
             "GET",
@@ -268,6 +267,11 @@ fn answer(kind: ForgeKind, base: &str, call: &Call, state: &mut State) -> (u16, 
         }
         _ => (404, json!({ "message": "Not Found" }), None),
     }
+}
+
+fn no_commit(kind: ForgeKind) -> (u16, Json, Option<String>) {
+    let code = if kind == ForgeKind::GitHub { 422 } else { 404 };
+    (code, json!({ "message": "No commit found" }), None)
 }
 
 /// Forgejo answers with the one request that brought a commit into its base, the others with a list.

@@ -104,15 +104,15 @@ impl Health {
         match source {
             Source::File(path) => {
                 let shown = format!("`{}`", path.display());
-                Self::parse(&of_file(path)?, &shown)?.without_ambiguous(asked.fleet, &shown, notes)
+                Ok(Self::parse(&of_file(path)?, &shown)?.without_ambiguous(asked.fleet, &shown, notes))
             }
             Source::Address(address) => {
                 let shown = "the answer of --health";
-                Self::parse(&net::health_report(address)?, shown)?.without_ambiguous(
+                Ok(Self::parse(&net::health_report(address)?, shown)?.without_ambiguous(
                     asked.fleet,
                     shown,
                     notes,
-                )
+                ))
             }
             Source::CommitStatuses => Self::of_statuses(asked, notes),
         }
@@ -135,12 +135,7 @@ impl Health {
     }
 
     /// Leaves out names without a management cluster that several clusters have.
-    fn without_ambiguous(
-        mut self,
-        fleet: &Understood,
-        shown: &str,
-        notes: &mut Notes,
-    ) -> Result<Self, Fault> {
+    fn without_ambiguous(mut self, fleet: &Understood, shown: &str, notes: &mut Notes) -> Self {
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         for cluster in &fleet.model.clusters {
             *counts.entry(cluster.id().to_string()).or_default() += 1;
@@ -155,7 +150,7 @@ impl Health {
                 .hint("write the management cluster, too: `<management cluster>/<namespace>/<name>`");
         }
         self.0.retain(|name, _| is_clear(name));
-        Ok(self)
+        self
     }
 
     /// Reads commit statuses. A status counts only on a commit that contains the cluster's last change.
