@@ -15,4 +15,4 @@ pub use decide::{
     decide,
 };
 pub use reviews_and_labels::{Asks, handles};
-pub use text::{Limits, Plan, PlanOf, ProposedStep, Text, branch_name, capital, text};
+pub use text::{Limits, Plan, PlanOf, ProposedStep, RolloutOf, Text, branch_name, capital, text};

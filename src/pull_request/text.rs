@@ -20,6 +20,8 @@ pub struct ProposedStep {
     pub rollouts: Vec<String>,
     /// The condition for the next step.
     pub until: String,
+    /// Whether it moves a cluster to a newer Kubernetes version.
+    pub upgrades_kubernetes: bool,
 }
 
 /// The plan for clusters that take the same steps.
@@ -73,6 +75,15 @@ const NAMED: usize = 12;
 /// The report is not cut below this number of bytes.
 const LEAST_REPORT: usize = 2_000;
 
+/// The rollout that a step belongs to.
+#[derive(Clone, Copy, Debug)]
+pub struct RolloutOf<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// The reason for it.
+    pub reason: &'a str,
+}
+
 /// Writes the title and the text. `report` renders the step's report within a number of bytes. `command` proposes the next
 /// step, of `rollout` if it belongs to one.
 pub fn text(
@@ -80,7 +91,7 @@ pub fn text(
     plans: &[PlanOf],
     earlier: &[Request],
     command: &str,
-    rollout: Option<&str>,
+    rollout: Option<RolloutOf<'_>>,
     limits: Limits,
     report: impl Fn(usize) -> String,
 ) -> Text {
@@ -90,6 +101,9 @@ pub fn text(
     } else {
         format!("### The plan\n\n{PLAN}\n\n{}{PLAN}\n\n", plan(plans, &done(earlier)))
     };
+    let intro = rollout.map(|of| format!("Rollout {}: {}\n\n", prose(of.name), prose(of.reason)));
+    let plan = intro.unwrap_or_default() + &plan;
+    let rollout = rollout.map(|of| of.name);
     let rest = format!("\n{}\n{STEP}{step} -->\n", what_to_do(plans, command, rollout));
     let room = limits.body.saturating_sub(plan.len() + rest.len()).max(LEAST_REPORT);
     let body = format!("{plan}{}{rest}", report(room));
@@ -171,6 +185,12 @@ fn named(clusters: &[String]) -> String {
     names.join(", ")
 }
 
+/// What to do instead of a revert that Cluster API refuses: its webhook rejects a lower version in the topology.
+const NO_WAY_BACK: &str = "### How to go back\n\n\
+    This step upgrades Kubernetes, which cannot be downgraded: Cluster API refuses a revert, and nothing in the clusters goes back. If \
+    something is wrong, mend it with another step, for example to a release that corrects it. Before you merge anything that takes back a \
+    part of this step, run `stackloom diff` on its branch.\n";
+
 fn what_to_do(plans: &[PlanOf], command: &str, rollout: Option<&str>) -> String {
     let stay = stay(rollout);
     let steps =
@@ -199,6 +219,10 @@ fn what_to_do(plans: &[PlanOf], command: &str, rollout: Option<&str>) -> String 
              request before this step is done.\n"
         )
         .expect("memory takes everything");
+    }
+    if steps().filter_map(|steps| steps.first()).any(|step| step.upgrades_kubernetes) {
+        text.push_str(NO_WAY_BACK);
+        return text;
     }
     writeln!(
         text,

@@ -31,7 +31,14 @@ pub struct Unsupported {
     pub message: String,
     /// The supported versions, and the source of this information.
     pub why: String,
+    /// The way out in the management cluster.
+    pub way: &'static str,
+    /// The origin of the statement: that of the fleet itself, or the definition of the management cluster.
+    pub origin: Origin,
 }
+
+/// The way out if the built-in data says that Cluster API does not support a version.
+const UPGRADE: &str = "upgrade Cluster API, and change `clusterApi` in stackloom.yaml";
 
 /// The name of Cluster API itself in the list of providers.
 const CORE: &str = "cluster-api";
@@ -56,6 +63,7 @@ impl Release {
         let (version, is_exact) = management.cluster_api_version();
         let message = format!("Cluster API {cluster_api} does not support Kubernetes {minor}");
         let component = knowledge::cluster_api();
+        let (way, origin) = (UPGRADE, management.provided.origin);
         match component.fit(&version, is_exact, &self.kubernetes, &management.assumptions) {
             Fit::Fits => None,
             Fit::Assumed(one) => {
@@ -64,14 +72,18 @@ impl Release {
                     "it supports {range}, according to `compatibility` in stackloom.yaml: {}",
                     one.reason
                 );
-                Some(Unsupported { message, why })
+                let way = "upgrade Cluster API, or correct the entry in `compatibility`";
+                Some(Unsupported { message, why, way, origin: one.origin })
             }
             Fit::Unlisted(row) => {
-                Some(Unsupported { message, why: format!("it supports {} ({})", row.kubernetes, row.found) })
+                let why = format!("it supports {} ({})", row.kubernetes, row.found);
+                Some(Unsupported { message, why, way, origin })
             }
             Fit::Since(row, since) => Some(Unsupported {
                 message: format!("Cluster API {version} does not support Kubernetes {minor}"),
                 why: format!("version {since} of it does ({})", row.found),
+                way,
+                origin,
             }),
         }
     }

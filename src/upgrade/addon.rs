@@ -351,6 +351,7 @@ impl<'a> Addon<'a> {
 
     fn step(&self, constraints: &mut Vec<Constraint>) -> usize {
         let limit = self.line.iter().rev().find_map(|one| one.addon(self.name)?.addon.max_minor_step);
+        let newest = self.line.iter().rev().find_map(|one| one.addon(self.name));
         let minors = match limit.unwrap_or(1) {
             1 => "one minor".to_owned(),
             several => format!("{several} minors"),
@@ -359,7 +360,7 @@ impl<'a> Addon<'a> {
         constraints.push(Constraint {
             kind: ConstraintKind::MinorStep,
             text: format!("{} is upgraded {minors} at a time (`maxMinorStep`)", self.name),
-            origin: None,
+            origin: newest.and_then(|one| Some(one.addon.matrix.first()?.version_origin)),
             lift: format!("the stack {stack}: list the versions between, or allow a greater `maxMinorStep`"),
         });
         constraints.len() - 1

@@ -51,8 +51,7 @@ fn all(line: &[Arc<Release>], start: usize, management: &ManagementCluster) -> N
     for (at, release) in line.iter().enumerate().filter(|(at, _)| *at != start) {
         if let Some(unsupported) = release.unsupported(management) {
             let text = format!("in `{}`, {}: {}", management.name, unsupported.message, unsupported.why);
-            let way = "upgrade Cluster API, and change `clusterApi` in stackloom.yaml".to_owned();
-            needs.add(at, (String::new(), text), None, way);
+            needs.add(at, (String::new(), text), Some(unsupported.origin), unsupported.way.to_owned());
         }
         for one in release.unmet(management).into_iter().filter(|one| !one.is_doubtful) {
             needs.add(at, (one.need, one.found), Some(one.origin), one.way);

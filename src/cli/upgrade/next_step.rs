@@ -52,6 +52,8 @@ pub(super) struct Found {
     pub(super) named: BTreeSet<ClusterId>,
     /// The rollout and wave of the step.
     pub(super) of: Option<String>,
+    /// The reason for the rollout.
+    pub(super) why: Option<String>,
     /// The reason that there is no step; None if the plans give it.
     pub(super) idle: Option<Wish>,
     /// The progress of the rollout, for documents.
@@ -152,6 +154,7 @@ pub(super) fn take(
         suspended,
         named,
         of: None,
+        why: None,
         idle: None,
         progress: None,
     })

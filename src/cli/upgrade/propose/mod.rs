@@ -22,9 +22,11 @@ use crate::{
     },
     note::{Fault, Notes},
     pull_request::{
-        self, Action, Address, Decision, Limits, Plan, PlanOf, Proposed, ProposedStep, Request, Seen, Wish,
+        self, Action, Address, Decision, Limits, Plan, PlanOf, Proposed, ProposedStep, Request, RolloutOf,
+        Seen, Wish,
     },
     report,
+    upgrade::DescribedChange,
     world::Held,
 };
 
@@ -237,6 +239,8 @@ impl Target<'_> {
         let limits = Limits { body: limit.saturating_sub(RECORD) };
         let plans: Vec<PlanOf> = found.outcome.groups.iter().filter_map(|group| plan(group, found)).collect();
         let rollout = found.of.as_deref().and_then(|of| of.split(',').next());
+        let reason = found.why.as_deref().unwrap_or_default();
+        let rollout = rollout.map(|name| RolloutOf { name, reason });
         let text = pull_request::text(
             &title(&subject, found),
             &plans,
@@ -344,6 +348,10 @@ fn step_of(step: &StepShown, clusters: usize) -> ProposedStep {
         addons: plan_text::addons(&step.description),
         rollouts: step.rollouts.iter().map(rollout).collect(),
         until: plan_text::waits(step),
+        upgrades_kubernetes: matches!(
+            &step.description.change,
+            DescribedChange::Release { kubernetes_before, kubernetes_after, .. } if kubernetes_before != kubernetes_after
+        ),
     }
 }
 

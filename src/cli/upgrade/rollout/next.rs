@@ -129,6 +129,7 @@ impl Subject for Of<'_> {
         };
         let mut found = next_step::take(solution, mode, world, notes)?;
         (found.of, found.progress) = (Some(of), Some(progress));
+        found.why = Some(rollout.reason.clone());
         Ok(found)
     }
 
@@ -194,6 +195,7 @@ fn idle(
         suspended,
         named,
         of: Some(rollout.name.to_string()),
+        why: Some(rollout.reason.clone()),
         idle,
         progress: None,
     })
