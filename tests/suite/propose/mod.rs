@@ -65,14 +65,24 @@ impl Bench {
         let bench = Self { _folder: folder, root, remote, forge };
         let made = stackloom(&bench.root).args(["generate"]).output().unwrap();
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-        bench.publish("the fleet");
+        // Clusters that were made just now would still be in progress.
+        bench.publish_at("the fleet", Some("2026-01-02T12:00:00Z"));
         bench
     }
 
     /// Commits everything and pushes it to the base.
     fn publish(&self, message: &str) {
+        self.publish_at(message, None);
+    }
+
+    fn publish_at(&self, message: &str, time: Option<&str>) {
         git(&self.root, &["add", "--all"]);
-        git(&self.root, &["commit", "--quiet", "--message", message]);
+        let mut command = Command::new("git");
+        environment(command.current_dir(&self.root).args(["commit", "--quiet", "--message", message]));
+        for name in ["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"] {
+            command.envs(time.map(|time| (name, time)));
+        }
+        assert!(command.status().unwrap().success());
         git(&self.root, &["push", "--quiet", "origin", "main"]);
     }
 
@@ -152,7 +162,7 @@ fn a_step_becomes_one_request_that_is_kept_up_to_date() {
             "replaces 3 machines",
             "- [ ] **This request:** release test-tiny-1-35",
             "- [ ] Step 2: addon net",
-            "git revert",
+            "which cannot be downgraded: Cluster API refuses a revert",
         ] {
             assert!(opened.body.contains(part), "{part}: {}", opened.body);
         }
