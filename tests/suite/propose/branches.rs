@@ -133,7 +133,7 @@ fn a_wave_is_not_proposed_from_a_shallow_clone() {
 /// A request whose step must wait says so where it is merged, until the step may be taken again.
 #[test]
 fn a_request_that_must_wait_says_so() {
-    for kind in KINDS {
+    for kind in [ForgeKind::GitLab, ForgeKind::Forgejo] {
         let bench = Bench::new(kind);
         bench.done();
         let opened = bench.requests().remove(0);
@@ -162,7 +162,7 @@ fn a_request_that_must_wait_says_so() {
 /// A step that was not needed for a while is proposed again once it is.
 #[test]
 fn a_step_is_proposed_again_after_it_was_not_needed() {
-    for kind in KINDS {
+    for kind in [ForgeKind::GitHub, ForgeKind::Forgejo] {
         let bench = Bench::new(kind);
         let file = bench.root.join("rollouts/k135.yaml");
         let publish = |text: &str, message: &str| {
