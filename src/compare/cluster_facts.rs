@@ -12,7 +12,7 @@ use crate::{
 
 /// Facts read from a Cluster object.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Facts {
+pub struct ClusterFacts {
     /// Its class, which has the same name as its release.
     pub release: Option<String>,
     /// Its Kubernetes version as written, such as `v1.36.4`.
@@ -33,7 +33,7 @@ pub struct Facts {
     pub spec: [u8; 32],
 }
 
-impl Facts {
+impl ClusterFacts {
     /// Reads the facts from a Cluster object.
     pub fn of(cluster: &Node) -> Self {
         let text = |path: &[&str]| cluster.at(path).and_then(Node::as_str).map(str::to_owned);

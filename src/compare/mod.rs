@@ -43,7 +43,7 @@ pub use address::{Address, Section};
 pub use answers::{
     Answer, Answers, Running, Written, created, desired, forecast, gates, gates_of_any, made, settings,
 };
-pub use cluster_facts::Facts;
+pub use cluster_facts::ClusterFacts;
 pub use definitions::Definitions;
 pub use fields::{FieldChange, FieldPath, PathSegment, changed};
 pub use live::{Export, Live};
@@ -70,9 +70,9 @@ pub struct ClusterChange {
     /// What happens to the cluster as a whole.
     pub fate: Fate,
     /// The facts of its Cluster object before; none if there was no Cluster.
-    pub before: Option<Facts>,
+    pub before: Option<ClusterFacts>,
     /// The facts of its Cluster object after; none if there is no Cluster.
-    pub after: Option<Facts>,
+    pub after: Option<ClusterFacts>,
     /// The objects that differ, in order. All objects if the cluster is created or gone.
     pub objects: Vec<ObjectChange>,
     /// The addons that differ, by name.
@@ -301,8 +301,8 @@ impl<'a> Comparing<'a> {
         Ok(Some(ClusterChange {
             cluster: pair.cluster.clone(),
             fate: if is_deleted { Fate::Deleted } else { fate },
-            before: before.map(Facts::of),
-            after: after.map(Facts::of),
+            before: before.map(ClusterFacts::of),
+            after: after.map(ClusterFacts::of),
             objects,
             addons,
             outcome,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{
     Outcome, Unknown, Which,
     answers::{Answers, Written},
-    cluster_facts::Facts,
+    cluster_facts::ClusterFacts,
     definitions::Definitions,
 };
 use crate::{model::Cluster, render, yaml::Node};
@@ -14,7 +14,7 @@ use crate::{model::Cluster, render, yaml::Node};
 #[derive(Clone, Debug)]
 pub struct Change {
     /// The facts of the Cluster before; none if that state is refused.
-    pub before: Option<Facts>,
+    pub before: Option<ClusterFacts>,
     /// How Cluster API acts on the change.
     pub outcome: Outcome,
 }
@@ -52,5 +52,5 @@ fn change(before: &Result<Drawn, String>, after: &Result<Drawn, String>, answers
             Err(faults) => Outcome::Unknown(Unknown::Faulty(faults)),
         },
     };
-    Change { before: before.as_ref().ok().map(|drawn| Facts::of(&drawn.node)), outcome }
+    Change { before: before.as_ref().ok().map(|drawn| ClusterFacts::of(&drawn.node)), outcome }
 }

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::{drawn::facts, guard::Before};
 use crate::{
-    compare::Facts,
+    compare::ClusterFacts,
     model::{AddonVersion, KubernetesVersion, VersionRange},
     note::{About, Notes, Place},
     tree::{Changes, FileChange, Part, PartId, TreePath},
@@ -62,7 +62,7 @@ struct Side<'a> {
 
 impl<'a> Side<'a> {
     fn new(
-        cluster: &'a Facts,
+        cluster: &'a ClusterFacts,
         addon: &str,
         kubernetes: Option<&'a KubernetesVersion>,
         policies: &'a BTreeMap<String, Option<Policies>>,
@@ -221,7 +221,7 @@ fn policies_of(text: &str) -> Option<Policies> {
 fn judge_one(
     (path, part): (&TreePath, &PartId),
     (name, from, to): (&str, AddonVersion, AddonVersion),
-    (old, new): (&Facts, &Facts),
+    (old, new): (&ClusterFacts, &ClusterFacts),
     policies: &BTreeMap<String, Option<Policies>>,
     notes: &mut Notes,
 ) {

@@ -2,14 +2,20 @@
 //! tree with its replacement.
 
 use crate::{
-    compare::Facts,
+    compare::ClusterFacts,
     knowledge,
     note::{About, Notes, Place},
     tree::{PartId, TreePath},
 };
 
 /// Judges the Cluster of a file before and after a run.
-pub(super) fn judge(path: &TreePath, part: &PartId, old: &Facts, new: &Facts, notes: &mut Notes) {
+pub(super) fn judge(
+    path: &TreePath,
+    part: &PartId,
+    old: &ClusterFacts,
+    new: &ClusterFacts,
+    notes: &mut Notes,
+) {
     let PartId::Cluster { namespace, cluster, .. } = part else { return };
     let undone = || {
         format!(

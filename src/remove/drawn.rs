@@ -2,7 +2,7 @@
 
 use super::Leaver;
 use crate::{
-    compare::Facts,
+    compare::ClusterFacts,
     note::Notes,
     plan::ClusterPlan,
     render::{self, Subject},
@@ -42,9 +42,9 @@ fn pool(text: &str, name: &str) -> Option<Node> {
 }
 
 /// Reads the facts from the text of a Cluster.
-pub(super) fn facts(text: &str) -> Option<Facts> {
+pub(super) fn facts(text: &str) -> Option<ClusterFacts> {
     let mut sources = yaml::Sources::default();
     let id = sources.add("cluster", text);
     let cluster = sources.get(id).and_then(|source| yaml::read(source, &mut Notes::new()));
-    cluster.map(|cluster| Facts::of(&cluster))
+    cluster.map(|cluster| ClusterFacts::of(&cluster))
 }

@@ -16,7 +16,7 @@ use super::{
     replaced::{self, Former},
 };
 use crate::{
-    compare::Facts,
+    compare::ClusterFacts,
     model::AddonDelivery,
     note::{About, Diagnostic, Notes, Place, Severity},
     render::{SUSPENDED, delivery_of, is_paused, is_protected, keeper, leaves_behind, rests},
@@ -264,7 +264,7 @@ fn refuse_delivery(
 fn judge_pools(
     path: &TreePath,
     part: &PartId,
-    (old, new): (Option<&Facts>, Option<&Facts>),
+    (old, new): (Option<&ClusterFacts>, Option<&ClusterFacts>),
     notes: &mut Notes,
 ) {
     let PartId::Cluster { namespace, cluster, .. } = part else { return };

@@ -4,14 +4,20 @@
 //! addresses that the CNI does not route. Cluster API accepts such changes silently.
 
 use crate::{
-    compare::Facts,
+    compare::ClusterFacts,
     note::{About, Notes, Place},
     tree::{PartId, TreePath},
     yaml::{Node, to_json},
 };
 
 /// Refuses to change the network of a cluster that is already in the tree.
-pub(super) fn judge(path: &TreePath, part: &PartId, old: &Facts, new: &Facts, notes: &mut Notes) {
+pub(super) fn judge(
+    path: &TreePath,
+    part: &PartId,
+    old: &ClusterFacts,
+    new: &ClusterFacts,
+    notes: &mut Notes,
+) {
     let PartId::Cluster { management, namespace, cluster: name } = part else { return };
     for (key, before, after) in [("pods", &old.pods, &new.pods), ("services", &old.services, &new.services)] {
         if before == after {

@@ -9,7 +9,7 @@ use super::{
     steps,
 };
 use crate::{
-    compare::{Answer, ClusterChange, Facts, Fate, ObjectChange, Outcome, Section, Unknown, Which},
+    compare::{Answer, ClusterChange, ClusterFacts, Fate, ObjectChange, Outcome, Section, Unknown, Which},
     model::{ClusterId, hex},
     note::About as Leaves,
     topology::{self, Meaning, Part, Verdict},
@@ -105,7 +105,9 @@ impl Making<'_> {
             }
         }
         changes.sort_by(|a, b| (b.risk, &a.subject).cmp(&(a.risk, &b.subject)));
-        let of = |side: &Option<Facts>, get: fn(&Facts) -> Option<String>| side.as_ref().and_then(get);
+        let of = |side: &Option<ClusterFacts>, get: fn(&ClusterFacts) -> Option<String>| {
+            side.as_ref().and_then(get)
+        };
         let sides = |get| Sides { before: of(&found.before, get), after: of(&found.after, get) };
         ClusterReport {
             cluster: found.cluster.clone(),
@@ -223,7 +225,7 @@ impl Making<'_> {
     fn fate(&mut self) {
         let found = self.found;
         let (before, after) = (found.before.as_ref(), found.after.as_ref());
-        let is_leaving = |facts: Option<&Facts>| facts.is_some_and(|facts| facts.removal.is_some());
+        let is_leaving = |facts: Option<&ClusterFacts>| facts.is_some_and(|facts| facts.removal.is_some());
         let (was, is) = (is_leaving(before), is_leaving(after));
         let leaving = match (&self.found.fate, before) {
             _ if matches!(self.found.outcome, Outcome::Unknown(Unknown::Refused { .. })) => None,
@@ -396,7 +398,7 @@ fn unknown(why: &Unknown) -> (Effect, Risk, Vec<String>, Revert) {
 /// The reason that the effect of a rollout with `OnDelete` already states.
 const ON_DELETE: &str = "machines are replaced when they are deleted";
 
-fn of_verdict(verdict: &Verdict, before: Option<&Facts>, after: Option<&Facts>) -> Change {
+fn of_verdict(verdict: &Verdict, before: Option<&ClusterFacts>, after: Option<&ClusterFacts>) -> Change {
     let part = &verdict.subject;
     let (machines, surge) = machines(part, &verdict.meaning, before);
     Change {
@@ -467,8 +469,8 @@ mod tests {
         let found = ClusterChange {
             cluster: ClusterId { management: label("m"), namespace: label("n"), name: label("c") },
             fate: Fate::Changed,
-            before: Some(Facts::default()),
-            after: Some(Facts::default()),
+            before: Some(ClusterFacts::default()),
+            after: Some(ClusterFacts::default()),
             objects: Vec::new(),
             addons: Vec::new(),
             outcome: Outcome::Judged(std::sync::Arc::new(answer)),

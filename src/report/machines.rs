@@ -6,7 +6,7 @@ use super::{
     risk::Risk,
 };
 use crate::{
-    compare::Facts,
+    compare::ClusterFacts,
     topology::{Meaning, Part, Pool, PoolKind, Verdict},
     yaml::Node,
 };
@@ -127,13 +127,17 @@ fn of_change(change: &Change) -> Flow {
 }
 
 /// The number of machines that verdicts on the parts of a cluster replace or remove.
-pub fn replaced(verdicts: &[Verdict], before: Option<&Facts>) -> Machines {
+pub fn replaced(verdicts: &[Verdict], before: Option<&ClusterFacts>) -> Machines {
     let each = verdicts.iter().map(|one| machines(&one.subject, &one.meaning, before).0);
     each.fold(Machines::default(), Machines::and)
 }
 
 /// The number of machines that a part loses or replaces, and the number of additional machines in the meantime.
-pub(super) fn machines(part: &Part, meaning: &Meaning, before: Option<&Facts>) -> (Machines, Option<i64>) {
+pub(super) fn machines(
+    part: &Part,
+    meaning: &Meaning,
+    before: Option<&ClusterFacts>,
+) -> (Machines, Option<i64>) {
     match meaning {
         Meaning::Rollout { machines, least, surge, on_delete, .. } => {
             // No file contains the number of machines that an autoscaler sets.
@@ -153,7 +157,7 @@ pub(super) fn machines(part: &Part, meaning: &Meaning, before: Option<&Facts>) -
 }
 
 /// The number of machines that a part gets for good, besides those that replace others.
-pub(super) fn added(part: &Part, meaning: &Meaning, sides: [Option<&Facts>; 2]) -> Machines {
+pub(super) fn added(part: &Part, meaning: &Meaning, sides: [Option<&ClusterFacts>; 2]) -> Machines {
     let [before, after] = sides.map(|side| count(part, side));
     let written = after.zip(before).map_or(0, |(after, before)| after.saturating_sub(before));
     let more = match meaning {
@@ -180,7 +184,7 @@ pub(super) fn unavailable(meaning: &Meaning) -> i64 {
 }
 
 /// The number of machines of a part according to its Cluster; none if the Cluster does not set it.
-pub(super) fn count(part: &Part, before: Option<&Facts>) -> Option<i64> {
+pub(super) fn count(part: &Part, before: Option<&ClusterFacts>) -> Option<i64> {
     match part {
         Part::ControlPlane => before?.control_plane,
         Part::Pool(Pool { kind, name }) => {
@@ -192,7 +196,7 @@ pub(super) fn count(part: &Part, before: Option<&Facts>) -> Option<i64> {
 }
 
 /// The machines of a cluster, by the part that they belong to.
-pub(super) fn parts(cluster: Option<&Facts>) -> Vec<(Part, Machines)> {
+pub(super) fn parts(cluster: Option<&ClusterFacts>) -> Vec<(Part, Machines)> {
     let Some(cluster) = cluster else { return Vec::new() };
     let pools = cluster.pools.iter().map(|((list, name), pool)| {
         let is_list = |kind: &PoolKind| kind.list() == list;
@@ -204,17 +208,17 @@ pub(super) fn parts(cluster: Option<&Facts>) -> Vec<(Part, Machines)> {
 
 impl Change {
     /// The same change, which removes all machines of a cluster.
-    pub(super) fn lose_all(&mut self, cluster: Option<&Facts>) {
+    pub(super) fn lose_all(&mut self, cluster: Option<&ClusterFacts>) {
         (self.parts, self.machines) = whole(cluster);
     }
 
     /// The same change, which builds all machines of a cluster.
-    pub(super) fn build_all(&mut self, cluster: Option<&Facts>) {
+    pub(super) fn build_all(&mut self, cluster: Option<&ClusterFacts>) {
         (self.parts, self.built) = whole(cluster);
     }
 }
 
-fn whole(cluster: Option<&Facts>) -> (Vec<(Part, Machines)>, Machines) {
+fn whole(cluster: Option<&ClusterFacts>) -> (Vec<(Part, Machines)>, Machines) {
     let parts = parts(cluster);
     if parts.is_empty() {
         return (parts, Machines::exactly(None));

@@ -2,13 +2,13 @@
 
 use super::change::{Change, Effect, Subject};
 use crate::{
-    compare::Facts,
+    compare::ClusterFacts,
     topology::{Meaning, Part},
     yaml::{Mapping, Node},
 };
 
 /// Names both pools where one is deleted and an equal one of another name is created.
-pub(super) fn name(before: &Facts, after: &Facts, changes: &mut [Change]) {
+pub(super) fn name(before: &ClusterFacts, after: &ClusterFacts, changes: &mut [Change]) {
     for (old, new) in renamed(before, after) {
         for change in changes.iter_mut() {
             let Subject::Part(Part::Pool(pool)) = &change.subject else { continue };
@@ -31,7 +31,7 @@ pub(super) fn name(before: &Facts, after: &Facts, changes: &mut [Change]) {
 }
 
 /// The pools that have another name and are otherwise equal: the old and the new name of each.
-fn renamed(before: &Facts, after: &Facts) -> Vec<(String, String)> {
+fn renamed(before: &ClusterFacts, after: &ClusterFacts) -> Vec<(String, String)> {
     let nameless = |(kind, _): &(String, String), pool: &Node| {
         let fields = pool.as_mapping().into_iter().flat_map(Mapping::iter);
         let rest = fields.filter(|field| &*field.key.name != "name");
@@ -40,7 +40,7 @@ fn renamed(before: &Facts, after: &Facts) -> Vec<(String, String)> {
             rest.map(|field| (field.key.name.to_string(), field.value.clone())).collect::<Vec<_>>(),
         )
     };
-    let only = |own: &Facts, other: &Facts| {
+    let only = |own: &ClusterFacts, other: &ClusterFacts| {
         let pools = own.pools.iter().filter(|(key, _)| !other.pools.contains_key(*key));
         pools.map(|(key, pool)| (key.1.clone(), nameless(key, pool))).collect::<Vec<_>>()
     };

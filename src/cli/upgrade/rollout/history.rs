@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     cli::upgrade::next_step::Mode,
-    compare::Facts,
+    compare::ClusterFacts,
     generate::Understood,
     io::git::{Changed, Read, Repository, Stretch},
     model::{Cluster, Rollout},
@@ -103,7 +103,8 @@ impl History {
             let folder = render::folder_of_cluster(&cluster.id());
             let folder = folder.as_str();
             let object = committed.file(&format!("{folder}/cluster/cluster.yaml"))?;
-            let drawn = object.as_deref().and_then(parsed).and_then(|cluster| Facts::of(&cluster).release);
+            let drawn =
+                object.as_deref().and_then(parsed).and_then(|cluster| ClusterFacts::of(&cluster).release);
             let meant = fleet.releases.of(cluster, &mut Notes::new()).map(|release| release.name.clone());
             let why = if drawn.as_deref().map(release_line) != meant.as_deref().map(release_line) {
                 "the definition has changed, but generated/ in the last commit has not: run `stackloom generate --commit`"
@@ -189,13 +190,13 @@ fn position(read: Read<'_>) -> [Option<String>; 3] {
         let text = list("addons").or_else(|| list("cluster"))?;
         Some(text.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n"))
     });
-    let facts = Facts::of(&cluster);
+    let facts = ClusterFacts::of(&cluster);
     [facts.release, facts.kubernetes, addons]
 }
 
 fn is_paused(read: Read<'_>) -> bool {
     let cluster = read("cluster/cluster.yaml").as_deref().and_then(parsed);
-    cluster.is_some_and(|cluster| Facts::of(&cluster).paused)
+    cluster.is_some_and(|cluster| ClusterFacts::of(&cluster).paused)
 }
 
 fn parsed(text: &str) -> Option<Node> {
