@@ -120,7 +120,7 @@ pub(super) fn mark_refused(changes: &mut [OutsideChange], clusters: &[ClusterRep
                 of.differs() && [&of.before, &of.after].into_iter().flatten().any(|one| one == name)
             }
             Place::Tree => true,
-            // Images are those of changes that happen, and nobody generates the user's own objects.
+            // Images are those of changes that happen, and the user's own objects are not generated.
             Place::NodeImage(_) | Place::Own(_) => false,
         };
         let mut all = clusters.iter().filter(is_of).map(ClusterReport::refusal).peekable();

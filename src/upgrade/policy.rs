@@ -68,9 +68,9 @@ impl Asked {
             };
             one.clusters.retain(|cluster| {
                 let why = on_hold(cluster).or_else(|| by_policy(cluster));
-                let now = now.filter(|_| has_steps);
-                let why = why.or_else(|| now.and_then(|_| owned(cluster)));
-                let why = why.or_else(|| cluster.upgrades.outside_of_windows(now?));
+                let kept_by_others =
+                    |now| owned(cluster).or_else(|| cluster.upgrades.outside_of_windows(now));
+                let why = why.or_else(|| now.filter(|_| has_steps).and_then(kept_by_others));
                 let is_open = why.is_none();
                 if let Some(why) = why {
                     held.entry(why).or_default().push(cluster);

@@ -22,7 +22,7 @@ use crate::{
     note::{Fault, Notes},
     partial::{LeftOut, Scope},
     pull_request::Wish,
-    tree::{Changes, PartId, Sink},
+    tree::{Changes, Nowhere, PartId, Sink},
     upgrade::{self, Answer, DescribedChange, Edited, Edits, Fleet, Planned, Solved, Taken, after},
     world::{AlreadyRead, Held},
 };
@@ -258,19 +258,36 @@ fn generated_into(
     let tell = |done, all| progress.at(done, all);
     let source = AlreadyRead::new(found.edited.input.clone(), found.edited.notes.clone());
     let mut own = Notes::new();
-    let left = &found.outcome.left;
-    let done = if left.has_definitions() {
+    let done = if found.outcome.left.has_definitions() {
         let scope = Scope { keep_going: true, ..Scope::default() };
-        generate::generate_some(&source, &scope, sink.as_mut(), &tell, &mut own)
+        refuse_left_out(&scope, found, notes)?;
+        let done = generate::generate_some(&source, &scope, sink.as_mut(), &tell, &mut own);
+        if done.is_ok() {
+            notes.append_as_warnings(std::mem::take(&mut own));
+        }
+        done
     } else {
         generate::generate(&source, sink.as_mut(), &tell, &mut own)
     };
     progress.end();
-    // Warnings about what was left out are there already.
-    if done.is_err() || !left.has_definitions() {
-        notes.append(own);
-    }
+    notes.append(own);
     done
+}
+
+/// Refuses a step if a run that skips what has errors would skip one of its clusters: its definition would change, and its
+/// part of the tree would not.
+fn refuse_left_out(scope: &Scope, found: &Found, notes: &mut Notes) -> Result<(), Failure> {
+    let mut own = Notes::new();
+    let source = AlreadyRead::new(found.edited.input.clone(), found.edited.notes.clone());
+    let made = generate::generate_some(&source, scope, &mut Nowhere, &|_, _| {}, &mut own)?;
+    let made: BTreeSet<ClusterId> = made.plan.clusters.iter().map(|plan| plan.cluster.id()).collect();
+    let mut clusters = found.edits.files.iter().flat_map(|one| &one.clusters);
+    let Some(lost) = clusters.find(|cluster| !made.contains(cluster)) else { return Ok(()) };
+    notes.append(own);
+    notes
+        .error("not-generated", None, format!("{lost} has errors after its step, so generate would skip it"))
+        .hint("correct the errors above, and run this command again");
+    Err(Failure::Input)
 }
 
 /// Whether the changes concern only clusters that take the step. Otherwise, others have changes that were not generated.

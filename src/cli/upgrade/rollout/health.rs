@@ -220,23 +220,25 @@ impl<'a> Asked<'a> {
         found
     }
 
-    /// The forge of the git remote.
     fn forge(&self) -> Result<Forge<'a>, Fault> {
         let (repository, _) = self.repository.ok_or_else(|| Fault::new("there is no git repository"))?;
-        let remote = repository.remote()?;
-        let given = self.fleet.model.fleet.forge.as_ref();
-        let hint = "set `forge` in stackloom.yaml to where the repository is";
-        let address = pull_request::address(&remote.url, given).map_err(|why| Fault::new(why).hint(hint))?;
-        let address = address.ok_or_else(|| {
-            Fault::new(format!(
-                "commit statuses come from a forge, and the git remote `{}` is not known to be one",
-                remote.name
-            ))
-            .hint(hint)
-        })?;
-        let printer = self.printer;
-        Forge::open(&address, |words| printer.talk(words))
+        forge(repository, self.fleet, self.printer)
     }
+}
+
+/// The forge of the git remote.
+pub(super) fn forge<'a>(
+    repository: &Repository,
+    fleet: &Understood,
+    printer: &'a Printer,
+) -> Result<Forge<'a>, Fault> {
+    let remote = repository.remote()?;
+    let hint = "set `forge` in stackloom.yaml to where the repository is";
+    let address = pull_request::address(&remote.url, fleet.model.fleet.forge.as_ref());
+    let address = address.map_err(|why| Fault::new(why).hint(hint))?.ok_or_else(|| {
+        Fault::new(format!("the git remote `{}` is not known to be on a forge", remote.name)).hint(hint)
+    })?;
+    Forge::open(&address, |words| printer.talk(words))
 }
 
 fn of_file(path: &Path) -> Result<Vec<u8>, Fault> {

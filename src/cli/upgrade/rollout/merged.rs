@@ -2,14 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::observe::Context;
+use super::{health::forge, observe::Context};
 use crate::{
-    io::{
-        forge::Forge,
-        git::{Changed, Repository},
-    },
+    io::git::{Changed, Repository},
     note::{Fault, Notes},
-    pull_request,
 };
 
 /// Counts steps from when they were merged. A merge commit or a squashed commit has that time. A commit of the program itself has
@@ -24,15 +20,14 @@ pub(super) fn count_from_merge(
     for one in changed.values_mut() {
         steps.entry(one.commit.clone()).or_default().push(one);
     }
-    let mut forge = None;
+    let mut opened = None;
     for (commit, changed) in steps {
         if !repository.commit_of(&commit)?.is_own() {
             continue;
         }
-        let forge = forge.get_or_insert_with(|| of(repository, context));
-        let merged = match forge {
-            Ok(Some(forge)) => forge.merged(&commit),
-            Ok(None) => Ok(None),
+        let opened = opened.get_or_insert_with(|| forge(repository, context.fleet, context.printer));
+        let merged = match opened {
+            Ok(forge) => forge.merged(&commit),
             Err(fault) => Err(Fault::new(fault.to_string())),
         };
         match merged {
@@ -54,13 +49,4 @@ fn warn(commit: &str, why: &str, notes: &mut Notes) {
         crate::cli::printer::short_id(commit)
     );
     notes.warning("merge-time", None, message).hint("merge requests with a merge commit, or squash them");
-}
-
-/// The forge of the git remote, if there is one.
-fn of<'a>(repository: &Repository, context: &Context<'a>) -> Result<Option<Forge<'a>>, Fault> {
-    let remote = repository.remote()?;
-    let address =
-        pull_request::address(&remote.url, context.fleet.model.fleet.forge.as_ref()).map_err(Fault::new)?;
-    let printer = context.printer;
-    address.map(|address| Forge::open(&address, |words| printer.talk(words))).transpose()
 }

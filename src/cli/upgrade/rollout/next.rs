@@ -249,7 +249,7 @@ fn only<'a>(solved: Vec<Solved<'a>>, clusters: &[ClusterId]) -> Vec<Solved<'a>> 
 }
 
 /// Removes what the rollout left in definitions, if the defaults above now set the same. Without the commit before the
-/// rollout, nobody knows what people wrote, and everything stays.
+/// rollout, it is unknown what people wrote, and everything stays.
 fn fold(
     observed: &Observed<'_>,
     (fleet, held): (&Understood, &Held),

@@ -182,10 +182,9 @@ pub(super) fn branches(fleet: &Understood) -> BTreeSet<String> {
 
 /// Reports that the commits of another branch decide than the one that the engines read.
 fn note_other_branch(repository: &Repository, fleet: &Understood, notes: &mut Notes) -> Result<(), Fault> {
-    let read = fleet.model.fleet.management_clusters.iter().filter_map(|one| one.branch());
-    let read: BTreeSet<&str> = read.collect();
+    let read = branches(fleet);
     let Some(branch) =
-        repository.current_branch()?.filter(|branch| !read.is_empty() && !read.contains(&**branch))
+        repository.current_branch()?.filter(|branch| !read.is_empty() && !read.contains(branch))
     else {
         return Ok(());
     };
