@@ -9,7 +9,7 @@ use crate::{
     release::group_of,
     render::{Drawn, Object, Target},
     tree::{PartId, TreePath},
-    yaml::Node,
+    yaml::{Node, Origin},
 };
 
 /// The objects of all parts so far.
@@ -22,14 +22,44 @@ pub struct Index {
     seen: HashMap<Box<str>, Box<str>, ahash::RandomState>,
 }
 
-/// What identifies the objects of a part, in the order in which [`Index::add`] looks at them.
+/// What the index needs to know of a part: enough to drop the objects before [`Index::add`].
 #[derive(Debug)]
-pub struct Identities(Vec<Box<str>>);
+pub struct Identities {
+    part: PartId,
+    objects: Vec<Identity>,
+}
+
+/// What the index needs to know of an object.
+#[derive(Debug)]
+struct Identity {
+    /// Begins with the name and the kind, as [`identity`] joins them.
+    text: Box<str>,
+    path: TreePath,
+    origin: Origin,
+    is_embedded: bool,
+    /// Whether only the part of its own cluster can contain it again.
+    is_own: bool,
+}
+
+impl Identity {
+    fn name_and_kind(&self) -> (&str, &str) {
+        let mut parts = self.text.split('\0');
+        (parts.next().unwrap_or_default(), parts.next().unwrap_or_default())
+    }
+}
 
 impl Identities {
     /// Reads them from a part. Parts can be read in parallel, but are added to the index one by one.
     pub fn of(drawn: &Drawn) -> Self {
-        Self(objects(drawn).map(|(object, _)| identity(&drawn.id, object)).collect())
+        let is_of_cluster = matches!(drawn.id, PartId::Cluster { .. });
+        let one = |(object, is_embedded): (&Object, bool)| Identity {
+            text: identity(&drawn.id, object),
+            path: object.path.clone(),
+            origin: object.node.origin,
+            is_embedded,
+            is_own: is_of_cluster && object.target == Target::Workload,
+        };
+        Self { part: drawn.id.clone(), objects: objects(drawn).map(one).collect() }
     }
 }
 
@@ -72,25 +102,25 @@ fn home(part: &PartId) -> Option<(&str, Option<(&str, &str)>)> {
 
 impl Index {
     /// Adds the objects of a part. Reports each object that this part or another already contains.
-    pub fn add(&mut self, drawn: &Drawn, identities: Identities, notes: &mut Notes) {
-        if home(&drawn.id).is_none() {
+    pub fn add(&mut self, identities: Identities, notes: &mut Notes) {
+        let Identities { part, objects } = identities;
+        if home(&part).is_none() {
             return;
         }
-        let is_of_cluster = matches!(drawn.id, PartId::Cluster { .. });
-        let mut own: BTreeMap<Box<str>, &TreePath> = BTreeMap::new();
+        let mut own: BTreeMap<&str, &TreePath> = BTreeMap::new();
         let mut kinds: BTreeMap<&TreePath, &str> = BTreeMap::new();
-        for ((object, is_embedded), identity) in objects(drawn).zip(identities.0) {
-            let text = |path: &[&str]| object.node.at(path).and_then(Node::as_str).unwrap_or_default();
-            let (kind, name, path) = (text(&["kind"]), text(&["metadata", "name"]), &object.path);
-            let other = own.get(&identity).map(|path| path.as_str());
+        let mut new = Vec::new();
+        for object in &objects {
+            let ((name, kind), path) = (object.name_and_kind(), &object.path);
+            let other = own.get(&*object.text).map(|path| path.as_str());
             let collision = if let Some(other) =
-                other.or_else(|| self.seen.get(&identity).map(|path| &**path))
+                other.or_else(|| self.seen.get(&object.text).map(|path| &**path))
             {
                 Some((
                     format!("{kind} `{name}` would be written twice: as {path} and as {other}"),
                     "give it a unique name, for example one that contains the name of the cluster or the namespace",
                 ))
-            } else if is_embedded {
+            } else if object.is_embedded {
                 None
             } else {
                 // Parts have disjoint folders, so only objects of the same part can have the same file.
@@ -100,13 +130,15 @@ impl Index {
                 ))
             };
             if let Some((message, hint)) = collision {
-                let place = At::word_or(object.node.origin, || Place::file(path.as_str()));
+                let place = At::word_or(object.origin, || Place::file(path.as_str()));
                 notes.error("duplicate-object", place, message).hint(hint);
-            } else if is_of_cluster && object.target == Target::Workload {
-                own.insert(identity, path);
-            } else {
-                self.seen.insert(identity, path.as_str().into());
+                continue;
+            }
+            own.insert(&object.text, path);
+            if !object.is_own {
+                new.push((object.text.clone(), path.as_str().into()));
             }
         }
+        self.seen.extend(new);
     }
 }

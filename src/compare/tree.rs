@@ -24,6 +24,9 @@ pub trait Archive: Sync {
     /// Lists the files below a folder, by their paths relative to the fleet's root. Empty if the folder does not exist.
     fn list(&self, folder: &str) -> Result<BTreeMap<String, BlobId>, Fault>;
 
+    /// The ID of a file; none if it does not exist.
+    fn id(&self, path: &str) -> Result<Option<BlobId>, Fault>;
+
     /// Reads the text of a listed file.
     fn read(&self, id: &BlobId) -> Result<String, Fault>;
 
@@ -229,6 +232,10 @@ impl Archive for Memory {
     fn list(&self, folder: &str) -> Result<BTreeMap<String, BlobId>, Fault> {
         let inside = |path: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
         Ok(self.files.iter().filter(|(path, _)| inside(path)).map(|(path, id)| (path.clone(), *id)).collect())
+    }
+
+    fn id(&self, path: &str) -> Result<Option<BlobId>, Fault> {
+        Ok(self.files.get(path).copied())
     }
 
     fn read(&self, id: &BlobId) -> Result<String, Fault> {

@@ -19,16 +19,46 @@ pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
 /// The number of parts drawn at a time: enough for every core, but few enough for the memory of a laptop.
 const AT_A_TIME: usize = 64;
 
+/// A state that was generated before. The checks would find of its clusters what they found then, so they leave them out.
+pub trait Baseline: Sync {
+    /// Whether the state contains the part of a cluster, made from the same sources.
+    fn contains(&self, plan: &ClusterPlan, part: &Part) -> bool;
+}
+
+/// The state before everything: all clusters are checked.
+impl Baseline for () {
+    fn contains(&self, _plan: &ClusterPlan, _part: &Part) -> bool {
+        false
+    }
+}
+
+/// What the checks of parts need.
+#[derive(Clone, Copy)]
+pub(super) struct Checks<'a> {
+    /// The classes that clusters use.
+    pub(super) classes: &'a check::Classes,
+    /// The state whose clusters are not checked again.
+    pub(super) baseline: &'a dyn Baseline,
+}
+
 /// Draws, checks and passes on all parts, a batch at a time, dropping each batch. Returns the subjects with errors.
 pub(super) fn draw_parts<'a>(
     planned: &'a Planned,
+    baseline: &dyn Baseline,
     sink: &mut dyn Sink,
     progress: Progress<'_>,
     notes: &mut Notes,
 ) -> Result<Vec<render::Subject<'a>>, Failure> {
     let Planned { fleet, plan } = planned;
     let classes = check::Classes::read(plan);
-    let faulty = draw_some_parts(planned, &render::subjects(plan), &classes, sink, progress, notes)?;
+    let faulty = draw_some_parts(
+        planned,
+        &render::subjects(plan),
+        Checks { classes: &classes, baseline },
+        sink,
+        progress,
+        notes,
+    )?;
     check::check_rest(plan, &fleet.model.lock, &classes, (&fleet.input).into(), notes);
     fleet.locate(notes);
     Ok(faulty)
@@ -38,7 +68,7 @@ pub(super) fn draw_parts<'a>(
 pub(super) fn draw_some_parts<'a>(
     planned: &'a Planned,
     subjects: &[render::Subject<'a>],
-    classes: &check::Classes,
+    checks: Checks<'_>,
     sink: &mut dyn Sink,
     progress: Progress<'_>,
     notes: &mut Notes,
@@ -46,8 +76,14 @@ pub(super) fn draw_some_parts<'a>(
     let input = &planned.fleet.input;
     let draw_all = |chunk: &[render::Subject<'a>]| -> Vec<Made> {
         let one = |subject: &render::Subject<'a>| {
-            let (drawn, notes) = draw(*subject, classes, input);
-            Made { identities: check::Identities::of(&drawn), drawn, notes }
+            let mut notes = Notes::new();
+            let drawn = render::draw(*subject, &mut notes);
+            let part = drawn.to_part();
+            if !matches!(subject, render::Subject::Cluster(plan) if checks.baseline.contains(plan, &part)) {
+                check_part(*subject, &drawn, checks.classes, input, &mut notes);
+            }
+            notes.locate(|origin| input.sources.place(origin));
+            Made { identities: check::Identities::of(&drawn), part, notes }
         };
         chunk.par_iter().map(one).collect()
     };
@@ -72,8 +108,8 @@ pub(super) fn draw_some_parts<'a>(
 
 /// A drawn part.
 struct Made {
-    drawn: render::Drawn,
     identities: check::Identities,
+    part: Part,
     notes: Notes,
 }
 
@@ -89,44 +125,53 @@ struct Taker<'a, 's> {
 impl<'a> Taker<'a, '_> {
     fn take(&mut self, subjects: &[render::Subject<'a>], made: Vec<Made>) -> Result<(), Failure> {
         let mut parts = Vec::with_capacity(made.len());
-        for (subject, Made { drawn, identities, notes }) in subjects.iter().zip(made) {
+        for (subject, Made { identities, part, notes }) in subjects.iter().zip(made) {
             let before = self.notes.errors();
             self.notes.append(concerning(*subject, &self.planned.plan, notes));
             let mut twice = Notes::new();
-            self.index.add(&drawn, identities, &mut twice);
+            self.index.add(identities, &mut twice);
             self.planned.fleet.locate(&mut twice);
             self.notes.append(twice);
             self.faulty.extend((self.notes.errors() > before).then_some(*subject));
-            parts.push(drawn);
+            parts.push(part);
         }
         // Parts are not written once there are errors, but all are checked, so that one run reports all errors.
         if self.notes.errors() == 0 {
-            let parts: Vec<Part> = parts.into_par_iter().map(render::Drawn::into_part).collect();
             self.sink.parts(parts)?;
         }
         Ok(())
     }
 }
 
-/// Draws and checks a part.
-pub(super) fn draw(
+/// Draws and checks a part, and keeps only the messages.
+pub(super) fn draw_for_messages(
     subject: render::Subject<'_>,
     classes: &check::Classes,
     input: &Input,
-) -> (render::Drawn, Notes) {
+) -> Notes {
     let mut notes = Notes::new();
     let drawn = render::draw(subject, &mut notes);
+    check_part(subject, &drawn, classes, input, &mut notes);
+    notes.locate(|origin| input.sources.place(origin));
+    notes
+}
+
+fn check_part(
+    subject: render::Subject<'_>,
+    drawn: &render::Drawn,
+    classes: &check::Classes,
+    input: &Input,
+    notes: &mut Notes,
+) {
     let texts = check::Texts::from(input);
     match subject {
-        render::Subject::Release(release) => check::release(release, classes, texts, &mut notes),
-        render::Subject::Cluster(plan) => check::cluster(plan, &drawn, classes, texts, &mut notes),
-        render::Subject::Root => check::shared(texts, &mut notes),
-        render::Subject::Management(plan, one) => check::management(plan, one, texts, &mut notes),
+        render::Subject::Release(release) => check::release(release, classes, texts, notes),
+        render::Subject::Cluster(plan) => check::cluster(plan, drawn, classes, texts, notes),
+        render::Subject::Root => check::shared(texts, notes),
+        render::Subject::Management(plan, one) => check::management(plan, one, texts, notes),
         render::Subject::Namespace(_) => {}
     }
-    check::objects(&drawn, texts, &mut notes);
-    notes.locate(|origin| input.sources.place(origin));
-    (drawn, notes)
+    check::objects(drawn, texts, notes);
 }
 
 /// Adds the affected clusters to messages about a part.

@@ -29,15 +29,15 @@ use crate::{
     world::{Input, World},
 };
 
-pub use draw_parts::Progress;
-pub use partial_runs::{check_near, generate_some};
+pub use draw_parts::{Baseline, Progress};
+pub use partial_runs::{check_near, generate_changed, generate_some};
 pub use releases::{cut, release_list, take};
 pub use stages::{
     Failure, Planned, Understood, fleet, prepare, prepare_sound, program_version, understand,
     understand_sound,
 };
 
-use draw_parts::{draw, draw_parts};
+use draw_parts::{draw_for_messages, draw_parts};
 
 /// The result of a run.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ pub fn generate(
 ) -> Result<Generation, Failure> {
     let planned = stages::prepare_all(world, notes)?;
     sink.begin(notes)?;
-    draw_parts(&planned, sink, progress, notes)?;
+    draw_parts(&planned, &(), sink, progress, notes)?;
     notes.halt(())?;
     let changes = sink.commit(notes, &commit_message::generated)?;
     place(notes, &planned.fleet.input);
@@ -81,7 +81,7 @@ pub fn check_against(
 ) -> Result<Plan, Failure> {
     let planned = stages::prepare_all(world, notes)?;
     sink.begin(notes)?;
-    draw_parts(&planned, sink, progress, notes)?;
+    draw_parts(&planned, &(), sink, progress, notes)?;
     check_spare(&planned, notes);
     notes.halt(())?;
     sink.commit(notes, &commit_message::generated)?;
@@ -102,7 +102,7 @@ fn check_spare(planned: &Planned, notes: &mut Notes) {
     let (spare, used) = (plan.spare.iter().map(AsRef::as_ref), plan.heads.iter().map(AsRef::as_ref));
     let classes = check::Classes::unused(spare, used, &plan.allowed, &planned.fleet.model.fleet);
     let input = &planned.fleet.input;
-    let one = |head: &std::sync::Arc<_>| draw(Subject::Release(head), &classes, input).1;
+    let one = |head: &std::sync::Arc<_>| draw_for_messages(Subject::Release(head), &classes, input);
     let found: Vec<Notes> = plan.spare.par_iter().map(one).collect();
     for found in found {
         notes.append(found);

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use super::{
     Failure, Generation, Planned, Progress, Understood,
-    draw_parts::{definitions_of, draw_parts, draw_some_parts},
+    draw_parts::{Baseline, Checks, definitions_of, draw_parts, draw_some_parts},
     place, stages,
 };
 use crate::{
@@ -28,6 +28,18 @@ pub fn generate_some(
     progress: Progress<'_>,
     notes: &mut Notes,
 ) -> Result<Generation, Failure> {
+    generate_changed(world, scope, &(), sink, progress, notes)
+}
+
+/// Like [`generate_some`], but does not check the clusters that `baseline` contains.
+pub fn generate_changed(
+    world: &dyn World,
+    scope: &Scope,
+    baseline: &dyn Baseline,
+    sink: &mut dyn Sink,
+    progress: Progress<'_>,
+    notes: &mut Notes,
+) -> Result<Generation, Failure> {
     let mut read = Notes::new();
     let input = world.read(&mut read)?;
     let mut obstructed: Vec<Faulty> = Vec::new();
@@ -36,7 +48,7 @@ pub fn generate_some(
         let mut outlet = Outlet { sink: &mut *sink, notes: Notes::new(), fault: None };
         let attempt = |planned: &Planned, notes: &mut Notes| {
             outlet.open(&planned.plan);
-            faulty(planned, &mut outlet, progress, notes)
+            faulty(planned, baseline, &mut outlet, progress, notes)
         };
         let settled = attempts(&input, scope, read.clone(), &obstructed, &mut found, attempt);
         let Some((planned, left)) = settled else {
@@ -66,7 +78,7 @@ pub fn generate_some(
 /// Checks everything without errors, and discards the result.
 pub(super) fn settle(input: &Input, scope: &Scope, read: Notes, notes: &mut Notes) {
     attempts(input, scope, read, &[], notes, |planned, notes| {
-        faulty(planned, &mut Nowhere, &|_, _| {}, notes)
+        faulty(planned, &(), &mut Nowhere, &|_, _| {}, notes)
     });
 }
 
@@ -115,8 +127,14 @@ fn values(fleet: &Understood, notes: &mut Notes) {
 }
 
 /// Draws all parts into a sink. Returns the definitions whose parts have errors.
-fn faulty(planned: &Planned, sink: &mut dyn Sink, progress: Progress<'_>, notes: &mut Notes) -> Vec<Faulty> {
-    let found = draw_parts(planned, sink, progress, notes).unwrap_or_default();
+fn faulty(
+    planned: &Planned,
+    baseline: &dyn Baseline,
+    sink: &mut dyn Sink,
+    progress: Progress<'_>,
+    notes: &mut Notes,
+) -> Vec<Faulty> {
+    let found = draw_parts(planned, baseline, sink, progress, notes).unwrap_or_default();
     found.iter().flat_map(|subject| definitions_of(*subject, &planned.plan)).collect()
 }
 
@@ -214,7 +232,7 @@ pub fn check_near(
         sink.keep(folder);
     }
     let classes = check::Classes::read(&planned.plan);
-    draw_some_parts(&planned, &near, &classes, sink, &|_, _| {}, notes)?;
+    draw_some_parts(&planned, &near, Checks { classes: &classes, baseline: &() }, sink, &|_, _| {}, notes)?;
     notes.halt(())?;
     sink.commit(notes, &commit_message::generated)?;
     place(notes, &planned.fleet.input);

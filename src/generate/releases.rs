@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Failure, Understood, draw_parts::draw, understand_sound};
+use super::{Failure, Understood, draw_parts::draw_for_messages, understand_sound};
 use crate::{
     check, definition,
     model::Lock,
@@ -56,7 +56,7 @@ pub fn cut(
     let others = releases.shared_heads().map(AsRef::as_ref).filter(|head| !is_cut(head));
     let classes = check::Classes::unused(cuts.iter().copied(), others, &model.allowed(), &model.fleet);
     for release in cuts {
-        notes.append(draw(render::Subject::Release(release), &classes, input).1);
+        notes.append(draw_for_messages(render::Subject::Release(release), &classes, input));
     }
     Ok(notes.halt(considered)?)
 }
@@ -78,7 +78,7 @@ pub fn take(
     let classes = check::Classes::default();
     for one in &taken {
         if let release::Taken::New { release, .. } = one {
-            notes.append(draw(render::Subject::Release(release), &classes, &input).1);
+            notes.append(draw_for_messages(render::Subject::Release(release), &classes, &input));
         }
     }
     Ok((notes.halt(taken)?, lock))

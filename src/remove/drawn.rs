@@ -12,7 +12,7 @@ use crate::{
 /// The generated files about the object of a removal, with their text according to the current definition; none if the file
 /// should not exist.
 pub fn drawn(plan: &ClusterPlan, leaver: &Leaver) -> Vec<(String, Option<String>)> {
-    let part = render::draw(Subject::Cluster(plan), &mut Notes::new()).into_part();
+    let part = render::draw(Subject::Cluster(plan), &mut Notes::new()).to_part();
     let files = match leaver {
         Leaver::Cluster | Leaver::Pool(_) => vec![render::cluster_file(plan)],
         Leaver::Addon(name) => render::addon_files(plan, name).to_vec(),

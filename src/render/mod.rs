@@ -430,18 +430,17 @@ impl Drawn {
     }
 
     /// Converts the part to bytes.
-    pub fn into_part(self) -> Part {
-        let id = self.id.clone();
-        let object = |object: Object| {
-            let mut text = format!("{}\n", header(&id, &object.source));
+    pub fn to_part(&self) -> Part {
+        let object = |object: &Object| {
+            let mut text = format!("{}\n", header(&self.id, &object.source));
             emit(&object.node, &mut text);
-            File { path: object.path, bytes: text.into_bytes() }
+            File { path: object.path.clone(), bytes: text.into_bytes() }
         };
-        let text = |(path, text): (TreePath, String)| File { path, bytes: text.into_bytes() };
-        let mut files: Vec<_> =
-            self.objects.into_iter().map(object).chain(self.texts.into_iter().map(text)).collect();
+        let text =
+            |(path, text): &(TreePath, String)| File { path: path.clone(), bytes: text.clone().into() };
+        let mut files: Vec<_> = self.objects.iter().map(object).chain(self.texts.iter().map(text)).collect();
         files.sort_by(|a, b| a.path.cmp(&b.path));
-        Part { id: self.id, files }
+        Part { id: self.id.clone(), files }
     }
 
     fn add(&mut self, path: TreePath, source: &str, target: Target, node: impl Into<Node>) -> &mut Object {

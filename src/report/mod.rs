@@ -31,6 +31,7 @@ mod reverts;
 mod risk;
 mod steps;
 mod summary;
+mod untouched;
 mod words;
 
 use std::{
@@ -74,6 +75,7 @@ pub use risk::Risk;
 pub use summary::summary;
 
 use broken_clusters::Sound;
+use untouched::Untouched;
 
 /// The effects of a change on the fleet.
 #[derive(Clone, Debug, Default)]
@@ -167,8 +169,8 @@ fn cluster_of(part: &PartId) -> Option<ClusterId> {
     Some(ClusterId { management: label(management)?, namespace: label(namespace)?, name: label(cluster)? })
 }
 
-/// Compares the tree generated from the definitions with an earlier tree. Errors that `generate` would report go to `notes`.
-/// `past` holds the commits in between.
+/// Compares the tree generated from the definitions with an earlier tree. Errors that `generate` would report go to `notes`,
+/// except those that the checks find of clusters which the change does not touch. `past` holds the commits in between.
 pub fn drawn(
     before: &dyn Archive,
     world: &Held,
@@ -180,7 +182,8 @@ pub fn drawn(
     let fleet = generate::fleet(&world.input, &mut Notes::new());
     let mut after = After::new(before)?;
     let scope = Scope { only: Vec::new(), keep_going: true };
-    let made = generate::generate_some(world, &scope, &mut after, progress, notes)?;
+    let untouched = Untouched::find(before, &world.input, after.folders_before())?;
+    let made = generate::generate_changed(world, &scope, &untouched, &mut after, progress, notes)?;
     let left = LeftClusters::of(&made.left, &world.input, notes);
     after.close(&world.input, &left)?;
     let management = fleet.map(|fleet| fleet.management_clusters).unwrap_or_default();

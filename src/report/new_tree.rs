@@ -68,6 +68,11 @@ impl<'a> After<'a> {
         })
     }
 
+    /// The folders of clusters before, by path.
+    pub(super) fn folders_before(&self) -> &BTreeMap<String, FolderId> {
+        &self.folders
+    }
+
     /// The tree of a commit.
     pub fn committed(before: &'a dyn Archive, archive: &dyn Archive) -> Result<Self, Fault> {
         let mut after = Self::new(before)?;
@@ -381,6 +386,10 @@ impl Archive for After<'_> {
         self.below(&self.new, folder, |folder| self.same.contains(folder))
     }
 
+    fn id(&self, path: &str) -> Result<Option<BlobId>, Fault> {
+        self.id_after(path)
+    }
+
     fn read(&self, id: &BlobId) -> Result<String, Fault> {
         match self.texts.get(id) {
             Some(text) => Ok(text.clone()),
@@ -402,6 +411,10 @@ pub(super) struct Earlier<'a>(&'a After<'a>);
 impl Archive for Earlier<'_> {
     fn list(&self, folder: &str) -> Result<Listing, Fault> {
         self.0.below(&self.0.old, folder, |folder| !self.0.listed.contains(folder))
+    }
+
+    fn id(&self, path: &str) -> Result<Option<BlobId>, Fault> {
+        self.0.id_before(path)
     }
 
     fn read(&self, id: &BlobId) -> Result<String, Fault> {

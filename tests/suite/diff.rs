@@ -18,7 +18,7 @@ use stackloom::{
     note::Notes,
     report::{self, Finding, Page, Places, Report, Risk},
     topology::import::Objects,
-    world::{Held, Input, World},
+    world::{Files, Held, Input, World},
 };
 
 use super::{overlay, page, sandbox, support};
@@ -27,6 +27,9 @@ fn archive(world: &dyn World, root: Option<&Path>) -> Memory {
     let mut memory = Memory::default();
     for (path, text) in sandbox::tree(world) {
         memory.add(&path, &text);
+    }
+    for source in world.read(&mut Notes::new()).unwrap().sources.iter() {
+        memory.add(&source.path, &source.text);
     }
     let own = root.map(|root| sandbox::snapshot(&root.join("clusters"))).unwrap_or_default();
     for (path, bytes) in &own {
@@ -224,6 +227,52 @@ fn a_change_split_by_cluster_gives_the_same() {
     assert_eq!(risks(&changes), all.risks());
     let grouped: usize = all.groups.iter().map(|group| group.clusters.len()).sum();
     assert_eq!(grouped, changes.len());
+}
+
+/// The errors that the checks find of a cluster are reported if the change touches it, and only then.
+#[test]
+fn only_clusters_that_a_change_touches_are_checked() {
+    let before = support::many(4);
+    let paths: Vec<String> = before.0.keys().filter(|path| path.contains("/cluster-")).cloned().collect();
+    let edit = |world: &Files, path: &str, edit: &dyn Fn(&str) -> String| {
+        let mut world = world.clone();
+        let text = edit(&world.0[path]);
+        world.0.insert(path.to_owned(), text);
+        world
+    };
+    let add_token = |text: &str| format!("{text}# ghp_{}\n", "a1B2c3".repeat(6));
+    let faulty = edit(&before, &paths[0], &add_token);
+    let errors = |tree: &Memory, world: &Files| {
+        let mut notes = Notes::new();
+        let report = drawn(tree, world, &mut notes).unwrap();
+        (notes.errors(), report.clusters.iter().map(|one| one.cluster.name.to_string()).collect::<Vec<_>>())
+    };
+    // The base contains the error: a program with fewer rules accepted it.
+    let mut tree = archive(&before, None);
+    tree.add(&paths[0], &faulty.0[&paths[0]]);
+    let nothing = Vec::<String>::new();
+    assert_eq!(errors(&tree, &faulty), (0, nothing.clone()));
+    let other = change(&faulty, &paths[1]);
+    assert_eq!(errors(&tree, &other), (0, vec!["cluster-00001".to_owned()]));
+    assert_eq!(errors(&tree, &change(&faulty, &paths[0])).0, 1);
+    let defaults = edit(&faulty, "clusters/_defaults.yaml", &|text| format!("{text}# a comment\n"));
+    assert_eq!(errors(&tree, &defaults).0, 1);
+    let fleet = edit(&faulty, "stackloom.yaml", &|text| format!("{text}# a comment\n"));
+    assert_eq!(errors(&tree, &fleet).0, 1);
+    // The change adds the error, and nothing that is generated differs.
+    assert_eq!(errors(&archive(&before, None), &faulty).0, 1);
+    // The tree of the base is older than its definitions.
+    let mut old = archive(&change(&before, &paths[0]), None);
+    for (path, text) in &faulty.0 {
+        old.add(path, text);
+    }
+    assert_eq!(errors(&old, &faulty).0, 1);
+}
+
+fn change(world: &Files, path: &str) -> Files {
+    let mut changed = world.clone();
+    changed.0.insert(path.to_owned(), world.0[path].replace("motd: cluster", "motd: klaster"));
+    changed
 }
 
 /// The digest depends neither on the order in which a tree is read nor on the order of definition files.

@@ -37,7 +37,7 @@ pub(in crate::check) fn in_file(source: &Source, notes: &mut Notes) -> Vec<Spot>
 }
 
 fn is_collection(node: &RawNode) -> bool {
-    !node.entries().is_empty() || !node.items().is_empty()
+    node.entries().next().is_some() || !node.items().is_empty()
 }
 
 fn in_document(source: &Source, document: &Document, spots: &mut Vec<Spot>) {

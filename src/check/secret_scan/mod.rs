@@ -74,8 +74,8 @@ pub(super) const OWN: [&str; 9] = [
 
 /// Finds what looks like a secret in a text, at most once per line.
 pub(super) fn in_text(at: At<'_>, text: &str) -> Vec<Found> {
-    // The rules for short texts are faster than the cache.
-    let is_cached = text.len() >= SHORT;
+    // The rules for short texts and names are faster than the cache.
+    let is_cached = text.len() >= SHORT && !(text.len() < ENCODED && is_name_like(text));
     if is_cached && clean_texts::is_known(at, text) {
         return Vec::new();
     }
@@ -107,6 +107,33 @@ fn look(at: At<'_>, text: &str, depth: usize, found: &mut Vec<Found>) {
     if text.len() < SHORT {
         return;
     }
+    if is_name_like(text) {
+        if let Some((name, what)) = by_form(text) {
+            add(name, what, 0);
+        }
+    } else {
+        by_lines(text, found);
+    }
+    by_rules(at, text, found);
+    if depth < DEPTH {
+        decoded(at, text, depth, found);
+    }
+}
+
+/// Whether a text is made like most names in Kubernetes. It assigns nothing and contains no address and no key; only tokens
+/// can look like this.
+fn is_name_like(text: &str) -> bool {
+    let mut before = b' ';
+    text.bytes().all(|byte| {
+        let is_double = byte == b'-' && before == b'-';
+        before = byte;
+        matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'/') && !is_double
+    })
+}
+
+/// Looks at each line of a text.
+fn by_lines(text: &str, found: &mut Vec<Found>) {
+    let mut add = |name, what: &str, line| found.push(Found { name, what: what.to_owned(), line });
     let begins = text.contains("-----BEGIN ");
     let assigns = text.contains(['\n', '=', '{']) || text.contains("--") || text.contains("chpasswd");
     for (number, line) in text.lines().enumerate() {
@@ -129,10 +156,6 @@ fn look(at: At<'_>, text: &str, depth: usize, found: &mut Vec<Found>) {
     if text.contains("chpasswd:") {
         let lines = keys::of_chpasswd(text).into_iter();
         found.extend(lines.map(|line| Found { name: "credential", what: "a password".to_owned(), line }));
-    }
-    by_rules(at, text, found);
-    if depth < DEPTH {
-        decoded(at, text, depth, found);
     }
 }
 
@@ -300,6 +323,24 @@ mod tests {
         assert!(found("adminPassword", "{{ .password }}").is_none());
         assert!(found("existingSecret", "cloud-config").is_none());
         assert!(found("tokenTTL", "24h0m0s").is_none());
+    }
+
+    /// The shortcut for names finds what the rules for lines find.
+    #[test]
+    fn names_need_no_lines() {
+        let form = |text: &str| by_form(text).map(|(name, _)| name);
+        let by_lines = |text: &str| {
+            let mut found = Vec::new();
+            super::by_lines(text, &mut found);
+            found.first().map(|one| one.name)
+        };
+        proptest::proptest!(|(text in "[a-z0-9./-]{0,60}|(xoxb-|glpat-|auth|password|-p |chpasswd|login)[a-z0-9./-]{0,60}")| {
+            if is_name_like(&text) {
+                proptest::prop_assert_eq!(form(&text), by_lines(&text));
+            }
+        });
+        assert!(is_name_like("team-a/c-1.example.org"));
+        assert!(!is_name_like("--password") && !is_name_like("a: b") && !is_name_like("a=b"));
     }
 
     #[test]

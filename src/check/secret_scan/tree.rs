@@ -13,7 +13,7 @@ pub(in crate::check) trait Tree: Sized {
     /// The text of a scalar; none for null and booleans.
     fn text(&self) -> Option<Cow<'_, str>>;
     /// The entries of a map.
-    fn entries(&self) -> Vec<(&str, &Self)>;
+    fn entries(&self) -> impl Iterator<Item = (&str, &Self)>;
     /// The items of a list.
     fn items(&self) -> &[Self];
 
@@ -32,9 +32,9 @@ impl Tree for Node {
         self.as_str().map(Cow::Borrowed).or_else(number)
     }
 
-    fn entries(&self) -> Vec<(&str, &Self)> {
+    fn entries(&self) -> impl Iterator<Item = (&str, &Self)> {
         let entries = self.as_mapping().into_iter().flat_map(Mapping::iter);
-        entries.map(|entry| (&*entry.key.name, &entry.value)).collect()
+        entries.map(|entry| (&*entry.key.name, &entry.value))
     }
 
     fn items(&self) -> &[Self] {
@@ -59,15 +59,12 @@ impl Tree for RawNode {
         }
     }
 
-    fn entries(&self) -> Vec<(&str, &Self)> {
-        let RawKind::Mapping(entries) = &self.kind else { return Vec::new() };
-        entries
-            .iter()
-            .filter_map(|(key, value)| match &key.kind {
-                RawKind::Scalar { text, .. } => Some((text.as_str(), value)),
-                RawKind::Sequence(_) | RawKind::Mapping(_) => None,
-            })
-            .collect()
+    fn entries(&self) -> impl Iterator<Item = (&str, &Self)> {
+        let entries: &[_] = if let RawKind::Mapping(entries) = &self.kind { entries } else { &[] };
+        entries.iter().filter_map(|(key, value)| match &key.kind {
+            RawKind::Scalar { text, .. } => Some((text.as_str(), value)),
+            RawKind::Sequence(_) | RawKind::Mapping(_) => None,
+        })
     }
 
     fn items(&self) -> &[Self] {
@@ -148,22 +145,17 @@ fn plain(what: &str) -> Found {
 }
 
 fn leaves<'a, T: Tree>(node: &'a T, out: &mut Vec<&'a T>) {
-    let (entries, items) = (node.entries(), node.items());
-    if entries.is_empty() && items.is_empty() && node.text().is_some() {
+    if node.text().is_some() {
         out.push(node);
     }
-    for value in entries.into_iter().map(|(_, value)| value).chain(items) {
+    for value in node.entries().map(|(_, value)| value).chain(node.items()) {
         leaves(value, out);
     }
 }
 
 fn holds_encrypted<T: Tree>(object: &T) -> bool {
     let mut values = Vec::new();
-    object
-        .entries()
-        .into_iter()
-        .filter(|(key, _)| *key != "sops")
-        .for_each(|(_, one)| leaves(one, &mut values));
+    object.entries().filter(|(key, _)| *key != "sops").for_each(|(_, one)| leaves(one, &mut values));
     values.into_iter().any(|value| value.text().is_some_and(|text| keys::is_encrypted(&text)))
 }
 
@@ -179,10 +171,9 @@ impl Walk<'_> {
         if let Some(text) = node.text() {
             self.value(parent, key, node, &text, found);
         }
-        let entries = node.entries();
         // In an ExternalSecret, `secretKey` contains the name of a key; the other fields name the source.
-        let reference = entries.iter().any(|(key, _)| *key == "remoteRef");
-        for (name, value) in entries {
+        let reference = node.child("remoteRef").is_some();
+        for (name, value) in node.entries() {
             let skipped = reference && name == "secretKey" || !self.hidden.is_empty() && name == self.hidden;
             if !skipped {
                 self.walk(key, name, value, found);

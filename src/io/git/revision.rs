@@ -70,16 +70,7 @@ impl Revision {
 
     /// The text of a file; None if it does not exist.
     pub fn file(&self, path: &str) -> Result<Option<String>, Fault> {
-        let whole = format!("{}{path}", self.prefix);
-        self.with(|repository| match repository.find_tree(self.tree)?.get_path(whole.as_ref()) {
-            Ok(entry) if entry.kind() == Some(ObjectType::Blob) => {
-                let blob = repository.find_blob(entry.id())?;
-                Ok(Some(String::from_utf8_lossy(blob.content()).into_owned()))
-            }
-            Ok(_) => Ok(None),
-            Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
-            Err(error) => Err(error),
-        })
+        self.id(path)?.map(|id| self.read(&id)).transpose()
     }
 
     /// The tree ID of a folder; None if it does not exist. Equal contents have the same ID.
@@ -88,9 +79,13 @@ impl Revision {
     }
 
     fn tree_at(&self, path: &str) -> Result<Option<Oid>, Fault> {
+        self.object_at(path, ObjectType::Tree)
+    }
+
+    fn object_at(&self, path: &str, kind: ObjectType) -> Result<Option<Oid>, Fault> {
         let whole = format!("{}{path}", self.prefix);
         self.with(|repository| match repository.find_tree(self.tree)?.get_path(whole.as_ref()) {
-            Ok(entry) if entry.kind() == Some(ObjectType::Tree) => Ok(Some(entry.id())),
+            Ok(entry) if entry.kind() == Some(kind) => Ok(Some(entry.id())),
             Ok(_) => Ok(None),
             Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
             Err(error) => Err(error),
@@ -180,6 +175,11 @@ impl Archive for Revision {
         let tree = Oid::from_bytes(&id.0)
             .map_err(|error| Fault::because(format!("cannot list `{folder}`"), error))?;
         Ok(self.collect(tree, folder, &())?.into_iter().collect())
+    }
+
+    fn id(&self, path: &str) -> Result<Option<BlobId>, Fault> {
+        let found = self.object_at(path, ObjectType::Blob)?;
+        Ok(found.and_then(|id| id.as_bytes().try_into().ok()).map(BlobId))
     }
 
     fn read(&self, id: &BlobId) -> Result<String, Fault> {

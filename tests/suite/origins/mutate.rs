@@ -45,7 +45,7 @@ fn sound_tree(files: &Files) -> Option<BTreeMap<String, String>> {
     let stackloom::generate::Planned { plan, .. } = stackloom::generate::prepare(files, &mut notes).ok()?;
     let mut tree = BTreeMap::new();
     for subject in render::subjects(&plan) {
-        let part = render::draw(subject, &mut notes).into_part();
+        let part = render::draw(subject, &mut notes).to_part();
         for file in part.files {
             tree.insert(file.path.to_string(), String::from_utf8(file.bytes).unwrap());
         }
