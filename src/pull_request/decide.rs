@@ -1,5 +1,7 @@
 //! Decides what to do about a proposal, given the state of git and the forge.
 
+use std::collections::BTreeSet;
+
 use super::reviews_and_labels::{Asks, plain};
 
 /// The trailer that records a commit's own tree. If someone amends the commit with other content, the trailer no longer
@@ -178,6 +180,15 @@ pub enum Action {
         /// Its number.
         number: u64,
     },
+}
+
+impl Action {
+    /// Removes people and teams whose review the forge did not ask for.
+    pub fn leave_out(&mut self, refused: &BTreeSet<String>) {
+        if let Self::Ask { new, .. } = self {
+            new.reviewers.retain(|reviewer| !refused.contains(reviewer));
+        }
+    }
 }
 
 /// The outcome of a run, once its actions are done.

@@ -286,7 +286,7 @@ fn refuse_left_out(scope: &Scope, found: &Found, notes: &mut Notes) -> Result<()
     notes.append(own);
     notes
         .error("not-generated", None, format!("{lost} has errors after its step, so generate would skip it"))
-        .hint("correct the errors above, and run this command again");
+        .hint("correct what is wrong with its definition, and run this command again");
     Err(Failure::Input)
 }
 

@@ -1,7 +1,9 @@
 //! The reviews and labels of a proposal.
 
+use std::collections::BTreeSet;
+
 use crate::{
-    io::forge::Forge,
+    io::forge::{Forge, NotAsked},
     note::{Fault, Notes},
     pull_request::{self, Asks},
     report::Report,
@@ -34,24 +36,25 @@ pub(super) fn of(forge: &Forge<'_>, made: &Report, is_rollout: bool, notes: &mut
 }
 
 /// Asks for reviews and sets labels. What the forge does not do is a warning; what it does not answer is asked again by the
-/// next run.
+/// next run. Returns the people and teams who were not asked.
 pub(super) fn ask(
     forge: &Forge<'_>,
     number: u64,
     (new, old): (&Asks, &[String]),
     (title, body): (&str, &str),
     notes: &mut Notes,
-) -> Result<(), Fault> {
+) -> Result<BTreeSet<String>, Fault> {
     match forge.ask(number, new, old) {
-        Ok(refused) => {
-            for why in refused {
+        Ok(NotAsked { reviewers, reasons }) => {
+            for why in reasons {
                 notes.warning("not-asked", None, why);
             }
-            forge.update(number, title, body)
+            forge.update(number, title, body)?;
+            Ok(reviewers)
         }
         Err(fault) => {
             notes.warning("not-asked", None, fault.to_string()).hint("the next run asks again");
-            Ok(())
+            Ok(new.reviewers.clone())
         }
     }
 }

@@ -9,6 +9,8 @@ mod forgejo;
 mod github;
 mod gitlab;
 
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, Utc};
 use reqwest::Method;
 use serde_json::{Value as Json, json};
@@ -111,6 +113,15 @@ pub fn limits(kind: ForgeKind) -> Limits {
         ForgeKind::GitLab => Limits { body: 1_000_000 },
         ForgeKind::GitHub | ForgeKind::Forgejo => Limits { body: 65_000 },
     }
+}
+
+/// What a forge does not do of what it was asked for.
+#[derive(Debug, Default)]
+pub struct NotAsked {
+    /// The people and teams whose review it does not ask for.
+    pub reviewers: BTreeSet<String>,
+    /// Why, for each reviewer and label.
+    pub reasons: Vec<String>,
 }
 
 impl<'a> Forge<'a> {
@@ -260,15 +271,16 @@ impl<'a> Forge<'a> {
         self.all(self.dialect.labels(), "list the labels")
     }
 
-    /// Asks for reviews, adds labels and removes others. Gives what the forge does not do, and why. `Err` if it does not answer.
-    pub fn ask(&self, number: u64, new: &Asks, old: &[String]) -> Result<Vec<String>, Fault> {
-        let mut refused = Vec::new();
+    /// Asks for reviews, adds labels and removes others. Gives what the forge does not do. `Err` if it does not answer.
+    pub fn ask(&self, number: u64, new: &Asks, old: &[String]) -> Result<NotAsked, Fault> {
+        let mut refused = NotAsked::default();
         let send = |call: &Call| self.client.send(call);
         let what = "ask for a review of the request";
         for reviewer in &new.reviewers {
             let done = self.dialect.review(&send, number, reviewer);
             if let Err(why) = done.map_err(|problem| self.failed(what, &problem))? {
-                refused.push(format!("`{reviewer}` could not be asked for a review: {why}"));
+                refused.reasons.push(format!("`{reviewer}` could not be asked for a review: {why}"));
+                refused.reviewers.insert(reviewer.clone());
             }
         }
         if new.labels.is_empty() && old.is_empty() {
@@ -280,7 +292,7 @@ impl<'a> Forge<'a> {
             // Someone has removed it already.
             let is_gone = call.method == Method::DELETE && answer.status.as_u16() == 404;
             if !is_gone && let Err(why) = taken(&answer) {
-                refused.push(format!("a label could not be changed: {why}"));
+                refused.reasons.push(format!("a label could not be changed: {why}"));
             }
         }
         Ok(refused)

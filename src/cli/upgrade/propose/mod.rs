@@ -194,14 +194,15 @@ impl Target<'_> {
             None => found.idle.clone().unwrap_or_else(|| nothing(&found)),
         };
         let seen = self.seen(base, &branch, requests)?;
-        let decision = pull_request::decide(&seen, &wish);
+        let mut decision = pull_request::decide(&seen, &wish);
         let (mut request, has_branch) = (seen.open().cloned(), seen.branch.is_some());
         if !self.is_dry {
-            for action in &decision.actions {
+            for action in &mut decision.actions {
                 let opened = request.as_ref().map(|one| one.number);
                 match self.perform(action, &branch, opened, notes)? {
                     Performed::Moved => return Ok(None),
                     Performed::Opened(opened) => request = Some(opened),
+                    Performed::Asked { refused } => action.leave_out(&refused),
                     Performed::Done => {}
                 }
             }
@@ -280,7 +281,9 @@ impl Target<'_> {
             Action::Update { number, title, body } => forge()?.update(*number, title, body)?,
             Action::Ask { number, new, old, title, body } => {
                 if let Some(number) = number.or(opened) {
-                    reviews_and_labels::ask(forge()?, number, (new, old), (title, body), notes)?;
+                    let asks = (new, old.as_slice());
+                    let refused = reviews_and_labels::ask(forge()?, number, asks, (title, body), notes)?;
+                    return Ok(Performed::Asked { refused });
                 }
             }
             Action::Comment { number, text } => forge()?.comment(*number, text)?,
@@ -294,6 +297,10 @@ impl Target<'_> {
 enum Performed {
     Done,
     Opened(Request),
+    /// The forge does not ask these people and teams.
+    Asked {
+        refused: BTreeSet<String>,
+    },
     /// Someone else has changed the branch in the meantime.
     Moved,
 }

@@ -9,7 +9,7 @@ use crate::{
     edit::{self, Locator},
     generate::Failure,
     io::disk::{self, Workspace},
-    note::Notes,
+    note::{Notes, Place},
     world::Held,
     yaml::{Origin, from_json},
 };
@@ -114,6 +114,16 @@ fn write(
         return Err(Failure::Input);
     };
     let (file, source, spec) = (all[at].source.path.to_string(), &all[at].source, &all[at].value.spec);
+    if key == "pause" && spec.abort.is_some() {
+        notes
+            .error(
+                "aborted",
+                Place::file(&*file),
+                format!("`{}` was aborted, and takes no more steps", names[at]),
+            )
+            .hint("remove `spec.abort` from the file to continue the rollout, or add a new one");
+        return Err(Failure::Input);
+    }
     let path = [Locator::Key("spec"), Locator::Key(key)];
     let is_set = if key == "pause" { spec.pause.is_some() } else { spec.abort.is_some() };
     let edit = match reason {
