@@ -8,6 +8,7 @@ use super::{
     input_or_world,
     printer::{counted, short_id},
     progress::Progress,
+    upgrade::interrupted::end_step,
 };
 use crate::{
     generate::{self, Generation},
@@ -66,6 +67,9 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         Err(exit) => return Ok(exit),
     };
     let mut notes = Notes::new();
+    if !args.check {
+        end_step(&world, printer)?;
+    }
     let (mut sink, read) = open(args, &world)?;
     let progress = Progress::new(printer, "Generating");
     let only = args.only.iter().map(|only| named_here(only, &world)).collect();

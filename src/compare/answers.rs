@@ -80,6 +80,13 @@ impl From<Forecast> for Answer {
     }
 }
 
+impl Answer {
+    /// Whether the change upgrades Kubernetes.
+    pub fn is_upgrade(&self) -> bool {
+        !self.steps.is_empty()
+    }
+}
+
 impl Written {
     /// The Cluster drawn for a plan, with the class shared by all clusters of its release.
     pub fn drawn(plan: &ClusterPlan, cluster: &Node, classes: &Classes) -> Self {

@@ -9,7 +9,7 @@ use super::{
     situate::{Fleet, Open},
 };
 use crate::{
-    compare::{Answers, Change, Definitions, Outcome, Unknown},
+    compare::{Answer, Answers, Change, Definitions, Outcome, Unknown},
     model::{Cluster, ClusterId, ReleaseRef},
     rebase,
     report::{self, Machines},
@@ -27,6 +27,8 @@ pub struct Rollout {
     pub refused: Option<String>,
     /// Whether any of the effects is unknown.
     pub is_unknown: bool,
+    /// Whether a pool stays on an older version, because an annotation holds it back.
+    pub leaves_pools: bool,
 }
 
 /// A cluster and the steps of its plan.
@@ -51,8 +53,7 @@ impl Fleet<'_> {
                 let next = after(&states[states.len() - 1], one, step, self);
                 states.push(next);
             }
-            let rollouts = definitions.along(&states, &answers).iter().map(of).collect();
-            (one.cluster.id(), rollouts)
+            (one.cluster.id(), in_sequence(&definitions.along(&states, &answers)))
         };
         planned.par_iter().filter(|one| one.cluster.suspend.is_none()).map(one).collect()
     }
@@ -114,6 +115,50 @@ pub fn after(cluster: &Cluster, planned: &Planned<'_>, step: &Step, fleet: &Flee
     cluster
 }
 
+/// The effects of consecutive steps. Cluster API accepts no other version while a pool runs an older one, so a step is refused
+/// after one that leaves a pool behind. Of the first step, the forecast says so if a pool may have been left behind before.
+///
+/// Source: Cluster API, `validateTopologyMachineDeploymentVersions` of `core/webhooks/admission/cluster.go`.
+fn in_sequence(changes: &[Change]) -> Vec<Rollout> {
+    let mut behind: Option<String> = None;
+    let mut found = Vec::with_capacity(changes.len());
+    let mut is_first = true;
+    for change in changes {
+        let mut rollout = of(change);
+        if let Outcome::Judged(answer) = &change.outcome
+            && answer.is_upgrade()
+        {
+            if let Some(pools) = &behind {
+                let why = format!(
+                    "{pools}: Cluster API accepts no other version until they have caught up; remove the annotations that hold \
+                     them back, and wait for the rollout"
+                );
+                rollout.refused.get_or_insert(why);
+            }
+            if let Some(pools) = left_behind(answer) {
+                rollout.means = format!("{}; {pools}", rollout.means);
+                rollout.leaves_pools = true;
+                behind = Some(pools);
+            }
+            if std::mem::take(&mut is_first) {
+                rollout.is_unknown |= !answer.notes.is_empty();
+                rollout.means.extend(answer.notes.iter().map(|note| format!("; {note}")));
+            }
+        }
+        found.push(rollout);
+    }
+    found
+}
+
+/// The pools that do not reach the version of the control plane.
+fn left_behind(answer: &Answer) -> Option<String> {
+    let last = answer.steps.last()?;
+    let late = last.pools.iter().filter(|(_, version)| **version != last.control_plane);
+    let late: Vec<String> = late.map(|(pool, version)| format!("`{}` on {version}", pool.name)).collect();
+    let (pools, are) = if late.len() == 1 { ("pool", "is") } else { ("pools", "are") };
+    (!late.is_empty()).then(|| format!("{pools} {} {are} held back", late.join(", ")))
+}
+
 fn of(change: &Change) -> Rollout {
     let judgement = rebase::judge(Some(&change.outcome));
     let machines = match &change.outcome {
@@ -125,6 +170,7 @@ fn of(change: &Change) -> Rollout {
         means: judgement.means,
         machines,
         refused: refused(&change.outcome),
+        leaves_pools: false,
     }
 }
 

@@ -32,6 +32,7 @@ mod laws;
 mod messages;
 mod migrate;
 mod mistakes;
+mod killed_steps;
 mod next;
 mod origins;
 mod output;

@@ -2,7 +2,7 @@
 //!
 //! The lines of `commands.txt` run in order. `next …` (of `upgrade`), `rollout …` and `release …` run the program. `commit` commits
 //! everything, `push` updates the remote, `touch FILE` creates an unrelated file, `edit FILE BEFORE AFTER` replaces text in one, `break
-//! FILE` makes one that cannot be read, `mend FILE` restores it, `generate` generates, `at TIME` sets the clock, and `health
+//! FILE` makes one that cannot be read, `mend FILE` restores it, `crlf FILE` gives one the line ends of Windows, which git converts, `generate` generates, `at TIME` sets the clock, and `health
 //! CLUSTER true` writes a report for the current commit.
 //!
 //! `output.txt` contains the output of the runs, and `after/` the final definitions, byte for byte. `UPDATE=1` rewrites both.
@@ -22,7 +22,7 @@ use super::{
     overlay, sandbox, support,
 };
 
-fn git(root: &Path, arguments: &[&str]) -> String {
+pub(super) fn git(root: &Path, arguments: &[&str]) -> String {
     let mut command = Command::new("git");
     environment(command.current_dir(root).args(arguments));
     let output = command.output().unwrap();
@@ -42,7 +42,7 @@ fn commit_at(root: &Path, now: Option<&str>) {
 }
 
 /// The case laid over the small fleet, generated and committed.
-fn laid(case: &Path) -> tempfile::TempDir {
+pub(super) fn laid(case: &Path) -> tempfile::TempDir {
     let tests = support::package().join("tests");
     let base = sandbox::folder();
     overlay::apply(&tests.join("cases/_base"), &tests.join("upgrade/_base"), base.path()).unwrap();
@@ -121,6 +121,11 @@ impl Case<'_> {
                 let path = root.join(file);
                 let text = fs::read_to_string(&path).unwrap();
                 sandbox::write(&path, format!("{text}nonsense: true\n"));
+            }
+            ("crlf", file) => {
+                sandbox::write(&root.join(".gitattributes"), "* text=auto eol=lf\n");
+                let text = fs::read_to_string(root.join(file)).unwrap();
+                sandbox::write(&root.join(file), text.replace('\n', "\r\n"));
             }
             // `\n` in the text after is a line end.
             ("edit", what) => {

@@ -83,11 +83,16 @@ pub(super) struct RolloutShown {
     pub(super) means: String,
     pub(super) refused: Option<String>,
     pub(super) is_unknown: bool,
+    pub(super) leaves_pools: bool,
     pub(super) clusters: Vec<ClusterId>,
     pub(super) machines: Machines,
 }
 
 impl StepShown {
+    pub(super) fn leaves_pools(&self) -> bool {
+        self.rollouts.iter().any(|one| one.leaves_pools)
+    }
+
     pub(super) fn machines(&self) -> Machines {
         self.rollouts.iter().map(|one| one.machines).fold(Machines::default(), Machines::and)
     }
@@ -143,12 +148,13 @@ impl Shown {
             }
             for cluster in &self.clusters {
                 let Some(rollout) = rollouts.get(cluster).and_then(|all| all.get(at)) else { continue };
-                let Rollout { means, machines, refused, is_unknown } = rollout.clone();
+                let Rollout { means, machines, refused, is_unknown, leaves_pools } = rollout.clone();
                 let key = (means.clone(), refused.clone(), is_unknown);
                 let empty = RolloutShown {
                     means,
                     refused,
                     is_unknown,
+                    leaves_pools,
                     clusters: Vec::new(),
                     machines: Machines::default(),
                 };
@@ -245,9 +251,12 @@ pub(super) fn note_faults(groups: &[Shown], count: usize, notes: &mut Notes) {
                     for one in step.rollouts.iter().filter(|one| one.refused.is_some()) {
                         let clusters = counted(one.clusters.len(), "cluster");
                         let why = one.refused.as_deref().unwrap_or_default();
-                        notes
-                            .error("step-refused", None, format!("step {} is refused for {clusters}: {why}", at + 1))
-                            .hint("if a release gives variables another name or type, `stackloom migrate` changes definitions accordingly");
+                        let message = format!("step {} is refused for {clusters}: {why}", at + 1);
+                        let note = notes.error("step-refused", None, message);
+                        let waits_for_pools = steps[..at].iter().any(StepShown::leaves_pools);
+                        if !waits_for_pools {
+                            note.hint("if a release gives variables another name or type, `stackloom migrate` changes definitions accordingly");
+                        }
                     }
                 }
             }

@@ -3,6 +3,7 @@
 mod reviews_and_labels;
 mod plan_document;
 mod group;
+pub(super) mod interrupted;
 mod next;
 mod plan;
 mod propose;

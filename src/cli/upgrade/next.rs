@@ -1,6 +1,7 @@
 //! `stackloom upgrade next`.
 
 use super::{
+    interrupted,
     next_step::{self, Mode},
     next_step_output,
     propose::{self, Subject},
@@ -71,6 +72,9 @@ pub(super) fn take(
         (_, true) => Mode::Commit,
         _ => Mode::WorkTree,
     };
+    if !is_dry {
+        interrupted::end_step(world, printer)?;
+    }
     let found = subject.find(mode, world, &mut notes);
     let found = match found {
         Ok(found) => found,

@@ -16,7 +16,7 @@ use crate::{
     generate::{self, Failure, Generation, Understood},
     io::{
         disk::{self, DiskSink, Workspace},
-        git::{CommitSink, Repository},
+        git::{CommitSink, RecordedEdit, Repository, StepRecord},
     },
     model::ClusterId,
     note::{Fault, Notes},
@@ -216,7 +216,7 @@ fn checked(
     Ok(if notes.errors() > before { Err(failed) } else { Ok(edits) })
 }
 
-/// Writes the definitions, then the tree. If that fails, the definitions are restored.
+/// Writes the definitions, then the tree. If that fails, the definitions are restored; after a kill, by the next run.
 pub(super) fn write(
     mode: Mode,
     world: &Workspace,
@@ -227,6 +227,7 @@ pub(super) fn write(
     let all = |text: fn(&upgrade::Edited) -> &str| -> Result<(), Fault> {
         found.edits.files.iter().try_for_each(|one| disk::replace(&world.root().join(&one.file), text(one)))
     };
+    let record = if mode == Mode::Propose { None } else { recorded(world, found)? };
     let done = all(|one| &one.after).map_err(Failure::from).and_then(|()| {
         let commit = || {
             let sink = CommitSink::open(world)?;
@@ -245,7 +246,20 @@ pub(super) fn write(
     if done.is_err() {
         all(|one| &one.before)?;
     }
+    record.map(StepRecord::end).transpose()?;
     done
+}
+
+/// Records the edits, if the fleet is in a repository.
+fn recorded(world: &Workspace, found: &Found) -> Result<Option<StepRecord>, Fault> {
+    let Some(repository) = Repository::find(world)? else { return Ok(None) };
+    let files = &found.edits.files;
+    let edit = |one: &upgrade::Edited| RecordedEdit {
+        path: one.file.clone(),
+        before: one.before.clone(),
+        after: one.after.clone(),
+    };
+    repository.record_step(files.iter().map(edit)).map(Some)
 }
 
 fn generated_into(

@@ -98,6 +98,7 @@ fn rollout(one: &RolloutShown) -> Json {
         "machines": machines(one.machines),
         "refused": one.refused,
         "unknown": one.is_unknown,
+        "leavesPools": one.leaves_pools,
     })
 }
 

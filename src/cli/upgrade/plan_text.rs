@@ -191,6 +191,10 @@ pub(super) fn waits(step: &StepShown) -> String {
         {
             "the release is applied, and all addons are ready".to_owned()
         }
+        DescribedChange::Release { .. } if step.leaves_pools() => {
+            "all machines but those of pools that are held back are replaced, and all addons are ready"
+                .to_owned()
+        }
         DescribedChange::Release { .. } => "all machines are replaced, and all addons are ready".to_owned(),
     }
 }

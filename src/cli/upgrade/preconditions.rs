@@ -32,6 +32,7 @@ impl Preconditions<'_> {
                 is_edited(&source.path) || self.is_commit && !source.path.starts_with("generated/");
             if !is_meant
                 || self.repository.committed(&source.path)?.as_deref() == Some(source.text.as_bytes())
+                || self.repository.is_unchanged(&source.path)
             {
                 continue;
             }

@@ -93,7 +93,7 @@ fn take_over(path: &Path) -> Result<Lock, Held> {
 }
 
 #[cfg(unix)]
-fn is_same_file(file: &File, path: &Path) -> bool {
+pub(super) fn is_same_file(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     let id = |metadata: &fs::Metadata| (metadata.dev(), metadata.ino());
     matches!((&file.metadata(), &fs::symlink_metadata(path)), (Ok(a), Ok(b)) if id(a) == id(b))
@@ -101,7 +101,7 @@ fn is_same_file(file: &File, path: &Path) -> bool {
 
 /// On this platform, an open file cannot be removed.
 #[cfg(not(unix))]
-fn is_same_file(_file: &File, path: &Path) -> bool {
+pub(super) fn is_same_file(_file: &File, path: &Path) -> bool {
     path.exists()
 }
 

@@ -23,6 +23,7 @@ mod sign;
 mod since;
 mod sources;
 mod stat;
+mod step_record;
 mod tag;
 mod trees;
 mod uncommitted;
@@ -48,6 +49,7 @@ pub use released::TaggedCommit;
 pub use request::{PushEnd, Remote};
 pub use revision::Revision;
 pub use since::Since;
+pub use step_record::{InterruptedStep, RecordedEdit, StepRecord};
 pub use tag::Tagging;
 pub use uncommitted::Uncommitted;
 pub use usage::Unused;
@@ -134,6 +136,12 @@ impl Repository {
             Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
             Err(error) => Err(Fault::because(format!("cannot read `{path}` in HEAD"), error)),
         }
+    }
+
+    /// Whether a file of the work tree is as in HEAD and in the index, after git's conversions of line ends.
+    pub fn is_unchanged(&self, path: &str) -> bool {
+        let status = self.inner.status_file(Path::new(&format!("{}{path}", self.prefix)));
+        status.is_ok_and(|status| status == git2::Status::CURRENT)
     }
 
     /// The author and the committer of new commits.

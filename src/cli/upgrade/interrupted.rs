@@ -1,0 +1,50 @@
+//! Finishes or takes back the step of a run that was killed.
+
+use crate::{
+    cli::printer::Printer,
+    generate,
+    io::{
+        disk::Workspace,
+        git::{CommitSink, InterruptedStep, Repository},
+    },
+    note::{Fault, Notes},
+    world::Held,
+};
+
+/// Finishes a step that was committed, and takes back the edits of one that was not.
+pub(in crate::cli) fn end_step(world: &Workspace, printer: &Printer) -> Result<(), Fault> {
+    let Some(repository) = Repository::find(world)? else { return Ok(()) };
+    match repository.end_interrupted_step()? {
+        None => {}
+        Some(InterruptedStep::TakenBack { restored, left }) => {
+            let mut message =
+                "an earlier run was interrupted before its commit; its edits were taken back".to_owned();
+            if !restored.is_empty() {
+                message = format!("{message}: {}", restored.join(", "));
+            }
+            printer.talk(&message);
+            if !left.is_empty() {
+                printer.talk(&format!("changed since, and left as they are: {}", left.join(", ")));
+            }
+        }
+        Some(InterruptedStep::Committed) => {
+            printer.talk(
+                "an earlier run was interrupted after its commit; the work tree and the index follow it now",
+            );
+            follow(world)?;
+        }
+    }
+    Ok(())
+}
+
+/// Updates the work tree and the index to match HEAD. If other changes keep HEAD from being what the definitions mean, they
+/// stay, and the run that comes next reports them.
+fn follow(world: &Workspace) -> Result<(), Fault> {
+    let held = Held::read(world)?;
+    let sink = CommitSink::open(world)?.with_sources(&held.input);
+    let mut sink = sink.with_guard(|changes, _| changes.files.is_empty() && changes.sources.is_empty());
+    match generate::generate(&held, &mut sink, &|_, _| {}, &mut Notes::new()) {
+        Ok(_) | Err(generate::Failure::Input) => Ok(()),
+        Err(generate::Failure::World(fault)) => Err(fault),
+    }
+}
