@@ -256,8 +256,8 @@ impl Faults<'_> {
         let expected = self.expected(error, &path);
         let advice =
             match self.example(&path).filter(|_| node.as_str().is_none() && expected.contains("a string")) {
-                Some(example) => format!("write text, such as `{example}`"),
-                None => advice(&node, &written, &expected, &self.options(error, &path)),
+                Some(example) if node.kind() != "a number" => format!("write text, such as `{example}`"),
+                _ => advice(&node, &written, &expected, &self.options(error, &path)),
             };
         let message = match error.kind() {
             ValidationErrorKind::MaxItems { .. } | ValidationErrorKind::MaxProperties { .. } => {

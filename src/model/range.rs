@@ -31,12 +31,12 @@ enum Operator {
 
 /// A comparison with a version, parts of which may be missing.
 #[derive(Clone, Debug)]
-#[expect(dead_code, reason = "only its debug form is read: it is part of the digests of releases")]
 struct Comparison {
     operator: Operator,
     major: Option<u64>,
     minor: Option<u64>,
     patch: Option<u64>,
+    #[expect(dead_code, reason = "only its debug form is read: it is part of the digests of releases")]
     pre: Prerelease,
 }
 
@@ -54,6 +54,17 @@ impl VersionRange {
     pub fn canonical(&self) -> Self {
         let alternatives: Vec<_> = self.text.split("||").map(canonical_alternative).collect();
         Self { text: alternatives.join(" || "), ..self.clone() }
+    }
+
+    /// Reports whether a version is newer than all versions of the range.
+    pub fn is_exceeded_by(&self, version: &Version) -> bool {
+        let ends_before = |one: &Comparison| {
+            let bound = [one.major, one.minor, one.patch].map(Option::unwrap_or_default);
+            let has_end =
+                !matches!(one.operator, Operator::Greater | Operator::GreaterOrEqual | Operator::NotEqual);
+            has_end && one.major.is_some() && bound <= [version.major, version.minor, version.patch]
+        };
+        !self.contains(version) && self.alternatives.iter().all(|all| all.iter().any(ends_before))
     }
 
     /// Reports whether a version is in the range.
@@ -187,6 +198,22 @@ mod tests {
         check("*", &["0.0.1", "9.9.9"], &[]);
         check("!=*", &["1.0.0"], &["0.0.0"]);
         check(">=1.30.0-0", &["1.31.0-rc.1"], &["1.29.0"]);
+    }
+
+    #[test]
+    fn a_range_ends_before_a_version_or_not() {
+        let is_exceeded = |range: &str, version: &str| {
+            VersionRange::parse(range).unwrap().is_exceeded_by(&Version::parse(version).unwrap())
+        };
+        for range in
+            [">=1.14 <1.16", "<=1.15", "~1.15.2", "^1.15", "1.15.x", "1.14 - 1.15", "1.14.x || 1.15.x"]
+        {
+            assert!(is_exceeded(range, "2.0.0"), "{range}");
+            assert!(!is_exceeded(range, "1.13.0"), "{range}");
+        }
+        for range in [">=1.14", "1.14.x || >=3", "!=2.0.0", "*"] {
+            assert!(!is_exceeded(range, "2.0.0"), "{range}");
+        }
     }
 
     #[test]

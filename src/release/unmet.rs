@@ -100,7 +100,13 @@ impl Judge<'_> {
         let name = &self.management.name;
         if let Some((version, origin)) = self.management.provided.providers.get(provider) {
             if !range.contains(version) {
-                let way = format!("upgrade {provider} in `{name}`, and change its version in stackloom.yaml");
+                let way = if range.is_exceeded_by(version) {
+                    format!(
+                        "leave {provider} in `{name}` on a version of that range until these clusters have moved"
+                    )
+                } else {
+                    format!("upgrade {provider} in `{name}`, and change its version in stackloom.yaml")
+                };
                 let origin = *origin;
                 self.refuse(
                     origin,

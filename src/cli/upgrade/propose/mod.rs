@@ -195,7 +195,9 @@ impl Target<'_> {
         };
         let seen = self.seen(base, &branch, requests)?;
         let mut decision = pull_request::decide(&seen, &wish);
-        let (mut request, has_branch) = (seen.open().cloned(), seen.branch.is_some());
+        let mut request = seen.open().cloned();
+        // A branch that was merged has no commits that the base lacks.
+        let has_branch = seen.branch.as_ref().is_some_and(|branch| !branch.commits.is_empty());
         if !self.is_dry {
             for action in &mut decision.actions {
                 let opened = request.as_ref().map(|one| one.number);

@@ -104,7 +104,8 @@ impl<'a> Context<'a> {
             note_other_branch(repository, fleet, notes)?;
             self.note_behind(repository, notes)?;
         }
-        if rollout.requires_health && self.known.health.is_none() && rollout.is_active() {
+        let goes_on = rollout.aborted.is_none() && !rollout.is_done();
+        if rollout.requires_health && self.known.health.is_none() && goes_on {
             notes
                 .warning(
                     "no-health",
