@@ -34,7 +34,9 @@ impl Why<'_> {
         let minor = self.situation.minor(to);
         if last != Some(to) {
             return if self.situation.minor(from) == minor {
-                format!("a later step needs what `{}` lists", self.situation.releases[to].name)
+                let lists =
+                    || format!("a later step needs what `{}` lists", self.situation.releases[to].name);
+                self.of_moved_addon(at).unwrap_or_else(lists)
             } else {
                 "Kubernetes is upgraded one minor at a time".to_owned()
             };
@@ -46,6 +48,22 @@ impl Why<'_> {
             }
             Goal::Minor(_) => format!("Kubernetes {minor} was asked for"),
         }
+    }
+
+    /// Why an addon that moves along with a release must move. None if all could stay.
+    fn of_moved_addon(&self, at: usize) -> Option<String> {
+        let before = at.checked_sub(1).map(|before| &self.plan.steps[before].versions);
+        let tracks = self.situation.addons.iter().enumerate();
+        tracks.zip(&self.plan.steps[at].versions).find_map(|((addon, track), after)| {
+            let from = before.map_or(track.start, |versions| versions[addon])?;
+            let (step, release) = self.first_refusal(track, from, at).filter(|_| *after != Some(from))?;
+            Some(self.refused_later(track, from, step, release))
+        })
+    }
+
+    fn refused_later(&self, track: &Track, version: usize, step: usize, release: usize) -> String {
+        let text = self.text(track, version, release);
+        format!("{text}; step {} brings {}", step + 1, self.situation.releases[release].kubernetes)
     }
 
     fn of_addon(&self, at: usize, (addon, from, to): (usize, usize, usize)) -> String {
@@ -60,8 +78,7 @@ impl Why<'_> {
             let text = self.text(track, from, here);
             format!("{text}; the cluster has {}", self.situation.releases[here].kubernetes)
         } else if let Some((step, release)) = stays(from) {
-            let text = self.text(track, from, release);
-            format!("{text}; step {} brings {}", step + 1, self.situation.releases[release].kubernetes)
+            self.refused_later(track, from, step, release)
         } else {
             let own = track.listings[here].as_ref().map(|listing| listing.own);
             if own == Some(to) {
