@@ -151,7 +151,7 @@ pub enum Revert {
     CreatesNew,
     /// Reverting is refused: Kubernetes cannot be downgraded.
     Refused,
-    /// Reverting does not delete what was created; `stackloom remove` does.
+    /// Reverting does not delete what was created: it keeps running, unmanaged; to delete it, use `stackloom remove` instead.
     NeedsRemoval,
     /// Reverting deletes the new pool at once, with its machines.
     Deletes,
@@ -193,9 +193,11 @@ impl Revert {
                 "undoes this; machines replaced in the meantime stay as they are until someone deletes them"
             }
             Self::ReplacesAgain => "undoes this by replacing the machines again",
-            Self::CreatesNew => "creates anew what was deleted; the old one is lost",
+            Self::CreatesNew => "replaces what was deleted with something new and empty; what it held is lost",
             Self::Refused => "does not undo this: Cluster API refuses to downgrade Kubernetes",
-            Self::NeedsRemoval => "does not delete what was created; `stackloom remove` does",
+            Self::NeedsRemoval => {
+                "does not delete what was created: it keeps running, unmanaged; to delete it, use `stackloom remove` instead"
+            }
             Self::Deletes => {
                 "deletes the new pool at once, with its machines; guards refuse that, because it skips the steps of `stackloom remove`"
             }

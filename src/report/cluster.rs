@@ -60,7 +60,7 @@ pub(super) fn report(found: &ClusterChange, about: &About) -> ClusterReport {
     let mut made = Making { found, about, changes, notes, steps, pools_at_once: 0 };
     made.fate();
     made.suspension();
-    // A cluster that is built anew shares no object with the old one.
+    // A cluster that is rebuilt as a new one shares no object with the old one.
     let is_new =
         matches!(found.fate, Fate::Moved { .. }) && !found.after.as_ref().is_some_and(|one| one.paused);
     if !is_new || matches!(found.outcome, Outcome::Unknown(_)) {

@@ -67,7 +67,7 @@ pub(super) fn added(clusters: &[&ClusterReport]) -> String {
 fn cell(clusters: &[&ClusterReport], of: impl Fn(Flow) -> Tally) -> String {
     let happens = tally(of(Flow::of_clusters(clusters.iter().copied()))).unwrap_or_else(|| "none".to_owned());
     match tally(of(Flow::if_merged(clusters.iter().copied()))) {
-        Some(would) => format!("{happens}; if merged all the same: {would}"),
+        Some(would) => format!("{happens}; if merged anyway: {would}"),
         None => happens,
     }
 }
@@ -143,9 +143,9 @@ pub(super) fn peak(peak: &Peak, most: usize) -> String {
     let place = format!("{}/{}", peak.management, peak.namespace);
     let parts = || format!("not known for {}: {}", count(peak.unknown.len(), "part"), unknown(peak, most));
     match (peak.machines, peak.unknown.is_empty()) {
-        (machines, true) => format!("{place}: {} more", counted(machines, "machine")),
+        (machines, true) => format!("{place}: {}", counted(machines, "more machine")),
         (0, false) => format!("{place}: {}", parts()),
-        (machines, false) => format!("{place}: at least {} more; {}", counted(machines, "machine"), parts()),
+        (machines, false) => format!("{place}: at least {}; {}", counted(machines, "more machine"), parts()),
     }
 }
 

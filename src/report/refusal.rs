@@ -20,7 +20,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// Whether a change does not happen even if it were merged all the same. Addons and other objects are not in the Cluster.
+    /// Whether a change does not happen even if it were merged anyway. Addons and other objects are not in the Cluster.
     pub fn stops(self, change: &Change) -> bool {
         match (&change.subject, &change.effect) {
             (_, Effect::Refused) | (Subject::Addon(_) | Subject::Object(..), _) => false,

@@ -79,7 +79,7 @@ pub(super) fn reverts(group: &Group, most: usize) -> Vec<(String, &'static str)>
     if refusal.by_guards {
         let lasting = found.into_iter().filter(|(revert, _)| revert.is_lasting());
         let line = |(revert, subjects): (Revert, Vec<String>)| {
-            let what = format!("revert of {}, if merged all the same", named(&subjects, most, true));
+            let what = format!("revert of {}, if merged anyway", named(&subjects, most, true));
             (what, revert.words())
         };
         return [("revert".to_owned(), REFUSED)].into_iter().chain(lasting.map(line)).collect();
@@ -167,7 +167,7 @@ mod tests {
         let lines = of(1, usize::MAX, true);
         let expected = [
             ("revert".to_owned(), REFUSED),
-            ("revert of Thing n0, if merged all the same".to_owned(), Revert::CreatesNew.words()),
+            ("revert of Thing n0, if merged anyway".to_owned(), Revert::CreatesNew.words()),
         ];
         assert_eq!(lines, expected);
     }

@@ -65,12 +65,12 @@ impl Risk {
     pub fn title(self) -> &'static str {
         match self {
             Self::Refused => "Refused or stuck",
-            Self::Deletes => "Deletes",
+            Self::Deletes => "Deletes or abandons",
             Self::Unknown => "Unknown",
             Self::ControlPlane => "Replaces control plane machines",
             Self::Pools => "Replaces pool machines",
             Self::ScaleDown => "Removes machines (scales down)",
-            Self::Restarts => "Restarts workloads (addons)",
+            Self::Restarts => "May restart workloads (addons)",
             Self::InPlace => "In place",
             Self::Metadata => "Metadata only",
             Self::Nothing => "Nothing",

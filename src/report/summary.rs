@@ -44,8 +44,8 @@ fn beside(report: &Report) -> String {
         };
         let would = match found().filter(|one| one.refused).count() {
             0 => "",
-            all if all == count => " if merged all the same",
-            _ => " (some only if merged all the same)",
+            all if all == count => " if merged anyway",
+            _ => " (some only if merged anyway)",
         };
         let is_shown = risk > Risk::InPlace || report.clusters.is_empty();
         (count > 0 && is_shown).then(|| format!("{count} {words}{would}"))
@@ -91,7 +91,13 @@ impl Loss {
         let (words, rest) = match self {
             Self::Cluster => (with(of("is deleted", "are deleted"), flow.deleted), Named::Deleted),
             Self::Moved => (
-                with(of("is abandoned and built anew", "are abandoned and built anew"), flow.added),
+                with(
+                    of(
+                        "is abandoned and rebuilt as a new cluster",
+                        "are abandoned and rebuilt as new clusters",
+                    ),
+                    flow.added,
+                ),
                 Named::Added,
             ),
             Self::Abandoned => (of("is abandoned", "are abandoned"), Named::None),
@@ -364,7 +370,7 @@ mod tests {
         refused.changes.push(Change { guarded: true, ..refusal });
         refused.risk = Risk::Refused;
         assert_eq!(parts(&[&one, &refused]), "1 refused, 1 deletes 1 pool with 2 pool machines");
-        assert_eq!(machine_words::lost(&[&refused]), "none; if merged all the same: 2 pool machines");
+        assert_eq!(machine_words::lost(&[&refused]), "none; if merged anyway: 2 pool machines");
         refused.changes[1].accepted = Some("it is empty".to_owned());
         assert_eq!(machine_words::lost(&[&refused]), "2 pool machines");
     }
@@ -389,7 +395,7 @@ mod tests {
         ];
         clusters.push(with("g", Risk::Deletes, Effect::AddonLeft { version: "1".into() }, 0));
         let report = Report { total: 9, clusters, ..Report::default() };
-        let expected = "7 of 9 clusters change: 2 are deleted with 6 machines, 1 is abandoned and built anew, \
+        let expected = "7 of 9 clusters change: 2 are deleted with 6 machines, 1 is abandoned and rebuilt as a new cluster, \
                         1 is abandoned, 1 deletes addons or objects, 1 abandons addons, 1 begins its removal";
         assert_eq!(summary(&report), expected);
     }

@@ -50,7 +50,7 @@ fn condition(change: &GroupChange) -> &'static str {
 }
 
 /// How the effects of a change begin that only a guard refuses.
-pub(super) const IF_MERGED: &str = "if merged all the same: ";
+pub(super) const IF_MERGED: &str = "if merged anyway: ";
 
 fn effect(change: &GroupChange, clusters: usize) -> String {
     let counts = |of: &Counts| of_whole(of, change, clusters);
@@ -61,7 +61,7 @@ fn effect(change: &GroupChange, clusters: usize) -> String {
         }
         Effect::Created => format!("is created{}", with(built)),
         Effect::Gone(Leaving::Announced) => format!(
-            "is deleted{}, as its removal announced: pools first, then the control plane, then the infrastructure",
+            "is deleted{}, as the `removal` in its definition announced: pools first, then the control plane, then the infrastructure",
             with(lost)
         ),
         Effect::Gone(Leaving::Finished) => {
@@ -93,7 +93,7 @@ fn effect(change: &GroupChange, clusters: usize) -> String {
         }
         Effect::Verdict(meaning) => verdict(meaning, change, clusters),
         Effect::Refused if change.change.guarded && change.change.rejected => {
-            "is refused: `stackloom generate` does not write this change, and the API server would refuse it, too: no machine is touched".to_owned()
+            "is refused: `stackloom generate` does not write this change, and the API server would refuse it as well; no machine is touched".to_owned()
         }
         Effect::Refused if change.change.guarded => {
             "is refused: `stackloom generate` does not write this change".to_owned()
@@ -218,13 +218,13 @@ fn addon(before: Option<&str>, after: Option<&str>, needed: Option<bool>) -> Str
         (None, Some(after)) => format!("is installed, version {after}"),
         (Some(before), None) => format!("is removed, version {before}"),
         (Some(before), Some(after)) if before != after => format!("moves from version {before} to {after}"),
-        (Some(version), Some(_)) => format!("changes, version {version}"),
+        (Some(version), Some(_)) => format!("changes (version {version})"),
         (None, None) => "changes".to_owned(),
     };
     match needed {
-        Some(true) => format!("{words}; nodes need it"),
+        Some(true) => format!("{words}; nodes need this addon"),
         Some(false) => words,
-        None => format!("{words}; it is not known whether nodes need it"),
+        None => format!("{words}; it is not known whether nodes need this addon"),
     }
 }
 
@@ -245,7 +245,7 @@ fn reason(text: &str) -> String {
     let required = |what: &str| Some(text.strip_prefix(what)?.strip_suffix(" required")?.split_once(", "));
     let said = if let Some(kind) = text.strip_suffix(" is not up-to-date").filter(|kind| !kind.contains(' '))
     {
-        format!("machines do not match the changed {kind}, which only new machines take over")
+        format!("machines do not match the changed {kind}, which only new machines get")
     } else if let Some(Some((from, to))) = required("Version ") {
         format!("machines with Kubernetes {from} do not match the required {to}")
     } else if let Some(Some((from, to))) = required("Failure domain ") {

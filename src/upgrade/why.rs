@@ -42,7 +42,7 @@ impl Why<'_> {
             };
         }
         match self.situation.goal {
-            Goal::Release(_) => "this is the target of the plan".to_owned(),
+            Goal::Release(_) => "this release was asked for".to_owned(),
             Goal::Minor(_) if self.situation.minor(from) == minor => {
                 format!("addons need what `{}` lists", self.situation.releases[to].name)
             }
