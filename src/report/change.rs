@@ -193,7 +193,9 @@ impl Revert {
                 "undoes this; machines replaced in the meantime stay as they are until someone deletes them"
             }
             Self::ReplacesAgain => "undoes this by replacing the machines again",
-            Self::CreatesNew => "replaces what was deleted with something new and empty; what it held is lost",
+            Self::CreatesNew => {
+                "replaces what was deleted with something new and empty; what it held is lost"
+            }
             Self::Refused => "does not undo this: Cluster API refuses to downgrade Kubernetes",
             Self::NeedsRemoval => {
                 "does not delete what was created: it keeps running, unmanaged; to delete it, use `stackloom remove` instead"

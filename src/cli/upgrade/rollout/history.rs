@@ -9,6 +9,8 @@ use super::{
     merged::count_from_merge,
     observe::{Context, branches},
 };
+use rayon::prelude::*;
+
 use crate::{
     cli::upgrade::next_step::Mode,
     compare::ClusterFacts,
@@ -99,12 +101,15 @@ impl History {
         let (Some((tip, name)), Some(repository)) = (&self.published, repository) else { return Ok(found) };
         let Some(head) = repository.head()? else { return Ok(found) };
         let committed = repository.revision("HEAD")?;
-        for cluster in clusters {
+        let release = |cluster: &&Cluster| -> Result<Option<String>, Fault> {
+            let folder = render::folder_of_cluster(&cluster.id());
+            let object = committed.file(&format!("{folder}/{CLUSTER}"))?;
+            Ok(object.as_deref().and_then(parsed).and_then(|cluster| ClusterFacts::of(&cluster).release))
+        };
+        let drawn: Vec<Option<String>> = clusters.par_iter().map(release).collect::<Result<_, _>>()?;
+        for (cluster, drawn) in clusters.iter().zip(drawn) {
             let folder = render::folder_of_cluster(&cluster.id());
             let folder = folder.as_str();
-            let object = committed.file(&format!("{folder}/cluster/cluster.yaml"))?;
-            let drawn =
-                object.as_deref().and_then(parsed).and_then(|cluster| ClusterFacts::of(&cluster).release);
             let meant = fleet.releases.of(cluster, &mut Notes::new()).map(|release| release.name.clone());
             let why = if drawn.as_deref().map(release_line) != meant.as_deref().map(release_line) {
                 "the definition has changed, but generated/ in the last commit has not: run `stackloom generate --commit`"
@@ -168,9 +173,16 @@ fn has_begun(rollout: &Rollout, path: &str, text: &str) -> bool {
     (path == rollout.file || name == Some(rollout.name.as_str())) && root.at(&["status"]).is_some()
 }
 
-/// Whether a cluster moves on its way: to another release or Kubernetes version, or to another version of an addon. Other
+/// The file of the Cluster below the folder of a cluster.
+const CLUSTER: &str = "cluster/cluster.yaml";
+
+/// Whether a cluster appears, goes, or moves on its way: to another release or Kubernetes version, or to another version of an addon. Other
 /// changes are no progress of a rollout, nor are those of a stack without a numbered release, which reach all its clusters.
 fn is_step(before: Read<'_>, after: Read<'_>) -> bool {
+    let exists = |read: Read<'_>| read(CLUSTER).is_some();
+    if exists(before) != exists(after) {
+        return true;
+    }
     let (before, after) = (position(before), position(after));
     let line_of =
         |position: &[Option<String>; 3]| position[0].as_deref().map(|name| release_line(name).into_owned());
@@ -182,7 +194,7 @@ fn is_step(before: Read<'_>, after: Read<'_>) -> bool {
 
 /// Where a cluster is on its way: its release, its Kubernetes version, and the versions of its addons.
 fn position(read: Read<'_>) -> [Option<String>; 3] {
-    let Some(cluster) = read("cluster/cluster.yaml").as_deref().and_then(parsed) else {
+    let Some(cluster) = read(CLUSTER).as_deref().and_then(parsed) else {
         return Default::default();
     };
     let addons = cluster.at(&["metadata", "name"]).and_then(Node::as_str).and_then(|name| {
@@ -195,7 +207,7 @@ fn position(read: Read<'_>) -> [Option<String>; 3] {
 }
 
 fn is_paused(read: Read<'_>) -> bool {
-    let cluster = read("cluster/cluster.yaml").as_deref().and_then(parsed);
+    let cluster = read(CLUSTER).as_deref().and_then(parsed);
     cluster.is_some_and(|cluster| ClusterFacts::of(&cluster).paused)
 }
 
