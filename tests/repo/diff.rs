@@ -234,7 +234,7 @@ fn findings_are_annotations_at_the_line_that_causes_them() {
     let errors: Vec<_> = printed.lines().filter(|line| line.starts_with("::error ")).collect();
     for line in &errors {
         assert!(line.starts_with(&format!("::error file={THREE},line=")), "{printed}");
-        let refused = "title=Refused or stuck::green/three: cluster: is refused: `stackloom generate` does not write this change, and the API server would refuse it, too: no machine is touched%0A";
+        let refused = "title=Refused or stuck::green/three: cluster: is refused: `stackloom generate` does not write this change, and the API server would refuse it as well; no machine is touched%0A";
         assert!(line.contains(refused), "{printed}");
     }
     // Cluster API and a guard both refuse it.
@@ -362,7 +362,7 @@ fn a_removal_with_all_its_steps_in_one_change_is_announced() {
         &sandbox,
         GUARDED[1],
         0,
-        "is deleted with 3 machines (control plane: 1, pool md-0: 2), as its removal announced",
+        "is deleted with 3 machines (control plane: 1, pool md-0: 2), as the `removal` in its definition announced",
     );
     step(&sandbox, "gone");
     says(&sandbox, GUARDED[0], 0, "warning[announced]");
@@ -665,7 +665,12 @@ fn a_lost_cluster_is_refused_and_can_be_accepted() {
     replace(&sandbox, THREE, "name: three", "name: drei");
     says(&sandbox, GUARDED[0], 1, "error[abandoned]");
     says(&sandbox, &["diff", "origin/main"], 1, "green/drei\n    cluster: was `mgmt/green/three` before");
-    says(&sandbox, &["diff", "origin/main"], 1, "1 of 3 clusters changes: 1 is abandoned and built anew");
+    says(
+        &sandbox,
+        &["diff", "origin/main"],
+        1,
+        "1 of 3 clusters changes: 1 is abandoned and rebuilt as a new cluster",
+    );
     sandbox.git(&["checkout", "--quiet", "."]);
     fs::remove_file(sandbox.root.join(THREE)).unwrap();
     fs::remove_dir_all(sandbox.root.join("clusters/green/three.d")).unwrap();
@@ -746,12 +751,7 @@ fn an_addon_of_manifests_leaves_in_steps_with_each_delivery() {
             assert_eq!(said.matches("error[abandoned]").count(), 1, "{settings}: {said}");
             assert!(said.contains("nothing defines the addon `notes` of `blue/one` any more"), "{said}");
         }
-        says(
-            &sandbox,
-            &["diff", "origin/main"],
-            1,
-            "addon notes: if merged all the same: is abandoned, version",
-        );
+        says(&sandbox, &["diff", "origin/main"], 1, "addon notes: if merged anyway: is abandoned, version");
     }
 }
 
