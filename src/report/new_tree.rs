@@ -241,6 +241,16 @@ pub(super) fn edited_releases(changes: &Changes, old: &BTreeMap<String, BlobId>,
     }
 }
 
+/// The ID of a folder with the files of a part that are in it. `ids` are those of all files of the part.
+pub(super) fn folder_id(folder: &str, part: &Part, ids: impl Iterator<Item = BlobId>) -> FolderId {
+    let inside = part
+        .files
+        .iter()
+        .zip(ids)
+        .filter_map(|(file, id)| Some((file.path.as_str().strip_prefix(folder)?.strip_prefix('/')?, id)));
+    FolderId::of(&inside.collect())
+}
+
 /// A part of a run, with the blob IDs of its files.
 struct Seen {
     ids: Vec<BlobId>,
@@ -294,12 +304,9 @@ impl After<'_> {
     }
 
     fn see_folder(&self, folder: &str, part: &Part, ids: &[BlobId]) -> Result<SeenFolder, Fault> {
-        let inside = part.files.iter().zip(ids).filter_map(|(file, id)| {
-            let path = file.path.as_str().strip_prefix(folder)?.strip_prefix('/')?;
-            Some((path, *id))
-        });
-        let is_same = !self.listed.contains(folder)
-            && self.folders.get(folder).is_some_and(|old| *old == FolderId::of(&inside.collect()));
+        let id = || folder_id(folder, part, ids.iter().copied());
+        let is_same =
+            !self.listed.contains(folder) && self.folders.get(folder).is_some_and(|old| *old == id());
         let old = if is_same { Listing::new() } else { self.list_before(folder)? };
         Ok(SeenFolder { path: folder.to_owned(), is_same, old })
     }

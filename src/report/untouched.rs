@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 
+use super::new_tree::folder_id;
 use crate::{
     compare::{Archive, BlobId, FolderId, cluster_folder},
     generate::Baseline,
@@ -20,7 +21,7 @@ use crate::{
 /// The clusters that a change does not touch.
 pub(super) struct Untouched {
     /// The folders of clusters before, by path; none if a source that several clusters share differs.
-    folders: BTreeMap<String, FolderId>,
+    folders: Option<BTreeMap<String, FolderId>>,
     /// The definitions that differ, and those with a companion folder that differs.
     changed: BTreeSet<String>,
 }
@@ -34,25 +35,23 @@ impl Untouched {
     ) -> Result<Self, Fault> {
         let differing = differing(before, input)?;
         if differing.iter().any(|path| is_shared(path)) {
-            return Ok(Self { folders: BTreeMap::new(), changed: BTreeSet::new() });
+            return Ok(Self { folders: None, changed: BTreeSet::new() });
         }
         let changed = differing.into_iter().flat_map(definitions_of).collect();
-        Ok(Self { folders: folders.clone(), changed })
+        Ok(Self { folders: Some(folders.clone()), changed })
     }
 }
 
 impl Baseline for Untouched {
     fn contains(&self, plan: &ClusterPlan, part: &Part) -> bool {
-        if self.folders.is_empty() || self.changed.contains(&*plan.cluster.file) {
+        let Some(folders) = self.folders.as_ref().filter(|_| !self.changed.contains(&*plan.cluster.file))
+        else {
             return false;
-        }
-        let paths = part.files.iter().map(|file| file.path.as_str());
-        let Some(folder) = paths.clone().find_map(cluster_folder) else { return false };
-        let own = part.files.iter().filter_map(|file| {
-            let path = file.path.as_str().strip_prefix(folder)?.strip_prefix('/')?;
-            Some((path, BlobId::of(&file.bytes)))
-        });
-        self.folders.get(folder).is_some_and(|before| *before == FolderId::of(&own.collect()))
+        };
+        let mut paths = part.files.iter().map(|file| file.path.as_str());
+        let Some(folder) = paths.find_map(cluster_folder) else { return false };
+        let ids = || part.files.iter().map(|file| BlobId::of(&file.bytes));
+        folders.get(folder).is_some_and(|before| *before == folder_id(folder, part, ids()))
     }
 }
 

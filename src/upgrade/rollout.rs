@@ -130,12 +130,15 @@ fn in_sequence(changes: &[Change]) -> Vec<Rollout> {
         {
             if let Some(pools) = &behind {
                 let why = format!(
-                    "{pools}: Cluster API accepts no other version until they have caught up; remove the annotations that hold \
-                     them back, and wait for the rollout"
+                    "{pools}: Cluster API accepts no other version until all pools have caught up; remove the annotation that \
+                     holds them back (`defer-upgrade`, `hold-upgrade-sequence`), and wait for the rollout"
                 );
                 rollout.refused.get_or_insert(why);
             }
-            if let Some(pools) = left_behind(answer) {
+            // A step that is refused half-way leaves pools behind for another reason.
+            if rollout.refused.is_none()
+                && let Some(pools) = left_behind(answer)
+            {
                 rollout.means = format!("{}; {pools}", rollout.means);
                 rollout.leaves_pools = true;
                 behind = Some(pools);

@@ -49,6 +49,17 @@ fn edits(root: &Path) -> Vec<(String, String, String)> {
     files.lines().map(|file| (file.to_owned(), text("HEAD^", file), text("HEAD", file))).collect()
 }
 
+/// Leaves the record of a run that was killed.
+fn record(root: &Path, edits: &[(String, String, String)]) {
+    let repository = Repository::discover(&Workspace::open(root).unwrap()).unwrap();
+    let recorded = edits.iter().map(|(path, before, after)| RecordedEdit {
+        path: path.clone(),
+        before: before.clone(),
+        after: after.clone(),
+    });
+    drop(repository.record_step(recorded).unwrap());
+}
+
 #[test]
 fn edits_that_were_not_committed_are_taken_back() {
     let (whole, tree, _) = undisturbed();
@@ -57,13 +68,7 @@ fn edits_that_were_not_committed_are_taken_back() {
     for made in 0..=edits.len() {
         let root = fleet();
         let root = root.path();
-        let repository = Repository::discover(&Workspace::open(root).unwrap()).unwrap();
-        let recorded = edits.iter().map(|(path, before, after)| RecordedEdit {
-            path: path.clone(),
-            before: before.clone(),
-            after: after.clone(),
-        });
-        drop(repository.record_step(recorded).unwrap());
+        record(root, &edits);
         for (path, _, after) in &edits[..made] {
             sandbox::write(&root.join(path), after.clone());
         }
@@ -84,9 +89,7 @@ fn what_someone_changed_since_stays() {
     let (path, before, after) = edits(whole.path()).remove(0);
     let root = fleet();
     let root = root.path();
-    let repository = Repository::discover(&Workspace::open(root).unwrap()).unwrap();
-    let edit = RecordedEdit { path: path.clone(), before, after: after.clone() };
-    drop(repository.record_step([edit].into_iter()).unwrap());
+    record(root, &[(path.clone(), before, after.clone())]);
     sandbox::write(&root.join(&path), format!("{after}# mine\n"));
     let ran = ends(root, &STEP, 1);
     assert!(ran.err.contains("error[uncommitted]"), "{}{}", ran.out, ran.err);
@@ -101,13 +104,7 @@ fn a_step_that_was_committed_is_finished() {
     // The commit is there, but the index and generated/ are as before.
     git(root, &["update-ref", "refs/heads/kept", "HEAD"]);
     git(root, &["reset", "--quiet", "--hard", "HEAD^"]);
-    let repository = Repository::discover(&Workspace::open(root).unwrap()).unwrap();
-    let recorded = edits.iter().map(|(path, before, after)| RecordedEdit {
-        path: path.clone(),
-        before: before.clone(),
-        after: after.clone(),
-    });
-    drop(repository.record_step(recorded).unwrap());
+    record(root, &edits);
     for (path, _, after) in &edits {
         sandbox::write(&root.join(path), after.clone());
     }
@@ -116,6 +113,23 @@ fn a_step_that_was_committed_is_finished() {
     let ran = ends(root, &STEP, 0);
     assert!(ran.err.contains("interrupted after its commit"), "{}{}", ran.out, ran.err);
     assert_eq!(left(root), tree);
+}
+
+/// What someone has changed after the commit is not committed by the run that finishes the step.
+#[test]
+fn other_changes_are_not_committed_with_a_step_that_is_finished() {
+    let (root, ..) = undisturbed();
+    let root = root.path();
+    let (head, before) = (git(root, &["rev-parse", "HEAD"]), git(root, &["rev-parse", "HEAD^"]));
+    let record = format!("{{\"head\":\"{}\",\"edits\":[]}}", before.trim());
+    fs::write(root.join(".git/stackloom-step"), record).unwrap();
+    let defaults = root.join("clusters/_defaults.yaml");
+    let mine = format!("{}# mine\n", fs::read_to_string(&defaults).unwrap());
+    sandbox::write(&defaults, mine);
+    let ran = ends(root, &["generate"], 0);
+    assert!(ran.err.contains("`stackloom generate --commit` updates the work tree"), "{}", ran.err);
+    assert_eq!(git(root, &["rev-parse", "HEAD"]), head);
+    assert_eq!(git(root, &["status", "--porcelain"]), " M clusters/_defaults.yaml\n");
 }
 
 #[test]

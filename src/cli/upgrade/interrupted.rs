@@ -8,6 +8,7 @@ use crate::{
         git::{CommitSink, InterruptedStep, Repository},
     },
     note::{Fault, Notes},
+    tree::Changes,
     world::Held,
 };
 
@@ -27,24 +28,25 @@ pub(in crate::cli) fn end_step(world: &Workspace, printer: &Printer) -> Result<(
                 printer.talk(&format!("changed since, and left as they are: {}", left.join(", ")));
             }
         }
-        Some(InterruptedStep::Committed) => {
-            printer.talk(
-                "an earlier run was interrupted after its commit; the work tree and the index follow it now",
-            );
-            follow(world)?;
-        }
+        Some(InterruptedStep::Committed) => printer.talk(if follow(world)? {
+            "an earlier run was interrupted after its commit; the work tree and the index follow it now"
+        } else {
+            "an earlier run was interrupted after its commit; `stackloom generate --commit` updates the work tree and the index"
+        }),
     }
     Ok(())
 }
 
-/// Updates the work tree and the index to match HEAD. If other changes keep HEAD from being what the definitions mean, they
-/// stay, and the run that comes next reports them.
-fn follow(world: &Workspace) -> Result<(), Fault> {
+/// Updates the work tree and the index to match HEAD. Returns false if definitions with errors or other changes keep HEAD from
+/// being what the definitions mean.
+fn follow(world: &Workspace) -> Result<bool, Fault> {
     let held = Held::read(world)?;
     let sink = CommitSink::open(world)?.with_sources(&held.input);
-    let mut sink = sink.with_guard(|changes, _| changes.files.is_empty() && changes.sources.is_empty());
+    let is_head = |changes: &Changes| changes.is_empty() && changes.sources.is_empty();
+    let mut sink = sink.with_guard(move |changes, _| is_head(changes));
     match generate::generate(&held, &mut sink, &|_, _| {}, &mut Notes::new()) {
-        Ok(_) | Err(generate::Failure::Input) => Ok(()),
+        Ok(made) => Ok(is_head(&made.changes)),
+        Err(generate::Failure::Input) => Ok(false),
         Err(generate::Failure::World(fault)) => Err(fault),
     }
 }

@@ -80,35 +80,27 @@ impl Repository {
         };
         let text = serde_json::to_string(&recorded).expect("texts can be written as JSON");
         let path = self.step_record();
-        let staged = path.with_extension(std::process::id().to_string());
-        let failed = |error| Fault::because(format!("cannot write `{}`", path.display()), error);
-        let written: std::io::Result<File> = (|| {
-            let mut file = File::create(&staged)?;
-            file.write_all(text.as_bytes())?;
-            file.sync_all()?;
-            // Without such locks, a second run at the same time finds the record, and refuses to work.
-            file.try_lock().ok();
-            fs::hard_link(&staged, &path)?;
-            Ok(file)
-        })();
-        fs::remove_file(&staged).ok();
-        match written {
-            Ok(file) => {
-                let record = StepRecord { path, _file: file };
-                // Another run may have taken a step since this one read the definitions.
-                if let Some(edit) = recorded.edits.iter().find(is_changed) {
-                    record.end()?;
-                    return Err(Fault::new(format!(
-                        "`{}` changed while this ran, so nothing was written",
-                        edit.path
-                    ))
-                    .hint("run this again"));
-                }
-                Ok(record)
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Err(note_busy()),
-            Err(error) => Err(failed(error)),
+        let failed = |error: std::io::Error| match error.kind() {
+            std::io::ErrorKind::AlreadyExists => note_busy(),
+            _ => Fault::because(format!("cannot write `{}`", path.display()), error),
+        };
+        let mut file = OpenOptions::new().write(true).create_new(true).open(&path).map_err(failed)?;
+        // Without such locks, a second run at the same time finds the record, and refuses to work.
+        let is_locked = matches!(file.try_lock(), Err(TryLockError::WouldBlock));
+        // Another run may have found the empty file first, and may take it for that of a killed run.
+        if is_locked || !is_same_file(&file, &path) {
+            return Err(note_busy());
         }
+        // A record that is not complete precedes all edits.
+        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
+        let record = StepRecord { path, _file: file };
+        // Another run may have taken a step since this one read the definitions.
+        if let Some(edit) = recorded.edits.iter().find(is_changed) {
+            record.end()?;
+            let message = format!("`{}` changed while this ran, so nothing was written", edit.path);
+            return Err(Fault::new(message).hint("run this again"));
+        }
+        Ok(record)
     }
 
     /// Finds out what became of a step whose run was killed, and takes back its edits if it was not committed.

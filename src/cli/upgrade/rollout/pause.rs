@@ -118,7 +118,10 @@ fn write(
         notes
             .error(
                 "aborted",
-                Place::file(&*file),
+                all[at]
+                    .node
+                    .at(&["spec", "abort"])
+                    .map_or_else(|| Place::file(&*file), |node| source.word(node.origin.offset as usize)),
                 format!("`{}` was aborted, and takes no more steps", names[at]),
             )
             .hint("remove `spec.abort` from the file to continue the rollout, or add a new one");
