@@ -36,17 +36,16 @@ pub struct ClusterFacts {
 impl ClusterFacts {
     /// Reads the facts from a Cluster object.
     pub fn of(cluster: &Node) -> Self {
-        let text = |path: &[&str]| cluster.at(path).and_then(Node::as_str).map(str::to_owned);
         let blocks = |kind: &str| {
             let listed = cluster.at(&["spec", "clusterNetwork", kind, "cidrBlocks"]);
             listed.and_then(Node::as_sequence).filter(|all| !all.is_empty()).map(<[Node]>::to_vec)
         };
         let replicas = cluster.at(&["spec", "topology", "controlPlane", "replicas"]);
         Self {
-            release: text(&["spec", "topology", "classRef", "name"]),
-            kubernetes: text(&["spec", "topology", "version"]),
-            paused: cluster.at(&["spec", "paused"]).and_then(Node::as_bool) == Some(true),
-            removal: text(&["metadata", "annotations", render::REMOVAL]),
+            release: release_of(cluster),
+            kubernetes: kubernetes_of(cluster),
+            paused: is_paused(cluster),
+            removal: text(cluster, &["metadata", "annotations", render::REMOVAL]),
             control_plane: replicas.and_then(Node::as_int),
             pools: pools(cluster),
             pods: blocks("pods"),
@@ -65,6 +64,25 @@ impl ClusterFacts {
     pub fn provider(&self) -> Option<&str> {
         Some(self.release.as_deref()?.split_once('-')?.0)
     }
+}
+
+/// The release of a Cluster: its class has the same name.
+pub fn release_of(cluster: &Node) -> Option<String> {
+    text(cluster, &["spec", "topology", "classRef", "name"])
+}
+
+/// The Kubernetes version of a Cluster as written, such as `v1.36.4`.
+pub fn kubernetes_of(cluster: &Node) -> Option<String> {
+    text(cluster, &["spec", "topology", "version"])
+}
+
+/// Whether reconciliation of a Cluster is paused.
+pub fn is_paused(cluster: &Node) -> bool {
+    cluster.at(&["spec", "paused"]).and_then(Node::as_bool) == Some(true)
+}
+
+fn text(cluster: &Node, path: &[&str]) -> Option<String> {
+    cluster.at(path).and_then(Node::as_str).map(str::to_owned)
 }
 
 fn digest(cluster: &Node) -> [u8; 32] {

@@ -43,7 +43,7 @@ pub use address::{Address, Section};
 pub use answers::{
     Answer, Answers, Running, Written, created, desired, forecast, gates, gates_of_any, made, settings,
 };
-pub use cluster_facts::ClusterFacts;
+pub use cluster_facts::{ClusterFacts, is_paused, kubernetes_of, release_of};
 pub use definitions::Definitions;
 pub use fields::{FieldChange, FieldPath, PathSegment, changed};
 pub use live::{Export, Live};

@@ -1,5 +1,7 @@
 //! Assigns clusters to waves.
 
+use std::collections::BTreeMap;
+
 use crate::model::{Cluster, Rollout, Selector};
 
 /// The clusters of a wave.
@@ -34,10 +36,12 @@ pub fn waves<'a>(
         selector.as_ref().is_none_or(|selector| selector.matches(label))
     };
     if let Some(frozen) = &rollout.frozen {
+        let defined: BTreeMap<String, &Cluster> =
+            clusters.iter().map(|cluster| (cluster.full_name(), cluster)).collect();
         let wave = |(wave, names): (&'a crate::model::RolloutWave, &Vec<String>)| {
             let mut found = Wave::new(&wave.name);
             for name in names {
-                match clusters.iter().find(|cluster| cluster.full_name() == *name) {
+                match defined.get(name) {
                     Some(cluster) => found.clusters.push(cluster),
                     None if is_whole => found.gone.push(name.clone()),
                     None => found.unread.push(name.clone()),

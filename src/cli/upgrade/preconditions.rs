@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     cli::printer::counted,
+    compare::{Archive as _, BlobId},
     generate::{Failure, Understood},
     io::git::Repository,
     model::ClusterId,
@@ -26,12 +27,15 @@ impl Preconditions<'_> {
     /// Refuses uncommitted changes: the step before must be committed, and a commit may contain nothing but its step.
     pub(super) fn refuse_uncommitted(&self, notes: &mut Notes) -> Result<(), Failure> {
         let before = notes.errors();
-        let is_edited = |path: &str| self.edits.files.iter().any(|one| one.file == path);
+        let edited: BTreeSet<&str> = self.edits.files.iter().map(|one| &*one.file).collect();
+        let is_edited = |path: &str| edited.contains(path);
+        let head = self.repository.head()?.map(|head| self.repository.revision(&head)).transpose()?;
+        let committed = |path: &str| head.as_ref().map_or(Ok(None), |head| head.id(path));
         for source in self.input.sources.iter() {
             let is_meant =
                 is_edited(&source.path) || self.is_commit && !source.path.starts_with("generated/");
             if !is_meant
-                || self.repository.committed(&source.path)?.as_deref() == Some(source.text.as_bytes())
+                || committed(&source.path)? == Some(BlobId::of(source.text.as_bytes()))
                 || self.repository.is_unchanged(&source.path)
             {
                 continue;

@@ -1,12 +1,19 @@
 //! Finds the commits of a branch that changed the state of folders.
 
-use std::{cell::Cell, collections::BTreeMap};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use chrono::{DateTime, Utc};
 use git2::{Commit, ErrorCode, Oid};
+use rayon::prelude::*;
 
-use super::{Repository, base::WHOLE};
-use crate::note::Fault;
+use super::{Repository, Revision, base::WHOLE, handles::Handles};
+use crate::{
+    compare::{Archive as _, BlobId},
+    note::Fault,
+};
 
 /// A commit that changed something.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,8 +35,57 @@ pub struct Stretch<'a> {
     pub oldest: Option<DateTime<Utc>>,
 }
 
-/// Reads a file below a folder; none if it does not exist.
-pub type Read<'a> = &'a dyn Fn(&str) -> Option<String>;
+/// What a commit means for a folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// Nothing.
+    None,
+    /// A step comes into effect here, if there was one before.
+    Resumption,
+    /// A step.
+    Step,
+}
+
+/// Which side of a commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Its parent.
+    Before,
+    /// The commit itself.
+    After,
+}
+
+/// What a commit changes in a folder.
+pub struct Edit<'a> {
+    folder: &'a str,
+    /// The IDs of the changed files before and after, by their path in the folder.
+    files: Files,
+    /// The commit.
+    after: &'a Revision,
+}
+
+type Files = BTreeMap<String, [Option<BlobId>; 2]>;
+
+/// Tells what an edit means.
+pub type Judge<'a> = &'a (dyn Fn(&Edit<'_>) -> Result<Event, Fault> + Sync);
+
+impl Edit<'_> {
+    /// The paths of the changed files in the folder.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.files.keys().map(String::as_str)
+    }
+
+    /// The text of a file of the folder; none if it does not exist.
+    pub fn file(&self, side: Side, path: &str) -> Result<Option<String>, Fault> {
+        match self.files.get(path) {
+            Some([before, after]) => {
+                let id = if side == Side::Before { before } else { after };
+                id.as_ref().map(|id| self.after.read(id)).transpose()
+            }
+            None => self.after.file(&format!("{}/{path}", self.folder)),
+        }
+    }
+}
 
 impl Repository {
     /// Whether a revision is a commit of this repository that has another commit in its history.
@@ -86,37 +142,77 @@ impl Repository {
         Ok(false)
     }
 
-    /// The commit of a stretch that last made a step in each folder. `is_step` compares the files below a folder before and
-    /// after a commit. Folders without a step are left out. A shallow clone that ends before is an error.
-    pub fn changed_since(
+    /// The commit of a stretch that last made a step in each folder, or that made the step come into effect later. Folders
+    /// without a step are left out. A shallow clone that ends before is an error.
+    pub fn last_steps(
         &self,
         Stretch { tip, start, oldest }: &Stretch<'_>,
         folders: &BTreeMap<String, String>,
-        is_step: &dyn Fn(Read<'_>, Read<'_>) -> bool,
+        judge: Judge<'_>,
     ) -> Result<BTreeMap<String, Changed>, Fault> {
         let failed = |error| Fault::because(format!("cannot read the history of {tip}"), error);
         let time =
             |commit: &Commit<'_>| DateTime::from_timestamp(commit.time().seconds(), 0).unwrap_or_default();
         let names: BTreeMap<&str, &String> = folders.iter().map(|(name, folder)| (&**folder, name)).collect();
-        let mut found = BTreeMap::new();
+        let mut open: BTreeSet<&str> = names.keys().copied().collect();
+        let (mut found, mut resumed) = (BTreeMap::new(), BTreeMap::new());
+        let handles = Arc::new(self.handles());
         let mut next = Some(self.commit_at(tip).map_err(failed)?);
         while let Some(commit) = next.filter(|commit| *start != Some(&*commit.id().to_string())) {
-            if oldest.is_some_and(|oldest| time(&commit) < oldest) || found.len() == folders.len() {
+            if oldest.is_some_and(|oldest| time(&commit) < oldest) || open.is_empty() {
                 break;
             }
             let parent = self.first_parent_of(&commit)?;
-            let touched = self.touched(parent.as_ref(), &commit, &names).map_err(failed)?;
-            for (name, folder) in touched {
-                if !found.contains_key(name)
-                    && self.differs(parent.as_ref(), &commit, folder, is_step).map_err(failed)?
-                {
-                    let changed = Changed { commit: commit.id().to_string(), time: time(&commit) };
-                    found.insert(name.clone(), changed);
+            let changed = Changed { commit: commit.id().to_string(), time: time(&commit) };
+            for (folder, event) in self.events((parent.as_ref(), &commit), &open, &handles, judge)? {
+                match event {
+                    Event::None => {}
+                    Event::Resumption => {
+                        resumed.entry(folder).or_insert_with(|| changed.clone());
+                    }
+                    Event::Step => {
+                        let last = resumed.remove(folder).unwrap_or_else(|| changed.clone());
+                        open.remove(folder);
+                        found.insert(names[folder].clone(), last);
+                    }
                 }
             }
             next = parent;
         }
         Ok(found)
+    }
+
+    /// Those of some folders in which there is a step between two commits.
+    pub fn steps_between<'f>(
+        &self,
+        (before, after): (&str, &str),
+        folders: impl Iterator<Item = &'f str>,
+        judge: Judge<'_>,
+    ) -> Result<BTreeSet<&'f str>, Fault> {
+        let failed = |error| Fault::because(format!("cannot compare {before} and {after}"), error);
+        let commits = [before, after].map(|id| self.commit_at(id).map_err(failed));
+        let [before, after] = commits;
+        let folders = folders.collect();
+        let events = self.events((Some(&before?), &after?), &folders, &Arc::new(self.handles()), judge)?;
+        Ok(events.into_iter().filter(|(_, event)| *event == Event::Step).map(|(folder, _)| folder).collect())
+    }
+
+    /// What the way from one commit to another means for each folder that it changes.
+    fn events<'f>(
+        &self,
+        (before, after): (Option<&Commit<'_>>, &Commit<'_>),
+        folders: &BTreeSet<&'f str>,
+        handles: &Arc<Handles>,
+        judge: Judge<'_>,
+    ) -> Result<Vec<(&'f str, Event)>, Fault> {
+        let name = after.id().to_string();
+        let failed = |error| Fault::because(format!("cannot read the history of {name}"), error);
+        let edits = self.edits(before, after, folders).map_err(failed)?;
+        let after = self.revision_of(&name, after, handles);
+        let judged = edits
+            .into_par_iter()
+            .map(|(folder, files)| Ok((folder, judge(&Edit { folder, files, after: &after })?)));
+        judged.collect()
     }
 
     /// The first parent of a commit; none if it is the first commit. A commit that a shallow clone lacks is an error.
@@ -132,67 +228,31 @@ impl Repository {
         }
     }
 
-    /// Those of some folders with files that a commit changes, by name. `names` are the names of all, by folder.
-    fn touched<'n>(
+    /// The files of some folders that differ between two commits, by folder and by their path in it, with their IDs.
+    fn edits<'f>(
         &self,
         before: Option<&Commit<'_>>,
         after: &Commit<'_>,
-        names: &BTreeMap<&'n str, &'n String>,
-    ) -> Result<BTreeMap<&'n String, &'n str>, git2::Error> {
+        folders: &BTreeSet<&'f str>,
+    ) -> Result<BTreeMap<&'f str, Files>, git2::Error> {
         let before = before.map(Commit::tree).transpose()?;
         let changes = self.inner.diff_tree_to_tree(before.as_ref(), Some(&after.tree()?), None)?;
-        let mut found = BTreeMap::new();
+        let mut found: BTreeMap<&str, Files> = BTreeMap::new();
         for delta in changes.deltas() {
-            for file in [delta.old_file(), delta.new_file()] {
-                let path = file.path().and_then(std::path::Path::to_str);
-                let Some(path) = path.and_then(|path| path.strip_prefix(&*self.prefix)) else { continue };
-                let above = path.match_indices('/').map(|(at, _)| &path[..at]);
-                for (folder, name) in above.filter_map(|folder| names.get_key_value(folder)) {
-                    found.insert(*name, *folder);
+            let path = delta.new_file().path().and_then(std::path::Path::to_str);
+            let Some(path) = path.and_then(|path| path.strip_prefix(&*self.prefix)) else { continue };
+            let ids = [delta.old_file().id(), delta.new_file().id()].map(blob_id);
+            for (at, _) in path.match_indices('/') {
+                if let Some(folder) = folders.get(&path[..at]) {
+                    found.entry(*folder).or_default().insert(path[at + 1..].to_owned(), ids);
                 }
             }
         }
         Ok(found)
     }
 
-    /// Whether there is a step in a folder between two commits.
-    pub fn has_step(
-        &self,
-        (before, after): (&str, &str),
-        folder: &str,
-        is_step: &dyn Fn(Read<'_>, Read<'_>) -> bool,
-    ) -> Result<bool, Fault> {
-        let done = || self.differs(Some(&self.commit_at(before)?), &self.commit_at(after)?, folder, is_step);
-        done().map_err(|error| Fault::because(format!("cannot compare {folder} in two commits"), error))
-    }
-
     fn commit_at(&self, id: &str) -> Result<Commit<'_>, git2::Error> {
         self.inner.find_commit(Oid::from_str(id)?)
-    }
-
-    /// Whether a commit makes a step in a folder. Equal folders are not read.
-    fn differs(
-        &self,
-        before: Option<&Commit<'_>>,
-        after: &Commit<'_>,
-        folder: &str,
-        is_step: &dyn Fn(Read<'_>, Read<'_>) -> bool,
-    ) -> Result<bool, git2::Error> {
-        let old = before.map(|before| self.entry_in(before, folder)).transpose()?.flatten();
-        if old == self.entry_in(after, folder)? {
-            return Ok(false);
-        }
-        let fault = Cell::new(None);
-        let read = |commit: Option<&Commit<'_>>, path: &str| {
-            let text = commit.map(|commit| self.text_in(commit, &format!("{folder}/{path}"))).transpose();
-            let text = text.unwrap_or_else(|error| {
-                fault.set(Some(error));
-                None
-            });
-            text.flatten()
-        };
-        let is_step = is_step(&|path| read(before, path), &|path| read(Some(after), path));
-        fault.into_inner().map_or(Ok(is_step), Err)
     }
 
     /// The first-parent commits from `tip` back, at most so many.
@@ -212,9 +272,9 @@ impl Repository {
             Err(error) => Err(error),
         }
     }
+}
 
-    fn text_in(&self, commit: &Commit<'_>, path: &str) -> Result<Option<String>, git2::Error> {
-        let Some(id) = self.entry_in(commit, path)? else { return Ok(None) };
-        Ok(Some(String::from_utf8_lossy(self.inner.find_blob(id)?.content()).into_owned()))
-    }
+/// The ID of a file in a comparison; none if there is no such file.
+fn blob_id(id: Oid) -> Option<BlobId> {
+    (!id.is_zero()).then(|| id.as_bytes().try_into().ok().map(BlobId)).flatten()
 }

@@ -2,15 +2,15 @@
 
 use std::{
     collections::BTreeMap,
-    path::PathBuf,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
-use git2::{ErrorCode, ObjectType, Oid};
+use git2::{Commit, ObjectType, Oid};
 use rayon::prelude::*;
 
 use super::{
     Repository,
+    handles::Handles,
     trees::{FILE, RUNNABLE},
 };
 use crate::{
@@ -24,11 +24,16 @@ pub struct Revision {
     commit: Oid,
     tree: Oid,
     prefix: String,
-    /// The repository's `.git` folder.
-    folder: PathBuf,
-    /// Handles that are not in use. A libgit2 handle serves one thread at a time; a thread takes one and puts it back.
-    open: Mutex<Vec<git2::Repository>>,
+    handles: Arc<Handles>,
+    /// The folders with many entries that were looked into. libgit2 keeps only small ones, and reads others again each time.
+    large: Mutex<BTreeMap<Oid, Arc<Entries>>>,
 }
+
+/// The entries of a folder, by name.
+type Entries = BTreeMap<Vec<u8>, (Oid, Option<ObjectType>)>;
+
+/// From this number of entries on, a folder counts as large: libgit2 keeps objects of up to 4,096 bytes.
+const MANY: usize = 64;
 
 impl std::fmt::Debug for Revision {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -51,14 +56,19 @@ impl Repository {
         };
         let commit =
             self.inner.revparse_single(name).and_then(|found| found.peel_to_commit()).map_err(unknown)?;
-        Ok(Revision {
+        Ok(self.revision_of(name, &commit, &Arc::new(self.handles())))
+    }
+
+    /// The files of a commit, which are read with these handles.
+    pub(super) fn revision_of(&self, name: &str, commit: &Commit<'_>, handles: &Arc<Handles>) -> Revision {
+        Revision {
             name: name.to_owned(),
             commit: commit.id(),
             tree: commit.tree_id(),
             prefix: self.prefix.clone(),
-            folder: self.inner.path().to_path_buf(),
-            open: Mutex::default(),
-        })
+            handles: Arc::clone(handles),
+            large: Mutex::default(),
+        }
     }
 }
 
@@ -84,12 +94,39 @@ impl Revision {
 
     fn object_at(&self, path: &str, kind: ObjectType) -> Result<Option<Oid>, Fault> {
         let whole = format!("{}{path}", self.prefix);
-        self.with(|repository| match repository.find_tree(self.tree)?.get_path(whole.as_ref()) {
-            Ok(entry) if entry.kind() == Some(kind) => Ok(Some(entry.id())),
-            Ok(_) => Ok(None),
-            Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
-            Err(error) => Err(error),
+        self.with(|repository| {
+            let mut at = (self.tree, Some(ObjectType::Tree));
+            for name in whole.split('/') {
+                let found = match at {
+                    (tree, Some(ObjectType::Tree)) => self.entry(repository, tree, name)?,
+                    _ => None,
+                };
+                let Some(found) = found else { return Ok(None) };
+                at = found;
+            }
+            Ok((at.1 == Some(kind)).then_some(at.0))
         })
+    }
+
+    /// An entry of a folder.
+    fn entry(
+        &self,
+        repository: &git2::Repository,
+        tree: Oid,
+        name: &str,
+    ) -> Result<Option<(Oid, Option<ObjectType>)>, git2::Error> {
+        let known = self.large.lock().unwrap_or_else(PoisonError::into_inner).get(&tree).cloned();
+        if let Some(known) = known {
+            return Ok(known.get(name.as_bytes()).copied());
+        }
+        let read = repository.find_tree(tree)?;
+        if read.len() >= MANY {
+            let entries = read.iter().map(|one| (one.name_bytes().to_vec(), (one.id(), one.kind())));
+            let entries = Arc::new(entries.collect::<Entries>());
+            self.large.lock().unwrap_or_else(PoisonError::into_inner).insert(tree, entries);
+        }
+        let found = read.get_name_bytes(name.as_bytes());
+        Ok(found.map(|entry| (entry.id(), entry.kind())))
     }
 
     /// The files of a tree; subtrees are read in parallel. `closed` keeps subtrees that are not to be read.
@@ -116,18 +153,10 @@ impl Revision {
     }
 
     fn with<T>(&self, use_it: impl FnOnce(&git2::Repository) -> Result<T, git2::Error>) -> Result<T, Fault> {
-        let failed = |error: git2::Error| {
+        self.handles.with(use_it).map_err(|error| {
             Fault::because(format!("cannot read the files of `{}`", self.name), error)
                 .hint("in a partial clone, get missing files with `git fetch --refetch --no-filter`")
-        };
-        let free = self.open.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let repository = match free {
-            Some(repository) => repository,
-            None => git2::Repository::open(&self.folder).map_err(failed)?,
-        };
-        let used = use_it(&repository).map_err(failed);
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).push(repository);
-        used
+        })
     }
 }
 

@@ -1,24 +1,25 @@
 //! Reads from git and from the health report what a rollout has done.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::TimeDelta;
+use rayon::prelude::*;
 
 use super::{
     health::{Asked, Health},
     merged::count_from_merge,
     observe::{Context, branches},
 };
-use rayon::prelude::*;
 
 use crate::{
     cli::upgrade::next_step::Mode,
-    compare::ClusterFacts,
+    compare::{is_paused, kubernetes_of, release_of},
     generate::Understood,
-    io::git::{Changed, Read, Repository, Stretch},
+    io::git::{Changed, Edit, Event, Repository, Side, Stretch},
     model::{Cluster, Rollout},
     note::{Fault, Notes},
     render,
+    tree::TreePath,
     world::release_line,
     yaml::{self, FileId, Node, Source},
 };
@@ -56,23 +57,17 @@ impl History {
         if let Some((repository, (tip, _))) = &published {
             let folder =
                 |one: &&Cluster| (one.full_name(), render::folder_of_cluster(&one.id()).as_str().to_owned());
-            let mut folders: BTreeMap<String, String> = clusters.iter().map(folder).collect();
+            let folders: BTreeMap<String, String> = clusters.iter().map(folder).collect();
             start = repository.before(tip, ROLLOUTS, &|path, text| has_begun(rollout, path, text))?;
             let since = Stretch { tip, start: start.as_deref(), oldest: None };
-            changed = repository.changed_since(&since, &folders, &is_step)?;
+            changed = repository.last_steps(&since, &folders, &event)?;
             if let Some(start) = &start {
                 let others = folders.iter().filter(|(name, _)| !changed.contains_key(*name));
                 let others = others.map(|(name, folder)| (name.clone(), folder.clone())).collect();
                 let oldest = Some(context.known.now.moment()? - longest(rollout));
                 let before = Stretch { tip: start, start: None, oldest };
-                earlier = repository.changed_since(&before, &others, &is_step)?;
+                earlier = repository.last_steps(&before, &others, &step)?;
             }
-            // A cluster that was suspended rolls out its step once it is resumed.
-            folders.retain(|name, _| changed.contains_key(name));
-            let is_step_or_resumed = |before: Read<'_>, after: Read<'_>| {
-                is_step(before, after) || is_paused(before) != is_paused(after)
-            };
-            changed = repository.changed_since(&since, &folders, &is_step_or_resumed)?;
             count_from_merge(&mut changed, repository, context, notes)?;
             count_from_merge(&mut earlier, repository, context, notes)?;
         }
@@ -101,20 +96,24 @@ impl History {
         let (Some((tip, name)), Some(repository)) = (&self.published, repository) else { return Ok(found) };
         let Some(head) = repository.head()? else { return Ok(found) };
         let committed = repository.revision("HEAD")?;
-        let release = |cluster: &&Cluster| -> Result<Option<String>, Fault> {
-            let folder = render::folder_of_cluster(&cluster.id());
+        let folders: Vec<TreePath> =
+            clusters.iter().map(|cluster| render::folder_of_cluster(&cluster.id())).collect();
+        let release = |folder: &TreePath| -> Result<Option<String>, Fault> {
             let object = committed.file(&format!("{folder}/{CLUSTER}"))?;
-            Ok(object.as_deref().and_then(parsed).and_then(|cluster| ClusterFacts::of(&cluster).release))
+            Ok(object.as_deref().and_then(parsed).and_then(|cluster| release_of(&cluster)))
         };
-        let drawn: Vec<Option<String>> = clusters.par_iter().map(release).collect::<Result<_, _>>()?;
-        for (cluster, drawn) in clusters.iter().zip(drawn) {
-            let folder = render::folder_of_cluster(&cluster.id());
-            let folder = folder.as_str();
+        let drawn: Vec<Option<String>> = folders.par_iter().map(release).collect::<Result<_, _>>()?;
+        let ahead = if tip == &head {
+            BTreeSet::new()
+        } else {
+            repository.steps_between((tip, &head), folders.iter().map(TreePath::as_str), &step)?
+        };
+        for ((cluster, folder), drawn) in clusters.iter().zip(&folders).zip(drawn) {
             let meant = fleet.releases.of(cluster, &mut Notes::new()).map(|release| release.name.clone());
             let why = if drawn.as_deref().map(release_line) != meant.as_deref().map(release_line) {
                 "the definition has changed, but generated/ in the last commit has not: run `stackloom generate --commit`"
                     .to_owned()
-            } else if tip != &head && repository.has_step((tip, &head), folder, &is_step)? {
+            } else if ahead.contains(folder.as_str()) {
                 format!("the last step is committed, but not on {name}: push it, and get it merged")
             } else {
                 continue;
@@ -176,39 +175,66 @@ fn has_begun(rollout: &Rollout, path: &str, text: &str) -> bool {
 /// The file of the Cluster below the folder of a cluster.
 const CLUSTER: &str = "cluster/cluster.yaml";
 
-/// Whether a cluster appears, goes, or moves on its way: to another release or Kubernetes version, or to another version of an addon. Other
+/// The end of the name of the file that lists a cluster's addons.
+const ADDONS: &str = ".addons.yaml";
+
+/// What a commit means for a cluster. A cluster that was suspended rolls out its step once it is resumed.
+fn event(edit: &Edit<'_>) -> Result<Event, Fault> {
+    if !edit.paths().any(|path| path == CLUSTER || path.ends_with(ADDONS)) {
+        return Ok(Event::None);
+    }
+    let texts = both(|side| edit.file(side, CLUSTER))?;
+    if texts[0].is_some() != texts[1].is_some() {
+        return Ok(Event::Step);
+    }
+    let clusters = texts.map(|text| text.as_deref().and_then(parsed));
+    let [before, after] = clusters.each_ref().map(|cluster| cluster.as_ref());
+    if is_step(edit, [before, after])? {
+        return Ok(Event::Step);
+    }
+    let is_paused = |cluster: Option<&Node>| cluster.is_some_and(is_paused);
+    Ok(if is_paused(before) == is_paused(after) { Event::None } else { Event::Resumption })
+}
+
+/// As [`event`], of steps alone.
+fn step(edit: &Edit<'_>) -> Result<Event, Fault> {
+    Ok(Some(event(edit)?).filter(|event| *event == Event::Step).unwrap_or(Event::None))
+}
+
+/// Whether a cluster moves on its way: to another release or Kubernetes version, or to another version of an addon. Other
 /// changes are no progress of a rollout, nor are those of a stack without a numbered release, which reach all its clusters.
-fn is_step(before: Read<'_>, after: Read<'_>) -> bool {
-    let exists = |read: Read<'_>| read(CLUSTER).is_some();
-    if exists(before) != exists(after) {
-        return true;
+fn is_step(edit: &Edit<'_>, clusters: [Option<&Node>; 2]) -> Result<bool, Fault> {
+    let [before, after] = clusters.map(|cluster| cluster.and_then(release_of));
+    if before.as_deref().map(release_line) != after.as_deref().map(release_line) {
+        return Ok(true);
     }
-    let (before, after) = (position(before), position(after));
-    let line_of =
-        |position: &[Option<String>; 3]| position[0].as_deref().map(|name| release_line(name).into_owned());
-    if line_of(&before) != line_of(&after) {
-        return true;
+    if before != after {
+        return Ok(false);
     }
-    before[0] == after[0] && before != after
+    let [before, after] = clusters.map(|cluster| cluster.and_then(kubernetes_of));
+    if before != after {
+        return Ok(true);
+    }
+    let [before, after] = both(|side| addons(edit, side, clusters[usize::from(side == Side::After)]))?;
+    Ok(before != after)
 }
 
-/// Where a cluster is on its way: its release, its Kubernetes version, and the versions of its addons.
-fn position(read: Read<'_>) -> [Option<String>; 3] {
-    let Some(cluster) = read(CLUSTER).as_deref().and_then(parsed) else {
-        return Default::default();
-    };
-    let addons = cluster.at(&["metadata", "name"]).and_then(Node::as_str).and_then(|name| {
-        let list = |folder: &str| read(&format!("{folder}/configmap-{name}.addons.yaml"));
-        let text = list("addons").or_else(|| list("cluster"))?;
-        Some(text.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n"))
-    });
-    let facts = ClusterFacts::of(&cluster);
-    [facts.release, facts.kubernetes, addons]
+/// The versions of a cluster's addons.
+fn addons(edit: &Edit<'_>, side: Side, cluster: Option<&Node>) -> Result<Option<String>, Fault> {
+    let name = cluster.and_then(|cluster| cluster.at(&["metadata", "name"])).and_then(Node::as_str);
+    let Some(name) = name else { return Ok(None) };
+    for folder in ["addons", "cluster"] {
+        if let Some(text) = edit.file(side, &format!("{folder}/configmap-{name}{ADDONS}"))? {
+            return Ok(Some(
+                text.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n"),
+            ));
+        }
+    }
+    Ok(None)
 }
 
-fn is_paused(read: Read<'_>) -> bool {
-    let cluster = read(CLUSTER).as_deref().and_then(parsed);
-    cluster.is_some_and(|cluster| ClusterFacts::of(&cluster).paused)
+fn both<T>(of: impl Fn(Side) -> Result<T, Fault>) -> Result<[T; 2], Fault> {
+    Ok([of(Side::Before)?, of(Side::After)?])
 }
 
 fn parsed(text: &str) -> Option<Node> {
