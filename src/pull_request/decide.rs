@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::reviews_and_labels::{Asks, plain};
-
-/// The trailer that records a commit's own tree. If someone amends the commit with other content, the trailer no longer
-/// matches. This tells the program's commits from those of people.
-pub const TREE: &str = "Stackloom-Tree";
+use super::{
+    claim::{has_claim, is_claimed},
+    reviews_and_labels::{Asks, plain},
+};
 
 /// A commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,13 +20,19 @@ pub struct Commit {
     pub message: String,
     /// Its author.
     pub author: String,
+    /// Who wrote it in its present form.
+    pub committer: String,
 }
 
 impl Commit {
     /// Whether the program made the commit and nobody has changed it since.
     pub fn is_own(&self) -> bool {
-        let claimed = self.message.lines().rev().find_map(|line| line.strip_prefix(TREE)?.strip_prefix(": "));
-        self.parents.len() == 1 && claimed == Some(&self.tree)
+        self.parents.len() == 1 && is_claimed(&self.message, &self.tree)
+    }
+
+    /// Who made it, or changed a commit of the program.
+    fn person(&self) -> &str {
+        if has_claim(&self.message) { &self.committer } else { &self.author }
     }
 }
 
@@ -251,8 +256,9 @@ pub fn decide(seen: &Seen, wish: &Wish) -> Decision {
 fn authors(seen: &Seen) -> Vec<String> {
     let mut authors = Vec::new();
     for commit in seen.branch.iter().flat_map(|branch| &branch.commits) {
-        if !commit.is_own() && !authors.contains(&commit.author) {
-            authors.push(commit.author.clone());
+        let person = commit.person().to_owned();
+        if !commit.is_own() && !authors.contains(&person) {
+            authors.push(person);
         }
     }
     authors

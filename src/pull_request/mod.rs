@@ -5,14 +5,15 @@
 //! network, git or clock.
 
 mod address;
+mod claim;
 mod decide;
 mod reviews_and_labels;
 mod text;
 
 pub use address::{Address, address};
+pub use claim::{is_claimed, with_claim};
 pub use decide::{
-    Action, Branch, Commit, DOUBLE, Decision, Outcome, Proposed, Request, RequestState, Seen, TREE, Wish,
-    decide,
+    Action, Branch, Commit, DOUBLE, Decision, Outcome, Proposed, Request, RequestState, Seen, Wish, decide,
 };
 pub use reviews_and_labels::{Asks, handles};
 pub use text::{Limits, Plan, PlanOf, ProposedStep, RolloutOf, Text, branch_name, capital, text};

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     cli::{Done, Global, Printer, printer::counted, printer::short_id, today::Now},
     generate::Generation,
-    io::disk::Workspace,
+    io::{disk::Workspace, git::Repository},
     note::Notes,
 };
 
@@ -90,7 +90,8 @@ pub(super) fn take(
     match next_step::write(mode, world, &found, printer, &mut notes) {
         Ok(generation) => {
             printer.notes(&notes);
-            report(&found, Some(&generation), printer);
+            let is_detached = Repository::find(world)?.map_or(Ok(false), |found| found.is_detached())?;
+            report(&found, Some((&generation, push(is_detached))), printer);
             printer.document(
                 exit,
                 &notes,
@@ -102,25 +103,36 @@ pub(super) fn take(
     }
 }
 
-fn report(found: &next_step::Found, generation: Option<&Generation>, printer: &Printer) {
+/// The command that pushes the step.
+fn push(is_detached: bool) -> &'static str {
+    if is_detached {
+        "git switch --create BRANCH        # HEAD is detached\n  git push --set-upstream origin BRANCH"
+    } else {
+        "git push"
+    }
+}
+
+/// Reports the step: what was written, and the command that pushes it; none if nothing was written.
+fn report(found: &next_step::Found, written: Option<(&Generation, &str)>, printer: &Printer) {
     next_step_output::edits(found, printer);
     let files = &found.edits.files;
-    match generation {
+    match written {
         _ if files.is_empty() => {}
         None => {
             printer.result("nothing was written; to take the step, run the same command without --dry-run");
         }
-        Some(generation) => {
+        Some((generation, push)) => {
             let count = counted(generation.changes.files.len(), "generated file");
             match &generation.changes.commit {
                 Some(commit) => {
                     printer.result(&format!("{count} changed; committed as {}", short_id(commit)));
-                    printer.result("next:\n  stackloom diff HEAD^ HEAD\n  git push");
+                    printer.result(&format!("next:\n  stackloom diff HEAD^ HEAD\n  {push}"));
                 }
                 None => {
                     printer.result(&format!("{count} changed"));
-                    printer
-                        .result("next:\n  stackloom diff\n  stackloom generate --commit --all\n  git push");
+                    printer.result(&format!(
+                        "next:\n  stackloom diff\n  stackloom generate --commit --all\n  {push}"
+                    ));
                 }
             }
             if !found.outcome.groups.is_empty() {

@@ -44,7 +44,7 @@ pub struct CommitSink {
     input: Option<Input>,
     /// The subject of the commit, if it is given.
     subject: Option<String>,
-    /// Whether the message names the tree.
+    /// Whether the message ends with trailers that show later whether someone changed the commit.
     claims: bool,
     guard: Option<ChangeGuard>,
 }
@@ -125,7 +125,7 @@ impl CommitSink {
         self
     }
 
-    /// Ends the message with a trailer that names the commit's own tree: [`pull_request::TREE`].
+    /// Ends the message with trailers that show later whether someone changed the commit: [`pull_request::with_claim`].
     #[must_use]
     pub fn with_claim(mut self) -> Self {
         self.claims = true;
@@ -336,7 +336,7 @@ impl Sink for CommitSink {
             (Some(_), None) | (None, _) => text,
         };
         let text = match tree.filter(|_| self.claims) {
-            Some(tree) => with_trailer(&text, &format!("{}: {tree}", pull_request::TREE)),
+            Some(tree) => pull_request::with_claim(&text, &tree.to_string()),
             None => text,
         };
         let commit = tree.map(|tree| self.write_commit(tree, &text)).transpose()?;
@@ -346,12 +346,4 @@ impl Sink for CommitSink {
         changes.repaired = fresh.into_iter().filter(|path| !changes.files.contains_key(path)).collect();
         Ok(changes)
     }
-}
-
-/// Adds a trailer to a message: to the last paragraph, if that has trailers already.
-fn with_trailer(text: &str, trailer: &str) -> String {
-    let text = text.trim_end();
-    let last = text.rsplit("\n\n").next().unwrap_or_default();
-    let gap = if last.lines().all(|line| line.starts_with("Stackloom-")) { "\n" } else { "\n\n" };
-    format!("{text}{gap}{trailer}\n")
 }

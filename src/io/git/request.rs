@@ -145,13 +145,14 @@ impl Repository {
         let failed = |error| Fault::because(format!("cannot read the commit {id}"), error);
         let oid = Oid::from_str(id).map_err(failed)?;
         let commit = self.inner.find_commit(oid).map_err(failed)?;
-        let author = commit.author();
+        let name = |who: &git2::Signature<'_>| String::from_utf8_lossy(who.name_bytes()).into_owned();
         Ok(Commit {
             id: id.to_owned(),
             tree: commit.tree_id().to_string(),
             parents: commit.parent_ids().map(|id| id.to_string()).collect(),
             message: String::from_utf8_lossy(commit.message_bytes()).into_owned(),
-            author: String::from_utf8_lossy(author.name_bytes()).into_owned(),
+            author: name(&commit.author()),
+            committer: name(&commit.committer()),
         })
     }
 

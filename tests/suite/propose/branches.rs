@@ -1,6 +1,6 @@
 //! The branch of a proposal: deleted, of a fork, or in a shallow clone.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, process::Command};
 
 use stackloom::model::ForgeKind;
 
@@ -8,7 +8,10 @@ use super::{
     BRANCH, Bench, KINDS, git,
     server::{Accident, Stored, TOKEN},
 };
-use crate::{cli::stackloom, sandbox};
+use crate::{
+    cli::{environment, stackloom},
+    sandbox,
+};
 
 #[test]
 fn once_the_branch_is_deleted_as_asked_the_step_is_proposed_again() {
@@ -187,4 +190,41 @@ fn a_step_is_proposed_again_after_it_was_not_needed() {
         let reported = next();
         assert!(reported.contains("opened a"), "{kind:?}: {reported}");
     }
+}
+
+#[test]
+fn a_message_that_someone_reworded_is_kept() {
+    let bench = Bench::new(ForgeKind::GitHub);
+    bench.done();
+    git(&bench.root, &["fetch", "--quiet", "origin"]);
+    git(&bench.root, &["checkout", "--quiet", "-b", "mine", &format!("origin/{BRANCH}")]);
+    let message = git(&bench.root, &["log", "-1", "--format=%B"]);
+    // As if opened in an editor and saved: this is no change.
+    git(&bench.root, &["commit", "--quiet", "--amend", "--message", &message]);
+    git(&bench.root, &["push", "--quiet", "--force", "origin", &format!("mine:{BRANCH}")]);
+    fs::write(bench.root.join("NOTES.md"), "elsewhere\n").unwrap();
+    git(&bench.root, &["checkout", "--quiet", "main"]);
+    bench.publish("main moves");
+    assert!(bench.done().contains(&format!("pushed {BRANCH} to origin")));
+
+    git(&bench.root, &["fetch", "--quiet", "origin"]);
+    git(&bench.root, &["checkout", "--quiet", "-B", "mine", &format!("origin/{BRANCH}")]);
+    let message = git(&bench.root, &["log", "-1", "--format=%B"]);
+    let message = message.replacen("\n\n", "\n\nAsk the database team first.\n\n", 1);
+    let mut reword = Command::new("git");
+    environment(reword.current_dir(&bench.root).args([
+        "commit",
+        "--quiet",
+        "--amend",
+        "--message",
+        &message,
+    ]));
+    assert!(reword.env("GIT_COMMITTER_NAME", "Ada").status().unwrap().success());
+    git(&bench.root, &["push", "--quiet", "--force", "origin", &format!("mine:{BRANCH}")]);
+    git(&bench.root, &["checkout", "--quiet", "main"]);
+    let theirs = bench.tip(BRANCH);
+    fs::write(bench.root.join("NOTES.md"), "again\n").unwrap();
+    bench.publish("main moves again");
+    assert!(bench.done().contains("has commits of Ada"));
+    assert_eq!(bench.tip(BRANCH), theirs);
 }

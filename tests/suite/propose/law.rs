@@ -2,8 +2,8 @@
 //! end after any action.
 
 use stackloom::pull_request::{
-    Action, Asks, Branch, Commit, Decision, Outcome, Proposed, Request, RequestState, Seen, TREE, Wish,
-    decide,
+    Action, Asks, Branch, Commit, Decision, Outcome, Proposed, Request, RequestState, Seen, Wish, decide,
+    with_claim,
 };
 
 use crate::support::random::Random;
@@ -30,13 +30,10 @@ struct World {
 impl World {
     fn commit(&mut self, is_own: bool, tree: String, parent: String) -> Commit {
         self.made += 1;
-        let message = if is_own {
-            format!("upgrade\n\n{TREE}: {tree}\n")
-        } else {
-            format!("mine\n\n{TREE}: another\n")
-        };
+        let message = if is_own { with_claim("upgrade\n", &tree) } else { with_claim("mine\n", "another") };
         let author = if is_own { "bot" } else { "Ada" }.to_owned();
-        Commit { id: format!("c{}", self.made), tree, parents: vec![parent], message, author }
+        let committer = author.clone();
+        Commit { id: format!("c{}", self.made), tree, parents: vec![parent], message, author, committer }
     }
 
     fn seen(&self) -> Seen {
