@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     generate::{self, Understood},
-    model::{AddonVersion, Cluster, Date, Hold, ReleaseRef, RemovalStep, Selector},
+    model::{AddonVersion, Cluster, Date, Hold, ReleaseRef, RemovalStep, Rollout, Selector},
     note::{Fault, Notes},
     release::{AHEAD, AddonDifference, Release, Standing, addon_differences, lifecycles, standing},
 };
@@ -62,6 +62,8 @@ struct Row<'a> {
     hold: Option<&'a Hold>,
     release: Option<(Arc<Release>, Arc<Standing>)>,
     addons: Vec<AddonDifference>,
+    /// The active rollout that the cluster takes part in.
+    rollout: Option<&'a str>,
 }
 
 /// A column of the table: its name in `--columns`, its title, whether it is shown by default, and its text.
@@ -72,7 +74,7 @@ struct Column {
     text: fn(&Row<'_>) -> String,
 }
 
-const COLUMNS: [Column; 12] = [
+const COLUMNS: [Column; 13] = [
     column("name", "name", true, |row| row.cluster.name.to_string()),
     column("namespace", "namespace", true, |row| row.cluster.namespace.to_string()),
     column("management-cluster", "management cluster", true, |row| row.cluster.management.name.to_string()),
@@ -89,6 +91,7 @@ const COLUMNS: [Column; 12] = [
     column("addons", "addons", false, addons),
     column("state", "state", true, |row| row.state().to_owned()),
     column("reason", "reason", false, |row| row.reason().unwrap_or(NOTHING).to_owned()),
+    column("rollout", "rollout", false, |row| row.rollout.unwrap_or(NOTHING).to_owned()),
 ];
 
 const fn column(
@@ -279,6 +282,7 @@ fn warn_of_ends(rows: &[Row<'_>], understood: &Understood, today: Date, notes: &
 fn rows<'a>(understood: &'a Understood, today: Date) -> Vec<Row<'a>> {
     let Understood { definitions, model, releases, .. } = understood;
     let mut standings: BTreeMap<String, Arc<Standing>> = BTreeMap::new();
+    let owners = Rollout::owners(&model.rollouts);
     let mut row = |cluster: &'a Cluster| {
         // `check` reports errors in a release; here it is unknown.
         let release = releases.of(cluster, &mut Notes::new());
@@ -289,7 +293,8 @@ fn rows<'a>(understood: &'a Understood, today: Date) -> Vec<Row<'a>> {
             (release, standing.clone())
         });
         let hold = cluster.held(today);
-        Row { cluster, hold, release, addons: addons.unwrap_or_default() }
+        let rollout = owners.get(&*cluster.full_name()).map(|rollout| rollout.name.as_str());
+        Row { cluster, hold, release, addons: addons.unwrap_or_default(), rollout }
     };
     model.clusters.iter().map(&mut row).collect()
 }
@@ -334,6 +339,7 @@ fn document(rows: &[Row<'_>]) -> Json {
             "addons": row.release.as_ref().map(|_| row.addons.iter().map(addon).collect::<Vec<_>>()),
             "state": row.state(),
             "reason": row.reason(),
+            "rollout": row.rollout,
             "file": &*row.cluster.file,
         })
     };

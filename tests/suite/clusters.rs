@@ -87,6 +87,7 @@ fn clusters_show_their_state() {
         }],
         "state": "active",
         "reason": null,
+        "rollout": null,
         "file": "clusters/prod/p-1.yaml",
     });
     assert_eq!(reported["clusters"][0], first);

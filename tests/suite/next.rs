@@ -1,6 +1,6 @@
 //! `stackloom upgrade next` and `stackloom rollout`: each folder is a case, laid over a small fleet in a real repository.
 //!
-//! The lines of `commands.txt` run in order. `next …` (of `upgrade`), `rollout …` and `release …` run the program. `commit` commits
+//! The lines of `commands.txt` run in order. `next …` and `plan …` (of `upgrade`), `rollout …`, `release …`, `check …` and `clusters …` run the program. `commit` commits
 //! everything, `push` updates the remote, `detach` detaches HEAD, `touch FILE` creates an unrelated file, `edit FILE BEFORE AFTER` replaces text in one, `break
 //! FILE` makes one that cannot be read, `mend FILE` restores it, `crlf FILE` gives one the line ends of Windows, which git converts, `generate` generates, `at TIME` sets the clock, and `health
 //! CLUSTER true` writes a report for the current commit.
@@ -113,8 +113,8 @@ impl Case<'_> {
     fn step(&mut self, line: &str) -> String {
         let root = self.root;
         match line.split_once(' ').unwrap_or((line, "")) {
-            ("next", _) => return self.program(&format!("upgrade {line}")),
-            ("rollout" | "release" | "check", _) => return self.program(line),
+            ("next" | "plan", _) => return self.program(&format!("upgrade {line}")),
+            ("rollout" | "release" | "check" | "clusters", _) => return self.program(line),
             ("commit", "") => commit_at(root, Some(&self.now)),
             ("push", "") => push(root),
             ("detach", "") => drop(git(root, &["checkout", "--quiet", "--detach"])),

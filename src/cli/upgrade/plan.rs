@@ -1,10 +1,15 @@
 //! `stackloom upgrade plan`.
 
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
 use super::{group, group::Shown, plan_document, plan_text, selection::Selection};
 use crate::{
-    cli::{Done, Exit, Global, Printer, input_or_world},
+    cli::{Done, Exit, Global, Printer, cluster::ClusterName, input_or_world, printer::counted},
     generate::{self, Failure},
     io::disk::Workspace,
+    model::{ClusterId, Rollout},
     note::Notes,
     partial::LeftOut,
     upgrade::{Answer, Fleet, Planned},
@@ -32,6 +37,9 @@ pub(super) struct Args {
     selection: Selection,
 }
 
+/// The clusters with steps that take part in active rollouts, by the name of the rollout.
+type InRollouts = BTreeMap<String, Vec<ClusterId>>;
+
 /// The result of planning.
 pub(super) struct Outcome {
     pub(super) groups: Vec<Shown>,
@@ -42,7 +50,7 @@ pub(super) struct Outcome {
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let world = crate::cli::fleet(global, printer)?;
     let mut notes = Notes::new();
-    let outcome = match find(args, &world, &mut notes) {
+    let (outcome, in_rollouts) = match find(args, &world, &mut notes) {
         Ok(outcome) => outcome,
         Err(failure) => {
             printer.notes(&notes);
@@ -55,20 +63,35 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     for line in plan_text::lines(&outcome.groups, printer.is_verbose()) {
         printer.result(&line);
     }
-    let document = plan_document::document(&outcome, &args.selection.asked());
+    for (rollout, clusters) in &in_rollouts {
+        let (are, their) = if clusters.len() == 1 { ("is", "its") } else { ("are", "their") };
+        printer.result(&format!(
+            "{} {are} in the rollout {rollout}: `stackloom rollout next {rollout}` takes {their} steps",
+            counted(clusters.len(), "cluster")
+        ));
+    }
+    let mut document = plan_document::document(&outcome, &args.selection.asked());
+    let in_rollout = |(name, clusters): (&String, &Vec<ClusterId>)| json!({ "rollout": name, "clusters": ClusterName::all(clusters) });
+    document["inRollouts"] = in_rollouts.iter().map(in_rollout).collect();
     printer.document(outcome.exit, &notes, document);
     Ok(outcome.exit)
 }
 
-fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<Outcome, Failure> {
+fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<(Outcome, InRollouts), Failure> {
     let (understood, left) = generate::understand_sound(world, notes)?;
     left.warn(notes);
     let errors = notes.errors();
     let solved = args.selection.solve(&understood, &left, None, notes)?;
     let fleet = Fleet::new(&understood, false);
-    let mut planned = Vec::new();
+    let owners = Rollout::owners(&understood.model.rollouts);
+    let (mut planned, mut in_rollouts) = (Vec::new(), InRollouts::new());
     for one in &solved {
         if let Answer::Plan { open, plan, .. } = &one.answer {
+            for cluster in one.clusters.iter().filter(|_| !plan.steps.is_empty()) {
+                if let Some(owner) = owners.get(&*cluster.full_name()) {
+                    in_rollouts.entry(owner.name.to_string()).or_default().push(cluster.id());
+                }
+            }
             let clusters = one.clusters.iter().copied();
             planned.extend(clusters.map(|cluster| Planned { cluster, open, steps: &plan.steps }));
         }
@@ -77,5 +100,5 @@ fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<Outcome, Fa
     let groups = group::groups(&solved, &rollouts, &understood.input);
     group::note_faults(&groups, usize::MAX, notes);
     let exit = if notes.errors() > errors { Exit::Input } else { Exit::Done };
-    Ok(Outcome { groups, left, exit })
+    Ok((Outcome { groups, left, exit }, in_rollouts))
 }
