@@ -36,7 +36,6 @@ struct Comparison {
     major: Option<u64>,
     minor: Option<u64>,
     patch: Option<u64>,
-    #[expect(dead_code, reason = "only its debug form is read: it is part of the digests of releases")]
     pre: Prerelease,
 }
 
@@ -65,6 +64,27 @@ impl VersionRange {
             has_end && one.major.is_some() && bound <= [version.major, version.minor, version.patch]
         };
         !self.contains(version) && self.alternatives.iter().all(|all| all.iter().any(ends_before))
+    }
+
+    /// Reports whether no version at all is in the range, such as `>=1.37 <1.36`. Of ranges that name pre-releases, it is not
+    /// known, and the answer is no.
+    pub fn is_empty(&self) -> bool {
+        let all: Vec<&Comparison> = self.alternatives.iter().flatten().collect();
+        if all.iter().any(|one| !one.pre.is_empty()) {
+            return false;
+        }
+        // The least version of a range is 0.0.0, or one of these.
+        let least = |one: &Comparison| {
+            let [major, minor, patch] = [one.major, one.minor, one.patch].map(Option::unwrap_or_default);
+            [
+                (major, minor, patch),
+                (major, minor, patch.saturating_add(1)),
+                (major, minor.saturating_add(1), 0),
+                (major.saturating_add(1), 0, 0),
+            ]
+        };
+        let mut candidates = all.into_iter().flat_map(least).chain([(0, 0, 0)]);
+        !candidates.any(|(major, minor, patch)| self.contains(&Version::new(major, minor, patch)))
     }
 
     /// Reports whether a version is in the range.
@@ -213,6 +233,30 @@ mod tests {
         }
         for range in [">=1.14", "1.14.x || >=3", "!=2.0.0", "*"] {
             assert!(!is_exceeded(range, "2.0.0"), "{range}");
+        }
+    }
+
+    #[test]
+    fn a_range_without_versions_is_empty() {
+        for range in
+            [">=1.37 <1.36", ">1.34 <1.35", "=1.2.3 !=1.2.3", "~1.2 >=1.3", "<0.0.0", "<1.2 >1.4 || >2 <2"]
+        {
+            assert!(VersionRange::parse(range).unwrap().is_empty(), "{range}");
+        }
+        for range in [
+            ">=1.36 <1.37",
+            ">1.34 <1.36",
+            ">1.2.3 <1.2.5",
+            "<1.0.0",
+            "!=1.2.3",
+            "!=1.2",
+            "*",
+            "^0.2.3",
+            "1.2 - 1.2",
+            ">2 <2 || 1.5.x",
+            ">=1.2.3-rc.1 <1.2.3-rc.2",
+        ] {
+            assert!(!VersionRange::parse(range).unwrap().is_empty(), "{range}");
         }
     }
 

@@ -182,14 +182,22 @@ fn check_address(
 }
 
 fn range(text: &str, place: Place, notes: &mut Notes) -> Option<VersionRange> {
-    let found = VersionRange::parse(text);
-    found
-        .map_err(|fault| {
+    match VersionRange::parse(text) {
+        // A numbered release stays readable.
+        Ok(found) if found.is_empty() && !place.file.starts_with("generated/") => {
+            notes
+                .error("wrong-range", place, format!("no version can be in the range `{text}`"))
+                .hint("the comparisons of a range must all hold; alternatives are joined by `||`");
+            None
+        }
+        Ok(found) => Some(found),
+        Err(fault) => {
             notes
                 .error("wrong-range", place, format!("`{text}` is not a version range: {fault}"))
                 .hint("write it like `>=1.32 <1.37`; alternatives are joined by `||`");
-        })
-        .ok()
+            None
+        }
+    }
 }
 
 fn addon_version(text: &str, place: Place, notes: &mut Notes) -> Option<AddonVersion> {
