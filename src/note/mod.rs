@@ -121,8 +121,10 @@ pub enum About {
     Addon(String),
     /// The version of one of its addons.
     AddonVersion(String),
-    /// Its release or Kubernetes version.
+    /// Its release.
     Release,
+    /// The Kubernetes version of its release.
+    Kubernetes,
     /// Its `pods` or `services` network.
     Network(&'static str),
     /// The management cluster that builds it.

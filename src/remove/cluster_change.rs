@@ -46,7 +46,7 @@ pub(super) fn judge(
                 Place::file(path.as_str()),
                 format!("the cluster `{namespace}/{cluster}` would be downgraded from Kubernetes {before} to {after}: Cluster API refuses that"),
             )
-            .about(About::Release)
+            .about(About::Kubernetes)
             .hint(format!("choose a release with Kubernetes {before} or later: a control plane cannot be downgraded"))
             .hint(undone());
     } else if (after.minor().major, after.minor().minor) > (before.minor().major, before.minor().minor + step)
@@ -58,7 +58,7 @@ pub(super) fn judge(
                 Place::file(path.as_str()),
                 format!("the cluster `{namespace}/{cluster}` would be upgraded from Kubernetes {before} to {after}, which skips a minor version"),
             )
-            .about(About::Release)
+            .about(About::Kubernetes)
             .hint(format!("upgrade to a release with Kubernetes {between} first, and continue once all machines run it"))
             .hint(undone());
     }

@@ -92,7 +92,9 @@ impl<'a> Defined<'a> {
                     &[version, interim, release, &["spec", "kubernetes"], &["spec", "release"], name],
                 )
             }
-            About::Release => self.place(cluster, &[&["spec", "kubernetes"], &["spec", "release"], name]),
+            About::Release | About::Kubernetes => {
+                self.place(cluster, &[&["spec", "kubernetes"], &["spec", "release"], name])
+            }
             About::Network(kind) => {
                 self.place(cluster, &[&["spec", "network", kind], &["spec", "network"], name])
             }

@@ -1,7 +1,7 @@
 //! Turns the differences of one cluster into changes with risks.
 
 use super::{
-    About, Guarded,
+    About,
     change::{Change, Effect, Leaving, Revert, Subject},
     machines::{added, machines, unavailable},
     objects, peaks, renamed_pools,
@@ -147,7 +147,7 @@ impl Making<'_> {
         }
         let rejected = matches!(&self.found.outcome, Outcome::Judged(answer) if is_rejected(answer));
         let is_refused = |change: &&mut Change| change.effect == Effect::Refused;
-        let same = guarded.only_release && self.is_about_the_version(guarded);
+        let same = guarded.is_only_version() && self.is_version_refused();
         let same = self.changes.iter_mut().find(is_refused).filter(|_| same);
         let change = match same {
             // Both report the same version; the guard names the way out, too.
@@ -163,12 +163,11 @@ impl Making<'_> {
         change.reasons.extend(guarded.reasons.iter().cloned());
     }
 
-    /// Whether the Kubernetes version is all that Cluster API refuses, and a guard refuses it as well.
-    fn is_about_the_version(&self, guarded: &Guarded) -> bool {
+    /// Whether the Kubernetes version is all that Cluster API refuses.
+    fn is_version_refused(&self) -> bool {
         let Outcome::Judged(answer) = &self.found.outcome else { return false };
         let is_version = |fault: &topology::Refusal| fault.error.field == "spec.topology.version";
-        let is_guarded = guarded.reasons.iter().any(|reason| reason.contains(" from Kubernetes "));
-        is_guarded && !answer.faults.is_empty() && answer.faults.iter().all(is_version)
+        !answer.faults.is_empty() && answer.faults.iter().all(is_version)
     }
 
     /// Marks everything whose removal takes all its steps within this change.

@@ -115,8 +115,17 @@ struct Guarded {
     reasons: Vec<String>,
     /// The first hint of each message.
     hints: Vec<String>,
-    /// Whether all of them are about the Kubernetes version or the provider.
-    only_release: bool,
+    /// What each message is about.
+    about: Vec<Option<note::About>>,
+}
+
+impl Guarded {
+    /// Whether the Kubernetes version is refused, and nothing but the release besides.
+    fn is_only_version(&self) -> bool {
+        use note::About::{Kubernetes, Release};
+        self.about.contains(&Some(Kubernetes))
+            && self.about.iter().all(|one| matches!(one, Some(Kubernetes | Release)))
+    }
 }
 
 impl About {
@@ -153,9 +162,9 @@ impl About {
             if let Some(cluster) = remove::cluster_of(note) {
                 let hint = note.hints.first().map(|hint| format!(" ({hint})")).unwrap_or_default();
                 let of = self.guarded.entry(cluster);
-                let of = of.or_insert(Guarded { reasons: Vec::new(), hints: Vec::new(), only_release: true });
+                let of = of.or_insert(Guarded { reasons: Vec::new(), hints: Vec::new(), about: Vec::new() });
                 of.hints.extend(note.hints.first().cloned());
-                of.only_release &= note.about == Some(note::About::Release);
+                of.about.push(note.about.clone());
                 of.reasons.push(format!("{}{hint}", note.message));
             }
         }
