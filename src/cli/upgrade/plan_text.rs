@@ -218,9 +218,12 @@ fn machines(machines: Machines) -> Option<String> {
     if most == 0 && !more {
         return None;
     }
+    if most == 0 {
+        return Some("the machines of parts without a fixed size".to_owned());
+    }
     let number = if least == most { format!("{most}") } else { format!("{least} to {most}") };
     let words = if most == 1 { "machine" } else { "machines" };
-    let more = if more { ", and those of control planes and pools without a fixed size" } else { "" };
+    let more = if more { ", and those of parts without a fixed size" } else { "" };
     Some(format!("{number} {words}{more}"))
 }
 
