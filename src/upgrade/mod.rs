@@ -33,7 +33,7 @@ pub use plan::{Change, Plan, Step, steps};
 pub use policy::Asked;
 pub use release_path::{Found, Machines, NotFound, search};
 pub use rollout::{Planned, Rollout, after};
-pub use situate::{Fleet, Key, Open, Situated, Target};
+pub use situate::{Fleet, Key, Open, PoolsBehind, Situated, Target};
 pub use situation::{
     Candidate, Constraint, ConstraintKind, Goal, Kept, Listing, Situation, Track, Version, distance,
 };

@@ -29,6 +29,8 @@ pub struct Rollout {
     pub is_unknown: bool,
     /// Whether a pool stays on an older version, because an annotation holds it back.
     pub leaves_pools: bool,
+    /// Whether it is refused because pools that were held back have to catch up first.
+    pub waits_for_pools: bool,
 }
 
 /// A cluster and the steps of its plan.
@@ -53,7 +55,9 @@ impl Fleet<'_> {
                 let next = after(&states[states.len() - 1], one, step, self);
                 states.push(next);
             }
-            (one.cluster.id(), in_sequence(&definitions.along(&states, &answers)))
+            let id = one.cluster.id();
+            let behind = self.behind.get(&id).and_then(held_back);
+            (id, in_sequence(&definitions.along(&states, &answers), behind))
         };
         planned.par_iter().filter(|one| one.cluster.suspend.is_none()).map(one).collect()
     }
@@ -116,11 +120,11 @@ pub fn after(cluster: &Cluster, planned: &Planned<'_>, step: &Step, fleet: &Flee
 }
 
 /// The effects of consecutive steps. Cluster API accepts no other version while a pool runs an older one, so a step is refused
-/// after one that leaves a pool behind. Of the first step, the forecast says so if a pool may have been left behind before.
+/// after one that leaves a pool behind, or if pools are `behind` from the beginning. Of the first step, the forecast says so if a
+/// pool may have been left behind before.
 ///
 /// Source: Cluster API, `validateTopologyMachineDeploymentVersions` of `core/webhooks/admission/cluster.go`.
-fn in_sequence(changes: &[Change]) -> Vec<Rollout> {
-    let mut behind: Option<String> = None;
+fn in_sequence(changes: &[Change], mut behind: Option<String>) -> Vec<Rollout> {
     let mut found = Vec::with_capacity(changes.len());
     let mut is_first = true;
     for change in changes {
@@ -133,6 +137,7 @@ fn in_sequence(changes: &[Change]) -> Vec<Rollout> {
                     "{pools}: Cluster API accepts no other version until all pools have caught up; remove the annotation that \
                      holds them back (`defer-upgrade`, `hold-upgrade-sequence`), and wait for the rollout"
                 );
+                rollout.waits_for_pools = rollout.refused.is_none();
                 rollout.refused.get_or_insert(why);
             }
             // A step that is refused half-way leaves pools behind for another reason.
@@ -157,7 +162,12 @@ fn in_sequence(changes: &[Change]) -> Vec<Rollout> {
 fn left_behind(answer: &Answer) -> Option<String> {
     let last = answer.steps.last()?;
     let late = last.pools.iter().filter(|(_, version)| **version != last.control_plane);
-    let late: Vec<String> = late.map(|(pool, version)| format!("`{}` on {version}", pool.name)).collect();
+    held_back(&late.map(|(pool, version)| (pool.name.clone(), version.clone())).collect())
+}
+
+/// Says which pools are held back, and on which version; none if none is.
+fn held_back(pools: &BTreeMap<String, String>) -> Option<String> {
+    let late: Vec<String> = pools.iter().map(|(pool, version)| format!("`{pool}` on {version}")).collect();
     let (pools, are) = if late.len() == 1 { ("pool", "is") } else { ("pools", "are") };
     (!late.is_empty()).then(|| format!("{pools} {} {are} held back", late.join(", ")))
 }
@@ -174,6 +184,7 @@ fn of(change: &Change) -> Rollout {
         machines,
         refused: refused(&change.outcome),
         leaves_pools: false,
+        waits_for_pools: false,
     }
 }
 

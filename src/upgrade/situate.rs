@@ -14,7 +14,7 @@ use super::{
 use crate::{
     definition::Model,
     generate::Understood,
-    model::{Cluster, Label, Maturity, Minor, ReleaseRef},
+    model::{Cluster, ClusterId, Label, Maturity, Minor, ReleaseRef},
     note::Notes,
     release::{self, Release, Releases},
     world::{Input, release_line},
@@ -47,8 +47,12 @@ pub struct Fleet<'a> {
     /// The only releases that plans for a minor, or for the latest one, end with. In stacks without any of them, plans end with
     /// any release.
     ends: BTreeSet<String>,
+    pub(super) behind: PoolsBehind,
     charts: Charts<'a>,
 }
+
+/// The pools that run an older Kubernetes version than their Cluster, with that version, by cluster and pool.
+pub type PoolsBehind = BTreeMap<ClusterId, BTreeMap<String, String>>;
 
 /// Clusters with equal keys get the same plan.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -84,13 +88,27 @@ impl<'a> Fleet<'a> {
     pub fn new(understood: &'a Understood, through_expired: bool) -> Self {
         let Understood { input, model, releases, .. } = understood;
         let charts = Charts::new(&model.lock, input);
-        Self { model, releases, input, through_expired, ends: BTreeSet::new(), charts }
+        Self {
+            model,
+            releases,
+            input,
+            through_expired,
+            ends: BTreeSet::new(),
+            behind: PoolsBehind::new(),
+            charts,
+        }
     }
 
     /// Plans for a minor, or for the latest one, end with one of these releases.
     #[must_use]
     pub fn ending_with(self, ends: BTreeSet<String>) -> Self {
         Self { ends, ..self }
+    }
+
+    /// These pools run an older version than their Cluster.
+    #[must_use]
+    pub fn with_pools_behind(self, behind: PoolsBehind) -> Self {
+        Self { behind, ..self }
     }
 
     pub(super) fn charts(&self) -> &Charts<'a> {

@@ -80,6 +80,7 @@ pub mod variables;
 
 pub use admission::gates::Gates;
 pub use class::{Blueprint, Catalog};
+pub use desired::contract::HELD_BACK_BY;
 pub use desired::state::{Desired, Worker};
 pub use predict::Settings;
 pub use predict::create::{Created, create};

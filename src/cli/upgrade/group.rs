@@ -84,6 +84,7 @@ pub(super) struct RolloutShown {
     pub(super) refused: Option<String>,
     pub(super) is_unknown: bool,
     pub(super) leaves_pools: bool,
+    pub(super) waits_for_pools: bool,
     pub(super) clusters: Vec<ClusterId>,
     pub(super) machines: Machines,
 }
@@ -148,13 +149,15 @@ impl Shown {
             }
             for cluster in &self.clusters {
                 let Some(rollout) = rollouts.get(cluster).and_then(|all| all.get(at)) else { continue };
-                let Rollout { means, machines, refused, is_unknown, leaves_pools } = rollout.clone();
+                let Rollout { means, machines, refused, is_unknown, leaves_pools, waits_for_pools } =
+                    rollout.clone();
                 let key = (means.clone(), refused.clone(), is_unknown);
                 let empty = RolloutShown {
                     means,
                     refused,
                     is_unknown,
                     leaves_pools,
+                    waits_for_pools,
                     clusters: Vec::new(),
                     machines: Machines::default(),
                 };
@@ -253,8 +256,7 @@ pub(super) fn note_faults(groups: &[Shown], count: usize, notes: &mut Notes) {
                         let why = one.refused.as_deref().unwrap_or_default();
                         let message = format!("step {} is refused for {clusters}: {why}", at + 1);
                         let note = notes.error("step-refused", None, message);
-                        let waits_for_pools = steps[..at].iter().any(StepShown::leaves_pools);
-                        if !waits_for_pools {
+                        if !one.waits_for_pools {
                             note.hint("if a release gives variables another name or type, `stackloom migrate` changes definitions accordingly");
                         }
                     }

@@ -8,6 +8,7 @@ mod next;
 mod plan;
 mod propose;
 pub(super) mod rollout;
+mod pools_behind;
 mod preconditions;
 mod next_step;
 mod next_step_output;

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use super::{
     group::{self, State},
     plan::Outcome,
-    plan_text,
+    plan_text, pools_behind,
     preconditions::Preconditions,
     selection::Selection,
 };
@@ -110,7 +110,8 @@ pub(super) fn take(
     world: &Workspace,
     notes: &mut Notes,
 ) -> Result<Found, Failure> {
-    let fleet = Fleet::new(understood, false);
+    let behind = pools_behind::find(understood, Repository::find(world)?.as_ref())?;
+    let fleet = Fleet::new(understood, false).with_pools_behind(behind);
     let mut planned = Vec::new();
     for one in &solved {
         if let Answer::Plan { open, plan, .. } = &one.answer {

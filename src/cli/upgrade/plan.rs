@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::{group, group::Shown, plan_document, plan_text, selection::Selection};
+use super::{group, group::Shown, plan_document, plan_text, pools_behind, selection::Selection};
 use crate::{
     cli::{Done, Exit, Global, Printer, cluster::ClusterName, input_or_world, printer::counted},
     generate::{self, Failure},
-    io::disk::Workspace,
+    io::{disk::Workspace, git::Repository},
     model::{ClusterId, Rollout},
     note::Notes,
     partial::LeftOut,
@@ -82,7 +82,8 @@ fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<(Outcome, I
     left.warn(notes);
     let errors = notes.errors();
     let solved = args.selection.solve(&understood, &left, None, notes)?;
-    let fleet = Fleet::new(&understood, false);
+    let behind = pools_behind::find(&understood, Repository::find(world)?.as_ref())?;
+    let fleet = Fleet::new(&understood, false).with_pools_behind(behind);
     let owners = Rollout::owners(&understood.model.rollouts);
     let (mut planned, mut in_rollouts) = (Vec::new(), InRollouts::new());
     for one in &solved {

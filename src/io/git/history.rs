@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    ops::ControlFlow,
     sync::Arc,
 };
 
@@ -70,6 +71,11 @@ type Files = BTreeMap<String, [Option<BlobId>; 2]>;
 pub type Judge<'a> = &'a (dyn Fn(&Edit<'_>) -> Result<Event, Fault> + Sync);
 
 impl Edit<'_> {
+    /// The folder.
+    pub fn folder(&self) -> &str {
+        self.folder
+    }
+
     /// The paths of the changed files in the folder.
     pub fn paths(&self) -> impl Iterator<Item = &str> {
         self.files.keys().map(String::as_str)
@@ -180,6 +186,36 @@ impl Repository {
             next = parent;
         }
         Ok(found)
+    }
+
+    /// Visits each first-parent commit from `tip` back that changes one of some folders, until `visit` has seen enough of each
+    /// folder. Ends early where the history of a shallow clone ends.
+    pub fn visit_changes(
+        &self,
+        tip: &str,
+        mut folders: BTreeSet<&str>,
+        visit: &mut dyn FnMut(&Edit<'_>) -> Result<ControlFlow<()>, Fault>,
+    ) -> Result<(), Fault> {
+        let failed = |error| Fault::because(format!("cannot read the history of {tip}"), error);
+        let handles = Arc::new(self.handles());
+        let mut next = Some(self.commit_at(tip).map_err(failed)?);
+        while let Some(commit) = next.filter(|_| !folders.is_empty()) {
+            let parent = match commit.parent(0) {
+                Ok(parent) => Some(parent),
+                Err(error) if error.code() == ErrorCode::NotFound && self.is_shallow() => return Ok(()),
+                Err(error) if error.code() == ErrorCode::NotFound => None,
+                Err(error) => return Err(failed(error)),
+            };
+            let edits = self.edits(parent.as_ref(), &commit, &folders).map_err(failed)?;
+            let after = self.revision_of(tip, &commit, &handles);
+            for (folder, files) in edits {
+                if visit(&Edit { folder, files, after: &after })?.is_break() {
+                    folders.remove(folder);
+                }
+            }
+            next = parent;
+        }
+        Ok(())
     }
 
     /// Those of some folders in which there is a step between two commits.

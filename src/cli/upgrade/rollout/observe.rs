@@ -6,7 +6,10 @@ use chrono::{DateTime, Utc};
 
 use super::{Known, history::History, standing};
 use crate::{
-    cli::{Printer, upgrade::next_step::Mode},
+    cli::{
+        Printer,
+        upgrade::{next_step::Mode, pools_behind},
+    },
     definition::closest,
     generate::{Failure, Understood},
     io::{disk::Workspace, git::Repository},
@@ -97,9 +100,10 @@ impl<'a> Context<'a> {
         let (waves, left) = rollout::waves(rollout, &fleet.model.clusters, !has_errors);
         let clusters: Vec<&Cluster> = waves.iter().flat_map(|wave| wave.clusters.iter().copied()).collect();
         let owners = Rollout::owners(fleet.model.rollouts.iter().filter(|one| one.name != rollout.name));
-        let plans = standing::fleet(rollout, fleet);
-        let solved = standing::solve(&target, &clusters, &plans, &owners, now);
         let repository = Repository::find(world)?;
+        let behind = pools_behind::find(fleet, repository.as_ref())?;
+        let plans = standing::fleet(rollout, fleet, behind);
+        let solved = standing::solve(&target, &clusters, &plans, &owners, now);
         if let Some(repository) = &repository {
             note_other_branch(repository, fleet, notes)?;
             self.note_behind(repository, notes)?;

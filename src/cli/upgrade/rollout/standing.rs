@@ -10,7 +10,7 @@ use crate::{
     model::{Cluster, ClusterId, Date, Rollout, RolloutTarget},
     note::{Diagnostic, Notes},
     rollout::{Decision, Next, Obstacle, Phase, Seen, WaveSeen, WaveState, decide},
-    upgrade::{self, Answer, Asked, Fleet, Planned, Solved, Taken, Target, after},
+    upgrade::{self, Answer, Asked, Fleet, Planned, PoolsBehind, Solved, Taken, Target, after},
     world::Input,
 };
 
@@ -24,11 +24,11 @@ pub(super) struct Standing {
 }
 
 /// The fleet for the plans of a rollout. Plans end with the releases that it is frozen to.
-pub(super) fn fleet<'a>(rollout: &Rollout, understood: &'a Understood) -> Fleet<'a> {
+pub(super) fn fleet<'a>(rollout: &Rollout, understood: &'a Understood, behind: PoolsBehind) -> Fleet<'a> {
     let ends = rollout.frozen.as_ref().map(|frozen| frozen.releases.clone());
     // The target names the release itself.
     let ends = ends.filter(|_| !matches!(rollout.target, RolloutTarget::Release(_)));
-    Fleet::new(understood, false).ending_with(ends.unwrap_or_default())
+    Fleet::new(understood, false).ending_with(ends.unwrap_or_default()).with_pools_behind(behind)
 }
 
 /// Plans the clusters; held ones stay where they are.
