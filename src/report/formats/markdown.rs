@@ -183,7 +183,8 @@ impl Out {
             ));
         }
         if !beside.is_empty() {
-            self.line("");
+            // Without a heading of its own, the list would seem to belong to the last cluster.
+            self.line(if groups.is_empty() { "" } else { "\n**Outside clusters**\n" });
         }
         let line = |group: &Vec<_>| plain(&outside_words::line(group, self.detail.names));
         let lines: Vec<String> = outside_words::grouped(&beside).iter().map(line).collect();
