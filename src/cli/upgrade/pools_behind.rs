@@ -9,7 +9,7 @@ use crate::{
     compare::kubernetes_of,
     generate::Understood,
     io::git::{Edit, Repository, Side},
-    model::{Cluster, ClusterId, NodePool},
+    model::{Cluster, ClusterId, KubernetesVersion, NodePool},
     note::{Fault, Notes},
     render,
     topology::HELD_BACK_BY,
@@ -20,8 +20,8 @@ use crate::{
 /// The file of the Cluster below the folder of a cluster.
 const CLUSTER: &str = "cluster/cluster.yaml";
 
-/// The pools of the fleet that run an older Kubernetes version than their Cluster for sure: since the commit that last changed
-/// the version, each commit holds them back. Of a pool whose annotation came later, git does not show what it runs.
+/// The pools of the fleet that run an older Kubernetes version than their Cluster for sure: since the commit that brought the
+/// Cluster's version, each commit holds them back. Of a pool whose annotation came later, git does not show what it runs.
 pub(super) fn find(fleet: &Understood, repository: Option<&Repository>) -> Result<PoolsBehind, Fault> {
     let mut found = PoolsBehind::new();
     let Some(repository) = repository else { return Ok(found) };
@@ -29,52 +29,71 @@ pub(super) fn find(fleet: &Understood, repository: Option<&Repository>) -> Resul
     let is_held = |pool: &&NodePool| HELD_BACK_BY.iter().any(|key| pool.annotations.get(key).is_some());
     let candidate = |cluster: &Cluster| {
         let pools = cluster.node_pools.iter().filter(is_held).map(|pool| pool.name.to_string());
-        let pools: BTreeSet<String> = pools.collect();
+        let held = Held { cluster: cluster.id(), pools: pools.collect(), version: None };
         let folder = render::folder_of_cluster(&cluster.id()).as_str().to_owned();
-        (!pools.is_empty()).then(|| (folder, (cluster.id(), pools)))
+        (!held.pools.is_empty()).then_some((folder, held))
     };
-    let mut held: BTreeMap<String, (ClusterId, BTreeSet<String>)> =
-        fleet.model.clusters.iter().filter_map(candidate).collect();
+    let mut held: BTreeMap<String, Held> = fleet.model.clusters.iter().filter_map(candidate).collect();
     let folders: Vec<String> = held.keys().cloned().collect();
     repository.visit_changes(&head, folders.iter().map(String::as_str).collect(), &mut |edit| {
-        let Some((cluster, pools)) = held.get_mut(edit.folder()) else { return Ok(ControlFlow::Break(())) };
-        let (flow, behind) = look_at(edit, pools)?;
-        if !behind.is_empty() {
-            found.insert(cluster.clone(), behind);
+        let Some(one) = held.get_mut(edit.folder()) else { return Ok(ControlFlow::Break(())) };
+        let flow = one.look_at(edit)?;
+        if let ControlFlow::Break(Some(behind)) = &flow {
+            found.insert(one.cluster.clone(), behind.clone());
         }
-        Ok(flow)
+        Ok(if flow.is_break() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     })?;
     Ok(found)
 }
 
-/// Looks at a change of a cluster. Removes from `pools` those that were not held back then. If the change is an upgrade, returns
-/// the others with the version that they stay on.
-fn look_at(
-    edit: &Edit<'_>,
-    pools: &mut BTreeSet<String>,
-) -> Result<(ControlFlow<()>, BTreeMap<String, String>), Fault> {
-    let none = BTreeMap::new();
-    if !edit.paths().any(|path| path == CLUSTER) {
-        return Ok((ControlFlow::Continue(()), none));
+/// A cluster with pools that are held back, on the way back through its history.
+struct Held {
+    cluster: ClusterId,
+    /// Its pools that all commits so far hold back.
+    pools: BTreeSet<String>,
+    /// The version of its newest commit.
+    version: Option<KubernetesVersion>,
+}
+
+impl Held {
+    /// Looks at the next older change. At the upgrade to the present version, returns the pools that were there before, with
+    /// the version that they stay on. An upgrade that was taken back is passed over.
+    fn look_at(&mut self, edit: &Edit<'_>) -> Result<ControlFlow<Option<BTreeMap<String, String>>>, Fault> {
+        if !edit.paths().any(|path| path == CLUSTER) {
+            return Ok(ControlFlow::Continue(()));
+        }
+        let (Some(before), Some(after)) = (read(edit, Side::Before)?, read(edit, Side::After)?) else {
+            return Ok(ControlFlow::Break(None));
+        };
+        let held = pools_of(&after, true);
+        self.pools.retain(|pool| held.contains(pool));
+        let (Some(from), Some(to)) = (version_of(&before), version_of(&after)) else {
+            return Ok(ControlFlow::Break(None));
+        };
+        let is_present = *self.version.get_or_insert_with(|| to.clone()) == to;
+        if self.pools.is_empty() {
+            return Ok(ControlFlow::Break(None));
+        }
+        if from >= to || !is_present {
+            return Ok(ControlFlow::Continue(()));
+        }
+        // A pool that came with the upgrade has its version.
+        let old = pools_of(&before, false);
+        let behind = self.pools.iter().filter(|pool| old.contains(*pool));
+        let behind: BTreeMap<_, _> = behind.map(|pool| (pool.clone(), format!("v{from}"))).collect();
+        Ok(ControlFlow::Break((!behind.is_empty()).then_some(behind)))
     }
-    let read = |side| -> Result<Option<Node>, Fault> {
-        let text = edit.file(side, CLUSTER)?;
-        Ok(text.and_then(|text| yaml::read(&Source::new(FileId(0), "", text), &mut Notes::new())))
-    };
-    let (Some(before), Some(after)) = (read(Side::Before)?, read(Side::After)?) else {
-        return Ok((ControlFlow::Break(()), none));
-    };
-    let held = pools_of(&after, true);
-    pools.retain(|pool| held.contains(pool));
-    let Some(version) = kubernetes_of(&before).filter(|_| kubernetes_of(&before) != kubernetes_of(&after))
-    else {
-        let flow = if pools.is_empty() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
-        return Ok((flow, none));
-    };
-    // A pool that came with the upgrade has its version.
-    let old = pools_of(&before, false);
-    let behind = pools.iter().filter(|pool| old.contains(*pool)).map(|pool| (pool.clone(), version.clone()));
-    Ok((ControlFlow::Break(()), behind.collect()))
+}
+
+/// The Cluster before or after a change; none if there is none.
+fn read(edit: &Edit<'_>, side: Side) -> Result<Option<Node>, Fault> {
+    let text = edit.file(side, CLUSTER)?;
+    Ok(text.and_then(|text| yaml::read(&Source::new(FileId(0), "", text), &mut Notes::new())))
+}
+
+fn version_of(cluster: &Node) -> Option<KubernetesVersion> {
+    let text = kubernetes_of(cluster)?;
+    KubernetesVersion::parse(text.strip_prefix('v').unwrap_or(&text)).ok()
 }
 
 /// The names of a Cluster's pools: of all, or only of those that an annotation holds back.
