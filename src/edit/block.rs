@@ -136,8 +136,9 @@ pub(super) fn remove(text: &str, at: At<'_>) -> Result<Edit, Obstacle> {
     Ok(Edit { range: range.start..next, text: String::new() })
 }
 
-/// Removes the only entry of a collection and leaves the collection empty.
-pub(super) fn empty(text: &str, outer: At<'_>, at: At<'_>) -> Result<Edit, Obstacle> {
+/// Removes the only entry of a collection and leaves the collection empty. The comments above the entry stay, and if
+/// `keeps_beside`, so do those beside and inside it, on lines of their own.
+pub(super) fn empty(text: &str, outer: At<'_>, at: At<'_>, keeps_beside: bool) -> Result<Edit, Obstacle> {
     let key =
         outer.key().ok_or_else(|| Obstacle::new(outer.parent.start, "it is the only content of its item"))?;
     let colon = behind_colon(text, key)?;
@@ -147,7 +148,13 @@ pub(super) fn empty(text: &str, outer: At<'_>, at: At<'_>) -> Result<Edit, Obsta
         return Err(Obstacle::new(start, "it does not begin a line"));
     }
     let brackets = if at.key().is_some() { " {}" } else { " []" };
-    let kept = text[colon..from].trim_end_matches(['\n', '\r']);
+    let mut kept = text[colon..from].trim_end_matches(['\n', '\r']).to_owned();
+    if keeps_beside && let Some(key) = at.key() {
+        let beside = text[end(text, at.value(), behind_colon(text, key)?)?..range.end].trim();
+        if !beside.is_empty() {
+            kept.extend([lines::line_break(text, from), &text[from..start], beside]);
+        }
+    }
     Ok(Edit { range: colon..range.end, text: format!("{brackets}{kept}") })
 }
 

@@ -80,6 +80,18 @@ pub fn remove(source: &Source, path: &[Locator<'_>], notes: &mut Notes) -> Optio
     edit(source, path, None, notes)
 }
 
+/// Like [`remove`], and keeps the comments beside and inside the entry if it is the only one of its block.
+pub fn remove_beside_comments(source: &Source, path: &[Locator<'_>], notes: &mut Notes) -> Option<Edit> {
+    finish(source, path, notes, |before, root| {
+        let edit = place::empty(&source.text, root, path)?;
+        let mut meant = before.clone();
+        match change(&mut meant, path, None) {
+            Some(()) => Ok((edit, meant)),
+            None => Err(Obstacle::new(root.start, format!("there is no `{}` here", shown(path)))),
+        }
+    })
+}
+
 /// Renames a key. The reason for a refusal goes to `notes`.
 pub fn rename(source: &Source, path: &[Locator<'_>], name: &str, notes: &mut Notes) -> Option<Edit> {
     finish(source, path, notes, |before, root| {

@@ -195,6 +195,17 @@ fn replace(text: &str, at: At<'_>, value: &Node) -> Result<Edit, Obstacle> {
     }
 }
 
+/// Removes the only entry of a block and keeps all its comments.
+pub(super) fn empty(text: &str, root: &RawNode, path: &[Locator<'_>]) -> Result<Edit, Obstacle> {
+    let (trail, rest) = follow(root, path)?;
+    match (trail.as_slice(), rest) {
+        ([.., outer, at], []) if at.count() == 1 && !is_flow(text, at.parent) => {
+            block::empty(text, *outer, *at, true)
+        }
+        _ => remove(text, root, path),
+    }
+}
+
 pub(super) fn remove(text: &str, root: &RawNode, path: &[Locator<'_>]) -> Result<Edit, Obstacle> {
     let (trail, rest) = follow(root, path)?;
     let (Some(at), []) = (trail.last(), rest) else {
@@ -206,7 +217,7 @@ pub(super) fn remove(text: &str, root: &RawNode, path: &[Locator<'_>]) -> Result
         block::remove(text, *at)
     } else {
         match trail.iter().rev().nth(1) {
-            Some(outer) => block::empty(text, *outer, *at),
+            Some(outer) => block::empty(text, *outer, *at, false),
             None => Err(Obstacle::new(root.start, "it is the only content of the file")),
         }
     }

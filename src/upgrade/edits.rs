@@ -471,10 +471,7 @@ impl Setting {
                 return Some(source.with_text(edit.apply(&source.text)));
             }
         }
-        let edit = match path.len() - outermost {
-            0 => edit::remove(source, path, notes),
-            _ => edit::set(source, &path[..path.len() - 1], &none, notes),
-        }?;
+        let edit = edit::remove_beside_comments(source, path, notes)?;
         Some(source.with_text(edit.apply(&source.text)))
     }
 }
