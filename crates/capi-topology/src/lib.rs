@@ -78,6 +78,7 @@ pub mod testing;
 mod upgrade;
 pub mod variables;
 
+pub use admission::cluster_update::UNSAFE_VERSION;
 pub use admission::gates::Gates;
 pub use class::{Blueprint, Catalog};
 pub use desired::contract::HELD_BACK_BY;

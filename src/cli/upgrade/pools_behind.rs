@@ -12,7 +12,7 @@ use crate::{
     model::{Cluster, ClusterId, KubernetesVersion, NodePool},
     note::{Fault, Notes},
     render,
-    topology::HELD_BACK_BY,
+    topology::{HELD_BACK_BY, UNSAFE_VERSION},
     upgrade::PoolsBehind,
     yaml::{self, FileId, Mapping, Node, Source},
 };
@@ -29,7 +29,8 @@ pub(super) fn find(fleet: &Understood, repository: Option<&Repository>) -> Resul
     let is_held = |pool: &&NodePool| HELD_BACK_BY.iter().any(|key| pool.annotations.get(key).is_some());
     let candidate = |cluster: &Cluster| {
         let pools = cluster.node_pools.iter().filter(is_held).map(|pool| pool.name.to_string());
-        let held = Held { cluster: cluster.id(), pools: pools.collect(), version: None };
+        let held =
+            Held { cluster: cluster.id(), pools: pools.collect(), version: None, behind: BTreeMap::new() };
         let folder = render::folder_of_cluster(&cluster.id()).as_str().to_owned();
         (!held.pools.is_empty()).then_some((folder, held))
     };
@@ -37,12 +38,10 @@ pub(super) fn find(fleet: &Understood, repository: Option<&Repository>) -> Resul
     let folders: Vec<String> = held.keys().cloned().collect();
     repository.visit_changes(&head, folders.iter().map(String::as_str).collect(), &mut |edit| {
         let Some(one) = held.get_mut(edit.folder()) else { return Ok(ControlFlow::Break(())) };
-        let flow = one.look_at(edit)?;
-        if let ControlFlow::Break(Some(behind)) = &flow {
-            found.insert(one.cluster.clone(), behind.clone());
-        }
-        Ok(if flow.is_break() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        one.look_at(edit)
     })?;
+    let behind = held.into_values().filter(|one| !one.behind.is_empty());
+    found.extend(behind.map(|one| (one.cluster, one.behind)));
     Ok(found)
 }
 
@@ -53,35 +52,46 @@ struct Held {
     pools: BTreeSet<String>,
     /// The version of its newest commit.
     version: Option<KubernetesVersion>,
+    /// The pools that the upgrade to this version left behind, with the version that they stay on.
+    behind: BTreeMap<String, String>,
 }
 
 impl Held {
-    /// Looks at the next older change. At the upgrade to the present version, returns the pools that were there before, with
-    /// the version that they stay on. An upgrade that was taken back is passed over.
-    fn look_at(&mut self, edit: &Edit<'_>) -> Result<ControlFlow<Option<BTreeMap<String, String>>>, Fault> {
+    /// Looks at the next older change. The upgrade to the present version leaves behind those pools that were there before. An
+    /// upgrade that was taken back later is passed over. If the Cluster had been on a later version before that upgrade, the
+    /// pools may have reached it.
+    fn look_at(&mut self, edit: &Edit<'_>) -> Result<ControlFlow<()>, Fault> {
         if !edit.paths().any(|path| path == CLUSTER) {
             return Ok(ControlFlow::Continue(()));
         }
         let (Some(before), Some(after)) = (read(edit, Side::Before)?, read(edit, Side::After)?) else {
-            return Ok(ControlFlow::Break(None));
+            return Ok(ControlFlow::Break(()));
         };
         let held = pools_of(&after, true);
         self.pools.retain(|pool| held.contains(pool));
         let (Some(from), Some(to)) = (version_of(&before), version_of(&after)) else {
-            return Ok(ControlFlow::Break(None));
+            self.behind.clear();
+            return Ok(ControlFlow::Break(()));
         };
+        let is_first = self.version.is_none();
         let is_present = *self.version.get_or_insert_with(|| to.clone()) == to;
-        if self.pools.is_empty() {
-            return Ok(ControlFlow::Break(None));
+        let is_unchecked = is_first && after.at(&["metadata", "annotations", UNSAFE_VERSION]).is_some();
+        if is_unchecked || self.pools.is_empty() && self.behind.is_empty() {
+            return Ok(ControlFlow::Break(()));
         }
-        if from >= to || !is_present {
-            return Ok(ControlFlow::Continue(()));
+        if from > to && !self.behind.is_empty() {
+            self.behind.clear();
+            return Ok(ControlFlow::Break(()));
         }
-        // A pool that came with the upgrade has its version.
-        let old = pools_of(&before, false);
-        let behind = self.pools.iter().filter(|pool| old.contains(*pool));
-        let behind: BTreeMap<_, _> = behind.map(|pool| (pool.clone(), format!("v{from}"))).collect();
-        Ok(ControlFlow::Break((!behind.is_empty()).then_some(behind)))
+        let leaves = from < to && (is_present || !self.behind.is_empty());
+        if leaves {
+            // A pool that came with the upgrade has its version.
+            let old = pools_of(&before, false);
+            let left = self.pools.iter().filter(|pool| old.contains(*pool));
+            self.behind.extend(left.map(|pool| (pool.clone(), format!("v{from}"))));
+        }
+        let is_over = leaves && (self.pools.is_empty() || self.behind.is_empty());
+        Ok(if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     }
 }
 
@@ -97,7 +107,7 @@ fn version_of(cluster: &Node) -> Option<KubernetesVersion> {
 }
 
 /// The names of a Cluster's pools: of all, or only of those that an annotation holds back.
-fn pools_of(cluster: &Node, only_held: bool) -> BTreeSet<String> {
+pub(super) fn pools_of(cluster: &Node, only_held: bool) -> BTreeSet<String> {
     let workers = cluster.at(&["spec", "topology", "workers"]).and_then(Node::as_mapping);
     let lists = workers.into_iter().flat_map(Mapping::iter);
     let pools = lists.flat_map(|list| list.value.as_sequence().into_iter().flatten());

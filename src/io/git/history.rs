@@ -30,21 +30,39 @@ pub struct Changed {
 pub struct Stretch<'a> {
     /// Its newest commit.
     pub tip: &'a str,
-    /// The commit before its oldest one; none if it goes back to the first commit.
+    /// The commit where it begins; none if all commits belong to it.
     pub start: Option<&'a str>,
-    /// It ends before the first commit that is older than this.
+    /// How far back commits before the start matter.
     pub oldest: Option<DateTime<Utc>>,
 }
+
+/// So many commits in a row must be older than a time for it to have passed: the clocks of machines differ.
+const SLOP: usize = 16;
 
 /// What a commit means for a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// Nothing.
     None,
-    /// A step comes into effect here, if there was one before.
-    Resumption,
     /// A step.
     Step,
+    /// Steps stop taking effect.
+    Paused,
+    /// Steps take effect again.
+    Resumed,
+    /// A part that was left behind follows.
+    Released,
+}
+
+/// An event, and the commit that brought it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dated {
+    /// The event.
+    pub event: Event,
+    /// The commit.
+    pub changed: Changed,
+    /// Whether the commit is newer than the start of the stretch.
+    pub is_since_start: bool,
 }
 
 /// Which side of a commit.
@@ -148,39 +166,49 @@ impl Repository {
         Ok(false)
     }
 
-    /// The commit of a stretch that last made a step in each folder, or that made the step come into effect later. Folders
-    /// without a step are left out. A shallow clone that ends before is an error.
-    pub fn last_steps(
+    /// The events of each folder, newest first, back to its last step. Folders without an event are left out. Steps older than
+    /// `oldest` count only in folders that are `halted`, or that have a newer event. A shallow clone that ends before is an error.
+    pub fn events_since_step(
         &self,
         Stretch { tip, start, oldest }: &Stretch<'_>,
         folders: &BTreeMap<String, String>,
+        halted: &BTreeSet<String>,
         judge: Judge<'_>,
-    ) -> Result<BTreeMap<String, Changed>, Fault> {
+    ) -> Result<BTreeMap<String, Vec<Dated>>, Fault> {
         let failed = |error| Fault::because(format!("cannot read the history of {tip}"), error);
         let time =
             |commit: &Commit<'_>| DateTime::from_timestamp(commit.time().seconds(), 0).unwrap_or_default();
         let names: BTreeMap<&str, &String> = folders.iter().map(|(name, folder)| (&**folder, name)).collect();
         let mut open: BTreeSet<&str> = names.keys().copied().collect();
-        let (mut found, mut resumed) = (BTreeMap::new(), BTreeMap::new());
+        let mut found: BTreeMap<String, Vec<Dated>> = BTreeMap::new();
         let handles = Arc::new(self.handles());
+        let (mut is_since_start, mut old) = (true, 0);
         let mut next = Some(self.commit_at(tip).map_err(failed)?);
-        while let Some(commit) = next.filter(|commit| *start != Some(&*commit.id().to_string())) {
-            if oldest.is_some_and(|oldest| time(&commit) < oldest) || open.is_empty() {
+        while let Some(commit) = next {
+            let id = commit.id().to_string();
+            is_since_start &= *start != Some(&*id);
+            let is_old = !is_since_start && oldest.is_some_and(|oldest| time(&commit) < oldest);
+            old = if is_old { old + 1 } else { 0 };
+            if old == SLOP {
+                open.retain(|folder| halted.contains(names[folder]) || found.contains_key(names[folder]));
+            }
+            if open.is_empty() {
                 break;
             }
             let parent = self.first_parent_of(&commit)?;
-            let changed = Changed { commit: commit.id().to_string(), time: time(&commit) };
+            let changed = Changed { commit: id, time: time(&commit) };
             for (folder, event) in self.events((parent.as_ref(), &commit), &open, &handles, judge)? {
-                match event {
-                    Event::None => {}
-                    Event::Resumption => {
-                        resumed.entry(folder).or_insert_with(|| changed.clone());
-                    }
-                    Event::Step => {
-                        let last = resumed.remove(folder).unwrap_or_else(|| changed.clone());
-                        open.remove(folder);
-                        found.insert(names[folder].clone(), last);
-                    }
+                if event == Event::None {
+                    continue;
+                }
+                let name = names[folder];
+                let counts = !is_old || halted.contains(name) || found.contains_key(name);
+                if counts {
+                    let dated = Dated { event, changed: changed.clone(), is_since_start };
+                    found.entry(name.clone()).or_default().push(dated);
+                }
+                if event == Event::Step || !counts {
+                    open.remove(folder);
                 }
             }
             next = parent;

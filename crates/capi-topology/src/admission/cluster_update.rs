@@ -21,7 +21,8 @@ use k8s_schema::value::{get, list, map, present, text};
 
 const VERSION: &str = "spec.topology.version";
 const CLASS: &str = "spec.topology.class";
-const UNSAFE_VERSION: &str = "unsafe.topology.cluster.x-k8s.io/disable-update-version-check";
+/// The annotation with which Cluster API takes any version of a Cluster.
+pub const UNSAFE_VERSION: &str = "unsafe.topology.cluster.x-k8s.io/disable-update-version-check";
 /// The annotation with the hooks that still have to be called, or that are still blocking.
 pub(crate) const PENDING_HOOKS: &str = "runtime.cluster.x-k8s.io/pending-hooks";
 const AFTER_UPGRADE: &str = "AfterClusterUpgrade";

@@ -12,10 +12,10 @@ use super::{
 };
 
 use crate::{
-    cli::upgrade::next_step::Mode,
+    cli::upgrade::{next_step::Mode, pools_behind::pools_of},
     compare::{is_paused, kubernetes_of, release_of},
     generate::Understood,
-    io::git::{Changed, Edit, Event, Repository, Side, Stretch},
+    io::git::{Changed, Dated, Edit, Event, Repository, Side, Stretch},
     model::{Cluster, Rollout},
     note::{Fault, Notes},
     render,
@@ -59,14 +59,16 @@ impl History {
                 |one: &&Cluster| (one.full_name(), render::folder_of_cluster(&one.id()).as_str().to_owned());
             let folders: BTreeMap<String, String> = clusters.iter().map(folder).collect();
             start = repository.before(tip, ROLLOUTS, &|path, text| has_begun(rollout, path, text))?;
-            let since = Stretch { tip, start: start.as_deref(), oldest: None };
-            changed = repository.last_steps(&since, &folders, &event)?;
-            if let Some(start) = &start {
-                let others = folders.iter().filter(|(name, _)| !changed.contains_key(*name));
-                let others = others.map(|(name, folder)| (name.clone(), folder.clone())).collect();
-                let oldest = Some(context.known.now.moment()? - longest(rollout));
-                let before = Stretch { tip: start, start: None, oldest };
-                earlier = repository.last_steps(&before, &others, &step)?;
+            let oldest = Some(context.known.now.moment()? - longest(rollout));
+            let stretch = Stretch { tip, start: start.as_deref(), oldest };
+            let halted = clusters.iter().filter(|one| one.suspend.is_some()).map(|one| one.full_name());
+            let events = repository.events_since_step(&stretch, &folders, &halted.collect(), &event)?;
+            for (name, events) in events {
+                if events.last().is_some_and(|last| last.event == Event::Step && last.is_since_start) {
+                    changed.extend(events.into_iter().next().map(|newest| (name, newest.changed)));
+                } else if let Some(last) = unsettled(&events, progress(rollout)) {
+                    earlier.insert(name, last);
+                }
             }
             count_from_merge(&mut changed, repository, context, notes)?;
             count_from_merge(&mut earlier, repository, context, notes)?;
@@ -144,12 +146,29 @@ impl History {
     }
 }
 
+/// The commit since which a cluster may be in progress, by its events before the rollout, newest first: the last step, or the
+/// commit that resumed it. None if it had enough time before it was suspended.
+fn unsettled(events: &[Dated], progress: TimeDelta) -> Option<Changed> {
+    let mut last: Option<&Dated> = None;
+    for one in events.iter().rev() {
+        last = match (one.event, last) {
+            (Event::Paused, Some(before)) if one.changed.time - before.changed.time >= progress => None,
+            (Event::Step | Event::Released, _) | (Event::Paused | Event::Resumed, Some(_)) => Some(one),
+            (Event::Paused | Event::Resumed | Event::None, before) => before,
+        };
+    }
+    last.map(|last| last.changed.clone())
+}
+
 /// How long a step that was taken before the rollout began may matter: while it is in progress, and its wave soaks.
 fn longest(rollout: &Rollout) -> TimeDelta {
     let soak = rollout.waves.iter().map(|wave| wave.soak).max().unwrap_or_default();
-    // Without a report, a step is in progress until the timeout, and has failed after that.
-    let progress = if rollout.requires_health { rollout.timeout * 2 } else { rollout.settle };
-    progress + soak
+    progress(rollout) + soak
+}
+
+/// How long a step may be in progress. Without a report, it is until the timeout, and has failed after that.
+fn progress(rollout: &Rollout) -> TimeDelta {
+    if rollout.requires_health { rollout.timeout * 2 } else { rollout.settle }
 }
 
 /// The newest commit that the engine can see, and where. Without a remote-tracking branch, everything committed counts.
@@ -193,7 +212,20 @@ fn event(edit: &Edit<'_>) -> Result<Event, Fault> {
         return Ok(Event::Step);
     }
     let is_paused = |cluster: Option<&Node>| cluster.is_some_and(is_paused);
-    Ok(if is_paused(before) == is_paused(after) { Event::None } else { Event::Resumption })
+    Ok(match (is_paused(before), is_paused(after)) {
+        (false, true) => Event::Paused,
+        (true, false) => Event::Resumed,
+        _ if releases_pools(before, after) => Event::Released,
+        _ => Event::None,
+    })
+}
+
+/// Whether a pool of a Cluster is no longer held back.
+fn releases_pools(before: Option<&Node>, after: Option<&Node>) -> bool {
+    let (Some(before), Some(after)) = (before, after) else { return false };
+    let (held, still) = (pools_of(before, true), pools_of(after, true));
+    let there = pools_of(after, false);
+    held.iter().any(|pool| there.contains(pool) && !still.contains(pool))
 }
 
 /// As [`event`], of steps alone.
