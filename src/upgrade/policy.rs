@@ -54,10 +54,15 @@ impl Asked {
         };
         let owned = |cluster: &Cluster| {
             let owner = owners.get(cluster.full_name().as_str())?;
-            Some(format!(
-                "it takes part in the rollout {0}, which is not done: `stackloom rollout next {0}` takes its next step",
-                owner.name
-            ))
+            let name = &owner.name;
+            Some(match &owner.paused {
+                Some(reason) => format!(
+                    "it takes part in the rollout {name}, which is paused: {reason}; `stackloom rollout resume {name}` lets it go on"
+                ),
+                None => format!(
+                    "it takes part in the rollout {name}, which is not done: `stackloom rollout next {name}` takes its next step"
+                ),
+            })
         };
         let mut held = BTreeMap::<String, Vec<&'a Cluster>>::new();
         for one in &mut *solved {
