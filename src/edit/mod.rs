@@ -81,7 +81,7 @@ pub fn remove(source: &Source, path: &[Locator<'_>], notes: &mut Notes) -> Optio
 }
 
 /// Like [`remove`], and keeps the comments beside and inside the entry if it is the only one of its block.
-pub fn remove_beside_comments(source: &Source, path: &[Locator<'_>], notes: &mut Notes) -> Option<Edit> {
+pub fn remove_keeping_comments(source: &Source, path: &[Locator<'_>], notes: &mut Notes) -> Option<Edit> {
     finish(source, path, notes, |before, root| {
         let edit = place::empty(&source.text, root, path)?;
         let mut meant = before.clone();

@@ -471,7 +471,7 @@ impl Setting {
                 return Some(source.with_text(edit.apply(&source.text)));
             }
         }
-        let edit = edit::remove_beside_comments(source, path, notes)?;
+        let edit = edit::remove_keeping_comments(source, path, notes)?;
         Some(source.with_text(edit.apply(&source.text)))
     }
 }

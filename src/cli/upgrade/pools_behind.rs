@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// The file of the Cluster below the folder of a cluster.
-const CLUSTER: &str = "cluster/cluster.yaml";
+pub(super) const CLUSTER: &str = "cluster/cluster.yaml";
 
 /// The pools of the fleet that run an older Kubernetes version than their Cluster for sure: since the commit that brought the
 /// Cluster's version, each commit holds them back. Of a pool whose annotation came later, git does not show what it runs.

@@ -338,7 +338,7 @@ impl Repository {
     }
 }
 
-/// The ID of a file in a comparison; none if there is no such file.
+/// The ID of a file in a comparison; none if the file does not exist.
 fn blob_id(id: Oid) -> Option<BlobId> {
     (!id.is_zero()).then(|| id.as_bytes().try_into().ok().map(BlobId)).flatten()
 }

@@ -199,7 +199,7 @@ fn a_message_that_someone_reworded_is_kept() {
     git(&bench.root, &["fetch", "--quiet", "origin"]);
     git(&bench.root, &["checkout", "--quiet", "-b", "mine", &format!("origin/{BRANCH}")]);
     let message = git(&bench.root, &["log", "-1", "--format=%B"]);
-    // As if opened in an editor and saved: this is no change.
+    // As if opened in an editor and saved: nothing changes.
     git(&bench.root, &["commit", "--quiet", "--amend", "--message", &message]);
     git(&bench.root, &["push", "--quiet", "--force", "origin", &format!("mine:{BRANCH}")]);
     fs::write(bench.root.join("NOTES.md"), "elsewhere\n").unwrap();

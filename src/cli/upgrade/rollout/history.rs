@@ -12,7 +12,10 @@ use super::{
 };
 
 use crate::{
-    cli::upgrade::{next_step::Mode, pools_behind::pools_of},
+    cli::upgrade::{
+        next_step::Mode,
+        pools_behind::{CLUSTER, pools_of},
+    },
     compare::{is_paused, kubernetes_of, release_of},
     generate::Understood,
     io::git::{Changed, Dated, Edit, Event, Repository, Side, Stretch},
@@ -191,9 +194,6 @@ fn has_begun(rollout: &Rollout, path: &str, text: &str) -> bool {
     (path == rollout.file || name == Some(rollout.name.as_str())) && root.at(&["status"]).is_some()
 }
 
-/// The file of the Cluster below the folder of a cluster.
-const CLUSTER: &str = "cluster/cluster.yaml";
-
 /// The end of the name of the file that lists a cluster's addons.
 const ADDONS: &str = ".addons.yaml";
 
@@ -220,7 +220,7 @@ fn event(edit: &Edit<'_>) -> Result<Event, Fault> {
     })
 }
 
-/// Whether a pool of a Cluster is no longer held back.
+/// Whether a Cluster stops holding a pool back.
 fn releases_pools(before: Option<&Node>, after: Option<&Node>) -> bool {
     let (Some(before), Some(after)) = (before, after) else { return false };
     let (held, still) = (pools_of(before, true), pools_of(after, true));
