@@ -233,15 +233,12 @@ fn step(edit: &Edit<'_>) -> Result<Event, Fault> {
     Ok(Some(event(edit)?).filter(|event| *event == Event::Step).unwrap_or(Event::None))
 }
 
-/// Whether a cluster moves on its way: to another release or Kubernetes version, or to another version of an addon. Other
-/// changes are no progress of a rollout, nor are those of a stack without a numbered release, which reach all its clusters.
+/// Whether a cluster moves: to another release or Kubernetes version, or to another version of an addon. Other changes are no
+/// steps, nor are those of a stack without a numbered release that leave the versions as they are.
 fn is_step(edit: &Edit<'_>, clusters: [Option<&Node>; 2]) -> Result<bool, Fault> {
     let [before, after] = clusters.map(|cluster| cluster.and_then(release_of));
     if before.as_deref().map(release_line) != after.as_deref().map(release_line) {
         return Ok(true);
-    }
-    if before != after {
-        return Ok(false);
     }
     let [before, after] = clusters.map(|cluster| cluster.and_then(kubernetes_of));
     if before != after {
