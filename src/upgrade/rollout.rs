@@ -148,7 +148,7 @@ fn in_sequence(changes: &[Change], mut behind: Option<String>) -> Vec<Rollout> {
                 rollout.leaves_pools = true;
                 behind = Some(pools);
             }
-            if std::mem::take(&mut is_first) {
+            if std::mem::take(&mut is_first) && !rollout.waits_for_pools {
                 rollout.is_unknown |= !answer.notes.is_empty();
                 rollout.means.extend(answer.notes.iter().map(|note| format!("; {note}")));
             }

@@ -1,7 +1,7 @@
 //! `stackloom upgrade next` and `stackloom rollout`: each folder is a case, laid over a small fleet in a real repository.
 //!
 //! The lines of `commands.txt` run in order. `next …` and `plan …` (of `upgrade`), `rollout …`, `release …`, `check …` and `clusters …` run the program. `commit` commits
-//! everything, `push` updates the remote, `detach` detaches HEAD, `revert` takes the last commit back, `touch FILE` creates an unrelated file, `edit FILE BEFORE AFTER` replaces text in one, `break
+//! everything, `push` updates the remote, `detach` detaches HEAD, `unborn` takes all commits away, `revert` takes the last commit back, `touch FILE` creates an unrelated file, `edit FILE BEFORE AFTER` replaces text in one, `break
 //! FILE` makes one that cannot be read, `mend FILE` restores it, `crlf FILE` gives one the line ends of Windows, which git converts, `generate` generates, `at TIME` sets the clock, and `health
 //! CLUSTER true` writes a report for the current commit.
 //!
@@ -118,6 +118,7 @@ impl Case<'_> {
             ("commit", "") => commit_at(root, Some(&self.now)),
             ("push", "") => push(root),
             ("revert", "") => drop(git(root, &["revert", "--no-edit", "HEAD"])),
+            ("unborn", "") => drop(git(root, &["update-ref", "-d", "HEAD"])),
             ("detach", "") => drop(git(root, &["checkout", "--quiet", "--detach"])),
             ("break", file) => {
                 let path = root.join(file);

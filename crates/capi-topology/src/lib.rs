@@ -81,7 +81,6 @@ pub mod variables;
 pub use admission::cluster_update::UNSAFE_VERSION;
 pub use admission::gates::Gates;
 pub use class::{Blueprint, Catalog};
-pub use desired::contract::HELD_BACK_BY;
 pub use desired::state::{Desired, Worker};
 pub use predict::Settings;
 pub use predict::create::{Created, create};
@@ -94,6 +93,7 @@ pub use predict::side::Side;
 pub use predict::steps::UpgradeStep;
 pub use predict::verdict::Verdict;
 pub use refusal::{By, ErrorType, FieldError, Opaque, Refusal, Stage};
+pub use upgrade::tracker::held_back;
 pub use role::{Part, Pool, PoolKind, PoolObject, Role};
 pub use schemas::{apply_problems, schema_faults};
 

@@ -9,10 +9,10 @@ use crate::{
     compare::kubernetes_of,
     generate::Understood,
     io::git::{Edit, Repository, Side},
-    model::{Cluster, ClusterId, KubernetesVersion, NodePool},
+    model::{Cluster, ClusterId, KubernetesVersion, NodePool, PoolKind},
     note::{Fault, Notes},
     render,
-    topology::{HELD_BACK_BY, UNSAFE_VERSION},
+    topology::{UNSAFE_VERSION, held_back},
     upgrade::PoolsBehind,
     yaml::{self, FileId, Mapping, Node, Source},
 };
@@ -26,11 +26,14 @@ pub(super) fn find(fleet: &Understood, repository: Option<&Repository>) -> Resul
     let mut found = PoolsBehind::new();
     let Some(repository) = repository else { return Ok(found) };
     let Some(head) = repository.head()? else { return Ok(found) };
-    let is_held = |pool: &&NodePool| HELD_BACK_BY.iter().any(|key| pool.annotations.get(key).is_some());
     let candidate = |cluster: &Cluster| {
-        let pools = cluster.node_pools.iter().filter(is_held).map(|pool| pool.name.to_string());
-        let held =
-            Held { cluster: cluster.id(), pools: pools.collect(), version: None, behind: BTreeMap::new() };
+        let of_kind = |kind| {
+            let pools = cluster.node_pools.iter().filter(move |pool| pool.kind == kind);
+            held_back(pools, |pool: &NodePool, key| pool.annotations.get(key).is_some())
+        };
+        let pools = [PoolKind::MachineDeployment, PoolKind::MachinePool].into_iter().flat_map(of_kind);
+        let pools = pools.map(|pool| pool.name.to_string()).collect();
+        let held = Held { cluster: cluster.id(), pools, version: None, behind: BTreeMap::new() };
         let folder = render::folder_of_cluster(&cluster.id()).as_str().to_owned();
         (!held.pools.is_empty()).then_some((folder, held))
     };
@@ -106,13 +109,15 @@ fn version_of(cluster: &Node) -> Option<KubernetesVersion> {
     KubernetesVersion::parse(text.strip_prefix('v').unwrap_or(&text)).ok()
 }
 
-/// The names of a Cluster's pools: of all, or only of those that an annotation holds back.
+/// The names of a Cluster's pools: of all, or only of those that annotations hold back.
 pub(super) fn pools_of(cluster: &Node, only_held: bool) -> BTreeSet<String> {
     let workers = cluster.at(&["spec", "topology", "workers"]).and_then(Node::as_mapping);
-    let lists = workers.into_iter().flat_map(Mapping::iter);
-    let pools = lists.flat_map(|list| list.value.as_sequence().into_iter().flatten());
-    let is_held =
-        |pool: &&Node| HELD_BACK_BY.iter().any(|key| pool.at(&["metadata", "annotations", key]).is_some());
-    let meant = pools.filter(|pool| !only_held || is_held(pool));
-    meant.filter_map(|pool| pool.get("name").and_then(Node::as_str)).map(str::to_owned).collect()
+    let mut found = BTreeSet::new();
+    for list in workers.into_iter().flat_map(Mapping::iter) {
+        let pools = list.value.as_sequence().into_iter().flatten();
+        let has = |pool: &Node, key: &str| pool.at(&["metadata", "annotations", key]).is_some();
+        let meant: Vec<&Node> = if only_held { held_back(pools, has).collect() } else { pools.collect() };
+        found.extend(meant.iter().filter_map(|pool| pool.get("name")?.as_str()).map(str::to_owned));
+    }
+    found
 }

@@ -153,8 +153,6 @@ pub(crate) const UPGRADE_STEP: &str = "topology.internal.cluster.x-k8s.io/upgrad
 pub(crate) const HOLD: &str = "topology.cluster.x-k8s.io/hold-upgrade-sequence";
 /// The annotation that excludes a machine deployment from an upgrade.
 pub(crate) const DEFER: &str = "topology.cluster.x-k8s.io/defer-upgrade";
-/// The annotations that keep a pool on its Kubernetes version while the Cluster is upgraded.
-pub const HELD_BACK_BY: [&str; 2] = [HOLD, DEFER];
 /// The annotation in which `kubectl apply` records the applied manifest.
 pub(crate) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 

@@ -272,6 +272,19 @@ fn held_by(worker: &Value, holder: Option<&str>) -> Option<String> {
     }
 }
 
+/// Those pools of one kind that stay on their Kubernetes version while the Cluster is upgraded. `pools` are in the order of the
+/// topology, and `has` tells whether a pool has an annotation.
+pub fn held_back<'a, P: 'a>(
+    pools: impl IntoIterator<Item = &'a P>,
+    has: impl Fn(&P, &str) -> bool,
+) -> impl Iterator<Item = &'a P> {
+    let mut holds = false;
+    pools.into_iter().filter(move |pool| {
+        holds |= has(pool, HOLD);
+        holds || has(pool, DEFER)
+    })
+}
+
 fn is_annotated(worker: &Value, annotation: &str) -> bool {
     map(worker, &["metadata", "annotations"]).is_some_and(|all| all.contains_key(annotation))
 }
