@@ -86,7 +86,7 @@ fn of_stack(
         match closest(name, known.iter().copied()) {
             Some(similar) => note.hint(format!("did you mean `{similar}`?")),
             None if known.is_empty() => note.hint("`stackloom new stack PROVIDER/STACK` adds one"),
-            None => note.hint(format!("it has {}", known.join(", "))),
+            None => note.hint(format!("the fleet has {}", known.join(", "))),
         };
         return None;
     };

@@ -81,6 +81,19 @@ pub struct Open {
     pub situation: Situation,
     /// The releases.
     pub releases: Vec<Arc<Release>>,
+    /// Why the plan ends where it does.
+    pub reason: GoalReason,
+}
+
+/// Why a plan ends with its release or Kubernetes minor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GoalReason {
+    /// It was asked for.
+    Asked,
+    /// The release is the newest one of its minor.
+    Newest,
+    /// A rollout for the latest releases has been frozen to it.
+    Frozen,
 }
 
 impl<'a> Fleet<'a> {
@@ -143,6 +156,7 @@ impl<'a> Fleet<'a> {
     pub fn situation(&self, cluster: &Cluster, target: &Target, notes: &mut Notes) -> Option<Situated> {
         let own = self.releases.of(cluster, notes)?;
         let mut line = release::line(self.releases, &own);
+        let mut reason = GoalReason::Asked;
         let goal = match target {
             Target::Release(target) => {
                 let named = Cluster { release: target.clone(), ..cluster.clone() };
@@ -160,17 +174,19 @@ impl<'a> Fleet<'a> {
                 (*minor, None)
             }
             Target::Newest => {
+                reason = GoalReason::Newest;
                 let minor = own.kubernetes.minor();
                 let newest = line.iter().rfind(|one| one.kubernetes.minor() == minor).unwrap_or(&own);
                 (minor, Some(newest.name.clone()))
             }
             Target::Latest => {
                 let ends: Vec<_> = line.iter().filter(|one| self.is_end(one)).cloned().collect();
+                reason = if ends.is_empty() { GoalReason::Newest } else { GoalReason::Frozen };
                 let newest = self.newest(if ends.is_empty() { &line } else { &ends }, &own);
                 (newest.kubernetes.minor(), Some(newest.name.clone()))
             }
         };
-        Some(self.between(cluster, &own, line, &goal))
+        Some(self.between(cluster, (&own, line), &goal, reason))
     }
 
     /// Leaves out the releases of a minor that plans do not end with.
@@ -205,9 +221,9 @@ impl<'a> Fleet<'a> {
     fn between(
         &self,
         cluster: &Cluster,
-        own: &Arc<Release>,
-        mut line: Vec<Arc<Release>>,
+        (own, mut line): (&Arc<Release>, Vec<Arc<Release>>),
         (minor, name): &(Minor, Option<String>),
+        reason: GoalReason,
     ) -> Situated {
         let first = own.kubernetes.minor();
         if name.is_none() && first > *minor {
@@ -235,7 +251,7 @@ impl<'a> Fleet<'a> {
         let mut doubts = Vec::new();
         let addons = addon::tracks(cluster, &line, start, self, (&mut constraints, &mut doubts));
         let situation = Situation { releases, addons, constraints, doubts, start, goal, moves };
-        Situated::Open(Box::new(Open { situation, releases: line }))
+        Situated::Open(Box::new(Open { situation, releases: line, reason }))
     }
 
     /// Adds the head of the stack for each minor in between that has no release, in order, and returns those minors. No plan

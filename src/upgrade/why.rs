@@ -2,7 +2,7 @@
 
 use super::{
     plan::{Change, Plan},
-    situate::Open,
+    situate::{GoalReason, Open},
     situation::{Goal, Situation, Track},
 };
 
@@ -42,7 +42,11 @@ impl Why<'_> {
             };
         }
         match self.situation.goal {
-            Goal::Release(_) => "this release was asked for".to_owned(),
+            Goal::Release(_) => match self.open.reason {
+                GoalReason::Asked => "this release was asked for".to_owned(),
+                GoalReason::Newest => format!("it is the newest release for Kubernetes {minor}"),
+                GoalReason::Frozen => "the rollout leads to this release".to_owned(),
+            },
             Goal::Minor(_) if self.situation.minor(from) == minor => {
                 format!("addons need what `{}` lists", self.situation.releases[to].name)
             }

@@ -80,7 +80,7 @@ pub(super) fn make(args: &PoolArgs, world: &Workspace, notes: &mut Notes) -> Res
         let note = notes.error("unknown-class", None, message);
         match closest(&class, known.iter().map(String::as_str)) {
             Some(similar) => note.hint(format!("did you mean `--class {similar}`?")),
-            None => note.hint(format!("it has {}", known.join(", "))),
+            None => note.hint(format!("its classes are {}", known.join(", "))),
         };
         return Err(Failure::Input);
     }

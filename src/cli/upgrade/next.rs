@@ -11,7 +11,7 @@ use crate::{
     cli::{Done, Global, Printer, printer::counted, printer::short_id, today::Now},
     generate::Generation,
     io::{disk::Workspace, git::Repository},
-    note::Notes,
+    note::{Fault, Notes},
 };
 
 /// Take the next step of the plan: edit definitions, and generate
@@ -90,8 +90,7 @@ pub(super) fn take(
     match next_step::write(mode, world, &found, printer, &mut notes) {
         Ok(generation) => {
             printer.notes(&notes);
-            let is_detached = Repository::find(world)?.map_or(Ok(false), |found| found.is_detached())?;
-            report(&found, Some((&generation, push(is_detached))), printer);
+            report(&found, Some((&generation, &push(world)?)), printer);
             printer.document(
                 exit,
                 &notes,
@@ -104,12 +103,15 @@ pub(super) fn take(
 }
 
 /// The command that pushes the step.
-fn push(is_detached: bool) -> &'static str {
-    if is_detached {
-        "git switch --create BRANCH        # HEAD is detached\n  git push --set-upstream origin BRANCH"
-    } else {
-        "git push"
-    }
+fn push(world: &Workspace) -> Result<String, Fault> {
+    let repository = match Repository::find(world)? {
+        Some(repository) if repository.is_detached()? => repository,
+        _ => return Ok("git push".to_owned()),
+    };
+    let remote = repository.a_remote().unwrap_or_else(|| "REMOTE".to_owned());
+    Ok(format!(
+        "git switch --create BRANCH        # HEAD is detached\n  git push --set-upstream {remote} BRANCH"
+    ))
 }
 
 /// Reports the step: what was written, and the command that pushes it; none if nothing was written.

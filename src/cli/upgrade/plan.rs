@@ -38,7 +38,31 @@ pub(super) struct Args {
 }
 
 /// The clusters with steps that take part in active rollouts, by the name of the rollout.
-type InRollouts = BTreeMap<String, Vec<ClusterId>>;
+type InRollouts = BTreeMap<String, InRollout>;
+
+/// The clusters with steps that take part in an active rollout.
+#[derive(Default)]
+struct InRollout {
+    clusters: Vec<ClusterId>,
+    /// Why the rollout is paused, if it is.
+    paused: Option<String>,
+}
+
+impl InRollout {
+    fn words(&self, rollout: &str) -> String {
+        let (are, their) = if self.clusters.len() == 1 { ("is", "its") } else { ("are", "their") };
+        let clusters = counted(self.clusters.len(), "cluster");
+        match &self.paused {
+            None => format!(
+                "{clusters} {are} in the rollout {rollout}: `stackloom rollout next {rollout}` takes {their} steps"
+            ),
+            Some(why) => format!(
+                "{clusters} {are} in the rollout {rollout}, which is paused: {why}; `stackloom rollout resume {rollout}` \
+                 lets it go on"
+            ),
+        }
+    }
+}
 
 /// The result of planning.
 pub(super) struct Outcome {
@@ -63,15 +87,11 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     for line in plan_text::lines(&outcome.groups, printer.is_verbose()) {
         printer.result(&line);
     }
-    for (rollout, clusters) in &in_rollouts {
-        let (are, their) = if clusters.len() == 1 { ("is", "its") } else { ("are", "their") };
-        printer.result(&format!(
-            "{} {are} in the rollout {rollout}: `stackloom rollout next {rollout}` takes {their} steps",
-            counted(clusters.len(), "cluster")
-        ));
+    for (rollout, one) in &in_rollouts {
+        printer.result(&one.words(rollout));
     }
     let mut document = plan_document::document(&outcome, &args.selection.asked());
-    let in_rollout = |(name, clusters): (&String, &Vec<ClusterId>)| json!({ "rollout": name, "clusters": ClusterName::all(clusters) });
+    let in_rollout = |(name, one): (&String, &InRollout)| json!({ "rollout": name, "paused": one.paused, "clusters": ClusterName::all(&one.clusters) });
     document["inRollouts"] = in_rollouts.iter().map(in_rollout).collect();
     printer.document(outcome.exit, &notes, document);
     Ok(outcome.exit)
@@ -90,7 +110,9 @@ fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<(Outcome, I
         if let Answer::Plan { open, plan, .. } = &one.answer {
             for cluster in one.clusters.iter().filter(|_| !plan.steps.is_empty()) {
                 if let Some(owner) = owners.get(&*cluster.full_name()) {
-                    in_rollouts.entry(owner.name.to_string()).or_default().push(cluster.id());
+                    let one = in_rollouts.entry(owner.name.to_string()).or_default();
+                    one.clusters.push(cluster.id());
+                    one.paused.clone_from(&owner.paused);
                 }
             }
             let clusters = one.clusters.iter().copied();

@@ -29,13 +29,20 @@ impl Preconditions<'_> {
         let before = notes.errors();
         let edited: BTreeSet<&str> = self.edits.files.iter().map(|one| &*one.file).collect();
         let is_edited = |path: &str| edited.contains(path);
-        let head = self.repository.head()?.map(|head| self.repository.revision(&head)).transpose()?;
-        let committed = |path: &str| head.as_ref().map_or(Ok(None), |head| head.id(path));
+        let Some(head) = self.repository.head()? else {
+            if self.edits.files.is_empty() {
+                return Ok(());
+            }
+            notes.error("uncommitted", None, "the repository has no commit yet, but a step must be a commit of its own")
+                .hint("commit the fleet first with `stackloom generate --commit --all`");
+            return Err(Failure::Input);
+        };
+        let head = self.repository.revision(&head)?;
         for source in self.input.sources.iter() {
             let is_meant =
                 is_edited(&source.path) || self.is_commit && !source.path.starts_with("generated/");
             if !is_meant
-                || committed(&source.path)? == Some(BlobId::of(source.text.as_bytes()))
+                || head.id(&source.path)? == Some(BlobId::of(source.text.as_bytes()))
                 || self.repository.is_unchanged(&source.path)
             {
                 continue;

@@ -174,7 +174,7 @@ impl Repository {
     }
 
     /// The remote to fetch from: that of the branch, else `origin`, else the first one.
-    fn a_remote(&self) -> Option<String> {
+    pub fn a_remote(&self) -> Option<String> {
         let remotes = self.inner.remotes().ok()?;
         let names: Vec<String> = remotes.iter().filter_map(|name| Some(name.ok()??.to_owned())).collect();
         let upstream = self.upstream_remote();

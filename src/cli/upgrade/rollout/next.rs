@@ -175,10 +175,14 @@ fn idle(
             Wish::Nothing(why)
         }
         Next::Failed(why) | Next::Blocked(why) => {
-            notes.error("rollout-stopped", Place::file(rollout.file.as_str()), why.clone()).hint(format!(
-                "if this rollout cannot go on, end it with `stackloom rollout abort {}`, and write another",
-                rollout.name
-            ));
+            let note = notes.error("rollout-stopped", Place::file(rollout.file.as_str()), why.clone());
+            match rollout.frozen {
+                None => note.hint("the rollout has not begun, so you can still edit its definition"),
+                Some(_) => note.hint(format!(
+                    "if this rollout cannot go on, end it with `stackloom rollout abort {}`, and write another",
+                    rollout.name
+                )),
+            };
             Wish::Later(format!("{}: no step is taken", rollout.name))
         }
         Next::Take(_) | Next::Wait(..) | Next::Paused(_) => Wish::Later(why),
