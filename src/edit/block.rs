@@ -34,14 +34,14 @@ pub(super) fn replace(text: &str, at: At<'_>, value: &Node) -> Result<Edit, Obst
         return Ok(edit);
     }
     let break_ = lines::line_break(text, old_end);
-    if inline && !own_lines {
+    let is_scalar = matches!(old.kind, RawKind::Scalar { .. });
+    if !own_lines && (inline || is_scalar && !block) {
         return Ok(if is_empty(old) {
             Edit { range: colon..colon, text: format!(" {}", lines::inline(value)) }
         } else {
             Edit { range: old_start..old_end, text: lines::like(text, old, value) }
         });
     }
-    let is_scalar = matches!(old.kind, RawKind::Scalar { .. });
     if is_scalar && !inline && text[lines::end_of(text, colon)..old_start].contains('#') {
         return Err(Obstacle::new(old_start, "there is a comment between its key and its value"));
     }

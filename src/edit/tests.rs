@@ -239,3 +239,11 @@ fn a_key_gets_another_name_and_nothing_else_changes() {
     assert_eq!(rename(&source, &path("a"), "b", &mut notes), None);
     assert_eq!(notes.sorted()[0].message, "cannot edit `a`: the key `b` already exists");
 }
+
+#[test]
+fn a_value_below_its_key_stays_there() {
+    let text = "spec:\n  release: # a\n    # b\n    'old' # c\n  kubernetes:\n    \"1.34\"\n";
+    let edited = put(text, "spec/release", "new");
+    assert_eq!(edited, text.replace("old", "new"));
+    assert_eq!(put(&edited, "spec/kubernetes", "1.35"), edited.replace("1.34", "1.35"));
+}
