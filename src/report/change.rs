@@ -248,7 +248,8 @@ pub struct Change {
     pub guarded: bool,
     /// Whether the API server refuses the Cluster, so that its machines stay as they are.
     pub rejected: bool,
-    /// A digest of what differs besides the fields above: of the Cluster before and after, and of new objects.
+    /// What differs besides the fields above: digests of the Cluster before and after, and of new objects, and what a guard
+    /// refuses.
     pub content: String,
 }
 
@@ -302,7 +303,8 @@ impl Change {
     }
 
     /// The ID of the change, stable across runs. It is derived from the cluster, the subject, the effect, and the path and
-    /// values of each field. For forecasts, the Cluster before and after is included, and for what is new, its content.
+    /// values of each field. For forecasts, the Cluster before and after is included, for what is new, its content, and for
+    /// what a guard refuses, what it guards. Reasons are not, so that they can be worded better.
     pub fn id(&self, cluster: &ClusterId) -> String {
         let mut hash = Sha256::new();
         let mut part = |text: &str| {
@@ -322,7 +324,7 @@ impl Change {
             }
         }
         part(&self.content);
-        self.causes.iter().chain(&self.reasons).for_each(|text| part(text));
+        self.causes.iter().for_each(|text| part(text));
         hex(&hash.finalize()[..8])
     }
 

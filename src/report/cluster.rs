@@ -92,13 +92,14 @@ impl Making<'_> {
             // Something differs, but none of the steps above recognized it.
             let mut change = Change::new(Subject::Whole, Effect::Unknown, Risk::Unknown, Revert::Unknown);
             change.reasons.push("something differs that this report does not know".to_owned());
+            change.content = found.objects.iter().map(|object| &*object.content).collect();
             changes.push(change);
         }
         let digest =
             [&found.before, &found.after].map(|side| side.as_ref().map(|facts| hex(&facts.spec[..8])));
         for change in &mut changes {
             if matches!(change.subject, Subject::Whole | Subject::Part(_)) {
-                change.content = format!("{digest:?}");
+                change.content += &format!("{digest:?}");
             }
             if matches!(change.effect, Effect::Created | Effect::Moved { paused: false, .. }) {
                 change.content.extend(found.objects.iter().map(|object| &*object.content));
@@ -145,6 +146,7 @@ impl Making<'_> {
             change.reasons.extend(guarded.hints.iter().cloned());
             return;
         }
+        let content = guarded.content(&self.changes);
         let rejected = matches!(&self.found.outcome, Outcome::Judged(answer) if is_rejected(answer));
         let is_refused = |change: &&mut Change| change.effect == Effect::Refused;
         let same = guarded.is_only_version() && self.is_version_refused();
@@ -161,6 +163,7 @@ impl Making<'_> {
         change.guarded = true;
         change.rejected |= rejected;
         change.reasons.extend(guarded.reasons.iter().cloned());
+        change.content = content;
     }
 
     /// Whether the Kubernetes version is all that Cluster API refuses.
@@ -295,7 +298,9 @@ impl Making<'_> {
         };
         let change = self.whole(Effect::Gone(Leaving::Finished), risk, revert);
         if !objects.is_empty() {
-            change.reasons.push(format!("it deletes {}", objects.join(", ")));
+            let objects = objects.join(", ");
+            change.reasons.push(format!("it deletes {objects}"));
+            change.content = objects;
         }
         let wait = "merge it once the Cluster is gone from the management cluster: until then, its deletion may need what goes now";
         change.reasons.push(wait.to_owned());

@@ -126,9 +126,9 @@ pub(super) fn extra_of_all(report: &Report) -> Option<String> {
 /// The heading of the peaks.
 pub(super) fn peaks(report: &Report) -> &'static str {
     if has_paused(report) {
-        "Extra machines, if everything rolls at once, paused clusters included"
+        "Extra machines at the same time, by namespace, paused clusters included"
     } else {
-        "Extra machines, if everything rolls at once"
+        "Extra machines at the same time, by namespace"
     }
 }
 

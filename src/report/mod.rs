@@ -98,7 +98,7 @@ struct About {
     /// The owners of the clusters.
     owners: BTreeMap<ClusterId, Vec<String>>,
     /// The guards' messages about clusters.
-    guarded: BTreeMap<ClusterId, Guarded>,
+    guarded: BTreeMap<ClusterId, refusal::Guarded>,
     /// Whether nodes need an addon, by release and addon.
     stages: BTreeMap<(String, String), bool>,
     /// The Kubernetes versions of all releases, before and after.
@@ -107,25 +107,6 @@ struct About {
     announced: past::Announced,
     /// The addons that leave the tree with their protection still on: engines leave them installed.
     kept: BTreeSet<(ClusterId, String)>,
-}
-
-/// The guards' messages about one cluster.
-#[derive(Debug)]
-struct Guarded {
-    reasons: Vec<String>,
-    /// The first hint of each message.
-    hints: Vec<String>,
-    /// What each message is about.
-    about: Vec<Option<note::About>>,
-}
-
-impl Guarded {
-    /// Whether the Kubernetes version is refused, and nothing but the release besides.
-    fn is_only_version(&self) -> bool {
-        use note::About::{Kubernetes, Release};
-        self.about.contains(&Some(Kubernetes))
-            && self.about.iter().all(|one| matches!(one, Some(Kubernetes | Release)))
-    }
 }
 
 impl About {
@@ -162,9 +143,9 @@ impl About {
             if let Some(cluster) = remove::cluster_of(note) {
                 let hint = note.hints.first().map(|hint| format!(" ({hint})")).unwrap_or_default();
                 let of = self.guarded.entry(cluster);
-                let of = of.or_insert(Guarded { reasons: Vec::new(), hints: Vec::new(), about: Vec::new() });
+                let of = of.or_default();
                 of.hints.extend(note.hints.first().cloned());
-                of.about.push(note.about.clone());
+                of.about.push((note.code, note.about.clone()));
                 of.reasons.push(format!("{}{hint}", note.message));
             }
         }

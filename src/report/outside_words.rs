@@ -71,9 +71,9 @@ fn subject(changes: &[&OutsideChange], most: usize) -> String {
     match changes.first().map(|change| &change.place) {
         Some(Place::Release(_)) => format!("release{s} {names}"),
         Some(Place::Namespace { management, .. }) => format!("namespace{s} {names} of {management}"),
-        Some(Place::Engine(_)) => format!("the objects that tell the engine in {names} what to apply"),
+        Some(Place::Engine(_)) => format!("the Flux or Argo CD objects of {names}"),
         Some(Place::NodeImage(_)) => format!("node image{s} {names}"),
-        Some(Place::Own(_) | Place::Tree) | None => "the tree's own files".to_owned(),
+        Some(Place::Own(_) | Place::Tree) | None => "stackloom's own files in generated/".to_owned(),
     }
 }
 
@@ -88,12 +88,12 @@ fn verb(change: &OutsideChange, is_many: bool) -> &'static str {
             of("is no longer used by any cluster", "are no longer used by any cluster")
         }
         (FileChange::Removed, Place::Release(_)) => of(
-            "is removed from the tree; its class stays in the management clusters",
-            "are removed from the tree; their classes stay in the management clusters",
+            "is removed from generated/; its class stays in the management clusters",
+            "are removed from generated/; their classes stay in the management clusters",
         ),
         (FileChange::Removed, Place::Namespace { .. }) => of(
-            "is removed from the tree; the namespace itself stays, unmanaged",
-            "are removed from the tree; the namespaces themselves stay, unmanaged",
+            "is removed from generated/; the namespace itself stays, unmanaged",
+            "are removed from generated/; the namespaces themselves stay, unmanaged",
         ),
         (FileChange::Added, Place::Engine(_)) => "are new",
         (FileChange::Removed, Place::Engine(_)) => "are removed",

@@ -7,6 +7,41 @@ use super::{
     change::{Change, Effect, Leaving, Subject},
     cluster::ClusterReport,
 };
+use crate::note;
+
+/// The guards' messages about one cluster.
+#[derive(Debug, Default)]
+pub(super) struct Guarded {
+    pub(super) reasons: Vec<String>,
+    /// The first hint of each message.
+    pub(super) hints: Vec<String>,
+    /// The code of each message, and what it is about.
+    pub(super) about: Vec<(&'static str, Option<note::About>)>,
+}
+
+impl Guarded {
+    /// Identifies what the guards refuse, whatever their words. `changes` are those of the cluster.
+    pub(super) fn content(&self, changes: &[Change]) -> String {
+        let part = |(code, about): &(&'static str, Option<note::About>)| {
+            let addon = match about {
+                Some(note::About::Addon(name) | note::About::AddonVersion(name)) => Some(name),
+                _ => None,
+            };
+            let is_it =
+                |change: &&Change| matches!(&change.subject, Subject::Addon(name) if Some(name) == addon);
+            let versions = changes.iter().find(is_it).map(Change::effect_key).unwrap_or_default();
+            format!("{code} {about:?} {versions}\n")
+        };
+        self.about.iter().map(part).collect()
+    }
+
+    /// Whether the Kubernetes version is refused, and nothing but the release besides.
+    pub(super) fn is_only_version(&self) -> bool {
+        use note::About::{Kubernetes, Release};
+        self.about.iter().any(|(_, one)| *one == Some(Kubernetes))
+            && self.about.iter().all(|(_, one)| matches!(one, Some(Kubernetes | Release)))
+    }
+}
 
 /// Who refuses the change of a cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -346,7 +346,7 @@ fn start(report: &Report) -> Option<&'static str> {
     };
     let acting = report.clusters.iter().filter(|one| one.refusal().is_none() && one.changes.iter().any(acts));
     (acting.count() > 1)
-        .then_some("Clusters do not wait for each other: all start once the engine applies the change.")
+        .then_some("Clusters do not wait for each other: all start once Flux or Argo CD applies the change.")
 }
 
 /// What the heading of a risk class adds about machines.

@@ -93,9 +93,9 @@ pub use predict::side::Side;
 pub use predict::steps::UpgradeStep;
 pub use predict::verdict::Verdict;
 pub use refusal::{By, ErrorType, FieldError, Opaque, Refusal, Stage};
-pub use upgrade::tracker::held_back;
 pub use role::{Part, Pool, PoolKind, PoolObject, Role};
 pub use schemas::{apply_problems, schema_faults};
+pub use upgrade::tracker::held_back;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

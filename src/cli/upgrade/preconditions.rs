@@ -33,7 +33,12 @@ impl Preconditions<'_> {
             if self.edits.files.is_empty() {
                 return Ok(());
             }
-            notes.error("uncommitted", None, "the repository has no commit yet, but a step must be a commit of its own")
+            notes
+                .error(
+                    "uncommitted",
+                    None,
+                    "the repository has no commit yet, but a step must be a commit of its own",
+                )
                 .hint("commit the fleet first with `stackloom generate --commit --all`");
             return Err(Failure::Input);
         };
