@@ -30,12 +30,25 @@ fn check(plan: &ClusterPlan, drawn: &Node, finder: &mut Finder<'_>) {
 
 /// Checks whether Cluster API supports the Kubernetes version.
 fn check_kubernetes(plan: &ClusterPlan, finder: &mut Finder<'_>) {
-    let Some(unsupported) = plan.release.unsupported(&plan.cluster.management) else { return };
+    let management = &plan.cluster.management;
+    if let Some((since, source)) = plan.release.supported_since(management) {
+        let minor = plan.release.kubernetes.minor();
+        finder
+            .notes
+            .warning(
+                "cluster-api",
+                plan.cluster.release_origin,
+                format!("Cluster API supports Kubernetes {minor} from version {since} on, and stackloom.yaml declares only its minor"),
+            )
+            .hint(format!("declare the exact version: `providers: {{ cluster-api: \"{since}\" }}` of `{}`, in stackloom.yaml", management.name))
+            .hint(format!("source: {source}"));
+    }
+    let Some(unsupported) = plan.release.unsupported(management) else { return };
     finder
         .notes
         .error("cluster-api", plan.cluster.release_origin, unsupported.message)
         .hint(unsupported.why)
-        .hint("upgrade Cluster API and change `clusterApi` of the management cluster, or choose a release with a Kubernetes version that it supports");
+        .hint(format!("{}, or choose a release with a Kubernetes version that it supports", unsupported.way));
 }
 
 fn check_fields(settings: &Node, management: &ManagementCluster, finder: &mut Finder<'_>) {

@@ -13,6 +13,7 @@ use crate::{
     note::Notes,
     partial::LeftOut,
     release::{AddonRow, Cell, Column, Fit, Pin, StackMatrix, VersionRow, fleet_matrix, stack_matrix},
+    upgrade::Charts,
 };
 
 /// Show which addon versions fit which Kubernetes versions, or the Kubernetes versions of the fleet
@@ -20,9 +21,9 @@ use crate::{
 /// With a stack, prints a row for each version of each addon, and a column for each Kubernetes version.
 /// `fits` means that the matrix of the addon lists the combination and no rule denies it. `untested` means
 /// the same, but the documentation of the addon names other Kubernetes versions. `denied` means that a rule
-/// in stack.yaml forbids the combination. `–` means that the matrix lists the addon version only for other
-/// Kubernetes versions, or not at all. Releases that pin a version follow in parentheses; `head` is the stack
-/// as it is now.
+/// in stack.yaml forbids the combination, `refused` that the `kubeVersion` of the chart does. `–` means that
+/// the matrix lists the addon version only for other Kubernetes versions, or not at all. Releases that pin a
+/// version follow in parentheses; `head` is the stack as it is now.
 ///
 /// Without a stack, lists the Kubernetes versions of the fleet, each with its maturity, its end of life, and
 /// the number of clusters that have it.
@@ -74,12 +75,15 @@ fn of_stack(
     left: &LeftOut,
     notes: &mut Notes,
 ) -> Option<(Vec<String>, Json)> {
-    let Understood { definitions, model, releases, .. } = understood;
+    let Understood { definitions, model, releases, input, .. } = understood;
     let id = StackId::parse(name);
     if id.as_ref().is_some_and(|id| left.blame_stack(id, notes)) {
         return None;
     }
-    let matrix = id.as_ref().and_then(|id| stack_matrix(definitions, model, releases, id));
+    let charts = Charts::new(&model.lock, input);
+    let matrix = id.as_ref().and_then(|id| {
+        stack_matrix(definitions, model, releases, id, &|addon, version| charts.kubernetes(addon, version))
+    });
     let Some(matrix) = matrix else {
         let note = notes.error("unknown-stack", None, format!("there is no stack `{name}`"));
         let known: Vec<_> = definitions.stacks.keys().map(String::as_str).collect();
@@ -125,6 +129,7 @@ fn cell(cell: &Cell) -> String {
     let fit = match &cell.fit {
         Fit::Fits => "fits",
         Fit::Untested { .. } => "untested",
+        Fit::OutOfChart(_) => "refused",
         Fit::Denied(_) => "denied",
         Fit::OutOfRange(_) | Fit::Unlisted | Fit::Absent => NOTHING,
     };
@@ -168,6 +173,7 @@ fn stack_document(name: &str, matrix: &StackMatrix) -> Json {
         let (fit, range, rule) = match &cell.fit {
             Fit::Fits => ("fits", None, None),
             Fit::Untested { kubernetes, .. } => ("untested", Some(kubernetes.to_string()), None),
+            Fit::OutOfChart(range) => ("outOfChart", Some(range.to_string()), None),
             Fit::OutOfRange(range) => ("outOfRange", Some(range.to_string()), None),
             Fit::Unlisted => ("unlisted", None, None),
             Fit::Denied(rule) => ("denied", None, Some(rule.to_string())),

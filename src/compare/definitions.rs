@@ -56,6 +56,10 @@ impl<'a> Definitions<'a> {
         self
     }
 
+    pub(super) fn releases(&self) -> &Releases {
+        self.releases
+    }
+
     pub(super) fn classes(&self) -> &Classes {
         &self.classes
     }

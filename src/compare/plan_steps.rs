@@ -8,7 +8,12 @@ use super::{
     cluster_facts::ClusterFacts,
     definitions::Definitions,
 };
-use crate::{model::Cluster, render, yaml::Node};
+use crate::{
+    model::{AddonChoice, Cluster},
+    note::Notes,
+    render,
+    yaml::Node,
+};
 
 /// The difference of a Cluster between two consecutive states.
 #[derive(Clone, Debug)]
@@ -29,8 +34,21 @@ impl Definitions<'_> {
     /// Compares each state of a cluster with the one before it. Only the Cluster itself is compared, no other objects. Each
     /// state is drawn once.
     pub fn along(&self, states: &[Cluster], answers: &Answers) -> Vec<Change> {
-        let drawn: Vec<Result<Drawn, String>> = states.iter().map(|state| self.drawn(state)).collect();
+        let mut drawn: Vec<Result<Drawn, String>> = states.iter().map(|state| self.drawn(state)).collect();
+        // The first step may repair an addon that does not fit today, and addons are no part of the Cluster.
+        if let ([state, ..], [first @ Err(_), ..]) = (states, &mut *drawn) {
+            *first = std::mem::replace(first, Err(String::new()))
+                .or_else(|why| self.drawn(&self.without_addons(state)).map_err(|_| why));
+        }
         drawn.windows(2).map(|pair| change(&pair[0], &pair[1], answers)).collect()
+    }
+
+    fn without_addons(&self, cluster: &Cluster) -> Cluster {
+        let release = self.releases().of(cluster, &mut Notes::new());
+        let names =
+            release.iter().flat_map(|release| &release.addons).map(|frozen| frozen.addon.name.to_string());
+        let off = AddonChoice { enabled: Some(false), ..AddonChoice::default() };
+        Cluster { addons: names.map(|name| (name, off.clone())).collect(), ..cluster.clone() }
     }
 
     fn drawn(&self, cluster: &Cluster) -> Result<Drawn, String> {

@@ -149,6 +149,8 @@ pub struct Provided {
     pub feature_gates: Option<BTreeMap<&'static str, bool>>,
     /// The API versions that it serves, by group. Groups that are missing here are unknown.
     pub api_versions: BTreeMap<String, BTreeSet<String>>,
+    /// The origin of the version of Cluster API: of the exact one, or of its minor.
+    pub cluster_api_origin: Origin,
     /// The origin of the management cluster's definition.
     pub origin: Origin,
 }

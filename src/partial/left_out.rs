@@ -100,6 +100,11 @@ impl LeftOut {
         say_left_out(self.files().into_iter().filter(|file| file.starts_with("stacks/")), notes);
     }
 
+    /// The skipped definitions: the file and the reason of each.
+    pub fn definitions(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.left.iter().map(|left| (left.file.as_str(), left.why.as_str()))
+    }
+
     /// The skipped definitions with their reasons, as JSON.
     pub fn document(&self) -> Json {
         self.left.iter().map(|left| json!({ "file": left.file, "why": left.why })).collect()

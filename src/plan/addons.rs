@@ -74,8 +74,10 @@ pub(super) fn plan(
         if planner.enabled(frozen) {
             addons.extend(planner.addon(frozen, notes));
         } else {
-            // The addon is off, but an error in its version would appear as soon as it is turned on.
-            planner.version(frozen, planner.choice(frozen.addon.name.as_str()), notes);
+            // The addon is off, but a fault of its version would be an error as soon as it is turned on.
+            let mut own = Notes::new();
+            planner.version(frozen, planner.choice(frozen.addon.name.as_str()), &mut own);
+            notes.append_as_warnings(own);
         }
     }
     (notes.errors() == before).then_some(addons)

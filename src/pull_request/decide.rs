@@ -2,10 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use sha2::{Digest as _, Sha256};
+
 use super::{
     claim::{has_claim, is_claimed},
+    draft,
     reviews_and_labels::{Asks, plain},
+    text::prose,
 };
+use crate::model::hex;
 
 /// A commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -224,10 +229,6 @@ pub const DOUBLE: &str = "Closed: another run opened a request for this branch a
 
 /// Precedes the step that a request is for.
 pub(super) const STEP: &str = "<!-- stackloom-step ";
-/// Enclose what a request says while it must not be merged.
-const DEFERRED: &str = "<!-- stackloom-later -->";
-const DEFERRED_END: &str = "<!-- stackloom-later-end -->";
-
 /// The mark of a comment that asks to delete the branch.
 const STOPPED: &str = "stackloom-stopped";
 
@@ -237,8 +238,8 @@ pub fn decide(seen: &Seen, wish: &Wish) -> Decision {
     match (wish, &seen.branch) {
         (Wish::Unsure(why), _) => Decision { actions: Vec::new(), outcome: Outcome::Nothing(why.clone()) },
         (_, Some(branch)) if !authors.is_empty() => {
-            let comment = open.and_then(|open| stop(open, branch, wish, &authors, &seen.comments));
-            Decision { actions: comment.into_iter().collect(), outcome: Outcome::Stopped(authors) }
+            let actions = open.map(|open| stop(open, branch, wish, &authors, seen)).unwrap_or_default();
+            Decision { actions, outcome: Outcome::Stopped(authors) }
         }
         (Wish::Nothing(why), _) => {
             Decision { actions: retire(seen, open, why), outcome: Outcome::Nothing(why.clone()) }
@@ -264,36 +265,38 @@ fn authors(seen: &Seen) -> Vec<String> {
     authors
 }
 
-/// Comments, once per state of the branch, that the run stopped.
-fn stop(
-    open: &Request,
-    branch: &Branch,
-    wish: &Wish,
-    authors: &[String],
-    comments: &[String],
-) -> Option<Action> {
-    let marker = format!("<!-- {STOPPED} {} -->", branch.tip);
-    if comments.iter().any(|comment| comment.contains(&marker)) {
-        return None;
-    }
-    let what = match wish {
-        Wish::Step(_) => "This request is not updated any more",
-        Wish::Later(_) => "This step must wait, so do not merge this request now",
-        Wish::Nothing(_) | Wish::Unsure(_) => "This step is no longer needed, but the request stays open",
+/// What to do with a request whose branch has commits of people: says once per state of the branch that it is not updated, and
+/// whether it may be merged.
+fn stop(open: &Request, branch: &Branch, wish: &Wish, authors: &[String], seen: &Seen) -> Vec<Action> {
+    let (what, marker) = match wish {
+        Wish::Later(why) => return defer(seen.draft, open, why).into_iter().collect(),
+        Wish::Step(_) => ("This request is not updated any more".to_owned(), branch.tip.clone()),
+        Wish::Nothing(why) => (
+            format!("This step is no longer needed ({}), but the request stays open", prose(why)),
+            format!("{} not needed", branch.tip),
+        ),
+        Wish::Unsure(_) => return Vec::new(),
     };
-    let text = format!(
-        "{what}: the branch has commits of {}, which an update would overwrite.\n\n\
-         To have stackloom go on, move these commits to another branch and delete this one.\n\n{marker}\n",
-        authors.join(", ")
-    );
-    Some(Action::Comment { number: open.number, text })
+    let mut actions = Vec::new();
+    let (title, body) = (draft::ready_again(open), draft::without_reason(&open.body));
+    if matches!(wish, Wish::Step(_)) && (title != open.title || body != open.body) {
+        actions.push(Action::Update { number: open.number, title, body: body.to_owned() });
+    }
+    let marker = format!("<!-- {STOPPED} {marker} -->");
+    if !seen.comments.iter().any(|comment| comment.contains(&marker)) {
+        let text = format!(
+            "{what}: the branch has commits of {}, which an update would overwrite.\n\n\
+             To have stackloom go on, move these commits to another branch and delete this one.\n\n{marker}\n",
+            authors.join(", ")
+        );
+        actions.push(Action::Comment { number: open.number, text });
+    }
+    actions
 }
 
 /// Says in an open request that it must not be merged now.
 fn defer(draft: &str, open: &Request, why: &str) -> Option<Action> {
-    let rest = open.body.split_once(DEFERRED_END).map_or(open.body.as_str(), |(_, rest)| rest.trim_start());
-    let body = format!("{DEFERRED}\n\n**Do not merge this now:** {why}.\n\n{DEFERRED_END}\n\n{rest}");
-    let title = format!("{draft}{}", open.title.strip_prefix(draft).unwrap_or(&open.title));
+    let (title, body) = draft::deferred(draft, open, why);
     let is_said = title == open.title && is_same(&open.body, &body);
     (!is_said).then_some(Action::Update { number: open.number, title, body })
 }
@@ -305,7 +308,7 @@ fn retire(seen: &Seen, open: Option<&Request>, why: &str) -> Vec<Action> {
     if let Some(Request { number, title, body, .. }) = open {
         const MARKER: &str = "<!-- stackloom-retired -->";
         if !seen.comments.iter().any(|comment| comment.contains(MARKER)) {
-            let text = format!("Closed: {why}.\n\n{MARKER}\n");
+            let text = format!("Closed: {}.\n\n{MARKER}\n", prose(why));
             actions.push(Action::Comment { number: *number, text });
         }
         if body.contains(STEP) {
@@ -346,13 +349,20 @@ fn propose(seen: &Seen, open: Option<&Request>, step: &Proposed) -> Decision {
         let old = seen.branch.as_ref().map(|branch| branch.tip.clone());
         actions.push(Action::Push { old, new: Some(step.commit.id.clone()) });
     }
-    let Proposed { title, body, asks, .. } = step;
+    let asks = &step.asks;
     let asked = open.map(|open| Asks::recorded(&open.body)).unwrap_or_default();
+    let mark = mark_of_text(&step.body);
+    // What people add to a text stays until the text changes.
+    let body = match open.filter(|open| open.body.contains(&mark)) {
+        Some(open) => plain(draft::without_reason(&open.body)),
+        None => format!("{}\n{mark}\n", step.body.trim_end()),
+    };
+    let title = open.map_or_else(|| step.title.clone(), |open| draft::ready(open, &step.title));
     match open {
-        Some(open) if open.title == *title && is_same(&plain(&open.body), body) => {}
+        Some(open) if open.title == title && is_same(&plain(&open.body), &body) => {}
         Some(Request { number, .. }) => {
-            let body = asked.record(body);
-            actions.push(Action::Update { number: *number, title: title.clone(), body });
+            let (title, body) = (title.clone(), asked.record(&body));
+            actions.push(Action::Update { number: *number, title, body });
         }
         None if seen.requests.is_some() => {
             actions.push(Action::Create { title: title.clone(), body: body.clone() });
@@ -363,16 +373,15 @@ fn propose(seen: &Seen, open: Option<&Request>, step: &Proposed) -> Decision {
     let old: Vec<String> = asked.without(asks).labels.into_iter().collect();
     if !new.is_empty() || !old.is_empty() {
         let reviewers = &asked.reviewers | &asks.reviewers;
-        let body = Asks { reviewers, labels: asks.labels.clone() }.record(body);
-        actions.push(Action::Ask {
-            number: open.map(|one| one.number),
-            new,
-            old,
-            title: title.clone(),
-            body,
-        });
+        let body = Asks { reviewers, labels: asks.labels.clone() }.record(&body);
+        actions.push(Action::Ask { number: open.map(|one| one.number), new, old, title, body });
     }
     Decision { actions, outcome: Outcome::Proposed }
+}
+
+/// The line by which a later run recognizes a text that it would write again.
+fn mark_of_text(body: &str) -> String {
+    format!("<!-- stackloom-text {} -->", hex(&Sha256::digest(body)[..8]))
 }
 
 /// Whether the text of a request names a step.

@@ -7,6 +7,7 @@
 mod address;
 mod claim;
 mod decide;
+mod draft;
 mod reviews_and_labels;
 mod text;
 

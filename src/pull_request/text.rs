@@ -246,11 +246,11 @@ fn stay(rollout: Option<&str>) -> String {
 }
 
 /// Renders text, with code in backticks, as Markdown without mentions or links.
-fn prose(text: &str) -> String {
+pub(super) fn prose(text: &str) -> String {
     let mut out = String::new();
     for (at, part) in text.split('`').enumerate() {
         if at % 2 == 1 {
-            out.extend(["`", part, "`"]);
+            out.extend(["`", &part.replace(['\n', '\r'], " "), "`"]);
             continue;
         }
         for c in part.chars() {

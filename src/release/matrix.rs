@@ -87,6 +87,8 @@ pub enum Fit {
     },
     /// The matrix lists it for other Kubernetes versions.
     OutOfRange(VersionRange),
+    /// The matrix lists it, but the chart itself supports only these Kubernetes versions.
+    OutOfChart(VersionRange),
     /// The matrix of this minor does not list it.
     Unlisted,
     /// The rule with this name forbids it.
@@ -94,6 +96,9 @@ pub enum Fit {
     /// The stack doesn't have this addon for this minor.
     Absent,
 }
+
+/// The Kubernetes versions that the chart of an addon supports; none if it supports all, or nothing is known about it.
+pub type OfChart<'a> = &'a dyn Fn(&super::ReleaseAddon, &AddonVersion) -> Option<VersionRange>;
 
 /// A Kubernetes version in use in the fleet.
 #[derive(Clone, Debug)]
@@ -116,6 +121,7 @@ pub fn stack_matrix(
     model: &Model,
     releases: &Releases,
     stack: &StackId,
+    charts: OfChart<'_>,
 ) -> Option<StackMatrix> {
     let of_stack = |release: &&Arc<Release>| release.stack == *stack;
     let numbered: Vec<_> = releases.named.values().filter(of_stack).collect();
@@ -139,7 +145,7 @@ pub fn stack_matrix(
     let assumptions =
         model.fleet.management_clusters.first().map(|one| &*one.assumptions).unwrap_or_default();
     let row = |(addon, version): (String, Option<AddonVersion>)| {
-        let cell = |column| cell(&addon, version.as_ref(), column, &pins, assumptions);
+        let cell = |column| cell(&addon, version.as_ref(), column, &pins, (assumptions, charts));
         let cells = columns.iter().map(cell).collect();
         AddonRow { addon, version, cells }
     };
@@ -197,7 +203,7 @@ fn cell(
     version: Option<&AddonVersion>,
     column: &Column,
     pins: &BTreeMap<Minor, Vec<Pin>>,
-    assumptions: &[Assumption],
+    known: (&[Assumption], OfChart<'_>),
 ) -> Cell {
     let of_minor = pins.get(&column.release.kubernetes.minor()).map_or(&[][..], Vec::as_slice);
     let is_pinned = |pin: &&Pin| {
@@ -207,10 +213,15 @@ fn cell(
         })
     };
     let pinned_by = of_minor.iter().filter(is_pinned).cloned().collect();
-    Cell { fit: fit(addon, version, &column.release, assumptions), pinned_by }
+    Cell { fit: fit(addon, version, &column.release, known), pinned_by }
 }
 
-fn fit(addon: &str, version: Option<&AddonVersion>, release: &Release, assumptions: &[Assumption]) -> Fit {
+fn fit(
+    addon: &str,
+    version: Option<&AddonVersion>,
+    release: &Release,
+    (assumptions, charts): (&[Assumption], OfChart<'_>),
+) -> Fit {
     let Some(frozen) = release.addon(addon) else { return Fit::Absent };
     let Some(version) = version else {
         let denies = |rule: &&CompatibilityRule| {
@@ -225,6 +236,10 @@ fn fit(addon: &str, version: Option<&AddonVersion>, release: &Release, assumptio
     let versions = Versions::new(&frozen.addon, &release.kubernetes, &release.compatibility);
     match versions.asked(version, false) {
         Ok(version) => {
+            let of_chart = charts(frozen, version);
+            if let Some(range) = of_chart.filter(|range| !range.contains(release.kubernetes.as_semver())) {
+                return Fit::OutOfChart(range);
+            }
             let component = frozen.addon.chart.as_ref().and_then(knowledge::installed_by);
             let known =
                 component.map(|one| one.fit(version.as_semver(), true, &release.kubernetes, assumptions));

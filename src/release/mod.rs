@@ -53,7 +53,9 @@ pub use impact::{Effect, Impact, impact};
 pub use lifecycle::{AHEAD, Lifecycle, lifecycles};
 pub use list::{Listed, ReleaseList, release_list};
 pub use manifest::{Artifact, Layer, MANIFEST_TYPE, Provenance, artifact, layer};
-pub use matrix::{AddonRow, Cell, Column, Fit, Pin, StackMatrix, VersionRow, fleet_matrix, stack_matrix};
+pub use matrix::{
+    AddonRow, Cell, Column, Fit, OfChart, Pin, StackMatrix, VersionRow, fleet_matrix, stack_matrix,
+};
 pub use namespaced::is_namespaced;
 pub use newer::{Newer, newer, newest, stack_and_minor};
 pub use notes_text::tag_message;

@@ -39,6 +39,12 @@ pub struct Unsupported {
 
 /// The way out if the built-in data says that Cluster API does not support a version.
 const UPGRADE: &str = "upgrade Cluster API, and change `clusterApi` in stackloom.yaml";
+/// The same, if the exact version is declared, too.
+const UPGRADE_EXACT: &str =
+    "upgrade Cluster API, and change `clusterApi` and `providers.cluster-api` in stackloom.yaml";
+
+/// The same, if another patch version is enough.
+const UPGRADE_PATCH: &str = "upgrade Cluster API, and change `providers.cluster-api` in stackloom.yaml";
 
 /// The name of Cluster API itself in the list of providers.
 const CORE: &str = "cluster-api";
@@ -63,7 +69,8 @@ impl Release {
         let (version, is_exact) = management.cluster_api_version();
         let message = format!("Cluster API {cluster_api} does not support Kubernetes {minor}");
         let component = knowledge::cluster_api();
-        let (way, origin) = (UPGRADE, management.provided.origin);
+        let way = if is_exact { UPGRADE_EXACT } else { UPGRADE };
+        let origin = management.provided.cluster_api_origin;
         match component.fit(&version, is_exact, &self.kubernetes, &management.assumptions) {
             Fit::Fits => None,
             Fit::Assumed(one) => {
@@ -82,9 +89,25 @@ impl Release {
             Fit::Since(row, since) => Some(Unsupported {
                 message: format!("Cluster API {version} does not support Kubernetes {minor}"),
                 why: format!("version {since} of it does ({})", row.found),
-                way,
+                way: UPGRADE_PATCH,
                 origin,
             }),
+        }
+    }
+}
+
+impl Release {
+    /// The patch version from which on Cluster API supports the Kubernetes version, and where that was found, if only the minor
+    /// of Cluster API is declared, so that it may be older.
+    pub fn supported_since(
+        &self,
+        management: &ManagementCluster,
+    ) -> Option<(&'static semver::Version, &'static str)> {
+        let (version, is_exact) = management.cluster_api_version();
+        let found = knowledge::cluster_api().fit(&version, true, &self.kubernetes, &management.assumptions);
+        match found {
+            Fit::Since(row, since) if !is_exact => Some((since, &row.found.source)),
+            _ => None,
         }
     }
 }
@@ -125,7 +148,7 @@ impl Judge<'_> {
                 let way =
                     format!("upgrade Cluster API in `{name}`, and change `clusterApi` in stackloom.yaml");
                 let (need, found) = (format!("needs Cluster API {range}"), format!("`{name}` has {minor}"));
-                self.refuse(self.own_place(), need, found, way);
+                self.refuse(self.management.provided.cluster_api_origin, need, found, way);
             }
             return;
         }

@@ -16,19 +16,20 @@ use crate::{
 
 /// The metadata of locked charts. Each chart is read once.
 #[derive(Debug)]
-pub(super) struct Charts<'a> {
+pub struct Charts<'a> {
     lock: &'a Lock,
     input: &'a Input,
     read: Mutex<BTreeMap<Digest, Option<VersionRange>>>,
 }
 
 impl<'a> Charts<'a> {
-    pub(super) fn new(lock: &'a Lock, input: &'a Input) -> Self {
+    /// The charts of a fleet.
+    pub fn new(lock: &'a Lock, input: &'a Input) -> Self {
         Self { lock, input, read: Mutex::default() }
     }
 
     /// The Kubernetes versions that the chart of an addon supports; none if it supports all, or nothing is known about it.
-    pub(super) fn kubernetes(&self, addon: &ReleaseAddon, version: &AddonVersion) -> Option<VersionRange> {
+    pub fn kubernetes(&self, addon: &ReleaseAddon, version: &AddonVersion) -> Option<VersionRange> {
         let (digest, _) = plan::described(addon, version, self.lock)?;
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         read.entry(digest).or_insert_with_key(|digest| self.range(digest)).clone()

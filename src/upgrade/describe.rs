@@ -123,7 +123,8 @@ impl StepDescription {
         let name = || track.name.clone();
         let ((before, was), (step, is)) = (old, new);
         let (old_pin, new_pin) = (pin(track, before.release, was), pin(track, step.release, is));
-        if old_pin != new_pin {
+        // Without the addon, there is nothing that its version could follow.
+        if old_pin != new_pin && track.listings[step.release].is_some() {
             self.pins.push((name(), new_pin.map(|at| version(track, at))));
         }
         if matches!(self.change, DescribedChange::Addon { .. }) {

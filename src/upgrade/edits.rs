@@ -13,7 +13,7 @@ use crate::{
     edit::{self, Locator},
     generate::Understood,
     model::{AddonChoice, Cluster, ClusterId, ReleaseRef},
-    note::{Notes, Place},
+    note::Notes,
     world::Input,
     yaml::{self, FileId, Node, Source},
 };
@@ -187,57 +187,11 @@ pub fn with_edits(all: &Input, edits: &Edits) -> Input {
     Input { sources: yaml::Sources::new(files), ..all.clone() }
 }
 
-/// Checks that the edited definitions mean what the steps require, and that all other clusters stay the same. The result is
-/// the clusters of the edits that fail.
-pub fn check(
-    fleet: &Understood,
-    taken: &[Taken<'_>],
-    edits: &Edits,
-    edited: &Understood,
-    notes: &mut Notes,
-) -> BTreeSet<ClusterId> {
-    let mut due: BTreeMap<ClusterId, &Cluster> =
-        fleet.model.clusters.iter().map(|cluster| (cluster.id(), cluster)).collect();
-    due.extend(taken.iter().map(|one| (one.before.id(), &one.after)));
-    let mut failed = BTreeSet::new();
-    for cluster in &edited.model.clusters {
-        let id = cluster.id();
-        if due.remove(&id).is_some_and(|due| said(due) == said(cluster)) {
-            continue;
-        }
-        let is_taken = taken.iter().any(|one| one.before.id() == id);
-        let what = if is_taken {
-            format!("the edits would not give {id} what the step asks for")
-        } else {
-            format!("the edits for other clusters would change {id}, too")
-        };
-        notes.error("edit", Place::file(&*cluster.file), what).hint("make this step by hand");
-        if is_taken {
-            failed.insert(id);
-        } else {
-            let above = edits.files.iter().filter(|one| is_above(&one.file, &cluster.file));
-            failed.extend(above.flat_map(|one| one.clusters.iter().cloned()));
-        }
-    }
-    failed
-}
-
-/// Reports whether a file is a definition, or the defaults of a folder that contains it.
-fn is_above(file: &str, definition: &str) -> bool {
-    let folder = file.rsplit_once("_defaults.").map(|(folder, _)| folder);
-    file == definition || folder.is_some_and(|folder| definition.starts_with(folder))
-}
-
-/// The release and the addon versions that a definition sets.
-fn said(cluster: &Cluster) -> (&ReleaseRef, Vec<(&str, Chosen)>) {
-    let addons = cluster.addons.iter().map(|(name, choice)| (name.as_str(), chosen(choice)));
-    (&cluster.release, addons.filter(|(_, chosen)| *chosen != Chosen::default()).collect())
-}
-
 /// The version of an addon, whether it is pinned for an upgrade, its release, and whether it is unlisted.
-type Chosen = (Option<String>, bool, Option<String>, bool);
+pub(super) type Chosen = (Option<String>, bool, Option<String>, bool);
 
-fn chosen(choice: &AddonChoice) -> Chosen {
+/// What a definition sets of an addon's version.
+pub(super) fn chosen(choice: &AddonChoice) -> Chosen {
     let version = choice.version.as_ref().map(|(version, _)| version.to_string());
     let release = choice.release.as_ref().map(|(release, _)| release.clone());
     (version, choice.interim, release, choice.unlisted.is_some())
@@ -245,7 +199,7 @@ fn chosen(choice: &AddonChoice) -> Chosen {
 
 const RELEASE: [&str; 2] = ["spec", "release"];
 /// The version of an addon that is pinned for an upgrade.
-const INTERIM: &str = "interimVersion";
+pub(super) const INTERIM: &str = "interimVersion";
 
 fn is_interim(path: &[String]) -> bool {
     path.last().is_some_and(|key| key == INTERIM)
@@ -273,8 +227,10 @@ fn settings(one: &Taken<'_>) -> Vec<Setting> {
         }
     }
     let none = AddonChoice::default();
-    for (addon, choice) in &after.addons {
-        let (old, new) = (chosen(before.addons.get(addon).unwrap_or(&none)), chosen(choice));
+    let addons: BTreeSet<&String> = before.addons.keys().chain(after.addons.keys()).collect();
+    for addon in addons {
+        let side = |cluster: &Cluster| chosen(cluster.addons.get(addon).unwrap_or(&none));
+        let (old, new) = (side(before), side(after));
         let key = |interim| if interim { INTERIM } else { "version" };
         let mut differ = |key: &str, old: &Option<String>, new: &Option<String>| {
             if old != new {

@@ -10,6 +10,7 @@
 //! addon. Deliberately absent: how Cluster API acts on a step. That is forecast only for the steps of a finished plan.
 
 mod addon;
+mod check_edits;
 mod core;
 mod edits;
 mod plan;
@@ -27,8 +28,10 @@ mod why;
 
 pub use self::core::{Blocking, Core, core};
 pub use addon_path::Cost;
+pub use charts::Charts;
+pub use check_edits::check as check_edits;
 pub use describe::{DescribedChange, StepDescription, describe};
-pub use edits::{Edited, Edits, Taken, check as check_edits, edits, fold, with_edits};
+pub use edits::{Edited, Edits, Taken, edits, fold, with_edits};
 pub use plan::{Change, Plan, Step, steps};
 pub use policy::Asked;
 pub use release_path::{Found, Machines, NotFound, search};

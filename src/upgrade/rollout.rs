@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     compare::{Answer, Answers, Change, Definitions, Outcome, Unknown},
-    model::{Cluster, ClusterId, ReleaseRef},
+    model::{AddonChoice, Cluster, ClusterId, ReleaseRef},
     rebase,
     report::{self, Machines},
     topology::Meaning,
@@ -105,6 +105,9 @@ pub fn after(cluster: &Cluster, planned: &Planned<'_>, step: &Step, fleet: &Flee
     }
     for (addon, version) in step.versions.iter().enumerate() {
         let track = &situation.addons[addon];
+        if track.listings[step.release].is_none() {
+            drop_interim(&mut cluster.addons, &track.name);
+        }
         let (Some(version), Some(listing)) = (version, &track.listings[step.release]) else { continue };
         if track.versions[*version].is_special {
             continue;
@@ -117,6 +120,22 @@ pub fn after(cluster: &Cluster, planned: &Planned<'_>, step: &Step, fleet: &Flee
         (choice.release, choice.unlisted) = (None, None);
     }
     cluster
+}
+
+/// Takes back the pin for an upgrade of an addon that the release does not have any more.
+fn drop_interim(addons: &mut BTreeMap<String, AddonChoice>, name: &str) {
+    let Some(choice) = addons.get_mut(name).filter(|choice| choice.interim) else { return };
+    (choice.version, choice.interim) = (None, false);
+    let AddonChoice { origin: _, enabled, version, interim: _, release, unlisted, removal, values } = choice;
+    let says_nothing = enabled.is_none()
+        && version.is_none()
+        && release.is_none()
+        && unlisted.is_none()
+        && removal.is_none()
+        && values.is_none();
+    if says_nothing {
+        addons.remove(name);
+    }
 }
 
 /// The effects of consecutive steps. Cluster API accepts no other version while a pool runs an older one, so a step is refused

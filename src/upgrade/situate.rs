@@ -12,7 +12,7 @@ use super::{
     situation::{Candidate, Constraint, ConstraintKind, Goal, Situation},
 };
 use crate::{
-    definition::Model,
+    definition::{Channel, Model},
     generate::Understood,
     model::{Cluster, ClusterId, Label, Maturity, Minor, ReleaseRef},
     note::Notes,
@@ -166,6 +166,7 @@ impl<'a> Fleet<'a> {
                 }
                 if line.iter().all(|one| one.name != target.name) {
                     line.extend(release::line(self.releases, &target));
+                    line.sort_by_key(|one| one.kubernetes.minor());
                 }
                 (target.kubernetes.minor(), Some(target.name.clone()))
             }
@@ -345,7 +346,13 @@ impl<'a> Fleet<'a> {
     fn missing(&self, own: &Release, minor: Minor) -> Constraint {
         let stack = &own.stack;
         let served = self.model.stacks.get(&(stack.clone(), minor));
-        let release = format!("`stackloom release {stack} --kubernetes {minor}` cuts one");
+        let channel = match own.channel {
+            Channel::Beta => Some("beta"),
+            Channel::Custom => Some("custom"),
+            Channel::Stable | Channel::Hash => None,
+        };
+        let option = channel.map(|channel| format!(" --channel {channel}")).unwrap_or_default();
+        let release = format!("`stackloom release {stack} --kubernetes {minor}{option}` cuts one");
         let (state, way) = match served.map(|stack| stack.maturity) {
             _ if own.is_head() => (" in stack.yaml", "add the minor to stack.yaml".to_owned()),
             Some(Maturity::Expired) => {
@@ -363,9 +370,10 @@ impl<'a> Fleet<'a> {
                 "its own repository cuts releases, and `stackloom pull` takes them from there".to_owned(),
             ),
         };
+        let channel = channel.map(|channel| format!(" in the channel {channel}")).unwrap_or_default();
         Constraint {
             kind: ConstraintKind::MissingRelease,
-            text: format!("there is no release of {stack} for Kubernetes {minor}{state}"),
+            text: format!("there is no release of {stack} for Kubernetes {minor}{channel}{state}"),
             origin: served.map(|stack| stack.kubernetes_origin),
             lift: format!("the stack {stack}: {way}"),
         }
@@ -399,6 +407,7 @@ fn distinct(line: Vec<Arc<Release>>, own: &Release, goal: Option<&str>) -> Vec<A
         one.kubernetes == other.kubernetes
             && one.channel == other.channel
             && one.compatibility == other.compatibility
+            && one.requires == other.requires
             && one.addons.len() == other.addons.len()
             && one
                 .addons

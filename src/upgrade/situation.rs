@@ -201,7 +201,8 @@ impl Track {
         let mut broken = listing.broken[to].clone();
         if new.version.as_semver() < old.version.as_semver() {
             broken.push(self.back);
-        } else if listing.limit.is_some_and(|limit| distance(&old.version, &new.version) > limit) {
+        }
+        if listing.limit.is_some_and(|limit| distance(&old.version, &new.version) > limit) {
             broken.push(self.step);
         }
         Some(broken)

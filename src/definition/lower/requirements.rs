@@ -61,7 +61,12 @@ pub(super) fn provided(
     let apis = management.api_versions.iter().flatten();
     let apis =
         apis.map(|(group, versions)| (group.clone(), versions.iter().cloned().collect::<BTreeSet<_>>()));
+    let of_minor = || match &management.cluster_api {
+        Some(_) => origin_at(written, &[&base[..], &["clusterApi"]].concat()),
+        None => origin_at(written, &["spec", "clusterApi"]),
+    };
     let provided = Provided {
+        cluster_api_origin: providers.get(CORE).map_or_else(of_minor, |(_, origin)| *origin),
         providers,
         feature_gates: management.feature_gates.as_ref().map(written::FeatureGates::set),
         api_versions: apis.collect(),

@@ -44,7 +44,7 @@ fn note_shared(rollouts: &[Rollout], context: &Lowering<'_>, notes: &mut Notes) 
         let place = file.map(|file| place_at(file, &["status", "waves"]));
         let message =
             format!("the cluster {cluster} is in two rollouts at once: {} and {}", rollout.name, other.name);
-        notes.error("rollout-overlap", place, message).hint("abort one of them with `stackloom rollout abort`; if one is over, set `status.done: true` in its file");
+        notes.error("rollout-overlap", place, message).hint("abort one of them with `stackloom rollout abort NAME --reason REASON`; if one is over, set `status.done: true` in its file");
     }
 }
 

@@ -168,6 +168,18 @@ impl Repository {
         Ok(!remotes.is_empty())
     }
 
+    /// The default branch of a remote, if the clone knows it.
+    pub fn default_branch(&self, remote: &super::Remote) -> Option<String> {
+        let prefix = format!("refs/remotes/{}/", remote.name);
+        let head = self.inner.find_reference(&format!("{prefix}HEAD")).ok()?;
+        head.symbolic_target().ok()??.strip_prefix(&prefix).map(str::to_owned)
+    }
+
+    /// Whether a text can be the name of a branch.
+    pub fn is_branch_name(text: &str) -> bool {
+        git2::Branch::name_is_valid(text).unwrap_or(false) && !text.starts_with('-')
+    }
+
     /// Whether the repository has a remote of this name.
     pub fn has_remote(&self, name: &str) -> bool {
         self.inner.find_remote(name).is_ok()

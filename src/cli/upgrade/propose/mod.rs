@@ -13,7 +13,11 @@ use super::{
     selection::Selection,
 };
 use crate::{
-    cli::{Done, Global, Printer, printer::short_id, today::Now},
+    cli::{
+        Done, Global, Printer,
+        printer::{counted, shell_word, short_id},
+        today::Now,
+    },
     generate::{self, Failure, Generation},
     io::{
         disk::Workspace,
@@ -159,6 +163,10 @@ fn target<'a>(
         }
     };
     let remote = repository.remote()?;
+    if let Some(branch) = &args.branch {
+        let is_read = fleet.management_clusters.iter().any(|one| one.branch() == Some(branch.as_str()));
+        refuse_branch(branch, is_read || *branch == base, repository, &remote)?;
+    }
     let address = if args.no_forge {
         None
     } else {
@@ -169,6 +177,21 @@ fn target<'a>(
     let open = |address: &Address| Forge::open(address, |words| printer.talk(words));
     let forge = address.as_ref().map(open).transpose()?;
     Ok(Target { args, subject, repository, remote, base, address, forge, is_dry })
+}
+
+/// Refuses branches that no proposal may have.
+fn refuse_branch(branch: &str, is_base: bool, repository: &Repository, remote: &Remote) -> Result<(), Fault> {
+    let wrong = if is_base {
+        "is the branch that proposals are merged into"
+    } else if repository.default_branch(remote).is_some_and(|default| default == branch) {
+        "is the default branch of the remote"
+    } else if !Repository::is_branch_name(branch) {
+        "is not a name of a branch"
+    } else {
+        return Ok(());
+    };
+    Err(Fault::new(format!("`--branch {branch}` {wrong}"))
+        .hint("name a branch for the proposal alone, or leave the option out"))
 }
 
 impl Target<'_> {
@@ -194,6 +217,7 @@ impl Target<'_> {
             None => found.idle.clone().unwrap_or_else(|| nothing(&found)),
         };
         let seen = self.seen(base, &branch, requests)?;
+        self.refuse_foreign(&branch, &seen)?;
         let mut decision = pull_request::decide(&seen, &wish);
         let mut request = seen.open().cloned();
         // A branch that was merged has no commits that the base lacks.
@@ -210,6 +234,27 @@ impl Target<'_> {
             }
         }
         Ok(Some(Ended { found, generation, branch, commit, wish, decision, request, has_branch }))
+    }
+
+    /// The command that proposes the next step.
+    fn command(&self) -> String {
+        let mut command = self.subject.command();
+        for (option, value) in [("--base", &self.args.base), ("--branch", &self.args.branch)] {
+            command.extend(value.iter().map(|value| format!(" {option} {}", shell_word(value))));
+        }
+        command
+    }
+
+    /// Refuses to replace or delete a branch that somebody else made. Only `--branch` can name one.
+    fn refuse_foreign(&self, branch: &str, seen: &Seen) -> Result<(), Fault> {
+        let (Some(_), Some(there)) = (&self.args.branch, &seen.branch) else { return Ok(()) };
+        let is_proposed = seen.requests.iter().flatten().next().is_some();
+        if is_proposed || self.repository.commit_of(&there.tip)?.is_own() {
+            return Ok(());
+        }
+        let remote = &self.remote.name;
+        Err(Fault::new(format!("`{branch}` exists in `{remote}`, and stackloom did not make it"))
+            .hint("name another branch with `--branch`"))
     }
 
     fn seen(&self, base: String, branch: &str, requests: Option<Vec<Request>>) -> Result<Seen, Fault> {
@@ -235,12 +280,16 @@ impl Target<'_> {
         let after = self.repository.revision(commit)?;
         let definitions = report::definitions(&after, after.file("stackloom.yaml")?)?;
         let since = self.repository.since(base, Some(commit))?;
-        let made = report::committed(&before, &after, &definitions, Some(&since), &[], notes)?;
+        // Clusters without a step have errors in `notes`, and do not keep the others from theirs.
+        let mut of_report = Notes::new();
+        let made = report::committed(&before, &after, &definitions, Some(&since), &[], &mut of_report);
+        notes.append(of_report);
+        let made = made?;
         let compared = format!("{} ({}/{})", short_id(base), self.remote.name, self.base);
         let subject = next_step::message(found).lines().next().unwrap_or_default().to_owned();
         let limit = self.address.as_ref().map_or(report::LIMIT, |one| forge::limits(one.kind).body);
         let limits = Limits { body: limit.saturating_sub(RECORD) };
-        let plans: Vec<PlanOf> = found.outcome.groups.iter().filter_map(|group| plan(group, found)).collect();
+        let plans = plans(found);
         let rollout = found.of.as_deref().and_then(|of| of.split(',').next());
         let reason = found.why.as_deref().unwrap_or_default();
         let rollout = rollout.map(|name| RolloutOf { name, reason });
@@ -248,7 +297,7 @@ impl Target<'_> {
             &title(&subject, found),
             &plans,
             earlier,
-            &self.subject.command(),
+            &self.command(),
             rollout,
             limits,
             |room| report::markdown_within(&made, &compared, room),
@@ -311,7 +360,12 @@ enum Performed {
 /// errors, that proposal stays as it is.
 fn nothing(found: &Found) -> Wish {
     let plan::Outcome { groups, left, .. } = &found.outcome;
-    let why = plan_text::summary(groups);
+    let why = match left.definitions().count() {
+        broken if groups.is_empty() && broken > 0 => {
+            format!("{} could not be read", counted(broken, "definition"))
+        }
+        _ => plan_text::summary(groups),
+    };
     let is_settled = |group: &Shown| matches!(group.state, State::Done | State::Ahead | State::Leaving);
     if left.has_definitions() || groups.is_empty() {
         Wish::Unsure(why)
@@ -325,6 +379,35 @@ fn nothing(found: &Found) -> Wish {
         let reasons: BTreeSet<String> = reasons.flatten().collect();
         Wish::Later(format!("{why}; {}", reasons.into_iter().collect::<Vec<_>>().join("; ")))
     }
+}
+
+/// The plans of all groups, and the clusters that the request leaves out.
+fn plans(found: &Found) -> Vec<PlanOf> {
+    let mut plans = Vec::new();
+    for group in &found.outcome.groups {
+        let Some(mut whole) = plan(group, found) else { continue };
+        let suspended: Vec<String> = match &whole.plan {
+            Plan::Steps(_) => {
+                let all = group.clusters.iter().filter(|cluster| found.suspended.contains(cluster));
+                all.map(ToString::to_string).collect()
+            }
+            Plan::LeftOut(_) => Vec::new(),
+        };
+        whole.clusters.retain(|cluster| !suspended.contains(cluster));
+        let from = whole.from.clone();
+        plans.push(whole);
+        if !suspended.is_empty() {
+            let plan = Plan::LeftOut(vec!["suspended".to_owned()]);
+            plans.push(PlanOf { clusters: suspended, from, plan });
+        }
+    }
+    let left = found.outcome.left.definitions();
+    plans.extend(left.map(|(file, why)| PlanOf {
+        clusters: vec![format!("`{file}`")],
+        from: None,
+        plan: Plan::LeftOut(vec![why.to_owned()]),
+    }));
+    plans
 }
 
 /// The plan of a group; None if there is nothing to do.

@@ -125,6 +125,12 @@ impl Health {
         })?;
         let mut found = BTreeMap::new();
         for Entry { name, healthy, revision } in report.clusters {
+            if let Some(wrong) = revision.as_deref().filter(|revision| !is_commit(revision_of(revision))) {
+                return Err(Fault::new(format!(
+                    "{shown} has the revision `{wrong}` for `{name}`, which names no commit"
+                ))
+                .hint("report the full ID of the commit that the engine has applied, such as `main@sha1:<40 digits>`"));
+            }
             if found.insert(name.clone(), (healthy, revision)).is_some() {
                 return Err(Fault::new(format!("{shown} has two entries for `{name}`")).hint(
                     "report each cluster once; name the management cluster if two have clusters of one name",
@@ -189,6 +195,16 @@ impl Health {
         let entry = self.0.get(&cluster.full_name()).or_else(|| self.0.get(&cluster.id().to_string()));
         entry.map(|(is_healthy, revision)| (*is_healthy, revision.as_deref()))
     }
+}
+
+/// The commit in an engine's revision: Flux writes `main@sha1:<commit>`.
+pub(super) fn revision_of(text: &str) -> &str {
+    text.rsplit_once(':').map_or(text, |(_, commit)| commit)
+}
+
+/// Whether a text is the full ID of a commit, with SHA-1 or SHA-256. A branch or `HEAD` would name a commit of this clone.
+fn is_commit(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 impl<'a> Asked<'a> {

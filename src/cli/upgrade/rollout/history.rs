@@ -6,7 +6,7 @@ use chrono::TimeDelta;
 use rayon::prelude::*;
 
 use super::{
-    health::{Asked, Health},
+    health::{Asked, Health, revision_of},
     merged::count_from_merge,
     observe::{Context, branches},
 };
@@ -268,9 +268,4 @@ fn both<T>(of: impl Fn(Side) -> Result<T, Fault>) -> Result<[T; 2], Fault> {
 
 fn parsed(text: &str) -> Option<Node> {
     yaml::read(&Source::new(FileId(0), "", text), &mut Notes::new())
-}
-
-/// The commit in an engine's revision: Flux writes `main@sha1:<commit>`.
-fn revision_of(text: &str) -> &str {
-    text.rsplit_once(':').map_or(text, |(_, commit)| commit)
 }

@@ -179,7 +179,7 @@ fn idle(
             match rollout.frozen {
                 None => note.hint("the rollout has not begun, so you can still edit its definition"),
                 Some(_) => note.hint(format!(
-                    "if this rollout cannot go on, end it with `stackloom rollout abort {}`, and write another",
+                    "if this rollout cannot go on, end it with `stackloom rollout abort {} --reason REASON`, and write another",
                     rollout.name
                 )),
             };

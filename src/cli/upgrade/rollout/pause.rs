@@ -11,8 +11,11 @@ use crate::{
     io::disk::{self, Workspace},
     note::{Notes, Place},
     world::Held,
-    yaml::{Origin, from_json},
+    yaml::Node,
 };
+
+/// The maximum length of a reason, in characters; that of the schema.
+const LONGEST_REASON: usize = 512;
 
 /// Pause a rollout
 ///
@@ -103,6 +106,12 @@ fn write(
     reason: Option<&str>,
     notes: &mut Notes,
 ) -> Result<(String, Vec<String>), Failure> {
+    if let Some(wrong) = reason.and_then(wrong_reason) {
+        notes
+            .error("wrong-value", None, wrong)
+            .hint("say why in a few words: `--reason \"storage is being looked at\"`");
+        return Err(Failure::Input);
+    }
     let held = Held::read(world)?;
     // Other faults must not keep anyone from stopping a rollout.
     let mut own = held.notes.clone();
@@ -127,16 +136,26 @@ fn write(
             .hint("remove `spec.abort` from the file to continue the rollout, or add a new one");
         return Err(Failure::Input);
     }
-    let path = [Locator::Key("spec"), Locator::Key(key)];
+    let path = [Locator::Key("spec"), Locator::Key(key), Locator::Key("reason")];
     let is_set = if key == "pause" { spec.pause.is_some() } else { spec.abort.is_some() };
     let edit = match reason {
-        Some(reason) => {
-            edit::set(source, &path, &from_json(&json!({ "reason": reason }), Origin::NOWHERE), notes)
-        }
-        None if is_set => edit::remove(source, &path, notes),
+        Some(reason) => edit::set(source, &path, &Node::from(reason), notes),
+        None if is_set => edit::remove(source, &path[..2], notes),
         None => return Ok((file, Vec::new())),
     };
     let after = edit.ok_or(Failure::Input)?.apply(&source.text);
     disk::replace(&world.root().join(&file), &after)?;
     Ok((file, changed::lines(&source.text, &after)))
+}
+
+/// Why a text cannot be a reason, if it cannot.
+fn wrong_reason(reason: &str) -> Option<String> {
+    let length = reason.chars().count();
+    if reason.trim().is_empty() {
+        Some("`--reason` is empty".to_owned())
+    } else if length > LONGEST_REASON {
+        Some(format!("`--reason` has {length} characters, and may have {LONGEST_REASON}"))
+    } else {
+        None
+    }
 }
