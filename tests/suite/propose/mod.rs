@@ -4,6 +4,7 @@ mod branches;
 pub(super) mod call;
 mod health;
 mod law;
+mod people;
 mod reviews;
 pub(super) mod server;
 
@@ -254,8 +255,9 @@ type StepDescription = (u64, &'static str, String, String, usize);
 /// The final state, which must not depend on interruptions.
 fn end(bench: &Bench) -> (Option<String>, Vec<StepDescription>) {
     let tree = bench.tip(BRANCH).map(|tip| git(&bench.remote, &["rev-parse", &format!("{tip}:clusters")]));
-    // The report names the base, whose time and ID differ.
-    let body = |text: &str| text.lines().filter(|line| !line.starts_with("Compared with")).collect();
+    let is_same =
+        |line: &&str| !line.starts_with("Compared with") && !line.starts_with("<!-- stackloom-text");
+    let body = |text: &str| text.lines().filter(is_same).collect();
     let all = bench.requests().into_iter();
     (tree, all.map(|one| (one.number, one.state, one.title, body(&one.body), one.comments.len())).collect())
 }

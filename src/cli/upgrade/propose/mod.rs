@@ -386,20 +386,21 @@ fn plans(found: &Found) -> Vec<PlanOf> {
     let mut plans = Vec::new();
     for group in &found.outcome.groups {
         let Some(mut whole) = plan(group, found) else { continue };
-        let suspended: Vec<String> = match &whole.plan {
-            Plan::Steps(_) => {
-                let all = group.clusters.iter().filter(|cluster| found.suspended.contains(cluster));
-                all.map(ToString::to_string).collect()
-            }
-            Plan::LeftOut(_) => Vec::new(),
-        };
-        whole.clusters.retain(|cluster| !suspended.contains(cluster));
+        let mut left_out = Vec::new();
+        if matches!(whole.plan, Plan::Steps(_)) {
+            left_out.extend(refused(group));
+            let suspended = group.clusters.iter().filter(|one| found.suspended.contains(one));
+            left_out.push((suspended.map(ToString::to_string).collect(), "suspended".to_owned()));
+        }
+        whole.clusters.retain(|one| left_out.iter().all(|(clusters, _)| !clusters.contains(one)));
         let from = whole.from.clone();
         plans.push(whole);
-        if !suspended.is_empty() {
-            let plan = Plan::LeftOut(vec!["suspended".to_owned()]);
-            plans.push(PlanOf { clusters: suspended, from, plan });
-        }
+        let left_out = left_out.into_iter().filter(|(clusters, _)| !clusters.is_empty());
+        plans.extend(left_out.map(|(clusters, why)| PlanOf {
+            clusters,
+            from: from.clone(),
+            plan: Plan::LeftOut(vec![why]),
+        }));
     }
     let left = found.outcome.left.definitions();
     plans.extend(left.map(|(file, why)| PlanOf {
@@ -419,9 +420,11 @@ fn plan(group: &Shown, found: &Found) -> Option<PlanOf> {
             let is_taken = |one| found.edits.files.iter().any(|file| file.clusters.contains(one));
             let active = group.clusters.len() - group.suspended;
             match group.clusters.iter().any(is_taken) {
-                true => Plan::Steps(steps.iter().map(|step| step_of(step, active)).collect()),
+                true => Plan::Steps(
+                    steps.iter().enumerate().map(|(at, step)| step_of(step, active, at == 0)).collect(),
+                ),
                 false if group.suspended > 0 => Plan::LeftOut(vec!["suspended".to_owned()]),
-                false => Plan::LeftOut(refusals(steps)),
+                false => Plan::LeftOut(refused(group).into_iter().map(|(_, why)| why).collect()),
             }
         }
         State::Blocked(reasons) => Plan::LeftOut(reasons.iter().map(blocking).collect()),
@@ -432,13 +435,19 @@ fn plan(group: &Shown, found: &Found) -> Option<PlanOf> {
     Some(PlanOf { clusters, from, plan })
 }
 
-fn step_of(step: &StepShown, clusters: usize) -> ProposedStep {
+/// A step in words. Of the proposed one, refused rollouts are named with the clusters that the request leaves out.
+fn step_of(step: &StepShown, clusters: usize, is_proposed: bool) -> ProposedStep {
     let rollout = |one: &RolloutShown| plan_text::rollout(one, clusters, false);
     ProposedStep {
         title: plan_text::title(&step.description.change),
         reason: step.reason.clone(),
         addons: plan_text::addons(&step.description),
-        rollouts: step.rollouts.iter().map(rollout).collect(),
+        rollouts: step
+            .rollouts
+            .iter()
+            .filter(|one| !is_proposed || one.refused.is_none())
+            .map(rollout)
+            .collect(),
         until: plan_text::waits(step),
         upgrades_kubernetes: matches!(
             &step.description.change,
@@ -447,9 +456,17 @@ fn step_of(step: &StepShown, clusters: usize) -> ProposedStep {
     }
 }
 
-fn refusals(steps: &[StepShown]) -> Vec<String> {
-    let all = steps.iter().take(1).flat_map(|step| &step.rollouts).filter_map(|one| one.refused.clone());
-    all.map(|why| format!("the step would be refused: {why}")).collect()
+/// The clusters of a group whose step would be refused, with the reasons.
+fn refused(group: &Shown) -> Vec<(Vec<String>, String)> {
+    let State::Plan(steps) = &group.state else { return Vec::new() };
+    let first = steps.iter().take(1).flat_map(|step| &step.rollouts);
+    let refused = first.filter_map(|one| Some((one, one.refused.as_ref()?)));
+    refused
+        .map(|(one, why)| {
+            let clusters = one.clusters.iter().map(ToString::to_string).collect();
+            (clusters, format!("the step would be refused: {why}"))
+        })
+        .collect()
 }
 
 fn blocking(reason: &Reason) -> String {

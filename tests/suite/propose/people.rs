@@ -1,0 +1,122 @@
+//! What people do to a request and around it: drafts, words, commits, branches, and clusters that cannot go along.
+
+use std::fs;
+
+use stackloom::model::ForgeKind;
+
+use super::{BRANCH, Bench, KINDS, git, server::Stored};
+use crate::{cli::ran, sandbox};
+
+/// Edits the request as a person does.
+fn edit(bench: &Bench, edit: impl FnOnce(&mut Stored)) {
+    bench.forge.with(|state| edit(&mut state.requests[0]));
+}
+
+/// Writes a cluster beside `blue/one`, with more lines in its `spec`.
+fn cluster(bench: &Bench, name: &str, more: &str) {
+    let one = fs::read_to_string(bench.root.join("clusters/blue/one.yaml")).unwrap();
+    let text =
+        one.replace("name: one", &format!("name: {name}")).replace("spec:\n", &format!("spec:\n{more}"));
+    sandbox::write(&bench.root.join(format!("clusters/blue/{name}.yaml")), text);
+}
+
+#[test]
+fn a_draft_and_words_of_a_person_stay() {
+    for kind in KINDS {
+        let bench = Bench::new(kind);
+        bench.done();
+        let own = bench.requests().remove(0);
+        edit(&bench, |one| {
+            one.title = format!("[WIP] {}", one.title);
+            one.body.push_str("\nAda: not before ticket 7\n");
+        });
+        let theirs = bench.requests().remove(0);
+        assert!(bench.done().contains("is up to date"), "{kind:?}");
+        assert_eq!(bench.requests().remove(0), theirs, "{kind:?}");
+        let file = bench.root.join("clusters/blue/one.yaml");
+        let before = fs::read_to_string(&file).unwrap();
+        sandbox::write(
+            &file,
+            before.replace("spec:\n", "spec:\n  upgrades:\n    hold: { reason: <b>a fair</b> @team }\n"),
+        );
+        bench.publish("a hold");
+        bench.done();
+        let waiting = bench.requests().remove(0);
+        assert_eq!(waiting.title, theirs.title, "{kind:?}");
+        assert!(waiting.body.contains("&lt;b&gt;a fair&lt;/b&gt; &#64;team"), "{kind:?}: {}", waiting.body);
+        sandbox::write(&file, before);
+        bench.publish("the hold is over");
+        bench.done();
+        let again = bench.requests().remove(0);
+        assert_eq!(again.title, theirs.title, "{kind:?}: the draft is the person's");
+        assert!(!again.body.contains("Do not merge this now"), "{kind:?}: {}", again.body);
+        edit(&bench, |one| one.title.clone_from(&own.title));
+        bench.done();
+        assert_eq!(bench.requests().remove(0).title, own.title, "{kind:?}");
+    }
+}
+
+#[test]
+fn a_request_with_commits_of_a_person_says_when_its_step_must_wait() {
+    let bench = Bench::new(ForgeKind::GitLab);
+    bench.done();
+    bench.interfere();
+    bench.done();
+    let file = bench.root.join("clusters/blue/one.yaml");
+    let before = fs::read_to_string(&file).unwrap();
+    sandbox::write(&file, before.replace("spec:\n", "spec:\n  upgrades:\n    hold: { reason: a fair }\n"));
+    bench.publish("a hold");
+    bench.done();
+    let waiting = bench.requests().remove(0);
+    assert!(waiting.title.starts_with("Draft: ") && waiting.body.contains("a fair"), "{}", waiting.body);
+    assert_eq!(waiting.comments.len(), 1, "{:?}", waiting.comments);
+    sandbox::write(&file, before);
+    bench.publish("the hold is over");
+    bench.done();
+    let again = bench.requests().remove(0);
+    assert!(!again.title.starts_with("Draft: ") && !again.body.contains("a fair"), "{}", again.body);
+    assert_eq!(again.comments.len(), 1, "{:?}", again.comments);
+}
+
+#[test]
+fn clusters_that_cannot_go_along_stop_nobody_and_are_named() {
+    for kind in KINDS {
+        let bench = Bench::new(kind);
+        cluster(&bench, "alias", "  addons: { notes: &n {}, net: *n }\n");
+        cluster(&bench, "idle", "  suspend: storage is being looked at\n");
+        assert_eq!(ran(&bench.root, &["generate"]).code, 0);
+        bench.publish_at("more clusters", Some("2026-01-02T13:00:00Z"));
+        sandbox::write(&bench.root.join("clusters/blue/two.yaml"), "kind: nonsense\n");
+        bench.publish("a definition with an error");
+        let ended = bench.next(&[]);
+        assert!(ended.out.contains("opened a"), "{kind:?}: {}{}", ended.out, ended.err);
+        let body = bench.requests().remove(0).body;
+        for words in ["blue/idle", "suspended", "clusters/blue/two.yaml", "blue/alias"] {
+            let lines: Vec<&str> = body.lines().filter(|line| line.contains(words)).collect();
+            assert!(!lines.is_empty(), "{kind:?}: {words}: {body}");
+            assert!(!lines[0].contains("blue/one"), "{kind:?}: {words}: {body}");
+        }
+    }
+}
+
+#[test]
+fn branches_of_others_are_neither_replaced_nor_deleted() {
+    let bench = Bench::new(ForgeKind::GitHub);
+    git(&bench.root, &["push", "--quiet", "origin", "main:release-2026"]);
+    let (main, theirs) = (bench.tip("main"), bench.tip("release-2026"));
+    for (branch, words) in [
+        ("main", "is the branch that proposals are merged into"),
+        ("release-2026", "`release-2026` exists in `origin`, and stackloom did not make it"),
+        ("a..b", "is not a name of a branch"),
+        ("-x", "is not a name of a branch"),
+    ] {
+        let ended = bench.next(&[&format!("--branch={branch}")]);
+        assert!(ended.code != 0 && ended.err.contains(words), "{branch}: {}{}", ended.out, ended.err);
+    }
+    assert_eq!((bench.tip("main"), bench.tip("release-2026"), bench.requests().len()), (main, theirs, 0));
+    let ended = bench.next(&["--branch", "bot/x"]);
+    assert!(ended.out.contains("opened a"), "{}{}", ended.out, ended.err);
+    assert!(bench.requests().remove(0).body.contains("--branch bot/x"), "the told command names the branch");
+    assert!(bench.next(&["--branch", "bot/x"]).out.contains("is up to date"));
+    assert_eq!(bench.tip(BRANCH), None);
+}
