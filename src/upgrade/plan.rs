@@ -50,18 +50,19 @@ pub enum Change {
 /// Converts a search result to a plan.
 pub fn steps(situation: &Situation, found: &Found) -> Plan {
     let order = order(situation);
+    let ways = with_dependencies(situation, found, &order);
     let mut steps = Vec::new();
     let mut versions: Vec<Option<usize>> = situation.addons.iter().map(|track| track.start).collect();
     for (at, release) in found.path.iter().enumerate() {
         if at > 0 {
-            for (addon, ways) in found.ways.iter().enumerate() {
+            for (addon, ways) in ways.iter().enumerate() {
                 versions[addon] = version(situation, addon, ways[at][0]);
             }
             let change = Change::Release { from: found.path[at - 1] };
             steps.push(Step { change, release: *release, versions: versions.clone() });
         }
-        for addon in first_repairs(situation, &order, &found.ways, at) {
-            for pair in found.ways[addon][at].windows(2) {
+        for addon in first_repairs(situation, &order, &ways, at) {
+            for pair in ways[addon][at].windows(2) {
                 versions[addon] = version(situation, addon, pair[1]);
                 let change = Change::Addon { addon, from: pair[0], to: pair[1] };
                 steps.push(Step { change, release: *release, versions: versions.clone() });
@@ -69,6 +70,40 @@ pub fn steps(situation: &Situation, found: &Found) -> Plan {
         }
     }
     Plan { steps, cost: found.cost }
+}
+
+/// The ways of the addons. What an addon depends on moves before it, if the earlier release allows that.
+fn with_dependencies(situation: &Situation, found: &Found, order: &[usize]) -> Vec<Vec<Vec<usize>>> {
+    let kept = situation.all();
+    let mut ways = found.ways.clone();
+    let moves_at = |ways: &[Vec<usize>]| ways.iter().position(|entries| entries.len() > 1);
+    // Dependents come last in the order, and pull what they need before that pulls its own dependencies.
+    for dependent in order.iter().rev() {
+        let Some(at) = moves_at(&ways[*dependent]) else { continue };
+        for needed in &situation.addons[*dependent].after {
+            let way = Way { situation, track: &situation.addons[*needed], kept: &kept };
+            let Some(later) = moves_at(&ways[*needed]).filter(|later| *later > at) else { continue };
+            let (entries, path) = (ways[*needed][later].clone(), &found.path[at..=later]);
+            let is_unchanged = ways[*needed][at..later].iter().all(|one| one.as_slice() == &entries[..1]);
+            if is_unchanged && can_move_on(way, &entries, path) {
+                let end = entries[entries.len() - 1];
+                ways[*needed][at + 1..=later].iter_mut().for_each(|one| *one = vec![end]);
+                ways[*needed][at] = entries;
+            }
+        }
+    }
+    ways
+}
+
+/// Whether an addon can move on the first release of a path, and stay as it is up to the last.
+fn can_move_on(way: Way<'_>, entries: &[usize], path: &[usize]) -> bool {
+    let end = entries[entries.len() - 1];
+    let stays = |pair: &[usize]| {
+        let after = way.along(pair[0], pair[1], end);
+        after.iter().any(|(entry, cost)| *entry == end && cost.untested == 0)
+    };
+    entries.windows(2).all(|pair| way.step(path[0], pair[0], pair[1]).is_some_and(|cost| cost.untested == 0))
+        && path.windows(2).all(stays)
 }
 
 fn version(situation: &Situation, addon: usize, entry: usize) -> Option<usize> {

@@ -159,7 +159,7 @@ impl Plain<'_> {
         let listing = track.listings[release].as_ref().unwrap();
         let of = |at: usize| track.versions[at].version.as_semver();
         let is_back = of(to) < of(from);
-        let is_far = !is_back && listing.limit.is_some_and(|limit| self.minors(addon, from, to) > limit);
+        let is_far = listing.limit.is_some_and(|limit| self.minors(addon, from, to) > limit);
         from != to
             && !track.versions[to].is_special
             && self.fits(release, addon, Some(to))
