@@ -99,7 +99,7 @@ impl Making<'_> {
             [&found.before, &found.after].map(|side| side.as_ref().map(|facts| hex(&facts.spec[..8])));
         for change in &mut changes {
             if matches!(change.subject, Subject::Whole | Subject::Part(_)) {
-                change.content.push_str(&format!("{digest:?}"));
+                change.content.extend(digest.iter().map(|side| format!("{side:?}")));
             }
             if matches!(change.effect, Effect::Created | Effect::Moved { paused: false, .. }) {
                 change.content.extend(found.objects.iter().map(|object| &*object.content));
