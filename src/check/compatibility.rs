@@ -60,6 +60,13 @@ fn judge(
     let fit = |version: &AddonVersion| component.fit(version.as_semver(), true, kubernetes, assumptions);
     let (name, minor) = (&addon.frozen.addon.name, kubernetes.minor());
     let place = origin(plan, addon, version);
+    let found = fit(version);
+    // An entry replaces what is known of the version.
+    let known = match &found {
+        Fit::Unlisted(row) => format!("{} || {minor}", row.kubernetes),
+        Fit::Since(row, _) => row.kubernetes.to_string(),
+        Fit::Assumed(_) | Fit::Fits => minor.to_string(),
+    };
     let warn = |finder: &mut Finder<'_>, message: String| {
         let note = finder.notes.warning("compatibility", place, message);
         let matrix = &addon.frozen.addon.matrix;
@@ -72,11 +79,10 @@ fn judge(
                 .hint(format!("add a version of {name} to the matrix that is made for Kubernetes {minor}")),
         };
         note.hint(format!(
-            "if you know that it works, say so in stackloom.yaml: `compatibility: [{{ component: {}, versions: \"{version}\", kubernetes: \"{minor}\", reason: … }}]`",
+            "if you know that it works, say so in stackloom.yaml: `compatibility: [{{ component: {}, versions: \"{version}\", kubernetes: \"{known}\", reason: … }}]`",
             component.name
         ));
     };
-    let found = fit(version);
     let Some(message) = found.doubt(component, &version.to_string(), minor) else { return };
     match found {
         Fit::Assumed(assumption) => {

@@ -48,8 +48,11 @@ pub(super) fn edits(found: &Found, printer: &Printer) {
     let files = &found.edits.files;
     let shown = if printer.is_verbose() { files.len() } else { files.len().min(SHOWN) };
     for file in &files[..shown] {
+        // The definition of one cluster may have to change for the sake of others.
+        let is_of_folder = file.file.rsplit('/').next().is_some_and(|name| name.starts_with("_defaults."));
         let clusters = match file.clusters.len() {
             0 => String::new(),
+            _ if !is_of_folder => format!(": {}", counted(1, "cluster")),
             count => format!(": {}", counted(count, "cluster")),
         };
         printer.result(&format!("{}{clusters}", file.file));

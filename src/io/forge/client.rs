@@ -249,6 +249,11 @@ impl<'a> Client<'a> {
             }
             bytes.extend_from_slice(&chunk);
         }
+        // Messages are printed, and some forges repeat the token in them.
+        let token = self.authorization.to_str().ok().and_then(|all| all.rsplit(' ').next());
+        if let Some(token) = token.filter(|token| !status.is_success() && !token.is_empty()) {
+            bytes = String::from_utf8_lossy(&bytes).replace(token, "<token>").into_bytes();
+        }
         let json = serde_json::from_slice(&bytes).unwrap_or(Json::Null);
         let next = headers.get_all(LINK).iter().filter_map(|link| link.to_str().ok()).find_map(next_page);
         let next = next.map(|next| self.next_of(call, &next));

@@ -344,7 +344,8 @@ impl<'a> Forge<'a> {
         let Address { url, project, .. } = &self.address;
         let variable = self.client.variable;
         let words = answer.words();
-        let words = if words.is_empty() { String::new() } else { format!(": {words}") };
+        let is_said = words.is_empty() || answer.status.canonical_reason() == Some(&*words);
+        let words = if is_said { String::new() } else { format!(": {words}") };
         let fault = Fault::new(format!("cannot {what} of `{project}` at {url}: {}{words}", answer.status));
         match answer.status.as_u16() {
             401 => fault.hint(format!("the token in `{variable}` is wrong or has expired")),

@@ -4,7 +4,10 @@ use std::fs;
 
 use stackloom::model::ForgeKind;
 
-use super::{BRANCH, Bench, KINDS, git, server::Stored};
+use super::{
+    BRANCH, Bench, KINDS, git,
+    server::{Accident, Stored, TOKEN},
+};
 use crate::{cli::ran, sandbox};
 
 /// Edits the request as a person does.
@@ -119,4 +122,13 @@ fn branches_of_others_are_neither_replaced_nor_deleted() {
     assert!(bench.requests().remove(0).body.contains("--branch bot/x"), "the told command names the branch");
     assert!(bench.next(&["--branch", "bot/x"]).out.contains("is up to date"));
     assert_eq!(bench.tip(BRANCH), None);
+}
+
+#[test]
+fn a_token_that_a_forge_repeats_is_not_printed() {
+    let bench = Bench::new(ForgeKind::GitLab);
+    let message: &'static str = format!("{{\"message\":\"denied for token {TOKEN}\"}}").leak();
+    bench.forge.with(|state| state.accidents.extend([Accident::Answer(403, Vec::new(), message)]));
+    let ended = bench.next(&[]);
+    assert!(ended.err.contains("denied for token <token>"), "{}", ended.err);
 }
