@@ -127,7 +127,9 @@ impl<'a> Way<'a> {
         let follows = broken.is_some_and(|broken| self.kept.allows(&broken));
         let may_follow = is_same_minor && !self.track.held && entry != listing.own && follows;
         if may_follow {
-            found.push((listing.own, free(listing.own)));
+            let number = |at: usize| &self.track.versions[at].version;
+            let minors = super::situation::distance(number(entry), number(listing.own));
+            found.push((listing.own, Cost { minors, ..free(listing.own) }));
         }
         if self.fits(to, entry) {
             // Between otherwise equal plans, prefer the one in which the addon moves with its release.

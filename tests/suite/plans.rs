@@ -223,8 +223,12 @@ impl Plain<'_> {
             each.filter(|(addon, one)| one.is_some_and(|one| self.is_untested(to, *addon, one))).count()
                 as u64
         };
+        let moved = |after: &[Option<usize>]| -> u64 {
+            let each = versions.iter().zip(after).enumerate();
+            each.filter_map(|(addon, (from, to))| Some(self.minors(addon, (*from)?, (*to)?))).sum()
+        };
         let priced = |versions: Vec<Option<usize>>| {
-            let price = (1, machines, untested(&versions), 0);
+            let price = (1, machines, untested(&versions), moved(&versions));
             ((to, versions), price)
         };
         all.into_iter().map(priced).filter(|(state, _)| self.fit(state)).collect()
