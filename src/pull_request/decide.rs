@@ -78,6 +78,13 @@ pub struct Request {
     pub page: String,
 }
 
+impl Request {
+    /// Whether the program opened it.
+    pub fn is_own(&self) -> bool {
+        [STEP, TEXT].iter().any(|mark| self.body.contains(mark)) || self.body.trim_end() == DOUBLE.trim_end()
+    }
+}
+
 /// The state of git and the forge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
@@ -229,6 +236,9 @@ pub const DOUBLE: &str = "Closed: another run opened a request for this branch a
 
 /// Precedes the step that a request is for.
 pub(super) const STEP: &str = "<!-- stackloom-step ";
+/// Precedes the digest of the text of a request.
+const TEXT: &str = "<!-- stackloom-text ";
+
 /// The mark of a comment that asks to delete the branch.
 const STOPPED: &str = "stackloom-stopped";
 
@@ -269,8 +279,9 @@ fn authors(seen: &Seen) -> Vec<String> {
 /// whether it may be merged.
 fn stop(open: &Request, branch: &Branch, wish: &Wish, authors: &[String], seen: &Seen) -> Vec<Action> {
     let (what, marker) = match wish {
-        Wish::Later(why) => return defer(seen.draft, open, why).into_iter().collect(),
-        Wish::Step(_) => ("This request is not updated any more".to_owned(), branch.tip.clone()),
+        Wish::Later(_) | Wish::Step(_) => {
+            ("This request is not updated any more".to_owned(), branch.tip.clone())
+        }
         Wish::Nothing(why) => (
             format!("This step is no longer needed ({}), but the request stays open", prose(why)),
             format!("{} not needed", branch.tip),
@@ -278,9 +289,12 @@ fn stop(open: &Request, branch: &Branch, wish: &Wish, authors: &[String], seen: 
         Wish::Unsure(_) => return Vec::new(),
     };
     let mut actions = Vec::new();
+    if let Wish::Later(why) = wish {
+        actions.extend(defer(seen.draft, open, why));
+    }
     let (title, body) = (draft::ready_again(open), draft::without_reason(&open.body));
     if matches!(wish, Wish::Step(_)) && (title != open.title || body != open.body) {
-        actions.push(Action::Update { number: open.number, title, body: body.to_owned() });
+        actions.push(Action::Update { number: open.number, title, body });
     }
     let marker = format!("<!-- {STOPPED} {marker} -->");
     if !seen.comments.iter().any(|comment| comment.contains(&marker)) {
@@ -354,7 +368,7 @@ fn propose(seen: &Seen, open: Option<&Request>, step: &Proposed) -> Decision {
     let mark = mark_of_text(&step.body);
     // What people add to a text stays until the text changes.
     let body = match open.filter(|open| open.body.contains(&mark)) {
-        Some(open) => plain(draft::without_reason(&open.body)),
+        Some(open) => plain(&draft::without_reason(&open.body)),
         None => format!("{}\n{mark}\n", step.body.trim_end()),
     };
     let title = open.map_or_else(|| step.title.clone(), |open| draft::ready(open, &step.title));
@@ -381,7 +395,9 @@ fn propose(seen: &Seen, open: Option<&Request>, step: &Proposed) -> Decision {
 
 /// The line by which a later run recognizes a text that it would write again.
 fn mark_of_text(body: &str) -> String {
-    format!("<!-- stackloom-text {} -->", hex(&Sha256::digest(body)[..8]))
+    // The base moves every day, whatever it changes.
+    let lines: Vec<&str> = body.lines().filter(|line| !line.starts_with("Compared with ")).collect();
+    format!("{TEXT}{} -->", hex(&Sha256::digest(lines.join("\n"))[..8]))
 }
 
 /// Whether the text of a request names a step.

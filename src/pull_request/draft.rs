@@ -26,15 +26,16 @@ fn mark(title: &str) -> &str {
 
 /// Whether a person marked the request as a draft.
 fn is_of_person(open: &Request) -> bool {
-    if open.body.contains(BEGIN) { open.body.contains(OF_PERSON) } else { !mark(&open.title).is_empty() }
+    let is_recorded = !open.body.contains(BEGIN) || open.body.contains(OF_PERSON);
+    is_recorded && !mark(&open.title).is_empty()
 }
 
-/// The title and text of a request that says that it must not be merged now. `draft` precedes the title if no mark does.
+/// The title and text of a request that says that it must not be merged now. `draft` precedes the title, unless a mark does
+/// that the forge obeys: those of GitLab and GitHub are `Draft`, those of Forgejo `WIP`.
 pub(super) fn deferred(draft: &str, open: &Request, why: &str) -> (String, String) {
-    let title = match mark(&open.title) {
-        "" => format!("{draft}{}", open.title),
-        _ => open.title.clone(),
-    };
+    let kind = if draft.starts_with("WIP") { "wip" } else { "draft" };
+    let is_obeyed = mark(&open.title).to_ascii_lowercase().contains(kind);
+    let title = if is_obeyed { open.title.clone() } else { format!("{draft}{}", open.title) };
     let person = if is_of_person(open) { format!("{OF_PERSON}\n") } else { String::new() };
     let rest = without_reason(&open.body);
     let why = prose(why);
@@ -43,17 +44,27 @@ pub(super) fn deferred(draft: &str, open: &Request, why: &str) -> (String, Strin
 
 /// A title for a request that may be merged. The mark of a person stays.
 pub(super) fn ready(open: &Request, title: &str) -> String {
-    let kept = if is_of_person(open) { mark(&open.title) } else { "" };
+    let own = mark(&open.title);
+    // The program's mark stands before one that the forge does not obey.
+    let kept = match mark(&open.title[own.len()..]) {
+        "" => own,
+        of_person => of_person,
+    };
+    let kept = if is_of_person(open) { kept } else { "" };
     format!("{kept}{title}")
 }
 
 /// The title of a request that may be merged again.
 pub(super) fn ready_again(open: &Request) -> String {
-    let title = &open.title[mark(&open.title).len()..];
+    let mut title = open.title.as_str();
+    while !mark(title).is_empty() {
+        title = &title[mark(title).len()..];
+    }
     if open.body.contains(BEGIN) { ready(open, title) } else { open.title.clone() }
 }
 
 /// The text of a request without the reason not to merge it.
-pub(super) fn without_reason(body: &str) -> &str {
-    body.split_once(END).map_or(body, |(_, rest)| rest.trim_start())
+pub(super) fn without_reason(body: &str) -> String {
+    let parts = body.split_once(BEGIN).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
+    parts.map_or_else(|| body.to_owned(), |(before, after)| format!("{before}{}", after.trim_start()))
 }

@@ -168,11 +168,13 @@ impl Repository {
         Ok(!remotes.is_empty())
     }
 
-    /// The default branch of a remote, if the clone knows it.
-    pub fn default_branch(&self, remote: &super::Remote) -> Option<String> {
-        let prefix = format!("refs/remotes/{}/", remote.name);
-        let head = self.inner.find_reference(&format!("{prefix}HEAD")).ok()?;
-        head.symbolic_target().ok()??.strip_prefix(&prefix).map(str::to_owned)
+    /// The default branch of a remote, if it has one.
+    pub fn default_branch(&self, remote: &super::Remote) -> Result<Option<String>, Fault> {
+        let what = format!("cannot list the branches of `{}`", remote.name);
+        let listed = self.git(&["ls-remote", "--quiet", "--symref", "--", &remote.name, "HEAD"], &what)?;
+        let listed = String::from_utf8_lossy(&listed.stdout);
+        let name = |line: &str| line.strip_prefix("ref: refs/heads/")?.split('\t').next().map(str::to_owned);
+        Ok(listed.lines().find_map(name))
     }
 
     /// Whether a text can be the name of a branch.

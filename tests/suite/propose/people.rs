@@ -45,7 +45,8 @@ fn a_draft_and_words_of_a_person_stay() {
         bench.publish("a hold");
         bench.done();
         let waiting = bench.requests().remove(0);
-        assert_eq!(waiting.title, theirs.title, "{kind:?}");
+        let mark = if kind == ForgeKind::Forgejo { "" } else { kind.draft() };
+        assert_eq!(waiting.title, format!("{mark}{}", theirs.title), "{kind:?}");
         assert!(waiting.body.contains("&lt;b&gt;a fair&lt;/b&gt; &#64;team"), "{kind:?}: {}", waiting.body);
         sandbox::write(&file, before);
         bench.publish("the hold is over");
@@ -73,11 +74,13 @@ fn a_request_with_commits_of_a_person_says_when_its_step_must_wait() {
     let waiting = bench.requests().remove(0);
     assert!(waiting.title.starts_with("Draft: ") && waiting.body.contains("a fair"), "{}", waiting.body);
     assert_eq!(waiting.comments.len(), 1, "{:?}", waiting.comments);
+    edit(&bench, |one| one.body = format!("Ada: see ticket 7\n\n{}", one.body));
     sandbox::write(&file, before);
     bench.publish("the hold is over");
     bench.done();
     let again = bench.requests().remove(0);
     assert!(!again.title.starts_with("Draft: ") && !again.body.contains("a fair"), "{}", again.body);
+    assert!(again.body.starts_with("Ada: see ticket 7"), "{}", again.body);
     assert_eq!(again.comments.len(), 1, "{:?}", again.comments);
 }
 
@@ -116,7 +119,25 @@ fn branches_of_others_are_neither_replaced_nor_deleted() {
         let ended = bench.next(&[&format!("--branch={branch}")]);
         assert!(ended.code != 0 && ended.err.contains(words), "{branch}: {}{}", ended.out, ended.err);
     }
-    assert_eq!((bench.tip("main"), bench.tip("release-2026"), bench.requests().len()), (main, theirs, 0));
+    assert_eq!(
+        (bench.tip("main"), bench.tip("release-2026"), bench.requests().len()),
+        (main, theirs.clone(), 0)
+    );
+    // A request of a person, now merged, came from that branch, too.
+    let of_person = Stored {
+        number: 1,
+        state: "merged",
+        title: "Release 2026".to_owned(),
+        body: "see the ticket".to_owned(),
+        head: "release-2026".to_owned(),
+        base: "main".to_owned(),
+        ..Stored::default()
+    };
+    bench.forge.with(|state| state.requests.push(of_person));
+    let ended = bench.next(&["--branch", "release-2026"]);
+    assert!(ended.code != 0 && ended.err.contains("stackloom did not make it"), "{}{}", ended.out, ended.err);
+    assert_eq!(bench.tip("release-2026"), theirs);
+    bench.forge.with(|state| state.requests.clear());
     let ended = bench.next(&["--branch", "bot/x"]);
     assert!(ended.out.contains("opened a"), "{}{}", ended.out, ended.err);
     assert!(bench.requests().remove(0).body.contains("--branch bot/x"), "the told command names the branch");
@@ -131,4 +152,52 @@ fn a_token_that_a_forge_repeats_is_not_printed() {
     bench.forge.with(|state| state.accidents.extend([Accident::Answer(403, Vec::new(), message)]));
     let ended = bench.next(&[]);
     assert!(ended.err.contains("denied for token <token>"), "{}", ended.err);
+}
+
+/// A step that must wait is marked so that the forge obeys, whatever a person wrote, and whoever takes that back.
+#[test]
+fn marks_are_those_that_the_forge_obeys() {
+    let bench = Bench::new(ForgeKind::GitLab);
+    bench.done();
+    let own = bench.requests().remove(0).title;
+    edit(&bench, |one| one.title = format!("WIP: {own}"));
+    let file = bench.root.join("clusters/blue/one.yaml");
+    let before = fs::read_to_string(&file).unwrap();
+    let hold = |reason: &str| {
+        let upgrades = format!("spec:\n  upgrades:\n    hold: {{ reason: {reason} }}\n");
+        sandbox::write(&file, before.replace("spec:\n", &upgrades));
+        bench.publish("a hold");
+        bench.done();
+        bench.requests().remove(0).title
+    };
+    assert_eq!(hold("a fair"), format!("Draft: WIP: {own}"));
+    sandbox::write(&file, &before);
+    bench.publish("the hold is over");
+    bench.done();
+    assert_eq!(bench.requests().remove(0).title, format!("WIP: {own}"));
+    hold("another fair");
+    edit(&bench, |one| one.title.clone_from(&own));
+    assert_eq!(hold("a third fair"), format!("Draft: {own}"));
+    sandbox::write(&file, &before);
+    bench.publish("the hold is over");
+    bench.done();
+    assert_eq!(bench.requests().remove(0).title, own, "the person took the mark back");
+}
+
+#[test]
+fn a_move_of_the_base_keeps_words_and_a_held_step_is_marked_beside_errors() {
+    let bench = Bench::new(ForgeKind::GitHub);
+    bench.done();
+    edit(&bench, |one| one.body.push_str("\nAda: not before ticket 7\n"));
+    sandbox::write(&bench.root.join("README.md"), "a fleet\n");
+    bench.publish("a text");
+    bench.done();
+    assert!(bench.requests().remove(0).body.contains("Ada: not before ticket 7"));
+    let file = bench.root.join("clusters/blue/one.yaml");
+    let before = fs::read_to_string(&file).unwrap();
+    sandbox::write(&file, before.replace("spec:\n", "spec:\n  upgrades:\n    hold: { reason: a fair }\n"));
+    sandbox::write(&bench.root.join("clusters/blue/two.yaml"), "kind: nonsense\n");
+    bench.publish("a hold, and a definition with an error");
+    bench.done();
+    assert!(bench.requests().remove(0).title.starts_with("Draft: "));
 }

@@ -26,8 +26,8 @@ use crate::{
     },
     note::{Fault, Notes},
     pull_request::{
-        self, Action, Address, Decision, Limits, Plan, PlanOf, Proposed, ProposedStep, Request, RolloutOf,
-        Seen, Wish,
+        self, Action, Address, Commit, Decision, Limits, Plan, PlanOf, Proposed, ProposedStep, Request,
+        RolloutOf, Seen, Wish,
     },
     report,
     upgrade::DescribedChange,
@@ -183,7 +183,7 @@ fn target<'a>(
 fn refuse_branch(branch: &str, is_base: bool, repository: &Repository, remote: &Remote) -> Result<(), Fault> {
     let wrong = if is_base {
         "is the branch that proposals are merged into"
-    } else if repository.default_branch(remote).is_some_and(|default| default == branch) {
+    } else if repository.default_branch(remote)?.is_some_and(|default| default == branch) {
         "is the default branch of the remote"
     } else if !Repository::is_branch_name(branch) {
         "is not a name of a branch"
@@ -248,13 +248,13 @@ impl Target<'_> {
     /// Refuses to replace or delete a branch that somebody else made. Only `--branch` can name one.
     fn refuse_foreign(&self, branch: &str, seen: &Seen) -> Result<(), Fault> {
         let (Some(_), Some(there)) = (&self.args.branch, &seen.branch) else { return Ok(()) };
-        let is_proposed = seen.requests.iter().flatten().next().is_some();
-        if is_proposed || self.repository.commit_of(&there.tip)?.is_own() {
+        let mut requests = seen.requests.iter().flatten();
+        if requests.any(Request::is_own) || there.commits.iter().any(Commit::is_own) {
             return Ok(());
         }
         let remote = &self.remote.name;
         Err(Fault::new(format!("`{branch}` exists in `{remote}`, and stackloom did not make it"))
-            .hint("name another branch with `--branch`"))
+            .hint("name another branch with `--branch`, or delete this one if it is left from a step that was merged"))
     }
 
     fn seen(&self, base: String, branch: &str, requests: Option<Vec<Request>>) -> Result<Seen, Fault> {
@@ -367,9 +367,10 @@ fn nothing(found: &Found) -> Wish {
         _ => plan_text::summary(groups),
     };
     let is_settled = |group: &Shown| matches!(group.state, State::Done | State::Ahead | State::Leaving);
-    if left.has_definitions() || groups.is_empty() {
+    let all_settled = groups.iter().all(is_settled);
+    if groups.is_empty() || all_settled && left.has_definitions() {
         Wish::Unsure(why)
-    } else if groups.iter().all(is_settled) {
+    } else if all_settled {
         Wish::Nothing(why)
     } else {
         let reasons = groups.iter().filter_map(|group| match plan(group, found)?.plan {
