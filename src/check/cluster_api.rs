@@ -40,7 +40,7 @@ fn check_kubernetes(plan: &ClusterPlan, finder: &mut Finder<'_>) {
                 plan.cluster.release_origin,
                 format!("Cluster API supports Kubernetes {minor} from version {since} on, and stackloom.yaml declares only its minor"),
             )
-            .hint(format!("declare the exact version: `providers: {{ cluster-api: \"{since}\" }}` of `{}`, in stackloom.yaml", management.name))
+            .hint(format!("declare the version that `{}` has, such as `providers: {{ cluster-api: \"{since}\" }}`, in stackloom.yaml", management.name))
             .hint(format!("source: {source}"));
     }
     let Some(unsupported) = plan.release.unsupported(management) else { return };

@@ -235,3 +235,16 @@ pub struct AddonChoice {
     /// Helm values merged over those of the release.
     pub values: Option<Node>,
 }
+
+impl AddonChoice {
+    /// Whether it chooses nothing, as `{}` does.
+    pub fn is_empty(&self) -> bool {
+        let Self { origin: _, enabled, version, interim: _, release, unlisted, removal, values } = self;
+        enabled.is_none()
+            && version.is_none()
+            && release.is_none()
+            && unlisted.is_none()
+            && removal.is_none()
+            && values.is_none()
+    }
+}

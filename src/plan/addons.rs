@@ -109,13 +109,18 @@ impl Planner<'_> {
     }
 
     fn check_known(&self, notes: &mut Notes) {
-        for name in self.cluster.addons.keys() {
+        for (name, choice) in &self.cluster.addons {
             if self.release.addon(name).is_some() {
                 continue;
             }
             let known = || self.release.addons.iter().map(|addon| addon.addon.name.as_str());
             let message = format!("the release `{}` has no addon `{name}`", self.release.name);
-            let note = notes.error("unknown-addon", self.place(name), message);
+            // What is left of a pin that an upgrade took back has no effect.
+            let note = if choice.is_empty() {
+                notes.warning("unknown-addon", self.place(name), message)
+            } else {
+                notes.error("unknown-addon", self.place(name), message)
+            };
             match closest(name, known()) {
                 Some(similar) => note.hint(format!("did you mean `{similar}`?")),
                 None => note.hint(format!("it has {}", known().collect::<Vec<_>>().join(", "))),

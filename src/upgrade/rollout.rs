@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     compare::{Answer, Answers, Change, Definitions, Outcome, Unknown},
-    model::{AddonChoice, Cluster, ClusterId, ReleaseRef},
+    model::{Cluster, ClusterId, ReleaseRef},
     rebase,
     report::{self, Machines},
     topology::Meaning,
@@ -105,8 +105,10 @@ pub fn after(cluster: &Cluster, planned: &Planned<'_>, step: &Step, fleet: &Flee
     }
     for (addon, version) in step.versions.iter().enumerate() {
         let track = &situation.addons[addon];
-        if track.listings[step.release].is_none() {
-            drop_interim(&mut cluster.addons, &track.name);
+        if track.listings[step.release].is_none()
+            && let Some(choice) = cluster.addons.get_mut(&track.name).filter(|choice| choice.interim)
+        {
+            (choice.version, choice.interim) = (None, false);
         }
         let (Some(version), Some(listing)) = (version, &track.listings[step.release]) else { continue };
         if track.versions[*version].is_special {
@@ -119,23 +121,8 @@ pub fn after(cluster: &Cluster, planned: &Planned<'_>, step: &Step, fleet: &Flee
         choice.interim = is_pinned && !track.held;
         (choice.release, choice.unlisted) = (None, None);
     }
+    cluster.addons.retain(|_, choice| !choice.is_empty());
     cluster
-}
-
-/// Takes back the pin for an upgrade of an addon that the release does not have any more.
-fn drop_interim(addons: &mut BTreeMap<String, AddonChoice>, name: &str) {
-    let Some(choice) = addons.get_mut(name).filter(|choice| choice.interim) else { return };
-    (choice.version, choice.interim) = (None, false);
-    let AddonChoice { origin: _, enabled, version, interim: _, release, unlisted, removal, values } = choice;
-    let says_nothing = enabled.is_none()
-        && version.is_none()
-        && release.is_none()
-        && unlisted.is_none()
-        && removal.is_none()
-        && values.is_none();
-    if says_nothing {
-        addons.remove(name);
-    }
 }
 
 /// The effects of consecutive steps. Cluster API accepts no other version while a pool runs an older one, so a step is refused

@@ -248,6 +248,9 @@ impl<'a> Fleet<'a> {
         let releases = candidates(&line);
         let mut constraints = Vec::new();
         let mut moves = self.moves((&line, start), *minor, &uncut, &mut constraints);
+        if let Some(name) = name {
+            forbid_return((&line, own), name, &uncut, &mut moves);
+        }
         needs::forbid((&line, start), &cluster.management, &mut moves, &mut constraints);
         let mut doubts = Vec::new();
         let addons = addon::tracks(cluster, &line, start, self, (&mut constraints, &mut doubts));
@@ -401,6 +404,29 @@ impl<'a> Fleet<'a> {
     }
 }
 
+/// Removes the moves from the channel of the target back to that of the cluster.
+fn forbid_return(
+    (line, own): (&[Arc<Release>], &Release),
+    target: &str,
+    uncut: &BTreeSet<Minor>,
+    moves: &mut BTreeMap<(usize, usize), Vec<usize>>,
+) {
+    let Some(aim) = line.iter().find(|one| one.name == target).map(|one| one.channel) else { return };
+    if aim != own.channel {
+        let is_away = |at: usize| line[at].channel != aim && !uncut.contains(&line[at].kubernetes.minor());
+        moves.retain(|(from, to), _| line[*from].channel != aim || !is_away(*to));
+    }
+}
+
+/// The API versions of the objects of a release, which a management cluster must serve.
+fn api_versions(release: &Release) -> BTreeSet<(&str, &str)> {
+    release
+        .objects
+        .iter()
+        .filter_map(|object| Some((object.get("apiVersion")?.as_str()?, object.get("kind")?.as_str()?)))
+        .collect()
+}
+
 /// Of consecutive equal releases, keeps only the newest. The cluster's own minor and the goal are left as they are.
 fn distinct(line: Vec<Arc<Release>>, own: &Release, goal: Option<&str>) -> Vec<Arc<Release>> {
     let is_alike = |one: &Release, other: &Release| {
@@ -408,6 +434,7 @@ fn distinct(line: Vec<Arc<Release>>, own: &Release, goal: Option<&str>) -> Vec<A
             && one.channel == other.channel
             && one.compatibility == other.compatibility
             && one.requires == other.requires
+            && api_versions(one) == api_versions(other)
             && one.addons.len() == other.addons.len()
             && one
                 .addons
