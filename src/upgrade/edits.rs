@@ -319,6 +319,9 @@ impl<'a> Layers<'a> {
         let own = *layers.last()?;
         let written = innermost(layers, &setting.path);
         let due = written.or(home).unwrap_or(own);
+        // What stands above a null does not reach the cluster.
+        let mut inner = layers.iter().rev().take_while(|layer| !is_same(layer, due));
+        let due = if inner.any(|layer| cuts_off(layer, &setting.path)) { own } else { due };
         let changes_due = std::ptr::eq(due, own) || self.is_shared(due, setting, wanted);
         let is_inherited = !changes_due || self.uncovers(layers, due, setting, wanted);
         let value = match &setting.value {
@@ -336,9 +339,12 @@ impl<'a> Layers<'a> {
         let mut users = self.users.get(&*due.source.path).into_iter().flatten();
         let all_want = users.all(|user| {
             let own = wanted.get(user).into_iter().flatten().find(|one| one.path == setting.path);
-            let mut inner = self.of[user].iter().rev().take_while(|layer| !is_same(layer, due));
-            let is_overruled = inner.any(|layer| at(layer, &setting.path).is_some());
-            own == Some(setting) || is_overruled && own.is_none_or(|one| one.value != Value::Gone)
+            let inner = || self.of[user].iter().rev().take_while(|layer| !is_same(layer, due));
+            let is_overruled = inner().any(|layer| at(layer, &setting.path).is_some());
+            let is_cut_off = inner().any(|layer| cuts_off(layer, &setting.path));
+            is_cut_off
+                || own == Some(setting)
+                || is_overruled && own.is_none_or(|one| one.value != Value::Gone)
         });
         all_want && !self.unsure.contains(&*due.source.path)
     }
@@ -372,9 +378,17 @@ impl<'a> Layers<'a> {
     }
 }
 
-/// The innermost layer that holds a path.
+/// The innermost layer that holds a path, unless a null further in keeps it away.
 fn innermost<'a>(layers: &[&'a Layer], path: &[String]) -> Option<&'a Layer> {
-    layers.iter().rev().copied().find(|layer| at(layer, path).is_some())
+    let mut inner = layers.iter().rev().copied();
+    inner
+        .find(|layer| at(layer, path).is_some() || cuts_off(layer, path))
+        .filter(|layer| !cuts_off(layer, path))
+}
+
+/// Whether a layer has a null above a path, which keeps away what outer layers have there.
+fn cuts_off(layer: &Layer, path: &[String]) -> bool {
+    (1..path.len()).any(|length| at(layer, &path[..length]).is_some_and(Node::is_null))
 }
 
 fn is_same(one: &Layer, other: &Layer) -> bool {

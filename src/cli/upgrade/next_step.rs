@@ -1,6 +1,6 @@
 //! Finds and writes the next step.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value as Json;
 
@@ -18,8 +18,8 @@ use crate::{
         disk::{self, DiskSink, Workspace},
         git::{CommitSink, RecordedEdit, Repository, StepRecord},
     },
-    model::ClusterId,
-    note::{Fault, Notes},
+    model::{Cluster, ClusterId},
+    note::{Diagnostic, Fault, Notes},
     partial::{LeftOut, Scope},
     pull_request::Wish,
     tree::{Changes, Nowhere, PartId, Sink},
@@ -58,6 +58,8 @@ pub(super) struct Found {
     pub(super) idle: Option<Wish>,
     /// The progress of the rollout, for documents.
     pub(super) progress: Option<Json>,
+    /// The clusters of the rollout's wave that take no step now, by reason.
+    pub(super) left_out: BTreeMap<String, Vec<ClusterId>>,
 }
 
 /// Finds the first step of each plan, as edits.
@@ -138,9 +140,9 @@ pub(super) fn take(
     }
     let (mut edits, failed) = edited((mode, needs_commits), world, (understood, &held), taken, notes)?;
     if !failed.is_empty() {
-        for (_, all) in rollouts.iter_mut().filter(|(cluster, _)| failed.contains(cluster)) {
-            if let Some(first) = all.first_mut() {
-                first.refused = Some("stackloom cannot make its edits".to_owned());
+        for one in planned.iter().filter(|one| failed.contains(&one.cluster.id())) {
+            if let Some(first) = rollouts.get_mut(&one.cluster.id()).and_then(|all| all.first_mut()) {
+                first.refused = Some(not_editable(one.cluster, notes));
             }
         }
         groups = group::groups(&solved, &rollouts, &understood.input);
@@ -158,7 +160,23 @@ pub(super) fn take(
         why: None,
         idle: None,
         progress: None,
+        left_out: BTreeMap::new(),
     })
+}
+
+/// Why a cluster's definition cannot be edited.
+pub(super) fn not_editable(cluster: &Cluster, notes: &Notes) -> String {
+    let concerns = |note: &&Diagnostic| {
+        note.code == "edit"
+            && note.place.as_ref().is_some_and(|place| {
+                let defaults = place.file.strip_suffix("_defaults.yaml");
+                place.file == *cluster.file || defaults.is_some_and(|folder| cluster.file.starts_with(folder))
+            })
+    };
+    let note = notes.iter().find(concerns).or_else(|| notes.iter().find(|note| note.code == "edit"));
+    let Some(note) = note else { return "stackloom cannot edit its definition".to_owned() };
+    let place = note.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
+    format!("stackloom cannot edit its definition: {place}{}", note.message)
 }
 
 /// Creates the edits for the steps. Checks that the step may start, and that the edited definitions mean what it asks for.

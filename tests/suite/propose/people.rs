@@ -5,10 +5,13 @@ use std::fs;
 use stackloom::model::ForgeKind;
 
 use super::{
-    BRANCH, Bench, KINDS, git,
+    BRANCH, Bench, git,
     server::{Accident, Stored, TOKEN},
 };
-use crate::{cli::ran, sandbox};
+use crate::{
+    cli::{ran, stackloom},
+    sandbox,
+};
 
 /// Edits the request as a person does.
 fn edit(bench: &Bench, edit: impl FnOnce(&mut Stored)) {
@@ -25,7 +28,7 @@ fn cluster(bench: &Bench, name: &str, more: &str) {
 
 #[test]
 fn a_draft_and_words_of_a_person_stay() {
-    for kind in KINDS {
+    for kind in [ForgeKind::GitLab, ForgeKind::Forgejo] {
         let bench = Bench::new(kind);
         bench.done();
         let own = bench.requests().remove(0);
@@ -86,22 +89,43 @@ fn a_request_with_commits_of_a_person_says_when_its_step_must_wait() {
 
 #[test]
 fn clusters_that_cannot_go_along_stop_nobody_and_are_named() {
-    for kind in KINDS {
-        let bench = Bench::new(kind);
-        cluster(&bench, "alias", "  addons: { notes: &n {}, net: *n }\n");
-        cluster(&bench, "idle", "  suspend: storage is being looked at\n");
-        assert_eq!(ran(&bench.root, &["generate"]).code, 0);
-        bench.publish_at("more clusters", Some("2026-01-02T13:00:00Z"));
-        sandbox::write(&bench.root.join("clusters/blue/two.yaml"), "kind: nonsense\n");
-        bench.publish("a definition with an error");
-        let ended = bench.next(&[]);
-        assert!(ended.out.contains("opened a"), "{kind:?}: {}{}", ended.out, ended.err);
-        let body = bench.requests().remove(0).body;
-        for words in ["blue/idle", "suspended", "clusters/blue/two.yaml", "blue/alias"] {
-            let lines: Vec<&str> = body.lines().filter(|line| line.contains(words)).collect();
-            assert!(!lines.is_empty(), "{kind:?}: {words}: {body}");
-            assert!(!lines[0].contains("blue/one"), "{kind:?}: {words}: {body}");
-        }
+    let bench = Bench::new(ForgeKind::GitHub);
+    cluster(&bench, "alias", "  addons: { notes: &n {}, net: *n }\n");
+    cluster(&bench, "idle", "  suspend: storage is being looked at\n");
+    assert_eq!(ran(&bench.root, &["generate"]).code, 0);
+    bench.publish_at("more clusters", Some("2026-01-02T13:00:00Z"));
+    sandbox::write(&bench.root.join("clusters/blue/two.yaml"), "kind: nonsense\n");
+    bench.publish("a definition with an error");
+    let ended = bench.next(&[]);
+    assert!(ended.out.contains("opened a"), "{}{}", ended.out, ended.err);
+    let body = bench.requests().remove(0).body;
+    for words in ["blue/idle", "suspended", "clusters/blue/two.yaml", "blue/alias", "written as an alias"] {
+        let lines: Vec<&str> = body.lines().filter(|line| line.contains(words)).collect();
+        assert!(!lines.is_empty(), "{words}: {body}");
+        assert!(!lines[0].contains("blue/one"), "{words}: {body}");
+    }
+}
+
+/// The request of a rollout names the clusters of its wave that take no step.
+#[test]
+fn a_wave_names_the_clusters_that_it_leaves_out() {
+    let bench = Bench::new(ForgeKind::GitHub);
+    cluster(&bench, "held", "  upgrades: { hold: { reason: a fair } }\n");
+    cluster(&bench, "idle", "  suspend: storage is being looked at\n");
+    let rollout = "apiVersion: stackloom.dev/v1alpha1\nkind: Rollout\nmetadata: { name: k135 }\nspec:\n  \
+        reason: it is time\n  target: { kubernetes: \"1.35\" }\n  waves: [{ name: all }]\n";
+    sandbox::write(&bench.root.join("rollouts/k135.yaml"), rollout);
+    assert_eq!(ran(&bench.root, &["generate"]).code, 0);
+    bench.publish_at("more clusters", Some("2026-01-02T13:00:00Z"));
+    let mut command = stackloom(&bench.root);
+    let output =
+        command.args(["rollout", "next", "--pr"]).env("STACKLOOM_FORGE_TOKEN", TOKEN).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let body = bench.requests().remove(0).body;
+    for words in
+        ["**Not in this request: blue/held**", "a fair", "**Not in this request: blue/idle**", "storage"]
+    {
+        assert!(body.contains(words), "{words}: {body}");
     }
 }
 

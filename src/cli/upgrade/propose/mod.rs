@@ -403,6 +403,12 @@ fn plans(found: &Found) -> Vec<PlanOf> {
             plan: Plan::LeftOut(vec![why]),
         }));
     }
+    let of_wave = found.left_out.iter();
+    plans.extend(of_wave.map(|(why, clusters)| PlanOf {
+        clusters: clusters.iter().map(ToString::to_string).collect(),
+        from: None,
+        plan: Plan::LeftOut(vec![why.clone()]),
+    }));
     let left = found.outcome.left.definitions();
     plans.extend(left.map(|(file, why)| PlanOf {
         clusters: vec![format!("`{file}`")],

@@ -115,6 +115,7 @@ impl Subject for Of<'_> {
             .iter()
             .find(|wave| wave.clusters.iter().any(|one| clusters.contains(&one.id)));
         let of = wave.map_or_else(|| name.clone(), |wave| format!("{name}, wave {}", wave.name));
+        let left_out = standing::left_out(&observed.seen, &observed.decision);
         let solved = only(observed.solved, clusters);
         let named = clusters.iter().cloned().collect();
         let solution = Solution {
@@ -128,7 +129,7 @@ impl Subject for Of<'_> {
             needs_commits: true,
         };
         let mut found = next_step::take(solution, mode, world, notes)?;
-        (found.of, found.progress) = (Some(of), Some(progress));
+        (found.of, found.progress, found.left_out) = (Some(of), Some(progress), left_out);
         found.why = Some(rollout.reason.clone());
         Ok(found)
     }
@@ -202,6 +203,7 @@ fn idle(
         why: Some(rollout.reason.clone()),
         idle,
         progress: None,
+        left_out: BTreeMap::new(),
     })
 }
 

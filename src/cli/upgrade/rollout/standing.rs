@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Utc};
 
 use crate::{
-    cli::upgrade::group,
+    cli::upgrade::{group, next_step},
     generate::Understood,
     model::{Cluster, ClusterId, Date, Rollout, RolloutTarget},
-    note::{Diagnostic, Notes},
+    note::Notes,
     rollout::{Decision, Next, Obstacle, Phase, Seen, WaveSeen, WaveState, decide},
     upgrade::{self, Answer, Asked, Fleet, Planned, PoolsBehind, Solved, Taken, Target, after},
     world::Input,
@@ -159,24 +159,10 @@ fn failing(
     let mut notes = Notes::new();
     if let Err(failed) = upgrade::edits(understood, all, &taken, &mut notes) {
         for one in taken.iter().filter(|one| failed.contains(&one.before.id())) {
-            found.insert(one.before.id(), not_editable(one.before, &notes));
+            found.insert(one.before.id(), next_step::not_editable(one.before, &notes));
         }
     }
     found
-}
-
-/// Why a cluster's definition cannot be edited.
-fn not_editable(cluster: &Cluster, notes: &Notes) -> String {
-    let concerns = |note: &&Diagnostic| {
-        note.place.as_ref().is_some_and(|place| {
-            let defaults = place.file.strip_suffix("_defaults.yaml");
-            place.file == *cluster.file || defaults.is_some_and(|folder| cluster.file.starts_with(folder))
-        })
-    };
-    let note = notes.iter().find(concerns).or_else(|| notes.iter().next());
-    let Some(note) = note else { return "stackloom cannot edit its definition".to_owned() };
-    let place = note.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
-    format!("stackloom cannot edit its definition: {place}{}", note.message)
 }
 
 /// The clusters of a wave that need a person, by reason.
@@ -187,6 +173,19 @@ pub(super) fn faults<'s>(wave: &'s WaveSeen, phases: &'s [Phase]) -> BTreeMap<&'
             && obstacle.is_fault
         {
             found.entry(&obstacle.why).or_default().push(&one.id);
+        }
+    }
+    found
+}
+
+/// The clusters of the open wave that take no step now, by reason.
+pub(super) fn left_out(seen: &Seen, decision: &Decision) -> BTreeMap<String, Vec<ClusterId>> {
+    let mut found: BTreeMap<String, Vec<ClusterId>> = BTreeMap::new();
+    for (wave, (state, phases)) in seen.waves.iter().zip(&decision.waves) {
+        for (one, phase) in wave.clusters.iter().zip(phases).filter(|_| *state == WaveState::Open) {
+            if let Phase::Stuck(obstacle) = phase {
+                found.entry(obstacle.why.clone()).or_default().push(one.id.clone());
+            }
         }
     }
     found
