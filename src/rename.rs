@@ -126,7 +126,7 @@ pub fn changes(world: &Held, moves: &[Move], notes: &mut Notes) -> Result<Vec<Ch
 /// The generated files of some clusters, by path.
 fn made(world: &Held, only: Vec<String>, notes: &mut Notes) -> Result<BTreeMap<String, String>, Failure> {
     let mut made = Memory::default();
-    let scope = Scope { only, keep_going: false };
+    let scope = Scope { only, ..Scope::default() };
     generate::generate_some(world, &scope, &mut made, &|_, _| {}, notes)?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Ok(made.files().map(|file| (file.path.to_string(), text(&file.bytes))).collect())

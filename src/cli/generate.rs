@@ -73,7 +73,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let (mut sink, read) = open(args, &world)?;
     let progress = Progress::new(printer, "Generating");
     let only = args.only.iter().map(|only| named_here(only, &world)).collect();
-    let scope = Scope { only, keep_going: args.keep_going };
+    let scope = Scope { only, keep_going: args.keep_going, ..Scope::default() };
     let tell = |done, all| progress.at(done, all);
     let source: &dyn World = read.as_ref().map_or(&world as &dyn World, |read| read);
     let done = if scope.is_whole() {

@@ -64,6 +64,11 @@ impl<'a> Definitions<'a> {
         &self.classes
     }
 
+    /// Whether a cluster is valid and stays.
+    pub fn is_sound(&self, cluster: &Cluster) -> bool {
+        self.sound_plan(cluster).is_ok()
+    }
+
     /// The plan of a cluster that is valid and stays; otherwise the reason why there is none.
     pub(super) fn sound_plan(&self, cluster: &Cluster) -> Result<ClusterPlan, String> {
         let mut notes = Notes::new();

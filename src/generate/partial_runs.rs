@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     check, commit_message,
-    model::{Cluster, Label},
+    model::{Cluster, ClusterId, Label},
     note::{Fault, Notes, Severity},
     partial::{self, Faulty, Left, Scope},
     plan::{self, Plan},
@@ -56,6 +56,15 @@ pub fn generate_changed(
             return Err(Failure::Input);
         };
         let plan = planned.plan;
+        if let Some(lost) = lost(scope, &plan) {
+            notes.append(found);
+            if notes.errors() == 0 {
+                notes
+                    .error("not-generated", None, format!("{lost} has errors, and must not be left out"))
+                    .hint("run `stackloom check` to see them");
+            }
+            return Err(Failure::Input);
+        }
         let mut last = Notes::new();
         let made = outlet.close(&mut last);
         let more = if scope.keep_going { obstructed_by(&last, &plan) } else { Vec::new() };
@@ -73,6 +82,12 @@ pub fn generate_changed(
         }
         return Ok(Generation { plan, changes, left });
     }
+}
+
+/// A cluster that must be generated, but is not in the plan.
+fn lost<'a>(scope: &'a Scope, plan: &Plan) -> Option<&'a ClusterId> {
+    let made: BTreeSet<ClusterId> = plan.clusters.iter().map(|plan| plan.cluster.id()).collect();
+    scope.required.iter().find(|cluster| !made.contains(cluster))
 }
 
 /// Checks everything without errors, and discards the result.

@@ -197,7 +197,7 @@ fn sound<T>(
 }
 
 fn everything_sound() -> Scope {
-    Scope { only: Vec::new(), keep_going: true }
+    Scope { keep_going: true, ..Scope::default() }
 }
 
 /// Runs the stages up to the plan. If a stage halts, the remaining stages process everything without errors, so that one run

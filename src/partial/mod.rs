@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 use crate::{
     definition::{Definitions, Identity, closest},
-    model::is_called,
+    model::{ClusterId, is_called},
     note::{Diagnostic, Notes, Severity},
     world::Input,
 };
@@ -30,6 +30,8 @@ pub struct Scope {
     pub only: Vec<String>,
     /// Whether units with errors are left unchanged and everything else is generated.
     pub keep_going: bool,
+    /// Clusters that must be generated: if one of them has errors, nothing is.
+    pub required: BTreeSet<ClusterId>,
 }
 
 impl Scope {

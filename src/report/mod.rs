@@ -171,7 +171,7 @@ pub fn drawn(
 ) -> Result<Report, Failure> {
     let fleet = generate::fleet(&world.input, &mut Notes::new());
     let mut after = After::new(before)?;
-    let scope = Scope { only: Vec::new(), keep_going: true };
+    let scope = Scope { keep_going: true, ..Scope::default() };
     let untouched = Untouched::find(before, &world.input, after.folders_before())?;
     let made = generate::generate_changed(world, &scope, &untouched, &mut after, progress, notes)?;
     let left = LeftClusters::of(&made.left, &world.input, notes);

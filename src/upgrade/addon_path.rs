@@ -77,6 +77,14 @@ impl<'a> Way<'a> {
         }
     }
 
+    /// Whether a move to another release of the same minor may mend the addon, which does not fit today.
+    pub(super) fn may_mend(self, from: usize, to: usize, entry: usize) -> bool {
+        let situation = self.situation;
+        from == situation.start
+            && entry == self.track.start.unwrap_or(self.none())
+            && situation.minor(from) == situation.minor(to)
+    }
+
     /// The cost of a step of the addon on a release, if it is possible.
     pub(super) fn step(self, release: usize, from: usize, to: usize) -> Option<Cost> {
         if from == self.none() || to == self.none() {
@@ -109,7 +117,7 @@ impl<'a> Way<'a> {
 
     /// The entries that an entry can lead to when the release changes, with their costs.
     pub(super) fn along(self, from: usize, to: usize, entry: usize) -> Vec<(usize, Cost)> {
-        if !self.fits(from, entry) {
+        if !self.fits(from, entry) && !self.may_mend(from, to, entry) {
             return Vec::new();
         }
         let Some(listing) = self.listing(to) else { return vec![(self.none(), Cost::default())] };

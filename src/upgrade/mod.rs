@@ -35,7 +35,7 @@ pub use edits::{Edited, Edits, Taken, edits, fold, with_edits};
 pub use plan::{Change, Plan, Step, steps};
 pub use policy::Asked;
 pub use release_path::{Found, Machines, NotFound, search};
-pub use rollout::{Planned, Rollout, after};
+pub use rollout::{Planned, Remedy, Rollout, after};
 pub use situate::{Fleet, Key, Open, PoolsBehind, Situated, Target};
 pub use situation::{
     Candidate, Constraint, ConstraintKind, Goal, Kept, Listing, Situation, Track, Version, distance,

@@ -147,7 +147,9 @@ pub(super) fn broken(situation: &Situation, found: &Found) -> BTreeSet<usize> {
             let Some(listing) = &track.listings[*release] else { continue };
             let entries = &ways[at];
             // The first entry at the start is the current version. It only counts if the cluster keeps it.
-            let is_today = |index: usize| at == 0 && index == 0 && entries.len() > 1;
+            let is_left = entries.len() > 1
+                || found.path.get(1).is_some_and(|next| situation.minor(*next) == situation.minor(*release));
+            let is_today = |index: usize| at == 0 && index == 0 && is_left;
             for (index, entry) in entries.iter().enumerate().filter(|(index, _)| !is_today(*index)) {
                 broken.extend(listing.broken.get(*entry).into_iter().flatten());
                 if let Some(before) = index.checked_sub(1) {

@@ -9,8 +9,9 @@ use super::{
     situate::{Fleet, Open},
 };
 use crate::{
-    compare::{Answer, Answers, Change, Definitions, Outcome, Unknown},
+    compare::{Answer, Answers, Change, Definitions, Outcome, Unknown, Which},
     model::{Cluster, ClusterId, ReleaseRef},
+    note::Notes,
     rebase,
     report::{self, Machines},
     topology::Meaning,
@@ -29,8 +30,21 @@ pub struct Rollout {
     pub is_unknown: bool,
     /// Whether a pool stays on an older version, because an annotation holds it back.
     pub leaves_pools: bool,
-    /// Whether it is refused because pools that were held back have to catch up first.
-    pub waits_for_pools: bool,
+    /// What helps if it is refused.
+    pub remedy: Option<Remedy>,
+}
+
+/// What helps a step that is refused.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Remedy {
+    /// Pools that were held back have to catch up first.
+    CatchUp,
+    /// The definition has an error already, and no step mends it.
+    Correct,
+    /// The definition has several errors already, and only this number of steps together mends them.
+    Together(usize),
+    /// This release renames variables, or changes their types.
+    Migrate(String),
 }
 
 /// A cluster and the steps of its plan.
@@ -57,7 +71,14 @@ impl Fleet<'_> {
             }
             let id = one.cluster.id();
             let behind = self.behind.get(&id).and_then(held_back);
-            (id, in_sequence(&definitions.along(&states, &answers), behind))
+            let mut rollouts = in_sequence(&definitions.along(&states, &answers), behind);
+            for (rollout, state) in rollouts.iter_mut().zip(&states[1..]) {
+                if rollout.refused.is_some() && rollout.remedy.is_none() {
+                    rollout.remedy = self.migration(state);
+                }
+            }
+            note_repair(&definitions, &states, &mut rollouts);
+            (id, rollouts)
         };
         planned.par_iter().filter(|one| one.cluster.suspend.is_none()).map(one).collect()
     }
@@ -81,6 +102,11 @@ impl Fleet<'_> {
             each.iter().map(|change| known_machines(&of(change))).fold(0, u64::saturating_add)
         };
         clusters.par_iter().map(one).reduce(|| 0, u64::saturating_add)
+    }
+
+    fn migration(&self, cluster: &Cluster) -> Option<Remedy> {
+        let release = self.releases.of(cluster, &mut Notes::new())?;
+        (!release.migrations.is_empty()).then(|| Remedy::Migrate(release.name.clone()))
     }
 
     fn definitions(&self) -> Definitions<'_> {
@@ -125,6 +151,18 @@ pub fn after(cluster: &Cluster, planned: &Planned<'_>, step: &Step, fleet: &Flee
     cluster
 }
 
+/// Says what helps if the definition has errors already, and the first step does not mend them.
+fn note_repair(definitions: &Definitions<'_>, states: &[Cluster], rollouts: &mut [Rollout]) {
+    let is_refused = |one: &&mut Rollout| one.refused.is_some() && one.remedy != Some(Remedy::CatchUp);
+    if !rollouts.first_mut().as_ref().is_some_and(is_refused) || definitions.is_sound(&states[0]) {
+        return;
+    }
+    let mended = states.iter().position(|state| definitions.is_sound(state));
+    let remedy = mended.map_or(Remedy::Correct, Remedy::Together);
+    let late = rollouts.iter_mut().take(mended.unwrap_or(states.len())).filter(is_refused);
+    late.for_each(|one| one.remedy = Some(remedy.clone()));
+}
+
 /// The effects of consecutive steps. Cluster API accepts no other version while a pool runs an older one, so a step is refused
 /// after one that leaves a pool behind, or if pools are `behind` from the beginning. Of the first step, the forecast says so if a
 /// pool may have been left behind before.
@@ -143,8 +181,9 @@ fn in_sequence(changes: &[Change], mut behind: Option<String>) -> Vec<Rollout> {
                     "{pools}: Cluster API accepts no other version until all pools have caught up; remove the annotation that \
                      holds them back (`defer-upgrade`, `hold-upgrade-sequence`), and wait for the rollout"
                 );
-                rollout.waits_for_pools = rollout.refused.is_none();
-                rollout.refused.get_or_insert(why);
+                if rollout.refused.is_none() {
+                    (rollout.refused, rollout.remedy) = (Some(why), Some(Remedy::CatchUp));
+                }
             }
             // A step that is refused half-way leaves pools behind for another reason.
             if rollout.refused.is_none()
@@ -154,7 +193,7 @@ fn in_sequence(changes: &[Change], mut behind: Option<String>) -> Vec<Rollout> {
                 rollout.leaves_pools = true;
                 behind = Some(pools);
             }
-            if std::mem::take(&mut is_first) && !rollout.waits_for_pools {
+            if std::mem::take(&mut is_first) && rollout.remedy != Some(Remedy::CatchUp) {
                 rollout.is_unknown |= !answer.notes.is_empty();
                 rollout.means.extend(answer.notes.iter().map(|note| format!("; {note}")));
             }
@@ -190,7 +229,12 @@ fn of(change: &Change) -> Rollout {
         machines,
         refused: refused(&change.outcome),
         leaves_pools: false,
-        waits_for_pools: false,
+        remedy: match &change.outcome {
+            Outcome::Unknown(Unknown::Refused { side: Which::Before, .. } | Unknown::Faulty(_)) => {
+                Some(Remedy::Correct)
+            }
+            _ => None,
+        },
     }
 }
 

@@ -27,6 +27,9 @@ impl Why<'_> {
 
     fn of_release(&self, at: usize, from: usize) -> String {
         let to = self.plan.steps[at].release;
+        if let Some(mended) = self.mended(at, from) {
+            return format!("{mended}; `{}` resolves that", self.name(to));
+        }
         let last = self.plan.steps.iter().rev().find_map(|step| match step.change {
             Change::Release { .. } => Some(step.release),
             Change::Addon { .. } => None,
@@ -52,6 +55,14 @@ impl Why<'_> {
             }
             Goal::Minor(_) => format!("Kubernetes {minor} was asked for"),
         }
+    }
+
+    /// Why an addon does not fit today, if the first step is a release that it fits.
+    fn mended(&self, at: usize, from: usize) -> Option<String> {
+        let tracks = self.situation.addons.iter().filter(|_| at == 0);
+        tracks.filter_map(|track| Some((track, track.start?))).find_map(|(track, today)| {
+            (!broken(track, today, from).is_empty()).then(|| self.text(track, today, from))
+        })
     }
 
     /// Why an addon that moves along with a release must move. None if all could stay.

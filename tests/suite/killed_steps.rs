@@ -132,6 +132,28 @@ fn other_changes_are_not_committed_with_a_step_that_is_finished() {
     assert_eq!(git(root, &["status", "--porcelain"]), " M clusters/_defaults.yaml\n");
 }
 
+/// A run that is killed while it moves the branch leaves the lock of the branch. The next run removes it, but no lock of others.
+#[test]
+fn the_lock_of_a_branch_that_was_left_is_removed() {
+    const COMMIT: &str = "1111111111111111111111111111111111111111";
+    let (_root, tree, _) = undisturbed();
+    for (text, code) in [(format!("{COMMIT}\n"), 0), (String::new(), 0), (COMMIT.replace('1', "2"), 4)] {
+        let root = fleet();
+        let root = root.path();
+        let lock = root.join(".git/refs/heads/main.lock");
+        fs::write(root.join(".git/stackloom-move"), format!("refs/heads/main {COMMIT}\n")).unwrap();
+        fs::write(&lock, &text).unwrap();
+        let ran = ends(root, &STEP, code);
+        if code == 0 {
+            assert_eq!(left(root), tree, "{text}");
+            assert!(!root.join(".git/stackloom-move").exists());
+        } else {
+            assert!(ran.err.contains("cannot move `refs/heads/main`"), "{}", ran.err);
+            assert_eq!(fs::read_to_string(&lock).unwrap(), text);
+        }
+    }
+}
+
 #[test]
 fn a_run_that_is_killed_at_any_moment_is_finished_by_the_next() {
     const KILLS: u32 = 8;

@@ -147,6 +147,15 @@ impl Plain<'_> {
         versions.iter().enumerate().all(|(addon, version)| self.fits(*release, addon, *version))
     }
 
+    /// Whether all addons fit on the release before a move. Those that the cluster has today need not, if the minor stays.
+    fn may_leave(&self, (release, versions): &State, to: usize) -> bool {
+        let minor = |at: usize| self.0.releases[at].kubernetes.minor();
+        let may_mend = *release == self.0.start && minor(*release) == minor(to);
+        versions.iter().enumerate().all(|(addon, version)| {
+            self.fits(*release, addon, *version) || may_mend && *version == self.0.addons[addon].start
+        })
+    }
+
     fn minors(&self, addon: usize, from: usize, to: usize) -> u64 {
         let of = |at: usize| self.0.addons[addon].versions[at].version.as_semver().clone();
         let (low, high) = (of(from).min(of(to)), of(from).max(of(to)));
@@ -187,7 +196,7 @@ impl Plain<'_> {
             }
         }
         for ((from, to), broken) in &self.0.moves {
-            if from == release && self.allows(broken) && self.fit(state) {
+            if from == release && self.allows(broken) && self.may_leave(state, *to) {
                 found.extend(self.along(*to, state));
             }
         }

@@ -7,7 +7,7 @@ use crate::{
     model::ClusterId,
     note::{Notes, Place},
     report::Machines,
-    upgrade::{Answer, Blocking, Constraint, Open, Rollout, Solved, StepDescription, describe},
+    upgrade::{Answer, Blocking, Constraint, Open, Remedy, Rollout, Solved, StepDescription, describe},
     world::Input,
 };
 
@@ -84,7 +84,7 @@ pub(super) struct RolloutShown {
     pub(super) refused: Option<String>,
     pub(super) is_unknown: bool,
     pub(super) leaves_pools: bool,
-    pub(super) waits_for_pools: bool,
+    pub(super) remedy: Option<Remedy>,
     pub(super) clusters: Vec<ClusterId>,
     pub(super) machines: Machines,
 }
@@ -149,15 +149,14 @@ impl Shown {
             }
             for cluster in &self.clusters {
                 let Some(rollout) = rollouts.get(cluster).and_then(|all| all.get(at)) else { continue };
-                let Rollout { means, machines, refused, is_unknown, leaves_pools, waits_for_pools } =
-                    rollout.clone();
+                let Rollout { means, machines, refused, is_unknown, leaves_pools, remedy } = rollout.clone();
                 let key = (means.clone(), refused.clone(), is_unknown);
                 let empty = RolloutShown {
                     means,
                     refused,
                     is_unknown,
                     leaves_pools,
-                    waits_for_pools,
+                    remedy,
                     clusters: Vec::new(),
                     machines: Machines::default(),
                 };
@@ -256,8 +255,21 @@ pub(super) fn note_faults(groups: &[Shown], count: usize, notes: &mut Notes) {
                         let why = one.refused.as_deref().unwrap_or_default();
                         let message = format!("step {} is refused for {clusters}: {why}", at + 1);
                         let note = notes.error("step-refused", None, message);
-                        if !one.waits_for_pools {
-                            note.hint("if a release gives variables another name or type, `stackloom migrate` changes definitions accordingly");
+                        match &one.remedy {
+                            Some(Remedy::Correct) => {
+                                note.hint("correct the definition first: `stackloom check` shows what is wrong and where");
+                            }
+                            Some(Remedy::Together(count)) => {
+                                note.hint(format!(
+                                    "no single step mends the definition: make steps 1 to {count} by hand, in one commit, and run this command again"
+                                ));
+                            }
+                            Some(Remedy::Migrate(release)) => {
+                                note.hint(format!(
+                                    "{release} renames variables, or changes their types: set it in the definition, and run `stackloom migrate`"
+                                ));
+                            }
+                            Some(Remedy::CatchUp) | None => {}
                         }
                     }
                 }

@@ -14,6 +14,7 @@ mod next_step;
 mod next_step_output;
 mod plan_text;
 mod selection;
+mod write_step;
 
 use super::{Done, Global, Printer};
 

@@ -6,6 +6,7 @@ use super::{
     next_step_output,
     propose::{self, Subject},
     selection::Selection,
+    write_step,
 };
 use crate::{
     cli::{Done, Global, Printer, printer::counted, printer::short_id, today::Now},
@@ -24,8 +25,9 @@ use crate::{
 /// An addon that stays behind during an upgrade gets an `interimVersion`, which a later step removes. A
 /// `version` that you wrote stays, unless the plan has to change it.
 ///
-/// Leaves clusters alone that are suspended, held, or outside of their maintenance windows. Also leaves out clusters without a plan, and those whose step
-/// would be refused; the exit code is then 1. If a check fails, writes nothing.
+/// Leaves clusters alone that are suspended, held, or outside of their maintenance windows. Also leaves out
+/// clusters without a plan, and those whose step would be refused, or would leave the definition with errors;
+/// the exit code is then 1. A run that fails writes nothing.
 ///
 /// A step takes time: push it, wait until it is rolled out, and run the command again for the next one. A
 /// step is refused while the definitions that it changes differ from the last commit, or while an earlier
@@ -87,7 +89,7 @@ pub(super) fn take(
         printer.document(exit, &notes, next_step_output::document(&subject.asked(), &found, None));
         return Ok(exit);
     }
-    match next_step::write(mode, world, &found, printer, &mut notes) {
+    match write_step::write(mode, world, &found, printer, &mut notes) {
         Ok(generation) => {
             printer.notes(&notes);
             report(&found, Some((&generation, &push(world)?)), printer);

@@ -1,4 +1,4 @@
-//! Finds and writes the next step.
+//! Finds the next step.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,17 +12,14 @@ use super::{
     selection::Selection,
 };
 use crate::{
-    cli::{Exit, Printer, printer::counted, progress::Progress, today::Now},
-    generate::{self, Failure, Generation, Understood},
-    io::{
-        disk::{self, DiskSink, Workspace},
-        git::{CommitSink, RecordedEdit, Repository, StepRecord},
-    },
+    cli::{Exit, printer::counted, today::Now},
+    generate::{self, Failure, Understood},
+    io::{disk::Workspace, git::Repository},
     model::{Cluster, ClusterId},
-    note::{Diagnostic, Fault, Notes},
+    note::{Diagnostic, Notes, Severity},
     partial::{LeftOut, Scope},
     pull_request::Wish,
-    tree::{Changes, Nowhere, PartId, Sink},
+    tree::Nowhere,
     upgrade::{self, Answer, DescribedChange, Edited, Edits, Fleet, Planned, Solved, Taken, after},
     world::{AlreadyRead, Held},
 };
@@ -140,9 +137,9 @@ pub(super) fn take(
     }
     let (mut edits, failed) = edited((mode, needs_commits), world, (understood, &held), taken, notes)?;
     if !failed.is_empty() {
-        for one in planned.iter().filter(|one| failed.contains(&one.cluster.id())) {
-            if let Some(first) = rollouts.get_mut(&one.cluster.id()).and_then(|all| all.first_mut()) {
-                first.refused = Some(not_editable(one.cluster, notes));
+        for (cluster, why) in failed {
+            if let Some(first) = rollouts.get_mut(&cluster).and_then(|all| all.first_mut()) {
+                first.refused = Some(why);
             }
         }
         groups = group::groups(&solved, &rollouts, &understood.input);
@@ -166,36 +163,37 @@ pub(super) fn take(
 
 /// Why a cluster's definition cannot be edited.
 pub(super) fn not_editable(cluster: &Cluster, notes: &Notes) -> String {
-    let concerns = |note: &&Diagnostic| {
-        note.code == "edit"
-            && note.place.as_ref().is_some_and(|place| {
-                let defaults = place.file.strip_suffix("_defaults.yaml");
-                place.file == *cluster.file || defaults.is_some_and(|folder| cluster.file.starts_with(folder))
-            })
-    };
-    let note = notes.iter().find(concerns).or_else(|| notes.iter().find(|note| note.code == "edit"));
+    let own = |note: &&Diagnostic| note.code == "edit" && concerns(note, cluster);
+    let note = notes.iter().find(own).or_else(|| notes.iter().find(|note| note.code == "edit"));
     let Some(note) = note else { return "stackloom cannot edit its definition".to_owned() };
     let place = note.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
     format!("stackloom cannot edit its definition: {place}{}", note.message)
 }
 
-/// Creates the edits for the steps. Checks that the step may start, and that the edited definitions mean what it asks for.
-/// The result includes the clusters that are left out because their files cannot be edited.
+/// Creates the edits for the steps. Checks that the step may start, that the edited definitions mean what it asks for, and that
+/// they have no errors. The result includes the clusters that are left out, and why.
 fn edited(
     (mode, needs_commits): (Mode, bool),
     world: &Workspace,
     (understood, held): (&Understood, &Held),
     mut taken: Vec<Taken<'_>>,
     notes: &mut Notes,
-) -> Result<(Edits, BTreeSet<ClusterId>), Failure> {
-    let mut left = BTreeSet::new();
+) -> Result<(Edits, BTreeMap<ClusterId, String>), Failure> {
+    let mut left = BTreeMap::new();
     let edits = loop {
         let failed = match checked(understood, held, &taken, notes)? {
-            Ok(edits) => break edits,
-            Err(failed) => failed,
+            Ok(edits) => match faulty(held, &edits, &taken, notes)? {
+                faulty if faulty.is_empty() => break edits,
+                faulty => faulty,
+            },
+            Err(failed) => taken
+                .iter()
+                .filter(|one| failed.contains(&one.before.id()))
+                .map(|one| (one.before.id(), not_editable(one.before, notes)))
+                .collect(),
         };
         let before = taken.len();
-        taken.retain(|one| !failed.contains(&one.before.id()));
+        taken.retain(|one| !failed.contains_key(&one.before.id()));
         if taken.is_empty() || taken.len() == before {
             return Err(Failure::Input);
         }
@@ -216,6 +214,70 @@ fn edited(
     Ok((edits, left))
 }
 
+/// The clusters that generate would skip after the edits, and why: their definitions would change, and their part of the tree
+/// would not.
+fn faulty(
+    held: &Held,
+    edits: &Edits,
+    taken: &[Taken<'_>],
+    notes: &mut Notes,
+) -> Result<BTreeMap<ClusterId, String>, Failure> {
+    if taken.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let mut only: Vec<String> = taken.iter().map(|one| one.before.full_name()).collect();
+    if only.len() > NAMED_AT_MOST {
+        only.clear();
+    }
+    let scope = Scope { only, keep_going: true, ..Scope::default() };
+    let source = AlreadyRead::new(upgrade::with_edits(&held.input, edits), held.notes.clone());
+    let mut own = Notes::new();
+    let done = generate::generate_some(&source, &scope, &mut Nowhere, &|_, _| {}, &mut own);
+    let made: BTreeSet<ClusterId> = match done {
+        Ok(generation) => generation.plan.clusters.iter().map(|plan| plan.cluster.id()).collect(),
+        Err(failure) => {
+            notes.append(own);
+            return Err(failure);
+        }
+    };
+    let mut faulty = BTreeMap::new();
+    for one in taken.iter().filter(|one| !made.contains(&one.before.id())) {
+        let errors =
+            || own.iter().filter(|note| note.severity == Severity::Error && concerns(note, one.before));
+        let why = errors().next().map(|note| {
+            let place = note.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
+            format!("after it, the definition has an error: {place}{}", note.message)
+        });
+        errors().for_each(|note| notes.push(note.clone()));
+        if errors().next().is_none() {
+            let id = one.before.id();
+            notes
+                .error(
+                    "not-generated",
+                    None,
+                    format!("{id} has errors after its step, so generate would skip it"),
+                )
+                .hint("run `stackloom check` to see them");
+        }
+        let why =
+            why.unwrap_or_else(|| "after it, generate would skip the cluster because of errors".to_owned());
+        faulty.insert(one.before.id(), why);
+    }
+    Ok(faulty)
+}
+
+/// Up to this number, clusters are checked alone; more of them with all others.
+const NAMED_AT_MOST: usize = 100;
+
+/// Whether a message is about a cluster, its definition or the defaults above it.
+fn concerns(note: &Diagnostic, cluster: &Cluster) -> bool {
+    note.clusters.contains(&cluster.full_name())
+        || note.place.as_ref().is_some_and(|place| {
+            let defaults = place.file.strip_suffix("_defaults.yaml");
+            place.file == *cluster.file || defaults.is_some_and(|folder| cluster.file.starts_with(folder))
+        })
+}
+
 /// Creates the edits for the steps, and checks what the edited definitions mean. Fails with the clusters that cannot take
 /// their step.
 fn checked(
@@ -233,124 +295,6 @@ fn checked(
     let before = notes.errors();
     let failed = upgrade::check_edits(understood, taken, &edits, &after, notes);
     Ok(if notes.errors() > before { Err(failed) } else { Ok(edits) })
-}
-
-/// Writes the definitions, then the tree. If that fails, the definitions are restored; after a kill, by the next run.
-pub(super) fn write(
-    mode: Mode,
-    world: &Workspace,
-    found: &Found,
-    printer: &Printer,
-    notes: &mut Notes,
-) -> Result<Generation, Failure> {
-    let all = |text: fn(&upgrade::Edited) -> &str| -> Result<(), Fault> {
-        found.edits.files.iter().try_for_each(|one| disk::replace(&world.root().join(&one.file), text(one)))
-    };
-    let record = if mode == Mode::Propose { None } else { recorded(world, found)? };
-    let done = all(|one| &one.after).map_err(Failure::from).and_then(|()| {
-        let commit = || {
-            let sink = CommitSink::open(world)?;
-            let clusters: BTreeSet<ClusterId> =
-                found.edits.files.iter().flat_map(|one| one.clusters.clone()).collect();
-            let sink = sink.with_subject(&message(found)).with_sources(&found.edited.input);
-            Ok::<_, Fault>(sink.with_guard(move |changes, notes| is_own(changes, &clusters, notes)))
-        };
-        let sink: Box<dyn Sink> = match mode {
-            Mode::DryRun | Mode::WorkTree => Box::new(DiskSink::new(world)),
-            Mode::Commit => Box::new(commit()?),
-            Mode::Propose => Box::new(commit()?.with_claim()),
-        };
-        generated_into(sink, found, printer, notes)
-    });
-    if done.is_err() {
-        all(|one| &one.before)?;
-    }
-    record.map(StepRecord::end).transpose()?;
-    done
-}
-
-/// Records the edits, if the fleet is in a repository.
-fn recorded(world: &Workspace, found: &Found) -> Result<Option<StepRecord>, Fault> {
-    let Some(repository) = Repository::find(world)? else { return Ok(None) };
-    let files = &found.edits.files;
-    let edit = |one: &upgrade::Edited| RecordedEdit {
-        path: one.file.clone(),
-        before: one.before.clone(),
-        after: one.after.clone(),
-    };
-    repository.record_step(files.iter().map(edit)).map(Some)
-}
-
-fn generated_into(
-    mut sink: Box<dyn Sink>,
-    found: &Found,
-    printer: &Printer,
-    notes: &mut Notes,
-) -> Result<Generation, Failure> {
-    let progress = Progress::new(printer, "Generating");
-    let tell = |done, all| progress.at(done, all);
-    let source = AlreadyRead::new(found.edited.input.clone(), found.edited.notes.clone());
-    let mut own = Notes::new();
-    let done = if found.outcome.left.has_definitions() {
-        let scope = Scope { keep_going: true, ..Scope::default() };
-        refuse_left_out(&scope, found, notes)?;
-        let done = generate::generate_some(&source, &scope, sink.as_mut(), &tell, &mut own);
-        if done.is_ok() {
-            notes.append_as_warnings(std::mem::take(&mut own));
-        }
-        done
-    } else {
-        generate::generate(&source, sink.as_mut(), &tell, &mut own)
-    };
-    progress.end();
-    notes.append(own);
-    done
-}
-
-/// Refuses a step if a run that skips what has errors would skip one of its clusters: its definition would change, and its
-/// part of the tree would not.
-fn refuse_left_out(scope: &Scope, found: &Found, notes: &mut Notes) -> Result<(), Failure> {
-    let mut own = Notes::new();
-    let source = AlreadyRead::new(found.edited.input.clone(), found.edited.notes.clone());
-    let made = generate::generate_some(&source, scope, &mut Nowhere, &|_, _| {}, &mut own)?;
-    let made: BTreeSet<ClusterId> = made.plan.clusters.iter().map(|plan| plan.cluster.id()).collect();
-    let mut clusters = found.edits.files.iter().flat_map(|one| &one.clusters);
-    let Some(lost) = clusters.find(|cluster| !made.contains(cluster)) else { return Ok(()) };
-    notes.append(own);
-    notes
-        .error("not-generated", None, format!("{lost} has errors after its step, so generate would skip it"))
-        .hint("correct what is wrong with its definition, and run this command again");
-    Err(Failure::Input)
-}
-
-/// Whether the changes concern only clusters that take the step. Otherwise, others have changes that were not generated.
-fn is_own(changes: &Changes, clusters: &BTreeSet<ClusterId>, notes: &mut Notes) -> bool {
-    let part = |id: &ClusterId| PartId::Cluster {
-        management: id.management.to_string(),
-        namespace: id.namespace.to_string(),
-        cluster: id.name.to_string(),
-    };
-    let own: BTreeSet<PartId> = clusters.iter().map(part).collect();
-    let mut others = BTreeSet::new();
-    for path in changes.files.keys() {
-        if let Some(part @ PartId::Cluster { .. }) = PartId::of_path(path)
-            && !own.contains(&part)
-        {
-            others.insert(part);
-        }
-    }
-    let Some(PartId::Cluster { namespace, cluster, .. }) = others.first() else { return true };
-    let who = match others.len() {
-        1 => format!("{namespace}/{cluster}, whose definition and generated/ differ already"),
-        count => format!(
-            "{}, such as {namespace}/{cluster}: their definitions and generated/ differ already",
-            counted(count, "other cluster")
-        ),
-    };
-    notes
-        .error("not-generated", None, format!("the commit would also change {who}"))
-        .hint("run `stackloom generate --commit` first, as a change of its own, and see what it does with `stackloom diff`");
-    false
 }
 
 /// The message of a step's commit: what changes, and why.

@@ -1,8 +1,13 @@
 //! Writes a commit and moves the branch to it.
 
-use std::{fs, thread::sleep, time::Duration};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    thread::sleep,
+    time::Duration,
+};
 
-use git2::{ErrorCode, ObjectType, Oid};
+use git2::{ErrorCode, ObjectType, Oid, Reference};
 
 use super::{
     Repository, Tip,
@@ -37,14 +42,13 @@ pub(super) fn commit(
     Ok(id)
 }
 
-/// Points the branch to a commit, if it has not moved since the run began.
+/// Points the branch to a commit, if it has not moved since the run began. The caller holds the lock of the index.
 pub(super) fn move_reference(
     repository: &Repository,
     tip: &Tip,
     commit: Oid,
     subject: &str,
 ) -> Result<(), Fault> {
-    let inner = &repository.inner;
     // HEAD may have changed to another branch, even if the old branch did not move.
     if repository.tip()? != *tip {
         return Err(moved_meanwhile("HEAD"));
@@ -54,14 +58,30 @@ pub(super) fn move_reference(
         Tip::Branch(name, Some(_)) => (name.as_str(), format!("commit: {subject}")),
         Tip::Detached(_) => ("HEAD", format!("commit: {subject}")),
     };
+    release_lock(repository)?;
+    let record = record_of(repository);
+    fs::write(&record, format!("{name} {commit}\n"))
+        .map_err(|error| Fault::because(format!("cannot write `{}`", record.display()), error))?;
+    let moved = move_locked(repository, tip, name, commit, &log);
+    // What is left of a record without a lock does no harm.
+    fs::remove_file(&record).ok();
+    moved?;
+    // After a power cut, the reference must not be empty.
+    fs::File::open(folder_of(repository, name).join(name))
+        .and_then(|file| file.sync_all())
+        .map_err(|error| Fault::because(format!("cannot sync `{name}`"), error))
+}
+
+fn move_locked(repository: &Repository, tip: &Tip, name: &str, commit: Oid, log: &str) -> Result<(), Fault> {
+    let inner = &repository.inner;
     let mut waits = 20;
     loop {
         let moved = match tip.commit() {
-            None => inner.reference(name, commit, false, &log),
-            Some(old) => inner.reference_matching(name, commit, true, old, &log),
+            None => inner.reference(name, commit, false, log),
+            Some(old) => inner.reference_matching(name, commit, true, old, log),
         };
         match moved {
-            Ok(_) => break,
+            Ok(_) => return Ok(()),
             Err(error) if error.code() == ErrorCode::Locked && waits > 0 => {
                 waits -= 1;
                 sleep(Duration::from_millis(50));
@@ -70,7 +90,7 @@ pub(super) fn move_reference(
                 return Err(moved_meanwhile(name));
             }
             Err(error) if error.code() == ErrorCode::Locked => {
-                let lock = inner.commondir().join(format!("{name}.lock"));
+                let lock = lock_of(repository, name);
                 return Err(Fault::because(format!("cannot move `{name}`"), error).hint(format!(
                     "another git command is running, or a killed one left its lock: if none is running, delete `{}`",
                     lock.display()
@@ -79,11 +99,46 @@ pub(super) fn move_reference(
             Err(error) => return Err(Fault::because(format!("cannot move `{name}`"), error)),
         }
     }
-    let folder = if name == "HEAD" { inner.path() } else { inner.commondir() };
-    // After a power cut, the reference must not be empty.
-    fs::File::open(folder.join(name))
-        .and_then(|file| file.sync_all())
-        .map_err(|error| Fault::because(format!("cannot sync `{name}`"), error))
+}
+
+/// Removes the lock that a killed run left while it moved a reference. That run recorded the reference and the commit.
+fn release_lock(repository: &Repository) -> Result<(), Fault> {
+    let record = record_of(repository);
+    let Ok(text) = fs::read_to_string(&record) else { return Ok(()) };
+    let Some((name, commit)) = text.trim_end().split_once(' ') else { return Ok(()) };
+    let lock = lock_of(repository, name);
+    if !Reference::is_valid_name(name) || !is_leftover(&lock, commit) {
+        return Ok(());
+    }
+    fs::remove_file(&lock).map_err(|error| {
+        Fault::because(format!("cannot remove the leftover lock `{}`", lock.display()), error)
+    })
+}
+
+/// A lock contains the new commit. It is empty for a moment after git creates it, but stays empty only if its owner was killed.
+fn is_leftover(lock: &Path, commit: &str) -> bool {
+    let read = || fs::read_to_string(lock).ok();
+    let is_left = |text: Option<String>, empty: bool| {
+        text.is_some_and(|text| text.trim_end() == commit || empty && text.is_empty())
+    };
+    is_left(read(), false)
+        || read().is_some_and(|text| text.is_empty()) && {
+            sleep(Duration::from_secs(1));
+            is_left(read(), true)
+        }
+}
+
+fn record_of(repository: &Repository) -> PathBuf {
+    repository.inner.path().join("stackloom-move")
+}
+
+fn lock_of(repository: &Repository, name: &str) -> PathBuf {
+    folder_of(repository, name).join(format!("{name}.lock"))
+}
+
+/// The folder of a reference: each work tree has a HEAD, and all share the branches.
+fn folder_of<'a>(repository: &'a Repository, name: &str) -> &'a Path {
+    if name == "HEAD" { repository.inner.path() } else { repository.inner.commondir() }
 }
 
 fn moved_meanwhile(name: &str) -> Fault {

@@ -11,6 +11,7 @@ use super::{
     next_step::{self, Found, Mode},
     next_step_output, plan, plan_text, reviews_and_labels,
     selection::Selection,
+    write_step,
 };
 use crate::{
     cli::{
@@ -207,7 +208,7 @@ impl Target<'_> {
         let generation = if found.edits.files.is_empty() {
             None
         } else {
-            Some(next_step::write(Mode::Propose, &world, &found, printer, notes)?)
+            Some(write_step::write(Mode::Propose, &world, &found, printer, notes)?)
         };
         let commit = generation.as_ref().and_then(|made| made.changes.commit.clone());
         let wish = match &commit {

@@ -1,0 +1,146 @@
+//! Writes a step: the definitions, then the tree.
+
+use std::collections::BTreeSet;
+
+use super::next_step::{Found, Mode, message};
+use crate::{
+    cli::{Printer, printer::counted, progress::Progress},
+    generate::{self, Failure, Generation},
+    io::{
+        disk::{self, DiskSink, Workspace},
+        git::{CommitSink, RecordedEdit, Repository, StepRecord},
+    },
+    model::ClusterId,
+    note::{Fault, Notes},
+    partial::Scope,
+    tree::{Changes, Nowhere, PartId, Sink},
+    upgrade,
+    world::{AlreadyRead, Input},
+};
+
+/// Writes the definitions, then the tree. If that fails, the definitions are restored; after a kill, by the next run.
+pub(super) fn write(
+    mode: Mode,
+    world: &Workspace,
+    found: &Found,
+    printer: &Printer,
+    notes: &mut Notes,
+) -> Result<Generation, Failure> {
+    let all = |text: fn(&upgrade::Edited) -> &str| -> Result<(), Fault> {
+        found.edits.files.iter().try_for_each(|one| disk::replace(&world.root().join(&one.file), text(one)))
+    };
+    let record = if mode == Mode::Propose { None } else { recorded(world, found)? };
+    let done = all(|one| &one.after).map_err(Failure::from).and_then(|()| {
+        let commit = || {
+            let sink = CommitSink::open(world)?;
+            let clusters: BTreeSet<ClusterId> =
+                found.edits.files.iter().flat_map(|one| one.clusters.clone()).collect();
+            let sink = sink.with_subject(&message(found)).with_sources(&found.edited.input);
+            Ok::<_, Fault>(sink.with_guard(move |changes, notes| is_own(changes, &clusters, notes)))
+        };
+        let sink: Box<dyn Sink> = match mode {
+            Mode::DryRun | Mode::WorkTree => Box::new(DiskSink::new(world)),
+            Mode::Commit => Box::new(commit()?),
+            Mode::Propose => Box::new(commit()?.with_claim()),
+        };
+        generated_into(sink, found, printer, notes)
+    });
+    if done.is_err() {
+        all(|one| &one.before)?;
+    }
+    record.map(StepRecord::end).transpose()?;
+    done
+}
+
+/// Records the edits, if the fleet is in a repository.
+fn recorded(world: &Workspace, found: &Found) -> Result<Option<StepRecord>, Fault> {
+    let Some(repository) = Repository::find(world)? else { return Ok(None) };
+    let files = &found.edits.files;
+    let edit = |one: &upgrade::Edited| RecordedEdit {
+        path: one.file.clone(),
+        before: one.before.clone(),
+        after: one.after.clone(),
+    };
+    repository.record_step(files.iter().map(edit)).map(Some)
+}
+
+/// Generates the tree. Clusters with errors of their own that take no step do not stop the step of others.
+fn generated_into(
+    mut sink: Box<dyn Sink>,
+    found: &Found,
+    printer: &Printer,
+    notes: &mut Notes,
+) -> Result<Generation, Failure> {
+    let progress = Progress::new(printer, "Generating");
+    let tell = |done, all| progress.at(done, all);
+    let source = || AlreadyRead::new(found.edited.input.clone(), found.edited.notes.clone());
+    let mut own = Notes::new();
+    let whole = if found.outcome.left.has_definitions() {
+        None
+    } else {
+        Some(generate::generate(&source(), sink.as_mut(), &tell, &mut own))
+    };
+    let done = match whole {
+        Some(done @ (Ok(_) | Err(Failure::World(_)))) => done,
+        None | Some(Err(Failure::Input)) => {
+            own = Notes::new();
+            let scope = Scope { keep_going: true, required: required(found)?, ..Scope::default() };
+            let done = generate::generate_some(&source(), &scope, sink.as_mut(), &tell, &mut own);
+            if done.is_ok() {
+                notes.append_as_warnings(std::mem::take(&mut own));
+            }
+            done
+        }
+    };
+    progress.end();
+    notes.append(own);
+    done
+}
+
+/// The clusters that must be generated: those that take the step, and all that have no errors without it.
+fn required(found: &Found) -> Result<BTreeSet<ClusterId>, Failure> {
+    let scope = Scope { keep_going: true, ..Scope::default() };
+    let source = AlreadyRead::new(before(found), found.edited.notes.clone());
+    let made = generate::generate_some(&source, &scope, &mut Nowhere, &|_, _| {}, &mut Notes::new())?;
+    let sound = made.plan.clusters.iter().map(|plan| plan.cluster.id());
+    Ok(sound.chain(found.edits.files.iter().flat_map(|one| one.clusters.clone())).collect())
+}
+
+/// The input before the edits.
+fn before(found: &Found) -> Input {
+    let mut edits = found.edits.clone();
+    for file in &mut edits.files {
+        std::mem::swap(&mut file.before, &mut file.after);
+    }
+    upgrade::with_edits(&found.edited.input, &edits)
+}
+
+/// Whether the changes concern only clusters that take the step. Otherwise, others have changes that were not generated.
+fn is_own(changes: &Changes, clusters: &BTreeSet<ClusterId>, notes: &mut Notes) -> bool {
+    let part = |id: &ClusterId| PartId::Cluster {
+        management: id.management.to_string(),
+        namespace: id.namespace.to_string(),
+        cluster: id.name.to_string(),
+    };
+    let own: BTreeSet<PartId> = clusters.iter().map(part).collect();
+    let mut others = BTreeSet::new();
+    for path in changes.files.keys() {
+        if let Some(part @ PartId::Cluster { .. }) = PartId::of_path(path)
+            && !own.contains(&part)
+        {
+            others.insert(part);
+        }
+    }
+    let Some(PartId::Cluster { namespace, cluster, .. }) = others.first() else { return true };
+    let who = match others.len() {
+        1 => format!("{namespace}/{cluster}, whose definition and generated/ differ already"),
+        count => format!(
+            "{}, such as {namespace}/{cluster}: their definitions and generated/ differ already",
+            counted(count, "other cluster")
+        ),
+    };
+    notes
+        .error("not-generated", None, format!("the commit would also change {who}"))
+        .hint("run `stackloom generate --commit` first, as a change of its own, and see what it does with `stackloom diff`");
+    false
+}
