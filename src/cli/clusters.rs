@@ -265,6 +265,24 @@ fn warn_of_ends(rows: &[Row<'_>], understood: &Understood, today: Date, notes: &
             .get(&key)
             .is_some_and(|one| one.end_of_life.is_some_and(|date| today.days_until(date) <= i64::from(AHEAD)))
     };
+    let is_given_up = |release: &&Arc<Release>| {
+        let key = (release.stack.clone(), release.kubernetes.minor());
+        !ends(release) && known.get(&key).is_some_and(|one| one.needs_attention(today))
+    };
+    let count = releases().filter(is_given_up).count();
+    if count > 0 {
+        let (verb, their) = if count == 1 { ("has", "its") } else { ("have", "their") };
+        let clusters = counted(count, "cluster");
+        notes
+            .warning(
+                "deprecated",
+                None,
+                format!("{clusters} {verb} a Kubernetes version that {their} stack has deprecated"),
+            )
+            .hint(
+                "`stackloom matrix` shows the versions of a stack, and `stackloom upgrade plan` the way out",
+            );
+    }
     let count = releases().filter(ends).count();
     if count > 0 {
         let verb = if count == 1 { "has" } else { "have" };

@@ -13,7 +13,7 @@ pub struct Addon {
     /// The available versions, each with the Kubernetes versions it works with; newest first.
     pub matrix: Vec<Requirement>,
     /// The greatest number of minor versions that one upgrade may span.
-    pub max_minor_step: Option<u64>,
+    pub max_minor_step: Option<MinorStep>,
     /// The name of the Helm release in the workload cluster.
     pub release_name: Label,
     /// The namespace of the Helm release in the workload cluster.
@@ -26,6 +26,22 @@ pub struct Addon {
     pub enabled: bool,
     /// Values from Secrets and `ConfigMaps`.
     pub values_from: Vec<ValuesFrom>,
+}
+
+/// The greatest number of minor versions that one upgrade of an addon may span.
+#[derive(Clone, Copy, Debug)]
+pub struct MinorStep {
+    /// The number.
+    pub minors: u64,
+    /// The origin of the number.
+    pub origin: Origin,
+}
+
+impl PartialEq for MinorStep {
+    /// Ignores the origin.
+    fn eq(&self, other: &Self) -> bool {
+        self.minors == other.minors
+    }
 }
 
 /// A row of a compatibility matrix.

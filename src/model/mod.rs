@@ -21,7 +21,7 @@ mod stack;
 mod upgrades;
 mod version;
 
-pub use addon::{Addon, Chart, Requirement, Stage, ValuesFrom, ValuesSource};
+pub use addon::{Addon, Chart, MinorStep, Requirement, Stage, ValuesFrom, ValuesSource};
 pub use calendar::{Calendar, Closed, Freeze, Window};
 pub use cluster::{
     AddonChoice, Cluster, ClusterId, Companion, ControlPlane, Network, NodePool, PoolKind, ReleaseRef, Size,

@@ -254,7 +254,7 @@ pub(super) fn addon_node(addon: &Addon, version: Option<&AddonVersion>) -> Node 
     node.set_filled("versions", addon.matrix.iter().map(row).collect::<Vec<_>>());
     if let Some(step) = addon.max_minor_step {
         let mut mapping = Mapping::new();
-        mapping.set("maxMinorStep", i64::try_from(step).unwrap_or(i64::MAX));
+        mapping.set("maxMinorStep", i64::try_from(step.minors).unwrap_or(i64::MAX));
         node.set("upgrade", mapping);
     }
     let mut helm = Mapping::new();

@@ -126,7 +126,7 @@ impl<'a> Addon<'a> {
             });
             let broken = broken.collect();
             let doubts = versions.iter().map(|one| self.doubt(one, frozen, release, doubts)).collect();
-            Some(Listing { own, limit: frozen.addon.max_minor_step, broken, doubts })
+            Some(Listing { own, limit: frozen.addon.max_minor_step.map(|step| step.minors), broken, doubts })
         };
         let listings: Vec<_> = self.line.iter().map(listing).collect();
         let start = start.filter(|_| listings[self.start].is_some());
@@ -352,7 +352,7 @@ impl<'a> Addon<'a> {
     fn step(&self, constraints: &mut Vec<Constraint>) -> usize {
         let limit = self.line.iter().rev().find_map(|one| one.addon(self.name)?.addon.max_minor_step);
         let newest = self.line.iter().rev().find_map(|one| one.addon(self.name));
-        let minors = match limit.unwrap_or(1) {
+        let minors = match limit.map_or(1, |limit| limit.minors) {
             1 => "one minor".to_owned(),
             several => format!("{several} minors"),
         };
@@ -360,7 +360,9 @@ impl<'a> Addon<'a> {
         constraints.push(Constraint {
             kind: ConstraintKind::MinorStep,
             text: format!("{} is upgraded {minors} at a time (`maxMinorStep`)", self.name),
-            origin: newest.and_then(|one| Some(one.addon.matrix.first()?.version_origin)),
+            origin: limit
+                .map(|limit| limit.origin)
+                .or_else(|| newest.and_then(|one| Some(one.addon.matrix.first()?.version_origin))),
             lift: format!("the stack {stack}: list the versions between, or allow a greater `maxMinorStep`"),
         });
         constraints.len() - 1

@@ -123,6 +123,10 @@ fn others(mut definition: Node) -> Node {
             for key in ["version", INTERIM, "release", "unlisted"] {
                 addon.remove(key);
             }
+            // Values that are empty change nothing.
+            if addon.get("values").and_then(Node::as_mapping).is_some_and(Mapping::is_empty) {
+                addon.remove("values");
+            }
             addon.is_empty()
         });
         if is_empty {

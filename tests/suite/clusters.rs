@@ -68,6 +68,11 @@ fn clusters_show_their_state() {
     let head = "name   namespace  management cluster  stack       release             kubernetes  end of life  newest release      state";
     assert_eq!(all.lines().next(), Some(head), "{all}");
 
+    // Long before its end of life, the stack has deprecated a minor.
+    let early = ends(root, &["clusters", "--namespace", "team-p", "--today", "2026-05-01"], 0).err;
+    let deprecated = "warning[deprecated]: 1 cluster has a Kubernetes version that its stack has deprecated";
+    assert!(early.contains(deprecated) && !early.contains("end-of-life"), "{early}");
+
     let reported = json(root, &["clusters", "--selector", "env=prod", "-o", "name"], 0);
     let first = serde_json::json!({
         "cluster": { "managementCluster": "mgmt", "namespace": "team-p", "name": "p-1" },

@@ -37,8 +37,7 @@ pub(super) fn edits(found: &Found, printer: &Printer) {
         printer.result(next_step::message(found).lines().next().unwrap_or_default());
     }
     let is_summed = !found.outcome.groups.is_empty() || found.edits.files.is_empty();
-    for line in plan_text::next(&found.outcome.groups, printer.is_verbose()).into_iter().filter(|_| is_summed)
-    {
+    for line in plan_text::next(&found.outcome, printer.is_verbose()).into_iter().filter(|_| is_summed) {
         printer.result(&line);
     }
     if !found.suspended.is_empty() {

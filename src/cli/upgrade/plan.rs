@@ -84,7 +84,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         }
     };
     printer.notes(&notes);
-    for line in plan_text::lines(&outcome.groups, printer.is_verbose()) {
+    for line in plan_text::lines(&outcome, printer.is_verbose()) {
         printer.result(&line);
     }
     for (rollout, one) in &in_rollouts {

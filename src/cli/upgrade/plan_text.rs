@@ -1,6 +1,9 @@
 //! Formats plans for people, in lines of 80 columns.
 
-use super::group::{Reason, RolloutShown, Shown, State, StepShown};
+use super::{
+    group::{Reason, RolloutShown, Shown, State, StepShown},
+    plan::Outcome,
+};
 use crate::{
     cli::printer::counted,
     model::ClusterId,
@@ -15,19 +18,19 @@ const WIDTH: usize = 80;
 const NAMED: usize = 6;
 
 /// Formats the groups, with all steps, and a summary.
-pub(super) fn lines(groups: &[Shown], all: bool) -> Vec<String> {
-    shown(groups, usize::MAX, all)
+pub(super) fn lines(outcome: &Outcome, all: bool) -> Vec<String> {
+    shown(outcome, usize::MAX, all)
 }
 
 /// Formats the groups, with only the next step of each plan.
-pub(super) fn next(groups: &[Shown], all: bool) -> Vec<String> {
-    shown(groups, 1, all)
+pub(super) fn next(outcome: &Outcome, all: bool) -> Vec<String> {
+    shown(outcome, 1, all)
 }
 
 /// Formats the groups, with up to `steps` steps of each plan.
-fn shown(groups: &[Shown], steps: usize, all: bool) -> Vec<String> {
+fn shown(outcome: &Outcome, steps: usize, all: bool) -> Vec<String> {
     let mut lines = Vec::new();
-    for group in groups {
+    for group in &outcome.groups {
         let is_long =
             matches!(group.state, State::Blocked(_) | State::Failed(_) | State::Held(_) | State::Plan(_));
         if is_long || all {
@@ -35,17 +38,18 @@ fn shown(groups: &[Shown], steps: usize, all: bool) -> Vec<String> {
             lines.push(String::new());
         }
     }
-    lines.extend(wrapped("", "  ", &summary(groups)));
+    lines.extend(wrapped("", "  ", &summary(outcome)));
     lines
 }
 
-pub(super) fn summary(groups: &[Shown]) -> String {
+pub(super) fn summary(Outcome { groups, left, .. }: &Outcome) -> String {
     let count = |is_meant: &dyn Fn(&State) -> bool| -> usize {
         groups.iter().filter(|group| is_meant(&group.state)).map(|group| group.clusters.len()).sum()
     };
     let total = count(&|_| true);
     if total == 0 {
-        return "no cluster matches".to_owned();
+        let beside = if left.has_definitions() { "; definitions with errors were skipped" } else { "" };
+        return format!("no cluster matches{beside}");
     }
     let kinds = [
         (count(&|state| matches!(state, State::Plan(_))), "to upgrade"),

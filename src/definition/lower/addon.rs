@@ -3,7 +3,7 @@
 use super::{addon_version, check_address, holds_credential, label, place_at, range};
 use crate::{
     definition::{self as written, parse::Written},
-    model::{Addon, Chart, Label, Requirement, Stage, ValuesFrom, ValuesSource, address},
+    model::{Addon, Chart, Label, MinorStep, Requirement, Stage, ValuesFrom, ValuesSource, address},
     note::{Notes, Place},
     yaml::Origin,
 };
@@ -102,7 +102,11 @@ pub(super) fn lower<T>(
         max_minor_step: fields
             .upgrade
             .and_then(|upgrade| upgrade.max_minor_step)
-            .and_then(|step| step.try_into().ok()),
+            .and_then(|step| step.try_into().ok())
+            .map(|minors| MinorStep {
+                minors,
+                origin: origin_at(written, &[base, &["upgrade", "maxMinorStep"]].concat()),
+            }),
         release_name: release_name?,
         release_namespace: release_namespace?,
         stage: match fields.stage {

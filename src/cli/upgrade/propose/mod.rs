@@ -365,7 +365,7 @@ fn nothing(found: &Found) -> Wish {
         broken if groups.is_empty() && broken > 0 => {
             format!("{} could not be read", counted(broken, "definition"))
         }
-        _ => plan_text::summary(groups),
+        _ => plan_text::summary(&found.outcome),
     };
     let is_settled = |group: &Shown| matches!(group.state, State::Done | State::Ahead | State::Leaving);
     let all_settled = groups.iter().all(is_settled);
