@@ -209,6 +209,23 @@ fn gitlab_gets_one_comment_per_merge_request() {
     }
 }
 
+/// A list that cannot be read is an error, not a forge without merge requests.
+#[test]
+fn gitlab_job_fails_if_merge_requests_cannot_be_listed() {
+    if !has_programs() {
+        return;
+    }
+    let mut forge = Forge::default();
+    forge.answers.insert("/api/v4/user".to_owned(), json!({ "id": 7 }));
+    let (server, _) = start(forge);
+    let script = script("gitlab-ci.yml", &["stackloom-comment", "script", "0"]);
+    let folder = tempfile::tempdir().unwrap();
+    let api = format!("{}/api/v4", server.url);
+    let variables = [("CI_API_V4_URL", api.as_str()), ("CI_PROJECT_ID", "3"), ("COMMENT_TOKEN", TOKEN)];
+    let output = run(&script, folder.path(), &variables);
+    assert!(!output.status.success(), "{output:?}");
+}
+
 #[test]
 fn github_gets_one_comment_per_pull_request() {
     if !has_programs() {
@@ -222,6 +239,9 @@ fn github_gets_one_comment_per_pull_request() {
         pull(2, "stranger:a&b=c", "1"),
         pull(3, "stranger:a&b=c", "2"),
         pull(4, "platform:a&b=c", "2"),
+        pull(5, "platform:both", "3"),
+        pull(6, "platform:both", "4"),
+        pull(7, "platform:both", "3"),
     ];
     forge.answers.insert(format!("{repository}/pulls"), Json::from_iter(pulls));
     let comments = format!("{repository}/issues/3/comments");
@@ -241,14 +261,20 @@ fn github_gets_one_comment_per_pull_request() {
         run(script, folder.path(), &[&own, extra].concat())
     };
     let find = script("post.yml", &["jobs", "find", "steps", "0", "run"]);
-    for (head, sha, number) in
-        [("stranger:a&b=c", "2", "3"), ("stranger:a&b=c", "9", ""), ("nobody:x", "2", "")]
-    {
+    for (head, sha, number) in [
+        ("stranger:a&b=c", "2", "3"),
+        ("stranger:a&b=c", "9", ""),
+        ("nobody:x", "2", ""),
+        ("platform:both", "3", ""),
+    ] {
         fs::write(&output, "").unwrap();
         let found = api(&[("HEAD", head), ("SHA", sha)], &find);
         assert!(found.status.success(), "{found:?}");
         assert_eq!(fs::read_to_string(&output).unwrap(), format!("number={number}\n"));
     }
+    // A forge that does not answer is no forge without pull requests.
+    let lost = api(&[("HEAD", "x:y"), ("SHA", "2"), ("GITHUB_REPOSITORY", "no/such")], &find);
+    assert!(!lost.status.success(), "{lost:?}");
     let post = script("post.yml", &["jobs", "comment", "steps", "1", "run"]);
     let posted = |text: &str| {
         fs::write(&file, text).unwrap();
