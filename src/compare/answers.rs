@@ -19,8 +19,10 @@ use crate::{
     model::ManagementCluster,
     plan::ClusterPlan,
     topology::{
-        Desired, Forecast, Gates, Meaning, Observed, Opaque, Refusal, Settings, SharedClass, Side,
-        UpgradeStep, Verdict, import::Applied, predict::forecast,
+        Desired, Field, Forecast, Gates, Meaning, Observed, Opaque, Refusal, Settings, SharedClass, Side,
+        UpgradeStep, Verdict,
+        import::Applied,
+        predict::{Change, ListChange, ObjectChange, forecast},
     },
     yaml::{Node, to_json},
 };
@@ -62,12 +64,15 @@ pub struct Answer {
     pub steps: Vec<UpgradeStep>,
     /// Secrets that objects made by Cluster API refer to now, but did not before.
     pub secrets: Needs,
+    /// The entries that differ in lists, by field as verdicts name it: for `files`, which files.
+    pub entries: BTreeMap<String, ListChange>,
 }
 
 impl From<Forecast> for Answer {
     fn from(forecast: Forecast) -> Self {
         let secrets = referred(forecast.desired.as_ref());
         let Forecast { faults, verdicts, opaque, notes, change, .. } = forecast;
+        let entries = change.as_ref().map(entries).unwrap_or_default();
         let upgrade = change.filter(|change| change.plan.is_some());
         Self {
             faults,
@@ -76,8 +81,17 @@ impl From<Forecast> for Answer {
             notes,
             steps: upgrade.map(|change| change.steps).unwrap_or_default(),
             secrets,
+            entries,
         }
     }
+}
+
+fn entries(change: &Change) -> BTreeMap<String, ListChange> {
+    let of = |object: &ObjectChange| {
+        let name = |list: &ListChange| Field::Changed { role: object.role.clone(), path: list.path.clone() };
+        object.entries.iter().map(|list| (name(list).to_string(), list.clone())).collect::<Vec<_>>()
+    };
+    change.objects.iter().flat_map(of).collect()
 }
 
 impl Answer {

@@ -1,6 +1,6 @@
 //! One change of a cluster and its meaning.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::Value as Json;
 use sha2::{Digest as _, Sha256};
@@ -9,7 +9,7 @@ use super::risk::Risk;
 use crate::{
     compare::{Address, FieldChange, Section},
     model::{ClusterId, hex},
-    topology::{Meaning, Part},
+    topology::{Meaning, Part, predict::ListChange},
 };
 
 /// The subject of a change.
@@ -222,6 +222,8 @@ pub struct Change {
     pub machines: Machines,
     /// The number of machines added for good: of a new cluster, a new pool or a larger part.
     pub built: Machines,
+    /// The number of machines that a part loses for good while its others are replaced.
+    pub shed: Machines,
     /// The machines of a whole cluster that is built or deleted, by part.
     pub parts: Vec<(Part, Machines)>,
     /// The number of additional machines during the rollout; none if unknown.
@@ -232,6 +234,8 @@ pub struct Change {
     pub fields: Arc<[FieldChange]>,
     /// The fields of generated objects that cause it.
     pub causes: Vec<String>,
+    /// The entries that differ in lists among these fields, by field.
+    pub entries: BTreeMap<String, ListChange>,
     /// The reasons, in words.
     pub reasons: Vec<String>,
     /// Whether it affects objects that grant permissions.
@@ -262,11 +266,13 @@ impl Change {
             risk,
             machines: Machines::default(),
             built: Machines::default(),
+            shed: Machines::default(),
             parts: Vec::new(),
             surge: None,
             unavailable: 0,
             fields: Arc::default(),
             causes: Vec::new(),
+            entries: BTreeMap::new(),
             reasons: Vec::new(),
             grants: false,
             revert,

@@ -3,8 +3,9 @@
 use super::{
     About,
     change::{Change, Effect, Leaving, Revert, Subject},
-    machines::{added, machines, unavailable},
-    objects, peaks, renamed_pools,
+    objects,
+    parts::{of_verdict, paused},
+    peaks, renamed_pools,
     risk::Risk,
     steps,
 };
@@ -12,7 +13,7 @@ use crate::{
     compare::{Answer, ClusterChange, ClusterFacts, Fate, ObjectChange, Outcome, Section, Unknown, Which},
     model::{ClusterId, hex},
     note::About as Leaves,
-    topology::{self, Meaning, Part, Verdict},
+    topology::{self, Meaning, Part},
 };
 
 /// The effects of a change on one cluster.
@@ -352,7 +353,8 @@ impl Making<'_> {
                 _ => false,
             };
             if !is_reported {
-                let change = of_verdict(verdict, self.found.before.as_ref(), self.found.after.as_ref());
+                let sides = [self.found.before.as_ref(), self.found.after.as_ref()];
+                let change = of_verdict(verdict, answer, sides);
                 self.changes.push(if is_paused { paused(change) } else { change });
             }
         }
@@ -399,56 +401,10 @@ fn unknown(why: &Unknown) -> (Effect, Risk, Vec<String>, Revert) {
     }
 }
 
-/// The reason that the effect of a rollout with `OnDelete` already states.
-const ON_DELETE: &str = "machines are replaced when they are deleted";
-
-fn of_verdict(verdict: &Verdict, before: Option<&ClusterFacts>, after: Option<&ClusterFacts>) -> Change {
-    let part = &verdict.subject;
-    let (machines, surge) = machines(part, &verdict.meaning, before);
-    Change {
-        machines,
-        built: added(part, &verdict.meaning, [before, after]),
-        surge,
-        unavailable: unavailable(&verdict.meaning),
-        causes: verdict.fields.iter().map(ToString::to_string).collect(),
-        reasons: verdict.reasons.iter().filter(|reason| *reason != ON_DELETE).cloned().collect(),
-        ..Change::new(
-            Subject::Part(part.clone()),
-            Effect::Verdict(verdict.meaning.clone()),
-            Risk::of(part, &verdict.meaning),
-            revert(&verdict.meaning),
-        )
-    }
-}
-
-/// The change of a part while its cluster is paused: if it is reverted in time, nothing has happened.
-fn paused(change: Change) -> Change {
-    let revert = match change.revert {
-        revert @ (Revert::Nothing | Revert::Refused | Revert::Unknown) => revert,
-        _ => Revert::BeforeItIsResumed,
-    };
-    let [machines, built] = [change.machines, change.built].map(|count| count.unless_kept(true));
-    Change { machines, built, paused: true, revert, ..change }
-}
-
-fn revert(meaning: &Meaning) -> Revert {
-    match meaning {
-        Meaning::NoChange | Meaning::Rejected => Revert::Nothing,
-        Meaning::MetadataOnly | Meaning::InPlace => Revert::Undoes,
-        Meaning::Scale { from, to } if from <= to => Revert::Removes,
-        Meaning::Scale { .. } | Meaning::Delete => Revert::CreatesNew,
-        Meaning::Rollout { on_delete: true, .. } => Revert::KeepsReplaced,
-        Meaning::Rollout { .. } => Revert::ReplacesAgain,
-        Meaning::Upgrade { .. } => Revert::Refused,
-        Meaning::Create => Revert::Deletes,
-        Meaning::Wedged | Meaning::ProviderDependent | Meaning::Opaque => Revert::Unknown,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::Unread;
+    use crate::{compare::Unread, topology::Verdict};
 
     #[test]
     fn what_is_not_known_is_never_safe() {

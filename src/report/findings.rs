@@ -79,7 +79,7 @@ impl Finding {
         let names = words::names(clusters, NAMED);
         let who = if clusters.len() == 1 { names } else { format!("{} clusters ({names})", clusters.len()) };
         let change = &shown.change;
-        let causes = words::causes(change).into_iter().map(|cause| format!("because of {cause}"));
+        let causes = words::causes(change).into_iter().map(words::cause);
         let fields = change.fields.iter().map(words::field);
         Self {
             id: own.id(&first.cluster),

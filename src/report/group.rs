@@ -5,6 +5,7 @@
 use std::{
     collections::BTreeMap,
     fmt::{self, Write as _},
+    mem,
 };
 
 use rayon::prelude::*;
@@ -14,13 +15,13 @@ use sha2::{Digest as _, Sha256};
 use super::{
     change::{Change, Effect, Machines, Subject},
     cluster::{ClusterReport, Sides},
-    machines::Tally,
     refusal::Refusal,
     risk::Risk,
 };
 use crate::{
     compare::{FieldChange, FieldPath, PathSegment},
     model::ClusterId,
+    topology::{Part, predict::ListChange},
 };
 
 /// Clusters with equal changes.
@@ -30,6 +31,8 @@ pub struct Group {
     pub risk: Risk,
     /// The clusters, in order.
     pub clusters: Vec<ClusterId>,
+    /// The former ID of each; none for those that were not renamed or moved.
+    pub former: Vec<Option<ClusterId>>,
     /// The number of machines of each that are replaced, removed or built; none of what is refused.
     pub machines: Vec<Machines>,
     /// Who refuses the changes.
@@ -57,8 +60,12 @@ pub struct GroupChange {
     pub machines: Counts,
     /// The number of machines that are added for good.
     pub built: Counts,
-    /// The machines of whole clusters that are built or deleted, by kind.
-    pub(super) kinds: Tally,
+    /// The number of machines that a part loses for good while its others are replaced.
+    pub shed: Counts,
+    /// The machines of whole clusters that are built or deleted, by part.
+    pub(super) parts: BTreeMap<Part, Machines>,
+    /// Whether the clusters had other names before.
+    pub(super) is_renamed: bool,
     /// Who refuses the change of the cluster.
     pub refusal: Option<Refusal>,
     /// The minimum and the maximum number of additional machines per cluster during the rollout; none if unknown.
@@ -91,12 +98,23 @@ impl GroupChange {
             change: shown,
             machines: Counts::of(all.iter().map(|one| one.machines)),
             built: Counts::of(all.iter().map(|one| one.built)),
-            kinds: Tally::of_parts(all.iter().flat_map(|one| &one.parts)),
+            shed: Counts::of(all.iter().map(|one| one.shed)),
+            parts: by_part(all.iter().flat_map(|one| &one.parts)),
+            is_renamed: false,
             refusal,
             surge: surges.and_then(|all| Some([*all.iter().min()?, *all.iter().max()?])),
             unavailable: all.iter().map(|one| one.unavailable).max().unwrap_or(0),
         }
     }
+}
+
+fn by_part<'a>(all: impl Iterator<Item = &'a (Part, Machines)>) -> BTreeMap<Part, Machines> {
+    let mut found = BTreeMap::new();
+    for (part, count) in all {
+        let of: &mut Machines = found.entry(part.clone()).or_default();
+        *of = of.and(*count);
+    }
+    found
 }
 
 /// The placeholder for the name of a cluster.
@@ -126,14 +144,15 @@ fn key(cluster: &ClusterReport) -> [u8; 32] {
         .map(|one| {
             let what = (one.subject.key(), one.effect_key(), one.risk, one.surge.is_none(), &one.accepted);
             let refused = (one.guarded, one.rejected);
-            (what, refused, &one.fields, &one.causes, &one.reasons)
+            (what, refused, &one.fields, &one.causes, &one.entries, &one.reasons)
         })
         .collect();
+    let is_renamed = cluster.is_renamed();
     let steps = (&cluster.steps, &cluster.notes);
     // A version that stays makes no difference.
     let moves = [&cluster.release, &cluster.kubernetes].map(|sides| sides.differs().then_some(sides));
     let mut digest = Digesting(Sha256::new());
-    write!(digest, "{moves:?} {changes:?} {steps:?}").expect("a digest takes any text");
+    write!(digest, "{moves:?} {changes:?} {steps:?} {is_renamed}").expect("a digest takes any text");
     digest.0.finalize().into()
 }
 
@@ -153,11 +172,12 @@ fn group(members: &[&ClusterReport]) -> Group {
     let shown = if members.len() == 1 { first.changes.clone() } else { masked(first) };
     let change = |(at, change): (usize, Change)| {
         let all: Vec<&Change> = members.iter().map(|one| &one.changes[at]).collect();
-        GroupChange::new(change, &all, refusal)
+        GroupChange { is_renamed: first.is_renamed(), ..GroupChange::new(change, &all, refusal) }
     };
     Group {
         risk: first.risk,
         clusters: members.iter().map(|one| one.cluster.clone()).collect(),
+        former: members.iter().map(|one| one.former().cloned()).collect(),
         machines: members.iter().map(|one| machines(one)).collect(),
         refusal,
         release: first.release.clone(),
@@ -173,7 +193,7 @@ fn machines(cluster: &ClusterReport) -> Machines {
     if cluster.refusal().is_some() {
         return Machines::default();
     }
-    let all = cluster.changes.iter().flat_map(|change| [change.machines, change.built]);
+    let all = cluster.changes.iter().flat_map(|change| [change.machines, change.built, change.shed]);
     all.fold(Machines::default(), Machines::and)
 }
 
@@ -206,12 +226,25 @@ impl Mask<'_> {
             return change;
         }
         change.fields = change.fields.iter().map(|field| self.field(field)).collect();
+        change.entries = mem::take(&mut change.entries)
+            .into_iter()
+            .map(|(cause, list)| (self.text(&cause), self.list(list)))
+            .collect();
         for texts in [&mut change.causes, &mut change.reasons] {
             for text in texts.iter_mut() {
                 *text = self.text(text);
             }
         }
         change
+    }
+
+    fn list(&self, mut list: ListChange) -> ListChange {
+        for texts in [&mut list.added, &mut list.changed, &mut list.removed] {
+            for text in texts.iter_mut() {
+                *text = self.text(text);
+            }
+        }
+        list
     }
 
     fn field(&self, field: &FieldChange) -> FieldChange {

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::{
     After,
     cluster::ClusterReport,
-    outside_clusters::{OutsideChange, Place, hashed},
+    outside_clusters::{OutsideChange, Place, RefusedShare, hashed},
     risk::Risk,
 };
 use crate::{
@@ -60,7 +60,7 @@ pub(super) fn changes(
         objects: Vec::new(),
         moved: None,
         accepted: None,
-        refused: false,
+        refused: RefusedShare::None,
     };
     let appear = new.iter().filter(|(name, _)| !old.contains_key(*name));
     let go = old.iter().filter(|(name, _)| !new.contains_key(*name));

@@ -2,12 +2,15 @@
 
 use super::{
     Peak, Report,
-    change::{Change, Machines, Subject},
+    change::{Change, Effect, Machines, Subject},
     cluster::ClusterReport,
     group::{Counts, GroupChange},
     machines::{Flow, Tally},
 };
-use crate::{model::ClusterId, topology::Part};
+use crate::{
+    model::ClusterId,
+    topology::{Meaning, Part},
+};
 
 /// `1 machine`, `2 machines`.
 pub(super) fn counted(count: i64, what: &str) -> String {
@@ -56,19 +59,29 @@ fn kinds(tally: Tally) -> Vec<String> {
 
 /// The number of machines that clusters lose, for a table.
 pub(super) fn lost(clusters: &[&ClusterReport]) -> String {
-    cell(clusters, Flow::lost)
+    cell(clusters, |flow| and_waiting(flow.lost(), flow.waiting))
 }
 
 /// The number of machines that clusters get for good, for a table.
 pub(super) fn added(clusters: &[&ClusterReport]) -> String {
-    cell(clusters, |flow| flow.added)
+    cell(clusters, |flow| tally(flow.added))
 }
 
-fn cell(clusters: &[&ClusterReport], of: impl Fn(Flow) -> Tally) -> String {
-    let happens = tally(of(Flow::of_clusters(clusters.iter().copied()))).unwrap_or_else(|| "none".to_owned());
-    match tally(of(Flow::if_merged(clusters.iter().copied()))) {
+fn cell(clusters: &[&ClusterReport], of: impl Fn(Flow) -> Option<String>) -> String {
+    let happens = of(Flow::of_clusters(clusters.iter().copied())).unwrap_or_else(|| "none".to_owned());
+    match of(Flow::if_merged(clusters.iter().copied())) {
         Some(would) => format!("{happens}; if merged anyway: {would}"),
         None => happens,
+    }
+}
+
+/// Machines that happen to do something at once, and those that do it once someone deletes them.
+pub(super) fn and_waiting(at_once: Tally, waiting: Tally) -> Option<String> {
+    let it = if waiting.total().most == 1 && !waiting.total().more { "it" } else { "them" };
+    let waiting = tally(waiting).map(|waiting| format!("{waiting} once someone deletes {it}"));
+    match (tally(at_once), waiting) {
+        (Some(at_once), Some(waiting)) => Some(format!("{at_once}, and {waiting}")),
+        (at_once, waiting) => at_once.or(waiting),
     }
 }
 
@@ -92,14 +105,23 @@ fn each(of: &Counts) -> Option<String> {
     }
 }
 
-/// The number of machines of whole clusters: of one cluster by part, of several by kind.
+/// The maximum number of different parts of several clusters that are named.
+const PARTS: usize = 8;
+
+/// The number of machines of whole clusters: by part, or by kind if several clusters have many different parts.
 pub(super) fn of_whole(of: &Counts, change: &GroupChange, clusters: usize) -> Option<String> {
     let total = machines(of.total)?;
     if clusters < 2 {
         let parts = change.change.parts.iter().map(part).collect::<Vec<_>>().join(", ");
         return Some(if parts.is_empty() { total } else { format!("{total} ({parts})") });
     }
-    let kinds = kinds(change.kinds).join(", ");
+    let all: Vec<(Part, Machines)> =
+        change.parts.iter().map(|(part, count)| (part.clone(), *count)).collect();
+    let kinds = if all.len() <= PARTS {
+        all.iter().map(part).collect::<Vec<_>>().join(", ")
+    } else {
+        kinds(Tally::of_parts(&all)).join(", ")
+    };
     let total = if kinds.is_empty() { format!("{total} in all") } else { format!("{total} in all: {kinds}") };
     Some(each(of).map_or_else(|| total.clone(), |each| format!("{each} ({total})")))
 }
@@ -120,7 +142,30 @@ pub(super) fn extra_of_all(report: &Report) -> Option<String> {
         (least, false) => format!("at least {least} at the same time; not known for {unknown}"),
     };
     let paused = if has_paused(report) { ", paused clusters included" } else { "" };
-    Some(format!("Extra machines while others are replaced{paused}: {found}."))
+    let order = if follows(report) {
+        " In an upgrade, pools follow their control plane, so only the larger of both counts."
+    } else {
+        ""
+    };
+    Some(format!("Extra machines while others are replaced{paused}: {found}.{order}"))
+}
+
+/// Whether an upgrade has extra machines for the control plane first, and for pools after that.
+fn follows(report: &Report) -> bool {
+    let mut clusters = report.clusters.iter().filter(|one| one.refusal().is_none());
+    clusters.any(|one| {
+        let has_more = |is_meant: fn(&Part) -> bool| {
+            one.changes.iter().any(|change| {
+                let (Effect::Verdict(Meaning::Upgrade { .. }), Subject::Part(part)) =
+                    (&change.effect, &change.subject)
+                else {
+                    return false;
+                };
+                is_meant(part) && change.surge != Some(0)
+            })
+        };
+        has_more(|part| *part == Part::ControlPlane) && has_more(|part| matches!(part, Part::Pool(_)))
+    })
 }
 
 /// The heading of the peaks.

@@ -55,6 +55,8 @@ impl Tally {
 pub(super) struct Flow {
     /// Replaced by others.
     pub(super) replaced: Tally,
+    /// Replaced once someone deletes them, and not before.
+    pub(super) waiting: Tally,
     /// Removed from parts that stay.
     pub(super) removed: Tally,
     /// Removed with their cluster or pool.
@@ -90,6 +92,7 @@ impl Flow {
     pub(super) fn and(self, other: Self) -> Self {
         Self {
             replaced: self.replaced.and(other.replaced),
+            waiting: self.waiting.and(other.waiting),
             removed: self.removed.and(other.removed),
             deleted: self.deleted.and(other.deleted),
             added: self.added.and(other.added),
@@ -97,7 +100,7 @@ impl Flow {
         }
     }
 
-    /// The machines that do not stay, or of which that is not known.
+    /// The machines that do not stay, or of which that is not known, without those that wait for someone.
     pub(super) fn lost(self) -> Tally {
         self.replaced.and(self.removed).and(self.deleted).and(self.unknown)
     }
@@ -116,10 +119,14 @@ fn of_change(change: &Change) -> Flow {
     let (lost, added) = (tally(change.machines), tally(change.built));
     let mut flow = Flow { added, ..Flow::default() };
     match &change.effect {
+        Effect::Verdict(
+            Meaning::Rollout { on_delete: true, .. } | Meaning::Upgrade { on_delete: true, .. },
+        ) => flow.waiting = lost,
         Effect::Verdict(Meaning::Rollout { .. } | Meaning::Upgrade { .. }) => flow.replaced = lost,
         _ if change.risk == Risk::Deletes => flow.deleted = lost,
         _ => flow.removed = lost,
     }
+    flow.removed = flow.removed.and(tally(change.shed));
     if change.leaves_machines_unknown() {
         flow.unknown = tally(Machines { more: true, ..Machines::default() });
     }
@@ -128,7 +135,8 @@ fn of_change(change: &Change) -> Flow {
 
 /// The number of machines that verdicts on the parts of a cluster replace or remove.
 pub fn replaced(verdicts: &[Verdict], before: Option<&ClusterFacts>) -> Machines {
-    let each = verdicts.iter().map(|one| machines(&one.subject, &one.meaning, before).0);
+    // Without a state after, nothing gets smaller.
+    let each = verdicts.iter().map(|one| machines(&one.subject, &one.meaning, [before, None]).0);
     each.fold(Machines::default(), Machines::and)
 }
 
@@ -136,8 +144,9 @@ pub fn replaced(verdicts: &[Verdict], before: Option<&ClusterFacts>) -> Machines
 pub(super) fn machines(
     part: &Part,
     meaning: &Meaning,
-    before: Option<&ClusterFacts>,
+    sides: [Option<&ClusterFacts>; 2],
 ) -> (Machines, Option<i64>) {
+    let [before, after] = sides;
     match meaning {
         Meaning::Rollout { machines, least, surge, on_delete, .. } => {
             // No file contains the number of machines that an autoscaler sets.
@@ -146,7 +155,9 @@ pub(super) fn machines(
         }
         Meaning::Upgrade { times, surge, on_delete, .. } => {
             let times = i64::try_from(*times).unwrap_or(i64::MAX).max(1);
-            let count = count(part, before).map(|count| count.saturating_mul(times));
+            // A part that gets smaller replaces only what is left.
+            let most = count(part, after).unwrap_or(i64::MAX);
+            let count = count(part, before).map(|count| count.min(most).saturating_mul(times));
             (Machines::exactly(count).unless_kept(*on_delete), surge.map(|(more, _)| more))
         }
         Meaning::Scale { from, to } if to < from => (Machines::exactly(Some(from - to)), Some(0)),
@@ -172,6 +183,18 @@ pub(super) fn added(part: &Part, meaning: &Meaning, sides: [Option<&ClusterFacts
     };
     // Whatever an autoscaler adds does not follow from the change.
     Machines::exactly(Some(more.max(0)))
+}
+
+/// The number of machines that a part loses for good while its others are replaced.
+pub(super) fn shed(part: &Part, meaning: &Meaning, sides: [Option<&ClusterFacts>; 2]) -> Machines {
+    let [before, after] = sides.map(|side| count(part, side));
+    match meaning {
+        Meaning::Rollout { .. } | Meaning::Upgrade { .. } => {
+            let fewer = before.zip(after).map_or(0, |(before, after)| before.saturating_sub(after));
+            Machines::exactly(Some(fewer.max(0)))
+        }
+        _ => Machines::default(),
+    }
 }
 
 /// How many machines of a part may be missing while it rolls out.

@@ -21,6 +21,7 @@ mod broken_clusters;
 mod objects;
 mod own_objects;
 mod owners;
+mod parts;
 mod past;
 mod peaks;
 mod places;
@@ -65,7 +66,7 @@ pub use formats::{
 pub use group::{Counts, Group, GroupChange};
 pub use machines::replaced;
 pub use new_tree::After;
-pub use outside_clusters::{OutsideChange, Place};
+pub use outside_clusters::{OutsideChange, Place, RefusedShare};
 pub use own_objects::OwnObject;
 pub use past::{Missing, Past, PastStep};
 pub use peaks::Peak;

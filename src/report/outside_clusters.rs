@@ -59,8 +59,8 @@ pub struct OutsideChange {
     pub moved: Option<String>,
     /// The reason why a definition accepts its risk, if one does.
     pub accepted: Option<String>,
-    /// Whether the guards refuse all changes of clusters that it may follow from.
-    pub refused: bool,
+    /// How many of the changes of clusters that it may follow from are refused.
+    pub refused: RefusedShare,
 }
 
 /// Lists the changes of generated files outside clusters.
@@ -101,13 +101,25 @@ pub(super) fn changes(
                 objects: Vec::new(),
                 moved: None,
                 accepted: None,
-                refused: false,
+                refused: RefusedShare::None,
             })
         })
         .collect()
 }
 
-/// Marks the changes in generated files that follow from refused changes of clusters only.
+/// How many of the changes of clusters that a change outside clusters may follow from are refused by guards.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RefusedShare {
+    /// None.
+    #[default]
+    None,
+    /// Some, but not all.
+    Some,
+    /// All.
+    All,
+}
+
+/// Marks the changes in generated files that follow from refused changes of clusters.
 pub(super) fn mark_refused(changes: &mut [OutsideChange], clusters: &[ClusterReport]) {
     for change in changes {
         let is_of = |one: &&ClusterReport| match &change.place {
@@ -123,8 +135,13 @@ pub(super) fn mark_refused(changes: &mut [OutsideChange], clusters: &[ClusterRep
             // Images are those of changes that happen, and the user's own objects are not generated.
             Place::NodeImage(_) | Place::Own(_) => false,
         };
-        let mut all = clusters.iter().filter(is_of).map(ClusterReport::refusal).peekable();
-        change.refused = all.peek().is_some() && all.all(|one| one.is_some_and(|one| one.by_guards));
+        let is_refused = |one: &ClusterReport| one.refusal().is_some_and(|one| one.by_guards);
+        let all: Vec<bool> = clusters.iter().filter(is_of).map(is_refused).collect();
+        change.refused = match (all.contains(&true), all.contains(&false)) {
+            (false, _) => RefusedShare::None,
+            (true, true) => RefusedShare::Some,
+            (true, false) => RefusedShare::All,
+        };
     }
 }
 

@@ -1,6 +1,6 @@
 //! Describes changes outside clusters in words. Equal changes share a line.
 
-use super::{OutsideChange, OwnObject, Place, objects::grants, risk::Risk, words};
+use super::{OutsideChange, OwnObject, Place, RefusedShare, objects::grants, risk::Risk, words};
 use crate::tree::FileChange;
 
 /// The maximum number of names in a line that stands alone.
@@ -8,6 +8,9 @@ const ALL: usize = 200;
 
 /// The maximum number of a user's own objects that are named, unless they are deleted.
 const OWN: usize = 5;
+
+/// How a change ends that follows from refused changes of clusters and from others.
+const PARTLY: &str = "; what belongs to the refused changes, only if they are merged anyway";
 
 /// A change outside clusters, in one line.
 pub(super) fn one(change: &OutsideChange) -> String {
@@ -50,11 +53,12 @@ pub(super) fn line(changes: &[&OutsideChange], most: usize) -> String {
     }
     let is_many = !rest.is_empty();
     let (subject, verb) = (subject(changes, most), verb(first, is_many));
-    let condition = if first.refused { words::IF_MERGED } else { "" };
+    let condition = if first.refused == RefusedShare::All { words::IF_MERGED } else { "" };
+    let partly = if first.refused == RefusedShare::Some { PARTLY } else { "" };
     if matches!(first.place, Place::NodeImage(_)) {
         return format!("{condition}{subject} {verb}{accepted}");
     }
-    format!("{condition}{subject} {verb} ({files}){accepted}")
+    format!("{condition}{subject} {verb} ({files}){partly}{accepted}")
 }
 
 fn subject(changes: &[&OutsideChange], most: usize) -> String {

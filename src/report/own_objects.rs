@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    outside_clusters::{OutsideChange, Place, hashed},
+    outside_clusters::{OutsideChange, Place, RefusedShare, hashed},
     risk::Risk,
 };
 use crate::{
@@ -159,7 +159,7 @@ impl Pair {
         let id = hashed(&format!("{place:?} {contents:?}"));
         let objects = objects.map(|(found, _)| found).unwrap_or_default();
         let kind = FileChange::Changed;
-        let (files, accepted, refused) = (self.files, None, false);
+        let (files, accepted, refused) = (self.files, None, RefusedShare::None);
         Ok(Some(OutsideChange { id, place, risk, kind, files, objects, moved, accepted, refused }))
     }
 

@@ -7,7 +7,7 @@ use super::{
     change::{Change, Effect, Leaving, Subject},
     cluster::ClusterReport,
 };
-use crate::note;
+use crate::{model::ClusterId, note};
 
 /// The guards' messages about one cluster.
 #[derive(Debug, Default)]
@@ -80,6 +80,19 @@ impl ClusterReport {
     /// Who refuses its change; none if the change happens.
     pub fn refusal(&self) -> Option<Refusal> {
         of(&self.changes)
+    }
+
+    /// Its former ID, if it was renamed or moved.
+    pub(super) fn former(&self) -> Option<&ClusterId> {
+        self.changes.iter().find_map(|change| match &change.effect {
+            Effect::Moved { from, .. } => Some(from),
+            _ => None,
+        })
+    }
+
+    /// Whether it had another name before.
+    pub(super) fn is_renamed(&self) -> bool {
+        self.former().is_some_and(|from| from.name != self.cluster.name)
     }
 
     /// Whether a cluster keeps running that this change leaves without a definition.

@@ -28,6 +28,9 @@ const NAMED: usize = 3;
 /// What applies if the change of a cluster is refused.
 const REFUSED: &str = "nothing to undo: what is refused does not happen";
 
+/// What a revert does to the rest of a cluster whose downgrade it would need.
+const WITH_UPGRADE: &str = "is refused with it: `stackloom generate` writes nothing for the cluster. If the old files are merged anyway, this goes back to the old version, which addons may not support, and the machines keep the new one";
+
 impl Revert {
     /// Whether a revert does not bring back what was before.
     fn is_lasting(self) -> bool {
@@ -84,8 +87,12 @@ pub(super) fn reverts(group: &Group, most: usize) -> Vec<(String, &'static str)>
         };
         return [("revert".to_owned(), REFUSED)].into_iter().chain(lasting.map(line)).collect();
     }
+    let found = if is_refused { with_upgrade(found) } else { found };
     let is_only = found.len() == 1;
     let line = |(revert, subjects): (Revert, Vec<String>)| {
+        if is_refused && revert == Revert::Undoes {
+            return ("revert of everything else".to_owned(), WITH_UPGRADE);
+        }
         let what = if is_only {
             "revert".to_owned()
         } else if revert == Revert::Undoes {
@@ -96,6 +103,15 @@ pub(super) fn reverts(group: &Group, most: usize) -> Vec<(String, &'static str)>
         (what, revert.words())
     };
     found.into_iter().map(line).collect()
+}
+
+/// Puts what a revert would undo into one line, because `generate` writes nothing of a cluster whose downgrade it refuses.
+fn with_upgrade(found: Vec<(Revert, Vec<String>)>) -> Vec<(Revert, Vec<String>)> {
+    let (own, others): (Vec<_>, Vec<_>) =
+        found.into_iter().partition(|(revert, _)| revert.is_lasting() && *revert != Revert::Unknown);
+    let others: Vec<String> = others.into_iter().flat_map(|(_, subjects)| subjects).collect();
+    let rest = (!others.is_empty()).then_some((Revert::Undoes, others));
+    own.into_iter().chain(rest).collect()
 }
 
 fn named(subjects: &[String], most: usize, is_lasting: bool) -> String {

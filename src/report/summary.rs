@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Report,
+    RefusedShare, Report,
     change::{Change, Effect, Leaving, Subject},
     cluster::ClusterReport,
-    machine_words::{count, tally},
+    machine_words::{and_waiting, count, tally},
     machines::{Flow, Tally},
     risk::Risk,
 };
@@ -42,8 +42,8 @@ fn beside(report: &Report) -> String {
             Risk::Metadata => of("changes metadata only", "change metadata only"),
             _ => risk.as_str(),
         };
-        let would = match found().filter(|one| one.refused).count() {
-            0 => "",
+        let would = match found().filter(|one| one.refused == RefusedShare::All).count() {
+            0 if found().all(|one| one.refused == RefusedShare::None) => "",
             all if all == count => " if merged anyway",
             _ => " (some only if merged anyway)",
         };
@@ -150,13 +150,14 @@ fn flow(clusters: &[&ClusterReport]) -> Flow {
 
 /// `replace 3 pool machines, remove 1 pool machine and add 2 pool machines`; none if no machine comes or goes.
 fn doing(found: &[&ClusterReport], named: Named) -> Option<String> {
-    let Flow { replaced, removed, deleted, added, .. } = flow(found);
+    let Flow { replaced, waiting, removed, deleted, added, .. } = flow(found);
     let is_one = found.len() == 1;
-    let verb =
-        |of: Tally, verb: &str| Some(format!("{verb}{} {}", if is_one { "s" } else { "" }, tally(of)?));
+    let s = if is_one { "s" } else { "" };
+    let verb = |of: Tally, verb: &str| Some(format!("{verb}{s} {}", tally(of)?));
+    let waiting = and_waiting(Tally::default(), waiting).map(|machines| format!("replace{s} {machines}"));
     let removed = if named == Named::Deleted { removed } else { removed.and(deleted) };
     let added = if named == Named::Added { Tally::default() } else { added };
-    let all = [verb(replaced, "replace"), verb(removed, "remove"), verb(added, "add")];
+    let all = [verb(replaced, "replace"), verb(removed, "remove"), verb(added, "add"), waiting];
     let all: Vec<String> = all.into_iter().flatten().collect();
     let (last, first) = all.split_last()?;
     let words = if first.is_empty() { last.clone() } else { format!("{} and {last}", first.join(", ")) };
@@ -226,9 +227,16 @@ pub(super) fn parts(clusters: &[&ClusterReport]) -> String {
     let either = |found: Vec<&ClusterReport>, one: &str, many: &str| {
         counted(&found, if found.len() == 1 { one } else { many })
     };
-    let refused = counted(&plain(Risk::Refused), "refused");
+    let gets_stuck = |one: &ClusterReport| {
+        let is_it = |change: &Change| change.effect == Effect::Verdict(Meaning::Wedged);
+        one.refusal().is_none() && one.changes.iter().any(is_it)
+    };
+    let stuck = of(&|one| one.risk == Risk::Refused && gets_stuck(one));
+    let refused = of(&|one| one.risk == Risk::Refused && !gets_stuck(one));
+    let refused = counted(&refused, &format!("refused{}", despite(&refused)));
+    let stuck = either(stuck, "gets stuck half-way", "get stuck half-way");
     let others = [
-        counted(&plain(Risk::Unknown), "unknown"),
+        counted(&plain(Risk::Unknown), &unknown(&plain(Risk::Unknown))),
         moving(rolling, "replace"),
         moving(plain(Risk::ScaleDown), "remove"),
         counted(&growing, &addons_of(&growing)),
@@ -240,8 +248,55 @@ pub(super) fn parts(clusters: &[&ClusterReport]) -> String {
         counted(&mild(Mild::InPlace), "in place"),
         counted(&mild(Mild::Metadata), "metadata only"),
     ];
-    let all = refused.into_iter().chain(losses(clusters)).chain(others.into_iter().flatten());
+    let all = refused.into_iter().chain(stuck).chain(losses(clusters)).chain(others.into_iter().flatten());
     all.collect::<Vec<_>>().join(", ")
+}
+
+/// What happens in clusters although their change is refused, in brackets.
+fn despite(found: &[&ClusterReport]) -> String {
+    let (guarded, others): (Vec<&ClusterReport>, Vec<&ClusterReport>) =
+        found.iter().partition(|one| one.refusal().is_some_and(|one| one.by_guards));
+    let moves = |one: &&&ClusterReport| {
+        one.changes
+            .iter()
+            .any(|change| matches!(change.subject, Subject::Addon(_)) && change.risk >= Risk::Restarts)
+    };
+    let addons = |of: &[&ClusterReport]| match of.iter().filter(moves).count() {
+        0 => None,
+        1 => Some("addons of 1 cluster change".to_owned()),
+        many => Some(format!("addons of {many} clusters change")),
+    };
+    let would = addons(&guarded).map(|words| format!("if merged anyway, {words}"));
+    let all: Vec<String> =
+        [would, addons(&others).map(|words| format!("{words} all the same"))].into_iter().flatten().collect();
+    if all.is_empty() { String::new() } else { format!(" ({})", all.join("; ")) }
+}
+
+/// `unknown (1 control plane, 2 pools)`, with what is known of their machines.
+fn unknown(found: &[&ClusterReport]) -> String {
+    let changes = found.iter().flat_map(|one| &one.changes).filter(|change| change.risk == Risk::Unknown);
+    let mut counts: BTreeMap<(u8, &str, &str), usize> = BTreeMap::new();
+    for change in changes {
+        let of = match (&change.subject, &change.effect) {
+            (_, Effect::Resumed) => (0, "resumed", "resumed"),
+            (Subject::Whole, Effect::Moved { .. }) => (1, "moved", "moved"),
+            (Subject::Whole | Subject::Part(Part::Cluster), _) => (2, "as a whole", "as a whole"),
+            (Subject::Part(Part::ControlPlane), _) => (3, "control plane", "control planes"),
+            (Subject::Part(Part::Pool(_)), _) => (4, "pool", "pools"),
+            (Subject::Part(Part::Infrastructure), _) => (5, "infrastructure", "infrastructures"),
+            (Subject::Cluster, Effect::Ignored) => (6, "cluster network", "cluster networks"),
+            (Subject::Cluster, _) => (7, "Cluster object", "Cluster objects"),
+            (Subject::Addon(_), _) => (8, "addon", "addons"),
+            (Subject::Object(..), _) => (9, "object", "objects"),
+        };
+        *counts.entry(of).or_default() += 1;
+    }
+    let words = |((_, one, many), count): ((u8, &str, &str), usize)| {
+        format!("{count} {}", if count == 1 { one } else { many })
+    };
+    let parts = counts.into_iter().map(words).collect::<Vec<_>>().join(", ");
+    let also = doing(found, Named::None).map(|also| format!(" and {also}")).unwrap_or_default();
+    format!("unknown ({parts}){also}")
 }
 
 #[cfg(test)]
@@ -394,8 +449,9 @@ mod tests {
             with("f", Risk::InPlace, Effect::Detached, 0),
         ];
         clusters.push(with("g", Risk::Deletes, Effect::AddonLeft { version: "1".into() }, 0));
+        clusters.push(with("h", Risk::Refused, Effect::Verdict(Meaning::Wedged), 0));
         let report = Report { total: 9, clusters, ..Report::default() };
-        let expected = "7 of 9 clusters change: 2 are deleted with 6 machines, 1 is abandoned and rebuilt as a new cluster, \
+        let expected = "8 of 9 clusters change: 1 gets stuck half-way, 2 are deleted with 6 machines, 1 is abandoned and rebuilt as a new cluster, \
                         1 is abandoned, 1 deletes addons or objects, 1 abandons addons, 1 begins its removal";
         assert_eq!(summary(&report), expected);
     }

@@ -14,8 +14,11 @@ use super::{
 use crate::{
     compare::{FieldChange, Section},
     model::ClusterId,
-    topology::{Meaning, Part},
+    topology::{Meaning, Part, predict::ListChange},
 };
+
+/// The maximum number of entries of a list that are named.
+const ENTRIES: usize = 6;
 
 /// The maximum length of a value if space is short, in characters.
 pub(super) const VALUE: usize = 100;
@@ -74,12 +77,12 @@ fn effect(change: &GroupChange, clusters: usize) -> String {
             format!("is deleted{}, without its removal steps", with(lost))
         }
         Effect::Moved { from, paused: true } => format!(
-            "was `{}` before. Git moves only files: it keeps running there until its objects are moved, and is paused here",
-            former(from, clusters)
+            "{}. Git moves only files: it keeps running there until its objects are moved, and is paused here",
+            former(from, change, clusters)
         ),
         Effect::Moved { from, paused: false } => format!(
-            "was `{}` before. Cluster API cannot move or rename a cluster: it builds a new one{}, and the old one keeps running, unmanaged",
-            former(from, clusters),
+            "{}. Cluster API cannot move or rename a cluster: it builds a new one{}, and the old one keeps running, unmanaged",
+            former(from, change, clusters),
             with(built)
         ),
         Effect::Detached => {
@@ -115,26 +118,31 @@ fn effect(change: &GroupChange, clusters: usize) -> String {
     }
 }
 
-/// The former ID of a cluster. The clusters of a group have names of their own.
-fn former(from: &ClusterId, clusters: usize) -> String {
+/// What a cluster was before. The clusters of a group have names of their own.
+fn former(from: &ClusterId, change: &GroupChange, clusters: usize) -> String {
     match clusters {
-        0 | 1 => from.whole(),
-        _ => format!("{}/{}/{CLUSTER}", from.management, from.namespace),
+        0 | 1 => format!("was `{}` before", from.whole()),
+        _ if change.is_renamed => {
+            format!("had another name in `{}/{}` before, as shown above", from.management, from.namespace)
+        }
+        _ => format!("was `{}/{}/{CLUSTER}` before", from.management, from.namespace),
     }
 }
 
 fn verdict(meaning: &Meaning, change: &GroupChange, clusters: usize) -> String {
-    let [lost, built] = [&change.machines, &change.built].map(|all| counts(all, clusters));
+    let [lost, built, shed] =
+        [&change.machines, &change.built, &change.shed].map(|all| counts(all, clusters));
     let are = |done: &str| {
         let is_one = change.machines.total.most == 1;
         let counts = lost.clone().unwrap_or_else(|| "machines".to_owned());
         format!("{counts} {} {done}", if is_one || counts.starts_with("an ") { "is" } else { "are" })
     };
-    let grows = match &built {
-        Some(built) if built.starts_with("1 machine") => format!(", and {built} is added"),
-        Some(built) => format!(", and {built} are added"),
+    let and = |counts: &Option<String>, done: &str| match counts {
+        Some(counts) if counts.starts_with("1 machine") => format!(", and {counts} is {done}"),
+        Some(counts) => format!(", and {counts} are {done}"),
         None => String::new(),
     };
+    let grows = and(&built, "added") + &and(&shed, "removed");
     match meaning {
         Meaning::Create => format!("is created{}", with(built)),
         Meaning::Rollout { on_delete: true, .. } => {
@@ -257,15 +265,38 @@ fn reason(text: &str) -> String {
     format!("{said} (Cluster API: `{text}`)")
 }
 
-/// The fields that cause a change, without names that differ between any two classes, unless there are no other fields.
-pub(super) fn causes(change: &Change) -> Vec<&str> {
+/// The fields that cause a change, each with what differs in it, if it is a list. Leaves out names that differ between any
+/// two classes, unless there are no other fields.
+pub(super) fn causes(change: &Change) -> Vec<(&str, String)> {
     let is_name = |cause: &&str| {
         let path = cause.split_once(": ").map_or("", |(_, path)| path);
         path.starts_with("metadata.") || path.ends_with("Ref.name")
     };
     let all = || change.causes.iter().map(String::as_str);
     let own: Vec<&str> = all().filter(|cause| !is_name(cause)).collect();
-    if own.is_empty() { all().collect() } else { own }
+    let shown: Vec<&str> = if own.is_empty() { all().collect() } else { own };
+    let entries = |cause: &str| change.entries.get(cause).map(entries).unwrap_or_default();
+    shown.into_iter().map(|cause| (cause, entries(cause))).collect()
+}
+
+/// The entries that differ in a list: ` (`/etc/a` changes)`.
+fn entries(list: &ListChange) -> String {
+    let of = |names: &[String], one: &str, many: &str| {
+        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        let verb = if names.len() == 1 { one } else { many };
+        (!names.is_empty()).then(|| format!("{} {verb}", some(&names, ENTRIES, false)))
+    };
+    let all = [
+        of(&list.changed, "changes", "change"),
+        of(&list.added, "is new", "are new"),
+        of(&list.removed, "is gone", "are gone"),
+    ];
+    format!(" ({})", all.into_iter().flatten().collect::<Vec<_>>().join("; "))
+}
+
+/// A field that causes a change, in one line.
+pub(super) fn cause((field, entries): (&str, String)) -> String {
+    format!("because of {field}{entries}")
 }
 
 /// A field with its values.
@@ -327,9 +358,14 @@ pub(super) fn some(names: &[String], most: usize, matters: bool) -> String {
 /// The names of the clusters of a group, with their machines if these differ.
 pub(super) fn names_with_machines(group: &Group) -> impl Iterator<Item = String> {
     let differ = group.machines.windows(2).any(|pair| pair[0] != pair[1]);
-    group.clusters.iter().zip(&group.machines).map(move |(cluster, count)| {
-        let count = machines(*count).filter(|_| differ);
-        count.map_or_else(|| cluster.to_string(), |count| format!("{cluster} ({count})"))
+    let names = group.clusters.iter().zip(&group.former).map(|(cluster, former)| match former {
+        Some(from) if from.management == cluster.management => format!("{from} → {cluster}"),
+        Some(from) => format!("{} → {}", from.whole(), cluster.whole()),
+        None => cluster.to_string(),
+    });
+    names.zip(&group.machines).map(move |(name, count)| match machines(*count).filter(|_| differ) {
+        Some(count) => format!("{name} ({count})"),
+        None => name,
     })
 }
 

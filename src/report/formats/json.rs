@@ -6,7 +6,7 @@ use crate::{
     compare::{Address, FieldChange},
     model::ClusterId,
     report::{
-        OutsideChange, OwnObject, Peak, Place, Refusal, Report,
+        OutsideChange, OwnObject, Peak, Place, Refusal, RefusedShare, Report,
         change::{Change, Effect, Leaving, Machines, Subject},
         cluster::{ClusterReport, Sides},
         machines::{Flow, Tally},
@@ -15,7 +15,7 @@ use crate::{
         summary::summary,
         words,
     },
-    topology::{Meaning, Part},
+    topology::{Meaning, Part, predict::ListChange},
 };
 
 /// The report as one JSON document.
@@ -83,14 +83,11 @@ fn of_change(change: &Change, cluster: &ClusterId, refusal: Option<Refusal>) -> 
         "causes": change.causes,
         "reasons": words::reasons(change),
     });
-    for (key, machines) in [("machines", change.machines), ("machinesBuilt", change.built)] {
-        if machines != Machines::default() {
-            out[key] = range(machines);
-        }
-    }
-    if !change.parts.is_empty() {
-        let part = |(part, count): &(Part, Machines)| (part.to_string(), range(*count));
-        out["machinesByPart"] = Json::Object(change.parts.iter().map(part).collect());
+    count(change, &mut out);
+    if !change.entries.is_empty() {
+        let entries = |list: &ListChange| json!({ "added": list.added, "changed": list.changed, "removed": list.removed });
+        let all = change.entries.iter().map(|(cause, list)| (cause.clone(), entries(list)));
+        out["causeEntries"] = Json::Object(all.collect());
     }
     let is_stopped = |refusal: Refusal| refusal.by_guards || refusal.stops(change);
     if change.effect != Effect::Refused && refusal.is_some_and(is_stopped) {
@@ -140,6 +137,21 @@ fn of_change(change: &Change, cluster: &ClusterId, refusal: Option<Refusal>) -> 
     out
 }
 
+/// Adds the numbers of machines of a change.
+fn count(change: &Change, out: &mut Json) {
+    for (key, machines) in
+        [("machines", change.machines), ("machinesBuilt", change.built), ("machinesRemoved", change.shed)]
+    {
+        if machines != Machines::default() {
+            out[key] = range(machines);
+        }
+    }
+    if !change.parts.is_empty() {
+        let part = |(part, count): &(Part, Machines)| (part.to_string(), range(*count));
+        out["machinesByPart"] = Json::Object(change.parts.iter().map(part).collect());
+    }
+}
+
 fn range(machines: Machines) -> Json {
     let Machines { least, most, more } = machines;
     json!({ "least": least, "most": (!more).then_some(most) })
@@ -156,7 +168,8 @@ fn machines(report: &Report) -> Json {
         out
     };
     json!({
-        "replaced": kinds(all.replaced),
+        "replaced": kinds(all.replaced.and(all.waiting)),
+        "replacedOnDelete": kinds(all.waiting),
         "removed": kinds(all.removed.and(all.deleted)),
         "added": kinds(all.added),
         "unknown": kinds(all.unknown),
@@ -226,8 +239,10 @@ fn beside(change: &OutsideChange) -> Json {
         "effect": change.kind,
         "files": change.files,
     });
-    if change.refused {
-        out["refused"] = json!(true);
+    match change.refused {
+        RefusedShare::None => {}
+        RefusedShare::Some => out["refusedPartly"] = json!(true),
+        RefusedShare::All => out["refused"] = json!(true),
     }
     if matches!(change.place, Place::Own(_)) {
         out["objects"] = change.objects.iter().map(object).collect();

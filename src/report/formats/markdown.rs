@@ -197,7 +197,7 @@ impl Out {
             words::versions(group).map(|words| format!(" ({})", plain(&words))).unwrap_or_default();
         let names = plain(&words::names_of_group(group, self.detail.names));
         let lead = if count == 1 {
-            format!("**{}**{versions}", plain(&words::names(&group.clusters, 1)))
+            format!("**{names}**{versions}")
         } else if count <= 3 {
             format!("**{count} clusters**: {names}{versions}")
         } else {
@@ -229,7 +229,8 @@ impl Out {
             format!("{}: {}", code(&path), values.map(|value| code(&value)).join(" → "))
         };
         let fields = change.fields.iter().map(field);
-        let causes = words::causes(change).into_iter().map(|cause| format!("because of {}", code(cause)));
+        let causes = words::causes(change).into_iter();
+        let causes = causes.map(|(field, entries)| format!("because of {}{}", code(field), spaced(&entries)));
         let reasons = words::reasons(change).into_iter().map(|reason| plain(&reason));
         let lines: Vec<String> = reasons.chain(fields).chain(causes).collect();
         self.list(&lines, "  ", self.detail.fields);
@@ -339,6 +340,11 @@ fn escaped(text: &str) -> String {
         }
     }
     out
+}
+
+/// Escapes text that follows other text, with the space between them.
+fn spaced(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!(" {}", plain(text)) }
 }
 
 /// Puts text into backticks, with more of them than any run inside it.

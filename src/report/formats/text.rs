@@ -137,8 +137,7 @@ impl Out {
         self.line(None, format!("    {}: {}", change.subject.words(), words::change(found, clusters)));
         let fields: Vec<String> = change.fields.iter().map(words::field).collect();
         self.some(&fields, "        ");
-        let causes: Vec<String> =
-            words::causes(change).iter().map(|cause| format!("because of {cause}")).collect();
+        let causes: Vec<String> = words::causes(change).into_iter().map(words::cause).collect();
         self.some(&causes, "        ");
         self.some(&words::reasons(change), "        ");
     }

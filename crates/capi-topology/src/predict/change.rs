@@ -9,6 +9,8 @@ use super::Settings;
 use super::admit::admit;
 use super::before_after::{After, Before};
 use super::create::{Written, blueprint, write_classes};
+use super::list_change;
+pub use super::list_change::ListChange;
 use super::reconcile::{Settled, created, reconcile};
 use super::rules::held_pools::{Waits, held, waits};
 use super::rules::replaces_machines::{Basis, Instants, Rollout, rollouts};
@@ -75,6 +77,8 @@ pub struct ObjectChange {
     pub effect: Effect,
     /// The merge patch from before to after.
     pub patch: Option<Value>,
+    /// The entries that differ in each list that the patch replaces, if they have names.
+    pub entries: Vec<ListChange>,
     /// How this is known.
     pub basis: Basis,
 }
@@ -326,6 +330,7 @@ fn described(role: &Role, object: &Value, effect: Effect, patch: Option<Value>) 
         kind: text(object, &["kind"]).to_owned(),
         effect,
         patch,
+        entries: Vec::new(),
         basis: Basis::Upstream,
     }
 }
@@ -352,5 +357,6 @@ fn compare(role: &Role, old: &Value, new: &Value, rotated: bool) -> ObjectChange
     } else {
         Effect::Metadata
     };
-    described(role, new, effect, (effect != Effect::Same).then_some(patch))
+    let entries = list_change::of(&patch, old, new);
+    ObjectChange { entries, ..described(role, new, effect, (effect != Effect::Same).then_some(patch)) }
 }

@@ -67,6 +67,7 @@ mod dropped;
 mod evidence;
 pub(crate) mod field;
 pub mod forecast;
+mod list_change;
 mod live;
 pub(crate) mod meaning;
 pub(crate) mod objects;
@@ -86,7 +87,7 @@ pub(crate) mod verdict;
 pub(crate) mod writing;
 
 pub use super::upgrade::plan::Plan;
-pub use change::{Change, Effect, ObjectChange};
+pub use change::{Change, Effect, ListChange, ObjectChange};
 pub use meaning::Kind;
 pub use rules::held_pools::Waits;
 pub use rules::replaces_machines::{Basis, Replaced, Rollout};

@@ -27,7 +27,7 @@ pub(super) fn change(found: &GroupChange, clusters: usize, detail: Detail) -> Ma
             @if !causes.is_empty() && detail.fields > 0 {
                 details {
                     summary { "Caused by " (words::count(causes.len(), "field")) " of the objects that Cluster API makes" }
-                    ul { @for cause in causes.iter().take(detail.fields) { li { code { (cause) } } } }
+                    ul { @for (field, entries) in causes.iter().take(detail.fields) { li { code { (field) } (prose(entries)) } } }
                     (more(causes.len(), detail))
                 }
             }

@@ -223,7 +223,7 @@ fn one(group: &Group, number: usize, detail: Detail) -> Markup {
     html! {
         article aria-labelledby=(name) {
             h3 id=(name) {
-                @if count == 1 { (words::names(&group.clusters, 1)) } @else { (count) " clusters, the same in each" }
+                @if count == 1 { (words::names_of_group(group, 1)) } @else { (count) " clusters, the same in each" }
             }
             @if let Some(versions) = words::versions(group) { p.soft { (versions) } }
             @if count > 1 {
