@@ -14,7 +14,8 @@ use stackloom::{
     explain::{Explained, Fleet, Role, Source},
     model::{AddonDelivery, Minor},
     note::Notes,
-    release, render,
+    release,
+    render::{self, Subject},
     world::{Files, World},
 };
 
@@ -35,8 +36,12 @@ fn read(world: &dyn World) -> Fleet {
 }
 
 fn explained(fleet: &Fleet) -> Lines {
-    let subjects = render::subjects(fleet.plan());
-    subjects.into_iter().flat_map(|subject| fleet.part(subject, &mut Notes::new())).collect()
+    explained_of(fleet, |_| true)
+}
+
+fn explained_of(fleet: &Fleet, is_meant: impl Fn(&Subject<'_>) -> bool) -> Lines {
+    let subjects = render::subjects(fleet.plan()).into_iter().filter(is_meant);
+    subjects.flat_map(|subject| fleet.part(subject, &mut Notes::new())).collect()
 }
 
 /// The small fleet with a template that uses every language feature.
@@ -147,7 +152,7 @@ fn a_long_name_changes_no_explanation() {
     let long = "a-cluster-with-so-long-a-name-that-others-are-cut";
     let definition = files.0["clusters/blue/one.yaml"].replace("name: one", &format!("name: {long}"));
     files.0.insert(format!("clusters/blue/{long}.yaml"), definition);
-    let lines = explained(&read(&files));
+    let lines = explained_of(&read(&files), |subject| matches!(subject, Subject::Cluster(_)));
     let manifests = |cluster: &str| {
         let path = format!("generated/management/mgmt/clusters/blue/{cluster}/addons/notes.manifests.yaml");
         &lines[&path]
