@@ -64,7 +64,7 @@ fn breaches(order: &[String], module: &str, text: &str) -> Vec<String> {
     let Some(own) = rank(module) else { return vec![format!("`{module}` is not in lib.rs")] };
     let breach = |used: String| match rank(&used) {
         _ if used == module => None,
-        None => Some(format!("`{module}` uses `{used}`, which is no module")),
+        None => Some(format!("`{module}` uses `{used}`, which is not a module")),
         Some(other) if other > own => Some(format!("`{module}` uses `{used}` below it")),
         Some(_) => None,
     };
@@ -107,7 +107,7 @@ fn a_use_of_what_is_below_is_caught_however_it_is_written() {
     }
     assert_eq!(
         breaches(&order, "plan", "use crate::planner;"),
-        ["`plan` uses `planner`, which is no module"]
+        ["`plan` uses `planner`, which is not a module"]
     );
     assert_eq!(breaches(&order, "other", ""), ["`other` is not in lib.rs"]);
 }
