@@ -11,7 +11,7 @@ use super::{
 use crate::{
     generate,
     io::{
-        disk::{CheckSink, Given, Workspace},
+        disk::{CheckSink, PathArgument, Workspace},
         git::Repository,
     },
     model::{Cluster, Date},
@@ -66,7 +66,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let today = args.today.day()?;
     let world = super::fleet(global, printer)?;
-    let asked = Asked::new(&args.files, &world);
+    let asked = RequestedFiles::new(&args.files, &world);
     if let Some(missing) = asked.missing() {
         printer.complain(&missing);
         return Ok(Exit::Usage);
@@ -153,7 +153,7 @@ fn tell_all(plan: Option<Plan>, notes: &Notes, printer: &Printer) -> Exit {
     let exit = if notes.errors() > 0 || plan.is_none() { Exit::Input } else { Exit::Done };
     let (clusters, untagged) = plan.map_or_else(Default::default, |plan| (plan.clusters, plan.untagged));
     if exit == Exit::Done {
-        printer.result(&format!("{} checked, no fault found", counted(clusters.len(), "cluster")));
+        printer.result(&format!("{} checked, no errors found", counted(clusters.len(), "cluster")));
     }
     if !untagged.is_empty() {
         let names: Vec<_> = untagged.iter().map(String::as_str).collect();
@@ -169,14 +169,14 @@ fn tell_all(plan: Option<Plan>, notes: &Notes, printer: &Printer) -> Exit {
 }
 
 /// Reports only what concerns the requested files.
-fn report_some(asked: &Asked, notes: &Notes, printer: &Printer) -> Exit {
+fn report_some(asked: &RequestedFiles, notes: &Notes, printer: &Printer) -> Exit {
     let mut own = Notes::new();
     own.append_if(notes.clone(), |note| asked.concerns(note));
     printer.notes(&own);
     let exit = if own.errors() > 0 { Exit::Input } else { Exit::Done };
     let elsewhere = notes.errors() - own.errors();
     if exit == Exit::Done {
-        printer.result(&format!("{} checked, no fault found", counted(asked.sources.len(), "file")));
+        printer.result(&format!("{} checked, no errors found", counted(asked.sources.len(), "file")));
     }
     if elsewhere > 0 {
         printer.talk(&format!(
@@ -190,7 +190,7 @@ fn report_some(asked: &Asked, notes: &Notes, printer: &Printer) -> Exit {
 
 /// The kind of a given path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum What {
+enum PathKind {
     Missing,
     Generated,
     Foreign,
@@ -199,20 +199,20 @@ enum What {
 
 /// The requested files.
 #[derive(Debug, Default)]
-struct Asked {
+struct RequestedFiles {
     /// Sources and folders of sources, as paths in the fleet.
     sources: BTreeSet<String>,
     /// All other paths, as given.
-    others: BTreeMap<String, What>,
+    others: BTreeMap<String, PathKind>,
 }
 
-impl Asked {
+impl RequestedFiles {
     fn new(given: &[String], world: &Workspace) -> Self {
         let mut asked = Self::default();
         for name in given {
             let given = world.given(name);
             match what(&given) {
-                What::Source => drop(asked.sources.insert(given.path)),
+                PathKind::Source => drop(asked.sources.insert(given.path)),
                 other => drop(asked.others.insert(name.clone(), other)),
             }
         }
@@ -241,14 +241,14 @@ impl Asked {
         })
     }
 
-    fn names(&self, wanted: What) -> Vec<&str> {
+    fn names(&self, wanted: PathKind) -> Vec<&str> {
         let found = self.others.iter().filter(|(_, what)| **what == wanted);
         found.map(|(name, _)| name.as_str()).collect()
     }
 
     /// The fault for paths that do not exist.
     fn missing(&self) -> Option<Fault> {
-        let missing = self.names(What::Missing);
+        let missing = self.names(PathKind::Missing);
         let first = missing.first()?;
         let more =
             if missing.len() == 1 { String::new() } else { format!(" and {} more", missing.len() - 1) };
@@ -268,9 +268,9 @@ impl Asked {
                 printer.talk(&format!("{why}: {}", names.join(", ")));
             }
         };
-        say(What::Foreign, "not a source of the fleet, so nothing to check");
+        say(PathKind::Foreign, "not a source of the fleet, so nothing to check");
         say(
-            What::Generated,
+            PathKind::Generated,
             "generated, so nothing to check; `stackloom generate --check` compares it with the definitions",
         );
     }
@@ -306,7 +306,7 @@ fn is_below(file: &str, folder: &str) -> bool {
     file.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }
 
-fn what(given: &Given) -> What {
+fn what(given: &PathArgument) -> PathKind {
     let path = given.path.as_str();
     let top = path.split('/').next().unwrap_or_default();
     let is_source = if given.is_folder {
@@ -315,9 +315,9 @@ fn what(given: &Given) -> What {
         is_input(path) || companion_folder(path).is_some()
     };
     match (given.is_there, is_source) {
-        (false, _) => What::Missing,
-        (true, true) => What::Source,
-        (true, false) if top == "generated" => What::Generated,
-        (true, false) => What::Foreign,
+        (false, _) => PathKind::Missing,
+        (true, true) => PathKind::Source,
+        (true, false) if top == "generated" => PathKind::Generated,
+        (true, false) => PathKind::Foreign,
     }
 }

@@ -222,6 +222,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         Err(exit) => return Ok(exit),
     };
     left.warn(&mut notes);
+    understood.warn_of_changed_releases(&mut notes);
     let mut rows = rows(&understood, today);
     rows.retain(|row| row.fits(args, end));
     if end.is_none() {

@@ -74,7 +74,7 @@ pub(super) fn draw_some_parts<'a>(
     notes: &mut Notes,
 ) -> Result<Vec<render::Subject<'a>>, Failure> {
     let input = &planned.fleet.input;
-    let draw_all = |chunk: &[render::Subject<'a>]| -> Vec<Made> {
+    let draw_all = |chunk: &[render::Subject<'a>]| -> Vec<DrawnPart> {
         let one = |subject: &render::Subject<'a>| {
             let mut notes = Notes::new();
             let drawn = render::draw(*subject, &mut notes);
@@ -83,7 +83,7 @@ pub(super) fn draw_some_parts<'a>(
                 check_part(*subject, &drawn, checks.classes, input, &mut notes);
             }
             notes.locate(|origin| input.sources.place(origin));
-            Made { identities: check::Identities::of(&drawn), part, notes }
+            DrawnPart { identities: check::Identities::of(&drawn), part, notes }
         };
         chunk.par_iter().map(one).collect()
     };
@@ -107,7 +107,7 @@ pub(super) fn draw_some_parts<'a>(
 }
 
 /// A drawn part.
-struct Made {
+struct DrawnPart {
     identities: check::Identities,
     part: Part,
     notes: Notes,
@@ -123,9 +123,9 @@ struct Taker<'a, 's> {
 }
 
 impl<'a> Taker<'a, '_> {
-    fn take(&mut self, subjects: &[render::Subject<'a>], made: Vec<Made>) -> Result<(), Failure> {
+    fn take(&mut self, subjects: &[render::Subject<'a>], made: Vec<DrawnPart>) -> Result<(), Failure> {
         let mut parts = Vec::with_capacity(made.len());
-        for (subject, Made { identities, part, notes }) in subjects.iter().zip(made) {
+        for (subject, DrawnPart { identities, part, notes }) in subjects.iter().zip(made) {
             let before = self.notes.errors();
             self.notes.append(concerning(*subject, &self.planned.plan, notes));
             let mut twice = Notes::new();

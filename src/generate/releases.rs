@@ -1,7 +1,5 @@
 //! Operations on releases: listing them, cutting the next ones, and importing those of other repositories.
 
-use std::collections::BTreeSet;
-
 use super::{Failure, Understood, draw_parts::draw_for_messages, understand_sound};
 use crate::{
     check, definition,
@@ -23,7 +21,7 @@ pub fn release_list(
 ) -> Result<(release::ReleaseList, LeftOut), Failure> {
     let (understood, left) = understand_sound(world, notes)?;
     let Understood { input, definitions, model, releases } = &understood;
-    notes.append_as_warnings(releases.refused_and_unused(&BTreeSet::new()));
+    understood.warn_of_changed_releases(notes);
     Ok((release::release_list(definitions, model, releases, &input.sources), left))
 }
 

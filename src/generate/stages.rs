@@ -1,5 +1,7 @@
 //! The stages up to the plan. Every command uses their combined result.
 
+use std::collections::BTreeSet;
+
 use crate::{
     definition::{self, Definitions, Model},
     model::{Cluster, Fleet},
@@ -94,6 +96,12 @@ impl Understood {
         let plan = plan::plan(&alone, &self.releases, notes);
         self.locate(notes);
         plan
+    }
+
+    /// Warns of numbered releases that differ from their records, for commands that only show the fleet: used or not, such a
+    /// release is unknown to them.
+    pub fn warn_of_changed_releases(&self, notes: &mut Notes) {
+        notes.append_as_warnings(self.releases.refused_and_unused(&BTreeSet::new()));
     }
 
     /// Adds places to the messages of a later stage.

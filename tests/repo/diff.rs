@@ -152,14 +152,14 @@ fn changes_that_generate_would_refuse_are_refused_against_a_base() {
     says(&sandbox, &["check"], 1, "error[replaced]");
     // A tree that already contains the change, or does not exist, hides it.
     fs::remove_dir_all(sandbox.root.join("generated/management")).unwrap();
-    says(&sandbox, &["check"], 0, "no fault found");
+    says(&sandbox, &["check"], 0, "no errors found");
     says(&sandbox, &["check", "--against", "HEAD"], 1, "error[replaced]");
     says(&sandbox, &["diff"], 1, "1 of 3 clusters changes: 1 refused");
     says(&sandbox, &["diff", "--format", "markdown"], 1, "| Refused or stuck | 1 |");
     says(&sandbox, &["check", "--format", "markdown"], 2, "stackloom diff");
     says(&sandbox, &["check", "--format", "html"], 2, "stackloom diff");
     sandbox.git(&["checkout", "--quiet", "."]);
-    says(&sandbox, &["check", "--against", "HEAD"], 0, "no fault found");
+    says(&sandbox, &["check", "--against", "HEAD"], 0, "no errors found");
 }
 
 /// The fleet with a cluster that would be downgraded.

@@ -181,9 +181,18 @@ fn checks_fail_on_an_edited_unused_release() {
         }
         let (_, document) = crate::share::json(&sandbox, &["check"]);
         assert_eq!(document["exit"], 1, "{document}");
-        // Other commands still work.
-        for others in [&["generate"][..], &["explain", "one"], &["releases"]] {
-            ends(&sandbox, others, 0);
+        // Other commands still work, and warn.
+        let others: [&[&str]; 6] = [
+            &["generate"],
+            &["explain", "one"],
+            &["releases"],
+            &["clusters"],
+            &["matrix"],
+            &["upgrade", "plan"],
+        ];
+        for others in others {
+            let printed = ends(&sandbox, others, 0);
+            assert!(printed.contains("warning[release-changed]"), "{others:?}: {printed}");
         }
         sandbox.git(&["checkout", "-q", "--", RELEASE]);
         ends(&sandbox, &["check"], 0);

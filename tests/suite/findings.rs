@@ -26,7 +26,7 @@ fn check_with_files_shows_and_counts_what_concerns_them() {
     let own = cli::ends(at, &["check", ONE], 1);
     assert!(own.err.contains("unknown-key"), "{}", own.err);
     let other = cli::ends(at, &["check", TWO, "stacks"], 0);
-    assert_eq!(other.out, "2 files checked, no fault found\n");
+    assert_eq!(other.out, "2 files checked, no errors found\n");
     assert_eq!(
         other.err,
         "1 error elsewhere in the fleet, which may hide others: `stackloom check` shows all\n"

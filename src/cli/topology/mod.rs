@@ -150,7 +150,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         printer.talk(TO_KNOW_MORE);
     }
     if answers.is_empty() && exit == Exit::Done {
-        printer.result("no fault found; there is no Cluster to compute objects for");
+        printer.result("no errors found; there is no Cluster to compute objects for");
     }
     let clusters: Vec<Json> = answers.iter().map(Answer::document).collect();
     printer.document(exit, &notes, json!({ "clusters": clusters }));

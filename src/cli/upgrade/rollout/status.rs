@@ -62,6 +62,7 @@ fn shown(
     let held = Held::read(world)?;
     let (understood, left) = generate::understand_sound(&held, notes)?;
     left.warn(notes);
+    understood.warn_of_changed_releases(notes);
     let meant = match &args.name {
         Some(name) => vec![pick(&understood, Some(name), notes).ok_or(Failure::Input)?],
         None => understood.model.rollouts.iter().collect(),
