@@ -1,6 +1,7 @@
 //! The documentation is true: schemas, the committed tree, and terminal output in the documents.
 
 mod console;
+mod paragraphs;
 
 use std::{collections::BTreeMap, fs};
 
