@@ -119,7 +119,7 @@ impl File<'_> {
             let mut quiet = Notes::new();
             let target = if user.is_meant { &mut *notes } else { &mut quiet };
             let changes = user.release.as_deref().map_or_else(Vec::new, |release| {
-                Found { release, input, changes: Vec::new() }.all(&self.layer.node, target)
+                LayerChanges { release, input, changes: Vec::new() }.all(&self.layer.node, target)
             });
             if changes.is_empty() {
                 without.push(user);
@@ -213,13 +213,13 @@ fn obstacle(without: &[&User<'_>], unknown: &[&str]) -> Option<String> {
 }
 
 /// Collects the changes that a release requires in a layer.
-struct Found<'a> {
+struct LayerChanges<'a> {
     release: &'a Release,
     input: &'a Input,
     changes: Vec<Change>,
 }
 
-impl Found<'_> {
+impl LayerChanges<'_> {
     fn all(mut self, layer: &Node, notes: &mut Notes) -> Vec<Change> {
         if self.release.migrations.is_empty() {
             return Vec::new();

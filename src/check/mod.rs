@@ -37,7 +37,7 @@ use crate::{
     release::Release,
     render::Drawn,
     world::Input,
-    yaml::{Node, Origin, Reached, Sources},
+    yaml::{Edge, Node, Origin, Sources},
 };
 
 pub use chart_values::check_rest;
@@ -124,12 +124,12 @@ pub struct Finder<'a> {
     pub classes: &'a Classes,
     /// The messages.
     pub notes: &'a mut Notes,
-    allowances: secret_scan::Known,
+    allowances: secret_scan::AllowanceCache,
 }
 
 impl<'a> Finder<'a> {
     fn new(texts: Texts<'a>, classes: &'a Classes, notes: &'a mut Notes) -> Self {
-        Self { texts, classes, notes, allowances: secret_scan::Known::default() }
+        Self { texts, classes, notes, allowances: secret_scan::AllowanceCache::default() }
     }
     /// The place of a node, or of the file that its object was made from.
     pub fn place(&self, node: &Node, source: &str) -> At {
@@ -137,7 +137,7 @@ impl<'a> Finder<'a> {
     }
 
     /// The origin of the deepest node on a trail that comes from a file.
-    pub fn origin_on(&self, trail: &[(Reached<'_>, &Node)]) -> Origin {
+    pub fn origin_on(&self, trail: &[(Edge<'_>, &Node)]) -> Origin {
         trail.iter().rev().find_map(|(_, node)| node.origin.written()).unwrap_or(Origin::NOWHERE)
     }
 }

@@ -20,7 +20,7 @@ use crate::{
         FieldError, Gates,
         variables::{Definition, Scope, default_variables, definitions, validate_variables},
     },
-    yaml::{Mapping, Node, Origin, Reached, to_json, trail},
+    yaml::{Edge, Mapping, Node, Origin, to_json, trail},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -217,7 +217,7 @@ fn report_unknown(name: &str, value: &Node, release: &Release, finder: &mut Find
         let field = path.trim_start_matches('.').replace(".[", "[");
         let trail = trail(value, &field);
         let Some(((step, node), above)) = trail.split_last() else { continue };
-        let key = if let Reached::Key(key) = step { *key } else { "" };
+        let key = if let Edge::Key(key) = step { *key } else { "" };
         let parent = above.last().and_then(|(_, parent)| parent.as_mapping());
         let origin =
             parent.and_then(|parent| parent.entry(key)).map_or(node.origin, |entry| entry.key.origin);
@@ -246,14 +246,12 @@ fn split(field: &str) -> (&str, &str) {
 }
 
 /// The schema of the last node on a trail.
-fn schema_at<'a>(schema: &'a Node, trail: &[(Reached<'_>, &Node)]) -> &'a Node {
+fn schema_at<'a>(schema: &'a Node, trail: &[(Edge<'_>, &Node)]) -> &'a Node {
     trail.iter().fold(schema, |schema, (step, _)| {
         let inner = match step {
-            Reached::Root => None,
-            Reached::Key(key) => {
-                schema.at(&["properties", key]).or_else(|| schema.get("additionalProperties"))
-            }
-            Reached::Item => schema.get("items"),
+            Edge::Root => None,
+            Edge::Key(key) => schema.at(&["properties", key]).or_else(|| schema.get("additionalProperties")),
+            Edge::Item => schema.get("items"),
         };
         inner.unwrap_or(schema)
     })

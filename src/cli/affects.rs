@@ -6,7 +6,7 @@ use super::{
     Done, Exit, Global, Printer, cluster::ClusterName, or_exit, printer::counted, progress::Progress,
 };
 use crate::{
-    explain::{Fleet, Reached, Reaches},
+    explain::{AffectedFile, Fleet, Reaches},
     note::{Notes, Place},
     world::companion_folder,
 };
@@ -70,7 +70,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
 }
 
 fn document(source: &str, line: Option<usize>, reaches: &Reaches) -> Json {
-    let file = |(path, reached): (&String, &Reached)| {
+    let file = |(path, reached): (&String, &AffectedFile)| {
         let mut file = json!({ "moves": reached.moves, "lines": reached.lines });
         if let Some(cluster) = &reached.cluster {
             file["cluster"] = json!(ClusterName::from(cluster));
@@ -122,7 +122,7 @@ fn report(reaches: &Reaches, printer: &Printer) {
         printer.result("no generated file was made from it");
         return;
     }
-    let line = |(path, reached): (&String, &Reached)| {
+    let line = |(path, reached): (&String, &AffectedFile)| {
         let moved = if reached.moves { "  (decides whether and where it is generated)" } else { "" };
         let lines = if printer.is_verbose() { format!(":{}", ranges(&reached.lines)) } else { String::new() };
         format!("{path}{lines}{moved}\n")

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// A newer release, and its address.
-struct Found {
+struct NewerRelease {
     newer: Newer,
     address: ReleaseAddress,
 }
@@ -51,12 +51,12 @@ pub(super) fn run(release_list: &ReleaseList, notes: &Notes, printer: &Printer) 
     exit
 }
 
-fn look(source: &ReleaseSource, release_list: &ReleaseList) -> Result<Vec<Found>, Fault> {
+fn look(source: &ReleaseSource, release_list: &ReleaseList) -> Result<Vec<NewerRelease>, Fault> {
     let found = match &source.repository {
         ReleaseRepository::Git(url) => {
             let found = newer(&git::list_tags(url)?, &source.stacks, release_list);
             let address = |one: &Newer| ReleaseAddress::Git { url: url.clone(), tag: one.name.clone() };
-            found.into_iter().map(|newer| Found { address: address(&newer), newer }).collect()
+            found.into_iter().map(|newer| NewerRelease { address: address(&newer), newer }).collect()
         }
         ReleaseRepository::Oci(repository) => {
             let registry = Registry::open(repository)?;
@@ -69,7 +69,7 @@ fn look(source: &ReleaseSource, release_list: &ReleaseList) -> Result<Vec<Found>
                     tag: Some(newer.name.clone()),
                     digest: Some(digest),
                 };
-                found.push(Found { newer, address });
+                found.push(NewerRelease { newer, address });
             }
             found
         }
@@ -77,12 +77,12 @@ fn look(source: &ReleaseSource, release_list: &ReleaseList) -> Result<Vec<Found>
     Ok(found)
 }
 
-fn print_result(url: &str, found: &[Found], printer: &Printer) {
+fn print_result(url: &str, found: &[NewerRelease], printer: &Printer) {
     match found.len() {
         0 => printer.result(&format!("{url}: nothing newer")),
         count => printer.result(&format!("{url}: {}", counted(count, "newer release"))),
     }
-    for Found { newer, address } in found {
+    for NewerRelease { newer, address } in found {
         let than = match &newer.here {
             Some(here) => format!("newer than {here}"),
             None => format!("no release of {} {} in its channel is here", newer.stack, newer.minor),
@@ -104,8 +104,8 @@ fn short(names: &[ClusterId]) -> String {
     if names.len() > SHOWN { format!("{some}, and {} more", names.len() - SHOWN) } else { some }
 }
 
-fn describe(found: &Found) -> Json {
-    let Found { newer, address } = found;
+fn describe(found: &NewerRelease) -> Json {
+    let NewerRelease { newer, address } = found;
     json!({
         "name": newer.name,
         "stack": newer.stack.to_string(),

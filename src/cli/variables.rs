@@ -77,14 +77,14 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
 }
 
 /// The requested release or cluster.
-struct Found {
+struct Requested {
     title: String,
     release: Arc<Release>,
     cluster: Option<ClusterName>,
     values: Option<Vec<ExplainedValue>>,
 }
 
-fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<Found, generate::Failure> {
+fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<Requested, generate::Failure> {
     let (understood, left) = generate::understand_sound(world, notes)?;
     let found = find_sound(args, understood, &left, world, notes);
     left.warn(notes);
@@ -97,7 +97,7 @@ fn find_sound(
     left: &LeftOut,
     world: &Workspace,
     notes: &mut Notes,
-) -> Result<Found, generate::Failure> {
+) -> Result<Requested, generate::Failure> {
     let generate::Understood { input, model, releases, definitions } = understood;
     drop(definitions);
     let of = args.of.as_str();
@@ -119,7 +119,7 @@ fn find_sound(
             None => releases.named(of, crate::yaml::Origin::NOWHERE, notes),
         };
         let release = release.ok_or(generate::Failure::Input)?;
-        return Ok(Found { title: format!("the release {of}"), release, cluster: None, values: None });
+        return Ok(Requested { title: format!("the release {of}"), release, cluster: None, values: None });
     }
     let meant: Vec<_> = model.clusters.iter().filter(|cluster| is_called(&cluster.full_name(), of)).collect();
     match meant.as_slice() {
@@ -167,7 +167,11 @@ fn unknown(of: &str, model: &Model, releases: &Releases, notes: &mut Notes) {
 }
 
 /// Finds a cluster with its values.
-fn of_cluster(cluster: &Cluster, world: &Workspace, notes: &mut Notes) -> Result<Found, generate::Failure> {
+fn of_cluster(
+    cluster: &Cluster,
+    world: &Workspace,
+    notes: &mut Notes,
+) -> Result<Requested, generate::Failure> {
     let mut found = Notes::new();
     let (fleet, left) = match Fleet::read(world, &mut found) {
         Ok(read) => read,
@@ -187,7 +191,7 @@ fn of_cluster(cluster: &Cluster, world: &Workspace, notes: &mut Notes) -> Result
     let values = fleet.values(plan, &mut Notes::new());
     let title = format!("{}, made from {}", plan.cluster.id(), plan.release.name);
     let (release, cluster) = (plan.release.clone(), Some(ClusterName::from(&plan.cluster)));
-    Ok(Found { title, release, cluster, values: Some(values) })
+    Ok(Requested { title, release, cluster, values: Some(values) })
 }
 
 /// Finds the head of a stack; None if the name is not that of a stack.
@@ -196,7 +200,7 @@ fn of_stack(
     minor: Option<Minor>,
     releases: &Releases,
     notes: &mut Notes,
-) -> Option<Result<Found, generate::Failure>> {
+) -> Option<Result<Requested, generate::Failure>> {
     let mut heads: Vec<_> = releases.shared_heads().filter(|head| head.stack.to_string() == of).collect();
     heads.sort_by_key(|head| head.kubernetes.minor());
     let newest = heads.last()?;
@@ -209,7 +213,7 @@ fn of_stack(
         return Some(Err(generate::Failure::Input));
     };
     let title = format!("the head of {of} for Kubernetes {}", head.kubernetes);
-    Some(Ok(Found { title, release: Arc::clone(head), cluster: None, values: None }))
+    Some(Ok(Requested { title, release: Arc::clone(head), cluster: None, values: None }))
 }
 
 fn rows(release: &Release) -> Vec<Row> {
@@ -321,7 +325,7 @@ fn shortened(text: &str) -> String {
     text.chars().take(WIDEST - 1).chain(['…']).collect()
 }
 
-fn document(found: &Found, rows: &[Row]) -> Json {
+fn document(found: &Requested, rows: &[Row]) -> Json {
     let one = |row: &Row| {
         let mut one = Map::new();
         one.insert("name".to_owned(), json!(row.path));

@@ -120,7 +120,7 @@ pub(super) fn validate(kind: Kind, node: &Node, source: &Source, notes: &mut Not
     let at = Kind::ALL.iter().position(|listed| *listed == kind).expect("every kind is listed");
     let compiled = &COMPILED[at];
     let json = to_json(node);
-    let mut faults = Faults { schema: &compiled.schema, root: node, source, notes };
+    let mut faults = SchemaErrors { schema: &compiled.schema, root: node, source, notes };
     let whole = faults.whole_numbers(node, &mut Vec::new());
     if compiled.validator.is_valid(&json) {
         return whole.then_some(json);
@@ -131,14 +131,14 @@ pub(super) fn validate(kind: Kind, node: &Node, source: &Source, notes: &mut Not
     None
 }
 
-struct Faults<'a> {
+struct SchemaErrors<'a> {
     schema: &'a Json,
     root: &'a Node,
     source: &'a Source,
     notes: &'a mut Notes,
 }
 
-impl Faults<'_> {
+impl SchemaErrors<'_> {
     fn report(&mut self, error: &ValidationError<'_>) {
         match error.kind() {
             ValidationErrorKind::AnyOf { context }

@@ -2,7 +2,7 @@
 
 use super::{
     Edit, Obstacle, lines,
-    place::{At, end, is_empty},
+    place::{Ancestor, end, is_empty},
 };
 use crate::yaml::{Node, RawKind, RawNode, Style};
 
@@ -18,7 +18,7 @@ pub(super) fn behind_colon(text: &str, key: &RawNode) -> Result<usize, Obstacle>
 }
 
 /// Replaces a value.
-pub(super) fn replace(text: &str, at: At<'_>, value: &Node) -> Result<Edit, Obstacle> {
+pub(super) fn replace(text: &str, at: Ancestor<'_>, value: &Node) -> Result<Edit, Obstacle> {
     let key = at.key().ok_or_else(|| Obstacle::new(at.parent.start, "it has no key"))?;
     let (old, colon) = (at.value(), behind_colon(text, key)?);
     let old_end = end(text, old, colon)?;
@@ -112,7 +112,7 @@ pub(super) fn append(text: &str, list: &RawNode, items: &[RawNode], item: &Node)
 }
 
 /// Removes the lines of an entry together with its inner comments.
-pub(super) fn remove(text: &str, at: At<'_>) -> Result<Edit, Obstacle> {
+pub(super) fn remove(text: &str, at: Ancestor<'_>) -> Result<Edit, Obstacle> {
     let (start, range) = extent(text, at)?;
     if lines::leads_its_line(text, start) {
         let from = lines::start_of(text, start);
@@ -138,7 +138,12 @@ pub(super) fn remove(text: &str, at: At<'_>) -> Result<Edit, Obstacle> {
 
 /// Removes the only entry of a collection and leaves the collection empty. The comments above the entry stay, and if
 /// `keeps_beside`, so do those beside and inside it, on lines of their own.
-pub(super) fn empty(text: &str, outer: At<'_>, at: At<'_>, keeps_beside: bool) -> Result<Edit, Obstacle> {
+pub(super) fn empty(
+    text: &str,
+    outer: Ancestor<'_>,
+    at: Ancestor<'_>,
+    keeps_beside: bool,
+) -> Result<Edit, Obstacle> {
     let key =
         outer.key().ok_or_else(|| Obstacle::new(outer.parent.start, "it is the only content of its item"))?;
     let colon = behind_colon(text, key)?;
@@ -159,7 +164,7 @@ pub(super) fn empty(text: &str, outer: At<'_>, at: At<'_>, keeps_beside: bool) -
 }
 
 /// The start of an entry (for an item, its dash), and its byte range up to the end of its last line.
-fn extent(text: &str, at: At<'_>) -> Result<(usize, std::ops::Range<usize>), Obstacle> {
+fn extent(text: &str, at: Ancestor<'_>) -> Result<(usize, std::ops::Range<usize>), Obstacle> {
     let start = match at.key() {
         Some(key) => key.start,
         None => dash(text, at)?,
@@ -172,7 +177,7 @@ fn extent(text: &str, at: At<'_>) -> Result<(usize, std::ops::Range<usize>), Obs
 }
 
 /// The position of an item's dash, on the same line or above it.
-fn dash(text: &str, at: At<'_>) -> Result<usize, Obstacle> {
+fn dash(text: &str, at: Ancestor<'_>) -> Result<usize, Obstacle> {
     let item = at.value().start;
     let floor = if at.index == 0 { at.parent.start } else { at.start(at.index - 1) };
     let mut line = lines::start_of(text, item);

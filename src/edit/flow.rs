@@ -2,12 +2,12 @@
 
 use super::{
     Edit, Obstacle, lines,
-    place::{At, count, end, is_empty},
+    place::{Ancestor, count, end, is_empty},
 };
 use crate::yaml::{Node, RawKind, RawNode};
 
 /// Replaces a value that is on one line.
-pub(super) fn replace(text: &str, at: At<'_>, value: &Node) -> Result<Edit, Obstacle> {
+pub(super) fn replace(text: &str, at: Ancestor<'_>, value: &Node) -> Result<Edit, Obstacle> {
     let old = at.value();
     if is_empty(old) {
         return Err(Obstacle::new(at.start(at.index), "there is no text where the value goes"));
@@ -39,13 +39,13 @@ pub(super) fn insert(text: &str, mapping: &RawNode, key: &str, value: &Node) -> 
 }
 
 /// Removes an entry together with one adjacent comma.
-pub(super) fn remove(text: &str, at: At<'_>) -> Result<Edit, Obstacle> {
+pub(super) fn remove(text: &str, at: Ancestor<'_>) -> Result<Edit, Obstacle> {
     let (start, last) = (at.start(at.index), at.index + 1 == count(at.parent));
     let own_end = end(text, at.value(), at.key().map_or(start, |key| key.end))?;
     let range = if !last {
         start..at.start(at.index + 1)
     } else if at.index > 0 {
-        let before = At { index: at.index - 1, ..at };
+        let before = Ancestor { index: at.index - 1, ..at };
         let floor = before.key().map_or_else(|| before.start(before.index), |key| key.end);
         end(text, before.value(), floor)?..own_end
     } else {

@@ -5,12 +5,12 @@ use crate::yaml::{Mapping, Node, RawKind, RawNode, Style};
 
 /// A collection on the path, and the index of the entry that the path takes.
 #[derive(Clone, Copy)]
-pub(super) struct At<'a> {
+pub(super) struct Ancestor<'a> {
     pub(super) parent: &'a RawNode,
     pub(super) index: usize,
 }
 
-impl<'a> At<'a> {
+impl<'a> Ancestor<'a> {
     /// The key of the entry, if it has one.
     pub(super) fn key(&self) -> Option<&'a RawNode> {
         if let RawKind::Mapping(entries) = &self.parent.kind { Some(&entries[self.index].0) } else { None }
@@ -94,7 +94,7 @@ pub(super) fn end(text: &str, node: &RawNode, floor: usize) -> Result<usize, Obs
 fn follow<'a, 'p, 's>(
     root: &'a RawNode,
     path: &'p [Locator<'s>],
-) -> Result<(Vec<At<'a>>, &'p [Locator<'s>]), Obstacle> {
+) -> Result<(Vec<Ancestor<'a>>, &'p [Locator<'s>]), Obstacle> {
     let (mut node, mut trail, mut rest) = (root, Vec::new(), path);
     while let [step, behind @ ..] = rest {
         let index = match (step, &node.kind) {
@@ -107,7 +107,7 @@ fn follow<'a, 'p, 's>(
             _ => None,
         };
         let Some(index) = index else { break };
-        let at = At { parent: node, index };
+        let at = Ancestor { parent: node, index };
         let floor = at.key().map_or(node.start, |key| key.end);
         if !is_empty(at.value()) && at.value().start < floor {
             return Err(Obstacle::new(floor, "it is written as an alias"));
@@ -125,7 +125,7 @@ fn name_of(item: &RawNode) -> Option<&str> {
 
 pub(super) fn set(text: &str, root: &RawNode, path: &[Locator<'_>], value: &Node) -> Result<Edit, Obstacle> {
     let (trail, rest) = follow(root, path)?;
-    let deepest = trail.last().map_or(root, At::value);
+    let deepest = trail.last().map_or(root, Ancestor::value);
     let [first, behind @ ..] = rest else {
         let at =
             trail.last().ok_or_else(|| Obstacle::new(root.start, "it is the whole content of the file"))?;
@@ -163,7 +163,7 @@ pub(super) fn append(
     item: &Node,
 ) -> Result<Edit, Obstacle> {
     let (trail, rest) = follow(root, path)?;
-    let list = trail.last().map_or(root, At::value);
+    let list = trail.last().map_or(root, Ancestor::value);
     match (&list.kind, rest) {
         (RawKind::Sequence(items), []) if !items.is_empty() && !is_flow(text, list) => {
             block::append(text, list, items, item)
@@ -178,7 +178,7 @@ pub(super) fn append(
 /// Renames a key and keeps its quotes.
 pub(super) fn rename(text: &str, root: &RawNode, path: &[Locator<'_>], name: &str) -> Result<Edit, Obstacle> {
     let (trail, rest) = follow(root, path)?;
-    let key = trail.last().and_then(At::key).filter(|_| rest.is_empty());
+    let key = trail.last().and_then(Ancestor::key).filter(|_| rest.is_empty());
     let key = key.ok_or_else(|| Obstacle::new(root.start, "there is no such key"))?;
     Ok(Edit { range: key.start..key.end, text: lines::like(text, key, &Node::from(name)) })
 }
@@ -187,7 +187,7 @@ fn is_null(node: &RawNode) -> bool {
     matches!(scalar(node), Some("" | "~" | "null" | "Null" | "NULL"))
 }
 
-fn replace(text: &str, at: At<'_>, value: &Node) -> Result<Edit, Obstacle> {
+fn replace(text: &str, at: Ancestor<'_>, value: &Node) -> Result<Edit, Obstacle> {
     if is_flow(text, at.parent) || at.key().is_none() {
         flow::replace(text, at, value)
     } else {
@@ -209,7 +209,10 @@ pub(super) fn empty(text: &str, root: &RawNode, path: &[Locator<'_>]) -> Result<
 pub(super) fn remove(text: &str, root: &RawNode, path: &[Locator<'_>]) -> Result<Edit, Obstacle> {
     let (trail, rest) = follow(root, path)?;
     let (Some(at), []) = (trail.last(), rest) else {
-        return Err(Obstacle::new(trail.last().map_or(root, At::value).start, "there is no such value"));
+        return Err(Obstacle::new(
+            trail.last().map_or(root, Ancestor::value).start,
+            "there is no such value",
+        ));
     };
     if is_flow(text, at.parent) {
         flow::remove(text, *at)

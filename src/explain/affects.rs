@@ -17,12 +17,12 @@ pub struct Reaches {
     /// The affected clusters.
     pub clusters: BTreeSet<ClusterId>,
     /// The affected files.
-    pub files: BTreeMap<String, Reached>,
+    pub files: BTreeMap<String, AffectedFile>,
 }
 
 /// The effects of a source on one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reached {
+pub struct AffectedFile {
     /// The cluster that the file belongs to.
     pub cluster: Option<ClusterId>,
     /// Whether the file's path or existence depends on the source.
@@ -68,7 +68,7 @@ impl Fleet {
         file: &str,
         line: Option<usize>,
         notes: &mut Notes,
-    ) -> Vec<(String, Reached)> {
+    ) -> Vec<(String, AffectedFile)> {
         let cluster = match subject {
             Subject::Cluster(plan) => Some(plan.cluster.id()),
             _ => None,
@@ -80,7 +80,7 @@ impl Fleet {
             let lines = part.lines_from(made, meant);
             if !lines.is_empty() {
                 let moves = lines.first() == Some(&1);
-                files.push((made.path.clone(), Reached { cluster: cluster.clone(), moves, lines }));
+                files.push((made.path.clone(), AffectedFile { cluster: cluster.clone(), moves, lines }));
             }
         }
         files

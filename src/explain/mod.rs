@@ -25,7 +25,7 @@ use std::{
     sync::OnceLock,
 };
 
-pub use affects::{Reached, Reaches};
+pub use affects::{AffectedFile, Reaches};
 pub use part::Explained;
 pub use source::{Role, Source, Words};
 pub use value::ExplainedValue;

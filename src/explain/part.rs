@@ -26,12 +26,12 @@ pub(super) struct Part<'a> {
     id: PartId,
     recorder: Recorder,
     scopes: Vec<Scope<'a>>,
-    pub(super) files: Vec<Made<'a>>,
+    pub(super) files: Vec<PartFile<'a>>,
 }
 
 /// A file of a part.
 #[derive(Debug)]
-pub(super) struct Made<'a> {
+pub(super) struct PartFile<'a> {
     /// Its path, from the root of the fleet.
     pub(super) path: String,
     /// Its source, as named in its first line.
@@ -90,7 +90,7 @@ impl<'a> Part<'a> {
                 let addon = page.path.strip_prefix("addons/").and_then(|rest| rest.split('/').next());
                 let addon = addon.map(str::to_owned);
                 let inlaid = Vec::new();
-                part.files.push(Made { path, source: page.source, body, scope: 0, addon, inlaid });
+                part.files.push(PartFile { path, source: page.source, body, scope: 0, addon, inlaid });
             }
             return part;
         }
@@ -101,14 +101,14 @@ impl<'a> Part<'a> {
             let addon = addon_of(&path).map(str::to_owned);
             let body = Content::Object(object.node);
             let inlaid = drawn.inlaid.extract_if(.., |one| one.file == object.path).collect();
-            part.files.push(Made { path, source: object.source, body, scope, addon, inlaid });
+            part.files.push(PartFile { path, source: object.source, body, scope, addon, inlaid });
         }
         for (path, text) in drawn.texts {
             let path = path.to_string();
             let scope = part.scope(fleet, subject, &path, &Node::new(Value::Null), sought);
             let body = Content::Text(text);
             let (source, inlaid) = (String::new(), Vec::new());
-            part.files.push(Made { path, source, body, scope, addon: None, inlaid });
+            part.files.push(PartFile { path, source, body, scope, addon: None, inlaid });
         }
         part
     }
@@ -135,7 +135,7 @@ impl<'a> Part<'a> {
 
     /// The Helm values of an addon.
     pub(super) fn values(&self, addon: &str) -> Option<&Node> {
-        let ours = |made: &&Made<'_>| made.path.ends_with(&format!("/addons/{addon}.yaml"));
+        let ours = |made: &&PartFile<'_>| made.path.ends_with(&format!("/addons/{addon}.yaml"));
         let made = self.files.iter().find(ours)?;
         let Content::Object(node) = &made.body else { return None };
         let inlaid = made.inlaid.first().and_then(|one| one.documents.first());
@@ -170,7 +170,7 @@ impl<'a> Part<'a> {
     }
 
     /// Explains every line of a file.
-    pub(super) fn explain(&self, made: &Made<'a>) -> Vec<Explained> {
+    pub(super) fn explain(&self, made: &PartFile<'a>) -> Vec<Explained> {
         let mut explained = Vec::new();
         self.each_line(made, &mut |text, sources| {
             explained.push(Explained { text: text.to_owned(), sources: sorted(sources) });
@@ -179,7 +179,7 @@ impl<'a> Part<'a> {
     }
 
     /// The lines of a file with a matching source, counted from 1.
-    pub(super) fn lines_from(&self, made: &Made<'a>, is_meant: impl Fn(&Source) -> bool) -> Vec<usize> {
+    pub(super) fn lines_from(&self, made: &PartFile<'a>, is_meant: impl Fn(&Source) -> bool) -> Vec<usize> {
         let (mut number, mut lines) = (0, Vec::new());
         self.each_line(made, &mut |_, sources| {
             number += 1;
@@ -189,7 +189,7 @@ impl<'a> Part<'a> {
     }
 
     /// Passes each line of a file to `tell` with its sources, which may repeat.
-    fn each_line(&self, made: &Made<'a>, tell: &mut dyn FnMut(&str, Vec<Source>)) {
+    fn each_line(&self, made: &PartFile<'a>, tell: &mut dyn FnMut(&str, Vec<Source>)) {
         let scope = &self.scopes[made.scope];
         let resolver = Resolver { scope, recorder: &self.recorder, addon: made.addon.as_deref() };
         if let Content::Text(text) = &made.body {
@@ -208,7 +208,7 @@ impl<'a> Part<'a> {
     }
 
     /// Explains why the file exists under this path.
-    fn existence(made: &Made<'a>, resolver: &Resolver<'_, '_>) -> Vec<Source> {
+    fn existence(made: &PartFile<'a>, resolver: &Resolver<'_, '_>) -> Vec<Source> {
         let scope = resolver.scope;
         let choice = || scope.chosen();
         let mut sources = match scope.whose {
@@ -257,7 +257,7 @@ impl<'a> Part<'a> {
     }
 
     /// Explains why a management cluster has a release or a chart: it stays as long as a cluster uses it.
-    fn shared(made: &Made<'a>, resolver: &Resolver<'_, '_>) -> Vec<Source> {
+    fn shared(made: &PartFile<'a>, resolver: &Resolver<'_, '_>) -> Vec<Source> {
         let scope = resolver.scope;
         let mut sources = scope.management_name();
         if made.path.contains("/releases/") {

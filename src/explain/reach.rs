@@ -1,8 +1,8 @@
 //! Decides quickly whether a file of a cluster may depend on a template, before each line is explained.
 
-use super::part::{Content, Made, Part};
+use super::part::{Content, Part, PartFile};
 use crate::{
-    template::{Given, Read},
+    template::{EnclosingStatement, Read},
     yaml::{Node, Origin, Value},
 };
 
@@ -13,7 +13,7 @@ impl Part<'_> {
     /// Whether a file may have lines from a source. The objects that install an addon do not depend on the templates of
     /// other addons, except through reads of their own templates: a variable may have a default from its class, and the name
     /// of a release is a hash of all of its files.
-    pub(super) fn may_come_from(&self, made: &Made<'_>, source: &str) -> bool {
+    pub(super) fn may_come_from(&self, made: &PartFile<'_>, source: &str) -> bool {
         let mut folders = source.rsplit('/');
         let is_no_template = folders.next().is_none_or(|name| NO_TEMPLATES.contains(&name));
         let is_cluster = self.is_of_cluster();
@@ -41,7 +41,7 @@ impl Part<'_> {
     fn leads_to(&self, origin: Origin, source: &str) -> bool {
         let Some(trace) = self.trace(origin) else { return self.is_of(origin, source) };
         let reads = |reads: &[Read]| reads.iter().any(|read| self.is_read_of(read, source));
-        let given = |given: &[Given]| {
+        let given = |given: &[EnclosingStatement]| {
             given.iter().any(|given| self.is_of(given.statement, source) || reads(&given.reads))
         };
         let line = |line: &crate::template::Line| {

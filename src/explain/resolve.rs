@@ -6,7 +6,7 @@ use super::{
     source::{Role, Source, Words, deepest, locate},
 };
 use crate::{
-    template::{Given, Read, Recorder},
+    template::{EnclosingStatement, Read, Recorder},
     yaml::{Node, Origin, Path, Segment},
 };
 
@@ -86,7 +86,7 @@ impl Resolver<'_, '_> {
         sources
     }
 
-    fn given(&self, given: &[Given]) -> Vec<Source> {
+    fn given(&self, given: &[EnclosingStatement]) -> Vec<Source> {
         let mut sources = Vec::new();
         for given in given {
             sources.extend(self.statement(given.statement));

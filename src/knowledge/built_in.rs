@@ -96,7 +96,7 @@ pub(super) fn read() -> Knowledge {
 fn parse<T: for<'de> Deserialize<'de>>(name: &str, text: &str) -> T {
     let mut notes = Notes::new();
     let node = yaml::read(&Source::new(FileId(0), name, text.to_owned()), &mut notes);
-    let node = node.unwrap_or_else(|| panic!("{name} is no YAML: {:?}", notes.sorted()));
+    let node = node.unwrap_or_else(|| panic!("{name} is not valid YAML: {:?}", notes.sorted()));
     serde_json::from_value(to_json(&node)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
@@ -133,17 +133,17 @@ fn row(written: WrittenRow) -> Result<Row, String> {
 
 fn found(source: String, looked_up: &str) -> Result<Found, String> {
     if !source.starts_with("https://") {
-        return Err(format!("`{source}` is no public address"));
+        return Err(format!("`{source}` is not a public address"));
     }
     Ok(Found { source, looked_up: date(looked_up)? })
 }
 
 fn minor(text: &str) -> Result<Minor, String> {
-    Minor::parse(text).ok_or_else(|| format!("`{text}` is no minor"))
+    Minor::parse(text).ok_or_else(|| format!("`{text}` is not a minor"))
 }
 
 fn date(text: &str) -> Result<Date, String> {
-    Date::parse(text).ok_or_else(|| format!("`{text}` is no date"))
+    Date::parse(text).ok_or_else(|| format!("`{text}` is not a date"))
 }
 
 #[cfg(test)]

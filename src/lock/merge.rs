@@ -14,7 +14,7 @@ use crate::{
 
 /// The results of looking up charts and images.
 #[derive(Clone, Debug, Default)]
-pub struct Found {
+pub struct LookupResults {
     /// The charts that were found.
     pub charts: BTreeMap<ChartVersion, FoundChart>,
     /// Versions that their repository doesn't have.
@@ -36,7 +36,7 @@ pub struct FoundChart {
     pub values: Option<Result<String, String>>,
 }
 
-impl Found {
+impl LookupResults {
     /// Adds the results of another lookup.
     pub fn extend(&mut self, other: Self) {
         let Self { charts, missing, available, images } = other;
@@ -80,7 +80,7 @@ pub struct Merged {
 pub fn merge(
     old: &Lock,
     wanted: &Wanted,
-    found: &Found,
+    found: &LookupResults,
     accept: &BTreeSet<String>,
     releases: &Releases,
     sources: &Sources,
@@ -130,7 +130,7 @@ fn gone(old: &Lock, new: &Lock) -> Vec<Change> {
 
 struct Merger<'a> {
     old: &'a Lock,
-    found: &'a Found,
+    found: &'a LookupResults,
     accept: &'a BTreeSet<String>,
     used: BTreeSet<String>,
     sources: &'a Sources,
@@ -253,7 +253,7 @@ impl Merger<'_> {
 
 /// Finds versions that are newer than all that the stacks list, by chart. Pre-releases count only if the newest listed
 /// version is one.
-pub fn newer(wanted: &Wanted, found: &Found) -> BTreeMap<Chart, Vec<AddonVersion>> {
+pub fn newer(wanted: &Wanted, found: &LookupResults) -> BTreeMap<Chart, Vec<AddonVersion>> {
     let mut newest: BTreeMap<&Chart, &AddonVersion> = BTreeMap::new();
     for key in wanted.charts.keys() {
         let known = newest.entry(&key.chart).or_insert(&key.version);
@@ -292,16 +292,16 @@ mod tests {
         Wanted { charts: versions.iter().map(one).collect(), ..Wanted::default() }
     }
 
-    fn found(all: &[(&str, char)]) -> Found {
+    fn found(all: &[(&str, char)]) -> LookupResults {
         let one = |(version, digit): &(&str, char)| {
             let images = Some(BTreeSet::from(["registry.example.org/notes:1".to_owned()]));
             (key(version), FoundChart { digest: digest(*digit), images, values: None })
         };
         let images = BTreeMap::from([("registry.example.org/notes:1".to_owned(), Some(digest('1')))]);
-        Found { charts: all.iter().map(one).collect(), images, ..Found::default() }
+        LookupResults { charts: all.iter().map(one).collect(), images, ..LookupResults::default() }
     }
 
-    fn run(old: &Lock, wanted: &Wanted, found: &Found, accept: &[&str]) -> (Merged, Notes) {
+    fn run(old: &Lock, wanted: &Wanted, found: &LookupResults, accept: &[&str]) -> (Merged, Notes) {
         let mut notes = Notes::new();
         let accept = accept.iter().map(|name| (*name).to_owned()).collect();
         let (releases, sources) = (Releases::default(), Sources::default());
@@ -316,11 +316,11 @@ mod tests {
         assert!(notes.is_empty(), "{notes:?}");
         assert_eq!(first.lock.charts.keys().collect::<Vec<_>>(), [&key("1.0.0")]);
         assert_eq!(first.changes.len(), 2, "the chart, and once its image");
-        let (second, _) = run(&first.lock, &wanted(&["1.1.0"]), &Found::default(), &[]);
+        let (second, _) = run(&first.lock, &wanted(&["1.1.0"]), &LookupResults::default(), &[]);
         assert!(second.lock.is_empty());
         assert_eq!(second.changes[0].after, None);
         let partial = Wanted { is_partial: true, ..wanted(&["1.1.0"]) };
-        let (third, _) = run(&first.lock, &partial, &Found::default(), &[]);
+        let (third, _) = run(&first.lock, &partial, &LookupResults::default(), &[]);
         assert_eq!((third.lock, third.changes), (first.lock, Vec::new()));
     }
 
@@ -332,7 +332,7 @@ mod tests {
         assert_eq!((second.lock, second.changes), (first.lock.clone(), Vec::new()));
         assert!(notes.is_empty());
         // If a repository is unreachable, its entries stay.
-        let (third, _) = run(&first.lock, &wanted, &Found::default(), &[]);
+        let (third, _) = run(&first.lock, &wanted, &LookupResults::default(), &[]);
         assert_eq!(third.lock, first.lock);
     }
 
@@ -357,7 +357,7 @@ mod tests {
 
     #[test]
     fn newer_is_what_no_stack_lists_yet() {
-        let mut found = Found::default();
+        let mut found = LookupResults::default();
         let all =
             ["0.9.0", "1.0.0", "1.0.1", "1.1.0-rc.1", "1.1.0"].map(|text| AddonVersion::parse(text).unwrap());
         found.available.insert(key("1.0.0").chart, all.into());

@@ -81,8 +81,8 @@ pub fn artifact(archived: Archived, provenance: &Provenance) -> Artifact {
 
 /// Reads the layer from a manifest and checks that it is that of a release. The error says what is wrong.
 pub fn layer(manifest: &[u8]) -> Result<Layer, String> {
-    let manifest: Json =
-        serde_json::from_slice(manifest).map_err(|error| format!("its manifest is no JSON: {error}"))?;
+    let manifest: Json = serde_json::from_slice(manifest)
+        .map_err(|error| format!("its manifest is not valid JSON: {error}"))?;
     let text = |json: &Json, pointer: &str| {
         json.pointer(pointer).and_then(Json::as_str).unwrap_or("nothing").to_owned()
     };

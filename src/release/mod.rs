@@ -408,7 +408,7 @@ fn verified(name: &str, input: &Input, lock: &Lock, notes: &mut Notes) -> Option
     release.filter(|_| !drifted)
 }
 
-/// Freezes the current state of every stack, and reads the numbered releases of the tree. A rejected release is no error
+/// Freezes the current state of every stack, and reads the numbered releases of the tree. A rejected release is not an error
 /// here; it matters only to the clusters that use it.
 pub fn releases(resolution: &Resolution<'_>, input: &Input, notes: &mut Notes) -> Result<Releases, Halted> {
     releases_recorded(resolution, input, None, notes)

@@ -27,7 +27,7 @@ pub struct Newer {
 
 /// The parsed name of a numbered release.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Named {
+struct ParsedName {
     stack: StackId,
     minor: Minor,
     channel: u8,
@@ -44,7 +44,7 @@ const CHANNELS: [Channel; 3] = [Channel::Stable, Channel::Beta, Channel::Custom]
 pub fn newer(names: &[String], stacks: &BTreeSet<StackId>, release_list: &ReleaseList) -> Vec<Newer> {
     let mut groups: BTreeMap<Line, Vec<(String, String)>> = BTreeMap::new();
     for name in names {
-        let Some(Named { stack, minor, channel, version }) = named(name) else { continue };
+        let Some(ParsedName { stack, minor, channel, version }) = named(name) else { continue };
         if stacks.is_empty() || stacks.contains(&stack) {
             let line = number::line(CHANNELS[usize::from(channel)], &version);
             groups.entry((stack, minor, channel, line)).or_default().push((version, name.clone()));
@@ -91,7 +91,7 @@ pub fn newest<'a>(names: &'a [String], stack: &StackId, minor: Minor) -> Option<
     let mut found: Vec<_> = of_stack.filter(|(_, one)| (&one.stack, one.minor) == (stack, minor)).collect();
     let first = found.iter().map(|(_, one)| one.channel).min()?;
     found.retain(|(_, one)| one.channel == first);
-    let order = |one: &Named| number::order(CHANNELS[usize::from(one.channel)], &one.version);
+    let order = |one: &ParsedName| number::order(CHANNELS[usize::from(one.channel)], &one.version);
     found.into_iter().max_by_key(|(_, one)| order(one)).map(|(name, _)| name.as_str())
 }
 
@@ -101,13 +101,13 @@ pub fn stack_and_minor(name: &str) -> Option<(StackId, Minor)> {
 }
 
 /// Parses the name of a numbered release; none if it is invalid.
-fn named(name: &str) -> Option<Named> {
+fn named(name: &str) -> Option<ParsedName> {
     let mut parts = name.splitn(5, '-');
     let stack = StackId::new(parts.next()?, parts.next()?).ok()?;
     let minor = Minor::parse_dashed(&format!("{}-{}", parts.next()?, parts.next()?))?;
     let version = parts.next()?.to_owned();
     let channel = CHANNELS.iter().position(|channel| number::check(*channel, &version).is_ok())?;
-    Some(Named { stack, minor, channel: u8::try_from(channel).ok()?, version })
+    Some(ParsedName { stack, minor, channel: u8::try_from(channel).ok()?, version })
 }
 
 #[cfg(test)]

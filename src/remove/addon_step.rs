@@ -19,7 +19,7 @@ use crate::{
 
 /// The lists of addons and the releases that a run changes.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct ChangedLists {
     /// The lists of addons, by path.
     lists: BTreeMap<TreePath, (PartId, String)>,
     /// The lists of addons that are new or in another folder, by cluster.
@@ -91,7 +91,7 @@ fn release_of(path: &TreePath) -> Option<&str> {
     inside.strip_suffix("/release.yaml").filter(|name| !name.contains('/'))
 }
 
-impl Seen {
+impl ChangedLists {
     /// Records a part of the run, once its files are among the changes.
     pub(super) fn see(&mut self, part: &Part, changes: &Changes) {
         for file in part.files.iter().filter(|file| reads(&file.path)) {

@@ -50,7 +50,7 @@ pub struct Guard {
     /// The files with a Cluster that differ, with their new texts.
     made: BTreeMap<TreePath, (PartId, String)>,
     /// The addon versions of clusters that differ.
-    addons: addon_step::Seen,
+    addons: addon_step::ChangedLists,
     /// The deliveries of addons in files that differ.
     deliveries: BTreeMap<PartId, Vec<(TreePath, AddonDelivery)>>,
 }
@@ -363,7 +363,7 @@ fn note_never_committed(path: &TreePath, part: &PartId, notes: &mut Notes) {
 /// Reports what leaves git without any step.
 struct Lost<'a> {
     severity: Severity,
-    versions: &'a addon_step::Seen,
+    versions: &'a addon_step::ChangedLists,
     /// The addons already reported. Several files may install one.
     addons: BTreeSet<(PartId, String)>,
 }

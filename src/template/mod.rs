@@ -38,7 +38,7 @@ pub use context::Context;
 pub use kinds::ObjectKind;
 pub use language::LANGUAGE;
 pub(crate) use lex::expression_end;
-pub use record::{Given, Line, Read, Recorder, Trace};
+pub use record::{EnclosingStatement, Line, Read, Recorder, Trace};
 pub use text::Text;
 pub use tree::Tree;
 pub use visible::Visible;

@@ -49,7 +49,7 @@ impl Read {
 
 /// A statement that enclosed a result, and its reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Given {
+pub struct EnclosingStatement {
     /// The statement.
     pub statement: Origin,
     /// The reads of its expression.
@@ -64,9 +64,9 @@ pub struct Trace {
     /// The reads of its expressions.
     pub reads: Vec<Read>,
     /// The statements around it, except those that also enclose its parent.
-    pub given: Vec<Given>,
+    pub given: Vec<EnclosingStatement>,
     /// The statements that decide which entries it has. Each entry's own trace lists the statements around that entry.
-    pub shape: Vec<Given>,
+    pub shape: Vec<EnclosingStatement>,
     /// The lines of a text, if they have several sources.
     pub lines: Vec<Line>,
 }
@@ -79,7 +79,7 @@ pub struct Line {
     /// The reads of its expressions.
     pub reads: Vec<Read>,
     /// The statements around it.
-    pub given: Vec<Given>,
+    pub given: Vec<EnclosingStatement>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

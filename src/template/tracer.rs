@@ -6,7 +6,7 @@ use minijinja::Value as Any;
 
 use super::{
     context::Bound,
-    record::{Given, Line, Read, Recorder, Trace},
+    record::{EnclosingStatement, Line, Read, Recorder, Trace},
     value::{Shared, Trail, is_collection, to_any},
 };
 use crate::yaml::{Node, Origin, Path, Segment};
@@ -16,9 +16,9 @@ use crate::yaml::{Node, Origin, Path, Segment};
 pub(super) struct Tracer {
     pub(super) recorder: Recorder,
     /// The open statements, outermost first.
-    given: Vec<Given>,
+    given: Vec<EnclosingStatement>,
     /// For each open collection or text, the statements between its entries.
-    shapes: Vec<Vec<Given>>,
+    shapes: Vec<Vec<EnclosingStatement>>,
     /// The lines of the current text.
     lines: Vec<Line>,
 }
@@ -39,7 +39,7 @@ impl Tracer {
 
     /// Enters a statement.
     pub(super) fn given(&mut self, statement: Origin, reads: Vec<Read>, decides: bool) {
-        let given = Given { statement, reads };
+        let given = EnclosingStatement { statement, reads };
         if let (true, Some(shape)) = (decides, self.shapes.last_mut()) {
             shape.push(given.clone());
         }
@@ -85,7 +85,7 @@ impl Tracer {
             return node;
         }
         // All other reads of the expression affect the whole collection.
-        let given = vec![Given { statement: site, reads }];
+        let given = vec![EnclosingStatement { statement: site, reads }];
         let trace = Trace { site: Some(node.origin), given, ..Trace::default() };
         let origin = self.recorder.add(trace);
         node.with_origin(origin)

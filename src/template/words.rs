@@ -9,7 +9,7 @@ use crate::yaml::{Scalar, quote};
 /// A text of a template.
 pub(super) struct Words {
     pub(super) kind: Kind,
-    written: Written,
+    written: CanonicalForm,
 }
 
 /// The structure of a text.
@@ -32,7 +32,7 @@ pub(super) enum Part {
 }
 
 /// The canonical form of a text.
-enum Written {
+enum CanonicalForm {
     /// In double quotes.
     Quoted(String),
     /// A literal block.
@@ -43,8 +43,8 @@ impl Words {
     /// Creates a text from its parts. Only a value can be written as a literal block.
     pub(super) fn parts(parts: Vec<Part>, is_value: bool) -> Self {
         let written = match literal(&parts).filter(|_| is_value) {
-            Some(text) => Written::Literal(text),
-            None => Written::Quoted(quoted(&parts)),
+            Some(text) => CanonicalForm::Literal(text),
+            None => CanonicalForm::Quoted(quoted(&parts)),
         };
         Self { kind: Kind::Parts(parts), written }
     }
@@ -65,19 +65,19 @@ impl Words {
         if !terminated {
             written.pop();
         }
-        Self { kind: Kind::Lines(items, terminated), written: Written::Literal(written) }
+        Self { kind: Kind::Lines(items, terminated), written: CanonicalForm::Literal(written) }
     }
 
     pub(super) fn shown(&self) -> Scalar<'_> {
         match &self.written {
-            Written::Quoted(text) => Scalar::Verbatim(text),
-            Written::Literal(text) => Scalar::Literal(text),
+            CanonicalForm::Quoted(text) => Scalar::Verbatim(text),
+            CanonicalForm::Literal(text) => Scalar::Literal(text),
         }
     }
 
     pub(super) fn written(&self) -> &str {
         match &self.written {
-            Written::Quoted(text) | Written::Literal(text) => text,
+            CanonicalForm::Quoted(text) | CanonicalForm::Literal(text) => text,
         }
     }
 }

@@ -15,7 +15,7 @@ struct Need {
     way: String,
 }
 
-/// Adds unmet requirements of the next release to each move. A requirement that may or may not be met is no constraint;
+/// Adds unmet requirements of the next release to each move. A requirement that may or may not be met is not a constraint;
 /// `check` warns about it.
 pub(super) fn forbid(
     (line, start): (&[Arc<Release>], usize),

@@ -4,7 +4,7 @@ use super::Node;
 
 /// How a node is reached from the previous one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reached<'a> {
+pub enum Edge<'a> {
     /// It is the start of the path.
     Root,
     /// It is the value of a key.
@@ -14,8 +14,8 @@ pub enum Reached<'a> {
 }
 
 /// The nodes on a path, from the root to the deepest one that exists. The path may name something that is missing.
-pub fn trail<'a>(root: &'a Node, field: &str) -> Vec<(Reached<'a>, &'a Node)> {
-    let mut trail = vec![(Reached::Root, root)];
+pub fn trail<'a>(root: &'a Node, field: &str) -> Vec<(Edge<'a>, &'a Node)> {
+    let mut trail = vec![(Edge::Root, root)];
     let mut rest = field;
     let mut node = root;
     while let Some((step, next, length)) = follow(node, rest) {
@@ -25,12 +25,12 @@ pub fn trail<'a>(root: &'a Node, field: &str) -> Vec<(Reached<'a>, &'a Node)> {
     trail
 }
 
-fn follow<'a>(node: &'a Node, rest: &str) -> Option<(Reached<'a>, &'a Node, usize)> {
+fn follow<'a>(node: &'a Node, rest: &str) -> Option<(Edge<'a>, &'a Node, usize)> {
     if let Some(mapping) = node.as_mapping() {
         // Looks up the longest key that the path can mean, instead of looking at every key of the map.
         let found = key_lengths(rest).into_iter().rev().find_map(|(key, length)| {
             let entry = mapping.entry(key)?;
-            Some((Reached::Key(&entry.key.name), &entry.value, length))
+            Some((Edge::Key(&entry.key.name), &entry.value, length))
         });
         return found;
     }
@@ -42,7 +42,7 @@ fn follow<'a>(node: &'a Node, rest: &str) -> Option<(Reached<'a>, &'a Node, usiz
             ["name", "class"].iter().any(|key| item.get(key).and_then(Node::as_str) == Some(index))
         })?,
     };
-    Some((Reached::Item, item, index.len() + 2))
+    Some((Edge::Item, item, index.len() + 2))
 }
 
 /// The keys that may come first in a path, each with the length it takes up, longest last: `.key`, `[key]`, and `key` at the
@@ -69,9 +69,9 @@ mod tests {
         let node = from_json(&tree, Origin::NOWHERE);
         let trail = trail(&node, field);
         let steps = trail.iter().map(|(step, _)| match step {
-            Reached::Root => String::new(),
-            Reached::Key(key) => format!("/{key}"),
-            Reached::Item => "#".to_owned(),
+            Edge::Root => String::new(),
+            Edge::Key(key) => format!("/{key}"),
+            Edge::Item => "#".to_owned(),
         });
         steps.collect()
     }

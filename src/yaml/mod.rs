@@ -18,7 +18,7 @@ mod source;
 pub use crate::note::{FileId, Origin};
 pub use emit::{Emit, Item, Name, Scalar, View, Watch, emit, emit_watched, rank};
 pub(crate) use emit::{is_special, quote};
-pub use field::{Reached, trail};
+pub use field::{Edge, trail};
 pub use mapping::{Entry, Key, Mapping};
 pub use node::{Node, Value, from_json, to_json};
 pub use path::{Path, Segment};

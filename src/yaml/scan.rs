@@ -1,5 +1,5 @@
 //! Visits the scalars of a third-party document, each with its path. It stores and judges nothing: input that other tools
-//! accept (reader-dependent types, merge keys, tags) is no fault here, and there are no size limits.
+//! accept (reader-dependent types, merge keys, tags) is not an error here, and there are no size limits.
 
 use granit_parser::{Event, Parser};
 

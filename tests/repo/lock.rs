@@ -48,7 +48,7 @@ fn a_release_records_what_the_lock_says_and_is_not_another_one_for_it() {
     ends(&without, &CUT, 0);
     let bare = without.read(RELEASE).unwrap();
     let whole = |text: &str| text.lines().find(|line| line.contains("whole:")).unwrap().to_owned();
-    assert_eq!(whole(&recorded), whole(&bare), "a digest is no content");
+    assert_eq!(whole(&recorded), whole(&bare), "digests are not content");
     // A later lookup changes nothing.
     lock(&without, 'a', None);
     commit(&without, "lock");

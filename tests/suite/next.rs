@@ -154,7 +154,7 @@ impl Case<'_> {
                 let one = json!({ "name": name, "healthy": is_healthy == "true", "revision": revision });
                 sandbox::write(&root.join("health.json"), json!({ "clusters": [one] }).to_string());
             }
-            _ => panic!("`{line}` is no command of a case"),
+            _ => panic!("`{line}` is not a command of a case"),
         }
         format!("# {line}\n\n")
     }

@@ -78,7 +78,7 @@ fn definitions_are_compared_with_what_a_revision_has_generated() {
     assert_eq!(scaled["md.md-0"], "scale");
     assert_eq!(scaled["control-plane"], "no-change");
     let class = root.path().join("stacks/docker/scs/cluster-class/cluster-class.yaml");
-    edit(&class, "kind: ClusterClass", "kind: ClusterClass # a comment is no content");
+    edit(&class, "kind: ClusterClass", "kind: ClusterClass # comments are not content");
     assert_eq!(verdicts(root.path(), &["--against", "HEAD"], 0)["control-plane"], "no-change");
 }
 

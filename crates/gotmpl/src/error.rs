@@ -39,36 +39,36 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 /// An error that may not know its line yet. It is boxed because every result carries it.
-pub(super) type Fault = Box<Error>;
+pub(super) type BoxedError = Box<Error>;
 
 /// A result within the engine.
-pub(super) type Outcome<T> = Result<T, Fault>;
+pub(super) type Outcome<T> = Result<T, BoxedError>;
 
 #[expect(clippy::unnecessary_box_returns, reason = "results carry it everywhere")]
-fn fault(kind: ErrorKind, message: impl Into<String>) -> Fault {
+fn fault(kind: ErrorKind, message: impl Into<String>) -> BoxedError {
     Box::new(Error { kind, message: message.into(), line: None })
 }
 
 /// An error that Go's engine also reports.
 #[expect(clippy::unnecessary_box_returns, reason = "results carry it everywhere")]
-pub(super) fn exec(message: impl Into<String>) -> Fault {
+pub(super) fn exec(message: impl Into<String>) -> BoxedError {
     fault(ErrorKind::Exec, message)
 }
 
 /// A result that only the real controller can know.
 #[expect(clippy::unnecessary_box_returns, reason = "results carry it everywhere")]
-pub(super) fn unsupported(message: impl Into<String>) -> Fault {
+pub(super) fn unsupported(message: impl Into<String>) -> BoxedError {
     fault(ErrorKind::Unsupported, message)
 }
 
 /// A time or memory limit was exceeded.
 #[expect(clippy::unnecessary_box_returns, reason = "results carry it everywhere")]
-pub(super) fn limit(message: impl Into<String>) -> Fault {
+pub(super) fn limit(message: impl Into<String>) -> BoxedError {
     fault(ErrorKind::Limit, message)
 }
 
 /// A text that cannot be parsed.
 #[expect(clippy::unnecessary_box_returns, reason = "results carry it everywhere")]
-pub(super) fn syntax(message: impl Into<String>, line: usize) -> Fault {
+pub(super) fn syntax(message: impl Into<String>, line: usize) -> BoxedError {
     Box::new(Error { kind: ErrorKind::Syntax, message: message.into(), line: Some(line) })
 }

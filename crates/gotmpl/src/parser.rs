@@ -1,7 +1,7 @@
 //! Builds the syntax tree of a template from its tokens, like Go's `text/template/parse`.
 
 use super::ast::{Branch, List, Name, Node, Pipeline, Range, Trees};
-use super::error::{Fault, Outcome, limit, syntax};
+use super::error::{BoxedError, Outcome, limit, syntax};
 use super::functions::Function;
 use super::lexer::Lexer;
 use super::literal;
@@ -46,7 +46,7 @@ struct Scope {
 /// The state of the parser: all tokens and the current position.
 pub(super) struct Parser<'s> {
     tokens: Vec<Token<'s>>,
-    broken: Option<Fault>,
+    broken: Option<BoxedError>,
     pub(super) find: Find,
     at: usize,
     pub(super) trees: Trees,

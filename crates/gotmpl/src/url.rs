@@ -45,12 +45,12 @@ pub struct Url {
     pub(super) path: Vec<u8>,
     pub(super) query: Vec<u8>,
     pub(super) fragment: Vec<u8>,
-    pub(super) written: Written,
+    pub(super) written: Spelling,
 }
 
 /// Details of the original spelling that the parts do not contain.
 #[derive(Debug, Default)]
-pub(super) struct Written {
+pub(super) struct Spelling {
     /// The path, if it was not escaped in the default way.
     path: Option<Vec<u8>>,
     /// The fragment, if it was not escaped in the default way.

@@ -63,7 +63,7 @@ fn differences() -> Vec<String> {
         .flat_map(|file| fs::read_to_string(file).unwrap().lines().map(str::to_owned).collect::<Vec<_>>())
     {
         let [meant, words, value, rule] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("{line}") };
-        // A rule that only the type checker refuses is no fault of the evaluator.
+        // A rule that only the type checker refuses is not an error of the evaluator.
         let holds = match meant.split('/').next().unwrap_or_default() {
             "holds" => true,
             "cluster" => false,

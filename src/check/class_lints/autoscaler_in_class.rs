@@ -1,7 +1,7 @@
 //! Finds autoscaler annotations in the class.
 
 use super::{
-    Found, Lint,
+    Lint, LintFinding,
     class::{View, items},
 };
 use crate::yaml::{Mapping, Node};
@@ -15,14 +15,14 @@ pub(super) static LINT: Lint = Lint {
 
 const PREFIX: &str = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-";
 
-fn find(view: &View<'_>, found: &mut Vec<Found>) {
+fn find(view: &View<'_>, found: &mut Vec<LintFinding>) {
     for kind in ["machineDeployments", "machinePools"] {
         for worker in items(view.class, &["spec", "workers", kind]) {
             let annotations = worker.at(&["metadata", "annotations"]).and_then(Node::as_mapping);
             let own = |entry: &&crate::yaml::Entry| entry.key.name.starts_with(PREFIX);
             let Some(entry) = annotations.into_iter().flat_map(Mapping::iter).find(own) else { continue };
             let name = worker.get("class").and_then(Node::as_str).unwrap_or_default();
-            found.push(Found {
+            found.push(LintFinding {
                 lint: LINT.name,
                 origin: entry.key.origin,
                 message: format!("the class of workers `{name}` carries the autoscaler's annotations"),

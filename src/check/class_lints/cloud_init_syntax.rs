@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 
 use super::{
-    Found, Lint,
+    Lint, LintFinding,
     class::{Value, View},
     probe::{Fill, data},
 };
@@ -44,7 +44,7 @@ const STATEMENTS: [&str; 20] = [
     "with",
 ];
 
-fn find(view: &View<'_>, found: &mut Vec<Found>) {
+fn find(view: &View<'_>, found: &mut Vec<LintFinding>) {
     for object in view.templates {
         let kind = object.get("kind").and_then(Node::as_str).unwrap_or_default();
         let config: &[&str] = match kind {
@@ -75,9 +75,9 @@ fn find(view: &View<'_>, found: &mut Vec<Found>) {
     }
 }
 
-fn tell(value: &Json, path: &str, owner: &str, origin: Origin, found: &mut Vec<Found>) {
+fn tell(value: &Json, path: &str, owner: &str, origin: Origin, found: &mut Vec<LintFinding>) {
     let Some(wrong) = first(value, path) else { return };
-    found.push(Found {
+    found.push(LintFinding {
         lint: LINT.name,
         origin,
         message: format!("{owner} gives machines a text with `{wrong}`, which cloud-init cannot read"),

@@ -1,7 +1,7 @@
 //! Finds machine templates that depend on metadata which changes with every rebase or upgrade.
 
 use super::{
-    Found, Lint,
+    Lint, LintFinding,
     class::{Value, View},
 };
 
@@ -16,14 +16,14 @@ pub(super) static LINT: Lint = Lint {
 const CHANGING: [&str; 3] =
     ["builtin.cluster.metadata", "builtin.cluster.topology.class", "builtin.cluster.topology.classRef"];
 
-fn find(view: &View<'_>, found: &mut Vec<Found>) {
+fn find(view: &View<'_>, found: &mut Vec<LintFinding>) {
     for operation in view.operations.iter().filter(|operation| operation.of_machines) {
         let source = match &operation.value {
             Value::Template(source, _) | Value::Variable(source) => source,
             Value::Given(_) | Value::None => continue,
         };
         if let Some(name) = CHANGING.iter().find(|name| source.contains(*name)) {
-            found.push(Found {
+            found.push(LintFinding {
                 lint: LINT.name,
                 origin: operation.origin,
                 message: format!("the patch `{}` puts `{name}` into templates of machines", operation.patch),

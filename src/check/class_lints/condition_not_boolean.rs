@@ -4,7 +4,7 @@ use gotmpl::yaml;
 use serde_json::Value as Json;
 
 use super::{
-    Found, Lint,
+    Lint, LintFinding,
     class::View,
     probe::{Fill, data},
 };
@@ -16,7 +16,7 @@ pub(super) static LINT: Lint = Lint {
     find,
 };
 
-fn find(view: &View<'_>, found: &mut Vec<Found>) {
+fn find(view: &View<'_>, found: &mut Vec<LintFinding>) {
     for fill in [Fill::All, Fill::Least, Fill::Empty] {
         let data = data(view, fill);
         for operation in &view.operations {
@@ -29,7 +29,7 @@ fn find(view: &View<'_>, found: &mut Vec<Found>) {
                 continue;
             }
             let shown: String = text.trim().chars().take(40).collect();
-            found.push(Found {
+            found.push(LintFinding {
                 lint: LINT.name,
                 origin: condition.origin,
                 message: format!(

@@ -1,7 +1,7 @@
 //! Finds health checks that time out before a node can be ready.
 
 use super::{
-    Found, Lint,
+    Lint, LintFinding,
     class::{View, items},
 };
 use crate::yaml::Node;
@@ -16,7 +16,7 @@ pub(super) static LINT: Lint = Lint {
 
 const ENOUGH: i64 = 300;
 
-fn find(view: &View<'_>, found: &mut Vec<Found>) {
+fn find(view: &View<'_>, found: &mut Vec<LintFinding>) {
     let mut owners: Vec<(String, &Node)> = Vec::new();
     owners
         .extend(view.class.at(&["spec", "controlPlane"]).map(|node| ("the control plane".to_owned(), node)));
@@ -37,7 +37,7 @@ fn find(view: &View<'_>, found: &mut Vec<Found>) {
             early.extend(short.filter(|_| ready));
         }
         for node in early {
-            found.push(Found {
+            found.push(LintFinding {
                 lint: LINT.name,
                 origin: node.origin,
                 message: format!("the health check of {owner} waits {} s", node.as_int().unwrap_or_default()),

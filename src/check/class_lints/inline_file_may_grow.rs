@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{
-    Found, Lint,
+    Lint, LintFinding,
     class::{Operation, View},
     probe::{Fill, data, leaves, spelled, texts, with},
 };
@@ -18,7 +18,7 @@ pub(super) static LINT: Lint = Lint {
 /// The limit of `files[].content` in the schema of `KubeadmConfig`, in characters.
 const LIMIT: usize = 10_240;
 
-fn find(view: &View<'_>, found: &mut Vec<Found>) {
+fn find(view: &View<'_>, found: &mut Vec<LintFinding>) {
     let base = data(view, Fill::All);
     for (path, schema) in leaves(view, &["string"]) {
         let Some(most) = schema["maxLength"].as_u64().and_then(|most| usize::try_from(most).ok()) else {
@@ -39,7 +39,7 @@ fn find(view: &View<'_>, found: &mut Vec<Found>) {
                 && !found.iter().any(|one| one.lint == LINT.name && one.origin == operation.origin)
             {
                 let name = spelled(&path);
-                found.push(Found {
+                found.push(LintFinding {
                     lint: LINT.name,
                     origin: operation.origin,
                     message: format!(

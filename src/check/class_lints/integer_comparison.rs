@@ -3,7 +3,7 @@
 use gotmpl::Template;
 
 use super::{
-    Found, Lint,
+    Lint, LintFinding,
     class::{Value, View},
     probe::{SchemaSegment, leaves},
 };
@@ -17,7 +17,7 @@ pub(super) static LINT: Lint = Lint {
     find,
 };
 
-fn find(view: &View<'_>, found: &mut Vec<Found>) {
+fn find(view: &View<'_>, found: &mut Vec<LintFinding>) {
     let numbers: Vec<Vec<String>> = leaves(view, &["integer", "number"])
         .into_iter()
         .map(|(path, _)| {
@@ -36,7 +36,7 @@ fn find(view: &View<'_>, found: &mut Vec<Found>) {
                 continue;
             }
             let name = path.join(".").replace(".[]", "[]");
-            let one = Found {
+            let one = LintFinding {
                 lint: LINT.name,
                 origin,
                 message: format!("the patch `{patch}` compares `{name}` with a whole number, which fails"),

@@ -1,7 +1,7 @@
 //! Finds labels that are built from names and may become too long.
 
 use super::{
-    Found, Lint,
+    Lint, LintFinding,
     class::View,
     probe::{Fill, LONG, builtin, data, texts},
 };
@@ -15,7 +15,7 @@ pub(super) static LINT: Lint = Lint {
 
 const LIMIT: usize = 63;
 
-fn find(view: &View<'_>, found: &mut Vec<Found>) {
+fn find(view: &View<'_>, found: &mut Vec<LintFinding>) {
     let mut data = data(view, Fill::All);
     data["builtin"] = builtin(LONG);
     for operation in &view.operations {
@@ -28,7 +28,7 @@ fn find(view: &View<'_>, found: &mut Vec<Found>) {
             }
         });
         if longest > LIMIT {
-            found.push(Found {
+            found.push(LintFinding {
                 lint: LINT.name,
                 origin: operation.origin,
                 message: format!(

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{
-    Found, Lint,
+    Lint, LintFinding,
     class::View,
     probe::{Fill, data, leaves, spelled, texts, with},
 };
@@ -18,7 +18,7 @@ pub(super) static LINT: Lint = Lint {
 const LARGE: i64 = 12_345_678;
 const PRINTED: &str = "1.2345678e+07";
 
-fn find(view: &View<'_>, found: &mut Vec<Found>) {
+fn find(view: &View<'_>, found: &mut Vec<LintFinding>) {
     let base = data(view, Fill::All);
     for (path, _) in leaves(view, &["integer", "number"]) {
         let Some(data) = with(view, &base, &path, json!(LARGE)) else { continue };
@@ -28,7 +28,7 @@ fn find(view: &View<'_>, found: &mut Vec<Found>) {
             texts(&made, operation.path, &mut |_, text| seen |= text.contains(PRINTED));
             if seen {
                 let name = spelled(&path);
-                found.push(Found {
+                found.push(LintFinding {
                     lint: LINT.name,
                     origin: operation.origin,
                     message: format!(

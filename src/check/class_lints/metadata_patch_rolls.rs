@@ -1,7 +1,7 @@
 //! Finds patches of labels and annotations in machine templates.
 
 use super::{
-    Found, Lint,
+    Lint, LintFinding,
     class::{Value, View},
 };
 
@@ -13,12 +13,12 @@ pub(super) static LINT: Lint = Lint {
     find,
 };
 
-fn find(view: &View<'_>, found: &mut Vec<Found>) {
+fn find(view: &View<'_>, found: &mut Vec<LintFinding>) {
     for operation in &view.operations {
         let rotated = operation.of_machines && !operation.kind.ends_with("ControlPlaneTemplate");
         let moves = matches!(operation.value, Value::Template(..) | Value::Variable(_));
         if rotated && moves && operation.path.starts_with("/spec/template/metadata") {
-            found.push(Found {
+            found.push(LintFinding {
                 lint: LINT.name,
                 origin: operation.origin,
                 message: format!(

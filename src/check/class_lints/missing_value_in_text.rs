@@ -1,7 +1,7 @@
 //! Finds missing values that are printed into text.
 
 use super::{
-    Found, Lint,
+    Lint, LintFinding,
     class::View,
     probe::{Fill, data},
 };
@@ -13,11 +13,11 @@ pub(super) static LINT: Lint = Lint {
     find,
 };
 
-fn find(view: &View<'_>, found: &mut Vec<Found>) {
+fn find(view: &View<'_>, found: &mut Vec<LintFinding>) {
     let data = data(view, Fill::Least);
     for operation in &view.operations {
         if operation.rendered(&data).is_some_and(|text| text.contains("<no value>")) {
-            found.push(Found {
+            found.push(LintFinding {
                 lint: LINT.name,
                 origin: operation.origin,
                 message: format!(

@@ -44,7 +44,7 @@ pub struct Lint {
     /// What it finds, and the consequence.
     pub docs: &'static str,
     /// Runs the lint.
-    find: fn(&View<'_>, &mut Vec<Found>),
+    find: fn(&View<'_>, &mut Vec<LintFinding>),
 }
 
 /// All lints, ordered by name.
@@ -68,7 +68,7 @@ pub static LINTS: [&Lint; 15] = [
 
 /// A finding of a lint.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct LintFinding {
     pub(super) lint: &'static str,
     pub(super) origin: Origin,
     pub(super) message: String,
@@ -78,14 +78,14 @@ pub(super) struct Found {
 /// The findings about the classes of a plan's head releases.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
-    by_release: BTreeMap<String, Vec<Found>>,
+    by_release: BTreeMap<String, Vec<LintFinding>>,
     /// Faults of allowances, stored at the first release of each stack so that they are reported once.
-    allowances: BTreeMap<String, Vec<Wrong>>,
+    allowances: BTreeMap<String, Vec<BadAllowance>>,
 }
 
 /// An allowance that is invalid or not needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Wrong {
+pub(super) struct BadAllowance {
     pub(super) origin: Origin,
     pub(super) message: String,
     pub(super) hint: String,
@@ -125,17 +125,17 @@ impl Findings {
     }
 
     /// The findings about a release.
-    pub(super) fn found(&self, release: &Release) -> &[Found] {
+    pub(super) fn found(&self, release: &Release) -> &[LintFinding] {
         self.by_release.get(&release.name).map_or(&[], Vec::as_slice)
     }
 
     /// The faults of the allowances of a release's stack.
-    pub(super) fn wrong(&self, release: &Release) -> &[Wrong] {
+    pub(super) fn wrong(&self, release: &Release) -> &[BadAllowance] {
         self.allowances.get(&release.name).map_or(&[], Vec::as_slice)
     }
 }
 
-fn find(release: &Release) -> Vec<Found> {
+fn find(release: &Release) -> Vec<LintFinding> {
     let mut found = Vec::new();
     if let Some(view) = View::of(&release.objects) {
         for lint in LINTS {
@@ -145,7 +145,7 @@ fn find(release: &Release) -> Vec<Found> {
     found
 }
 
-fn wrong(allowance: &Allowance, fired: &BTreeSet<&'static str>) -> Option<Wrong> {
+fn wrong(allowance: &Allowance, fired: &BTreeSet<&'static str>) -> Option<BadAllowance> {
     // Allowances for secrets are not lints; `secret_scan::allow` checks them.
     if secret_scan::is_name(&allowance.rule) {
         return None;
@@ -158,9 +158,9 @@ fn wrong(allowance: &Allowance, fired: &BTreeSet<&'static str>) -> Option<Wrong>
             None => format!("available: {}", names().collect::<Vec<_>>().join(", ")),
         };
         let message = format!("there is no lint `{rule}` to allow");
-        return Some(Wrong { origin, message, hint, error: true });
+        return Some(BadAllowance { origin, message, hint, error: true });
     }
-    (!fired.contains(rule)).then(|| Wrong {
+    (!fired.contains(rule)).then(|| BadAllowance {
         origin,
         message: format!("`{rule}` is allowed, but nothing in the stack needs it"),
         hint: "remove it, so that the lint reports the next case".to_owned(),

@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 
 use super::{
-    Found, Lint,
+    Lint, LintFinding,
     class::{Operation, Value, View},
     probe::{Fill, LONG, builtin, data},
 };
@@ -39,7 +39,7 @@ const LABEL: usize = 63;
 /// Kubelet arguments that contain labels: `key=value` and `key=value:effect`.
 const LABELS: [&str; 2] = ["node-labels", "register-with-taints"];
 
-fn find(view: &View<'_>, found: &mut Vec<Found>) {
+fn find(view: &View<'_>, found: &mut Vec<LintFinding>) {
     let mut data = data(view, Fill::All);
     data["builtin"] = builtin(LONG);
     for operation in &view.operations {
@@ -47,7 +47,7 @@ fn find(view: &View<'_>, found: &mut Vec<Found>) {
         let mut longest = None;
         look(&made, operation.path, operation.kind, &mut longest);
         let Some(Long { what, length, most }) = longest else { continue };
-        found.push(Found {
+        found.push(LintFinding {
             lint: LINT.name,
             origin: operation.origin,
             message: format!(

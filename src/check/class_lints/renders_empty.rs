@@ -1,7 +1,7 @@
 //! Finds templates that render nothing.
 
 use super::{
-    Found, Lint,
+    Lint, LintFinding,
     class::View,
     probe::{Fill, data},
 };
@@ -13,13 +13,13 @@ pub(super) static LINT: Lint = Lint {
     find,
 };
 
-fn find(view: &View<'_>, found: &mut Vec<Found>) {
+fn find(view: &View<'_>, found: &mut Vec<LintFinding>) {
     for (fill, when) in [(Fill::Least, "that are not set"), (Fill::Empty, "that are empty")] {
         let data = data(view, fill);
         for operation in &view.operations {
             let empty = operation.rendered(&data).is_some_and(|text| text.trim().is_empty());
             if empty && !found.iter().any(|one| one.lint == LINT.name && one.origin == operation.origin) {
-                found.push(Found {
+                found.push(LintFinding {
                     lint: LINT.name,
                     origin: operation.origin,
                     message: format!(

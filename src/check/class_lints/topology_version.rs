@@ -1,7 +1,7 @@
 //! Finds machine templates that use the version of the Cluster's topology.
 
 use super::{
-    Found, Lint,
+    Lint, LintFinding,
     class::{Value, View},
 };
 
@@ -15,7 +15,7 @@ pub(super) static LINT: Lint = Lint {
 
 const NAME: &str = "builtin.cluster.topology.version";
 
-fn find(view: &View<'_>, found: &mut Vec<Found>) {
+fn find(view: &View<'_>, found: &mut Vec<LintFinding>) {
     for operation in view.operations.iter().filter(|operation| operation.of_machines) {
         let in_condition = operation.condition.as_ref().filter(|condition| condition.source.contains(NAME));
         let origin = match &operation.value {
@@ -25,7 +25,7 @@ fn find(view: &View<'_>, found: &mut Vec<Found>) {
                 None => continue,
             },
         };
-        let one = Found {
+        let one = LintFinding {
             lint: LINT.name,
             origin,
             message: format!("the patch `{}` uses `{NAME}` in templates of machines", operation.patch),

@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::{
-    Found, Lint,
+    Lint, LintFinding,
     class::View,
     probe::{Fill, data, leaves, spelled, with},
 };
@@ -18,7 +18,7 @@ pub(super) static LINT: Lint = Lint {
 /// Strings that YAML reads as another type. The first that a schema accepts is used.
 const LIKE_OTHERS: [&str; 4] = ["1.30", "012", "on", "null"];
 
-fn find(view: &View<'_>, found: &mut Vec<Found>) {
+fn find(view: &View<'_>, found: &mut Vec<LintFinding>) {
     let base = data(view, Fill::All);
     for (path, _) in leaves(view, &["string"]) {
         let probes =
@@ -36,7 +36,7 @@ fn find(view: &View<'_>, found: &mut Vec<Found>) {
             };
             if turned(&plain, &made, &read) {
                 let name = spelled(&path);
-                found.push(Found {
+                found.push(LintFinding {
                     lint: LINT.name,
                     origin: operation.origin,
                     message: format!(

@@ -39,7 +39,7 @@ pub(super) struct List<'a> {
 
 /// A cache of allowances by the file that contains them, because a file can have thousands of findings.
 #[derive(Debug, Default)]
-pub(in crate::check) struct Known(BTreeMap<FileId, Arc<[Entry]>>);
+pub(in crate::check) struct AllowanceCache(BTreeMap<FileId, Arc<[Entry]>>);
 
 #[derive(Debug)]
 struct Entry {

@@ -18,7 +18,7 @@ use base64::{
     engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD},
 };
 
-pub(super) use allow::{KIND, Known, allowed, faults as allowance_faults, is_name};
+pub(super) use allow::{AllowanceCache, KIND, allowed, faults as allowance_faults, is_name};
 pub(super) use files::{Spot, in_file};
 pub(super) use keys::{is_encrypted, is_encrypted_file};
 pub(super) use report::{is_allowed, tell, tell_node};

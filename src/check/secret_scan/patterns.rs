@@ -104,7 +104,7 @@ enum Target {
 
 /// The format of the file, as far as its default rules use it.
 #[derive(Deserialize)]
-pub(super) struct Written {
+pub(super) struct FileFormat {
     #[serde(default)]
     allowlist: WrittenAllowlist,
     pub(super) rules: Vec<WrittenRule>,
@@ -142,9 +142,9 @@ struct WrittenAllowlist {
 }
 
 /// Reads rule sets as one. Only the first has an allowlist.
-pub(super) fn read(data: &[&str]) -> Written {
+pub(super) fn read(data: &[&str]) -> FileFormat {
     let mut sets =
-        data.iter().map(|text| toml::from_str::<Written>(text).expect("a test reads the rule sets"));
+        data.iter().map(|text| toml::from_str::<FileFormat>(text).expect("a test reads the rule sets"));
     let mut all = sets.next().expect("there is a rule set");
     all.rules.extend(sets.flat_map(|set| set.rules));
     all
@@ -210,8 +210,12 @@ impl Scanner {
             let first = bytes[..whole.start()].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
             let last = bytes[whole.end()..].iter().position(|byte| *byte == b'\n');
             let last = last.map_or(bytes.len(), |at| whole.end() + at);
-            let found =
-                Found { path, secret: secret.as_bytes(), whole: whole.as_bytes(), line: &bytes[first..last] };
+            let found = PatternMatch {
+                path,
+                secret: secret.as_bytes(),
+                whole: whole.as_bytes(),
+                line: &bytes[first..last],
+            };
             let allowed = self.allowed.allows(&found) || rule.allowed.iter().any(|one| one.allows(&found));
             let known = hits.iter().any(|hit| (whole.start()..=secret.end()).contains(&hit.start));
             if !allowed && !known {
@@ -221,7 +225,7 @@ impl Scanner {
     }
 }
 
-struct Found<'a> {
+struct PatternMatch<'a> {
     path: &'a str,
     secret: &'a [u8],
     whole: &'a [u8],
@@ -229,7 +233,7 @@ struct Found<'a> {
 }
 
 impl Allowlist {
-    fn allows(&self, found: &Found<'_>) -> bool {
+    fn allows(&self, found: &PatternMatch<'_>) -> bool {
         let target = match self.target {
             Target::Secret => found.secret,
             Target::Match => found.whole,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Files, Fleet, Made, document,
+    Files, Fleet, Outcome, document,
     folder::{self, DEFAULTS},
     inherit::Inherited,
     mapping,
@@ -51,7 +51,7 @@ pub(super) struct ClusterArgs {
     today: Today,
 }
 
-pub(super) fn make(args: &ClusterArgs, world: &Workspace, notes: &mut Notes) -> Result<Made, Failure> {
+pub(super) fn make(args: &ClusterArgs, world: &Workspace, notes: &mut Notes) -> Result<Outcome, Failure> {
     let mut fleet = super::read(world, notes)?;
     if let Some(Err(fault)) = args.namespace.as_deref().map(Label::new) {
         notes
@@ -87,7 +87,7 @@ pub(super) fn make(args: &ClusterArgs, world: &Workspace, notes: &mut Notes) -> 
     talk.push("next: stackloom generate --commit --all".to_owned());
     talk.push(format!("      stackloom secrets {}     the Secrets that it needs", args.name));
     let more = serde_json::Map::from_iter([("inherited".to_owned(), inherited.document(input, &own))]);
-    Ok(Made { files, talk, more, edited: None, options: args.options(), warnings })
+    Ok(Outcome { files, talk, more, edited: None, options: args.options(), warnings })
 }
 
 impl ClusterArgs {

@@ -1,6 +1,6 @@
 //! `stackloom new folder`: creates a folder for clusters, with its defaults.
 
-use super::{Files, Made, definition, inherit::Inherited, mapping, origin, shell_word};
+use super::{Files, Outcome, definition, inherit::Inherited, mapping, origin, shell_word};
 use crate::{
     definition::{Definitions, Kind},
     generate::Failure,
@@ -63,7 +63,7 @@ impl FolderArgs {
     }
 }
 
-pub(super) fn make(args: &FolderArgs, world: &Workspace, notes: &mut Notes) -> Result<Made, Failure> {
+pub(super) fn make(args: &FolderArgs, world: &Workspace, notes: &mut Notes) -> Result<Outcome, Failure> {
     let fleet = super::read(world, notes)?;
     let Some(folder) = below_clusters(&args.path, world, notes) else { return Err(Failure::Input) };
     fleet.sound_defaults(&folder, notes)?;
@@ -82,11 +82,11 @@ pub(super) fn make(args: &FolderArgs, world: &Workspace, notes: &mut Notes) -> R
     let next = format!("next: stackloom new cluster {first}-1 --folder {}", shell_word(&args.path));
     rest.iter().for_each(|entry| spec.insert(entry.key.clone(), entry.value.clone()));
     let text = text(&folder, metadata, spec);
-    Ok(Made {
+    Ok(Outcome {
         files: Files::from([(format!("{folder}/{DEFAULTS}"), text)]),
         talk: vec![next],
         options: args.options(),
-        ..Made::default()
+        ..Outcome::default()
     })
 }
 

@@ -56,7 +56,7 @@ type Files = BTreeMap<String, String>;
 
 /// The result of a command.
 #[derive(Default)]
-struct Made {
+struct Outcome {
     /// New files.
     files: Files,
     /// A file that is edited: its path and its new text.
@@ -108,7 +108,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     Ok(Exit::Done)
 }
 
-fn make(what: &What, world: &Workspace, notes: &mut Notes) -> Result<Made, Failure> {
+fn make(what: &What, world: &Workspace, notes: &mut Notes) -> Result<Outcome, Failure> {
     Ok(match what {
         What::Stack(args) => stack::stack(args, world, notes)?.unwrap_or_default(),
         What::Addon(args) => stack::addon(args, world, notes)?.unwrap_or_default(),
@@ -118,7 +118,7 @@ fn make(what: &What, world: &Workspace, notes: &mut Notes) -> Result<Made, Failu
     })
 }
 
-fn report(made: Made, found: &Notes, printer: &Printer) {
+fn report(made: Outcome, found: &Notes, printer: &Printer) {
     if !made.files.is_empty() {
         printer.result(&format!("{} written:", counted(made.files.len(), "file")));
         made.files.keys().for_each(|path| printer.result(&format!("  {path}")));
@@ -136,7 +136,7 @@ fn report(made: Made, found: &Notes, printer: &Printer) {
 /// The fleet with the unwritten files.
 struct Added<'a> {
     world: &'a Workspace,
-    made: &'a Made,
+    made: &'a Outcome,
 }
 
 impl World for Added<'_> {
@@ -168,7 +168,7 @@ fn check(world: &dyn World, notes: &mut Notes) -> Result<(), Fault> {
 
 /// Collects the errors and warnings of a fleet, as far as a command's files can cause them: a new cluster affects its
 /// neighbors at most.
-fn check_made(world: &dyn World, made: &Made, notes: &mut Notes) -> Result<(), Fault> {
+fn check_made(world: &dyn World, made: &Outcome, notes: &mut Notes) -> Result<(), Fault> {
     let own = made.files.keys().chain(made.edited.iter().map(|(path, _)| path));
     let files: Vec<&str> = own.map(String::as_str).collect();
     let is_definition = |path: &&str| path.starts_with("clusters/") && defaults_of(path).is_none();
@@ -184,7 +184,7 @@ fn check_made(world: &dyn World, made: &Made, notes: &mut Notes) -> Result<(), F
 
 /// Checks the fleet with the new files. `Ok` holds warnings, and definitions that already had errors and are skipped. `Err`
 /// holds errors in the new files, errors of the whole fleet that may hide those, or errors in what the new files need.
-fn soundness(world: &Workspace, made: &Made) -> Result<Result<Notes, Notes>, Fault> {
+fn soundness(world: &Workspace, made: &Outcome) -> Result<Result<Notes, Notes>, Fault> {
     let added = Added { world, made };
     let mut found = Notes::new();
     check_made(&added, made, &mut found)?;
@@ -255,7 +255,7 @@ fn stack_folder(path: &str) -> Option<&str> {
 }
 
 /// Errors in unwritten files have no place that the user could look at. They name the option instead.
-fn by_option(notes: &Notes, made: &Made, world: &Workspace) -> Notes {
+fn by_option(notes: &Notes, made: &Outcome, world: &Workspace) -> Notes {
     let mut named = Notes::new();
     let before = made.edited.as_ref().and_then(|(path, _)| disk::text(world, path)).unwrap_or_default();
     for mut note in notes.iter().cloned() {

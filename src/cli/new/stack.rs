@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Files, Made, mapping};
+use super::{Files, Outcome, mapping};
 use crate::{
     cli::scaffold,
     definition::{self, Kind, closest},
@@ -65,7 +65,11 @@ fn is_taken(world: &Workspace, folder: &str, what: &str, notes: &mut Notes) -> R
     Ok(taken)
 }
 
-pub(super) fn stack(args: &StackArgs, world: &Workspace, notes: &mut Notes) -> Result<Option<Made>, Fault> {
+pub(super) fn stack(
+    args: &StackArgs,
+    world: &Workspace,
+    notes: &mut Notes,
+) -> Result<Option<Outcome>, Fault> {
     let Some(id) = stack_id(&args.stack, notes) else { return Ok(None) };
     if is_taken(world, &format!("stacks/{id}"), "a stack", notes)? {
         return Ok(None);
@@ -80,10 +84,14 @@ pub(super) fn stack(args: &StackArgs, world: &Workspace, notes: &mut Notes) -> R
         format!("next: stackloom variables {id}     the variables of its clusters"),
         format!("      stackloom new cluster NAME --stack {id} --release head"),
     ];
-    Ok(Some(Made { files, talk, ..Made::default() }))
+    Ok(Some(Outcome { files, talk, ..Outcome::default() }))
 }
 
-pub(super) fn addon(args: &AddonArgs, world: &Workspace, notes: &mut Notes) -> Result<Option<Made>, Fault> {
+pub(super) fn addon(
+    args: &AddonArgs,
+    world: &Workspace,
+    notes: &mut Notes,
+) -> Result<Option<Outcome>, Fault> {
     let Some(id) = stack_id(&args.stack, notes) else { return Ok(None) };
     let folder = format!("stacks/{id}");
     if !disk::exists(&world.root().join(&folder).join("stack.yaml"))? {
@@ -137,7 +145,7 @@ pub(super) fn addon(args: &AddonArgs, world: &Workspace, notes: &mut Notes) -> R
     talk.push("      stackloom check".to_owned());
     let options = [("--chart", &args.chart), ("--chart-version", &args.chart_version)];
     let options = options.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))).collect();
-    Ok((notes.errors() == 0).then_some(Made { files, talk, options, ..Made::default() }))
+    Ok((notes.errors() == 0).then_some(Outcome { files, talk, options, ..Outcome::default() }))
 }
 
 const VALUES: &str = "\

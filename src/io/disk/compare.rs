@@ -9,7 +9,7 @@ use std::{
 use rayon::prelude::*;
 
 use super::open;
-use super::scan::{Found, Scan, is_ours_on_disk, is_ours_or_empty, note_foreign, note_link};
+use super::scan::{Scan, TreeEntry, is_ours_on_disk, is_ours_or_empty, note_foreign, note_link};
 use crate::{
     io::known_to_git::{Published, former_definitions, tracked},
     note::{Fault, Notes, Severity},
@@ -83,8 +83,8 @@ impl Comparison {
     fn file(&self, file: &File) -> Result<(FileChange, Option<usize>), Fault> {
         let Some(place) = self.scan.place(&file.path) else { return Ok((FileChange::Added, None)) };
         let change = match self.scan.files[place].1 {
-            Found::Link | Found::Special => FileChange::Changed,
-            Found::File => match open::holds(&self.root.join(file.path.as_str()), &file.bytes) {
+            TreeEntry::Link | TreeEntry::Special => FileChange::Changed,
+            TreeEntry::File => match open::holds(&self.root.join(file.path.as_str()), &file.bytes) {
                 Ok(true) => FileChange::Unchanged,
                 Ok(false) => FileChange::Changed,
                 // An unreadable file can still be replaced: that needs write permission on the folder alone.
@@ -97,11 +97,11 @@ impl Comparison {
 
     /// Whether the program owns, or owned, what exists at a path: the file begins with its header, or git tracks it. An
     /// empty file also counts. A link or a pipe never does: someone put it there on purpose.
-    fn is_ours(&self, path: &TreePath, found: Found) -> bool {
+    fn is_ours(&self, path: &TreePath, found: TreeEntry) -> bool {
         let ours = match found {
             // For an unreadable file, only git can tell.
-            Found::File => is_ours_or_empty(&self.root, path).unwrap_or(false),
-            Found::Link | Found::Special => return false,
+            TreeEntry::File => is_ours_or_empty(&self.root, path).unwrap_or(false),
+            TreeEntry::Link | TreeEntry::Special => return false,
         };
         ours || self.tracked.get_or_init(|| tracked(&self.root, OUTPUT)).contains(path.as_str())
     }
@@ -149,12 +149,14 @@ impl Comparison {
                 continue;
             }
             match found {
-                Found::Link => note_link(notes, path.as_str()),
-                Found::Special => note_foreign(notes, path.as_str(), "this is not a regular file or folder"),
-                Found::File if !meant && is_ours_on_disk(&self.root, path)? => {
+                TreeEntry::Link => note_link(notes, path.as_str()),
+                TreeEntry::Special => {
+                    note_foreign(notes, path.as_str(), "this is not a regular file or folder");
+                }
+                TreeEntry::File if !meant && is_ours_on_disk(&self.root, path)? => {
                     removed.push(path.clone());
                 }
-                Found::File => {
+                TreeEntry::File => {
                     note_foreign(notes, path.as_str(), "this file was not written by stackloom");
                 }
             }

@@ -10,7 +10,7 @@ pub const FLEET: &str = "stackloom.yaml";
 
 /// A path given as an argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Given {
+pub struct PathArgument {
     /// Relative to the root of the fleet.
     pub path: String,
     /// Whether anything exists at the path, inside or outside the fleet.
@@ -54,7 +54,7 @@ impl Workspace {
 
     /// Resolves a path given as an argument. If the fleet has no such path, it is resolved against the folder in which the
     /// program was started: hooks pass their files from there, even if `-C` names the fleet.
-    pub fn given(&self, name: &str) -> Given {
+    pub fn given(&self, name: &str) -> PathArgument {
         let mut path = self.file(name);
         let whole = Path::new(name).canonicalize().ok();
         if !self.holds(&path)
@@ -65,7 +65,7 @@ impl Workspace {
         }
         let path = path.trim_end_matches('/').to_owned();
         let is_there = self.holds(&path) || whole.is_some();
-        Given { is_there, is_folder: self.root.join(&path).is_dir(), path }
+        PathArgument { is_there, is_folder: self.root.join(&path).is_dir(), path }
     }
 
     /// Whether anything exists at a path relative to the root.

@@ -23,7 +23,7 @@ use std::{
 use crate::note::Fault;
 
 pub use check::CheckSink;
-pub use find::{FLEET, Given};
+pub use find::{FLEET, PathArgument};
 pub use moves::{Moves, undo_interrupted};
 pub use scaffold::{
     exists, fleet_around, folder_in_repository, folder_name, link_in, named, put, read_file, remove, replace,

@@ -35,7 +35,7 @@ pub(in crate::io) fn read(root: &Path, notes: &mut Notes) -> Result<Input, Fault
         .map_err(|error| Fault::because(format!("cannot read the folder `{}`", root.display()), error))?;
     let (companions, beside) = (BTreeSet::new(), BTreeMap::new());
     let mut damaged = BTreeMap::new();
-    let mut found = Found { root, files: Vec::new(), companions, beside, notes };
+    let mut found = FilesToRead { root, files: Vec::new(), companions, beside, notes };
     found.at_root(FLEET);
     found.at_root(LOCK);
     found.folder("stacks");
@@ -43,7 +43,7 @@ pub(in crate::io) fn read(root: &Path, notes: &mut Notes) -> Result<Input, Fault
     found.folder("rollouts");
     found.folder(CHART_VALUES);
     found.releases(&mut damaged);
-    let Found { files, companions, beside, .. } = found;
+    let FilesToRead { files, companions, beside, .. } = found;
 
     let texts: Vec<(String, Result<String, Notes>)> =
         files.into_par_iter().map(|(path, file)| (path.clone(), text(&path, &file))).collect();
@@ -65,7 +65,7 @@ pub(in crate::io) fn read(root: &Path, notes: &mut Notes) -> Result<Input, Fault
 }
 
 /// The files to read.
-struct Found<'a> {
+struct FilesToRead<'a> {
     root: &'a Path,
     /// Paths from the root, and the locations of the files.
     files: Vec<(String, PathBuf)>,
@@ -74,7 +74,7 @@ struct Found<'a> {
     notes: &'a mut Notes,
 }
 
-impl Found<'_> {
+impl FilesToRead<'_> {
     fn at_root(&mut self, name: &str) {
         let file = self.root.join(name);
         match fs::symlink_metadata(&file) {
@@ -143,7 +143,8 @@ impl Found<'_> {
             }
             let mut own = Notes::new();
             let (companions, beside) = (BTreeSet::new(), BTreeMap::new());
-            let mut found = Found { root: self.root, files: Vec::new(), companions, beside, notes: &mut own };
+            let mut found =
+                FilesToRead { root: self.root, files: Vec::new(), companions, beside, notes: &mut own };
             found.walk(entry.path(), false);
             self.files.append(&mut found.files);
             if !own.is_empty() {
@@ -429,7 +430,7 @@ mod tests {
         }
         let mut notes = Notes::new();
         let (companions, beside) = (BTreeSet::new(), BTreeMap::new());
-        let mut found = Found { root: &root, files: Vec::new(), companions, beside, notes: &mut notes };
+        let mut found = FilesToRead { root: &root, files: Vec::new(), companions, beside, notes: &mut notes };
         found.folder("clusters");
         let files = found.files;
         assert_eq!((files.len(), notes.errors()), (names.len(), 0));

@@ -13,7 +13,7 @@ use crate::{
 
 /// Something below `generated/` that is not a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum TreeEntry {
     File,
     /// A symbolic link, whatever it points to.
     Link,
@@ -25,7 +25,7 @@ pub(super) enum Found {
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     /// Sorted by path.
-    pub(super) files: Vec<(TreePath, Found)>,
+    pub(super) files: Vec<(TreePath, TreeEntry)>,
     pub(super) folders: BTreeSet<TreePath>,
 }
 
@@ -63,7 +63,7 @@ impl Scan {
 /// The contents of a folder and of all folders below it.
 #[derive(Default)]
 struct Listed {
-    files: Vec<(TreePath, Found)>,
+    files: Vec<(TreePath, TreeEntry)>,
     folders: Vec<TreePath>,
     /// Paths that none of the program's own files can have.
     foreign: Vec<String>,
@@ -81,9 +81,9 @@ fn list(folder: &Path, path: &str) -> Result<Listed, Fault> {
             None => listed.foreign.push(path),
             Some(path) if kind.is_dir() && is_none_of_ours(&path) => {}
             Some(path) if kind.is_dir() => inner.push((entry.path(), path)),
-            Some(path) if kind.is_file() => listed.files.push((path, Found::File)),
-            Some(path) if kind.is_symlink() => listed.files.push((path, Found::Link)),
-            Some(path) => listed.files.push((path, Found::Special)),
+            Some(path) if kind.is_file() => listed.files.push((path, TreeEntry::File)),
+            Some(path) if kind.is_symlink() => listed.files.push((path, TreeEntry::Link)),
+            Some(path) => listed.files.push((path, TreeEntry::Special)),
         }
     }
     let below: Vec<Listed> =

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use super::{
     Repository, Tip,
     branch::{commit, left_behind, move_reference},
-    index::{LockedIndex, Meant},
+    index::{IntendedEntries, LockedIndex},
     objects::Objects,
     release::ReleaseRun,
     sources::Sources,
@@ -264,7 +264,7 @@ impl CommitSink {
         let open = begun(self.open.as_mut())?;
         open.changes.left = on_disk.left;
         let disk = &self.disk;
-        let meant = Meant {
+        let meant = IntendedEntries {
             files: &open.meant,
             fresh: &fresh,
             unlike: &BTreeSet::new(),

@@ -30,7 +30,7 @@ pub(super) struct LockedIndex {
 }
 
 /// The intended entries of the index.
-pub(super) struct Meant<'a> {
+pub(super) struct IntendedEntries<'a> {
     /// The files of the tree.
     pub(super) files: &'a BTreeMap<TreePath, Oid>,
     /// Files that were just written, so that the index is out of date for them.
@@ -65,7 +65,7 @@ impl LockedIndex {
     }
 
     /// Updates the entries.
-    pub(super) fn update(&self, meant: &Meant, root: &Path) -> Result<(), Fault> {
+    pub(super) fn update(&self, meant: &IntendedEntries, root: &Path) -> Result<(), Fault> {
         if self.path.exists() {
             fs::copy(&self.path, &self.copy)
                 .map_err(|error| Fault::because("cannot copy the index", error))?;
@@ -109,7 +109,7 @@ impl LockedIndex {
     }
 
     /// The entries to remove, with their stages, and the paths that are already correct.
-    fn sort_out(&self, index: &Index, meant: &Meant) -> (Vec<(String, i32)>, BTreeSet<TreePath>) {
+    fn sort_out(&self, index: &Index, meant: &IntendedEntries) -> (Vec<(String, i32)>, BTreeSet<TreePath>) {
         let (mut stale, mut good) = (Vec::new(), BTreeSet::new());
         for entry in self.below(index) {
             let Some(path) = self.tree_path(&entry.path) else { continue };

@@ -52,7 +52,7 @@ impl Drop for Lock {
 
 /// The owner of a lock that cannot be taken.
 #[derive(Debug, PartialEq, Eq)]
-enum Held {
+enum LockOwner {
     /// Another program, or the lock has just been released.
     ByOther,
     /// A run that is still active.
@@ -68,24 +68,24 @@ fn mark(file: &mut File) -> std::io::Result<()> {
 }
 
 /// Takes over the lock of a killed run.
-fn take_over(path: &Path) -> Result<Lock, Held> {
-    let by_other = |_| Held::ByOther;
+fn take_over(path: &Path) -> Result<Lock, LockOwner> {
+    let by_other = |_| LockOwner::ByOther;
     let mut options = OpenOptions::new();
     options.read(true).write(true);
     without_waiting(&mut options);
     let mut file = options.open(path).map_err(by_other)?;
     let mut text = String::new();
     (&mut file).take(100).read_to_string(&mut text).map_err(by_other)?;
-    let process = text.trim_end().strip_prefix(MARK).ok_or(Held::ByOther)?;
+    let process = text.trim_end().strip_prefix(MARK).ok_or(LockOwner::ByOther)?;
     let whose = format!("stackloom{process}");
     match file.try_lock() {
         Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Err(Held::ByRun(whose)),
-        Err(TryLockError::Error(_)) => return Err(Held::Unknown(whose)),
+        Err(TryLockError::WouldBlock) => return Err(LockOwner::ByRun(whose)),
+        Err(TryLockError::Error(_)) => return Err(LockOwner::Unknown(whose)),
     }
     // If its owner ended between opening the file and locking it, the file is no longer a lock.
     if !is_same_file(&file, path) {
-        return Err(Held::ByOther);
+        return Err(LockOwner::ByOther);
     }
     // Without the mark it is still a lock, only without a known owner.
     mark(&mut file).ok();
@@ -105,15 +105,15 @@ pub(super) fn is_same_file(_file: &File, path: &Path) -> bool {
     path.exists()
 }
 
-fn note_held(path: &Path, held: &Held) -> Fault {
+fn note_held(path: &Path, held: &LockOwner) -> Fault {
     let shown = path.display();
     match held {
-        Held::ByOther => Fault::new(format!("the index is locked: `{shown}` exists"))
+        LockOwner::ByOther => Fault::new(format!("the index is locked: `{shown}` exists"))
             .hint("wait until the other git command is done, then run this again")
             .hint("if no git command runs in this repository, one was killed: delete that file"),
-        Held::ByRun(whose) => Fault::new(format!("the index is locked: another run is using it ({whose})"))
+        LockOwner::ByRun(whose) => Fault::new(format!("the index is locked: another run is using it ({whose})"))
             .hint("wait until it is done, then run this again; a run that was killed does not block the next one"),
-        Held::Unknown(whose) => {
+        LockOwner::Unknown(whose) => {
             Fault::new(format!("the index is locked: `{shown}` was left, or is held, by {whose}"))
                 .hint("its file system cannot tell whether that process still runs, on this machine or another one")
                 .hint("wait until it is done; if there is no such process any more, delete that file and run this again")
@@ -140,14 +140,14 @@ mod tests {
             fs::write(&file, left).unwrap();
             let lock = Lock::take(&index).unwrap();
             assert_eq!(fs::read_to_string(&file).unwrap(), format!("locked by {own}\n"));
-            assert_eq!(take_over(&file).unwrap_err(), Held::ByRun(own.clone()));
+            assert_eq!(take_over(&file).unwrap_err(), LockOwner::ByRun(own.clone()));
             let reported = Lock::take(&index).unwrap_err();
             assert!(reported.to_string().contains(&own), "{reported}");
             drop(lock);
             assert!(!file.exists());
         }
         fs::write(&file, "").unwrap();
-        assert_eq!(take_over(&file).unwrap_err(), Held::ByOther);
+        assert_eq!(take_over(&file).unwrap_err(), LockOwner::ByOther);
         assert!(file.exists());
     }
 }

@@ -32,7 +32,7 @@ pub struct TaggedCommit {
 }
 
 /// What the branch records about the releases.
-struct Known {
+struct BranchRecords {
     head: BTreeMap<String, Oid>,
     additions: Additions,
     /// Whether the branch's history could be read.
@@ -42,14 +42,14 @@ struct Known {
 }
 
 /// The record that a release is compared with.
-struct Held {
+struct ReleaseRecord {
     by: Record,
     /// The release's folder in the record; None if the tag points to something without it.
     tree: Option<Oid>,
     doubt: Option<Doubt>,
 }
 
-impl Held {
+impl ReleaseRecord {
     fn by_commit(added: Added, doubt: Option<Doubt>) -> Self {
         Self { by: Record::Commit(short(added.commit)), tree: Some(added.tree), doubt }
     }
@@ -105,7 +105,8 @@ impl Repository {
             .collect();
         // Without releases in HEAD, no commit needs to be searched.
         let (additions, walked) = if head.is_empty() { (Additions::new(), Ok(())) } else { self.additions() };
-        let mut known = Known { head, additions, walked, locks: BTreeMap::new(), tip: self.tip()?.commit() };
+        let mut known =
+            BranchRecords { head, additions, walked, locks: BTreeMap::new(), tip: self.tip()?.commit() };
         let mut found = BTreeMap::new();
         for (name, tagged) in tags {
             let recorded = self.recorded_of(&name, &tagged, &mut known, sources);
@@ -118,7 +119,7 @@ impl Repository {
         &self,
         name: &str,
         tagged: &Result<Tagged, Fault>,
-        known: &mut Known,
+        known: &mut BranchRecords,
         sources: &Sources,
     ) -> Option<Recorded> {
         let additions = known.additions.remove(name).unwrap_or_default();
@@ -127,11 +128,11 @@ impl Repository {
         let tagged_commit = tag::commit_of(self, name);
         let held = match tagged {
             Ok(Tagged::Tree(tree)) => self.held_by_tag(*tree, origin.as_ref(), tagged_commit, known.tip),
-            Ok(Tagged::Elsewhere) => Held { by: Record::Tag, tree: None, doubt: None },
+            Ok(Tagged::Elsewhere) => ReleaseRecord { by: Record::Tag, tree: None, doubt: None },
             Ok(Tagged::Missing) => self.held_by_branch(None, origin.as_ref(), head, &known.walked)?,
             Err(fault) => self.held_by_branch(Some(fault), origin.as_ref(), head, &known.walked)?,
         };
-        let Held { by, tree, mut doubt } = held;
+        let ReleaseRecord { by, tree, mut doubt } = held;
         let drift = tree.map(|tree| {
             let found = self.drift(name, tree, sources).and_then(|mut drift| {
                 for path in self.other_modes(name, tree, head)? {
@@ -152,11 +153,17 @@ impl Repository {
     }
 
     /// The tag is decisive, unless it was moved away from what the branch added.
-    fn held_by_tag(&self, tree: Oid, origin: Option<&Origin>, tagged: Option<Oid>, tip: Option<Oid>) -> Held {
+    fn held_by_tag(
+        &self,
+        tree: Oid,
+        origin: Option<&Origin>,
+        tagged: Option<Oid>,
+        tip: Option<Oid>,
+    ) -> ReleaseRecord {
         let doubt = origin.and_then(|origin| self.tag_doubt(origin, tree, tagged, tip));
         match (origin, &doubt) {
-            (Some(origin), Some(Doubt::Moved { .. })) => Held::by_commit(origin.added, doubt),
-            _ => Held { by: Record::Tag, tree: Some(tree), doubt },
+            (Some(origin), Some(Doubt::Moved { .. })) => ReleaseRecord::by_commit(origin.added, doubt),
+            _ => ReleaseRecord { by: Record::Tag, tree: Some(tree), doubt },
         }
     }
 
@@ -168,7 +175,7 @@ impl Repository {
         origin: Option<&Origin>,
         head: Option<Oid>,
         walked: &Result<(), git2::Error>,
-    ) -> Option<Held> {
+    ) -> Option<ReleaseRecord> {
         let doubt = match (unread, walked) {
             (Some(fault), _) => Some(self.doubt(reason(fault))),
             (None, Err(error)) => Some(self.doubt(error.message().to_owned())),
@@ -181,8 +188,8 @@ impl Repository {
             return None;
         }
         Some(match origin {
-            Some(origin) if Some(origin.added.tree) != head => Held::by_commit(origin.added, doubt),
-            _ => Held { by: Record::Head, tree: head, doubt },
+            Some(origin) if Some(origin.added.tree) != head => ReleaseRecord::by_commit(origin.added, doubt),
+            _ => ReleaseRecord { by: Record::Head, tree: head, doubt },
         })
     }
 
@@ -203,7 +210,7 @@ impl Repository {
     }
 
     /// The lock at each time the release was added: in the commits that added it, otherwise in its tag's commit or in HEAD.
-    fn locks_of(&self, additions: &[Added], tagged: Option<Oid>, known: &mut Known) -> Vec<Taking> {
+    fn locks_of(&self, additions: &[Added], tagged: Option<Oid>, known: &mut BranchRecords) -> Vec<Taking> {
         let mut commits: Vec<(String, Oid)> =
             additions.iter().map(|added| (short(added.commit), added.commit)).collect();
         if commits.is_empty() {

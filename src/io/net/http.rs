@@ -25,14 +25,14 @@ pub(super) struct Http {
 
 /// The reason that a download failed.
 #[derive(Debug)]
-enum Wrong {
+enum DownloadError {
     Network(reqwest::Error),
     Status(StatusCode),
     TooLong(usize),
     TooSlow,
 }
 
-impl fmt::Display for Wrong {
+impl fmt::Display for DownloadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Network(error) => {
@@ -50,9 +50,9 @@ impl fmt::Display for Wrong {
     }
 }
 
-impl std::error::Error for Wrong {}
+impl std::error::Error for DownloadError {}
 
-impl From<reqwest::Error> for Wrong {
+impl From<reqwest::Error> for DownloadError {
     fn from(error: reqwest::Error) -> Self {
         // The address of a redirect may contain a secret.
         Self::Network(error.without_url())
@@ -112,14 +112,14 @@ impl Http {
             let request = authorized(self.client.get(url.clone()));
             match tokio::time::timeout(WHOLE, bytes(request, limit)).await {
                 Ok(done) => done,
-                Err(_) => Err(Wrong::TooSlow),
+                Err(_) => Err(DownloadError::TooSlow),
             }
         };
         self.runtime.block_on(work).map_err(|wrong| {
             let hint = match &wrong {
-                Wrong::Status(StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) => denied,
-                Wrong::Status(StatusCode::NOT_FOUND) => "check that the address is right",
-                Wrong::TooLong(_) => "check what is published there",
+                DownloadError::Status(StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) => denied,
+                DownloadError::Status(StatusCode::NOT_FOUND) => "check that the address is right",
+                DownloadError::TooLong(_) => "check what is published there",
                 _ => "check that it can be reached from here",
             };
             Fault::because(format!("cannot get `{}`", shown(url)), wrong).hint(hint)
@@ -127,15 +127,15 @@ impl Http {
     }
 }
 
-async fn bytes(request: RequestBuilder, limit: usize) -> Result<Vec<u8>, Wrong> {
+async fn bytes(request: RequestBuilder, limit: usize) -> Result<Vec<u8>, DownloadError> {
     let mut answer = request.send().await?;
     if !answer.status().is_success() {
-        return Err(Wrong::Status(answer.status()));
+        return Err(DownloadError::Status(answer.status()));
     }
     let mut bytes = Vec::new();
     while let Some(chunk) = answer.chunk().await? {
         if bytes.len() + chunk.len() > limit {
-            return Err(Wrong::TooLong(limit));
+            return Err(DownloadError::TooLong(limit));
         }
         bytes.extend_from_slice(&chunk);
     }

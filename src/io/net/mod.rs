@@ -9,7 +9,7 @@ mod http;
 mod images;
 mod report;
 
-use crate::{lock::Found, note::Fault};
+use crate::{lock::LookupResults, note::Fault};
 
 pub use charts::{ChartQuestion, chart_archive, charts};
 pub use images::image;
@@ -19,7 +19,7 @@ pub use report::health_report;
 #[derive(Debug, Default)]
 pub struct Answer {
     /// What was found.
-    pub found: Found,
+    pub found: LookupResults,
     /// The failed lookups. The rest of the answer is still valid.
     pub faults: Vec<Fault>,
 }

@@ -221,21 +221,21 @@ impl Registry {
         } else if matches!(error, Error::DigestError(_)) {
             return Fault::because(
                 format!("{what} of `{repository}`: the content does not match the digest"),
-                Why(error),
+                WithCauses(error),
             )
             .hint("it was changed in the registry, or on the way from it, and is not used");
         } else {
             format!("check that `{registry}` can be reached from here, and that it is a registry")
         };
-        Fault::because(format!("{what} of `{repository}`"), Why(error)).hint(hint)
+        Fault::because(format!("{what} of `{repository}`"), WithCauses(error)).hint(hint)
     }
 }
 
 /// An error with all of its causes: only the last cause of a network error says what happened.
 #[derive(Debug)]
-struct Why(Error);
+struct WithCauses(Error);
 
-impl std::fmt::Display for Why {
+impl std::fmt::Display for WithCauses {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if let Error::RegistryError { envelope, .. } = &self.0 {
             let reported: Vec<_> = envelope.errors.iter().map(|one| one.message.as_str()).collect();
@@ -254,7 +254,7 @@ impl std::fmt::Display for Why {
     }
 }
 
-impl std::error::Error for Why {}
+impl std::error::Error for WithCauses {}
 
 /// Maximum characters of an answer that a message shows. The answer may come from a proxy.
 const TOLD: usize = 400;
@@ -330,7 +330,7 @@ mod tests {
         let message = format!("<html>\n\u{1b}[2J\u{7}secret\tpage{}", "x".repeat(100_000));
         let error =
             Error::ServerError { code: 500, url: "https://registry.example.org/v2/".to_owned(), message };
-        let reported = Why(error).to_string();
+        let reported = WithCauses(error).to_string();
         assert!(
             reported.starts_with("Server error: url https://registry.example.org/v2/, code: 500"),
             "{reported}"

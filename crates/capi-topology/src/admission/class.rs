@@ -153,7 +153,7 @@ fn naming(class: &Value) -> Vec<FieldError> {
         }
         match sample(template, "cluster", named) {
             Ok(name) if checks::is_subdomain(&name) => {}
-            Ok(_) => errors.push(FieldError::invalid(field, "the name is no RFC 1123 subdomain")),
+            Ok(_) => errors.push(FieldError::invalid(field, "the name is not an RFC 1123 subdomain")),
             Err(error) => {
                 let detail = format!("invalid name template: {error}");
                 errors.push(FieldError::invalid(field, detail));

@@ -17,7 +17,7 @@ use super::{
     Repository, Tip,
     branch::{commit, left_behind, move_reference},
     folders::files_in,
-    index::{LockedIndex, Meant},
+    index::{IntendedEntries, LockedIndex},
     journal::Journal,
     objects::Objects,
     tag,
@@ -270,7 +270,14 @@ impl ReleaseRun {
         let leave = |path: &TreePath| !touched.iter().any(|folder| path.is_within(folder));
         let beside = lock.map(|id| (LOCK, id));
         self.index.update(
-            &Meant { files: &files, fresh: &fresh, unlike: &unlike, leave: &leave, beside, sources: None },
+            &IntendedEntries {
+                files: &files,
+                fresh: &fresh,
+                unlike: &unlike,
+                leave: &leave,
+                beside,
+                sources: None,
+            },
             &root,
         )?;
         self.tell(Milestone::Index)

@@ -33,7 +33,7 @@ pub(super) struct Read {
 pub(super) type Bytes = Arc<[u8]>;
 
 /// The location of a file, once links are followed.
-struct Found {
+struct ResolvedFile {
     path: String,
     /// The folder of the innermost nested repository on the path.
     repository: Option<String>,
@@ -74,7 +74,7 @@ impl Read {
     }
 
     /// Follows the links on the path to a file.
-    fn follow(&mut self, root: &Path, path: &str) -> Result<Found, Fault> {
+    fn follow(&mut self, root: &Path, path: &str) -> Result<ResolvedFile, Fault> {
         let mut left: VecDeque<String> = path.split('/').map(str::to_owned).collect();
         let mut at: Vec<String> = Vec::new();
         let mut repository = None;
@@ -103,7 +103,7 @@ impl Read {
                 left.extend(rest);
             }
         }
-        Ok(Found { path: at.join("/"), repository })
+        Ok(ResolvedFile { path: at.join("/"), repository })
     }
 }
 

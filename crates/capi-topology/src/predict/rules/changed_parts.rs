@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::infrastructure_webhooks::{Taken, takes};
+use super::infrastructure_webhooks::{Acceptance, takes};
 use super::manual_steps;
 use super::refused_pool;
 use super::replaces_machines::{Basis, ON_DELETE, Replaced, Rollout, is_on_delete, surge};
@@ -410,7 +410,7 @@ fn infrastructure(finding: &mut Finding, change: &Change) {
         return;
     };
     let (api_version, kind) = (text(object, &["apiVersion"]), text(object, &["kind"]));
-    let mut worst = Taken::Yes;
+    let mut worst = Acceptance::Yes;
     for field in &finding.fields {
         let Field::Changed { path, .. } = field else { continue };
         let Some(path) = path.strip_prefix(&["spec".to_owned()][..]) else { continue };
@@ -419,18 +419,18 @@ fn infrastructure(finding: &mut Finding, change: &Change) {
             finding.source = source;
         }
         match taken {
-            Taken::No => {
-                worst = Taken::No;
+            Acceptance::No => {
+                worst = Acceptance::No;
                 finding.reasons.push(format!("spec.{} is immutable", path.join(".")));
             }
-            Taken::Unknown if worst == Taken::Yes => worst = Taken::Unknown,
+            Acceptance::Unknown if worst == Acceptance::Yes => worst = Acceptance::Unknown,
             _ => {}
         }
     }
     match worst {
-        Taken::Yes => {}
-        Taken::No => finding.meaning = Meaning::Wedged,
-        Taken::Unknown => {
+        Acceptance::Yes => {}
+        Acceptance::No => finding.meaning = Meaning::Wedged,
+        Acceptance::Unknown => {
             finding.meaning = Meaning::ProviderDependent;
             finding.reasons.push(format!("whether {kind} takes the change is not known"));
         }

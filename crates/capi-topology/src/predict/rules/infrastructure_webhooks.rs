@@ -20,7 +20,7 @@ const FILES: &[&str] = include!(concat!(env!("OUT_DIR"), "/mutable.rs"));
 
 /// Whether a provider accepts a change in place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::predict) enum Taken {
+pub(in crate::predict) enum Acceptance {
     /// Its webhook allows the field to change.
     Yes,
     /// Its webhook refuses the change.
@@ -60,18 +60,18 @@ pub(in crate::predict) fn takes(
     api_version: &str,
     kind: &str,
     path: &[String],
-) -> (Taken, Option<&'static str>) {
+) -> (Acceptance, Option<&'static str>) {
     let rules = KINDS.get(&(group(api_version).to_owned(), kind.to_owned()));
-    let Some(rules) = rules else { return (Taken::Unknown, None) };
+    let Some(rules) = rules else { return (Acceptance::Unknown, None) };
     let any = |patterns: &[String]| patterns.iter().any(|one| path_matches(one, path));
     let taken = if any(&rules.refused) {
-        Taken::No
+        Acceptance::No
     } else if any(&rules.perhaps) {
-        Taken::Unknown
+        Acceptance::Unknown
     } else if any(&rules.mutable) {
-        Taken::Yes
+        Acceptance::Yes
     } else {
-        Taken::No
+        Acceptance::No
     };
     (taken, Some(&rules.source))
 }
@@ -129,7 +129,7 @@ const PERHAPS_STOPS: &str =
 mod tests {
     use super::*;
 
-    fn taken(kind: &str, path: &str) -> Taken {
+    fn taken(kind: &str, path: &str) -> Acceptance {
         let path: Vec<String> = path.split('.').map(str::to_owned).collect();
         takes("infrastructure.cluster.x-k8s.io/v1beta1", kind, &path).0
     }
@@ -145,22 +145,22 @@ mod tests {
 
     #[test]
     fn refusals_of_a_webhook_come_before_accepted_changes() {
-        assert_eq!(taken("AWSCluster", "region"), Taken::No);
-        assert_eq!(taken("AWSCluster", "sshKeyName"), Taken::Yes);
-        assert_eq!(taken("AWSCluster", "controlPlaneLoadBalancer.scheme"), Taken::Unknown);
-        assert_eq!(taken("HetznerCluster", "hcloudNetwork.cidrBlock"), Taken::No);
-        assert_eq!(taken("HetznerCluster", "sshKeys.hcloud"), Taken::Yes);
-        assert_eq!(taken("OpenStackCluster", "identityRef.region"), Taken::No);
-        assert_eq!(taken("OpenStackCluster", "identityRef.name"), Taken::Yes);
-        assert_eq!(taken("OpenStackCluster", "networkMTU"), Taken::No);
-        assert_eq!(taken("DockerCluster", "failureDomains"), Taken::Unknown);
-        assert_eq!(taken("VSphereCluster", "server"), Taken::Yes);
-        assert_eq!(taken("AcmeCluster", "anything"), Taken::Unknown);
+        assert_eq!(taken("AWSCluster", "region"), Acceptance::No);
+        assert_eq!(taken("AWSCluster", "sshKeyName"), Acceptance::Yes);
+        assert_eq!(taken("AWSCluster", "controlPlaneLoadBalancer.scheme"), Acceptance::Unknown);
+        assert_eq!(taken("HetznerCluster", "hcloudNetwork.cidrBlock"), Acceptance::No);
+        assert_eq!(taken("HetznerCluster", "sshKeys.hcloud"), Acceptance::Yes);
+        assert_eq!(taken("OpenStackCluster", "identityRef.region"), Acceptance::No);
+        assert_eq!(taken("OpenStackCluster", "identityRef.name"), Acceptance::Yes);
+        assert_eq!(taken("OpenStackCluster", "networkMTU"), Acceptance::No);
+        assert_eq!(taken("DockerCluster", "failureDomains"), Acceptance::Unknown);
+        assert_eq!(taken("VSphereCluster", "server"), Acceptance::Yes);
+        assert_eq!(taken("AcmeCluster", "anything"), Acceptance::Unknown);
     }
 
     #[test]
     fn another_group_of_the_same_kind_is_another_kind() {
         let (taken, source) = takes("vmware.infrastructure.cluster.x-k8s.io/v1beta1", "VSphereCluster", &[]);
-        assert_eq!((taken, source), (Taken::Unknown, None));
+        assert_eq!((taken, source), (Acceptance::Unknown, None));
     }
 }
