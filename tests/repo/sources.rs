@@ -76,6 +76,7 @@ fn every_fault_is_reported_in_one_run() {
     sandbox.write("clusters/latin.yaml", b"kind: A\nname: caf\xe9\n");
     sandbox.write("clusters/wide.yaml", b"\xff\xfek\0i\0");
     sandbox.write("clusters/large.yaml", vec![b'#'; 4 * 1024 * 1024 + 1]);
+    sandbox.write("clusters/good.d/large.yaml", vec![b'#'; 4 * 1024 * 1024 + 1]);
     sandbox.write("clusters/good.yaml", vec![b'#'; 4 * 1024 * 1024]);
     sandbox.write("clusters/new\nline.yaml", "a: 1\n");
     let at = |path: &str| sandbox.root.join(path);
@@ -91,6 +92,7 @@ fn every_fault_is_reported_in_one_run() {
     assert_eq!(paths(&input), ["clusters/good.yaml", "stackloom.yaml"]);
     let expected = [
         "unreadable clusters/broken.yaml",
+        "too-large clusters/good.d/large.yaml",
         "too-large clusters/large.yaml",
         "not-utf8 clusters/latin.yaml:2:10",
         "link-loop clusters/loop",

@@ -234,6 +234,11 @@ impl FilesToRead<'_> {
                 note_special(self.notes, &path);
                 return;
             }
+            Ok(found) if found.len() > LIMIT => {
+                self.companions.insert(folder.to_owned());
+                note_large(self.notes, &path, found.len());
+                return;
+            }
             _ => {}
         }
         if shape::has_capital_ending(&path, self.notes) {
@@ -390,7 +395,7 @@ fn note_unreadable(notes: &mut Notes, path: &str, reason: &str) {
 fn note_large(notes: &mut Notes, path: &str, length: u64) {
     notes
         .error("too-large", Place::file(path), format!("this file has {length} bytes, the limit is {LIMIT}"))
-        .hint("sources are written by people; split it, or move it out of the fleet's folders");
+        .hint("split it, or move it out of the fleet's folders");
 }
 
 fn note_not_utf8(notes: &mut Notes, path: &str, bytes: &[u8], at: usize) {
