@@ -142,7 +142,7 @@ mod tests {
             (CONFIG_TYPE, "application/vnd.cncf.helm.config.v1+json", "helm.config"),
             (LAYER_TYPE, "application/octet-stream", "octet-stream"),
             ("\"layers\":[", "\"layers\":[{},", "one layer"),
-            ("{\"schemaVersion\"", "{{", "no JSON"),
+            ("{\"schemaVersion\"", "{{", "not valid JSON"),
         ] {
             let error = layer(made.replace(old, new).as_bytes()).unwrap_err();
             assert!(error.contains(expected), "{error}");

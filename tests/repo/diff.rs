@@ -192,7 +192,12 @@ fn one_run_writes_the_report_in_every_format() {
     let printed = ends(&sandbox, &WRITE, 1);
     assert!(printed.contains("1 of 3 clusters changes: 1 refused"), "{printed}");
     let [page, comment, report, sarif] = written(&sandbox);
-    assert!(page.contains("<h1>1 of 3 clusters changes: 1 refused</h1>"), "{page}");
+    assert!(
+        page.contains(
+            "<h1>1 of 3 clusters changes: 1 refused (if merged anyway, addons of 1 cluster change)</h1>"
+        ),
+        "{page}"
+    );
     assert!(comment.contains("| Refused or stuck | 1 |"), "{comment}");
     let digest =
         comment.lines().last().unwrap().trim_start_matches("<!-- stackloom-diff ").trim_end_matches(" -->");
