@@ -109,6 +109,7 @@ pub(super) fn take(
     world: &Workspace,
     notes: &mut Notes,
 ) -> Result<Found, Failure> {
+    refuse_unreadable(&held, notes)?;
     let behind = pools_behind::find(understood, Repository::find(world)?.as_ref())?;
     let fleet = Fleet::new(understood, false).with_pools_behind(behind);
     let mut planned = Vec::new();
@@ -168,6 +169,21 @@ pub(super) fn not_editable(cluster: &Cluster, notes: &Notes) -> String {
     let Some(note) = note else { return "stackloom cannot edit its definition".to_owned() };
     let place = note.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
     format!("stackloom cannot edit its definition: {place}{}", note.message)
+}
+
+/// Refuses a step while a file in `clusters/` cannot be read as text: what it inherits from the defaults of its folder is
+/// unknown, and the step may change them.
+fn refuse_unreadable(held: &Held, notes: &mut Notes) -> Result<(), Failure> {
+    let is_unread = |note: &&Diagnostic| {
+        note.severity == Severity::Error
+            && note.place.as_ref().is_some_and(|place| place.file.starts_with("clusters/"))
+    };
+    let unread: Vec<Diagnostic> = held.notes.iter().filter(is_unread).cloned().collect();
+    if unread.is_empty() {
+        return Ok(());
+    }
+    unread.into_iter().for_each(|note| notes.push(note));
+    Err(Failure::Input)
 }
 
 /// Creates the edits for the steps. Checks that the step may start, that the edited definitions mean what it asks for, and that

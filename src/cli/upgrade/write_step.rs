@@ -13,7 +13,7 @@ use crate::{
     model::ClusterId,
     note::{Fault, Notes},
     partial::Scope,
-    tree::{Changes, Nowhere, PartId, Sink},
+    tree::{Changes, FileChange, Nowhere, PartId, Sink},
     upgrade,
     world::{AlreadyRead, Input},
 };
@@ -81,8 +81,8 @@ fn generated_into(
         Some(generate::generate(&source(), sink.as_mut(), &tell, &mut own))
     };
     let done = match whole {
-        Some(done @ (Ok(_) | Err(Failure::World(_)))) => done,
-        None | Some(Err(Failure::Input)) => {
+        Some(done) if done.is_ok() || is_sound(&source()) => done,
+        _ => {
             own = Notes::new();
             let scope = Scope { keep_going: true, required: required(found)?, ..Scope::default() };
             let done = generate::generate_some(&source(), &scope, sink.as_mut(), &tell, &mut own);
@@ -95,6 +95,11 @@ fn generated_into(
     progress.end();
     notes.append(own);
     done
+}
+
+/// Whether the definitions have no errors, so that a run failed because of what it found in `generated/`.
+fn is_sound(source: &AlreadyRead) -> bool {
+    generate::generate(source, &mut Nowhere, &|_, _| {}, &mut Notes::new()).is_ok()
 }
 
 /// The clusters that must be generated: those that take the step, and all that have no errors without it.
@@ -115,7 +120,7 @@ fn before(found: &Found) -> Input {
     upgrade::with_edits(&found.edited.input, &edits)
 }
 
-/// Whether the changes concern only clusters that take the step. Otherwise, others have changes that were not generated.
+/// Whether the changes concern only clusters that take the step and exist. Otherwise, others have changes that were not generated.
 fn is_own(changes: &Changes, clusters: &BTreeSet<ClusterId>, notes: &mut Notes) -> bool {
     let part = |id: &ClusterId| PartId::Cluster {
         management: id.management.to_string(),
@@ -124,9 +129,11 @@ fn is_own(changes: &Changes, clusters: &BTreeSet<ClusterId>, notes: &mut Notes) 
     };
     let own: BTreeSet<PartId> = clusters.iter().map(part).collect();
     let mut others = BTreeSet::new();
-    for path in changes.files.keys() {
+    for (path, change) in &changes.files {
+        // A step never creates its cluster: that one was renamed, moved or never generated.
+        let is_created = *change == FileChange::Added && path.as_str().ends_with("/cluster/cluster.yaml");
         if let Some(part @ PartId::Cluster { .. }) = PartId::of_path(path)
-            && !own.contains(&part)
+            && (is_created || !own.contains(&part))
         {
             others.insert(part);
         }
@@ -136,7 +143,7 @@ fn is_own(changes: &Changes, clusters: &BTreeSet<ClusterId>, notes: &mut Notes) 
         1 => format!("{namespace}/{cluster}, whose definition and generated/ differ already"),
         count => format!(
             "{}, such as {namespace}/{cluster}: their definitions and generated/ differ already",
-            counted(count, "other cluster")
+            counted(count, "cluster")
         ),
     };
     notes
