@@ -6,13 +6,13 @@ use serde_json::Value as Json;
 
 use super::{
     group::{self, State},
-    plan::Outcome,
+    plan::{self, Outcome},
     plan_text, pools_behind,
     preconditions::Preconditions,
     selection::Selection,
 };
 use crate::{
-    cli::{Exit, printer::counted, today::Now},
+    cli::{printer::counted, today::Now},
     generate::{self, Failure, Understood},
     io::{disk::Workspace, git::Repository},
     model::{Cluster, ClusterId},
@@ -145,7 +145,7 @@ pub(super) fn take(
         }
         groups = group::groups(&solved, &rollouts, &understood.input);
     }
-    let exit = if notes.errors() > errors { Exit::Input } else { Exit::Done };
+    let exit = plan::exit(notes.errors() > errors, &groups, &left);
     edits.files.extend(also);
     let edited = Held { input: upgrade::with_edits(&held.input, &edits), notes: held.notes.clone() };
     Ok(Found {
@@ -182,7 +182,9 @@ fn refuse_unreadable(held: &Held, notes: &mut Notes) -> Result<(), Failure> {
     if unread.is_empty() {
         return Ok(());
     }
-    unread.into_iter().for_each(|note| notes.push(note));
+    for note in unread {
+        notes.push(note);
+    }
     Err(Failure::Input)
 }
 

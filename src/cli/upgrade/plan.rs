@@ -71,6 +71,11 @@ pub(super) struct Outcome {
     pub(super) exit: Exit,
 }
 
+/// The exit code: 1 if clusters have no step because of errors, or if errors leave no cluster to plan.
+pub(super) fn exit(has_errors: bool, groups: &[Shown], left: &LeftOut) -> Exit {
+    if has_errors || groups.is_empty() && !left.is_empty() { Exit::Input } else { Exit::Done }
+}
+
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let world = crate::cli::fleet(global, printer)?;
     let mut notes = Notes::new();
@@ -123,6 +128,6 @@ fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<(Outcome, I
     let rollouts = fleet.rollouts(&planned);
     let groups = group::groups(&solved, &rollouts, &understood.input);
     group::note_faults(&groups, usize::MAX, notes);
-    let exit = if notes.errors() > errors { Exit::Input } else { Exit::Done };
+    let exit = exit(notes.errors() > errors, &groups, &left);
     Ok((Outcome { groups, left, exit }, in_rollouts))
 }

@@ -48,8 +48,8 @@ pub(super) fn summary(Outcome { groups, left, .. }: &Outcome) -> String {
     };
     let total = count(&|_| true);
     if total == 0 {
-        let beside = if left.has_definitions() { "; definitions with errors were skipped" } else { "" };
-        return format!("no cluster matches{beside}");
+        let skipped = "no cluster is left to plan: definitions or stacks with errors were skipped";
+        return if left.is_empty() { "no cluster matches" } else { skipped }.to_owned();
     }
     let kinds = [
         (count(&|state| matches!(state, State::Plan(_))), "to upgrade"),
