@@ -18,7 +18,7 @@ use crate::{
     note::{Diagnostic, Fault, Notes, Place, Severity},
     plan::{ClusterPlan, Plan},
     report,
-    world::{Held, companion_folder, is_input},
+    world::{Held, companion_folder, definitions_of, is_input},
 };
 
 /// Check all definitions and stacks, and what they would generate; write nothing
@@ -234,9 +234,8 @@ impl RequestedFiles {
         self.sources.iter().any(|path| match path.rsplit_once('/') {
             Some((folder, "_defaults.yaml" | "_defaults.yml")) => is_below(&cluster.file, folder),
             _ => {
-                let definition = companion_folder(path).and_then(|folder| folder.strip_suffix(".d"));
-                let is_beside = |stem| cluster.file.rsplit_once('.').is_some_and(|(own, _)| own == stem);
-                *cluster.file == **path || is_below(&cluster.file, path) || definition.is_some_and(is_beside)
+                is_below(&cluster.file, path)
+                    || definitions_of(path).iter().any(|definition| *definition == *cluster.file)
             }
         })
     }

@@ -278,7 +278,7 @@ fn warn_of_ends(rows: &[Row<'_>], understood: &Understood, today: Date, notes: &
             .warning(
                 "deprecated",
                 None,
-                format!("{clusters} {verb} a Kubernetes version that {their} stack has deprecated"),
+                format!("{clusters} {verb} a Kubernetes version that {their} stack has deprecated or no longer maintains"),
             )
             .hint(
                 "`stackloom matrix` shows the versions of a stack, and `stackloom upgrade plan` the way out",

@@ -13,7 +13,7 @@ use crate::{
     definition::{Definitions, Identity, closest},
     model::{ClusterId, is_called},
     note::{Diagnostic, Notes, Severity},
-    world::Input,
+    world::{Input, definitions_of},
 };
 
 pub use excluded::Excluded;
@@ -143,8 +143,10 @@ pub fn settle<T>(
         let sound = found.errors() == 0;
         let blamed = sound || blame(&found, &faulty, &mut excluded);
         all.append(std::mem::take(&mut found));
-        let concerns =
-            |file: &str| scope.only.is_empty() || excluded.meant.contains(file) || scope.means_path(file);
+        let is_meant = |file: &String| excluded.meant.contains(file);
+        let concerns = |file: &str| {
+            scope.only.is_empty() || scope.means_path(file) || definitions_of(file).iter().any(is_meant)
+        };
         if !sound && blamed {
             continue;
         }

@@ -14,7 +14,7 @@ use crate::{
     note::Fault,
     plan::ClusterPlan,
     tree::Part,
-    world::{Input, LOCK, companion_folder, is_input},
+    world::{Input, LOCK, companion_folder, definitions_of, is_input},
     yaml::Source,
 };
 
@@ -37,7 +37,7 @@ impl Untouched {
         if differing.iter().any(|path| is_shared(path)) {
             return Ok(Self { folders: None, changed: BTreeSet::new() });
         }
-        let changed = differing.into_iter().flat_map(definitions_of).collect();
+        let changed = differing.iter().flat_map(|path| definitions_of(path)).collect();
         Ok(Self { folders: Some(folders.clone()), changed })
     }
 }
@@ -80,12 +80,4 @@ fn differing(before: &dyn Archive, input: &Input) -> Result<BTreeSet<String>, Fa
 fn is_shared(path: &str) -> bool {
     let is_defaults = path.rsplit('/').next().is_some_and(|name| name.starts_with("_defaults."));
     !path.starts_with("clusters/") || companion_folder(path).is_none() && is_defaults
-}
-
-/// The definitions that a source belongs to.
-fn definitions_of(path: String) -> Vec<String> {
-    match companion_folder(&path).and_then(|folder| folder.strip_suffix(".d")) {
-        Some(stem) => vec![format!("{stem}.yaml"), format!("{stem}.yml")],
-        None => vec![path],
-    }
 }

@@ -226,6 +226,14 @@ pub fn companion_folder(path: &str) -> Option<&str> {
     Some(&path[..at + 2])
 }
 
+/// The definitions that a source may belong to: those beside its `<cluster>.d` folder, or the source itself.
+pub fn definitions_of(path: &str) -> Vec<String> {
+    match companion_folder(path).and_then(|folder| folder.strip_suffix(".d")) {
+        Some(stem) => vec![format!("{stem}.yaml"), format!("{stem}.yml")],
+        None => vec![path.to_owned()],
+    }
+}
+
 /// Reports whether a file of a `<cluster>.d` folder is something that Flux applies: YAML that contains more than comments.
 /// Other files are ignored.
 pub fn holds_object(path: &str, bytes: &[u8]) -> bool {

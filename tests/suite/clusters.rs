@@ -70,7 +70,7 @@ fn clusters_show_their_state() {
 
     // Long before its end of life, the stack has deprecated a minor.
     let early = ends(root, &["clusters", "--namespace", "team-p", "--today", "2026-05-01"], 0).err;
-    let deprecated = "warning[deprecated]: 1 cluster has a Kubernetes version that its stack has deprecated";
+    let deprecated = "warning[deprecated]: 1 cluster has a Kubernetes version that its stack has deprecated or no longer maintains";
     assert!(early.contains(deprecated) && !early.contains("end-of-life"), "{early}");
 
     let reported = json(root, &["clusters", "--selector", "env=prod", "-o", "name"], 0);

@@ -233,6 +233,20 @@ fn requested_definitions_with_errors_are_reported_and_left_unchanged() {
     assert!(paths.iter().all(|path| path.contains("/blue/three/")), "{paths:?}");
 }
 
+/// An error in the `.d` folder of a requested cluster is shown, and one in that of another cluster is not.
+#[test]
+fn errors_in_own_objects_of_a_requested_cluster_are_shown() {
+    let root = fleet();
+    let secret = "apiVersion: v1\nkind: Secret\nmetadata: { name: one-token, namespace: blue }\nstringData: { a: b }\n";
+    sandbox::write(&root.path().join("clusters/blue/one.d/token.yaml"), secret);
+    for more in [&[][..], &["--keep-going"]] {
+        let own = ends(root.path(), &[&["generate", "--only", "blue/one"], more].concat(), 1);
+        assert!(own.err.contains("--> clusters/blue/one.d/token.yaml:2:7"), "{}{}", own.out, own.err);
+    }
+    let other = ends(root.path(), &["generate", "--only", "blue/three"], 0);
+    assert!(!other.err.contains("one.d"), "{}", other.err);
+}
+
 #[test]
 fn a_commit_of_a_part_has_the_rest_as_head_has_it() {
     let root = fleet();

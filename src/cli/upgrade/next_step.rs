@@ -16,12 +16,12 @@ use crate::{
     generate::{self, Failure, Understood},
     io::{disk::Workspace, git::Repository},
     model::{Cluster, ClusterId},
-    note::{Diagnostic, Notes, Severity},
+    note::{Diagnostic, Notes, Place, Severity},
     partial::{LeftOut, Scope},
     pull_request::Wish,
     tree::Nowhere,
     upgrade::{self, Answer, DescribedChange, Edited, Edits, Fleet, Planned, Solved, Taken, after},
-    world::{AlreadyRead, Held},
+    world::{Held, definitions_of},
 };
 
 /// What to do with a step.
@@ -147,7 +147,7 @@ pub(super) fn take(
     }
     let exit = plan::exit(notes.errors() > errors, &groups, &left);
     edits.files.extend(also);
-    let edited = Held { input: upgrade::with_edits(&held.input, &edits), notes: held.notes.clone() };
+    let edited = with_edits(&held, &edits);
     Ok(Found {
         outcome: Outcome { groups, left, exit },
         edits,
@@ -167,25 +167,19 @@ pub(super) fn not_editable(cluster: &Cluster, notes: &Notes) -> String {
     let own = |note: &&Diagnostic| note.code == "edit" && concerns(note, cluster);
     let note = notes.iter().find(own).or_else(|| notes.iter().find(|note| note.code == "edit"));
     let Some(note) = note else { return "stackloom cannot edit its definition".to_owned() };
-    let place = note.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
-    format!("stackloom cannot edit its definition: {place}{}", note.message)
+    format!("stackloom cannot edit its definition: {}", with_place(note))
 }
 
 /// Refuses a step while a file in `clusters/` cannot be read as text: what it inherits from the defaults of its folder is
 /// unknown, and the step may change them.
 fn refuse_unreadable(held: &Held, notes: &mut Notes) -> Result<(), Failure> {
-    let is_unread = |note: &&Diagnostic| {
+    let is_unread = |note: &Diagnostic| {
         note.severity == Severity::Error
             && note.place.as_ref().is_some_and(|place| place.file.starts_with("clusters/"))
     };
-    let unread: Vec<Diagnostic> = held.notes.iter().filter(is_unread).cloned().collect();
-    if unread.is_empty() {
-        return Ok(());
-    }
-    for note in unread {
-        notes.push(note);
-    }
-    Err(Failure::Input)
+    let before = notes.errors();
+    notes.append_if(held.notes.clone(), is_unread);
+    if notes.errors() > before { Err(Failure::Input) } else { Ok(()) }
 }
 
 /// Creates the edits for the steps. Checks that the step may start, that the edited definitions mean what it asks for, and that
@@ -200,7 +194,7 @@ fn edited(
     let mut left = BTreeMap::new();
     let edits = loop {
         let failed = match checked(understood, held, &taken, notes)? {
-            Ok(edits) => match faulty(held, &edits, &taken, notes)? {
+            Ok(edits) => match faulty(&with_edits(held, &edits), &taken, notes)? {
                 faulty if faulty.is_empty() => break edits,
                 faulty => faulty,
             },
@@ -235,8 +229,7 @@ fn edited(
 /// The clusters that generate would skip after the edits, and why: their definitions would change, and their part of the tree
 /// would not.
 fn faulty(
-    held: &Held,
-    edits: &Edits,
+    edited: &Held,
     taken: &[Taken<'_>],
     notes: &mut Notes,
 ) -> Result<BTreeMap<ClusterId, String>, Failure> {
@@ -248,9 +241,8 @@ fn faulty(
         only.clear();
     }
     let scope = Scope { only, keep_going: true, ..Scope::default() };
-    let source = AlreadyRead::new(upgrade::with_edits(&held.input, edits), held.notes.clone());
     let mut own = Notes::new();
-    let done = generate::generate_some(&source, &scope, &mut Nowhere, &|_, _| {}, &mut own);
+    let done = generate::generate_some(edited, &scope, &mut Nowhere, &|_, _| {}, &mut own);
     let made: BTreeSet<ClusterId> = match done {
         Ok(generation) => generation.plan.clusters.iter().map(|plan| plan.cluster.id()).collect(),
         Err(failure) => {
@@ -260,25 +252,17 @@ fn faulty(
     };
     let mut faulty = BTreeMap::new();
     for one in taken.iter().filter(|one| !made.contains(&one.before.id())) {
-        let errors =
-            || own.iter().filter(|note| note.severity == Severity::Error && concerns(note, one.before));
-        let why = errors().next().map(|note| {
-            let place = note.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
-            format!("after it, the definition has an error: {place}{}", note.message)
-        });
-        errors().for_each(|note| notes.push(note.clone()));
-        if errors().next().is_none() {
-            let id = one.before.id();
-            notes
-                .error(
-                    "not-generated",
-                    None,
-                    format!("{id} has errors after its step, so generate would skip it"),
-                )
-                .hint("run `stackloom check` to see them");
-        }
-        let why =
-            why.unwrap_or_else(|| "after it, generate would skip the cluster because of errors".to_owned());
+        let is_own = |note: &Diagnostic| note.severity == Severity::Error && concerns(note, one.before);
+        let why = match own.iter().find(|note| is_own(note)) {
+            Some(note) => format!("its definition has errors: {}", with_place(note)),
+            None => {
+                let place = Place::file(&*one.before.file);
+                let what = format!("{} has errors, so generate would skip it", one.before.id());
+                notes.error("not-generated", place, what).hint("run `stackloom check` to see them");
+                "generate would skip it because of errors".to_owned()
+            }
+        };
+        notes.append_if(own.clone(), is_own);
         faulty.insert(one.before.id(), why);
     }
     Ok(faulty)
@@ -287,13 +271,25 @@ fn faulty(
 /// Up to this number, clusters are checked alone; more of them with all others.
 const NAMED_AT_MOST: usize = 100;
 
-/// Whether a message is about a cluster, its definition or the defaults above it.
+/// Whether a message is about a cluster: its definition, the defaults above it, or its own objects.
 fn concerns(note: &Diagnostic, cluster: &Cluster) -> bool {
+    let is_in = |file: &str| {
+        let defaults = file.strip_suffix("_defaults.yaml");
+        defaults.is_some_and(|folder| cluster.file.starts_with(folder))
+            || definitions_of(file).iter().any(|definition| *definition == *cluster.file)
+    };
     note.clusters.contains(&cluster.full_name())
-        || note.place.as_ref().is_some_and(|place| {
-            let defaults = place.file.strip_suffix("_defaults.yaml");
-            place.file == *cluster.file || defaults.is_some_and(|folder| cluster.file.starts_with(folder))
-        })
+        || note.place.as_ref().is_some_and(|place| is_in(&place.file))
+}
+
+/// A message after its place.
+fn with_place(note: &Diagnostic) -> String {
+    let place = note.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
+    format!("{place}{}", note.message)
+}
+
+fn with_edits(held: &Held, edits: &Edits) -> Held {
+    Held { input: upgrade::with_edits(&held.input, edits), notes: held.notes.clone() }
 }
 
 /// Creates the edits for the steps, and checks what the edited definitions mean. Fails with the clusters that cannot take
@@ -308,8 +304,7 @@ fn checked(
         Ok(edits) => edits,
         Err(failed) => return Ok(Err(failed)),
     };
-    let after = Held { input: upgrade::with_edits(&held.input, &edits), notes: held.notes.clone() };
-    let (after, _) = generate::understand_sound(&after, &mut Notes::new())?;
+    let (after, _) = generate::understand_sound(&with_edits(held, &edits), &mut Notes::new())?;
     let before = notes.errors();
     let failed = upgrade::check_edits(understood, taken, &edits, &after, notes);
     Ok(if notes.errors() > before { Err(failed) } else { Ok(edits) })

@@ -15,7 +15,7 @@ use crate::{
     partial::Scope,
     tree::{Changes, FileChange, Nowhere, PartId, Sink},
     upgrade,
-    world::{AlreadyRead, Input},
+    world::{Held, Input},
 };
 
 /// Writes the definitions, then the tree. If that fails, the definitions are restored; after a kill, by the next run.
@@ -73,41 +73,44 @@ fn generated_into(
 ) -> Result<Generation, Failure> {
     let progress = Progress::new(printer, "Generating");
     let tell = |done, all| progress.at(done, all);
-    let source = || AlreadyRead::new(found.edited.input.clone(), found.edited.notes.clone());
     let mut own = Notes::new();
-    let whole = if found.outcome.left.has_definitions() {
-        None
-    } else {
-        Some(generate::generate(&source(), sink.as_mut(), &tell, &mut own))
-    };
-    let done = match whole {
-        Some(done) if done.is_ok() || is_sound(&source()) => done,
-        _ => {
-            own = Notes::new();
-            let scope = Scope { keep_going: true, required: required(found)?, ..Scope::default() };
-            let done = generate::generate_some(&source(), &scope, sink.as_mut(), &tell, &mut own);
-            if done.is_ok() {
-                notes.append_as_warnings(std::mem::take(&mut own));
-            }
-            done
+    let mut done = Err(Failure::Input);
+    let mut has_errors = found.outcome.left.has_definitions();
+    if !has_errors {
+        done = generate::generate(&found.edited, sink.as_mut(), &tell, &mut own);
+        has_errors = matches!(done, Err(Failure::Input)) && !is_sound(&found.edited);
+    }
+    if has_errors {
+        own = Notes::new();
+        done = required(found, &mut own).and_then(|required| {
+            let scope = Scope { keep_going: true, required, ..Scope::default() };
+            generate::generate_some(&found.edited, &scope, sink.as_mut(), &tell, &mut own)
+        });
+        if done.is_ok() {
+            notes.append_as_warnings(std::mem::take(&mut own));
         }
-    };
+    }
     progress.end();
     notes.append(own);
     done
 }
 
-/// Whether the definitions have no errors, so that a run failed because of what it found in `generated/`.
-fn is_sound(source: &AlreadyRead) -> bool {
-    generate::generate(source, &mut Nowhere, &|_, _| {}, &mut Notes::new()).is_ok()
+/// Whether the definitions have no errors. A run that fails nevertheless fails because of what it finds in `generated/`.
+fn is_sound(world: &Held) -> bool {
+    generate::check(world, &|_, _| {}, &mut Notes::new()).is_ok()
 }
 
 /// The clusters that must be generated: those that take the step, and all that have no errors without it.
-fn required(found: &Found) -> Result<BTreeSet<ClusterId>, Failure> {
+fn required(found: &Found, notes: &mut Notes) -> Result<BTreeSet<ClusterId>, Failure> {
     let scope = Scope { keep_going: true, ..Scope::default() };
-    let source = AlreadyRead::new(before(found), found.edited.notes.clone());
-    let made = generate::generate_some(&source, &scope, &mut Nowhere, &|_, _| {}, &mut Notes::new())?;
-    let sound = made.plan.clusters.iter().map(|plan| plan.cluster.id());
+    let before = Held { input: before(found), notes: found.edited.notes.clone() };
+    let mut own = Notes::new();
+    let made = generate::generate_some(&before, &scope, &mut Nowhere, &|_, _| {}, &mut own);
+    if made.is_err() {
+        notes.append(own);
+    }
+    let made = made?.plan.clusters;
+    let sound = made.iter().map(|plan| plan.cluster.id());
     Ok(sound.chain(found.edits.files.iter().flat_map(|one| one.clusters.clone())).collect())
 }
 
