@@ -64,6 +64,15 @@ impl SeenCluster {
         self.last().is_some() || self.unpublished.is_some()
     }
 
+    /// Whether it is on its way. A step before the rollout counts only while it is in progress.
+    pub fn is_on_its_way(&self, phase: &Phase) -> bool {
+        match phase {
+            Phase::Done(_) => false,
+            Phase::Ready => self.changed.is_some(),
+            _ => self.has_begun(),
+        }
+    }
+
     /// The time of its last step.
     fn last(&self) -> Option<DateTime<Utc>> {
         self.changed.or(self.earlier)
@@ -321,7 +330,10 @@ fn open(rollout: &Rollout, seen: &Seen, waves: &[(WaveState, Vec<Phase>)], at: u
     }
     let others = seen.waves.iter().zip(waves).enumerate().filter(|(other, _)| *other != at);
     let others = others.flat_map(|(_, (wave, (_, phases)))| wave.clusters.iter().zip(phases));
-    let taken = take(rollout, (wave, phases), others);
+    // In another wave, a cluster that is ready for its next step has begun, too: someone else moved it.
+    let elsewhere: Vec<&SeenCluster> =
+        others.filter(|(one, phase)| one.is_on_its_way(phase)).map(|(one, _)| one).collect();
+    let taken = take(rollout, (wave, phases), &elsewhere);
     if !taken.is_empty() {
         return Next::Take(taken);
     }
@@ -333,8 +345,17 @@ fn open(rollout: &Rollout, seen: &Seen, waves: &[(WaveState, Vec<Phase>)], at: u
             "{unread} be judged, because definitions have errors: run `stackloom check`"
         ));
     }
-    if moving.is_empty() {
+    if moving.is_empty() && phases.iter().any(|phase| matches!(phase, Phase::Stuck(_))) {
         return stuck(wave, phases);
+    }
+    if moving.is_empty() {
+        let begun = named(elsewhere.iter().map(|one| &one.id), ("has", "have"));
+        return Next::Wait(
+            format!(
+                "the limits of the rollout are reached: {begun} begun in other waves, and must be done first"
+            ),
+            None,
+        );
     }
     let ends = phases.iter().filter_map(|phase| if let Phase::Moving(until) = phase { *until } else { None });
     Next::Wait(format!("{} in progress", named(moving.into_iter(), ("is", "are"))), ends.min())
@@ -358,11 +379,11 @@ fn stuck(wave: &WaveSeen, phases: &[Phase]) -> Next {
 }
 
 /// The clusters whose next step is within the limits: those that have begun first, then new ones.
-/// `others` are the clusters of the other waves, which someone else may have moved.
-fn take<'a>(
+/// `elsewhere` are the clusters of other waves that are on their way.
+fn take(
     rollout: &Rollout,
     (wave, phases): (&WaveSeen, &[Phase]),
-    others: impl Iterator<Item = (&'a SeenCluster, &'a Phase)>,
+    elsewhere: &[&SeenCluster],
 ) -> Vec<ClusterId> {
     let all = || wave.clusters.iter().zip(phases);
     // Includes clusters that started and cannot continue, because their machines differ.
@@ -370,12 +391,8 @@ fn take<'a>(
         let is_busy = |phase: &Phase| !matches!(phase, Phase::Done(_) | Phase::Ready);
         all().filter(move |(one, phase)| one.has_begun() && is_busy(phase)).map(|(one, _)| one)
     };
-    // In another wave, a cluster that is ready for its next step has begun, too.
-    let is_begun =
-        |(one, phase): &(&SeenCluster, &Phase)| one.has_begun() && !matches!(phase, Phase::Done(_));
-    let elsewhere: Vec<usize> = others.filter(is_begun).map(|(one, _)| one.machines).collect();
     let begun = busy().count() + elsewhere.len();
-    let mut machines = busy().map(|one| one.machines).chain(elsewhere).sum::<usize>();
+    let mut machines = busy().chain(elsewhere.iter().copied()).map(|one| one.machines).sum::<usize>();
     let of = |meant: Phase| all().filter(move |(_, phase)| **phase == meant).map(|(one, _)| one);
     // The limits cannot be kept while it is unknown how many clusters are in progress. More clusters than the limits allow may
     // have begun, if someone else moved them.

@@ -254,3 +254,44 @@ fn a_rollout_over_three_months_keeps_to_windows_limits_and_order() {
     sandbox::expect_file(&support::package().join("tests/rollout/log.txt"), &log, &mut wrong);
     assert!(wrong.is_empty(), "{wrong}");
 }
+
+/// Clusters of a later wave, whose last step is done, and how the first wave goes on beside them.
+fn next_beside(changed: Option<DateTime<Utc>>, earlier: Option<DateTime<Utc>>) -> Next {
+    let now = DateTime::parse_from_rfc3339("2026-09-15T09:30:00Z").unwrap().to_utc();
+    let seen = |name: &str| SeenCluster {
+        id: id(name),
+        is_there: false,
+        is_leaving: false,
+        owner: None,
+        changed: None,
+        earlier: None,
+        unpublished: None,
+        is_healthy: Some(true),
+        obstacle: None,
+        machines: 1,
+    };
+    let wave = |(at, (name, _, soak)): (usize, &(&str, usize, i64))| {
+        let clusters = match at {
+            0 => vec![seen("first")],
+            1 => (0..MOST_CLUSTERS)
+                .map(|at| SeenCluster { changed, earlier, ..seen(&format!("c-{at}")) })
+                .collect(),
+            _ => vec![seen(name)],
+        };
+        let soak = TimeDelta::days(*soak);
+        let name = (*name).to_owned();
+        WaveSeen { name, soak, is_selective: true, clusters, unread: Vec::new(), gone: 0 }
+    };
+    let waves = WAVES.iter().enumerate().map(wave).collect();
+    decide(&rollout(), &Seen { now, has_errors: false, waves }).next
+}
+
+#[test]
+fn only_steps_of_the_rollout_count_once_they_are_done() {
+    let yesterday = DateTime::parse_from_rfc3339("2026-09-14T09:00:00Z").unwrap().to_utc();
+    assert_eq!(next_beside(None, None), Next::Take(vec![id("first")]));
+    assert_eq!(next_beside(None, Some(yesterday)), Next::Take(vec![id("first")]));
+    let why = "the limits of the rollout are reached: 24 clusters, such as fleet/c-0, have begun in other waves, and must be \
+               done first";
+    assert_eq!(next_beside(Some(yesterday), None), Next::Wait(why.to_owned(), None));
+}
