@@ -116,8 +116,13 @@ impl Index {
             let collision = if let Some(other) =
                 other.or_else(|| self.seen.get(&object.text).map(|path| &**path))
             {
+                let places = if *other == *path.as_str() {
+                    format!("both times as {path}")
+                } else {
+                    format!("as {path} and as {other}")
+                };
                 Some((
-                    format!("{kind} `{name}` would be written twice: as {path} and as {other}"),
+                    format!("{kind} `{name}` would be written twice, {places}"),
                     "give it a unique name, for example one that contains the name of the cluster or the namespace",
                 ))
             } else if object.is_embedded {

@@ -275,8 +275,11 @@ fn judge_pools(
         if replicas == Some(0) || stays(key) {
             continue;
         }
-        let machines =
-            replicas.map_or_else(|| "its machines".to_owned(), |count| format!("its {count} machines"));
+        let machines = match replicas {
+            None => "its machines".to_owned(),
+            Some(1) => "its machine".to_owned(),
+            Some(count) => format!("its {count} machines"),
+        };
         notes
             .error(
                 "removal",
