@@ -7,6 +7,7 @@ mod allow;
 mod clean_texts;
 mod files;
 mod keys;
+mod ordinary;
 mod patterns;
 mod report;
 #[cfg(test)]
@@ -36,6 +37,10 @@ const KEYS: [&str; 3] = ["PRIVATE KEY-----", "PRIVATE KEY BLOCK-----", "PuTTY-Us
 const SHORT: usize = 8;
 /// The minimum length of a word to be decoded.
 const ENCODED: usize = 24;
+/// The minimum length of a token that is recognized by its prefix.
+const SHORTEST_FORM: usize = 20;
+/// The end of the names of HTTP headers that log in, in lower case.
+const HEADER_KEY: &str = "authorization";
 
 /// Text that looks like a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,14 +79,12 @@ pub(super) const OWN: [&str; 9] = [
 
 /// Finds what looks like a secret in a text, at most once per line.
 pub(super) fn in_text(at: At<'_>, text: &str) -> Vec<Found> {
-    // The rules for short texts and names are faster than the cache.
-    let is_cached = text.len() >= SHORT && !(text.len() < ENCODED && is_name_like(text));
-    if is_cached && clean_texts::is_known(at, text) {
+    if ordinary::is_ordinary(at, text) || clean_texts::is_known(at, text) {
         return Vec::new();
     }
     let mut found = Vec::new();
     look(at, text, 0, &mut found);
-    if is_cached && found.is_empty() {
+    if found.is_empty() {
         clean_texts::learn(at, text);
     }
     found.sort_by_key(|one| one.line);
@@ -100,7 +103,7 @@ fn look(at: At<'_>, text: &str, depth: usize, found: &mut Vec<Found>) {
     if is_auth(at.key) && is_pair(text) {
         return add("docker-auth", PAIR, 0);
     }
-    let header = at.key.to_ascii_lowercase().ends_with("authorization");
+    let header = at.key.to_ascii_lowercase().ends_with(HEADER_KEY);
     if header && keys::logs_in(&format!("authorization: {text}")) {
         return add("credential", HEADER, 0);
     }
@@ -164,14 +167,19 @@ fn is_auth(key: &str) -> bool {
     matches!(key, "auth" | "_auth")
 }
 
+/// What precedes a text in a file: its key, and that of its parent.
+fn prefix(at: At<'_>) -> [&str; 4] {
+    match (at.parent, at.key) {
+        (_, "") => ["", "", "", ""],
+        ("", key) => ["", "", key, ": "],
+        (parent, key) => [parent, ".", key, ": "],
+    }
+}
+
 /// Applies the scanner's rules to a text, prefixed with its keys as in a file.
 fn by_rules(at: At<'_>, text: &str, found: &mut Vec<Found>) {
-    let parts = match (at.parent, at.key) {
-        (_, "") => ["", "", "", "", text],
-        ("", key) => ["", "", key, ": ", text],
-        (parent, key) => [parent, ".", key, ": ", text],
-    };
-    let whole = parts.concat();
+    let [parent, dot, key, colon] = prefix(at);
+    let whole = [parent, dot, key, colon, text].concat();
     let prefix = whole.len() - text.len();
     for hit in patterns::scan(at.path, &whole) {
         let start = hit.start.saturating_sub(prefix).min(text.len());
@@ -252,12 +260,11 @@ pub(super) fn is_of_rules_alone(name: &str) -> bool {
 
 /// Recognizes tokens by their prefixes, whatever their entropy.
 fn by_form(text: &str) -> Option<(&'static str, &'static str)> {
-    const SHORTEST: usize = 20;
     if is_of_bot(text) {
         return Some(("telegram-bot-api-token", "a Telegram bot token"));
     }
     let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')));
-    words.filter(|word| word.len() >= SHORTEST).find_map(|word| {
+    words.filter(|word| word.len() >= SHORTEST_FORM).find_map(|word| {
         let form =
             FORMS.iter().find(|(prefix, length, ..)| word.starts_with(prefix) && word.len() >= *length);
         form.map(|(.., name, what)| (*name, *what))

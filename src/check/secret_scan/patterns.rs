@@ -40,6 +40,16 @@ pub(super) fn scan(path: &str, text: &str) -> Vec<Hit> {
     SCANNER.scan(path, text)
 }
 
+/// The names of the rules whose keywords occur in a text.
+pub(super) fn called_by(text: &str) -> impl Iterator<Item = &'static str> {
+    SCANNER.called_by(text).into_iter().map(|at| SCANNER.rules[at].id)
+}
+
+/// Whether a text contains a keyword of any rule. As no keyword contains `: `, none lies half in a key and half in its value.
+pub(super) fn has_keyword(text: &str) -> bool {
+    SCANNER.keywords.is_match(text)
+}
+
 /// Whether the name of a file indicates that it contains keys.
 pub(super) fn by_path(path: &str) -> Option<&'static str> {
     let only_path = SCANNER.rules.iter().filter(|rule| rule.regex.is_none());
@@ -176,15 +186,20 @@ impl Scanner {
         Self { rules, keywords, rules_of, always, allowed }
     }
 
-    fn scan(&self, path: &str, text: &str) -> Vec<Hit> {
+    /// The indexes of the rules whose keywords occur in a text, in order.
+    fn called_by(&self, text: &str) -> Vec<usize> {
         let mut called: Vec<usize> = self.always.clone();
         for found in self.keywords.find_overlapping_iter(text) {
             called.extend(&self.rules_of[found.pattern().as_usize()]);
         }
         called.sort_unstable();
         called.dedup();
+        called
+    }
+
+    fn scan(&self, path: &str, text: &str) -> Vec<Hit> {
         let mut hits = Vec::new();
-        for rule in called.into_iter().map(|at| &self.rules[at]) {
+        for rule in self.called_by(text).into_iter().map(|at| &self.rules[at]) {
             self.ask(rule, path, text, &mut hits);
         }
         hits.sort_by_key(|hit| hit.start);
@@ -377,6 +392,14 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), SCANNER.rules.len());
+    }
+
+    #[test]
+    fn no_keyword_lies_half_in_a_key_and_half_in_its_value() {
+        let rules = read(&DATA).rules;
+        let mut keywords = rules.iter().flat_map(|rule| &rule.keywords).peekable();
+        assert!(keywords.peek().is_some());
+        assert!(keywords.all(|keyword| !keyword.contains(": ") && !keyword.starts_with(' ')));
     }
 
     #[test]
