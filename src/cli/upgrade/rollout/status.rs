@@ -90,6 +90,9 @@ fn shown(
     Ok((lines, documents))
 }
 
+/// How many clusters a line names. `--format json` has all of them.
+const SHOWN: usize = 8;
+
 /// Formats a rollout as text.
 pub(super) fn text(observed: &Observed<'_>, all: bool) -> Vec<String> {
     let Observed { rollout, seen, decision, waves, left, .. } = observed;
@@ -126,17 +129,24 @@ pub(super) fn text(observed: &Observed<'_>, all: bool) -> Vec<String> {
         }
     }
     for wave in waves.iter().filter(|wave| !wave.gone.is_empty()) {
-        lines.push(format!("  no longer defined: {}", wave.gone.join(", ")));
+        lines.push(format!("  no longer defined: {}", listed(&wave.gone, all)));
     }
     for wave in waves.iter().filter(|wave| !wave.unread.is_empty()) {
-        lines.push(format!("  not defined, or with errors: {}", wave.unread.join(", ")));
+        lines.push(format!("  not defined, or with errors: {}", listed(&wave.unread, all)));
     }
     if !left.is_empty() {
         let names: Vec<String> = left.iter().map(|cluster| cluster.id().to_string()).collect();
-        lines.push(format!("  in no wave: {}", names.join(", ")));
+        lines.push(format!("  in no wave: {}", listed(&names, all)));
     }
     lines.push(format!("next: {}", next(&decision.next, &zone)));
     lines
+}
+
+/// Lists all clusters, or the first ones with the number of the others.
+fn listed(names: &[String], all: bool) -> String {
+    let (first, others) = names.split_at(if all { names.len() } else { names.len().min(SHOWN) });
+    let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
+    format!("{}{more}", first.join(", "))
 }
 
 fn words(phase: &Phase, one: &SeenCluster, zone: &dyn Fn(&DateTime<Utc>) -> String) -> String {
@@ -162,7 +172,7 @@ pub(super) fn next(next: &Next, zone: &dyn Fn(&DateTime<Utc>) -> String) -> Stri
     match next {
         Next::Take(clusters) => {
             let names: Vec<String> = clusters.iter().map(ToString::to_string).collect();
-            format!("a step of {}", names.join(", "))
+            format!("a step of {}", listed(&names, false))
         }
         Next::Wait(why, Some(until)) => format!("nothing until {}: {why}", zone(until)),
         Next::Paused(reason) => format!("nothing: paused: {reason}"),
@@ -230,4 +240,18 @@ fn by_parts(names: &[String]) -> Vec<Json> {
         json!({ "managementCluster": part(), "namespace": part(), "name": part() })
     };
     names.iter().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_names_a_few_clusters_and_counts_the_rest() {
+        let names = |count: usize| (0..count).map(|at| format!("c-{at}")).collect::<Vec<_>>();
+        assert_eq!(listed(&names(2), false), "c-0, c-1");
+        assert_eq!(listed(&names(8), false), "c-0, c-1, c-2, c-3, c-4, c-5, c-6, c-7");
+        assert_eq!(listed(&names(100), false), "c-0, c-1, c-2, c-3, c-4, c-5, c-6, c-7 and 92 more");
+        assert!(listed(&names(100), true).ends_with("c-98, c-99"));
+    }
 }
