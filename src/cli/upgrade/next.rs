@@ -100,7 +100,7 @@ pub(super) fn take(
             );
             Ok(exit)
         }
-        Err(failure) => next_step_output::failed(failure, &notes, printer),
+        Err(failure) => next_step_output::not_taken(failure, &notes, printer),
     }
 }
 

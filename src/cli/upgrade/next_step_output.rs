@@ -17,9 +17,18 @@ use crate::{
 };
 
 pub(super) fn failed(failure: Failure, notes: &Notes, printer: &Printer) -> Done {
+    failed_as(failure, "nothing was written", notes, printer)
+}
+
+/// Like [`failed`], for a step that was found but cannot be written.
+pub(super) fn not_taken(failure: Failure, notes: &Notes, printer: &Printer) -> Done {
+    failed_as(failure, "the step was not taken because of these errors; nothing was written", notes, printer)
+}
+
+fn failed_as(failure: Failure, outcome: &str, notes: &Notes, printer: &Printer) -> Done {
     printer.notes(notes);
     let exit = input_or_world(failure)?;
-    printer.talk("nothing was written");
+    printer.talk(outcome);
     printer.document(exit, notes, json!({}));
     Ok(exit)
 }
