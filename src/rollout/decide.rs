@@ -64,8 +64,8 @@ impl SeenCluster {
         self.last().is_some() || self.unpublished.is_some()
     }
 
-    /// Whether it is on its way. A step before the rollout counts only while it is in progress.
-    pub fn is_on_its_way(&self, phase: &Phase) -> bool {
+    /// Whether it has begun and is not done. A step before the rollout counts only until it settles.
+    pub fn is_in_progress(&self, phase: &Phase) -> bool {
         match phase {
             Phase::Done(_) => false,
             Phase::Ready => self.changed.is_some(),
@@ -332,7 +332,7 @@ fn open(rollout: &Rollout, seen: &Seen, waves: &[(WaveState, Vec<Phase>)], at: u
     let others = others.flat_map(|(_, (wave, (_, phases)))| wave.clusters.iter().zip(phases));
     // In another wave, a cluster that is ready for its next step has begun, too: someone else moved it.
     let elsewhere: Vec<&SeenCluster> =
-        others.filter(|(one, phase)| one.is_on_its_way(phase)).map(|(one, _)| one).collect();
+        others.filter(|(one, phase)| one.is_in_progress(phase)).map(|(one, _)| one).collect();
     let taken = take(rollout, (wave, phases), &elsewhere);
     if !taken.is_empty() {
         return Next::Take(taken);
@@ -379,7 +379,7 @@ fn stuck(wave: &WaveSeen, phases: &[Phase]) -> Next {
 }
 
 /// The clusters whose next step is within the limits: those that have begun first, then new ones.
-/// `elsewhere` are the clusters of other waves that are on their way.
+/// `elsewhere` are the clusters of other waves that are in progress.
 fn take(
     rollout: &Rollout,
     (wave, phases): (&WaveSeen, &[Phase]),

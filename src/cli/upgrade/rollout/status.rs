@@ -102,7 +102,7 @@ pub(super) fn text(observed: &Observed<'_>, all: bool) -> Vec<String> {
     for ((wave, seen), (state, phases)) in waves.iter().zip(&seen.waves).zip(&decision.waves) {
         let count = |is: &dyn Fn(&Phase) -> bool| phases.iter().filter(|phase| is(phase)).count();
         let is_done = |phase: &Phase| matches!(phase, Phase::Done(_));
-        let begun = seen.clusters.iter().zip(phases).filter(|(one, phase)| one.is_on_its_way(phase));
+        let begun = seen.clusters.iter().zip(phases).filter(|(one, phase)| one.is_in_progress(phase));
         rows.push(vec![
             wave.name.to_owned(),
             phases.len().to_string(),
