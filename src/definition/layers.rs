@@ -139,7 +139,9 @@ fn merge(low: &Node, high: &Node, path: &mut Vec<String>) -> Node {
     let Value::Mapping(over) = &high.value else { return high.clone() };
     let mut result = low.as_mapping().cloned().unwrap_or_default();
     let mut gone = BTreeSet::new();
-    for entry in over.iter() {
+    // `spec:` with nothing below it sets nothing. It does not remove all that the folders set.
+    let is_document = path.is_empty();
+    for entry in over.iter().filter(|entry| !(is_document && entry.value.is_null())) {
         let name = &entry.key.name;
         path.push(name.to_string());
         let keeps = nulls_at(path) == Nulls::Keep;
@@ -222,6 +224,16 @@ mod tests {
             "nodePools": [{ "name": "a", "labels": { "y": "z" } }],
         } });
         assert_eq!(merged(&low, &high), expected);
+    }
+
+    #[test]
+    fn an_empty_section_of_a_document_removes_nothing() {
+        let low = json!({ "metadata": { "labels": { "a": "b" } }, "spec": { "suspend": "x" } });
+        assert_eq!(merged(&low, &json!({ "metadata": null, "spec": null })), low);
+        assert_eq!(
+            merged(&json!({}), &json!({ "kind": "ClusterDefinition", "spec": null })),
+            json!({ "kind": "ClusterDefinition" })
+        );
     }
 
     #[test]

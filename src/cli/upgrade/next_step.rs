@@ -110,6 +110,10 @@ pub(super) fn take(
     notes: &mut Notes,
 ) -> Result<Found, Failure> {
     refuse_unreadable(&held, notes)?;
+    // A step that is written is generated, which warns of them, too.
+    if mode == Mode::DryRun {
+        understood.warn_of_changed_releases(notes);
+    }
     let behind = pools_behind::find(understood, Repository::find(world)?.as_ref())?;
     let fleet = Fleet::new(understood, false).with_pools_behind(behind);
     let mut planned = Vec::new();
