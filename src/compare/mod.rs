@@ -270,18 +270,24 @@ impl<'a> Comparing<'a> {
         if is_equal(&old, &new) && self.edited.is_empty() {
             return Ok(None);
         }
-        let own = [differing(&old, &new, cluster), differing(&new, &old, cluster)];
+        let [mut own_old, mut own_new] = [differing(&old, &new), differing(&new, &old)];
+        // Only addons are interpreted by their list.
+        let with_list = own_old.iter().chain(&own_new).any(|file| file.path != CLUSTER);
+        for (all, own) in [(&old, &mut own_old), (&new, &mut own_new)] {
+            add_needed(all, own, |file| {
+                file.path == CLUSTER || with_list && addons::is_list(&file.path, cluster.name.as_str())
+            });
+        }
         let fate = match (old.is_empty(), new.is_empty()) {
             (true, _) => Fate::Created,
             (_, true) => Fate::Gone,
             _ => Fate::Changed,
         };
-        let [old, new] = own;
-        let before = match objects(from, old, self.before)? {
+        let before = match objects(from, own_old, self.before)? {
             Ok(objects) => in_namespace(objects, cluster),
             Err(file) => return Ok(Some(unread(cluster, fate, Which::Before, file))),
         };
-        let after = match objects(cluster, new, self.after)? {
+        let after = match objects(cluster, own_new, self.after)? {
             Ok(objects) => objects,
             Err(file) => return Ok(Some(unread(cluster, fate, Which::After, file))),
         };
@@ -389,18 +395,19 @@ fn is_equal(old: &[File], new: &[File]) -> bool {
     old.len() == new.len() && old.iter().zip(new).all(|(old, new)| old.path == new.path && old.is_same(new))
 }
 
-/// The files that `others` lacks or has with other content. Also includes the Cluster and the list of addons, which are
-/// needed to interpret the rest.
-fn differing(files: &[File], others: &[File], cluster: &ClusterId) -> Vec<File> {
+/// The files that `others` lacks or has with other content.
+fn differing(files: &[File], others: &[File]) -> Vec<File> {
     let is_same = |one: &File| others.iter().any(|other| other.path == one.path && other.is_same(one));
-    let mut own: Vec<File> = files.iter().filter(|one| !is_same(one)).cloned().collect();
-    let is_needed = |file: &&File| file.path == CLUSTER || addons::is_list(&file.path, cluster.name.as_str());
-    for needed in files.iter().filter(is_needed) {
+    files.iter().filter(|one| !is_same(one)).cloned().collect()
+}
+
+/// Adds the files that are needed to interpret those that differ.
+fn add_needed(files: &[File], own: &mut Vec<File>, is_needed: impl Fn(&File) -> bool) {
+    for needed in files.iter().filter(|file| is_needed(file)) {
         if own.iter().all(|file| file.path != needed.path) {
             own.push(needed.clone());
         }
     }
-    own
 }
 
 fn objects(

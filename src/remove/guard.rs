@@ -34,6 +34,8 @@ const ADDONS: &str = "/addons/";
 pub struct Before<'a> {
     /// Reads the former text of a file.
     pub text: &'a dyn Fn(&TreePath) -> Option<Vec<u8>>,
+    /// The facts of a Cluster that the run changes, before and after it, if they are known. Otherwise its texts are read.
+    pub facts: &'a (dyn Fn(&TreePath) -> Option<[&'a ClusterFacts; 2]> + Sync),
     /// Whether a branch or a tag may contain a file. Only affects the text of a warning, because a tree may also reach an
     /// engine without git.
     pub published: &'a dyn Fn(&TreePath) -> bool,
@@ -112,8 +114,11 @@ impl Guard {
         let changed =
             self.made.iter().filter(|(path, _)| changes.files.get(*path) == Some(&FileChange::Changed));
         let changed: Vec<_> = changed.map(|(path, made)| (path, made, text(path))).collect();
-        let found: Vec<Notes> =
-            changed.par_iter().map(|(path, (part, new), old)| judge_change(path, part, old, new)).collect();
+        let known = before.facts;
+        let judge = |(path, (part, new), old): &(&TreePath, &(PartId, String), String)| {
+            judge_change(path, part, (old, new), known(path))
+        };
+        let found: Vec<Notes> = changed.par_iter().map(judge).collect();
         for found in found {
             notes.append(found);
         }
@@ -198,13 +203,24 @@ impl Guard {
     }
 }
 
-/// Judges a Cluster that changes, given its text before and after.
-fn judge_change(path: &TreePath, part: &PartId, old: &str, new: &str) -> Notes {
+/// Judges a Cluster that changes, given its text before and after, and its facts if they are known.
+fn judge_change(
+    path: &TreePath,
+    part: &PartId,
+    (old, new): (&str, &str),
+    known: Option<[&ClusterFacts; 2]>,
+) -> Notes {
     let mut notes = Notes::new();
     judge_engine(path, part, old, new, &mut notes);
-    let (old, new) = (facts(old), facts(new));
-    judge_pools(path, part, (old.as_ref(), new.as_ref()), &mut notes);
-    if let (Some(old), Some(new)) = (&old, &new) {
+    let read;
+    let [old, new] = if let Some(known) = known {
+        known.map(Some)
+    } else {
+        read = [facts(old), facts(new)];
+        read.each_ref().map(Option::as_ref)
+    };
+    judge_pools(path, part, (old, new), &mut notes);
+    if let (Some(old), Some(new)) = (old, new) {
         network::judge(path, part, old, new, &mut notes);
         cluster_change::judge(path, part, old, new, &mut notes);
     }

@@ -202,7 +202,7 @@ pub fn check_against(
     after.close(&world.input, &LeftClusters::default())?;
     let input = &world.input;
     if accept::Acceptances::read(input).is_empty() {
-        let (mut refused, _) = guarded(&after, past)?;
+        let (mut refused, _) = guarded(&after, &[], past)?;
         place(&mut refused, input, before)?;
         notes.append(refused);
         return Ok(plan);
@@ -255,9 +255,13 @@ fn definitions_before(before: &dyn Archive, after: &Input) -> Result<Input, Faul
 }
 
 /// The messages of the guards, taking the commits in between into account.
-fn guarded(after: &After<'_>, past: Option<&dyn Past>) -> Result<(Notes, past::Announced), Fault> {
+fn guarded(
+    after: &After<'_>,
+    compared: &[ClusterChange],
+    past: Option<&dyn Past>,
+) -> Result<(Notes, past::Announced), Fault> {
     let mut whole = Notes::new();
-    after.judge(&mut whole);
+    after.judge(compared, &mut whole);
     past.map_or_else(
         || Ok((whole.clone(), past::Announced::new())),
         |past| past::judge(past, after, whole.clone()),
@@ -333,16 +337,18 @@ impl Comparing<'_> {
         self.about.learn(self.before)?;
         self.about.learn(self.after)?;
         note_foreign(self.after, self.before, notes)?;
-        let (mut refused, announced) = guarded(self.after, self.past)?;
-        self.about.heed(&refused);
-        self.about.announced = announced;
-        self.about.kept = self.kept_addons()?;
         let earlier = self.after.earlier();
         let (old, new) = (Tree::new(&earlier, &self.management), Tree::new(self.after, &self.management));
         let is_made = |cluster: &ClusterId| self.after.is_made(cluster);
         let sound = Sound { inner: &new, before: &old, is_made: &is_made, left: self.left };
         let live = Live::new(&old, self.exports);
         let mut compared = compare(&live, &sound)?;
+        // The guards judge what was generated, not what runs.
+        let generated = if self.exports.is_empty() { &*compared.clusters } else { &[] };
+        let (mut refused, announced) = guarded(self.after, generated, self.past)?;
+        self.about.heed(&refused);
+        self.about.announced = announced;
+        self.about.kept = self.kept_addons()?;
         if !self.exports.is_empty() {
             note_unexported(&compared, &live, notes);
         }

@@ -10,9 +10,9 @@ use std::{
 
 use rayon::prelude::*;
 
-use super::LeftClusters;
+use super::{LeftClusters, cluster_of};
 use crate::{
-    compare::{Archive, BlobId, FolderId, Outline, cluster_folder},
+    compare::{Archive, BlobId, ClusterChange, Fate, FolderId, Outline, cluster_folder},
     model::ClusterId,
     note::{Fault, Notes, Severity},
     remove::{Before, Guard},
@@ -197,14 +197,31 @@ impl<'a> After<'a> {
     }
 
     /// Reports forbidden changes with the guards of `generate`, which look at the earlier tree instead of the tree on disk.
-    pub fn judge(&self, notes: &mut Notes) {
+    /// `compared` has the differences of the clusters, if they are known.
+    pub fn judge(&self, compared: &[ClusterChange], notes: &mut Notes) {
         let text = |path: &TreePath| {
             let id = self.id_before(path.as_str()).ok()??;
             Some(self.before.read(&id).ok()?.into_bytes())
         };
+        let facts = |path: &TreePath| {
+            let cluster = cluster_of(&PartId::of_path(path)?)?;
+            let found = compared.binary_search_by(|one| one.cluster.cmp(&cluster)).ok()?;
+            let ClusterChange { fate: Fate::Changed, before: Some(before), after: Some(after), .. } =
+                &compared[found]
+            else {
+                return None;
+            };
+            Some([before, after])
+        };
         self.guard.judge(
             &self.changes,
-            Before { text: &text, published: &|_| true, definitions: &Vec::new, lost: Severity::Error },
+            Before {
+                text: &text,
+                facts: &facts,
+                published: &|_| true,
+                definitions: &Vec::new,
+                lost: Severity::Error,
+            },
             notes,
         );
         edited_releases(&self.changes, &self.old, notes);
@@ -352,7 +369,7 @@ impl After<'_> {
     fn keep_left(&mut self, left: &LeftClusters) {
         let is_left = |part: &PartId| {
             let PartId::Cluster { .. } = part else { return Some(true) };
-            Some(!self.changes.parts.contains_key(part) && left.why(&super::cluster_of(part)?).is_some())
+            Some(!self.changes.parts.contains_key(part) && left.why(&cluster_of(part)?).is_some())
         };
         let part_of = |path: &str| PartId::of_path(&TreePath::parse(path)?);
         let is_left = |path: &str| part_of(path).and_then(|part| is_left(&part)).unwrap_or(true);

@@ -259,7 +259,13 @@ fn guards([old, new]: &[Listing; 2], last: &After<'_>) -> Result<Notes, Fault> {
     let mut notes = Notes::new();
     guard.judge(
         &changes,
-        Before { text: &text, published: &|_| true, definitions: &Vec::new, lost: Severity::Error },
+        Before {
+            text: &text,
+            facts: &|_| None,
+            published: &|_| true,
+            definitions: &Vec::new,
+            lost: Severity::Error,
+        },
         &mut notes,
     );
     edited_releases(&changes, old, &mut notes);

@@ -174,6 +174,7 @@ impl Comparison {
             &self.changes,
             Before {
                 text: &text,
+                facts: &|_| None,
                 published: &published,
                 definitions: &|| former_definitions(&self.root, open::read),
                 lost: Severity::Warning,

@@ -176,6 +176,7 @@ impl CommitSink {
             &open.changes,
             Before {
                 text: &old,
+                facts: &|_| None,
                 published: &|_| true,
                 definitions: &|| former_definitions(workspace.root(), read_plain),
                 lost: Severity::Warning,

@@ -175,12 +175,12 @@ pub(in crate::predict) fn notes(
     change: &Change,
     verdicts: &[Verdict],
 ) -> Vec<String> {
-    let edited: Vec<&Value> = after.iter().filter(|one| is_edited(one, before)).collect();
-    let is_template = |one: &&&Value| text(one, &["kind"]).ends_with("Template");
     let mut notes = Vec::new();
     if !change.accepted {
         return notes;
     }
+    let edited: Vec<&Value> = after.iter().filter(|one| is_edited(one, before)).collect();
+    let is_template = |one: &&&Value| text(one, &["kind"]).ends_with("Template");
     for one in edited.iter().filter(is_template) {
         let (kind, name) = (text(one, &["kind"]), text(one, &["metadata", "name"]));
         if kind.ends_with("MachineTemplate") && !is_own(one) {
@@ -208,7 +208,11 @@ pub(in crate::predict) fn notes(
 /// count.
 pub(in crate::predict) fn is_edited(object: &Value, before: &[Value]) -> bool {
     let Some(old) = before.iter().find(|one| name_of(one) == name_of(object)) else { return false };
-    let [was, is] = [old, object].map(|one| without_empty(get(one, &["spec"]).unwrap_or(&Value::Null)));
+    let [was, is] = [old, object].map(|one| get(one, &["spec"]).unwrap_or(&Value::Null));
+    if was == is {
+        return false;
+    }
+    let [was, is] = [was, is].map(without_empty);
     match present(old, &["metadata", "uid"]) {
         Some(_) => !same(&without_empty(&part_of(&is, &was)), &is),
         None => !same(&was, &is),
