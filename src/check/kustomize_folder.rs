@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     Texts,
-    secret_scan::{Found, OBJECT, Spot, Tree, is_encrypted_file},
+    secret_scan::{CHANGING_FIELDS, Found, OBJECT, Spot, Tree, is_encrypted_file},
 };
 use crate::{
     note::{Notes, Place},
@@ -53,6 +53,50 @@ const LISTS: [&str; 9] = [
     "transformers",
     "validators",
 ];
+
+/// What a kustomize file makes of the objects in its folder, beyond what their files say.
+pub(super) enum Rewrite {
+    /// It sets this field, which can change or add any object.
+    Field(&'static str),
+    /// It moves objects to this namespace.
+    Namespace(String),
+    /// It applies this file, whose name does not end like that of an object.
+    File(String),
+}
+
+/// Finds how the kustomize files in a folder change its objects. `namespace` is that of the cluster.
+pub(super) fn rewrites(folder: &str, namespace: &str, texts: Texts<'_>) -> Vec<(Place, Rewrite)> {
+    let mut found = Vec::new();
+    for source in texts.beside.below(folder).filter(|source| is_kustomization(&source.path)) {
+        for document in read_raw(source, &mut Notes::new()).unwrap_or_default() {
+            let root = &document.root;
+            for field in CHANGING_FIELDS {
+                found.extend(root.child(field).map(|node| (source.word(node.start), Rewrite::Field(field))));
+            }
+            let items = |key| root.child(key).map(Tree::items).unwrap_or_default();
+            let generators = items("secretGenerator").iter().chain(items("configMapGenerator"));
+            for set in [root].into_iter().chain(generators).filter_map(|one| one.child("namespace")) {
+                let text = set.text().unwrap_or_default();
+                if text != namespace {
+                    found.push((source.word(set.start), Rewrite::Namespace(text.into_owned())));
+                }
+            }
+            for item in items("resources") {
+                let text = item.text().unwrap_or_default();
+                let file = joined(&source.path, &text).and_then(|path| texts.beside.at(&path));
+                if file.is_some_and(|file| !is_read(&file.path)) {
+                    found.push((source.word(item.start), Rewrite::File(text.into_owned())));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Whether the checks read the objects in a file.
+pub(super) fn is_read(path: &str) -> bool {
+    crate::world::is_yaml(path) || is_kustomization(path) || path.ends_with(".json")
+}
 
 /// Finds what makes kustomize refuse a folder, with a hint: a second kustomize file, and names of files that do not exist.
 pub(super) fn refused(folder: &str, texts: Texts<'_>) -> Vec<(Place, String, &'static str)> {
@@ -181,8 +225,7 @@ pub(super) struct Beside {
 /// The objects in a file that Flux would apply.
 pub(super) fn objects(source: &Source) -> Vec<Beside> {
     let mut found = Vec::new();
-    if crate::world::is_yaml(&source.path) || is_kustomization(&source.path) || source.path.ends_with(".json")
-    {
+    if is_read(&source.path) {
         for document in read_raw(source, &mut Notes::new()).unwrap_or_default() {
             unpack(source, &document.root, "", "", &mut found);
         }

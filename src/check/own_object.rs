@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use super::{
     Finder,
     allowed_kind::is_cluster_wide,
-    kustomize_folder::{self, Beside},
+    kustomize_folder::{self, Beside, Rewrite},
     metadata::{self, KUSTOMIZE, is_kind},
     object::{A_KIND, A_NAME, COMPLETE, is_name},
-    secret_scan::{KIND, allowed, is_encrypted},
+    secret_scan::{KIND, KUSTOMIZE_FIELD, Tree as _, allowed, is_encrypted},
 };
 use crate::{
     note::{Notes, Place},
@@ -57,6 +57,9 @@ pub(super) fn check(plan: &ClusterPlan, cluster: &Node, finder: &mut Finder<'_>)
     for (place, message, hint) in kustomize_folder::refused(&path, texts) {
         finder.notes.error("object", hidden(place), message).hint(hint);
     }
+    for (place, rewrite) in kustomize_folder::rewrites(&path, folder.namespace, texts) {
+        note_rewrite(place, &rewrite, folder.namespace, finder);
+    }
     for spot in kustomize_folder::outside(&path, texts) {
         finder
             .notes
@@ -84,19 +87,72 @@ fn check_object(object: &Beside, source: &Source, folder: &mut Folder<'_>, finde
         }
         return;
     }
-    // Other readers may accept what this program's reader refuses. Such objects are only searched for secrets.
-    let Some(node) = Node::from_raw(&object.node, source, &mut Notes::new()) else { return };
-    let name = node.at(&["metadata", "name"]).and_then(Node::as_str).unwrap_or_default();
     let applied = folder.all_applied && is_yaml(&source.path);
+    let Some(node) = Node::from_raw(&object.node, source, &mut Notes::new()) else {
+        check_raw(object, applied, folder, finder);
+        return;
+    };
+    let name = node.at(&["metadata", "name"]).and_then(Node::as_str).unwrap_or_default();
     if let Some((message, hint)) = unidentified(&node, object, name, applied) {
         finder.notes.error("object", hidden(object.place.clone()), message).hint(hint);
     } else if applied && !node.is_null() {
-        check_namespace(&node, object, name, folder, finder);
+        let namespace = node.at(&["metadata", "namespace"]).and_then(Node::as_str);
+        check_namespace(namespace, object, name, folder, finder);
         check_twice(&node, object, name, folder, finder);
     }
     for fault in metadata::faults(&node, &object.kind, name) {
         let place = hidden(source.word(fault.origin.offset as usize));
         finder.notes.error("object", place, fault.message).hint(fault.hint);
+    }
+}
+
+/// Checks an object that other readers may accept and this program's does not, such as one with the number `0644`.
+fn check_raw(object: &Beside, applied: bool, folder: &Folder<'_>, finder: &mut Finder<'_>) {
+    let metadata = object.node.child("metadata");
+    if [Some(&object.node), metadata].into_iter().flatten().any(|map| map.child("<<").is_some()) {
+        finder
+            .notes
+            .error("object", hidden(object.place.clone()), "a merge key (`<<`) hides what this object is")
+            .hint("write out the entries that identify the object: kind, name and namespace");
+    } else if applied {
+        let word = |key| metadata.and_then(|metadata| metadata.word(key));
+        let (name, namespace) = (word("name").unwrap_or_default(), word("namespace"));
+        check_namespace(namespace.as_deref(), object, &name, folder, finder);
+    }
+}
+
+/// Reports that a kustomize file changes what the checks have read.
+fn note_rewrite(place: Place, rewrite: &Rewrite, own: &str, finder: &mut Finder<'_>) {
+    match rewrite {
+        Rewrite::Field(field) => {
+            let (is_allowed, hint) = allowed(finder, &place.file, &format!("{KUSTOMIZE_FIELD}{field}"));
+            if is_allowed {
+                return;
+            }
+            let message = format!(
+                "`{field}` in a kustomize file can change and add objects, and nothing checks what it makes of them"
+            );
+            let note = finder.notes.error("object", hidden(place), message);
+            note.hint("write the objects into this folder as they are to be applied");
+            if let Some(hint) = hint {
+                note.hint(hint);
+            }
+        }
+        Rewrite::Namespace(namespace) => {
+            let message = format!(
+                "this kustomize file moves objects to the namespace `{namespace}`; objects beside a cluster have its namespace, `{own}`"
+            );
+            finder
+                .notes
+                .error("object", hidden(place), message)
+                .hint(format!("write `namespace: {own}`, or remove it"));
+        }
+        Rewrite::File(file) => {
+            let message = format!(
+                "kustomize applies `{file}`, but the checks read only files named `.yaml`, `.yml` or `.json`"
+            );
+            finder.notes.error("object", hidden(place), message).hint("rename the file");
+        }
     }
 }
 
@@ -117,8 +173,13 @@ fn unidentified(node: &Node, object: &Beside, name: &str, applied: bool) -> Opti
 }
 
 /// Objects of other namespaces belong to other teams, or to the management cluster itself.
-fn check_namespace(node: &Node, object: &Beside, name: &str, folder: &Folder<'_>, finder: &mut Finder<'_>) {
-    let found = node.at(&["metadata", "namespace"]).and_then(Node::as_str);
+fn check_namespace(
+    found: Option<&str>,
+    object: &Beside,
+    name: &str,
+    folder: &Folder<'_>,
+    finder: &mut Finder<'_>,
+) {
     if found.is_none() && folder.needs_namespaces && is_namespaced(&object.group, &object.kind) {
         let message = format!("{} `{name}` has no namespace", object.kind);
         let hint = format!(

@@ -27,7 +27,7 @@ fn check(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
             reported.push((spot.place.file.clone(), spot.place.line));
             secret_scan::tell(RULE.name, spot.place, &spot.found, finder);
         }
-        report_syntax(source, &found, finder);
+        report_unread(source, &found, finder);
     }
     let mut generated = kustomize_folder::generated(&folder, texts);
     generated.retain(|spot| !reported.contains(&(spot.place.file.clone(), spot.place.line)));
@@ -36,14 +36,17 @@ fn check(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
     }
 }
 
-/// Reports syntax errors. A file that no reader accepts blocks everything that is applied with it. Other complaints of our
-/// own reader are dropped, because this folder belongs to the user.
-fn report_syntax(source: &Source, found: &Notes, finder: &mut Finder<'_>) {
-    let is_yaml = source.path.ends_with(".yaml") || source.path.ends_with(".yml");
-    for note in found.iter().filter(|note| is_yaml && note.code == SYNTAX) {
+/// Reports what keeps an applied file from being read. A file that no reader accepts blocks everything that is applied with it.
+/// In a file that only this program does not read, no check would look at the objects.
+fn report_unread(source: &Source, found: &Notes, finder: &mut Finder<'_>) {
+    for note in found.iter().filter(|_| kustomize_folder::is_read(&source.path)) {
         let place = note.place.clone().map(|place| Place { source: String::new(), ..place });
-        let reported = finder.notes.error(SYNTAX, place, note.message.clone());
+        let reported = finder.notes.error(note.code, place, note.message.clone());
         reported.hints.clone_from(&note.hints);
-        reported.hint("Flux applies this folder as it is, and one file that it cannot read keeps it from applying all of them: rename a file that is not YAML");
+        if note.code == SYNTAX {
+            reported.hint("Flux applies this folder as it is, and one file that it cannot read keeps it from applying all of them: rename a file that is not YAML");
+        } else {
+            reported.hint("the objects in this folder are checked before they are applied, and stackloom cannot read these");
+        }
     }
 }

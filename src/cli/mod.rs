@@ -48,6 +48,7 @@ mod visible;
 mod watch;
 
 use std::{
+    borrow::Cow,
     io::{ErrorKind, Write as _},
     path::PathBuf,
     process::ExitCode,
@@ -208,6 +209,14 @@ impl Exit {
     }
 }
 
+/// Prints the help, or what is wrong with the arguments. An argument may hold characters that change how the message reads.
+fn print(error: &clap::Error) -> std::io::Result<()> {
+    match visible::visible(&error.render().to_string()) {
+        Cow::Owned(shown) => write!(std::io::stderr(), "{shown}"),
+        Cow::Borrowed(_) => error.print(),
+    }
+}
+
 /// The exit code for a bug: `EX_SOFTWARE` of `sysexits.h`.
 const BUG: u8 = 70;
 
@@ -220,7 +229,7 @@ pub fn main() -> ExitCode {
         Err(mut error) => {
             let advice = foreign_commands::advice(&mut error);
             let code = if error.use_stderr() { Exit::Usage.code() } else { Exit::Done.code() };
-            let printed = error.print().and_then(|()| std::io::stdout().flush());
+            let printed = print(&error).and_then(|()| std::io::stdout().flush());
             if let Some(advice) = advice {
                 printer::advise(advice);
             }

@@ -82,7 +82,11 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let needed: Vec<_> = needed.collect();
     let provided = provided(&plan, input);
     printer.notes(&notes);
-    report(&needed, &provided, printer);
+    if needed.is_empty() && left.has_definitions() {
+        printer.result("no cluster to list: definitions with errors were skipped");
+    } else {
+        report(&needed, &provided, printer);
+    }
     let clusters: Vec<_> = needed.iter().map(|one| document(one, &provided)).collect();
     printer.document(Exit::Done, &notes, json!({ "clusters": clusters, "leftOut": left.document() }));
     Ok(Exit::Done)

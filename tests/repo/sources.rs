@@ -85,14 +85,19 @@ fn every_fault_is_reported_in_one_run() {
     symlink("../..", at("clusters/up")).unwrap();
     symlink("..", at("clusters/loop")).unwrap();
     symlink("nowhere.yaml", at("clusters/broken.yaml")).unwrap();
-    symlink("nowhere", at("clusters/lock")).unwrap();
+    symlink("nowhere", at("clusters/.#lock")).unwrap();
+    symlink("nowhere", at("clusters/folder")).unwrap();
+    sandbox.write("clusters/json.json", "{}\n");
+    assert!(std::process::Command::new("mkfifo").arg(at("rollouts")).status().unwrap().success());
     symlink("/etc/passwd", at("clusters/passwd.yaml")).unwrap();
     assert!(std::process::Command::new("mkfifo").arg(at("clusters/pipe.yaml")).status().unwrap().success());
     let (input, notes) = read(&sandbox);
     assert_eq!(paths(&input), ["clusters/good.yaml", "stackloom.yaml"]);
     let expected = [
         "unreadable clusters/broken.yaml",
+        "unreadable clusters/folder",
         "too-large clusters/good.d/large.yaml",
+        "bad-file-name clusters/json.json",
         "too-large clusters/large.yaml",
         "not-utf8 clusters/latin.yaml:2:10",
         "link-loop clusters/loop",
@@ -102,6 +107,7 @@ fn every_fault_is_reported_in_one_run() {
         "special-file clusters/pipe.yaml",
         "link-loop clusters/up",
         "not-utf8 clusters/wide.yaml:1:1",
+        "special-file rollouts",
     ];
     assert_eq!(codes(&notes), expected);
 }

@@ -473,6 +473,8 @@ fn commands_of_other_programs_lead_to_ours() {
         assert!(refused.err.contains(&format!("unrecognized subcommand '{typed}'")), "{}", refused.err);
         assert!(refused.err.contains(ours), "{}", refused.err);
     }
+    let refused = ends(root.path(), &["a\u{202e}b"], 2);
+    assert!(refused.err.contains("'a\\u{202e}b'") && !refused.err.contains('\u{202e}'), "{}", refused.err);
     let refused = ends(root.path(), &["frobnicate"], 2);
     assert!(!refused.err.contains("tip: `"), "{}", refused.err);
 }

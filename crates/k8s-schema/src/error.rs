@@ -45,7 +45,7 @@ impl ErrorType {
 }
 
 /// A refused field: `field.Error` of Kubernetes' libraries.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct FieldError {
     /// The path of the field, as printed by the API.

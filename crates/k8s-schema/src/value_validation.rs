@@ -23,19 +23,12 @@ struct Outcome {
 
 impl Outcome {
     fn add(&mut self, error: FieldError) {
-        if !self.errors.contains(&error) {
-            self.errors.push(error);
-        }
+        self.errors.push(error);
     }
 
     fn merge(&mut self, other: Self) {
         self.checks += other.checks;
-        if other.errors.is_empty() {
-            return;
-        }
-        for error in other.errors {
-            self.add(error);
-        }
+        self.errors.extend(other.errors);
     }
 
     fn one(error: FieldError) -> Self {
@@ -78,7 +71,11 @@ pub fn validate(value: &Value, schema: &Schema, field: &dyn fmt::Display) -> Vec
     if schema.obstacle.is_some() {
         return Vec::new();
     }
-    Place { field }.check(value, schema, &Trail::start("")).errors
+    let mut errors = Place { field }.check(value, schema, &Trail::start("")).errors;
+    // Upstream drops repeated errors as it merges them. The result is the same, and a list may have many.
+    let mut known = BTreeSet::new();
+    errors.retain(|error| known.insert(error.clone()));
+    errors
 }
 
 impl Place<'_> {

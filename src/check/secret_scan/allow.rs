@@ -15,9 +15,28 @@ use crate::{
 /// The prefix of kinds in allowances.
 pub(in crate::check) const KIND: &str = "kind/";
 
-/// Whether this is the name of a finding about secrets, or of a kind.
+/// The prefix of fields of kustomize files in allowances.
+pub(in crate::check) const KUSTOMIZE_FIELD: &str = "kustomize/";
+
+/// The fields of a kustomize file that can change or add any object, after the checks have read the files.
+pub(in crate::check) const CHANGING_FIELDS: [&str; 11] = [
+    "components",
+    "configurations",
+    "generators",
+    "helmChartInflationGenerator",
+    "helmCharts",
+    "patches",
+    "patchesJson6902",
+    "patchesStrategicMerge",
+    "replacements",
+    "transformers",
+    "vars",
+];
+
+/// Whether this is the name of a finding about secrets, of a kind, or of a field of kustomize files.
 pub(in crate::check) fn is_name(name: &str) -> bool {
     name.strip_prefix(KIND).is_some_and(|kind| kind.starts_with(|c: char| c.is_ascii_uppercase()))
+        || name.strip_prefix(KUSTOMIZE_FIELD).is_some_and(|field| CHANGING_FIELDS.contains(&field))
         || OWN.contains(&name)
         || patterns::names().any(|one| one == name)
 }

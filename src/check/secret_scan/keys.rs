@@ -1,8 +1,10 @@
 //! Recognizes credentials by their keys: `password: …`, `--client-secret=…`, `{"token": "…"}`.
 
 /// Suffixes of the keys of credentials, in lower case and without `-` and `_`.
-const ENDS: [&str; 28] = [
+const ENDS: [&str; 30] = [
     "password",
+    "passwords",
+    "psk",
     "passwd",
     "passphrase",
     "passcode",
@@ -36,7 +38,8 @@ const SHORTEST: usize = 6;
 
 /// Whether a key indicates that its value is a credential.
 pub(super) fn names_credential(key: &str) -> bool {
-    let short = key.strip_suffix("pass").is_some_and(|rest| rest.ends_with(['_', '-']));
+    let is_word = |end: &str| key.strip_suffix(end).is_some_and(|rest| rest.ends_with(['_', '-']));
+    let short = is_word("pass") || is_word("pw") || is_word("PW");
     short
         || key.ends_with("_PASS")
         || key.ends_with("Pass")
@@ -177,6 +180,19 @@ fn hands_over(line: &str) -> bool {
         pairs.any(|(user, password)| !user.is_empty() && is_literal(password) && password.len() >= SHORTEST)
     };
     by_flag || line.contains("chpasswd") && piped()
+}
+
+/// The lines of a `.netrc` that contain passwords.
+pub(super) fn of_netrc(text: &str) -> Vec<usize> {
+    let lines = || text.lines().map(str::trim).enumerate();
+    if !lines().any(|(_, line)| line.starts_with("machine ")) || !text.contains("login ") {
+        return Vec::new();
+    }
+    let is_set = |line: &str| {
+        let value = line.strip_prefix("password ").map(str::trim);
+        value.is_some_and(|value| value.len() >= SHORTEST && is_literal(value) && literal_value(value))
+    };
+    lines().filter(|(_, line)| is_set(line)).map(|(number, _)| number).collect()
 }
 
 /// The lines of a cloud-init configuration that set passwords: `user:password` below `chpasswd`.

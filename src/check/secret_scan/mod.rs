@@ -19,7 +19,14 @@ use base64::{
     engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD},
 };
 
-pub(super) use allow::{AllowanceCache, KIND, allowed, faults as allowance_faults, is_name};
+use crate::{
+    note::Notes,
+    yaml::{FileId, Source, read_raw},
+};
+
+pub(super) use allow::{
+    AllowanceCache, CHANGING_FIELDS, KIND, KUSTOMIZE_FIELD, allowed, faults as allowance_faults, is_name,
+};
 pub(super) use files::{Spot, in_file};
 pub(super) use keys::{is_encrypted, is_encrypted_file};
 pub(super) use report::{is_allowed, tell, tell_node};
@@ -97,7 +104,7 @@ fn look(at: At<'_>, text: &str, depth: usize, found: &mut Vec<Found>) {
         return;
     }
     let mut add = |name, what: &str, line| found.push(Found { name, what: what.to_owned(), line });
-    if keys::is_credential(at.key, text) {
+    if keys::is_credential(at.key, text) || at.key == "value" && keys::is_credential(at.parent, text) {
         return add("credential", "a credential", 0);
     }
     if is_auth(at.key) && is_pair(text) {
@@ -138,7 +145,8 @@ fn is_name_like(text: &str) -> bool {
 fn by_lines(text: &str, found: &mut Vec<Found>) {
     let mut add = |name, what: &str, line| found.push(Found { name, what: what.to_owned(), line });
     let begins = text.contains("-----BEGIN ");
-    let assigns = text.contains(['\n', '=', '{']) || text.contains("--") || text.contains("chpasswd");
+    let hands_over = || ["--", "chpasswd", "sshpass", "login"].iter().any(|word| text.contains(word));
+    let assigns = text.contains(['\n', '=', '{']) || hands_over();
     for (number, line) in text.lines().enumerate() {
         if KEYS.iter().any(|mark| line.contains(mark)) && !(begins && line.contains("-----END ")) {
             add("private-key", "a private key", number);
@@ -156,10 +164,24 @@ fn by_lines(text: &str, found: &mut Vec<Found>) {
             add("credential", "a credential", number);
         }
     }
+    let lines = keys::of_netrc(text).into_iter();
+    found.extend(lines.map(|line| Found { name: "credential", what: "a password".to_owned(), line }));
     if text.contains("chpasswd:") {
         let lines = keys::of_chpasswd(text).into_iter();
         found.extend(lines.map(|line| Found { name: "credential", what: "a password".to_owned(), line }));
     }
+}
+
+/// Finds a Secret with plaintext content in the text of objects.
+fn in_objects(text: &str) -> Option<Found> {
+    if !text.contains("Secret") || !text.contains("kind") {
+        return None;
+    }
+    let source = Source::new(FileId(0), "text", text);
+    let documents = read_raw(&source, &mut Notes::new())?;
+    let secret = documents.iter().find(|one| tree::is_open_secret(&one.root))?;
+    let line = text[..secret.root.start.min(text.len())].matches('\n').count();
+    Some(Found { name: OBJECT, what: "a Secret with plain content".to_owned(), line })
 }
 
 /// Whether this is the key for user and password in a docker configuration, or that of npm.
@@ -325,6 +347,16 @@ mod tests {
         assert!(found("script", "password=$(cat /run/secret)\nexport X\n").is_none());
         assert!(found("script", "password: {{ .password }}\nx: y\n").is_none());
         assert!(found("text", "the password: ask your administrator").is_none());
+        assert!(found("psk", "S3cr3tx9Q").is_some());
+        assert!(found("ADMIN_PW", "S3cr3tx9Q!").is_some());
+        assert!(found("passwords", "S3cr3tx9Q").is_some());
+        assert!(found("netrc", "machine api.example.org login deploy password S3cr3tx9Q").is_some());
+        assert!(found("netrc", "machine api.example.org\n  login deploy\n  password S3cr3tx9Q\n").is_some());
+        assert!(found("netrc", "machine api.example.org\n  login deploy\n  password ${TOKEN}\n").is_none());
+        assert!(found("run", "docker login -u a -p S3cr3tx9Q ghcr.io").is_some());
+        assert!(found("run", "sshpass -p S3cr3tx9Q ssh host").is_some());
+        let below = At { path: "a.yaml", parent: "password", key: "value" };
+        assert!(!in_text(below, "S3cr3tx9Q").is_empty());
         assert!(found("file", "passwordAuthentication=no\npassword=<unset>\n").is_none());
         assert!(found("adminPassword", "${PASSWORD}").is_none());
         assert!(found("adminPassword", "{{ .password }}").is_none());

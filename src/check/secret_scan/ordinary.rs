@@ -60,7 +60,10 @@ impl KeyMeaning {
     fn read(at: At<'_>) -> Self {
         let is_header = at.key.to_ascii_lowercase().ends_with(HEADER_KEY);
         Self {
-            is_sensitive: keys::names_credential(at.key) || is_auth(at.key) || is_header,
+            is_sensitive: keys::names_credential(at.key)
+                || at.key == "value" && keys::names_credential(at.parent)
+                || is_auth(at.key)
+                || is_header,
             calls_rules: patterns::called_by(&prefix(at).concat())
                 .any(|rule| rule != patterns::GENERIC || !keys::is_reference(at.parent, at.key)),
         }
@@ -74,8 +77,8 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn the_rules_find_nothing_in_ordinary_texts(
-            parent in "|labels|secretRef|auth|env|kubeConfig|discord",
-            key in "|name|token|password|passwordRef|auth|Authorization|secretName|apiVersion|key|s|[a-z]{1,6}([A-Z][a-z]{2,5}){0,2}",
+            parent in "|labels|secretRef|auth|env|kubeConfig|discord|password",
+            key in "|name|value|token|password|passwordRef|auth|Authorization|secretName|apiVersion|key|s|[a-z]{1,6}([A-Z][a-z]{2,5}){0,2}",
             text in "[ -~]{0,10}|[a-z0-9./-]{0,24}|(s\\.|hvb\\.|sg\\.|dp\\.pt\\.|glpat-|key-|token-)[a-z0-9./-]{0,16}|[A-Za-z0-9+/=:]{4,20}",
         ) {
             let at = At { path: "a.yaml", parent: &parent, key: &key };

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{At, Found, in_text, keys};
+use super::{At, Found, in_objects, in_text, keys};
 use crate::yaml::{Mapping, Node, RawKind, RawNode, Style};
 
 /// The name of a finding for a Secret with plaintext content.
@@ -10,6 +10,9 @@ pub(in crate::check) const OBJECT: &str = "secret-object";
 
 /// A tree of values from a generated object, or from a file, in which a key may occur twice.
 pub(in crate::check) trait Tree: Sized {
+    /// Whether the tree is that of a file. Objects within the text of a generated object were checked by themselves.
+    const IS_FILE: bool;
+
     /// The text of a scalar; none for null and booleans.
     fn text(&self) -> Option<Cow<'_, str>>;
     /// The entries of a map.
@@ -27,6 +30,8 @@ pub(in crate::check) trait Tree: Sized {
 }
 
 impl Tree for Node {
+    const IS_FILE: bool = false;
+
     fn text(&self) -> Option<Cow<'_, str>> {
         let number = || self.as_int().map(|number| Cow::Owned(number.to_string()));
         self.as_str().map(Cow::Borrowed).or_else(number)
@@ -47,6 +52,8 @@ impl Tree for Node {
 }
 
 impl Tree for RawNode {
+    const IS_FILE: bool = true;
+
     fn text(&self) -> Option<Cow<'_, str>> {
         match &self.kind {
             RawKind::Scalar { text, style: Style::Plain }
@@ -140,6 +147,31 @@ fn of_secret<'a, T: Tree>(object: &'a T, encrypted: bool, found: &mut Vec<(&'a T
     }
 }
 
+/// Finds a Secret with plaintext content inside another object, as in the values of a chart that applies extra objects. A
+/// chart may fill in templates.
+fn inner_secret<'a, T: Tree>(object: &'a T, found: &mut Vec<(&'a T, Found)>) {
+    if is_open_secret(object) {
+        let what = "a Secret with plain content".to_owned();
+        found.push((object, Found { name: OBJECT, what, line: 0 }));
+    }
+}
+
+/// Whether an object is a Secret in which at least one value is neither encrypted nor a template.
+pub(super) fn is_open_secret<T: Tree>(object: &T) -> bool {
+    if object.word("kind").is_none_or(|kind| kind != "Secret") || object.child("sops").is_some() {
+        return false;
+    }
+    let mut values = Vec::new();
+    ["data", "stringData"]
+        .iter()
+        .filter_map(|key| object.child(key))
+        .for_each(|data| leaves(data, &mut values));
+    let is_open = |text: &str| {
+        !text.is_empty() && !text.contains("{{") && !text.contains("${") && !keys::is_encrypted(text)
+    };
+    values.into_iter().any(|value| value.text().is_some_and(|text| is_open(&text)))
+}
+
 fn plain(what: &str) -> Found {
     Found { name: "unencrypted-value", what: what.to_owned(), line: 0 }
 }
@@ -176,6 +208,7 @@ impl Walk<'_> {
         for (name, value) in node.entries() {
             let skipped = reference && name == "secretKey" || !self.hidden.is_empty() && name == self.hidden;
             if !skipped {
+                inner_secret(value, found);
                 self.walk(key, name, value, found);
             }
             self.key(node, name, found);
@@ -184,6 +217,7 @@ impl Walk<'_> {
         for (at, item) in items.iter().enumerate() {
             // A command line as a list: `--password`, followed by its value.
             let flag = at.checked_sub(1).and_then(|before| items[before].text());
+            inner_secret(item, found);
             let flag = flag.as_deref().filter(|flag| flag.starts_with("--") && !flag.contains('='));
             match flag {
                 Some(flag) if item.text().is_some_and(|text| !text.starts_with('-')) => {
@@ -204,7 +238,8 @@ impl Walk<'_> {
         found: &mut Vec<(&'a T, Found)>,
     ) {
         let reported = in_text(At { path: self.path, parent, key }, text);
-        found.extend(reported.into_iter().map(|one| (node, one)));
+        let inner = if T::IS_FILE && reported.is_empty() { in_objects(text) } else { None };
+        found.extend(reported.into_iter().chain(inner).map(|one| (node, one)));
     }
 
     /// A key may be a token itself.

@@ -96,6 +96,10 @@ impl FilesToRead<'_> {
         if fs::symlink_metadata(&top).is_err() || self.leads_out(name, &top) {
             return;
         }
+        if top.exists() && !top.is_file() && !top.is_dir() {
+            note_special(self.notes, name);
+            return;
+        }
         if top.is_file() {
             self.notes
                 .error(
@@ -196,7 +200,8 @@ impl FilesToRead<'_> {
         }
         let is_wrong = !path.starts_with("generated/")
             && (shape::is_in_the_place_of_a_folder(&path, self.notes)
-                || shape::has_capital_ending(&path, self.notes));
+                || shape::has_capital_ending(&path, self.notes)
+                || shape::is_json_definition(&path, self.notes));
         if !is_wrong && is_input(&path) {
             self.file(path, entry.path());
         }
@@ -321,9 +326,9 @@ impl FilesToRead<'_> {
             note_loop(self.notes, &path);
             return;
         }
-        // A broken link that would not be a source anyway (an editor's lock, say) is ignored.
+        // A broken link that would be neither a source nor a folder of sources (an editor's lock, say) is ignored.
         let link = error.path().is_some_and(Path::is_symlink);
-        if link && !is_input(&path) {
+        if link && !is_input(&path) && !shape::is_reserved(&path) {
             return;
         }
         let reason = error.io_error().map_or_else(|| error.to_string(), reason);

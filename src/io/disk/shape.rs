@@ -21,6 +21,22 @@ pub(super) fn is_in_the_place_of_a_folder(path: &str, notes: &mut Notes) -> bool
     true
 }
 
+/// Whether a path is reserved for a folder.
+pub(super) fn is_reserved(path: &str) -> bool {
+    folder_at(path).is_some()
+}
+
+/// Reports a JSON file among the definitions. Returns whether it is one.
+pub(super) fn is_json_definition(path: &str, notes: &mut Notes) -> bool {
+    let is_definition = path.starts_with("clusters/") || path.starts_with("rollouts/");
+    let Some(stem) = path.strip_suffix(".json").filter(|_| is_definition) else { return false };
+    let name = stem.rsplit('/').next().unwrap_or_default();
+    notes
+        .error("bad-file-name", Place::file(path), "stackloom does not read JSON files as definitions")
+        .hint(format!("rename it to `{name}.yaml`: JSON is valid YAML; or move it out of the folder"));
+    true
+}
+
 /// Describes the folder that belongs at a path.
 fn folder_at(path: &str) -> Option<&'static str> {
     let parts: Vec<&str> = path.split('/').collect();

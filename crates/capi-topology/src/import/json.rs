@@ -10,7 +10,7 @@ use serde_json::Value;
 /// Rewrites a JSON document with escapes that both JSON and YAML know. Unchanged if it is not JSON or needs no escapes.
 pub(super) fn readable(document: &str) -> Cow<'_, str> {
     let begins = document.trim_start().starts_with(['{', '[']);
-    let odd = document.contains("\\u") || document.chars().any(is_odd);
+    let odd = ["\\u", "\\/"].iter().any(|escape| document.contains(escape)) || document.chars().any(is_odd);
     if !begins || !odd || serde_json::from_str::<Value>(document).is_err() {
         return Cow::Borrowed(document);
     }
@@ -39,6 +39,11 @@ fn put(out: &mut String, code: u32) {
 /// Writes an escape sequence; a pair of surrogates is one character.
 fn escape(out: &mut String, rest: &mut std::str::Chars<'_>) {
     let Some(kind) = rest.next() else { return };
+    if kind == '/' {
+        // Some YAML parsers do not know this escape.
+        out.push(kind);
+        return;
+    }
     if kind != 'u' {
         out.extend(['\\', kind]);
         return;
@@ -68,6 +73,7 @@ mod tests {
             "{\"a\": \"\\ud83d\\ude00\"}",
             "{\"a\": \"raw \u{2028} and \u{85} and \u{2029} and \u{7f}\"}",
             "{\"a\": \"\\u2028 \\u0085 \\u00e9 \\\\u1234 \\\" \\\\\"}",
+            "{\"a\": \"a\\/b \\\\/\"}",
             "{\"\\ud83d\\ude00\": [\"\u{feff}\", \"\\uffff\", \"\u{1f600}\"]}",
         ];
         for text in texts {
