@@ -258,7 +258,9 @@ impl<'a> Comparing<'a> {
     /// Compares one cluster; none if nothing differs.
     fn cluster(&self, from: &ClusterId, cluster: &ClusterId) -> Result<Option<ClusterChange>, Fault> {
         let known = [self.before.content(from)?, self.after.content(cluster)?];
-        if self.edited.is_empty() && matches!(known, [Some(old), Some(new)] if old == new) {
+        // A cluster that moves differs, even if its files are equal.
+        let may_be_equal = self.edited.is_empty() && from == cluster;
+        if may_be_equal && matches!(known, [Some(old), Some(new)] if old == new) {
             return Ok(None);
         }
         let (old, new) = (self.before.files(from)?, self.after.files(cluster)?);
@@ -267,7 +269,7 @@ impl<'a> Comparing<'a> {
             (Files::Refused(why), _) => return Ok(Some(refused(cluster, Which::Before, why))),
             (_, Files::Refused(why)) => return Ok(Some(refused(cluster, Which::After, why))),
         };
-        if is_equal(&old, &new) && self.edited.is_empty() {
+        if may_be_equal && is_equal(&old, &new) {
             return Ok(None);
         }
         let [mut own_old, mut own_new] = [differing(&old, &new), differing(&new, &old)];
@@ -298,7 +300,7 @@ impl<'a> Comparing<'a> {
         let objects = pair.changed();
         let [before, after] = [&pair.before, &pair.after].map(cluster_of);
         let outcome = self.outcome(pair, before, after)?;
-        if objects.is_empty() && outcome == Outcome::Untouched {
+        if objects.is_empty() && outcome == Outcome::Untouched && pair.from == pair.cluster {
             return Ok(None);
         }
         let is_deleted = fate == Fate::Changed && before.is_some() && after.is_none();

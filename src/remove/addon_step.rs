@@ -7,7 +7,7 @@ use std::{cmp::Ordering, collections::BTreeMap};
 
 use rayon::prelude::*;
 
-use super::{drawn::facts, guard::Before};
+use super::{drawn::facts, former_texts::FormerTexts};
 use crate::{
     compare::ClusterFacts,
     model::{AddonVersion, KubernetesVersion, VersionRange},
@@ -124,11 +124,10 @@ impl ChangedLists {
     /// Judges the addons that move. `made` returns the changed Clusters of the run.
     pub(super) fn judge<'a>(
         &'a self,
-        before: &Before<'_>,
+        former: &FormerTexts<'_>,
         made: &dyn Fn(&TreePath) -> Option<&'a str>,
     ) -> Notes {
-        let text =
-            |path: &TreePath| (before.text)(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        let text = |path: &TreePath| former.text(path);
         let lists = self.lists.iter().filter_map(|(path, (part, new))| {
             let cluster = TreePath::parse(&format!("{}/cluster/cluster.yaml", folder(path)?))?;
             let old = text(&cluster);

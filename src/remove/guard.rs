@@ -10,15 +10,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use rayon::prelude::*;
 
 use super::{
-    addon_step, cluster_change,
+    addon_step,
+    class_kinds::{self, Classes},
+    cluster_change, delivery_change,
     drawn::facts,
+    former_texts::FormerTexts,
     network,
     replaced::{self, Former},
 };
 use crate::{
     compare::ClusterFacts,
     model::AddonDelivery,
-    note::{About, Diagnostic, Notes, Place, Severity},
+    note::{About, Diagnostic, Fault, Notes, Place, Severity},
     render::{SUSPENDED, delivery_of, is_paused, is_protected, keeper, leaves_behind, rests},
     tree::{Changes, File, FileChange, Part, PartId, TreePath},
     yaml::Node,
@@ -32,8 +35,8 @@ const ADDONS: &str = "/addons/";
 /// The tree before the run.
 #[derive(Clone, Copy)]
 pub struct Before<'a> {
-    /// Reads the former text of a file.
-    pub text: &'a dyn Fn(&TreePath) -> Option<Vec<u8>>,
+    /// Reads the former content of a file; none if there was no such file.
+    pub text: &'a dyn Fn(&TreePath) -> Result<Option<Vec<u8>>, Fault>,
     /// The facts of a Cluster that the run changes, before and after it, if they are known. Otherwise its texts are read.
     pub facts: &'a (dyn Fn(&TreePath) -> Option<[&'a ClusterFacts; 2]> + Sync),
     /// Whether a branch or a tag may contain a file. Only affects the text of a warning, because a tree may also reach an
@@ -53,6 +56,8 @@ pub struct Guard {
     made: BTreeMap<TreePath, (PartId, String)>,
     /// The addon versions of clusters that differ.
     addons: addon_step::ChangedLists,
+    /// The classes of the run.
+    classes: Classes,
     /// The deliveries of addons in files that differ.
     deliveries: BTreeMap<PartId, Vec<(TreePath, AddonDelivery)>>,
 }
@@ -60,12 +65,14 @@ pub struct Guard {
 impl Guard {
     /// Whether the guard needs the text of a file that a run makes.
     pub fn reads(path: &TreePath) -> bool {
-        path.as_str().ends_with(CLUSTER) || path.as_str().contains(ADDONS) || addon_step::reads(path)
+        let is_of_cluster = path.as_str().ends_with(CLUSTER) || path.as_str().contains(ADDONS);
+        is_of_cluster || addon_step::reads(path) || class_kinds::reads(path)
     }
 
     /// Records a part of the run, once its files are among the changes.
     pub fn see(&mut self, part: &Part, changes: &Changes) {
         self.addons.see(part, changes);
+        part.files.iter().for_each(|file| self.classes.see(file));
         let PartId::Cluster { .. } = &part.id else { return };
         let changed = part.files.iter().filter(|file| {
             let is_installer = file.path.as_str().contains(ADDONS);
@@ -89,10 +96,16 @@ impl Guard {
         }
     }
 
-    /// Judges the files that the run changes and removes.
-    pub fn judge(&self, changes: &Changes, before: Before<'_>, notes: &mut Notes) {
-        let text =
-            |path: &TreePath| String::from_utf8_lossy(&(before.text)(path).unwrap_or_default()).into_owned();
+    /// Judges the files that the run changes and removes. Fails if a former file cannot be read: without it, a protected
+    /// object would look unprotected.
+    pub fn judge(&self, changes: &Changes, before: Before<'_>, notes: &mut Notes) -> Result<(), Fault> {
+        let former = FormerTexts::new(before.text);
+        self.judge_with(changes, before, &former, notes);
+        former.end()
+    }
+
+    fn judge_with(&self, changes: &Changes, before: Before<'_>, former: &FormerTexts<'_>, notes: &mut Notes) {
+        let text = |path: &TreePath| former.text(path).unwrap_or_default();
         for (part, files) in &self.deliveries {
             let Some(cluster) = files.first().and_then(|(path, _)| cluster_beside(path)) else { continue };
             let (old, new) = (text(&cluster), self.made.get(&cluster).map(|(_, new)| new.as_str()));
@@ -108,22 +121,22 @@ impl Guard {
                 (!rests && !leaves_behind(&installer)).then_some((path, before, *after))
             });
             if let Some((path, before, after)) = change {
-                refuse_delivery(path, part, before, after, notes);
+                delivery_change::refuse(path, part, before, after, notes);
             }
         }
         let changed =
             self.made.iter().filter(|(path, _)| changes.files.get(*path) == Some(&FileChange::Changed));
         let changed: Vec<_> = changed.map(|(path, made)| (path, made, text(path))).collect();
-        let known = before.facts;
+        let (known, classes) = (before.facts, self.classes.with_removed(changes, former));
         let judge = |(path, (part, new), old): &(&TreePath, &(PartId, String), String)| {
-            judge_change(path, part, (old, new), known(path))
+            judge_change((path, part), (old, new), known(path), &classes)
         };
         let found: Vec<Notes> = changed.par_iter().map(judge).collect();
         for found in found {
             notes.append(found);
         }
         let made = |path: &TreePath| self.made.get(path).map(|(_, text)| text.as_str());
-        notes.append(self.addons.judge(&before, &made));
+        notes.append(self.addons.judge(former, &made));
         let arrivals = self.arrivals(changes);
         let removed = changes.files.iter().filter(|(_, change)| **change == FileChange::Removed);
         let mut lost = Lost { severity: before.lost, versions: &self.addons, addons: BTreeSet::new() };
@@ -205,10 +218,10 @@ impl Guard {
 
 /// Judges a Cluster that changes, given its text before and after, and its facts if they are known.
 fn judge_change(
-    path: &TreePath,
-    part: &PartId,
+    (path, part): (&TreePath, &PartId),
     (old, new): (&str, &str),
     known: Option<[&ClusterFacts; 2]>,
+    classes: &Classes,
 ) -> Notes {
     let mut notes = Notes::new();
     judge_engine(path, part, old, new, &mut notes);
@@ -223,6 +236,7 @@ fn judge_change(
     if let (Some(old), Some(new)) = (old, new) {
         network::judge(path, part, old, new, &mut notes);
         cluster_change::judge(path, part, old, new, &mut notes);
+        classes.judge((path, part), [old, new], &mut notes);
     }
     notes
 }
@@ -253,28 +267,6 @@ fn judge_engine(path: &TreePath, part: &PartId, old: &str, new: &str, notes: &mu
 fn cluster_beside(path: &TreePath) -> Option<TreePath> {
     let (folder, _) = path.as_str().rsplit_once(ADDONS)?;
     TreePath::parse(&format!("{folder}{CLUSTER}"))
-}
-
-/// Refuses to change the delivery while the engine runs. The engine would find other objects in the folder of the addons and
-/// prune the old ones, which would uninstall the addons.
-fn refuse_delivery(
-    path: &TreePath,
-    part: &PartId,
-    before: AddonDelivery,
-    after: AddonDelivery,
-    notes: &mut Notes,
-) {
-    let PartId::Cluster { management, namespace, cluster } = part else { return };
-    let message = format!(
-        "the delivery of addons of `{namespace}/{cluster}` would change from {} to {} while the engine of `{management}` runs: it \
-         would uninstall addons",
-        before.as_str(),
-        after.as_str()
-    );
-    notes
-        .error("engine-changed", Place::file(path.as_str()), message)
-        .hint(format!("first commit `standby: true` for `{management}`, and wait until it is applied"))
-        .hint("the steps are in docs/deliveries.md, under \"Change the delivery\"");
 }
 
 fn judge_pools(

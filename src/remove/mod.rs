@@ -5,12 +5,15 @@
 
 mod addon_step;
 mod advice;
+mod class_kinds;
+mod cluster_change;
+mod delivery_change;
 mod drawn;
+mod former_texts;
 mod guard;
 mod network;
 mod place;
 mod replaced;
-mod cluster_change;
 
 use crate::{
     edit::{self, Locator},

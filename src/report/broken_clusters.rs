@@ -97,13 +97,16 @@ impl State for Sound<'_> {
 
     fn files(&self, cluster: &ClusterId) -> Result<Files, Fault> {
         let found = self.inner.files(cluster)?;
-        let why = self.left.named.get(cluster).map(String::as_str).or_else(|| {
-            let nameless = self.left.nameless.as_deref().filter(|_| !(self.is_made)(cluster))?;
+        if let Some(why) = self.left.named.get(cluster) {
+            return Ok(Files::Refused(why.clone()));
+        }
+        if let Some(why) = self.left.nameless.as_ref().filter(|_| !(self.is_made)(cluster)) {
             // An unreadable definition can only belong to a cluster that existed before.
-            let is_old = matches!(self.before.files(cluster), Ok(Files::Known(files)) if !files.is_empty());
-            is_old.then_some(nameless)
-        });
-        Ok(why.map_or(found, |why| Files::Refused(why.to_owned())))
+            if matches!(self.before.files(cluster)?, Files::Known(files) if !files.is_empty()) {
+                return Ok(Files::Refused(why.clone()));
+            }
+        }
+        Ok(found)
     }
 
     fn content(&self, cluster: &ClusterId) -> Result<Option<FolderId>, Fault> {

@@ -177,7 +177,7 @@ pub fn drawn(
     let made = generate::generate_changed(world, &scope, &untouched, &mut after, progress, notes)?;
     let left = LeftClusters::of(&made.left, &world.input, notes);
     after.close(&world.input, &left)?;
-    let management = fleet.map(|fleet| fleet.management_clusters).unwrap_or_default();
+    let management = fleet?.management_clusters;
     let owners = made.plan.clusters.iter().map(|plan| (plan.cluster.id(), plan.cluster.owners.clone()));
     let about = About { owners: owners.collect(), ..About::default() };
     // The plan of a large fleet takes as much memory as the comparison.
@@ -208,8 +208,7 @@ pub fn check_against(
         return Ok(plan);
     }
     // Accepted changes are identified by ID, so the changes must be computed to find them.
-    let fleet = generate::fleet(input, &mut Notes::new());
-    let management = fleet.map(|fleet| fleet.management_clusters).unwrap_or_default();
+    let management = generate::fleet(input, &mut Notes::new())?.management_clusters;
     let (left, about) = (LeftClusters::default(), About::default());
     let own = own_objects::changes(before, input, &|| definitions_before(before, input))?;
     let exports = &[];
@@ -261,7 +260,7 @@ fn guarded(
     past: Option<&dyn Past>,
 ) -> Result<(Notes, past::Announced), Fault> {
     let mut whole = Notes::new();
-    after.judge(compared, &mut whole);
+    after.judge(compared, &mut whole)?;
     past.map_or_else(
         || Ok((whole.clone(), past::Announced::new())),
         |past| past::judge(past, after, whole.clone()),

@@ -198,10 +198,10 @@ impl<'a> After<'a> {
 
     /// Reports forbidden changes with the guards of `generate`, which look at the earlier tree instead of the tree on disk.
     /// `compared` has the differences of the clusters, if they are known.
-    pub fn judge(&self, compared: &[ClusterChange], notes: &mut Notes) {
+    pub fn judge(&self, compared: &[ClusterChange], notes: &mut Notes) -> Result<(), Fault> {
         let text = |path: &TreePath| {
-            let id = self.id_before(path.as_str()).ok()??;
-            Some(self.before.read(&id).ok()?.into_bytes())
+            let id = self.id_before(path.as_str())?;
+            id.map(|id| Ok(self.before.read(&id)?.into_bytes())).transpose()
         };
         let facts = |path: &TreePath| {
             let cluster = cluster_of(&PartId::of_path(path)?)?;
@@ -223,8 +223,9 @@ impl<'a> After<'a> {
                 lost: Severity::Error,
             },
             notes,
-        );
+        )?;
         edited_releases(&self.changes, &self.old, notes);
+        Ok(())
     }
 }
 

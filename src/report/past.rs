@@ -252,9 +252,11 @@ fn guards([old, new]: &[Listing; 2], last: &After<'_>) -> Result<Notes, Fault> {
         changes.files.extend(TreePath::parse(path).map(|path| (path, FileChange::Removed)));
     }
     let text = |path: &TreePath| {
-        let id = old.get(path.as_str()).copied();
-        let id = id.or_else(|| last.id_after(path.as_str()).ok().flatten())?;
-        Some(last.read(&id).ok()?.into_bytes())
+        let id = match old.get(path.as_str()) {
+            Some(id) => Some(*id),
+            None => last.id_after(path.as_str())?,
+        };
+        id.map(|id| Ok(last.read(&id)?.into_bytes())).transpose()
     };
     let mut notes = Notes::new();
     guard.judge(
@@ -267,7 +269,7 @@ fn guards([old, new]: &[Listing; 2], last: &After<'_>) -> Result<Notes, Fault> {
             lost: Severity::Error,
         },
         &mut notes,
-    );
+    )?;
     edited_releases(&changes, old, &mut notes);
     debug_assert!(old.keys().all(|path| path.starts_with(GENERATED)));
     Ok(notes)

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     model::{ClusterId, Label},
-    topology::{Meaning, Part, UpgradeStep},
+    topology::{Meaning, Part, Pool, UpgradeStep},
 };
 
 /// Additional machines in a namespace.
@@ -65,9 +65,12 @@ fn of_cluster(cluster: &ClusterReport) -> (i64, Vec<Subject>) {
 /// The most pools that change in one step of an upgrade.
 pub(super) fn pools_at_once(steps: &[UpgradeStep]) -> usize {
     let (Some(first), Some(last)) = (steps.first(), steps.last()) else { return 0 };
-    // The versions before the first step are not listed, so pools that have arrived may be part of it.
-    let arrived =
-        first.pools.iter().filter(|(pool, version)| last.pools.get(*pool) == Some(*version)).count();
+    // The versions before the first step are not listed, so pools that have arrived may be part of it. A pool that is held back
+    // stays on another version than the control plane.
+    let has_arrived = |(pool, version): &(&Pool, &String)| {
+        last.pools.get(*pool) == Some(*version) && **version == last.control_plane
+    };
+    let arrived = first.pools.iter().filter(has_arrived).count();
     let moved = steps.windows(2).map(|pair| {
         pair[1].pools.iter().filter(|(pool, version)| pair[0].pools.get(*pool) != Some(*version)).count()
     });

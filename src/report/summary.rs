@@ -19,8 +19,9 @@ pub fn summary(report: &Report) -> String {
     let beside = beside(report);
     if changed == 0 {
         return match total {
-            0 => format!("No cluster changes: there is none{beside}"),
-            _ => format!("None of {total} clusters changes{beside}"),
+            0 => format!("No clusters are defined{beside}"),
+            1 => format!("The cluster does not change{beside}"),
+            _ => format!("None of the {total} clusters change{beside}"),
         };
     }
     let changes = if changed == 1 { "changes" } else { "change" };

@@ -157,6 +157,22 @@ fn clusters_come_go_and_move() {
 }
 
 #[test]
+fn a_cluster_moves_between_management_clusters_even_if_no_file_of_it_changes() {
+    let second = "    - name: other\n      classNamespace: cluster-classes\n    - name: mgmt\n      classNamespace: cluster-classes\n";
+    let one = "    - name: mgmt\n      classNamespace: cluster-classes\n";
+    let files = edited(&support::many(2), "stackloom.yaml", one, second);
+    let path = "clusters/team-000/cluster-00001.yaml";
+    // The objects that apply manifests name their folder.
+    let files = edited(&files, path, "  addons:\n", "  addons:\n    notes: { enabled: false }\n");
+    let after = edited(&files, path, "spec:\n", "spec:\n  managementCluster: other\n");
+    let moved = since(&tree(&files), &after);
+    let one = only(&moved);
+    let Fate::Moved { from } = &one.fate else { panic!("{one:#?}") };
+    assert_eq!((from.management.as_str(), one.cluster.management.as_str()), ("mgmt", "other"));
+    assert_eq!(one.objects, []);
+}
+
+#[test]
 fn clusters_that_cannot_be_read_or_generated_are_unknown() {
     let files = support::many(2);
     let broken = |path: &str, text: &str| {

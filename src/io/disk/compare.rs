@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    io::ErrorKind,
     path::{Path, PathBuf},
     sync::OnceLock,
 };
@@ -166,7 +167,16 @@ impl Comparison {
         for path in &removed {
             self.changes.record_removed(path.clone());
         }
-        let text = |path: &TreePath| open::read(&self.root.join(path.as_str())).ok();
+        let text = |path: &TreePath| {
+            let file = self.root.join(path.as_str());
+            match open::read(&file) {
+                Ok(bytes) => Ok(Some(bytes)),
+                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                    Ok(None)
+                }
+                Err(error) => Err(Fault::new(format!("cannot read {}: {error}", file.display()))),
+            }
+        };
         let published = OnceLock::new();
         let published =
             |path: &TreePath| published.get_or_init(|| Published::read(&self.root)).may_have(path.as_str());
@@ -180,7 +190,7 @@ impl Comparison {
                 lost: Severity::Warning,
             },
             notes,
-        );
+        )?;
         Ok(removed)
     }
 

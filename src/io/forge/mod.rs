@@ -110,8 +110,8 @@ pub fn token_variables(kind: ForgeKind) -> &'static [&'static str] {
 /// (<https://docs.gitlab.com/administration/instance_limits/>); Forgejo documents no limit.
 pub fn limits(kind: ForgeKind) -> Limits {
     match kind {
-        ForgeKind::GitLab => Limits { body: 1_000_000 },
-        ForgeKind::GitHub | ForgeKind::Forgejo => Limits { body: 65_000 },
+        ForgeKind::GitLab => Limits { kind, body: 1_000_000 },
+        ForgeKind::GitHub | ForgeKind::Forgejo => Limits { kind, body: 65_000 },
     }
 }
 

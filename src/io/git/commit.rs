@@ -169,8 +169,11 @@ impl CommitSink {
             open.changes.record_removed(path.clone());
         }
         let old = |path: &TreePath| {
-            let entry = open.head.entries.get(path)?;
-            Some(repository.inner.find_blob(entry.id).ok()?.content().to_vec())
+            let Some(entry) = open.head.entries.get(path) else { return Ok(None) };
+            let blob = repository.inner.find_blob(entry.id);
+            let blob =
+                blob.map_err(|error| Fault::because(format!("cannot read `{path}` of HEAD"), error))?;
+            Ok(Some(blob.content().to_vec()))
         };
         open.guard.judge(
             &open.changes,
@@ -182,7 +185,7 @@ impl CommitSink {
                 lost: Severity::Warning,
             },
             &mut found,
-        );
+        )?;
         for (path, id) in open.index.entries()? {
             let known = TreePath::parse(&path).is_some_and(|path| {
                 stays(&path)
