@@ -74,6 +74,14 @@ impl ForgeKind {
         }
     }
 
+    /// How a text refers to a request: the forge makes a link of it. On GitLab, `#` refers to an issue.
+    pub fn reference(self, number: u64) -> String {
+        match self {
+            Self::GitLab => format!("!{number}"),
+            Self::GitHub | Self::Forgejo => format!("#{number}"),
+        }
+    }
+
     /// What precedes the title of a request that is not ready to be merged. GitLab and Forgejo refuse to merge it; on GitHub, it
     /// is only a word.
     ///

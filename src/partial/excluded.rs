@@ -8,7 +8,7 @@ use crate::{definition::Identity, world::Input, yaml::Sources};
 /// The units that a run leaves out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Excluded {
-    /// Definitions and other files below `clusters/`, each with the reason.
+    /// Definitions and other files below `clusters/`, and rollouts, each with the reason.
     files: BTreeMap<String, String>,
     /// Folders below `clusters/` whose defaults have errors.
     folders: BTreeSet<String>,
@@ -31,7 +31,7 @@ impl Excluded {
                 let folder = ["clusters"].iter().chain(between).copied().collect::<Vec<_>>();
                 self.folders.insert(folder.join("/"));
             }
-            ["clusters", _, ..] => self.add_cluster(file, "it has errors"),
+            ["clusters" | "rollouts", _, ..] => self.add_cluster(file, "it has errors"),
             ["stacks", provider, stack, ..] => {
                 self.stacks.insert(format!("{provider}/{stack}"));
             }

@@ -45,6 +45,16 @@ impl LeftOut {
         self.files().iter().any(|file| file.starts_with("clusters/"))
     }
 
+    /// Reports the errors of rollouts that were skipped, for commands that take steps: a rollout that cannot be read may own a
+    /// cluster.
+    pub fn refuse_rollouts(&self, notes: &mut Notes) -> Result<(), Halted> {
+        let before = notes.errors();
+        let is_rollout =
+            |note: &Diagnostic| note.place.as_ref().is_some_and(|place| place.file.starts_with("rollouts/"));
+        notes.append_if(self.faults.clone(), is_rollout);
+        if notes.errors() > before { Err(notes.halted()) } else { Ok(()) }
+    }
+
     /// Reports the errors of a stack if it was skipped.
     pub fn blame_stack(&self, stack: &StackId, notes: &mut Notes) -> bool {
         let own = format!("stacks/{stack}/");

@@ -280,10 +280,10 @@ fn authors(seen: &Seen) -> Vec<String> {
 fn stop(open: &Request, branch: &Branch, wish: &Wish, authors: &[String], seen: &Seen) -> Vec<Action> {
     let (what, marker) = match wish {
         Wish::Later(_) | Wish::Step(_) => {
-            ("This request is not updated any more".to_owned(), branch.tip.clone())
+            ("This request is no longer updated".to_owned(), branch.tip.clone())
         }
         Wish::Nothing(why) => (
-            format!("This step is no longer needed ({}), but the request stays open", prose(why)),
+            format!("This step is no longer needed ({}). The request stays open", prose(why)),
             format!("{} not needed", branch.tip),
         ),
         Wish::Unsure(_) => return Vec::new(),
@@ -299,8 +299,8 @@ fn stop(open: &Request, branch: &Branch, wish: &Wish, authors: &[String], seen: 
     let marker = format!("<!-- {STOPPED} {marker} -->");
     if !seen.comments.iter().any(|comment| comment.contains(&marker)) {
         let text = format!(
-            "{what}: the branch has commits of {}, which an update would overwrite.\n\n\
-             To have stackloom go on, move these commits to another branch and delete this one.\n\n{marker}\n",
+            "{what}, because the branch contains commits by {}, which stackloom does not overwrite.\n\n\
+             To let stackloom continue, move these commits to another branch and delete this one.\n\n{marker}\n",
             authors.join(", ")
         );
         actions.push(Action::Comment { number: open.number, text });

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fmt::Write as _};
 use sha2::{Digest as _, Sha256};
 
 use super::decide::{Request, RequestState, STEP};
-use crate::model::hex;
+use crate::model::{ForgeKind, hex};
 
 /// A step of a plan, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +47,8 @@ pub enum Plan {
 /// The limits of a forge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
+    /// The forge, which decides how the text refers to requests.
+    pub kind: ForgeKind,
     /// The maximum length of a text, in bytes.
     pub body: usize,
 }
@@ -99,7 +101,7 @@ pub fn text(
     let plan = if plans.is_empty() {
         String::new()
     } else {
-        format!("### The plan\n\n{PLAN}\n\n{}{PLAN}\n\n", plan(plans, &done(earlier)))
+        format!("### The plan\n\n{PLAN}\n\n{}{PLAN}\n\n", plan(plans, &done(earlier, limits.kind)))
     };
     let intro = rollout.map(|of| format!("Rollout {}: {}\n\n", prose(of.name), prose(of.reason)));
     let plan = intro.unwrap_or_default() + &plan;
@@ -124,7 +126,7 @@ fn step(plans: &[PlanOf]) -> String {
 }
 
 /// The steps taken by earlier requests, if the newest of them left steps to take.
-fn done(earlier: &[Request]) -> Vec<String> {
+fn done(earlier: &[Request], kind: ForgeKind) -> Vec<String> {
     let Some(last) = earlier.iter().find(|one| one.state == RequestState::Merged) else { return Vec::new() };
     let plan = last.body.split(PLAN).nth(1).unwrap_or_default();
     let lines = || plan.lines().map(str::trim_end);
@@ -133,7 +135,9 @@ fn done(earlier: &[Request]) -> Vec<String> {
     }
     let before = lines().filter(|line| line.starts_with(DONE)).map(str::to_owned);
     let this: BTreeSet<&str> = lines().filter_map(|line| line.strip_prefix(THIS)).collect();
-    before.chain(this.into_iter().map(|title| format!("{DONE}{title} (#{})", last.number))).collect()
+    before
+        .chain(this.into_iter().map(|title| format!("{DONE}{title} ({})", kind.reference(last.number))))
+        .collect()
 }
 
 fn plan(plans: &[PlanOf], done: &[String]) -> String {

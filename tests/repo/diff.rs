@@ -82,13 +82,13 @@ fn a_cluster_that_a_commit_changes_and_the_work_tree_restores_is_the_same() {
     says(&sandbox, &["diff"], 0, "1 of 4 clusters changes: 1 new");
     sandbox.git(&["rm", "--quiet", four]);
     let printed = ends(&sandbox, &["diff"], 0);
-    assert!(printed.contains("None of 3 clusters changes"), "{printed}");
+    assert!(printed.contains("None of the 3 clusters change"), "{printed}");
 }
 
 #[test]
 fn a_change_is_compared_with_where_it_left_the_branch_that_the_engine_reads() {
     let sandbox = fleet();
-    says(&sandbox, &["diff", "--exit-code"], 0, "None of 3 clusters changes");
+    says(&sandbox, &["diff", "--exit-code"], 0, "None of the 3 clusters change");
     sandbox.git(&["checkout", "--quiet", "-b", "topic"]);
     replace(&sandbox, ONE, "replicas: 2", "replicas: 4");
     says(&sandbox, &["diff"], 0, "merge base with origin/main");
@@ -97,8 +97,8 @@ fn a_change_is_compared_with_where_it_left_the_branch_that_the_engine_reads() {
     ends(&sandbox, &["generate"], 0);
     save(&sandbox, "topic");
     says(&sandbox, &["diff", "--exit-code"], 3, "1 of 3 clusters changes: 1 adds 2 pool machines");
-    says(&sandbox, &["diff", "HEAD", "--exit-code"], 0, "None of 3");
-    says(&sandbox, &["diff", "topic", "topic", "--exit-code"], 0, "None of 3");
+    says(&sandbox, &["diff", "HEAD", "--exit-code"], 0, "None of the 3");
+    says(&sandbox, &["diff", "topic", "topic", "--exit-code"], 0, "None of the 3");
     says(
         &sandbox,
         &["diff", "origin/main", "topic", "--exit-code"],
@@ -657,7 +657,7 @@ fn without_a_remote_the_last_commit_is_named_to_compare_with() {
     sandbox.git(&["remote", "remove", "origin"]);
     says(&sandbox, &["diff"], 4, "this repository has no remote");
     says(&sandbox, &["diff"], 4, "stackloom diff HEAD");
-    says(&sandbox, &["diff", "HEAD"], 0, "None of 3");
+    says(&sandbox, &["diff", "HEAD"], 0, "None of the 3");
 }
 
 /// A cluster that leaves without any step, with its namespace and its own objects, and one whose name changes.

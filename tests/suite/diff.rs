@@ -190,7 +190,7 @@ fn a_fleet_does_not_differ_from_itself() {
     let files = support::many(12);
     let report = drawn(&archive(&files, None), &files, &mut Notes::new()).unwrap();
     assert!(report.is_empty(), "{}", text(&report));
-    assert_eq!(report::summary(&report), "None of 12 clusters changes");
+    assert_eq!(report::summary(&report), "None of the 12 clusters change");
 }
 
 /// The report on each single cluster equals its part of the report on all of them.

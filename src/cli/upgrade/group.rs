@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::{
     cli::printer::counted,
     model::ClusterId,
-    note::{Notes, Place},
+    note::{Notes, Place, Severity},
     report::Machines,
     upgrade::{Answer, Blocking, Constraint, Open, Remedy, Rollout, Solved, StepDescription, describe},
     world::Input,
@@ -200,11 +200,12 @@ fn state(answer: &Answer, input: &Input) -> State {
         }
         Answer::NoTarget(constraint) => State::Blocked(vec![reason(constraint, None)]),
         Answer::TooMany => State::Failed(
-            "there are too many releases and versions to search: name a release with --to-release, or a nearer one"
+            "too many releases and versions to search: choose a target with --to-release; if it is set, choose a nearer one"
                 .to_owned(),
         ),
         Answer::Unknown(notes) => {
-            State::Failed(notes.iter().next().map(|note| note.message.clone()).unwrap_or_default())
+            let error = notes.iter().find(|note| note.severity == Severity::Error);
+            State::Failed(error.map_or_else(|| "the plan failed without a reason".to_owned(), |note| note.message.clone()))
         }
         Answer::Ahead => State::Ahead,
         Answer::Held(why) => State::Held(why.clone()),
@@ -261,7 +262,7 @@ pub(super) fn note_faults(groups: &[Shown], count: usize, notes: &mut Notes) {
                             }
                             Some(Remedy::Together(count)) => {
                                 note.hint(format!(
-                                    "no single step mends the definition: make steps 1 to {count} by hand, in one commit, and run this command again"
+                                    "no single step corrects the definition: make the edits of steps 1 to {count} by hand in one commit, and run this command again"
                                 ));
                             }
                             Some(Remedy::Migrate(release)) => {

@@ -19,7 +19,7 @@ pub(in crate::cli) fn end_step(world: &Workspace, printer: &Printer) -> Result<(
         None => {}
         Some(InterruptedStep::TakenBack { restored, left }) => {
             let mut message =
-                "an earlier run was interrupted before its commit; its edits were taken back".to_owned();
+                "an earlier run was interrupted before its commit; its edits were undone".to_owned();
             if !restored.is_empty() {
                 message = format!("{message}: {}", restored.join(", "));
             }
@@ -29,7 +29,7 @@ pub(in crate::cli) fn end_step(world: &Workspace, printer: &Printer) -> Result<(
             }
         }
         Some(InterruptedStep::Committed) => printer.talk(if follow(world)? {
-            "an earlier run was interrupted after its commit; the work tree and the index follow it now"
+            "an earlier run was interrupted after its commit; the work tree and the index now match that commit"
         } else {
             "an earlier run was interrupted after its commit; `stackloom generate --commit` updates the work tree and the index"
         }),

@@ -68,6 +68,7 @@ pub(super) fn find(
 ) -> Result<Found, Failure> {
     let held = Held::read(world)?;
     let (understood, left) = generate::understand_sound(&held, notes)?;
+    left.refuse_rollouts(notes)?;
     left.warn(notes);
     let errors = notes.errors();
     let solved = selection.solve(&understood, &left, Some(now), notes)?;

@@ -84,7 +84,7 @@ impl Preconditions<'_> {
                     .warning(
                         "step-before",
                         None,
-                        format!("cannot tell whether the steps before are pushed: {fault}"),
+                        format!("cannot tell whether earlier steps have been pushed: {fault}"),
                     )
                     .hint("make sure that each of these clusters has rolled out its last commit");
                 return Ok(());

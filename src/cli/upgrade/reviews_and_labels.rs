@@ -23,10 +23,10 @@ pub(super) fn of(forge: &Forge<'_>, made: &Report, is_rollout: bool, notes: &mut
                 "not-asked",
                 None,
                 format!(
-                    "{REVIEWERS} of {count} owners are asked for a review, by name: a request takes no more"
+                    "only the first {REVIEWERS} of {count} owners, by name, are asked for a review: a request accepts no more"
                 ),
             )
-            .hint("select fewer clusters, or own them by teams");
+            .hint("select fewer clusters, or make teams their owners");
     }
     let kind = if is_rollout { "rollout" } else { "upgrade" };
     let risk = made.clusters.iter().map(|one| one.risk).max().unwrap_or_default();

@@ -143,9 +143,9 @@ fn is_own(changes: &Changes, clusters: &BTreeSet<ClusterId>, notes: &mut Notes) 
     }
     let Some(PartId::Cluster { namespace, cluster, .. }) = others.first() else { return true };
     let who = match others.len() {
-        1 => format!("{namespace}/{cluster}, whose definition and generated/ differ already"),
+        1 => format!("{namespace}/{cluster}, whose definition and generated/ already differ"),
         count => format!(
-            "{}, such as {namespace}/{cluster}: their definitions and generated/ differ already",
+            "{}, such as {namespace}/{cluster}: their definitions and generated/ already differ",
             counted(count, "cluster")
         ),
     };

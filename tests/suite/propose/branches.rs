@@ -19,7 +19,7 @@ fn once_the_branch_is_deleted_as_asked_the_step_is_proposed_again() {
         let bench = Bench::new(kind);
         bench.done();
         bench.interfere();
-        assert!(bench.done().contains("has commits of Ada"), "{kind:?}");
+        assert!(bench.done().contains("commits by Ada"), "{kind:?}");
         git(&bench.root, &["push", "--quiet", "origin", &format!(":{BRANCH}")]);
         let reported = bench.done();
         assert!(reported.contains(&format!("pushed {BRANCH} to origin")), "{kind:?}: {reported}");
@@ -225,6 +225,6 @@ fn a_message_that_someone_reworded_is_kept() {
     let theirs = bench.tip(BRANCH);
     fs::write(bench.root.join("NOTES.md"), "again\n").unwrap();
     bench.publish("main moves again");
-    assert!(bench.done().contains("has commits of Ada"));
+    assert!(bench.done().contains("commits by Ada"));
     assert_eq!(bench.tip(BRANCH), theirs);
 }

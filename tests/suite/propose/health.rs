@@ -80,7 +80,7 @@ fn commit_statuses_say_that_a_cluster_is_healthy() {
         let later = bench.pushed();
         bench.report(&later, &of_gate, "success");
         let reported = bench.phase("commit-statuses");
-        assert!(reported.contains("all clusters are there"), "{kind:?}\n{reported}");
+        assert!(reported.contains("all clusters have reached the target"), "{kind:?}\n{reported}");
     }
 }
 
@@ -108,7 +108,7 @@ fn a_report_comes_from_an_address() {
     let report = serde_json::json!({ "clusters": [{ "name": "blue/one", "healthy": true, "revision": format!("main@sha1:{step}") }] });
     bench.forge.with(|state| state.report = Some(report.to_string()));
     let reported = bench.phase(&address);
-    assert!(reported.contains("all clusters are there"), "{reported}");
+    assert!(reported.contains("all clusters have reached the target"), "{reported}");
     let (is_done, reported) = bench.status(&address, None);
     assert!(!is_done && reported.contains("STACKLOOM_HEALTH_TOKEN"), "{reported}");
     let (is_done, reported) = bench.status("http://example.invalid/health.json", Some(TOKEN));

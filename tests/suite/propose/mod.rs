@@ -208,12 +208,12 @@ fn commits_of_people_stop_a_run_and_are_kept() {
         bench.interfere();
         let theirs = bench.tip(BRANCH);
         for _ in 0..2 {
-            assert!(bench.done().contains("has commits of Ada"), "{kind:?}");
+            assert!(bench.done().contains("commits by Ada"), "{kind:?}");
             assert_eq!(bench.tip(BRANCH), theirs);
         }
         let request = bench.requests().remove(0);
         assert_eq!((request.comments.len(), request.state), (1, "open"));
-        assert!(request.comments[0].contains("the branch has commits of Ada"), "{}", request.comments[0]);
+        assert!(request.comments[0].contains("commits by Ada"), "{}", request.comments[0]);
     }
 }
 
@@ -223,7 +223,7 @@ fn unneeded_requests_are_closed_and_those_closed_by_a_person_stay_closed() {
         let bench = Bench::new(kind);
         bench.done();
         bench.forge.with(|state| state.requests[0].state = "closed");
-        assert!(bench.done().contains("was closed by a person"), "{kind:?}");
+        assert!(bench.done().contains("a person closed"), "{kind:?}");
         assert_eq!(bench.requests().len(), 1);
         bench.forge.with(|state| state.requests[0].state = "open");
 
@@ -437,7 +437,7 @@ fn a_wave_of_a_rollout_is_one_request() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     };
-    assert!(run("2026-11-22T10:00:00Z").contains("nothing until Mon 2026-11-23 09:00 UTC"));
+    assert!(run("2026-11-22T10:00:00Z").contains("wait until Mon 2026-11-23 09:00 UTC"));
     assert!(bench.requests().is_empty());
     assert!(run("2026-11-23T10:00:00Z").contains("pushed stackloom/rollout/k135 to origin"));
     let request = bench.requests().remove(0);
@@ -480,7 +480,7 @@ fn without_a_forge_the_branch_is_pushed_and_the_output_says_so() {
     assert_eq!((bench.tip(BRANCH), bench.requests().len()), (None, 0));
     let reported = bench.next(&["--no-forge", "--branch", "mine"]).out;
     assert!(
-        reported.contains("pushed mine to origin") && reported.contains("open the request at your forge"),
+        reported.contains("pushed mine to origin") && reported.contains("open the pull request"),
         "{reported}"
     );
     assert!(bench.tip("mine").is_some() && bench.requests().is_empty());

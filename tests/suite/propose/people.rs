@@ -137,8 +137,8 @@ fn branches_of_others_are_neither_replaced_nor_deleted() {
     for (branch, words) in [
         ("main", "is the branch that proposals are merged into"),
         ("release-2026", "`release-2026` exists in `origin`, and stackloom did not make it"),
-        ("a..b", "is not a name of a branch"),
-        ("-x", "is not a name of a branch"),
+        ("a..b", "is not a valid branch name"),
+        ("-x", "is not a valid branch name"),
     ] {
         let ended = bench.next(&[&format!("--branch={branch}")]);
         assert!(ended.code != 0 && ended.err.contains(words), "{branch}: {}{}", ended.out, ended.err);

@@ -132,12 +132,12 @@ pub(super) fn run(
         let mut notes = Notes::new();
         match target.once(printer, &mut notes) {
             Ok(Some(ended)) => return Ok(target.tell(&ended, &notes, printer)),
-            Ok(None) => printer.talk("the branch changed meanwhile; beginning again"),
+            Ok(None) => printer.talk("the branch changed in the meantime; trying again"),
             Err(failure) => return next_step_output::failed(failure, &notes, printer),
         }
     }
     Err(Fault::new(format!("the branch changed {TRIES} times while it was being pushed"))
-        .hint("another run is at work: wait until it is done, and run this again"))
+        .hint("another run is probably active: wait for it, then run this command again"))
 }
 
 /// Determines the target of the proposal.
@@ -168,15 +168,15 @@ fn target<'a>(
         let is_read = fleet.management_clusters.iter().any(|one| one.branch() == Some(branch.as_str()));
         refuse_branch(branch, is_read || *branch == base, repository, &remote)?;
     }
-    let address = if args.no_forge {
-        None
-    } else {
-        pull_request::address(&remote.url, fleet.forge.as_ref()).map_err(|why| {
+    // Without a forge, the address is only for a link, so a remote that has none is no error.
+    let address = match pull_request::address(&remote.url, fleet.forge.as_ref()) {
+        Err(_) if args.no_forge => None,
+        address => address.map_err(|why| {
             Fault::new(why).hint("set `forge` in stackloom.yaml to where pull requests are opened")
-        })?
+        })?,
     };
     let open = |address: &Address| Forge::open(address, |words| printer.talk(words));
-    let forge = address.as_ref().map(open).transpose()?;
+    let forge = address.as_ref().filter(|_| !args.no_forge).map(open).transpose()?;
     Ok(Target { args, subject, repository, remote, base, address, forge, is_dry })
 }
 
@@ -187,12 +187,12 @@ fn refuse_branch(branch: &str, is_base: bool, repository: &Repository, remote: &
     } else if repository.default_branch(remote)?.is_some_and(|default| default == branch) {
         "is the default branch of the remote"
     } else if !Repository::is_branch_name(branch) {
-        "is not a name of a branch"
+        "is not a valid branch name"
     } else {
         return Ok(());
     };
     Err(Fault::new(format!("`--branch {branch}` {wrong}"))
-        .hint("name a branch for the proposal alone, or leave the option out"))
+        .hint("choose a branch that only this proposal uses, or omit the option"))
 }
 
 impl Target<'_> {
@@ -289,7 +289,7 @@ impl Target<'_> {
         let compared = format!("{} ({}/{})", short_id(base), self.remote.name, self.base);
         let subject = next_step::message(found).lines().next().unwrap_or_default().to_owned();
         let limit = self.address.as_ref().map_or(report::LIMIT, |one| forge::limits(one.kind).body);
-        let limits = Limits { body: limit.saturating_sub(RECORD) };
+        let limits = Limits { kind: self.kind(), body: limit.saturating_sub(RECORD) };
         let plans = plans(found);
         let rollout = found.of.as_deref().and_then(|of| of.split(',').next());
         let reason = found.why.as_deref().unwrap_or_default();

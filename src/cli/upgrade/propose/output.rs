@@ -59,11 +59,11 @@ impl Target<'_> {
                 }
             }
             Outcome::Declined(number) => lines.push(format!(
-                "{noun} {} for this step was closed by a person: it is not opened again until the step changes; to have it, reopen it",
-                number_of(kind, *number)
+                "a person closed {noun} {} for this step: it is not reopened until the step changes; to propose it again, reopen it",
+                kind.reference(*number)
             )),
             Outcome::Stopped(authors) => lines.push(format!(
-                "`{}` has commits of {}: it stays as it is; to go on, move them to another branch and delete this one",
+                "`{}` contains commits by {}, and was left unchanged; to continue, move them to another branch and delete this one",
                 ended.branch,
                 authors.join(", ")
             )),
@@ -97,11 +97,11 @@ impl Target<'_> {
             }
             Action::Create { .. } => format!("{} a {noun}{page}", would("opened", "open")),
             Action::Update { number, .. } if matches!(ended.wish, Wish::Later(_)) => {
-                let number = number_of(kind, *number);
+                let number = kind.reference(*number);
                 format!("{} {noun} {number}: it must not be merged now{page}", would("marked", "mark"))
             }
             Action::Update { number, .. } => {
-                format!("{} {noun} {}{page}", would("updated", "update"), number_of(kind, *number))
+                format!("{} {noun} {}{page}", would("updated", "update"), kind.reference(*number))
             }
             Action::Ask { new, .. } if new.reviewers.is_empty() => return None,
             Action::Ask { new, .. } => {
@@ -109,10 +109,10 @@ impl Target<'_> {
                 format!("{} {} for a review", would("asked", "ask"), reviewers.join(", "))
             }
             Action::Comment { number, .. } => {
-                format!("{} {noun} {}{page}", would("commented on", "comment on"), number_of(kind, *number))
+                format!("{} {noun} {}{page}", would("commented on", "comment on"), kind.reference(*number))
             }
             Action::Close { number } => {
-                format!("{} {noun} {}", would("closed", "close"), number_of(kind, *number))
+                format!("{} {noun} {}", would("closed", "close"), kind.reference(*number))
             }
         })
     }
@@ -142,7 +142,7 @@ impl Target<'_> {
             "base": self.base,
             "branch": ended.branch,
             "commit": ended.commit,
-            "forge": self.address.as_ref().map(|one| json!({ "url": one.url, "project": one.project })),
+            "forge": self.address.as_ref().filter(|_| self.forge.is_some()).map(|one| json!({ "url": one.url, "project": one.project })),
             "number": ended.request.as_ref().map(|one| one.number),
             "page": ended.request.as_ref().map(|one| &one.page),
             "reviewers": text.map(|one| &one.asks.reviewers),
@@ -150,12 +150,5 @@ impl Target<'_> {
             "title": text.map(|one| &one.title),
             "body": text.map(|one| &one.body),
         })
-    }
-}
-
-fn number_of(kind: ForgeKind, number: u64) -> String {
-    match kind {
-        ForgeKind::GitLab => format!("!{number}"),
-        ForgeKind::GitHub | ForgeKind::Forgejo => format!("#{number}"),
     }
 }

@@ -86,6 +86,7 @@ impl Subject for Of<'_> {
     fn find(&self, mode: Mode, world: &Workspace, notes: &mut Notes) -> Result<Found, Failure> {
         let held = Held::read(world)?;
         let (understood, left) = generate::understand_sound(&held, notes)?;
+        left.refuse_rollouts(notes)?;
         left.warn(notes);
         let rollout = pick(&understood, self.name, notes).ok_or(Failure::Input)?;
         let context = Context {
@@ -184,7 +185,7 @@ fn idle(
                     rollout.name
                 )),
             };
-            Wish::Later(format!("{}: no step is taken", rollout.name))
+            Wish::Later(format!("{}: {why}", rollout.name))
         }
         Next::Take(_) | Next::Wait(..) | Next::Paused(_) => Wish::Later(why),
     };
@@ -240,7 +241,7 @@ fn note_faults(observed: &Observed<'_>, notes: &mut Notes) {
             };
             notes
                 .error("cluster-stuck", None, format!("{who} cannot go on: {why}"))
-                .hint("its wave waits for it until that is mended, or the rollout is aborted");
+                .hint("the wave waits until this is fixed or the rollout is aborted");
         }
     }
 }

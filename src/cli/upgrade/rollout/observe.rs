@@ -15,7 +15,7 @@ use crate::{
     io::{disk::Workspace, git::Repository},
     model::{Cluster, Rollout, RolloutTarget, Size},
     note::{Fault, Notes, Place},
-    rollout::{self, Decision, Seen, SeenCluster, Wave, WaveSeen},
+    rollout::{self, Decision, Next, Seen, SeenCluster, Wave, WaveSeen},
     upgrade::{Solved, Target},
     world::Input,
 };
@@ -96,7 +96,14 @@ impl<'a> Context<'a> {
     ) -> Result<Observed<'a>, Failure> {
         let Self { fleet, has_errors, world, .. } = *self;
         let now = self.known.now.moment()?;
-        let target = target(rollout, fleet, notes)?;
+        let target = match target(rollout, fleet) {
+            Ok(target) => target,
+            Err(why) if self.mode.is_none() => return Ok(without_target(rollout, now, why)),
+            Err(why) => {
+                notes.error("unknown-release", Place::file(rollout.file.as_str()), why);
+                return Err(Failure::Input);
+            }
+        };
         let (waves, left) = rollout::waves(rollout, &fleet.model.clusters, !has_errors);
         let clusters: Vec<&Cluster> = waves.iter().flat_map(|wave| wave.clusters.iter().copied()).collect();
         let owners = Rollout::owners(fleet.model.rollouts.iter().filter(|one| one.name != rollout.name));
@@ -185,7 +192,7 @@ pub(super) fn branches(fleet: &Understood) -> BTreeSet<String> {
     all.iter().filter_map(|one| one.branch().map(str::to_owned)).collect()
 }
 
-/// Reports that the commits of another branch decide than the one that the engines read.
+/// Warns if the checked-out branch is not one that the engines read: progress and soak times are then those of another branch.
 fn note_other_branch(repository: &Repository, fleet: &Understood, notes: &mut Notes) -> Result<(), Fault> {
     let read = branches(fleet);
     let Some(branch) =
@@ -201,24 +208,28 @@ fn note_other_branch(repository: &Repository, fleet: &Understood, notes: &mut No
     Ok(())
 }
 
-fn target(rollout: &Rollout, fleet: &Understood, notes: &mut Notes) -> Result<Target, Failure> {
-    Ok(match &rollout.target {
-        RolloutTarget::Minor(minor) => Target::Minor(*minor),
-        RolloutTarget::Latest => Target::Latest,
-        RolloutTarget::Release(name) => match fleet.releases.find(name) {
-            Some(release) => Target::Release(release),
-            None => {
-                notes
-                    .error(
-                        "unknown-release",
-                        Place::file(rollout.file.as_str()),
-                        format!("there is no release `{name}`"),
-                    )
-                    .hint("run `stackloom releases` for a list");
-                return Err(Failure::from(notes.halted()));
-            }
-        },
-    })
+/// The target of a rollout, or why it cannot be used.
+fn target(rollout: &Rollout, fleet: &Understood) -> Result<Target, String> {
+    match &rollout.target {
+        RolloutTarget::Minor(minor) => Ok(Target::Minor(*minor)),
+        RolloutTarget::Latest => Ok(Target::Latest),
+        RolloutTarget::Release(name) => fleet.releases.find(name).map(Target::Release).ok_or_else(|| {
+            format!("there is no release `{name}`; `stackloom releases` lists those that exist")
+        }),
+    }
+}
+
+/// A rollout whose target does not exist. Nothing is known about its waves.
+fn without_target(rollout: &Rollout, now: DateTime<Utc>, why: String) -> Observed<'_> {
+    let seen = Seen { now, has_errors: false, waves: Vec::new() };
+    let next = match &rollout.aborted {
+        Some(reason) => Next::Aborted(reason.clone()),
+        None if rollout.is_done() => Next::Done,
+        None => Next::Blocked(why),
+    };
+    let decision = Decision { waves: Vec::new(), next };
+    let (waves, solved, left) = (Vec::new(), Vec::new(), Vec::new());
+    Observed { rollout, now, seen, decision, waves, solved, left, start: None }
 }
 
 /// The number of machines in a cluster's definition; for an autoscaled pool, the maximum.

@@ -133,7 +133,7 @@ fn write(
                     .map_or_else(|| Place::file(&*file), |node| source.word(node.origin.offset as usize)),
                 format!("`{}` was aborted, and takes no more steps", names[at]),
             )
-            .hint("remove `spec.abort` from the file to continue the rollout, or add a new one");
+            .hint("to continue, remove `spec.abort` from the file; or define a new rollout");
         return Err(Failure::Input);
     }
     let path = [Locator::Key("spec"), Locator::Key(key), Locator::Key("reason")];
@@ -154,7 +154,7 @@ fn wrong_reason(reason: &str) -> Option<String> {
     if reason.trim().is_empty() {
         Some("`--reason` is empty".to_owned())
     } else if length > LONGEST_REASON {
-        Some(format!("`--reason` has {length} characters, and may have {LONGEST_REASON}"))
+        Some(format!("`--reason` has {length} characters; the maximum is {LONGEST_REASON}"))
     } else {
         None
     }

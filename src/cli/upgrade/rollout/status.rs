@@ -61,6 +61,7 @@ fn shown(
 ) -> Result<(Vec<String>, Vec<Json>), Failure> {
     let held = Held::read(world)?;
     let (understood, left) = generate::understand_sound(&held, notes)?;
+    left.refuse_rollouts(notes)?;
     left.warn(notes);
     understood.warn_of_changed_releases(notes);
     let meant = match &args.name {
@@ -172,14 +173,16 @@ pub(super) fn next(next: &Next, zone: &dyn Fn(&DateTime<Utc>) -> String) -> Stri
     match next {
         Next::Take(clusters) => {
             let names: Vec<String> = clusters.iter().map(ToString::to_string).collect();
-            format!("a step of {}", listed(&names, false))
+            format!("take a step of {}", listed(&names, false))
         }
-        Next::Wait(why, Some(until)) => format!("nothing until {}: {why}", zone(until)),
-        Next::Paused(reason) => format!("nothing: paused: {reason}"),
-        Next::Aborted(reason) => format!("nothing any more: aborted: {reason}"),
-        Next::Wait(why, None) | Next::Failed(why) | Next::Blocked(why) => format!("nothing: {why}"),
-        Next::Close => "all clusters are there: `stackloom rollout next` records it".to_owned(),
-        Next::Done => "nothing: all clusters are there".to_owned(),
+        Next::Wait(why, Some(until)) => format!("wait until {}: {why}", zone(until)),
+        Next::Paused(reason) => format!("paused: {reason}"),
+        Next::Aborted(reason) => format!("aborted: {reason}"),
+        Next::Wait(why, None) | Next::Failed(why) | Next::Blocked(why) => why.clone(),
+        Next::Close => {
+            "all clusters have reached the target; run `stackloom rollout next` to record it".to_owned()
+        }
+        Next::Done => "all clusters have reached the target".to_owned(),
     }
 }
 
