@@ -70,6 +70,7 @@ type attempt struct {
 	phase    common.OperationPhase
 	message  string
 	retries  int
+	started  metav1.Time
 }
 
 // comparison is an Application against what is there.
@@ -173,9 +174,9 @@ func (a *applier) reconcile(ctx context.Context, app *argo.Application, object *
 	}
 	if op.phase.Completed() {
 		before := a.last[app.Name]
-		a.last[app.Name] = attempt{a.revision, op.phase, op.message, before.retries + 1}
+		a.last[app.Name] = attempt{a.revision, op.phase, op.message, before.retries + 1, op.started}
 		if op.phase.Successful() {
-			a.last[app.Name] = attempt{op.revision, op.phase, op.message, 0}
+			a.last[app.Name] = attempt{op.revision, op.phase, op.message, 0, op.started}
 		}
 		delete(a.running, app.Name)
 		did = strings.TrimPrefix(did+", "+string(op.phase), ", ")

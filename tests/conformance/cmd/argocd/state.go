@@ -75,10 +75,15 @@ func (a *applier) report(ctx context.Context, app *argo.Application, object *uns
 		status["sync"] = map[string]any{"status": code, "revision": a.revision}
 		status["health"] = map[string]any{"status": found.health.Status, "message": found.health.Message}
 	}
+	last, ok := a.last[app.Name]
 	if op := a.running[app.Name]; op != nil {
-		status["operationState"] = map[string]any{"phase": "Running", "message": op.message, "retryCount": a.last[app.Name].retries}
-	} else if last, ok := a.last[app.Name]; ok {
-		status["operationState"] = map[string]any{"phase": last.phase, "message": last.message, "retryCount": last.retries}
+		ok, last = true, attempt{op.revision, common.OperationRunning, op.message, last.retries, op.started}
+	}
+	if ok {
+		status["operationState"] = map[string]any{
+			"operation": map[string]any{"sync": map[string]any{"revision": last.revision}}, "startedAt": last.started,
+			"phase": last.phase, "message": last.message, "retryCount": last.retries,
+		}
 	}
 	patch, err := json.Marshal(map[string]any{"status": status})
 	if err != nil {
