@@ -121,10 +121,12 @@ func encode(object *unstructured.Unstructured) []byte {
 	return text
 }
 
-// equal compares two states of an object, without what the API server counts.
+// equal compares two states of an object, without what the API server counts, and without the status, which Argo CD ignores by default:
+// a controller may write it between the two.
 func equal(a, b *unstructured.Unstructured) bool {
 	strip := func(object *unstructured.Unstructured) string {
 		object = object.DeepCopy()
+		unstructured.RemoveNestedField(object.Object, "status")
 		for _, field := range []string{"managedFields", "resourceVersion", "generation"} {
 			unstructured.RemoveNestedField(object.Object, "metadata", field)
 		}
