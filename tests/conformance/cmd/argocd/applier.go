@@ -365,18 +365,21 @@ func (a *applier) step(ctx context.Context, app *argo.Application, where *target
 	return a.compare(ctx, app, where, op.objects)
 }
 
-// permits asks the project of an Application.
+// permits asks the project of an Application, as it is now.
 func (a *applier) permits(ctx context.Context, app *argo.Application) common.PermissionValidator {
+	project := &argo.AppProject{}
+	found, missing := a.hub.get(ctx, projectKind, a.namespace, app.Spec.Project)
+	if missing == nil && found == nil {
+		missing = fmt.Errorf("it does not exist")
+	}
+	if missing == nil {
+		missing = runtime.DefaultUnstructuredConverter.FromUnstructured(found.Object, project)
+	}
+	cluster := &argo.Cluster{Server: app.Spec.Destination.Server, Name: app.Spec.Destination.Name}
 	return func(object *unstructured.Unstructured, resource *metav1.APIResource) error {
-		found, err := a.hub.get(ctx, projectKind, a.namespace, app.Spec.Project)
-		if err != nil || found == nil {
-			return fmt.Errorf("there is no project %s: %v", app.Spec.Project, err)
+		if missing != nil {
+			return fmt.Errorf("project %s: %w", app.Spec.Project, missing)
 		}
-		project := &argo.AppProject{}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(found.Object, project); err != nil {
-			return err
-		}
-		cluster := &argo.Cluster{Server: app.Spec.Destination.Server, Name: app.Spec.Destination.Name}
 		namespace := object.GetNamespace()
 		if !resource.Namespaced {
 			namespace = ""

@@ -31,7 +31,9 @@ type target struct {
 	disco  discovery.DiscoveryInterface
 	// kinds are those that were applied here: in these the applier looks for what left git.
 	kinds map[schema.GroupVersionKind]bool
-	// lock guards kinds: the engine applies objects of one wave at the same time.
+	// resources are those of kinds that were asked for before.
+	resources map[schema.GroupVersionKind]*metav1.APIResource
+	// lock guards both: the engine applies objects of one wave at the same time.
 	lock sync.Mutex
 }
 
@@ -58,16 +60,30 @@ func newTarget(config *rest.Config) (*target, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &target{config: config, client: client, disco: disco, kinds: map[schema.GroupVersionKind]bool{}}, nil
+	return &target{config: config, client: client, disco: disco, kinds: map[schema.GroupVersionKind]bool{}, resources: map[schema.GroupVersionKind]*metav1.APIResource{}}, nil
 }
 
 // of is the interface to the objects of a kind, and whether the kind is namespaced.
 func (t *target) of(gvk schema.GroupVersionKind, namespace string) (dynamic.ResourceInterface, bool, error) {
-	resource, err := kube.ServerResourceForGroupVersionKind(t.disco, gvk, "get")
+	resource, err := t.resource(gvk)
 	if err != nil {
 		return nil, false, err
 	}
 	return kube.ToResourceInterface(t.client, resource, kube.ToGroupVersionResource(gvk.GroupVersion().String(), resource), namespace), resource.Namespaced, nil
+}
+
+// resource asks once: a question to the server for each object would make rounds slow.
+func (t *target) resource(gvk schema.GroupVersionKind) (*metav1.APIResource, error) {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	if known := t.resources[gvk]; known != nil {
+		return known, nil
+	}
+	resource, err := kube.ServerResourceForGroupVersionKind(t.disco, gvk, "get")
+	if err == nil {
+		t.resources[gvk] = resource
+	}
+	return resource, err
 }
 
 // get reads an object; none if it or its kind does not exist.
