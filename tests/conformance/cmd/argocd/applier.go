@@ -38,17 +38,19 @@ var (
 //   - it reads a working tree, not a repository; all Applications are compared in each round, as if each commit came with a webhook;
 //   - times are rounds: a failed sync is tried again in the next round;
 //   - it compares by a server-side dry run alone, without ignoreDifferences, which the program writes nowhere;
-//   - it finds what left git by the tracking annotation in the kinds that it has applied since it was started;
+//   - it finds what left git by the tracking annotation, in the kinds of `kinds` and those that it has applied since it was started;
 //   - charts are rendered by `charts`; without it, their Applications cannot be compared.
 type applier struct {
 	root, revision, namespace string
 	hub                       *target
 	// clusters are those that are registered, by name or server.
 	clusters map[string]*target
-	scripts  lua.ResourceHealthOverrides
-	charts   func(*argo.Application) ([]*unstructured.Unstructured, error)
-	running  map[string]*operation
-	last     map[string]attempt
+	// kinds are those of the fleet: what left git is looked for in these, and in what is applied from now on.
+	kinds   map[schema.GroupVersionKind]bool
+	scripts lua.ResourceHealthOverrides
+	charts  func(*argo.Application) ([]*unstructured.Unstructured, error)
+	running map[string]*operation
+	last    map[string]attempt
 	// changed tells whether the health of an Application changed in this round.
 	changed bool
 }

@@ -110,19 +110,9 @@ func newWorld(t *testing.T, folder string) *world {
 	}
 	w.applier = &applier{
 		namespace: "argocd", hub: hub, clusters: map[string]*target{argo.KubernetesInternalAPIServerAddr: hub}, scripts: overrides,
-		running: map[string]*operation{}, last: map[string]attempt{}, charts: chart,
+		running: map[string]*operation{}, last: map[string]attempt{}, charts: standIn,
 	}
 	return w
-}
-
-// chart stands for what a chart renders: what decides about it, in one object.
-func chart(app *argo.Application) ([]*unstructured.Unstructured, error) {
-	source := app.Spec.GetSource()
-	return []*unstructured.Unstructured{{Object: map[string]any{
-		"apiVersion": "v1", "kind": "ConfigMap",
-		"metadata": map[string]any{"name": source.Helm.ReleaseName, "namespace": app.Spec.Destination.Namespace},
-		"data":     map[string]any{"chart": source.Chart, "version": source.TargetRevision},
-	}}}, nil
 }
 
 // commit checks a commit out and lets Argo CD and Cluster API go on until nothing happens any more.
@@ -238,11 +228,8 @@ func (w *world) identities(cluster string) (uids []types.UID) {
 // unsettled are the Applications that are not synced and healthy.
 func (w *world) unsettled() (names []string) {
 	for _, app := range w.hub.of(applicationKind) {
-		synced, _, _ := unstructured.NestedString(app.Object, "status", "sync", "status")
-		healthy, _, _ := unstructured.NestedString(app.Object, "status", "health", "status")
-		if synced != "Synced" || healthy != "Healthy" {
-			message, _, _ := unstructured.NestedString(app.Object, "status", "operationState", "message")
-			names = append(names, fmt.Sprintf("%s is %s, %s: %s", app.GetName(), synced, healthy, message))
+		if is := stateOf(app); unsettled(is) {
+			names = append(names, fmt.Sprintf("%s is %s, %s: %s", app.GetName(), is.sync, is.health, is.message))
 		}
 	}
 	return names
