@@ -1,6 +1,6 @@
 //! Reads the files in a cluster's `.d` folder the way kustomize does.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, path::Path};
 
 use super::{
     Texts,
@@ -95,7 +95,9 @@ pub(super) fn rewrites(folder: &str, namespace: &str, texts: Texts<'_>) -> Vec<(
 
 /// Whether the checks read the objects in a file.
 pub(super) fn is_read(path: &str) -> bool {
-    crate::world::is_yaml(path) || is_kustomization(path) || path.ends_with(".json")
+    crate::world::is_yaml(path)
+        || is_kustomization(path)
+        || Path::new(path).extension().is_some_and(|end| end == "json")
 }
 
 /// Finds what makes kustomize refuse a folder, with a hint: a second kustomize file, and names of files that do not exist.

@@ -5,17 +5,17 @@ use std::cell::OnceCell;
 use crate::{note::Fault, tree::TreePath};
 
 /// Reads the former content of a file; none if there was no such file.
-pub(super) type Read<'a> = dyn Fn(&TreePath) -> Result<Option<Vec<u8>>, Fault> + 'a;
+pub type ReadFormer<'a> = dyn Fn(&TreePath) -> Result<Option<Vec<u8>>, Fault> + 'a;
 
 /// The texts of files before the run.
 pub(super) struct FormerTexts<'a> {
-    read: &'a Read<'a>,
+    read: &'a ReadFormer<'a>,
     /// The first failure. Whatever was judged is void then.
     failed: OnceCell<Fault>,
 }
 
 impl<'a> FormerTexts<'a> {
-    pub(super) fn new(read: &'a Read<'a>) -> Self {
+    pub(super) fn new(read: &'a ReadFormer<'a>) -> Self {
         Self { read, failed: OnceCell::new() }
     }
 

@@ -14,7 +14,7 @@ use super::{
     class_kinds::{self, Classes},
     cluster_change, delivery_change,
     drawn::facts,
-    former_texts::FormerTexts,
+    former_texts::{FormerTexts, ReadFormer},
     network,
     replaced::{self, Former},
 };
@@ -36,7 +36,7 @@ const ADDONS: &str = "/addons/";
 #[derive(Clone, Copy)]
 pub struct Before<'a> {
     /// Reads the former content of a file; none if there was no such file.
-    pub text: &'a dyn Fn(&TreePath) -> Result<Option<Vec<u8>>, Fault>,
+    pub text: &'a ReadFormer<'a>,
     /// The facts of a Cluster that the run changes, before and after it, if they are known. Otherwise its texts are read.
     pub facts: &'a (dyn Fn(&TreePath) -> Option<[&'a ClusterFacts; 2]> + Sync),
     /// Whether a branch or a tag may contain a file. Only affects the text of a warning, because a tree may also reach an
