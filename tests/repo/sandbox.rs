@@ -143,8 +143,10 @@ impl Sandbox {
     /// Runs `git` in the root of the fleet, isolated from the user's settings.
     pub(crate) fn git(&self, arguments: &[&str]) -> String {
         let output = self.try_git(arguments);
-        assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8_lossy(&output.stdout).into_owned()
+        let [printed, reported] =
+            [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
+        assert!(output.status.success(), "git {arguments:?}: {}: {printed}{reported}", output.status);
+        printed
     }
 
     /// Makes git sign with a new ssh key, which it trusts.
