@@ -185,7 +185,7 @@ fn hands_over(line: &str) -> bool {
 /// The lines of a `.netrc` that contain passwords.
 pub(super) fn of_netrc(text: &str) -> Vec<usize> {
     let lines = || text.lines().map(str::trim).enumerate();
-    if !lines().any(|(_, line)| line.starts_with("machine ")) || !text.contains("login ") {
+    if !text.contains("login ") || !lines().any(|(_, line)| line.starts_with("machine ")) {
         return Vec::new();
     }
     let is_set = |line: &str| {

@@ -205,7 +205,7 @@ fn state(answer: &Answer, input: &Input) -> State {
         ),
         Answer::Unknown(notes) => {
             let error = notes.iter().find(|note| note.severity == Severity::Error);
-            State::Failed(error.map_or_else(|| "the plan failed without a reason".to_owned(), |note| note.message.clone()))
+            State::Failed(error.map_or_else(|| "no reason was recorded: please report this".to_owned(), |note| note.message.clone()))
         }
         Answer::Ahead => State::Ahead,
         Answer::Held(why) => State::Held(why.clone()),

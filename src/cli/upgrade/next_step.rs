@@ -341,7 +341,7 @@ pub(super) fn message(found: &Found) -> String {
     }
     let whats: BTreeSet<&str> = steps.iter().map(|(what, _)| what.as_str()).collect();
     let subject = match whats.first() {
-        None => "all clusters are there".to_owned(),
+        None => "all clusters have reached the target".to_owned(),
         Some(one) if whats.len() == 1 => (*one).to_owned(),
         _ => format!("upgrade {who}, each by its next step"),
     };

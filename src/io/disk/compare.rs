@@ -174,7 +174,7 @@ impl Comparison {
                 Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                     Ok(None)
                 }
-                Err(error) => Err(Fault::new(format!("cannot read {}: {error}", file.display()))),
+                Err(error) => Err(Fault::because(format!("cannot read `{path}`"), error)),
             }
         };
         let published = OnceLock::new();

@@ -98,9 +98,11 @@ impl<'a> Context<'a> {
         let now = self.known.now.moment()?;
         let target = match target(rollout, fleet) {
             Ok(target) => target,
-            Err(why) if self.mode.is_none() => return Ok(without_target(rollout, now, why)),
+            Err(why) if self.mode.is_none() => return Ok(without_target(rollout, now, &why)),
             Err(why) => {
-                notes.error("unknown-release", Place::file(rollout.file.as_str()), why);
+                notes
+                    .error("unknown-release", Place::file(rollout.file.as_str()), why)
+                    .hint("run `stackloom releases` for a list");
                 return Err(Failure::Input);
             }
         };
@@ -115,19 +117,7 @@ impl<'a> Context<'a> {
             note_other_branch(repository, fleet, notes)?;
             self.note_behind(repository, notes)?;
         }
-        let goes_on = rollout.aborted.is_none() && !rollout.is_done();
-        if rollout.requires_health && self.known.health.is_none() && goes_on {
-            notes
-                .warning(
-                    "no-health",
-                    Place::file(rollout.file.as_str()),
-                    format!(
-                        "the rollout {} requires health, but nothing reports it: no step counts as done",
-                        rollout.name
-                    ),
-                )
-                .hint("name the source: `--health commit-statuses`, a file, or an address");
-        }
+        self.note_no_health(rollout, notes);
         let history = History::read(rollout, &clusters, self, repository.as_ref(), notes)?;
         let unpublished = history.unpublished(&clusters, fleet, repository.as_ref())?;
         let mut standings = standing::standings(&solved, &target, &fleet.input, now);
@@ -168,6 +158,21 @@ impl<'a> Context<'a> {
 }
 
 impl Context<'_> {
+    /// Warns if the rollout requires health and nothing reports it.
+    fn note_no_health(&self, rollout: &Rollout, notes: &mut Notes) {
+        let has_ended = rollout.aborted.is_some() || rollout.is_done();
+        if !rollout.requires_health || self.known.health.is_some() || has_ended {
+            return;
+        }
+        let message = format!(
+            "the rollout {} requires health, but nothing reports it: no step counts as done",
+            rollout.name
+        );
+        notes
+            .warning("no-health", Place::file(rollout.file.as_str()), message)
+            .hint("name the source: `--health commit-statuses`, a file, or an address");
+    }
+
     /// Reports that HEAD lacks commits of the branch that the engine reads, such as a pause. A step on top of it is refused.
     fn note_behind(&self, repository: &Repository, notes: &mut Notes) -> Result<(), Failure> {
         if self.mode == Some(Mode::Propose) {
@@ -213,19 +218,21 @@ fn target(rollout: &Rollout, fleet: &Understood) -> Result<Target, String> {
     match &rollout.target {
         RolloutTarget::Minor(minor) => Ok(Target::Minor(*minor)),
         RolloutTarget::Latest => Ok(Target::Latest),
-        RolloutTarget::Release(name) => fleet.releases.find(name).map(Target::Release).ok_or_else(|| {
-            format!("there is no release `{name}`; `stackloom releases` lists those that exist")
-        }),
+        RolloutTarget::Release(name) => fleet
+            .releases
+            .find(name)
+            .map(Target::Release)
+            .ok_or_else(|| format!("there is no release `{name}`")),
     }
 }
 
 /// A rollout whose target does not exist. Nothing is known about its waves.
-fn without_target(rollout: &Rollout, now: DateTime<Utc>, why: String) -> Observed<'_> {
+fn without_target<'a>(rollout: &'a Rollout, now: DateTime<Utc>, why: &str) -> Observed<'a> {
     let seen = Seen { now, has_errors: false, waves: Vec::new() };
     let next = match &rollout.aborted {
         Some(reason) => Next::Aborted(reason.clone()),
         None if rollout.is_done() => Next::Done,
-        None => Next::Blocked(why),
+        None => Next::Blocked(format!("{why}: run `stackloom releases` for a list")),
     };
     let decision = Decision { waves: Vec::new(), next };
     let (waves, solved, left) = (Vec::new(), Vec::new(), Vec::new());

@@ -120,7 +120,9 @@ pub(super) fn text(observed: &Observed<'_>, all: bool) -> Vec<String> {
             },
         ]);
     }
-    lines.extend(table::lines(&rows).into_iter().map(|line| format!("  {line}")));
+    if !waves.is_empty() {
+        lines.extend(table::lines(&rows).into_iter().map(|line| format!("  {line}")));
+    }
     if all {
         for (wave, (_, phases)) in seen.waves.iter().zip(&decision.waves) {
             for (one, phase) in wave.clusters.iter().zip(phases) {
