@@ -168,7 +168,7 @@ fn summary(verdicts: &[Verdict]) -> Judgement {
         let parts: Vec<_> = parts.iter().map(|part| name(part)).collect();
         format!("{} {words}", parts.join(" and "))
     });
-    let mut means = by_words.collect::<Vec<_>>().join(", ");
+    let mut means = by_words.collect::<Vec<_>>().join("; ");
     if let Some(reason) = reason {
         means = format!("{means}: {reason}");
     }
@@ -202,6 +202,9 @@ fn words(meaning: &Meaning) -> Option<&'static str> {
         Meaning::Rollout { on_delete: true, .. } => Some("replaced only as you delete machines (OnDelete)"),
         Meaning::Rollout { .. } => Some("replaced machine by machine"),
         Meaning::Upgrade { on_delete: true, .. } => Some("upgraded only as you delete machines (OnDelete)"),
+        Meaning::Upgrade { times, unaided, .. } if unaided < times => {
+            Some("upgraded, all machines replaced, once you have acted on the pools before them")
+        }
         Meaning::Upgrade { .. } => Some("upgraded, all machines replaced"),
         Meaning::Create => Some("created"),
         Meaning::Delete => Some("deleted"),

@@ -153,12 +153,18 @@ pub(super) fn machines(
             let counted = Machines { least: *least, most: *machines, more: count(part, before).is_none() };
             (counted.unless_kept(*on_delete), surge.map(|(more, _)| more))
         }
-        Meaning::Upgrade { times, surge, on_delete, .. } => {
-            let times = i64::try_from(*times).unwrap_or(i64::MAX).max(1);
+        Meaning::Upgrade { times, unaided, surge, .. } => {
             // A part that gets smaller replaces only what is left.
             let most = count(part, after).unwrap_or(i64::MAX);
-            let count = count(part, before).map(|count| count.min(most).saturating_mul(times));
-            (Machines::exactly(count).unless_kept(*on_delete), surge.map(|(more, _)| more))
+            let count = Machines::exactly(count(part, before).map(|count| count.min(most)));
+            let [times, unaided] =
+                [(*times).max(1), *unaided].map(|times| i64::try_from(times).unwrap_or(i64::MAX));
+            let all = Machines {
+                least: count.least.saturating_mul(unaided),
+                most: count.most.saturating_mul(times),
+                ..count
+            };
+            (all, surge.map(|(more, _)| more))
         }
         Meaning::Scale { from, to } if to < from => (Machines::exactly(Some(from - to)), Some(0)),
         Meaning::Delete => (Machines::exactly(count(part, before)), Some(0)),

@@ -99,8 +99,14 @@ mod tests {
     }
 
     fn upgraded(part: Part, surge: Option<i64>) -> Change {
-        let meaning =
-            Meaning::Upgrade { from: "1".into(), to: "2".into(), times: 1, surge: None, on_delete: false };
+        let meaning = Meaning::Upgrade {
+            from: "1".into(),
+            to: "2".into(),
+            times: 1,
+            unaided: 1,
+            surge: None,
+            on_delete: false,
+        };
         change(part, meaning, surge)
     }
 

@@ -134,8 +134,14 @@ mod tests {
             together_with: Vec::new(),
             on_delete,
         };
-        let upgrade =
-            Meaning::Upgrade { from: "1".into(), to: "2".into(), times: 1, surge: None, on_delete: false };
+        let upgrade = Meaning::Upgrade {
+            from: "1".into(),
+            to: "2".into(),
+            times: 1,
+            unaided: 1,
+            surge: None,
+            on_delete: false,
+        };
         let replaced = [Unknown, ControlPlane, Unknown, Pools];
         vec![
             (Meaning::NoChange, [Nothing; 4]),

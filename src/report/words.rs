@@ -165,11 +165,14 @@ fn verdict(meaning: &Meaning, change: &GroupChange, clusters: usize) -> String {
             }
             words
         }
-        Meaning::Upgrade { from, to, on_delete, .. } => {
-            let how = if *on_delete {
-                ", each once someone deletes it, and not before; there is no extra machine"
-            } else {
-                ""
+        Meaning::Upgrade { from, to, times, unaided, on_delete, .. } => {
+            let how = match unaided {
+                _ if *on_delete => {
+                    ", each once someone deletes it, and not before; there is no extra machine"
+                }
+                0 => ", but not before someone acts",
+                _ if unaided < times => ", but not all of them before someone acts",
+                _ => "",
             };
             let extra = if *on_delete { String::new() } else { extra(change) };
             format!("upgrade from {from} to {to}: {}{how}{extra}{grows}", are("replaced"))

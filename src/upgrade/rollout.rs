@@ -22,7 +22,7 @@ use crate::{
 pub struct Rollout {
     /// What happens, in words.
     pub means: String,
-    /// The number of machines replaced.
+    /// The number of machines replaced; none if the step is refused.
     pub machines: Machines,
     /// Why the step is refused, if it is.
     pub refused: Option<String>,
@@ -32,6 +32,14 @@ pub struct Rollout {
     pub leaves_pools: bool,
     /// What helps if it is refused.
     pub remedy: Option<Remedy>,
+}
+
+impl Rollout {
+    /// The same step, refused: no machine is replaced.
+    #[must_use]
+    pub fn refused(self, why: String) -> Self {
+        Self { refused: Some(why), machines: Machines::default(), ..self }
+    }
 }
 
 /// What helps a step that is refused.
@@ -182,7 +190,7 @@ fn in_sequence(changes: &[Change], mut behind: Option<String>) -> Vec<Rollout> {
                      holds them back (`defer-upgrade`, `hold-upgrade-sequence`), and wait for the rollout"
                 );
                 if rollout.refused.is_none() {
-                    (rollout.refused, rollout.remedy) = (Some(why), Some(Remedy::CatchUp));
+                    rollout = Rollout { remedy: Some(Remedy::CatchUp), ..rollout.refused(why) };
                 }
             }
             // A step that is refused half-way leaves pools behind for another reason.
@@ -223,11 +231,11 @@ fn of(change: &Change) -> Rollout {
         Outcome::Judged(answer) => report::replaced(&answer.verdicts, change.before.as_ref()),
         _ => Machines::default(),
     };
-    Rollout {
+    let rollout = Rollout {
         is_unknown: judgement.effects.contains(&crate::release::Effect::Unknown),
         means: judgement.means,
         machines,
-        refused: refused(&change.outcome),
+        refused: None,
         leaves_pools: false,
         remedy: match &change.outcome {
             Outcome::Unknown(Unknown::Refused { side: Which::Before, .. } | Unknown::Faulty(_)) => {
@@ -235,6 +243,10 @@ fn of(change: &Change) -> Rollout {
             }
             _ => None,
         },
+    };
+    match refused(&change.outcome) {
+        Some(why) => rollout.refused(why),
+        None => rollout,
     }
 }
 

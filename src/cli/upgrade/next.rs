@@ -34,7 +34,7 @@ use crate::{
 /// commit for its clusters is not on the branch that the engine reads: the engine would apply both at once.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  stackloom upgrade next --dry-run                       # show the next step\n  stackloom upgrade next --selector env=dev --commit\n  stackloom upgrade next prod-eu-1 --to-kubernetes 1.36\n  stackloom upgrade next --selector env=prod --pr        # for a job that runs every morning\n\nExit codes: 0 done, or nothing to do; 1 a cluster has no plan, or its step would be refused"
+    after_help = "Examples:\n  stackloom upgrade next --dry-run                       # show the next step\n  stackloom upgrade next --selector env=dev --commit\n  stackloom upgrade next prod-eu-1 --to-kubernetes 1.36\n  stackloom upgrade next --selector env=prod --pr        # for a job that runs every morning\n\nExit codes: 0 done, or nothing to do; 1 a cluster has no plan, its step would be refused, or a definition was skipped because of errors"
 )]
 pub(super) struct Args {
     #[command(flatten)]
@@ -83,23 +83,20 @@ pub(super) fn take(
         Err(failure) => return next_step_output::failed(failure, &notes, printer),
     };
     let exit = found.outcome.exit;
-    if is_dry || found.edits.files.is_empty() {
-        printer.notes(&notes);
-        report(&found, None, printer);
-        printer.document(exit, &notes, next_step_output::document(&subject.asked(), &found, None));
-        return Ok(exit);
-    }
-    match write_step::write(mode, world, &found, printer, &mut notes) {
-        Ok(generation) => {
+    let written = match mode {
+        _ if found.edits.files.is_empty() => Ok(None),
+        Mode::DryRun => write_step::rehearse(world, &found, printer, &mut notes).map(|()| None),
+        _ => write_step::write(mode, world, &found, printer, &mut notes).map(Some),
+    };
+    match written {
+        Ok(written) => {
             printer.notes(&notes);
-            report(&found, Some((&generation, &push(world)?)), printer);
-            printer.document(
-                exit,
-                &notes,
-                next_step_output::document(&subject.asked(), &found, Some(&generation)),
-            );
+            report(&found, written.as_ref(), world, printer)?;
+            let document = next_step_output::document(&subject.asked(), &found, written.as_ref());
+            printer.document(exit, &notes, document);
             Ok(exit)
         }
+        Err(failure) if is_dry => next_step_output::would_fail(failure, &notes, printer),
         Err(failure) => next_step_output::not_taken(failure, &notes, printer),
     }
 }
@@ -116,16 +113,21 @@ fn push(world: &Workspace) -> Result<String, Fault> {
     ))
 }
 
-/// Reports the step: what was written, and the command that pushes it; none if nothing was written.
-fn report(found: &next_step::Found, written: Option<(&Generation, &str)>, printer: &Printer) {
+/// Reports the step: what was written, if anything was, and the command that pushes it.
+fn report(
+    found: &next_step::Found,
+    written: Option<&Generation>,
+    world: &Workspace,
+    printer: &Printer,
+) -> Result<(), Fault> {
     next_step_output::edits(found, printer);
-    let files = &found.edits.files;
     match written {
-        _ if files.is_empty() => {}
+        _ if found.edits.files.is_empty() => {}
         None => {
             printer.result("nothing was written; to take the step, run the same command without --dry-run");
         }
-        Some((generation, push)) => {
+        Some(generation) => {
+            let push = push(world)?;
             let count = counted(generation.changes.files.len(), "generated file");
             match &generation.changes.commit {
                 Some(commit) => {
@@ -144,4 +146,5 @@ fn report(found: &next_step::Found, written: Option<(&Generation, &str)>, printe
             }
         }
     }
+    Ok(())
 }

@@ -111,10 +111,6 @@ pub(super) fn take(
     notes: &mut Notes,
 ) -> Result<Found, Failure> {
     refuse_unreadable(&held, notes)?;
-    // A step that is written is generated, which warns of them, too.
-    if mode == Mode::DryRun {
-        understood.warn_of_changed_releases(notes);
-    }
     let behind = pools_behind::find(understood, Repository::find(world)?.as_ref())?;
     let fleet = Fleet::new(understood, false).with_pools_behind(behind);
     let mut planned = Vec::new();
@@ -145,12 +141,12 @@ pub(super) fn take(
     if !failed.is_empty() {
         for (cluster, why) in failed {
             if let Some(first) = rollouts.get_mut(&cluster).and_then(|all| all.first_mut()) {
-                first.refused = Some(why);
+                *first = first.clone().refused(why);
             }
         }
         groups = group::groups(&solved, &rollouts, &understood.input);
     }
-    let exit = plan::exit(notes.errors() > errors, &groups, &left);
+    let exit = plan::exit(notes.errors() > errors, &groups, &left, !named.is_empty());
     edits.files.extend(also);
     let edited = with_edits(&held, &edits);
     Ok(Found {

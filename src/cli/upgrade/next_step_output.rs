@@ -25,6 +25,16 @@ pub(super) fn not_taken(failure: Failure, notes: &Notes, printer: &Printer) -> D
     failed_as(failure, "the step was not taken because of these errors; nothing was written", notes, printer)
 }
 
+/// Like [`not_taken`], for a step that was only tried.
+pub(super) fn would_fail(failure: Failure, notes: &Notes, printer: &Printer) -> Done {
+    failed_as(
+        failure,
+        "the step would not be taken because of these errors; nothing was written",
+        notes,
+        printer,
+    )
+}
+
 fn failed_as(failure: Failure, outcome: &str, notes: &Notes, printer: &Printer) -> Done {
     printer.notes(notes);
     let exit = input_or_world(failure)?;

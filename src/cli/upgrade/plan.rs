@@ -30,7 +30,7 @@ use crate::{
 /// out, where each is written, and who can lift it.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  stackloom upgrade plan                                           all clusters, each by its policy\n  stackloom upgrade plan --latest                                  all clusters, to the newest release\n  stackloom upgrade plan prod-eu-1 --to-kubernetes 1.36\n  stackloom upgrade plan --selector env=prod --to-release docker-scs-1-36-v2\n  stackloom upgrade plan --format json | jq '.groups[] | select(.state == \"blocked\")'\n\nExit codes: 0 every cluster has a plan or needs none, 1 a cluster has no plan, or a step would be refused"
+    after_help = "Examples:\n  stackloom upgrade plan                                           all clusters, each by its policy\n  stackloom upgrade plan --latest                                  all clusters, to the newest release\n  stackloom upgrade plan prod-eu-1 --to-kubernetes 1.36\n  stackloom upgrade plan --selector env=prod --to-release docker-scs-1-36-v2\n  stackloom upgrade plan --format json | jq '.groups[] | select(.state == \"blocked\")'\n\nExit codes: 0 every cluster has a plan or needs none, 1 a cluster has no plan, a step would be refused, or a definition was skipped because of errors"
 )]
 pub(super) struct Args {
     #[command(flatten)]
@@ -71,9 +71,11 @@ pub(super) struct Outcome {
     pub(super) exit: Exit,
 }
 
-/// The exit code: 1 if clusters have no step because of errors, or if errors leave no cluster to plan.
-pub(super) fn exit(has_errors: bool, groups: &[Shown], left: &LeftOut) -> Exit {
-    if has_errors || groups.is_empty() && !left.is_empty() { Exit::Input } else { Exit::Done }
+/// The exit code: 1 if clusters have no step because of errors, or if clusters that were asked for may be missing: errors
+/// leave no cluster to plan, or definitions were skipped and clusters were not asked for by name.
+pub(super) fn exit(has_errors: bool, groups: &[Shown], left: &LeftOut, is_by_name: bool) -> Exit {
+    let may_miss = groups.is_empty() && !left.is_empty() || left.has_definitions() && !is_by_name;
+    if has_errors || may_miss { Exit::Input } else { Exit::Done }
 }
 
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
@@ -128,6 +130,6 @@ fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<(Outcome, I
     let rollouts = fleet.rollouts(&planned);
     let groups = group::groups(&solved, &rollouts, &understood.input);
     group::note_faults(&groups, usize::MAX, notes);
-    let exit = exit(notes.errors() > errors, &groups, &left);
+    let exit = exit(notes.errors() > errors, &groups, &left, args.selection.is_by_name());
     Ok((Outcome { groups, left, exit }, in_rollouts))
 }

@@ -171,6 +171,11 @@ impl Selection {
             "throughExpired": self.through_expired,
         })
     }
+    /// Whether the clusters are named in the arguments.
+    pub(super) fn is_by_name(&self) -> bool {
+        !self.clusters.is_empty()
+    }
+
     /// The clusters named in the arguments.
     pub(super) fn named(&self, fleet: &Understood) -> BTreeSet<ClusterId> {
         let is_named = |cluster: &&Cluster| !self.clusters.is_empty() && self.means(cluster);

@@ -7,7 +7,7 @@ use crate::{
     cli::{Printer, printer::counted, progress::Progress},
     generate::{self, Failure, Generation},
     io::{
-        disk::{self, DiskSink, Workspace},
+        disk::{self, CheckSink, DiskSink, Workspace},
         git::{CommitSink, RecordedEdit, Repository, StepRecord},
     },
     model::ClusterId,
@@ -39,7 +39,7 @@ pub(super) fn write(
             Ok::<_, Fault>(sink.with_guard(move |changes, notes| is_own(changes, &clusters, notes)))
         };
         let sink: Box<dyn Sink> = match mode {
-            Mode::DryRun | Mode::WorkTree => Box::new(DiskSink::new(world)),
+            Mode::WorkTree | Mode::DryRun => Box::new(DiskSink::new(world)),
             Mode::Commit => Box::new(commit()?),
             Mode::Propose => Box::new(commit()?.with_claim()),
         };
@@ -50,6 +50,16 @@ pub(super) fn write(
     }
     record.map(StepRecord::end).transpose()?;
     done
+}
+
+/// Tries what [`write`] does, and writes nothing: finds what would stop it, such as a foreign file in `generated/`.
+pub(super) fn rehearse(
+    world: &Workspace,
+    found: &Found,
+    printer: &Printer,
+    notes: &mut Notes,
+) -> Result<(), Failure> {
+    generated_into(Box::new(CheckSink::new(world)), found, printer, notes).map(drop)
 }
 
 /// Records the edits, if the fleet is in a repository.

@@ -39,6 +39,9 @@ pub enum Meaning {
         to: String,
         /// How often they are replaced: once for each version that the part takes on the way.
         times: usize,
+        /// How many of these times come before anybody has to act: delete machines of a pool with the strategy `OnDelete`, or
+        /// end a pause. Machines are replaced at least that often.
+        unaided: usize,
         /// How many extra machines may exist meanwhile, and how many may be unavailable.
         surge: Option<(i64, i64)>,
         /// Whether machines are replaced only once someone deletes them.

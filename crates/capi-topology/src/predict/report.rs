@@ -65,7 +65,9 @@ impl Meaning {
             Self::Rollout { machines, least, surge, together_with, .. } => {
                 rollout((*least, *machines), *surge, together_with)
             }
-            Self::Upgrade { from, to, times, on_delete, .. } => upgrade(from, to, *times, *on_delete),
+            Self::Upgrade { from, to, times, unaided, on_delete, .. } => {
+                upgrade(from, to, [*times, *unaided], *on_delete)
+            }
             Self::Create => "created".to_owned(),
             Self::Delete => "deleted with its machines".to_owned(),
             Self::Rejected => "rejected: nothing happens".to_owned(),
@@ -135,7 +137,7 @@ pub fn lines(forecast: &Forecast, fields: Fields<'_>) -> Vec<String> {
     lines
 }
 
-fn upgrade(from: &str, to: &str, times: usize, on_delete: bool) -> String {
+fn upgrade(from: &str, to: &str, [times, unaided]: [usize; 2], on_delete: bool) -> String {
     let how = if on_delete {
         "each machine is replaced when it is deleted, and not before"
     } else {
@@ -145,7 +147,13 @@ fn upgrade(from: &str, to: &str, times: usize, on_delete: bool) -> String {
         0 | 1 => String::new(),
         several => format!(", {several} times: once for each version that it gets"),
     };
-    format!("upgrade from {from} to {to}: {how}{more}")
+    let waits = match unaided {
+        _ if on_delete || unaided >= times => "",
+        0 => ", but not before someone acts",
+        1 => ", but only the first time before someone acts",
+        _ => ", but not all of them before someone acts",
+    };
+    format!("upgrade from {from} to {to}: {how}{more}{waits}")
 }
 
 fn rollout(machines: (i64, i64), surge: Option<(i64, i64)>, together: &[Part]) -> String {
@@ -231,13 +239,16 @@ fn verdict(verdict: &Verdict) -> Value {
             out["from"] = json!(from);
             out["to"] = json!(to);
         }
-        Meaning::Upgrade { from, to, times, surge, on_delete } => {
+        Meaning::Upgrade { from, to, times, unaided, surge, on_delete } => {
             at_a_time(&mut out, *surge);
             if *on_delete {
                 out["onDelete"] = json!(true);
             }
             if *times > 1 {
                 out["times"] = json!(times);
+            }
+            if !*on_delete && unaided < times {
+                out["timesUnaided"] = json!(unaided);
             }
             out["from"] = json!(from);
             out["to"] = json!(to);

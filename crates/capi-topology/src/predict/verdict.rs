@@ -203,6 +203,7 @@ mod tests {
             from: "v1".to_owned(),
             to: "v2".to_owned(),
             times: 1,
+            unaided: 1,
             surge: Some((1, 0)),
             on_delete: false,
         };

@@ -332,7 +332,9 @@ fn machines(finding: &mut Finding, before: &Desired, change: &Change, rollout: O
         let note = rollout.and_then(|one| one.note);
         let times = manual_steps::versions(before, change, &finding.part).max(1);
         let (on_delete, surge) = (note == Some(ON_DELETE), rollout.and_then(|one| one.surge));
-        finding.meaning = Meaning::Upgrade { from, to, times, surge, on_delete };
+        let unaided =
+            if on_delete { 0 } else { times - manual_steps::aided(before, change, &finding.part).min(times) };
+        finding.meaning = Meaning::Upgrade { from, to, times, unaided, surge, on_delete };
         finding.source = PLAN;
         finding.reasons.extend(scaled(change, &finding.part));
         finding.reasons.extend(note.map(str::to_owned));

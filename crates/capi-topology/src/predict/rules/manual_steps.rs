@@ -23,44 +23,84 @@ pub(in crate::predict) const SOURCE: &str = "exp/topology/desiredstate/desired_s
 /// Counts how often an upgrade changes the version of a part: each time, its machines are replaced.
 pub(in crate::predict) fn versions(before: &Desired, change: &Change, subject: &Part) -> usize {
     let first = step(before, &BTreeSet::new());
-    let steps: Vec<&UpgradeStep> = std::iter::once(&first).chain(&change.steps).collect();
-    steps.windows(2).filter(|pair| of_part(pair[0], subject) != of_part(pair[1], subject)).count()
+    moves(&steps(&first, change), subject).len()
+}
+
+/// Counts how many of these changes of the version someone has to act for.
+pub(in crate::predict) fn aided(before: &Desired, change: &Change, subject: &Part) -> usize {
+    let Some(running) = &change.running else { return 0 };
+    let first = step(before, &BTreeSet::new());
+    let steps = steps(&first, change);
+    let all = moves(&steps, subject);
+    if waits_for_control_plane(before, running, subject) {
+        return all.len();
+    }
+    let waits = |at: &&usize| {
+        [is_on_delete, is_paused]
+            .iter()
+            .any(|holds| !holding(running, &steps, **at, subject, *holds).is_empty())
+    };
+    // What follows a version that has to wait waits, too.
+    let unaided = all.iter().take_while(|at| !waits(at)).count();
+    all.len() - unaided
 }
 
 /// Describes the manual steps before a part reaches its version: deleting old machines of pools, or ending a pause.
 pub(in crate::predict) fn by_hand(before: &Desired, change: &Change, subject: &Part) -> Vec<String> {
     let Some(running) = &change.running else { return Vec::new() };
+    let first = step(before, &BTreeSet::new());
+    let steps = steps(&first, change);
+    let held_by = |holds| {
+        let last = *moves(&steps, subject).last()?;
+        let pools = holding(running, &steps, last, subject, holds);
+        (!pools.is_empty()).then(|| pools.iter().map(Part::in_words).collect::<Vec<_>>().join(", "))
+    };
     let mut found = Vec::new();
-    if let Some(pools) = holding(before, change, subject, is_on_delete) {
+    if let Some(pools) = held_by(is_on_delete) {
         found.push(format!(
             "it waits until the old machines of {pools} are deleted: their strategy is OnDelete"
         ));
     }
-    if let Some(pools) = holding(before, change, subject, is_paused) {
+    if let Some(pools) = held_by(is_paused) {
         found.push(format!("it waits until nothing pauses {pools} any more"));
     }
-    let moves =
-        text(&before.control_plane, Contract::VERSION) != text(&running.control_plane, Contract::VERSION);
-    if moves && subject.as_pool().is_some() && is_paused(&running.control_plane) {
+    if waits_for_control_plane(before, running, subject) {
         found.push("it waits until nothing pauses the control plane any more".to_owned());
     }
     found
 }
 
-/// Names the pools that keep their old machines and thereby delay a part; none if it does not wait. `holds` selects such
+/// Reports whether a pool waits for a new version of a control plane that is paused.
+fn waits_for_control_plane(before: &Desired, running: &Desired, subject: &Part) -> bool {
+    let version = |state: &Desired| text(&state.control_plane, Contract::VERSION).to_owned();
+    version(before) != version(running) && subject.as_pool().is_some() && is_paused(&running.control_plane)
+}
+
+/// The steps of an upgrade, from the state before. A pool that lags changes its version in the first step.
+fn steps<'a>(first: &'a UpgradeStep, change: &'a Change) -> Vec<&'a UpgradeStep> {
+    std::iter::once(first).chain(&change.steps).collect()
+}
+
+/// The steps that change the version of a part.
+fn moves(steps: &[&UpgradeStep], subject: &Part) -> Vec<usize> {
+    let is_move = |at: &usize| of_part(steps[at - 1], subject) != of_part(steps[*at], subject);
+    (1..steps.len()).filter(is_move).collect()
+}
+
+/// The pools that keep their old machines and thereby delay the version that a part gets `at` a step. `holds` selects such
 /// pools.
 ///
 /// They block the control plane's next version and everything that follows it. Once the limit on concurrent upgrades is
 /// reached, they also block other pools (`computeControlPlaneVersion`, `UpgradeConcurrencyReached` of
 /// `exp/topology/scope/upgradetracker.go`).
-fn holding(before: &Desired, change: &Change, subject: &Part, holds: fn(&Value) -> bool) -> Option<String> {
-    let running = change.running.as_ref()?;
-    // A pool that lags changes its version in the first step.
-    let first = step(before, &BTreeSet::new());
-    let steps: Vec<&UpgradeStep> = std::iter::once(&first).chain(&change.steps).collect();
-    let moves = |pair: &[&UpgradeStep]| of_part(pair[0], subject) != of_part(pair[1], subject);
-    let last = steps.windows(2).rposition(moves)? + 1;
-    let late = |end: usize| -> Vec<String> {
+fn holding(
+    running: &Desired,
+    steps: &[&UpgradeStep],
+    at: usize,
+    subject: &Part,
+    holds: fn(&Value) -> bool,
+) -> Vec<Part> {
+    let late = |end: usize| -> Vec<Part> {
         let moved = |part: &Part| {
             let version = |step: &UpgradeStep| of_part(step, part).cloned();
             let is_older =
@@ -69,14 +109,12 @@ fn holding(before: &Desired, change: &Change, subject: &Part, holds: fn(&Value) 
         };
         let pools = running.deployments.iter().filter(|one| holds(&one.object));
         let parts = pools.map(|one| Part::pool(PoolKind::MachineDeployment, &one.name));
-        parts.filter(|part| part != subject && moved(part)).map(|part| part.in_words()).collect()
+        parts.filter(|part| part != subject && moved(part)).collect()
     };
-    let beside = if subject.is_of(PoolKind::MachineDeployment) { late(last) } else { Vec::new() };
-    let all = if beside.len() >= concurrency(&running.cluster) {
-        beside
-    } else {
-        let is_next = |pair: &[&UpgradeStep]| pair[0].control_plane != pair[1].control_plane;
-        late(steps[..=last].windows(2).rposition(is_next).map_or(0, |at| at + 1))
-    };
-    (!all.is_empty()).then(|| all.join(", "))
+    let beside = if subject.is_of(PoolKind::MachineDeployment) { late(at) } else { Vec::new() };
+    if beside.len() >= concurrency(&running.cluster) {
+        return beside;
+    }
+    let is_next = |pair: &[&UpgradeStep]| pair[0].control_plane != pair[1].control_plane;
+    late(steps[..=at].windows(2).rposition(is_next).map_or(0, |at| at + 1))
 }
