@@ -11,7 +11,7 @@ use crate::{
     note::Notes,
     partial::Scope,
     tree::Memory,
-    world::{Held, Input, companion_folder},
+    world::{Input, Snapshot, companion_folder},
     yaml::Sources,
 };
 
@@ -98,13 +98,13 @@ pub fn rewritten(input: &Input, moves: &[Move]) -> Vec<(String, String)> {
 }
 
 /// The generated files of the moving clusters that a move changes.
-pub fn changes(world: &Held, moves: &[Move], notes: &mut Notes) -> Result<Vec<Changed>, Failure> {
+pub fn changes(world: &Snapshot, moves: &[Move], notes: &mut Notes) -> Result<Vec<Changed>, Failure> {
     let [from, to] = [|one: &Move| one.from.clone(), |one: &Move| one.to.clone()];
     let definitions = |end: fn(&Move) -> String| -> Vec<String> {
         moves.iter().map(end).filter(|path| !is_companion(path)).collect()
     };
     let before = made(world, definitions(from), notes)?;
-    let after = Held { input: moved(&world.input, moves), notes: world.notes.clone() };
+    let after = Snapshot { input: moved(&world.input, moves), notes: world.notes.clone() };
     let mut found = Notes::new();
     let after = made(&after, definitions(to), &mut found);
     // Messages about both sides are reported only once.
@@ -124,7 +124,7 @@ pub fn changes(world: &Held, moves: &[Move], notes: &mut Notes) -> Result<Vec<Ch
 }
 
 /// The generated files of some clusters, by path.
-fn made(world: &Held, only: Vec<String>, notes: &mut Notes) -> Result<BTreeMap<String, String>, Failure> {
+fn made(world: &Snapshot, only: Vec<String>, notes: &mut Notes) -> Result<BTreeMap<String, String>, Failure> {
     let mut made = Memory::default();
     let scope = Scope { only, ..Scope::default() };
     generate::generate_some(world, &scope, &mut made, &|_, _| {}, notes)?;

@@ -18,7 +18,7 @@ use crate::{
     note::{Diagnostic, Fault, Notes, Place, Severity},
     plan::{ClusterPlan, Plan},
     report,
-    world::{Held, companion_folder, definitions_of, is_input},
+    world::{Snapshot, companion_folder, definitions_of, is_input},
 };
 
 /// Check all definitions and stacks, and what they would generate; write nothing
@@ -87,11 +87,11 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         None => generate::check_against(&world, &mut CheckSink::new(&world), &tell, &mut notes),
         Some(base) => {
             let repository = Repository::discover(&world)?;
-            let held = Held::read(&world)?;
+            let snapshot = Snapshot::read(&world)?;
             let before = revision::named(&repository, base, &format!("--against {base}"), &mut notes);
             before.and_then(|before| {
                 let since = repository.since(&before.commit(), None)?;
-                report::check_against(&before, &held, Some(&since), &tell, &mut notes)
+                report::check_against(&before, &snapshot, Some(&since), &tell, &mut notes)
             })
         }
     };

@@ -16,7 +16,7 @@ use crate::{
     migrate::{self, Migrated},
     model::{Cluster, Selector, is_called},
     note::Notes,
-    world::Held,
+    world::Snapshot,
 };
 
 /// Rename and convert variables as the release of a cluster requires
@@ -78,8 +78,8 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
 }
 
 fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<Vec<Migrated>, Failure> {
-    let held = Held::read(world)?;
-    let (fleet, left) = generate::understand_sound(&held, notes)?;
+    let snapshot = Snapshot::read(world)?;
+    let (fleet, left) = generate::understand_sound(&snapshot, notes)?;
     for name in &args.clusters {
         let all = fleet.model.clusters.iter();
         if all.clone().any(|cluster| is_called(&cluster.full_name(), name)) || left.blame(name, notes) {
@@ -89,7 +89,7 @@ fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<Vec<Migrate
     }
     left.warn(notes);
     notes.halt(())?;
-    let files = migrate::migrate(&fleet, &held.input, &|cluster| args.means(cluster), notes);
+    let files = migrate::migrate(&fleet, &snapshot.input, &|cluster| args.means(cluster), notes);
     Ok(notes.halt(files)?)
 }
 

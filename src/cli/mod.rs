@@ -7,23 +7,23 @@ mod affects;
 mod annotate;
 mod argocd;
 mod assets;
-mod check;
 mod changed;
+mod check;
 mod cluster;
 mod clusters;
-mod explain;
 mod complete;
 mod completions;
 mod diff;
-mod output_format;
+mod explain;
+mod foreign_commands;
 mod generate;
 mod init;
 mod man;
 mod matrix;
-mod foreign_commands;
 mod migrate;
 mod new;
 mod newer;
+mod output_format;
 mod printer;
 mod progress;
 mod prune;
@@ -34,8 +34,9 @@ mod releases;
 mod remove;
 mod rename;
 mod revision;
-mod scaffold;
+mod rollout;
 mod sarif;
+mod scaffold;
 mod schema;
 mod secrets;
 mod table;
@@ -164,7 +165,7 @@ enum Command {
     Topology(topology::Args),
     Update(update::Args),
     Upgrade(upgrade::Args),
-    Rollout(upgrade::rollout::Args),
+    Rollout(rollout::Args),
     Argocd(argocd::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -270,7 +271,7 @@ fn run(args: &Args) -> Exit {
         Command::Topology(command) => topology::run(command, &args.global, &printer),
         Command::Update(command) => update::run(command, &args.global, &printer),
         Command::Upgrade(command) => upgrade::run(command, &args.global, &printer),
-        Command::Rollout(command) => upgrade::rollout::run(command, &args.global, &printer),
+        Command::Rollout(command) => rollout::run(command, &args.global, &printer),
         Command::Check(command) => check::run(command, &args.global, &printer),
         Command::Generate(command) => generate::run(command, &args.global, &printer),
         Command::Diff(command) => diff::run(command, &args.global, &printer),

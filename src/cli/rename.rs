@@ -17,7 +17,7 @@ use crate::{
     model::{Label, is_called},
     note::{Fault, Notes, Place},
     rename::{self, Changed, Move},
-    world::{Held, companion_folder, is_yaml},
+    world::{Snapshot, companion_folder, is_yaml},
 };
 
 /// Move the definition of a cluster; the cluster keeps its name
@@ -88,14 +88,14 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
 }
 
 fn plan(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<Plan, Failure> {
-    let held = Held::read(world)?;
+    let snapshot = Snapshot::read(world)?;
     let given = world.given(&args.cluster);
     let is_folder = args.cluster.contains('/') && given.is_folder && given.path.starts_with("clusters/");
     let (cluster, name, from, to) = if is_folder {
         let to = folder_target(&given.path, &args.new, world, notes).ok_or(Failure::Input)?;
         (None, None, given.path, to)
     } else {
-        let identity = find(&args.cluster, &held, notes).ok_or(Failure::Input)?;
+        let identity = find(&args.cluster, &snapshot, notes).ok_or(Failure::Input)?;
         let (name, to) = target(&identity.file, &args.new, world, notes).ok_or(Failure::Input)?;
         (identity.id().as_ref().map(ClusterName::from), name, identity.file, to)
     };
@@ -115,9 +115,9 @@ fn plan(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<Plan, Failu
         refuse_in_the_way(one, world, notes)?;
     }
     notes.halt(())?;
-    let changed = rename::changes(&held, &moves, notes)?;
+    let changed = rename::changes(&snapshot, &moves, notes)?;
     refuse_effect(&moves[0], &changed, notes);
-    let texts = rename::rewritten(&held.input, &moves);
+    let texts = rename::rewritten(&snapshot.input, &moves);
     Ok(notes.halt(Plan { cluster, name, moves, texts, changed })?)
 }
 
@@ -128,8 +128,8 @@ fn companions(one: &Move) -> Option<(String, String)> {
 }
 
 /// Finds the definition of a named cluster.
-fn find(name: &str, held: &Held, notes: &mut Notes) -> Option<Identity> {
-    let definitions = definition::parse(&held.input, &mut Notes::new());
+fn find(name: &str, snapshot: &Snapshot, notes: &mut Notes) -> Option<Identity> {
+    let definitions = definition::parse(&snapshot.input, &mut Notes::new());
     let all = Identity::all(&definitions);
     let found: Vec<_> = all.iter().filter(|one| is_called(&one.name, name)).collect();
     match found.as_slice() {

@@ -149,7 +149,7 @@ fn known(plan: &ClusterPlan, alone: bool) -> Result<Vec<File>, String> {
     let first_line: Arc<str> = render::first_line(plan).into();
     if alone {
         let object = render::cluster_object(plan);
-        let file = |object| File::drawn("cluster/cluster.yaml".to_owned(), object, first_line.clone());
+        let file = |object| File::drawn(render::CLUSTER_FILE.to_owned(), object, first_line.clone());
         return Ok(object.map(file).into_iter().collect());
     }
     let mut notes = Notes::new();

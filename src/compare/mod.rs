@@ -205,7 +205,7 @@ pub fn written(
             return Ok(Err(Unread { path, line: None, message: why }));
         }
     };
-    let own = files.into_iter().filter(|file| file.path == CLUSTER).collect();
+    let own = files.into_iter().filter(|file| file.path == render::CLUSTER_FILE).collect();
     let objects = match objects(cluster, own, state)? {
         Ok(objects) => objects,
         Err(unread) => return Ok(Err(unread)),
@@ -274,10 +274,11 @@ impl<'a> Comparing<'a> {
         }
         let [mut own_old, mut own_new] = [differing(&old, &new), differing(&new, &old)];
         // Only addons are interpreted by their list.
-        let with_list = own_old.iter().chain(&own_new).any(|file| file.path != CLUSTER);
+        let with_list = own_old.iter().chain(&own_new).any(|file| file.path != render::CLUSTER_FILE);
         for (all, own) in [(&old, &mut own_old), (&new, &mut own_new)] {
             add_needed(all, own, |file| {
-                file.path == CLUSTER || with_list && addons::is_list(&file.path, cluster.name.as_str())
+                file.path == render::CLUSTER_FILE
+                    || with_list && addons::is_list(&file.path, cluster.name.as_str())
             });
         }
         let fate = match (old.is_empty(), new.is_empty()) {
@@ -355,9 +356,6 @@ impl<'a> Comparing<'a> {
         }
     }
 }
-
-/// The path of the Cluster within its folder.
-const CLUSTER: &str = "cluster/cluster.yaml";
 
 impl Pair<'_> {
     /// The objects that differ.

@@ -13,6 +13,7 @@ use super::{
 use crate::{
     model::{ClusterId, Label, ManagementCluster},
     note::Fault,
+    render,
     topology::{
         Observed, SharedClass, admission,
         import::{ClassFiles, Imported, Objects, identity},
@@ -61,7 +62,7 @@ impl State for UserFiles<'_> {
     fn files(&self, cluster: &ClusterId) -> Result<Files, Fault> {
         let file = |one: &Imported| {
             let node = from_json(&one.object, Origin::NOWHERE);
-            File::drawn(super::CLUSTER.to_owned(), node, Arc::from(""))
+            File::drawn(render::CLUSTER_FILE.to_owned(), node, Arc::from(""))
         };
         Ok(Files::Known(self.imported(cluster).map(file).into_iter().collect()))
     }

@@ -237,6 +237,9 @@ pub fn cluster_folder(plan: &ClusterPlan) -> TreePath {
     cluster::folder(plan)
 }
 
+/// The file of the Cluster below the folder of a cluster's objects.
+pub const CLUSTER_FILE: &str = "cluster/cluster.yaml";
+
 /// The folder of a cluster's objects, given only its ID.
 pub fn folder_of_cluster(id: &ClusterId) -> TreePath {
     let names = ["management", id.management.as_str(), "clusters", id.namespace.as_str(), id.name.as_str()];
@@ -283,7 +286,7 @@ pub fn cluster_folders(plan: &ClusterPlan) -> [TreePath; 2] {
 
 /// The file of a cluster's Cluster object. It exists as long as the cluster should exist.
 pub fn cluster_file(plan: &ClusterPlan) -> TreePath {
-    cluster::folder(plan).join("cluster").join("cluster.yaml")
+    cluster::folder(plan).join(CLUSTER_FILE)
 }
 
 /// The files of the objects that install an addon: one for its chart, one for its manifests.

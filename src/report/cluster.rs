@@ -1,7 +1,7 @@
 //! Turns the differences of one cluster into changes with risks.
 
 use super::{
-    About,
+    Background,
     change::{Change, Effect, Leaving, Revert, Subject},
     objects,
     parts::{of_verdict, paused},
@@ -12,7 +12,7 @@ use super::{
 use crate::{
     compare::{Answer, ClusterChange, ClusterFacts, Fate, ObjectChange, Outcome, Section, Unknown, Which},
     model::{ClusterId, hex},
-    note::About as Leaves,
+    note::About,
     topology::{self, Meaning, Part},
 };
 
@@ -56,9 +56,9 @@ impl Sides {
 }
 
 /// Reports the effects of a change on one cluster.
-pub(super) fn report(found: &ClusterChange, about: &About) -> ClusterReport {
+pub(super) fn report(found: &ClusterChange, background: &Background) -> ClusterReport {
     let (changes, notes, steps) = (Vec::new(), Vec::new(), Vec::new());
-    let mut made = Making { found, about, changes, notes, steps, pools_at_once: 0 };
+    let mut made = Making { found, background, changes, notes, steps, pools_at_once: 0 };
     made.fate();
     made.suspension();
     // A cluster that is rebuilt as a new one shares no object with the old one.
@@ -68,7 +68,7 @@ pub(super) fn report(found: &ClusterChange, about: &About) -> ClusterReport {
         made.outcome();
     }
     if matches!(found.fate, Fate::Changed | Fate::Moved { .. }) && !is_new {
-        objects::add(found, about, &mut made.changes);
+        objects::add(found, background, &mut made.changes);
     }
     objects::add_secrets(found, &mut made.changes);
     made.guards();
@@ -79,7 +79,7 @@ pub(super) fn report(found: &ClusterChange, about: &About) -> ClusterReport {
 
 struct Making<'a> {
     found: &'a ClusterChange,
-    about: &'a About,
+    background: &'a Background,
     changes: Vec<Change>,
     notes: Vec<String>,
     steps: Vec<String>,
@@ -88,7 +88,7 @@ struct Making<'a> {
 
 impl Making<'_> {
     fn finish(self) -> ClusterReport {
-        let Self { found, about, mut changes, notes, steps, pools_at_once } = self;
+        let Self { found, background, mut changes, notes, steps, pools_at_once } = self;
         if changes.is_empty() {
             // Something differs, but none of the steps above recognized it.
             let mut change = Change::new(Subject::Whole, Effect::Unknown, Risk::Unknown, Revert::Unknown);
@@ -113,7 +113,7 @@ impl Making<'_> {
         let sides = |get| Sides { before: of(&found.before, get), after: of(&found.after, get) };
         ClusterReport {
             cluster: found.cluster.clone(),
-            owners: about.owners.get(&found.cluster).cloned().unwrap_or_default(),
+            owners: background.owners.get(&found.cluster).cloned().unwrap_or_default(),
             release: sides(|facts| facts.release.clone()),
             kubernetes: sides(|facts| facts.kubernetes.clone()),
             risk: changes.iter().map(|change| change.risk).max().unwrap_or(Risk::Unknown),
@@ -134,7 +134,7 @@ impl Making<'_> {
     fn guards(&mut self) {
         let from = if let Fate::Moved { from } = &self.found.fate { Some(from) } else { None };
         let mut known = [Some(&self.found.cluster), from].into_iter().flatten();
-        let Some(guarded) = known.find_map(|one| self.about.guarded.get(one)) else { return };
+        let Some(guarded) = known.find_map(|one| self.background.guarded.get(one)) else { return };
         // What happens to the cluster as a whole says it already.
         let is_lost = |change: &&mut Change| {
             matches!(
@@ -176,26 +176,26 @@ impl Making<'_> {
 
     /// Marks everything whose removal takes all its steps within this change.
     fn announced(&mut self) {
-        let Some(leaving) = self.about.announced.get(&self.found.cluster) else { return };
+        let Some(leaving) = self.background.announced.get(&self.found.cluster) else { return };
         for change in &mut self.changes {
             let about = match (&change.subject, &mut change.effect) {
-                (Subject::Whole, Effect::Gone(how)) if leaving.contains(&Leaves::Cluster) => {
+                (Subject::Whole, Effect::Gone(how)) if leaving.contains(&About::Cluster) => {
                     *how = Leaving::Announced;
                     change.lose_all(self.found.before.as_ref());
                     change.revert = Revert::CreatesNew;
-                    Leaves::Cluster
+                    About::Cluster
                 }
                 (Subject::Part(Part::Pool(pool)), Effect::Verdict(Meaning::Delete)) => {
-                    Leaves::Pool(pool.name.clone())
+                    About::Pool(pool.name.clone())
                 }
-                (Subject::Addon(name), Effect::Addon { after: None, .. }) => Leaves::Addon(name.clone()),
+                (Subject::Addon(name), Effect::Addon { after: None, .. }) => About::Addon(name.clone()),
                 _ => continue,
             };
             if leaving.contains(&about) {
                 change.announced = true;
                 let otherwise = match about {
-                    Leaves::Cluster => ": if it sees only the last one, the cluster keeps running, unmanaged",
-                    Leaves::Pool(_) => ": if it sees only the last one, the machines are deleted at once",
+                    About::Cluster => ": if it sees only the last one, the cluster keeps running, unmanaged",
+                    About::Pool(_) => ": if it sees only the last one, the machines are deleted at once",
                     _ => "",
                 };
                 change.reasons.push(format!(
@@ -215,7 +215,7 @@ impl Making<'_> {
                 continue;
             };
             let key = (self.found.cluster.clone(), name.clone());
-            if self.about.kept.contains(&key) {
+            if self.background.kept.contains(&key) {
                 let version = before.clone().unwrap_or_default();
                 change.effect = Effect::AddonLeft { version };
                 change.revert = Revert::Undoes;
@@ -436,7 +436,7 @@ mod tests {
             outcome: Outcome::Judged(std::sync::Arc::new(answer)),
             secrets: crate::compare::Needs::new(),
         };
-        report(&found, &About::default())
+        report(&found, &Background::default())
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub(super) fn changes(
     let old = images(&used(&after.earlier().list(folder)?, before)?, listed, before)?;
     let mut there = after.list(folder)?;
     for one in clusters.iter().filter(|one| is_refused(one)) {
-        there.remove(&format!("{}/cluster/cluster.yaml", render::folder_of_cluster(&one.cluster)));
+        there.remove(&format!("{}/{}", render::folder_of_cluster(&one.cluster), render::CLUSTER_FILE));
     }
     let mut new = images(&kept, listed, before)?;
     new.extend(images(&used(&there, after)?, made, after)?);
@@ -70,8 +70,7 @@ pub(super) fn changes(
 
 /// The releases that the Clusters of a tree use.
 fn used(listing: &BTreeMap<String, BlobId>, archive: &dyn Archive) -> Result<BTreeSet<String>, Fault> {
-    let clusters: Vec<_> =
-        listing.iter().filter(|(path, _)| path.ends_with("/cluster/cluster.yaml")).collect();
+    let clusters: Vec<_> = listing.iter().filter(|(path, _)| path.ends_with(render::CLUSTER_FILE)).collect();
     let read = |(path, id): &(&String, &BlobId)| -> Result<Option<String>, Fault> {
         let cluster = yaml::read(&Source::new(FileId(0), &***path, archive.read(id)?), &mut Notes::new());
         let name =

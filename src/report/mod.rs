@@ -52,7 +52,7 @@ use crate::{
     remove::{self, Defined},
     render,
     tree::{FileChange, PartId, is_ours},
-    world::{Held, Input, companion_folder, is_input, release_of},
+    world::{Input, Snapshot, companion_folder, is_input, release_of},
     yaml::{self, FileId, Mapping, Node, Source, Sources},
 };
 
@@ -95,7 +95,7 @@ pub struct Report {
 
 /// What is known in addition to the two states.
 #[derive(Debug, Default)]
-struct About {
+struct Background {
     /// The owners of the clusters.
     owners: BTreeMap<ClusterId, Vec<String>>,
     /// The guards' messages about clusters.
@@ -110,7 +110,7 @@ struct About {
     kept: BTreeSet<(ClusterId, String)>,
 }
 
-impl About {
+impl Background {
     /// Whether nodes need an addon of a release to become ready; none if no release tells.
     fn needed(&self, release: &str, addon: &str) -> Option<bool> {
         self.stages.get(&(release.to_owned(), addon.to_owned())).copied()
@@ -164,7 +164,7 @@ fn cluster_of(part: &PartId) -> Option<ClusterId> {
 /// except those that the checks find of clusters which the change does not touch. `past` holds the commits in between.
 pub fn drawn(
     before: &dyn Archive,
-    world: &Held,
+    world: &Snapshot,
     past: Option<&dyn Past>,
     exports: &[Export],
     progress: Progress<'_>,
@@ -179,12 +179,12 @@ pub fn drawn(
     after.close(&world.input, &left)?;
     let management = fleet?.management_clusters;
     let owners = made.plan.clusters.iter().map(|plan| (plan.cluster.id(), plan.cluster.owners.clone()));
-    let about = About { owners: owners.collect(), ..About::default() };
+    let background = Background { owners: owners.collect(), ..Background::default() };
     // The plan of a large fleet takes as much memory as the comparison.
     drop(made);
     let input = &world.input;
     let own = own_objects::changes(before, input, &|| definitions_before(before, input))?;
-    Ok(Comparing { before, after: &after, left: &left, management, about, input, past, exports, own }
+    Ok(Comparing { before, after: &after, left: &left, management, background, input, past, exports, own }
         .report(notes)?)
 }
 
@@ -192,7 +192,7 @@ pub fn drawn(
 /// on disk.
 pub fn check_against(
     before: &dyn Archive,
-    world: &Held,
+    world: &Snapshot,
     past: Option<&dyn Past>,
     progress: Progress<'_>,
     notes: &mut Notes,
@@ -209,10 +209,10 @@ pub fn check_against(
     }
     // Accepted changes are identified by ID, so the changes must be computed to find them.
     let management = generate::fleet(input, &mut Notes::new())?.management_clusters;
-    let (left, about) = (LeftClusters::default(), About::default());
+    let (left, background) = (LeftClusters::default(), Background::default());
     let own = own_objects::changes(before, input, &|| definitions_before(before, input))?;
     let exports = &[];
-    Comparing { before, after: &after, left: &left, management, about, input, past, exports, own }
+    Comparing { before, after: &after, left: &left, management, background, input, past, exports, own }
         .report(notes)?;
     Ok(plan)
 }
@@ -228,11 +228,11 @@ pub fn committed(
 ) -> Result<Report, Failure> {
     let fleet = generate::fleet(sources, notes)?;
     let after = After::committed(before, archive)?;
-    let about = About { owners: Defined::read(sources).all_owners(), ..About::default() };
+    let background = Background { owners: Defined::read(sources).all_owners(), ..Background::default() };
     let (left, management) = (LeftClusters::default(), fleet.management_clusters);
     let own = own_objects::committed(before, archive, sources, &|| definitions_before(before, sources))?;
     let input = sources;
-    Ok(Comparing { before, after: &after, left: &left, management, about, input, past, exports, own }
+    Ok(Comparing { before, after: &after, left: &left, management, background, input, past, exports, own }
         .report(notes)?)
 }
 
@@ -321,7 +321,7 @@ struct Comparing<'a> {
     after: &'a After<'a>,
     left: &'a LeftClusters,
     management: Vec<Arc<ManagementCluster>>,
-    about: About,
+    background: Background,
     /// The definitions after the change.
     input: &'a Input,
     past: Option<&'a dyn Past>,
@@ -333,8 +333,8 @@ struct Comparing<'a> {
 
 impl Comparing<'_> {
     fn report(mut self, notes: &mut Notes) -> Result<Report, Fault> {
-        self.about.learn(self.before)?;
-        self.about.learn(self.after)?;
+        self.background.learn(self.before)?;
+        self.background.learn(self.after)?;
         note_foreign(self.after, self.before, notes)?;
         let earlier = self.after.earlier();
         let (old, new) = (Tree::new(&earlier, &self.management), Tree::new(self.after, &self.management));
@@ -345,15 +345,15 @@ impl Comparing<'_> {
         // The guards judge what was generated, not what runs.
         let generated = if self.exports.is_empty() { &*compared.clusters } else { &[] };
         let (mut refused, announced) = guarded(self.after, generated, self.past)?;
-        self.about.heed(&refused);
-        self.about.announced = announced;
-        self.about.kept = self.kept_addons()?;
+        self.background.heed(&refused);
+        self.background.announced = announced;
+        self.background.kept = self.kept_addons()?;
         if !self.exports.is_empty() {
             note_unexported(&compared, &live, notes);
         }
         self.learn_owners(&compared)?;
         let report = |found: &mut ClusterChange| {
-            let report = cluster::report(found, &self.about);
+            let report = cluster::report(found, &self.background);
             // The report has the fields that differ. In a large change, one copy of them is enough.
             (found.objects, found.addons) = (Vec::new(), Vec::new());
             report
@@ -361,7 +361,7 @@ impl Comparing<'_> {
         let mut clusters: Vec<ClusterReport> = compared.clusters.par_iter_mut().map(report).collect();
         clusters.sort_by(|a, b| a.cluster.cmp(&b.cluster));
         preflight::add(&mut clusters, self.before, self.after, self.input)?;
-        let mut beside = outside_clusters::changes(self.after, self.before, &self.about)?;
+        let mut beside = outside_clusters::changes(self.after, self.before, &self.background)?;
         beside.append(&mut self.own);
         self.accept(&mut clusters, &mut beside, &mut refused, notes)?;
         beside.sort_by(|a, b| (b.risk, &a.place).cmp(&(a.risk, &b.place)));
@@ -424,7 +424,7 @@ impl Comparing<'_> {
     /// Looks up the owners of clusters that the run did not generate, because they are gone or their definitions have errors.
     fn learn_owners(&mut self, compared: &Comparison) -> Result<(), Fault> {
         let all = compared.clusters.iter().map(|one| &one.cluster);
-        let unknown: Vec<_> = all.filter(|one| !self.about.owners.contains_key(*one)).collect();
+        let unknown: Vec<_> = all.filter(|one| !self.background.owners.contains_key(*one)).collect();
         if unknown.is_empty() {
             return Ok(());
         }
@@ -434,7 +434,7 @@ impl Comparing<'_> {
             let found = sides.iter().map(|side| side.owners(one)).find(|owners| !owners.is_empty());
             found.unwrap_or_default()
         };
-        self.about.owners.extend(unknown.into_iter().map(|one| (one.clone(), owners(one))));
+        self.background.owners.extend(unknown.into_iter().map(|one| (one.clone(), owners(one))));
         Ok(())
     }
 }

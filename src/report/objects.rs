@@ -2,7 +2,7 @@
 //! the Cluster object as written.
 
 use super::{
-    About,
+    Background,
     change::{Change, Effect, Revert, Subject},
     risk::Risk,
 };
@@ -18,9 +18,9 @@ use crate::{
 const RIGHTS: &str = "rbac.authorization.k8s.io";
 
 /// Adds the changes of these objects.
-pub(super) fn add(found: &ClusterChange, about: &About, changes: &mut Vec<Change>) {
+pub(super) fn add(found: &ClusterChange, background: &Background, changes: &mut Vec<Change>) {
     for addon in &found.addons {
-        changes.push(of_addon(addon, found, about));
+        changes.push(of_addon(addon, found, background));
     }
     for object in &found.objects {
         if object.address.is_cluster() && object.section == Section::Cluster {
@@ -60,12 +60,12 @@ pub(super) fn add_secrets(found: &ClusterChange, changes: &mut Vec<Change>) {
     }
 }
 
-fn of_addon(addon: &AddonChange, found: &ClusterChange, about: &About) -> Change {
+fn of_addon(addon: &AddonChange, found: &ClusterChange, background: &Background) -> Change {
     let is_own = |object: &&ObjectChange| object.addon(&found.cluster).as_deref() == Some(&*addon.name);
     let own: Vec<&ObjectChange> = found.objects.iter().filter(is_own).collect();
     let facts = found.after.as_ref().or(found.before.as_ref());
     let release = facts.and_then(|facts| facts.release.as_deref()).unwrap_or_default();
-    let needed = about.needed(release, &addon.name);
+    let needed = background.needed(release, &addon.name);
     let (risk, revert) = match (&addon.before, &addon.after) {
         (None, _) if needed == Some(false) => (Risk::InPlace, Revert::Undoes),
         (None, _) => (Risk::InPlace, Revert::NeedsRemoval),

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    About, cluster::ClusterReport, new_tree::After, own_objects::OwnObject, past::Announced, risk::Risk,
+    Background, cluster::ClusterReport, new_tree::After, own_objects::OwnObject, past::Announced, risk::Risk,
 };
 use crate::{
     compare::{Archive, BlobId},
     model::hex,
-    note::{About as Leaves, Fault, Notes},
+    note::{About, Fault, Notes},
     render,
     tree::{FileChange, PartId, TreePath},
     world::is_head_release,
@@ -67,7 +67,7 @@ pub struct OutsideChange {
 pub(super) fn changes(
     after: &After<'_>,
     before: &dyn Archive,
-    about: &About,
+    background: &Background,
 ) -> Result<Vec<OutsideChange>, Fault> {
     let mut found: BTreeMap<Place, BTreeMap<String, FileChange>> = BTreeMap::new();
     for (path, change) in &after.changes().files {
@@ -89,7 +89,8 @@ pub(super) fn changes(
             (place, kind, files)
         })
         .map(|(place, kind, files)| {
-            let is_spare = kind == FileChange::Changed && is_spare(&place, &files, (after, before), about)?;
+            let is_spare =
+                kind == FileChange::Changed && is_spare(&place, &files, (after, before), background)?;
             let risk = if is_spare { Risk::InPlace } else { risk(&place, kind, &files) };
             let id = id(&place, &files, after.listings());
             Ok(OutsideChange {
@@ -150,7 +151,7 @@ fn is_spare(
     place: &Place,
     files: &BTreeMap<String, FileChange>,
     (after, before): (&After<'_>, &dyn Archive),
-    about: &About,
+    background: &Background,
 ) -> Result<bool, Fault> {
     let Place::Namespace { management, namespace } = place else { return Ok(false) };
     let removed: Vec<&String> =
@@ -163,13 +164,14 @@ fn is_spare(
     let (old_clusters, new_clusters) = (clusters(&old), clusters(&new));
     let [old, _] = after.listings();
     // A cluster whose removal ends had its last machine deleted by an earlier commit, so no Cluster object names its version.
-    let mut left = about.kubernetes.clone();
+    let mut left = background.kubernetes.clone();
     let mut kept = BTreeSet::new();
     for (path, id) in old_clusters {
         let text = before.read(id)?;
         // A cluster that is no longer defined keeps running and keeps what it needs.
-        let is_abandoned =
-            !new.contains_key(path) && render::is_protected(&text) && !is_announced(path, &about.announced);
+        let is_abandoned = !new.contains_key(path)
+            && render::is_protected(&text)
+            && !is_announced(path, &background.announced);
         if is_abandoned { &mut kept } else { &mut left }.extend(version(path, text));
     }
     for (path, id) in new_clusters {
@@ -188,13 +190,13 @@ fn is_spare(
 
 /// The Cluster objects of a listing.
 fn clusters(listing: &BTreeMap<String, BlobId>) -> impl Iterator<Item = (&String, &BlobId)> {
-    listing.iter().filter(|(path, _)| path.ends_with("/cluster/cluster.yaml"))
+    listing.iter().filter(|(path, _)| path.ends_with(render::CLUSTER_FILE))
 }
 
 fn is_announced(path: &str, announced: &Announced) -> bool {
     let part = TreePath::parse(path).and_then(|path| PartId::of_path(&path));
     let cluster = part.as_ref().and_then(super::cluster_of);
-    cluster.and_then(|cluster| announced.get(&cluster)).is_some_and(|what| what.contains(&Leaves::Cluster))
+    cluster.and_then(|cluster| announced.get(&cluster)).is_some_and(|what| what.contains(&About::Cluster))
 }
 
 /// The Kubernetes version of a Cluster, without its `v`.

@@ -11,6 +11,7 @@ use crate::{
     model::ClusterId,
     note::Place,
     remove::Defined,
+    render,
     topology::{Part, Pool},
     world::Input,
     yaml::{Mapping, Node, Sources, Value},
@@ -57,7 +58,10 @@ impl<'a> Places<'a> {
 /// The generated Cluster object, for a cluster without a definition.
 fn made(id: &ClusterId) -> Place {
     let ClusterId { management, namespace, name } = id;
-    Place::file(format!("generated/management/{management}/clusters/{namespace}/{name}/cluster/cluster.yaml"))
+    Place::file(format!(
+        "generated/management/{management}/clusters/{namespace}/{name}/{}",
+        render::CLUSTER_FILE
+    ))
 }
 
 /// What to look for.

@@ -267,7 +267,7 @@ fn release_before(
     before: &dyn Archive,
     after: &After<'_>,
 ) -> Result<Option<String>, Fault> {
-    let path = format!("{}/cluster/cluster.yaml", render::folder_of_cluster(cluster));
+    let path = format!("{}/{}", render::folder_of_cluster(cluster), render::CLUSTER_FILE);
     let Some(id) = after.id_before(&path)? else { return Ok(None) };
     let read = yaml::read(&Source::new(FileId(0), &*path, before.read(&id)?), &mut Notes::new());
     Ok(read.map(|cluster| ClassName::of(&cluster).name))

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use super::{
-    situate::Fleet,
+    constraints::Fleet,
     situation::{Constraint, ConstraintKind, Listing, Track, Version},
 };
 use crate::{

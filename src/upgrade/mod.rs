@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! definitions, releases ─situation→ Situation ─search→ Found ─steps→ Plan
-//!                                             └ core → Core
+//!                                                  └conflict→ Conflict
 //! ```
 //!
 //! A step changes the release of a cluster or the version of one addon. After each step, every addon supports the cluster's
@@ -10,33 +10,33 @@
 //! addon. Deliberately absent: how Cluster API acts on a step. That is forecast only for the steps of a finished plan.
 
 mod addon;
+mod addon_path;
+mod charts;
 mod check_edits;
-mod core;
+mod conflict;
+mod constraints;
+mod describe;
 mod edits;
 mod plan;
 mod policy;
-mod rollout;
 mod release_path;
-mod situate;
+mod requirements;
+mod rollout;
 mod situation;
 mod solve;
-mod charts;
-mod describe;
-mod needs;
-mod addon_path;
 mod why;
 
-pub use self::core::{Blocking, Core, core};
 pub use addon_path::Cost;
 pub use charts::Charts;
 pub use check_edits::check as check_edits;
+pub use conflict::{Blocking, Conflict, conflict};
+pub use constraints::{Fleet, Key, Open, PoolsBehind, Situated, Target};
 pub use describe::{DescribedChange, StepDescription, describe};
 pub use edits::{Edited, Edits, Taken, edits, fold, with_edits};
 pub use plan::{Change, Plan, Step, steps};
 pub use policy::Asked;
 pub use release_path::{Found, Machines, NotFound, search};
 pub use rollout::{Planned, Remedy, Rollout, after};
-pub use situate::{Fleet, Key, Open, PoolsBehind, Situated, Target};
 pub use situation::{
     Candidate, Constraint, ConstraintKind, Goal, Kept, Listing, Situation, Track, Version, distance,
 };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 
 use super::{
-    situate::Target,
+    constraints::Target,
     solve::{Answer, Solved},
 };
 use crate::model::{Cluster, Date, Hold, Rollout, UpgradePolicy};

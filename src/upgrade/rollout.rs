@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 
 use super::{
+    constraints::{Fleet, Open},
     plan::Step,
-    situate::{Fleet, Open},
 };
 use crate::{
     compare::{Answer, Answers, Change, Definitions, Outcome, Unknown, Which},

@@ -5,10 +5,10 @@ use std::{cell::RefCell, collections::BTreeMap};
 use rayon::prelude::*;
 
 use super::{
-    core::{Core, core},
+    conflict::{Conflict, conflict},
+    constraints::{Fleet, Open, Situated, Target},
     plan::{Plan, steps},
     release_path::{NotFound, search},
-    situate::{Fleet, Open, Situated, Target},
     situation::Constraint,
     why::reasons,
 };
@@ -43,7 +43,7 @@ pub enum Answer {
         /// The situation.
         open: Box<Open>,
         /// The constraints that rule out every plan.
-        core: Core,
+        conflict: Conflict,
     },
     /// The cluster cannot use the target.
     NoTarget(Constraint),
@@ -111,8 +111,8 @@ impl Fleet<'_> {
                 Answer::Plan { open, plan, reasons }
             }
             Err(NotFound::TooMany) => Answer::TooMany,
-            Err(NotFound::Impossible) => match core(&open.situation) {
-                Ok(Some(core)) => Answer::Blocked { open, core },
+            Err(NotFound::Impossible) => match conflict(&open.situation) {
+                Ok(Some(conflict)) => Answer::Blocked { open, conflict },
                 Ok(None) | Err(_) => Answer::TooMany,
             },
         }

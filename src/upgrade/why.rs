@@ -1,8 +1,8 @@
 //! Explains the steps of a plan in words.
 
 use super::{
+    constraints::{GoalReason, Open},
     plan::{Change, Plan},
-    situate::{GoalReason, Open},
     situation::{Goal, Situation, Track},
 };
 

@@ -144,14 +144,14 @@ pub trait World {
 
 /// A world whose content was already read; can be used several times.
 #[derive(Clone, Debug)]
-pub struct Held {
+pub struct Snapshot {
     /// The input.
     pub input: Input,
     /// The problems with single files.
     pub notes: Notes,
 }
 
-impl Held {
+impl Snapshot {
     /// Reads a world once, for repeated use.
     pub fn read(world: &dyn World) -> Result<Self, Fault> {
         let mut notes = Notes::new();
@@ -160,7 +160,7 @@ impl Held {
     }
 }
 
-impl World for Held {
+impl World for Snapshot {
     fn read(&self, notes: &mut Notes) -> Result<Input, Fault> {
         notes.append(self.notes.clone());
         Ok(self.input.clone())

@@ -18,7 +18,7 @@ use stackloom::{
     note::Notes,
     report::{self, Finding, Page, Places, Report, Risk},
     topology::import::Objects,
-    world::{Files, Held, Input, World},
+    world::{Files, Input, Snapshot, World},
 };
 
 use super::{overlay, page, sandbox, support};
@@ -48,12 +48,12 @@ fn judged(
     exports: &[Export],
     notes: &mut Notes,
 ) -> Result<Report, Failure> {
-    report::drawn(before, &Held::read(after).unwrap(), None, exports, &|_, _| {}, notes)
+    report::drawn(before, &Snapshot::read(after).unwrap(), None, exports, &|_, _| {}, notes)
 }
 
 /// The cluster `blue/one` of a tree and all classes, as if exported from the only management cluster after the edits of `live.txt`:
 /// lines of `old => new`.
-fn exported(tree: &Memory, fleet: &Held, edits: &Path) -> Vec<Export> {
+fn exported(tree: &Memory, fleet: &Snapshot, edits: &Path) -> Vec<Export> {
     let Ok(edits) = fs::read_to_string(edits) else { return Vec::new() };
     let mut text = String::new();
     for folder in ["generated/releases", "generated/management/mgmt/clusters/blue/one/cluster"] {
@@ -144,11 +144,11 @@ fn made(case: PathBuf) -> Made {
     let tree = archive(&Workspace::open(before.path()).unwrap(), Some(before.path()));
     let [old, new] = [&before, &after].map(|root| Workspace::open(root.path()).unwrap());
     let mut notes = Notes::new();
-    let exports = exported(&tree, &Held::read(&old).unwrap(), &case.join("live.txt"));
+    let exports = exported(&tree, &Snapshot::read(&old).unwrap(), &case.join("live.txt"));
     let Ok(report) = judged(&tree, &new, &exports, &mut notes) else {
         panic!("{}: {}", case.display(), sandbox::messages(&notes))
     };
-    let [before, after] = [&old, &new].map(|world| Held::read(world).unwrap().input);
+    let [before, after] = [&old, &new].map(|world| Snapshot::read(world).unwrap().input);
     Made { case, report, notes, before, after }
 }
 

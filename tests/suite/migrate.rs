@@ -4,7 +4,7 @@ use stackloom::{
     generate,
     migrate::migrate,
     note::Notes,
-    world::{Files, Held},
+    world::{Files, Snapshot},
 };
 
 use super::{sandbox, support};
@@ -41,10 +41,11 @@ fn fleet() -> Files {
 /// The changed lines of each file, and the messages.
 fn reported(files: &Files) -> String {
     let mut notes = Notes::new();
-    let held = Held::read(files).unwrap();
-    let (fleet, _) = generate::understand_sound(&held, &mut notes).unwrap_or_else(|_| panic!("{notes:?}"));
+    let snapshot = Snapshot::read(files).unwrap();
+    let (fleet, _) =
+        generate::understand_sound(&snapshot, &mut notes).unwrap_or_else(|_| panic!("{notes:?}"));
     let mut lines = Vec::new();
-    for one in migrate(&fleet, &held.input, &|_| true, &mut notes) {
+    for one in migrate(&fleet, &snapshot.input, &|_| true, &mut notes) {
         lines.push(format!("{} for {}", one.file, one.clusters.len()));
         let pairs = one.before.lines().zip(one.after.lines());
         assert_eq!(one.before.lines().count(), one.after.lines().count());

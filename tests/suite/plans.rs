@@ -12,7 +12,7 @@ use stackloom::{
     note::Notes,
     upgrade::{
         Candidate, Change, Constraint, ConstraintKind, Fleet, Goal, Kept, Listing, NotFound, Situation,
-        Target, Track, Version, core, search, steps,
+        Target, Track, Version, conflict, search, steps,
     },
 };
 
@@ -334,12 +334,12 @@ fn plans_are_as_good_as_trying_everything_and_reasons_are_the_fewest() {
             }
             Err(why) => {
                 assert_eq!((why, expected), (NotFound::Impossible, None), "seed {seed}: {situation:#?}");
-                let Some(core) = core(&situation).unwrap() else {
+                let Some(conflict) = conflict(&situation).unwrap() else {
                     let none = situation.only(&[]);
                     assert_eq!(Plain(&situation, &none).cheapest(), None, "seed {seed}");
                     continue;
                 };
-                let named: Vec<usize> = core.constraints.iter().map(|one| one.constraint).collect();
+                let named: Vec<usize> = conflict.constraints.iter().map(|one| one.constraint).collect();
                 assert_eq!(
                     Plain(&situation, &situation.only(&named)).cheapest(),
                     None,
@@ -347,7 +347,7 @@ fn plans_are_as_good_as_trying_everything_and_reasons_are_the_fewest() {
                 );
                 let is_smaller = is_ruled_out_by_fewer(&situation, named.len());
                 assert!(!is_smaller, "seed {seed}: {named:?} of {situation:#?}");
-                for one in &core.constraints {
+                for one in &conflict.constraints {
                     let mut kept = situation.all();
                     kept.0[one.constraint] = false;
                     let is_possible = Plain(&situation, &kept).cheapest().is_some();
@@ -409,9 +409,9 @@ fn addons_that_block_one_another_are_named_together() {
         moves,
     };
     assert_eq!(search(&situation, &situation.all(), None), Err(NotFound::Impossible));
-    let core = core(&situation).unwrap().unwrap();
+    let conflict = conflict(&situation).unwrap().unwrap();
     let named: Vec<(usize, Option<bool>)> =
-        core.constraints.iter().map(|one| (one.constraint, one.is_enough)).collect();
+        conflict.constraints.iter().map(|one| (one.constraint, one.is_enough)).collect();
     // Both versions of both addons: lifting any of these constraints is enough.
     assert_eq!(named, [2, 3, 6, 7].map(|one| (one, Some(true))));
     assert!(!is_ruled_out_by_fewer(&situation, named.len()));

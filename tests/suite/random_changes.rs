@@ -10,7 +10,7 @@ use stackloom::{
     compare::Memory,
     note::Notes,
     report::{self, ClusterReport, Report, Risk},
-    world::{Files, Held},
+    world::{Files, Snapshot},
 };
 
 use super::{sandbox, support};
@@ -115,8 +115,8 @@ fn archive(files: &Files) -> Memory {
 }
 
 fn drawn(before: &Memory, after: &Files) -> Report {
-    let held = Held::read(after).unwrap();
-    report::drawn(before, &held, None, &[], &|_, _| {}, &mut Notes::new()).unwrap()
+    let snapshot = Snapshot::read(after).unwrap();
+    report::drawn(before, &snapshot, None, &[], &|_, _| {}, &mut Notes::new()).unwrap()
 }
 
 fn risks(clusters: &[ClusterReport]) -> BTreeSet<Risk> {

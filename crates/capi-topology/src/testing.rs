@@ -43,5 +43,5 @@ pub mod objects {
 pub mod change {
     pub use crate::predict::before_after::{After, Before};
     pub use crate::predict::change::{Writing, change, run};
-    pub use crate::predict::rules::replaces_machines::Instants;
+    pub use crate::predict::rules::machine_rollouts::Instants;
 }

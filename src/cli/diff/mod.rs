@@ -18,7 +18,7 @@ use crate::{
     model::Fleet,
     note::Notes,
     report::{self, Report, Risk},
-    world::{Held, Input},
+    world::{Input, Snapshot},
 };
 
 /// Show what a change does to all clusters
@@ -182,22 +182,22 @@ fn drawn(
     printer: &Printer,
     notes: &mut Notes,
 ) -> Result<Compared, Failure> {
-    let held = Held::read(world)?;
-    let fleet = fleet(&held, notes)?;
+    let snapshot = Snapshot::read(world)?;
+    let fleet = fleet(&snapshot, notes)?;
     let (base, before) = before(args, &fleet, repository, notes)?;
     base::note(&before, &base, repository, "HEAD", notes)?;
     let exports = exports::read(&args.before, &fleet, global, notes)?;
     let progress = Progress::new(printer, "Comparing");
     let since = repository.since(&base.commit, None)?;
     let made =
-        report::drawn(&before, &held, Some(&since), &exports, &|done, all| progress.at(done, all), notes);
+        report::drawn(&before, &snapshot, Some(&since), &exports, &|done, all| progress.at(done, all), notes);
     progress.end();
-    Ok(Compared { report: made?, base, before, after: held.input })
+    Ok(Compared { report: made?, base, before, after: snapshot.input })
 }
 
-fn fleet(held: &Held, notes: &mut Notes) -> Result<Fleet, Failure> {
-    let mut own = held.notes.clone();
-    let found = generate::fleet(&held.input, &mut own);
+fn fleet(snapshot: &Snapshot, notes: &mut Notes) -> Result<Fleet, Failure> {
+    let mut own = snapshot.notes.clone();
+    let found = generate::fleet(&snapshot.input, &mut own);
     if found.is_err() {
         notes.append(own);
     }

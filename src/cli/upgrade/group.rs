@@ -13,7 +13,7 @@ use crate::{
 
 /// A group of clusters that are shown together.
 #[derive(Debug)]
-pub(super) struct Shown {
+pub(in crate::cli) struct Shown {
     pub(super) clusters: Vec<ClusterId>,
     /// The number of suspended clusters.
     pub(super) suspended: usize,
@@ -193,10 +193,10 @@ fn state(answer: &Answer, input: &Input) -> State {
             };
             State::Plan(described.zip(reasons).map(step).collect())
         }
-        Answer::Blocked { open, core } => {
+        Answer::Blocked { open, conflict } => {
             let constraints = &open.situation.constraints;
             let one = |one: &Blocking| reason(&constraints[one.constraint], one.is_enough);
-            State::Blocked(core.constraints.iter().map(one).collect())
+            State::Blocked(conflict.constraints.iter().map(one).collect())
         }
         Answer::NoTarget(constraint) => State::Blocked(vec![reason(constraint, None)]),
         Answer::TooMany => State::Failed(
@@ -214,7 +214,7 @@ fn state(answer: &Answer, input: &Input) -> State {
 }
 
 /// The reason that there is no plan, in a few words.
-pub(super) fn why_not(answer: &Answer, input: &Input) -> String {
+pub(in crate::cli) fn why_not(answer: &Answer, input: &Input) -> String {
     match state(answer, input) {
         State::Blocked(reasons) => {
             let reasons: Vec<_> = reasons.into_iter().map(|reason| reason.text).collect();

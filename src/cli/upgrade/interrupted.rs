@@ -9,7 +9,7 @@ use crate::{
     },
     note::{Fault, Notes},
     tree::Changes,
-    world::Held,
+    world::Snapshot,
 };
 
 /// Finishes a step that was committed, and takes back the edits of one that was not.
@@ -40,11 +40,11 @@ pub(in crate::cli) fn end_step(world: &Workspace, printer: &Printer) -> Result<(
 /// Updates the work tree and the index to match HEAD. Returns false if definitions with errors or other changes keep HEAD from
 /// being what the definitions mean.
 fn follow(world: &Workspace) -> Result<bool, Fault> {
-    let held = Held::read(world)?;
-    let sink = CommitSink::open(world)?.with_sources(&held.input);
+    let snapshot = Snapshot::read(world)?;
+    let sink = CommitSink::open(world)?.with_sources(&snapshot.input);
     let is_head = |changes: &Changes| changes.is_empty() && changes.sources.is_empty();
     let mut sink = sink.with_guard(move |changes, _| is_head(changes));
-    match generate::generate(&held, &mut sink, &|_, _| {}, &mut Notes::new()) {
+    match generate::generate(&snapshot, &mut sink, &|_, _| {}, &mut Notes::new()) {
         Ok(made) => Ok(is_head(&made.changes)),
         Err(generate::Failure::Input) => Ok(false),
         Err(generate::Failure::World(fault)) => Err(fault),

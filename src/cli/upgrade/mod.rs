@@ -1,18 +1,17 @@
 //! `stackloom upgrade`.
 
-mod reviews_and_labels;
-mod plan_document;
-mod group;
+pub(in crate::cli) mod group;
 pub(super) mod interrupted;
-mod next;
-mod plan;
-mod propose;
-pub(super) mod rollout;
-mod pools_behind;
-mod preconditions;
-mod next_step;
+pub(in crate::cli) mod next;
+pub(in crate::cli) mod next_step;
 mod next_step_output;
+pub(in crate::cli) mod plan;
+mod plan_document;
 mod plan_text;
+pub(in crate::cli) mod pools_behind;
+pub(in crate::cli) mod preconditions;
+pub(in crate::cli) mod propose;
+mod reviews_and_labels;
 mod selection;
 mod write_step;
 

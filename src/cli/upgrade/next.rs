@@ -61,7 +61,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
 }
 
 /// Takes the next step of the subject.
-pub(super) fn take(
+pub(in crate::cli) fn take(
     subject: &dyn Subject,
     is_dry: bool,
     is_commit: bool,

@@ -21,12 +21,12 @@ use crate::{
     pull_request::Wish,
     tree::Nowhere,
     upgrade::{self, Answer, DescribedChange, Edited, Edits, Fleet, Planned, Solved, Taken, after},
-    world::{Held, definitions_of},
+    world::{Snapshot, definitions_of},
 };
 
 /// What to do with a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(in crate::cli) enum Mode {
     /// Show it.
     DryRun,
     /// Write it to the work tree.
@@ -38,25 +38,40 @@ pub(super) enum Mode {
 }
 
 /// The step that was found.
-pub(super) struct Found {
-    pub(super) outcome: Outcome,
-    pub(super) edits: Edits,
+pub(in crate::cli) struct Found {
+    pub(in crate::cli) outcome: Outcome,
+    pub(in crate::cli) edits: Edits,
     /// The fleet after the edits.
-    pub(super) edited: Held,
+    pub(in crate::cli) edited: Snapshot,
     /// Suspended clusters, which take no step.
-    pub(super) suspended: BTreeSet<ClusterId>,
+    pub(in crate::cli) suspended: BTreeSet<ClusterId>,
     /// The clusters named in the arguments.
-    pub(super) named: BTreeSet<ClusterId>,
-    /// The rollout and wave of the step.
-    pub(super) of: Option<String>,
-    /// The reason for the rollout.
-    pub(super) why: Option<String>,
+    pub(in crate::cli) named: BTreeSet<ClusterId>,
+    /// The rollout that the step belongs to.
+    pub(in crate::cli) of: Option<OfRollout>,
     /// The reason that there is no step; None if the plans give it.
-    pub(super) idle: Option<Wish>,
+    pub(in crate::cli) idle: Option<Wish>,
     /// The progress of the rollout, for documents.
-    pub(super) progress: Option<Json>,
+    pub(in crate::cli) progress: Option<Json>,
     /// The clusters of the rollout's wave that take no step now, by reason.
-    pub(super) left_out: BTreeMap<String, Vec<ClusterId>>,
+    pub(in crate::cli) left_out: BTreeMap<String, Vec<ClusterId>>,
+}
+
+/// The rollout that a step belongs to.
+pub(in crate::cli) struct OfRollout {
+    /// Its name.
+    pub(in crate::cli) name: String,
+    /// The wave; none if the step only ends the rollout.
+    pub(in crate::cli) wave: Option<String>,
+    /// The reason for the rollout.
+    pub(in crate::cli) reason: String,
+}
+
+impl OfRollout {
+    fn words(&self) -> String {
+        let Self { name, wave, .. } = self;
+        wave.as_ref().map_or_else(|| name.clone(), |wave| format!("{name}, wave {wave}"))
+    }
 }
 
 /// Finds the first step of each plan, as edits.
@@ -66,8 +81,8 @@ pub(super) fn find(
     world: &Workspace,
     notes: &mut Notes,
 ) -> Result<Found, Failure> {
-    let held = Held::read(world)?;
-    let (understood, left) = generate::understand_sound(&held, notes)?;
+    let snapshot = Snapshot::read(world)?;
+    let (understood, left) = generate::understand_sound(&snapshot, notes)?;
     left.refuse_rollouts(notes)?;
     left.warn(notes);
     let errors = notes.errors();
@@ -76,7 +91,7 @@ pub(super) fn find(
     let also = Vec::new();
     let needs_commits = mode == Mode::Commit;
     take(
-        Solution { held, understood: &understood, left, solved, named, also, errors, needs_commits },
+        Solution { snapshot, understood: &understood, left, solved, named, also, errors, needs_commits },
         mode,
         world,
         notes,
@@ -84,33 +99,33 @@ pub(super) fn find(
 }
 
 /// The solved plans, and their context.
-pub(super) struct Solution<'a> {
+pub(in crate::cli) struct Solution<'a> {
     /// The input.
-    pub(super) held: Held,
+    pub(in crate::cli) snapshot: Snapshot,
     /// The understood input.
-    pub(super) understood: &'a Understood,
+    pub(in crate::cli) understood: &'a Understood,
     /// Definitions with errors, which were left out.
-    pub(super) left: LeftOut,
+    pub(in crate::cli) left: LeftOut,
     /// The solutions for the clusters.
-    pub(super) solved: Vec<Solved<'a>>,
+    pub(in crate::cli) solved: Vec<Solved<'a>>,
     /// The clusters named in the arguments.
-    pub(super) named: BTreeSet<ClusterId>,
+    pub(in crate::cli) named: BTreeSet<ClusterId>,
     /// Additional edits that belong to the step.
-    pub(super) also: Vec<Edited>,
+    pub(in crate::cli) also: Vec<Edited>,
     /// The number of errors found before.
-    pub(super) errors: usize,
+    pub(in crate::cli) errors: usize,
     /// Whether everything must be committed before the step.
-    pub(super) needs_commits: bool,
+    pub(in crate::cli) needs_commits: bool,
 }
 
 /// Converts the first steps of plans to edits.
-pub(super) fn take(
-    Solution { held, understood, left, solved, named, also, errors, needs_commits }: Solution<'_>,
+pub(in crate::cli) fn take(
+    Solution { snapshot, understood, left, solved, named, also, errors, needs_commits }: Solution<'_>,
     mode: Mode,
     world: &Workspace,
     notes: &mut Notes,
 ) -> Result<Found, Failure> {
-    refuse_unreadable(&held, notes)?;
+    refuse_unreadable(&snapshot, notes)?;
     let behind = pools_behind::find(understood, Repository::find(world)?.as_ref())?;
     let fleet = Fleet::new(understood, false).with_pools_behind(behind);
     let mut planned = Vec::new();
@@ -137,7 +152,7 @@ pub(super) fn take(
             taken.push(Taken { before: one.cluster, after: after(one.cluster, one, step, &fleet) });
         }
     }
-    let (mut edits, failed) = edited((mode, needs_commits), world, (understood, &held), taken, notes)?;
+    let (mut edits, failed) = edited((mode, needs_commits), world, (understood, &snapshot), taken, notes)?;
     if !failed.is_empty() {
         for (cluster, why) in failed {
             if let Some(first) = rollouts.get_mut(&cluster).and_then(|all| all.first_mut()) {
@@ -148,7 +163,7 @@ pub(super) fn take(
     }
     let exit = plan::exit(notes.errors() > errors, &groups, &left, !named.is_empty());
     edits.files.extend(also);
-    let edited = with_edits(&held, &edits);
+    let edited = with_edits(&snapshot, &edits);
     Ok(Found {
         outcome: Outcome { groups, left, exit },
         edits,
@@ -156,7 +171,6 @@ pub(super) fn take(
         suspended,
         named,
         of: None,
-        why: None,
         idle: None,
         progress: None,
         left_out: BTreeMap::new(),
@@ -164,7 +178,7 @@ pub(super) fn take(
 }
 
 /// Why a cluster's definition cannot be edited.
-pub(super) fn not_editable(cluster: &Cluster, notes: &Notes) -> String {
+pub(in crate::cli) fn not_editable(cluster: &Cluster, notes: &Notes) -> String {
     let own = |note: &&Diagnostic| note.code == "edit" && concerns(note, cluster);
     let note = notes.iter().find(own).or_else(|| notes.iter().find(|note| note.code == "edit"));
     let Some(note) = note else { return "stackloom cannot edit its definition".to_owned() };
@@ -173,13 +187,13 @@ pub(super) fn not_editable(cluster: &Cluster, notes: &Notes) -> String {
 
 /// Refuses a step while a file in `clusters/` cannot be read as text: what it inherits from the defaults of its folder is
 /// unknown, and the step may change them.
-fn refuse_unreadable(held: &Held, notes: &mut Notes) -> Result<(), Failure> {
+fn refuse_unreadable(snapshot: &Snapshot, notes: &mut Notes) -> Result<(), Failure> {
     let is_unread = |note: &Diagnostic| {
         note.severity == Severity::Error
             && note.place.as_ref().is_some_and(|place| place.file.starts_with("clusters/"))
     };
     let before = notes.errors();
-    notes.append_if(held.notes.clone(), is_unread);
+    notes.append_if(snapshot.notes.clone(), is_unread);
     if notes.errors() > before { Err(Failure::Input) } else { Ok(()) }
 }
 
@@ -188,14 +202,14 @@ fn refuse_unreadable(held: &Held, notes: &mut Notes) -> Result<(), Failure> {
 fn edited(
     (mode, needs_commits): (Mode, bool),
     world: &Workspace,
-    (understood, held): (&Understood, &Held),
+    (understood, snapshot): (&Understood, &Snapshot),
     mut taken: Vec<Taken<'_>>,
     notes: &mut Notes,
 ) -> Result<(Edits, BTreeMap<ClusterId, String>), Failure> {
     let mut left = BTreeMap::new();
     let edits = loop {
-        let failed = match checked(understood, held, &taken, notes)? {
-            Ok(edits) => match faulty(&with_edits(held, &edits), &taken, notes)? {
+        let failed = match checked(understood, snapshot, &taken, notes)? {
+            Ok(edits) => match faulty(&with_edits(snapshot, &edits), &taken, notes)? {
                 faulty if faulty.is_empty() => break edits,
                 faulty => faulty,
             },
@@ -217,7 +231,7 @@ fn edited(
     {
         let start = Preconditions {
             repository: &repository,
-            input: &held.input,
+            input: &snapshot.input,
             edits: &edits,
             is_commit: needs_commits,
         };
@@ -230,7 +244,7 @@ fn edited(
 /// The clusters that generate would skip after the edits, and why: their definitions would change, and their part of the tree
 /// would not.
 fn faulty(
-    edited: &Held,
+    edited: &Snapshot,
     taken: &[Taken<'_>],
     notes: &mut Notes,
 ) -> Result<BTreeMap<ClusterId, String>, Failure> {
@@ -289,23 +303,23 @@ fn with_place(note: &Diagnostic) -> String {
     format!("{place}{}", note.message)
 }
 
-fn with_edits(held: &Held, edits: &Edits) -> Held {
-    Held { input: upgrade::with_edits(&held.input, edits), notes: held.notes.clone() }
+fn with_edits(snapshot: &Snapshot, edits: &Edits) -> Snapshot {
+    Snapshot { input: upgrade::with_edits(&snapshot.input, edits), notes: snapshot.notes.clone() }
 }
 
 /// Creates the edits for the steps, and checks what the edited definitions mean. Fails with the clusters that cannot take
 /// their step.
 fn checked(
     understood: &Understood,
-    held: &Held,
+    snapshot: &Snapshot,
     taken: &[Taken<'_>],
     notes: &mut Notes,
 ) -> Result<Result<Edits, BTreeSet<ClusterId>>, Failure> {
-    let edits = match upgrade::edits(understood, &held.input, taken, notes) {
+    let edits = match upgrade::edits(understood, &snapshot.input, taken, notes) {
         Ok(edits) => edits,
         Err(failed) => return Ok(Err(failed)),
     };
-    let (after, _) = generate::understand_sound(&with_edits(held, &edits), &mut Notes::new())?;
+    let (after, _) = generate::understand_sound(&with_edits(snapshot, &edits), &mut Notes::new())?;
     let before = notes.errors();
     let failed = upgrade::check_edits(understood, taken, &edits, &after, notes);
     Ok(if notes.errors() > before { Err(failed) } else { Ok(edits) })
@@ -341,7 +355,8 @@ pub(super) fn message(found: &Found) -> String {
         Some(one) if whats.len() == 1 => (*one).to_owned(),
         _ => format!("upgrade {who}, each by its next step"),
     };
-    let subject = found.of.as_ref().map_or_else(|| subject.clone(), |of| format!("{of}: {subject}"));
+    let subject =
+        found.of.as_ref().map_or_else(|| subject.clone(), |of| format!("{}: {subject}", of.words()));
     if whats.is_empty() && !clusters.is_empty() {
         let takes = if clusters.len() == 1 { "takes" } else { "take" };
         return format!("{subject}\n\n{who} {takes} the release and the addons from the folder again.\n");

@@ -65,10 +65,10 @@ impl InRollout {
 }
 
 /// The result of planning.
-pub(super) struct Outcome {
-    pub(super) groups: Vec<Shown>,
-    pub(super) left: LeftOut,
-    pub(super) exit: Exit,
+pub(in crate::cli) struct Outcome {
+    pub(in crate::cli) groups: Vec<Shown>,
+    pub(in crate::cli) left: LeftOut,
+    pub(in crate::cli) exit: Exit,
 }
 
 /// The exit code: 1 if clusters have no step because of errors, or if clusters that were asked for may be missing: errors

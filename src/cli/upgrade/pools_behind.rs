@@ -17,12 +17,12 @@ use crate::{
     yaml::{self, FileId, Mapping, Node, Source},
 };
 
-/// The file of the Cluster below the folder of a cluster.
-pub(super) const CLUSTER: &str = "cluster/cluster.yaml";
-
 /// The pools of the fleet that run an older Kubernetes version than their Cluster for sure: since the commit that brought the
 /// Cluster's version, each commit holds them back. Of a pool whose annotation came later, git does not show what it runs.
-pub(super) fn find(fleet: &Understood, repository: Option<&Repository>) -> Result<PoolsBehind, Fault> {
+pub(in crate::cli) fn find(
+    fleet: &Understood,
+    repository: Option<&Repository>,
+) -> Result<PoolsBehind, Fault> {
     let mut found = PoolsBehind::new();
     let Some(repository) = repository else { return Ok(found) };
     let Some(head) = repository.head()? else { return Ok(found) };
@@ -64,7 +64,7 @@ impl Held {
     /// upgrade that was taken back later is passed over. If the Cluster had been on a later version before that upgrade, the
     /// pools may have reached it.
     fn look_at(&mut self, edit: &Edit<'_>) -> Result<ControlFlow<()>, Fault> {
-        if !edit.paths().any(|path| path == CLUSTER) {
+        if !edit.paths().any(|path| path == render::CLUSTER_FILE) {
             return Ok(ControlFlow::Continue(()));
         }
         let (Some(before), Some(after)) = (read(edit, Side::Before)?, read(edit, Side::After)?) else {
@@ -100,7 +100,7 @@ impl Held {
 
 /// The Cluster before or after a change; none if there is none.
 fn read(edit: &Edit<'_>, side: Side) -> Result<Option<Node>, Fault> {
-    let text = edit.file(side, CLUSTER)?;
+    let text = edit.file(side, render::CLUSTER_FILE)?;
     Ok(text.and_then(|text| yaml::read(&Source::new(FileId(0), "", text), &mut Notes::new())))
 }
 
@@ -110,7 +110,7 @@ fn version_of(cluster: &Node) -> Option<KubernetesVersion> {
 }
 
 /// The names of a Cluster's pools: of all, or only of those that annotations hold back.
-pub(super) fn pools_of(cluster: &Node, only_held: bool) -> BTreeSet<String> {
+pub(in crate::cli) fn pools_of(cluster: &Node, only_held: bool) -> BTreeSet<String> {
     let workers = cluster.at(&["spec", "topology", "workers"]).and_then(Node::as_mapping);
     let mut found = BTreeSet::new();
     for list in workers.into_iter().flat_map(Mapping::iter) {

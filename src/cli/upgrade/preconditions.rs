@@ -15,17 +15,17 @@ use crate::{
 };
 
 /// A step, and the repository that it starts from.
-pub(super) struct Preconditions<'a> {
-    pub(super) repository: &'a Repository,
-    pub(super) input: &'a Input,
-    pub(super) edits: &'a Edits,
+pub(in crate::cli) struct Preconditions<'a> {
+    pub(in crate::cli) repository: &'a Repository,
+    pub(in crate::cli) input: &'a Input,
+    pub(in crate::cli) edits: &'a Edits,
     /// Whether the step will be committed.
-    pub(super) is_commit: bool,
+    pub(in crate::cli) is_commit: bool,
 }
 
 impl Preconditions<'_> {
     /// Refuses uncommitted changes: the step before must be committed, and a commit may contain nothing but its step.
-    pub(super) fn refuse_uncommitted(&self, notes: &mut Notes) -> Result<(), Failure> {
+    pub(in crate::cli) fn refuse_uncommitted(&self, notes: &mut Notes) -> Result<(), Failure> {
         let before = notes.errors();
         let edited: BTreeSet<&str> = self.edits.files.iter().map(|one| &*one.file).collect();
         let is_edited = |path: &str| edited.contains(path);
@@ -68,7 +68,11 @@ impl Preconditions<'_> {
     }
 
     /// Refuses a step before the previous one is on the branch that the engine reads: the engine would apply both at once.
-    pub(super) fn refuse_unpushed(&self, fleet: &Understood, notes: &mut Notes) -> Result<(), Failure> {
+    pub(in crate::cli) fn refuse_unpushed(
+        &self,
+        fleet: &Understood,
+        notes: &mut Notes,
+    ) -> Result<(), Failure> {
         if self.edits.files.is_empty() || !self.repository.has_remotes()? {
             return Ok(());
         }

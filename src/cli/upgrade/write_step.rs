@@ -13,9 +13,10 @@ use crate::{
     model::ClusterId,
     note::{Fault, Notes},
     partial::Scope,
+    render,
     tree::{Changes, FileChange, Nowhere, PartId, Sink},
     upgrade,
-    world::{Held, Input},
+    world::{Input, Snapshot},
 };
 
 /// Writes the definitions, then the tree. If that fails, the definitions are restored; after a kill, by the next run.
@@ -45,8 +46,12 @@ pub(super) fn write(
         };
         generated_into(sink, found, printer, notes)
     });
-    if done.is_err() {
-        all(|one| &one.before)?;
+    if done.is_err()
+        && let Err(fault) = all(|one| &one.before)
+    {
+        let what = format!("definitions keep the edits of the step, which was not taken: {fault}");
+        notes.error("not-restored", None, what).hint("run the command again: it restores them first");
+        return done;
     }
     record.map(StepRecord::end).transpose()?;
     done
@@ -106,14 +111,14 @@ fn generated_into(
 }
 
 /// Whether the definitions have no errors. A run that fails nevertheless fails because of what it finds in `generated/`.
-fn is_sound(world: &Held) -> bool {
+fn is_sound(world: &Snapshot) -> bool {
     generate::check(world, &|_, _| {}, &mut Notes::new()).is_ok()
 }
 
 /// The clusters that must be generated: those that take the step, and all that have no errors without it.
 fn required(found: &Found, notes: &mut Notes) -> Result<BTreeSet<ClusterId>, Failure> {
     let scope = Scope { keep_going: true, ..Scope::default() };
-    let before = Held { input: before(found), notes: found.edited.notes.clone() };
+    let before = Snapshot { input: before(found), notes: found.edited.notes.clone() };
     let mut own = Notes::new();
     let made = generate::generate_some(&before, &scope, &mut Nowhere, &|_, _| {}, &mut own);
     if made.is_err() {
@@ -144,7 +149,7 @@ fn is_own(changes: &Changes, clusters: &BTreeSet<ClusterId>, notes: &mut Notes) 
     let mut others = BTreeSet::new();
     for (path, change) in &changes.files {
         // A step never creates its cluster: that one was renamed, moved or never generated.
-        let is_created = *change == FileChange::Added && path.as_str().ends_with("/cluster/cluster.yaml");
+        let is_created = *change == FileChange::Added && path.as_str().ends_with(render::CLUSTER_FILE);
         if let Some(part @ PartId::Cluster { .. }) = PartId::of_path(path)
             && (is_created || !own.contains(&part))
         {

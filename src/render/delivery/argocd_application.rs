@@ -10,7 +10,7 @@ use super::{
     },
     Delivery,
     addon::{self, Addon},
-    keeps::{Keeps, Order},
+    capabilities::{Capabilities, Order},
 };
 use crate::{
     model::{AddonDelivery, Destination, Label, Registration, Stage},
@@ -23,7 +23,7 @@ use crate::{
 /// Delivery as Applications of Argo CD.
 pub(super) static DELIVERY: Delivery = Delivery {
     kind: AddonDelivery::ArgoCdApplication,
-    keeps: Keeps {
+    capabilities: Capabilities {
         actor: "Argo CD",
         object: "an Application of Argo CD",
         charts: true,

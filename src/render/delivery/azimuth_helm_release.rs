@@ -5,9 +5,8 @@ use super::{
     super::{ComposedField, Drawn, Limit, Object, Provenance, Target},
     Delivery,
     addon::{self, Addon},
-    cluster_resource_set,
-    keeps::{Keeps, Order},
-    provenance,
+    capabilities::{Capabilities, Order},
+    cluster_resource_set, provenance,
     text::{literal, read},
 };
 use crate::{
@@ -25,7 +24,7 @@ const NAME_LIMIT: usize = 53;
 /// Delivery as `HelmReleases` and Manifests of Azimuth's addon provider.
 pub(super) static DELIVERY: Delivery = Delivery {
     kind: AddonDelivery::AzimuthHelmRelease,
-    keeps: Keeps {
+    capabilities: Capabilities {
         actor: "the addon provider of Azimuth",
         object: "a HelmRelease of Azimuth",
         charts: true,

@@ -5,7 +5,7 @@ use super::{
     super::{ComposedField, Drawn, Provenance, Target},
     Delivery,
     addon::{self, Addon},
-    keeps::{Keeps, Order},
+    capabilities::{Capabilities, Order},
     provenance,
 };
 use crate::{
@@ -24,7 +24,7 @@ const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
 /// Delivery as `ClusterResourceSets` of Cluster API.
 pub(super) static DELIVERY: Delivery = Delivery {
     kind: AddonDelivery::ClusterResourceSet,
-    keeps: Keeps {
+    capabilities: Capabilities {
         actor: "Cluster API",
         object: "a ClusterResourceSet",
         charts: false,

@@ -7,7 +7,7 @@ use super::{
     },
     Delivery,
     addon::{self, Addon},
-    keeps::{Keeps, Order},
+    capabilities::{Capabilities, Order},
 };
 use crate::{
     model::{AddonDelivery, Engine, Subdomain, ValuesFrom},
@@ -27,7 +27,7 @@ const RETRY: &str = "1m";
 /// Delivery as `HelmReleases` of Flux.
 pub(super) static DELIVERY: Delivery = Delivery {
     kind: AddonDelivery::FluxHelmRelease,
-    keeps: Keeps {
+    capabilities: Capabilities {
         actor: "Flux",
         object: "a HelmRelease of Flux",
         charts: true,

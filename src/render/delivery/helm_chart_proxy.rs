@@ -5,9 +5,8 @@ use super::{
     super::{ComposedField, Drawn, Provenance, Target},
     Delivery,
     addon::{self, Addon},
-    cluster_resource_set,
-    keeps::{Keeps, Order},
-    provenance,
+    capabilities::{Capabilities, Order},
+    cluster_resource_set, provenance,
     text::{literal, read},
 };
 use crate::{
@@ -24,7 +23,7 @@ const TIMEOUT: &str = "10m0s";
 /// Delivery as `HelmChartProxies`, with `ClusterResourceSets` for manifests.
 pub(super) static DELIVERY: Delivery = Delivery {
     kind: AddonDelivery::HelmChartProxy,
-    keeps: Keeps {
+    capabilities: Capabilities {
         actor: "the addon provider for Helm",
         object: "a HelmChartProxy",
         charts: true,

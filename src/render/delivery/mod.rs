@@ -1,7 +1,7 @@
 //! Addon deliveries: ways to install addons in workload clusters, separate from the engine that applies the tree.
 //!
 //! A delivery consists of a file with a [`Delivery`], a line in [`DELIVERIES`], and its word in `model/delivery.rs`. It
-//! declares which features of addons it supports ([`Keeps`]), and `check` reports the others by name. Deliberately absent:
+//! declares which features of addons it supports ([`Capabilities`]), and `check` reports the others by name. Deliberately absent:
 //! decisions. Versions, order and names come from the plan.
 
 mod addon;
@@ -10,7 +10,7 @@ mod azimuth_helm_release;
 mod cluster_resource_set;
 mod flux_helm_release;
 mod helm_chart_proxy;
-mod keeps;
+mod capabilities;
 pub(super) mod provenance;
 mod sveltos_profile;
 mod text;
@@ -18,7 +18,7 @@ mod text;
 use super::{ComposedField, Drawn, Limit, Provenance, cluster};
 use crate::{model::AddonDelivery, note::Notes, plan::ClusterPlan, tree::TreePath, yaml::Node};
 
-use keeps::Keeps;
+use capabilities::Capabilities;
 
 pub(crate) use text::Shown;
 
@@ -27,7 +27,7 @@ pub(super) struct Delivery {
     /// Its kind.
     kind: AddonDelivery,
     /// The features of addons that it supports.
-    keeps: Keeps,
+    capabilities: Capabilities,
     /// Draws a cluster's addons into the cluster's folder. Objects for the management cluster go into `addons/`, those for
     /// the workload cluster into folders of their own.
     draw: fn(&ClusterPlan, &TreePath, &mut Drawn, &mut Notes),
@@ -97,13 +97,13 @@ pub(super) fn writer(text: &str) -> Option<AddonDelivery> {
 pub(super) fn leaves_behind(text: &str) -> bool {
     let line = |key| text.lines().find_map(|line| line.strip_prefix(key));
     let delivery = line("apiVersion: ").and_then(by_api);
-    delivery.is_some_and(|one| one.keeps.manifests_stay && line("kind: ") != Some(one.installs))
+    delivery.is_some_and(|one| one.capabilities.manifests_stay && line("kind: ") != Some(one.installs))
 }
 
 /// Whether an addon stays in a workload cluster when it is removed from git.
 pub(super) fn stays(plan: &ClusterPlan, addon: &str) -> bool {
     let has_manifests = plan.release.addon(addon).is_some_and(|one| !one.manifests.is_empty());
-    of(plan).keeps.manifests_stay && has_manifests
+    of(plan).capabilities.manifests_stay && has_manifests
 }
 
 /// Whether the object of a file is suspended and leaves the addon alone.
@@ -120,7 +120,7 @@ pub(super) fn values_at() -> impl Iterator<Item = &'static [&'static str]> {
 /// The limitations of the delivery of a cluster's addons.
 pub(super) fn limits(plan: &ClusterPlan) -> Vec<Limit> {
     let delivery = of(plan);
-    let mut limits = keeps::limits(&delivery.keeps, plan);
+    let mut limits = capabilities::limits(&delivery.capabilities, plan);
     limits.extend((delivery.limits)(plan));
     limits
 }
@@ -176,20 +176,27 @@ mod tests {
     fn the_documented_table_says_what_is_declared() {
         for (at, kind) in AddonDelivery::all().enumerate() {
             let delivery = DELIVERIES.iter().find(|one| one.kind == kind).unwrap();
-            let keeps = &delivery.keeps;
+            let capabilities = &delivery.capabilities;
             let is_error = |name: &str| row(name)[at] == "**error**";
-            assert_eq!(is_error("charts"), !keeps.charts, "{kind:?}");
-            assert_eq!(is_error("manifests"), !keeps.manifests, "{kind:?}");
-            assert_eq!(is_error("`valuesFrom`"), keeps.charts && !keeps.values_from, "{kind:?}");
-            assert_eq!(is_error("charts from a registry (`oci://`)"), keeps.charts && !keeps.registries);
+            assert_eq!(is_error("charts"), !capabilities.charts, "{kind:?}");
+            assert_eq!(is_error("manifests"), !capabilities.manifests, "{kind:?}");
+            assert_eq!(
+                is_error("`valuesFrom`"),
+                capabilities.charts && !capabilities.values_from,
+                "{kind:?}"
+            );
+            assert_eq!(
+                is_error("charts from a registry (`oci://`)"),
+                capabilities.charts && !capabilities.registries
+            );
             let digest = row("the digest in [the lock](lock.md)")[at];
-            assert_eq!(digest == "warning", keeps.registries && !keeps.digests, "{kind:?}");
+            assert_eq!(digest == "warning", capabilities.registries && !capabilities.digests, "{kind:?}");
             let leaving = row("a removed cluster keeps its addons")[at];
-            assert_eq!(leaving == "warning", !keeps.release, "{kind:?}");
+            assert_eq!(leaving == "warning", !capabilities.release, "{kind:?}");
             let gone = row("a removed addon is uninstalled")[at];
-            assert_eq!(gone.contains("stay"), keeps.manifests_stay, "{kind:?}");
+            assert_eq!(gone.contains("stay"), capabilities.manifests_stay, "{kind:?}");
             let stages = row("`bootstrap` addons first")[at];
-            assert_eq!(stages == "warning", keeps.order == keeps::Order::None, "{kind:?}");
+            assert_eq!(stages == "warning", capabilities.order == capabilities::Order::None, "{kind:?}");
         }
     }
 

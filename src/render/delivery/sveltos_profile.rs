@@ -8,9 +8,8 @@ use super::{
     super::{ComposedField, Drawn, Provenance, Target},
     Delivery,
     addon::{self, Addon},
-    cluster_resource_set,
-    keeps::{Keeps, Order},
-    provenance,
+    capabilities::{Capabilities, Order},
+    cluster_resource_set, provenance,
     text::{literal, read},
 };
 use crate::{
@@ -27,7 +26,7 @@ const TIMEOUT: &str = "10m0s";
 /// Delivery as Profiles of Sveltos.
 pub(super) static DELIVERY: Delivery = Delivery {
     kind: AddonDelivery::SveltosProfile,
-    keeps: Keeps {
+    capabilities: Capabilities {
         actor: "Sveltos",
         object: "a Profile of Sveltos",
         charts: true,

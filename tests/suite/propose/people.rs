@@ -222,6 +222,7 @@ fn a_move_of_the_base_keeps_words_and_a_held_step_is_marked_beside_errors() {
     sandbox::write(&file, before.replace("spec:\n", "spec:\n  upgrades:\n    hold: { reason: a fair }\n"));
     sandbox::write(&bench.root.join("clusters/blue/two.yaml"), "kind: nonsense\n");
     bench.publish("a hold, and a definition with an error");
-    bench.done();
+    let ran = bench.next(&[]);
+    assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
     assert!(bench.requests().remove(0).title.starts_with("Draft: "));
 }

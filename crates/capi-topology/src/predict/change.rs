@@ -13,7 +13,7 @@ use super::list_change;
 pub use super::list_change::ListChange;
 use super::reconcile::{Settled, created, reconcile};
 use super::rules::held_pools::{Waits, held, waits};
-use super::rules::replaces_machines::{Basis, Instants, Rollout, rollouts};
+use super::rules::machine_rollouts::{Basis, Instants, Rollout, rollouts};
 use super::running::with_defaults;
 use super::steps::{UpgradeStep, step};
 pub use super::writing::Writing;

@@ -6,7 +6,7 @@
 //!    patches, so that none of them hides a change of a template. The forecast is [`forecast::of_change`]. If such a
 //!    Cluster gets stuck once the class has its patches, this counts, too.
 //! 2. Which templates does a changed patch select? Values decide what a patch writes, so any field of them may change
-//!    ([`replaces_machines::worst`]). A patch that reads a changed default, or the name of the class, counts as changed.
+//!    ([`machine_rollouts::worst`]). A patch that reads a changed default, or the name of the class, counts as changed.
 //! 3. Which values of variables may be refused?
 //!
 //! The result is the worst that can happen to a Cluster. Some may turn out to be unaffected.
@@ -58,7 +58,7 @@ pub use super::class_effect::{Cause, ClassEffect};
 use super::field::Field;
 use super::forecast;
 use super::meaning::{Kind, Meaning};
-use super::rules::replaces_machines;
+use super::rules::machine_rollouts;
 use super::shared::SharedClass;
 use super::side::Side;
 use super::verdict::Verdict;
@@ -230,7 +230,7 @@ fn of_patches(
         let roles: BTreeSet<Role> = roles.flatten().filter(|role| is_shared(role, &old, &new)).collect();
         for why in whys {
             effects.push(ClassEffect::new(Part::Cluster, Kind::InPlace, why.clone()));
-            let kind = |role: &Role| replaces_machines::worst(role, control_plane_kind(&new));
+            let kind = |role: &Role| machine_rollouts::worst(role, control_plane_kind(&new));
             effects.extend(roles.iter().map(|role| ClassEffect::new(role.part(), kind(role), why.clone())));
         }
     }

@@ -23,8 +23,8 @@ use super::rules::changed_parts::{self, Facts};
 use super::rules::edited_templates;
 use super::rules::foreign_values;
 use super::rules::infrastructure_webhooks;
+use super::rules::machine_rollouts::{self, Instants};
 use super::rules::outdated_machines as outdated;
-use super::rules::replaces_machines::{self, Instants};
 use super::running::is_paused;
 use super::side::Side;
 use super::upgrading;
@@ -243,10 +243,10 @@ fn of_written(before: &Side, after: &Side, settings: &Settings) -> Result<Foreca
 /// Adds evidence about the effects of one part on another, and returns the verdicts it is based on.
 fn across(evidence: &mut Ledger, settings: &Settings) -> Vec<Verdict> {
     let verdicts = evidence.verdicts();
-    evidence.extend(replaces_machines::not_together(&verdicts));
+    evidence.extend(machine_rollouts::not_together(&verdicts));
     evidence.extend(infrastructure_webhooks::evidence(&verdicts));
     if settings.gates.in_place {
-        evidence.extend(replaces_machines::in_place_updates(&verdicts));
+        evidence.extend(machine_rollouts::in_place_updates(&verdicts));
     }
     verdicts
 }

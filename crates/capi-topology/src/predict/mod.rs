@@ -90,7 +90,7 @@ pub use super::upgrade::plan::Plan;
 pub use change::{Change, Effect, ListChange, ObjectChange};
 pub use meaning::Kind;
 pub use rules::held_pools::Waits;
-pub use rules::replaces_machines::{Basis, Replaced, Rollout};
+pub use rules::machine_rollouts::{Basis, Replaced, Rollout};
 
 use super::admission::gates::Gates;
 use super::patches::Version as PatchVersion;

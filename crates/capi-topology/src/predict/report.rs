@@ -26,7 +26,7 @@ use serde_json::{Map, Value, json};
 use super::change::Change;
 use super::forecast::Forecast;
 use super::meaning::Meaning;
-use super::rules::replaces_machines::Basis;
+use super::rules::machine_rollouts::Basis;
 use super::steps::UpgradeStep;
 use super::verdict::Verdict;
 use crate::refusal::Refusal;

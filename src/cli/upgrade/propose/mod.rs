@@ -32,7 +32,7 @@ use crate::{
     },
     report,
     upgrade::DescribedChange,
-    world::Held,
+    world::Snapshot,
 };
 
 /// The maximum number of attempts if someone else changes the branch in the meantime.
@@ -43,11 +43,11 @@ const RECORD: usize = 3_000;
 
 /// The options of a proposal.
 #[derive(Debug, clap::Args)]
-pub(super) struct Propose {
+pub(in crate::cli) struct Propose {
     /// Propose the step: commit it on its own branch, push the branch, and open a pull request or update the
     /// open one. The work tree stays as it is
     #[arg(long, conflicts_with = "commit")]
-    pub(super) pr: bool,
+    pub(in crate::cli) pr: bool,
     /// The branch that the pull request targets; by default the one that the engine reads
     #[arg(long, value_name = "BRANCH", requires = "pr")]
     base: Option<String>,
@@ -60,7 +60,7 @@ pub(super) struct Propose {
 }
 
 /// The subject of a proposal.
-pub(super) trait Subject {
+pub(in crate::cli) trait Subject {
     /// Finds the step in a fleet.
     fn find(&self, mode: Mode, world: &Workspace, notes: &mut Notes) -> Result<Found, Failure>;
     /// The branch of the proposal. It is the same for each run with the same options.
@@ -114,7 +114,7 @@ struct Ended {
     has_branch: bool,
 }
 
-pub(super) fn run(
+pub(in crate::cli) fn run(
     args: &Propose,
     subject: &dyn Subject,
     is_dry: bool,
@@ -150,9 +150,9 @@ fn target<'a>(
     printer: &'a Printer,
     notes: &mut Notes,
 ) -> Result<Target<'a>, Failure> {
-    let held = Held::read(world)?;
-    let mut own = held.notes.clone();
-    let fleet = generate::fleet(&held.input, &mut own).inspect_err(|_| notes.append(own))?;
+    let snapshot = Snapshot::read(world)?;
+    let mut own = snapshot.notes.clone();
+    let fleet = generate::fleet(&snapshot.input, &mut own).inspect_err(|_| notes.append(own))?;
     let read: BTreeSet<&str> = fleet.management_clusters.iter().filter_map(|one| one.branch()).collect();
     let base = match (&args.base, read.into_iter().collect::<Vec<_>>().as_slice()) {
         (Some(base), _) => base.clone(),
@@ -291,9 +291,7 @@ impl Target<'_> {
         let limit = self.address.as_ref().map_or(report::LIMIT, |one| forge::limits(one.kind).body);
         let limits = Limits { kind: self.kind(), body: limit.saturating_sub(RECORD) };
         let plans = plans(found);
-        let rollout = found.of.as_deref().and_then(|of| of.split(',').next());
-        let reason = found.why.as_deref().unwrap_or_default();
-        let rollout = rollout.map(|name| RolloutOf { name, reason });
+        let rollout = found.of.as_ref().map(|of| RolloutOf { name: &of.name, reason: &of.reason });
         let text = pull_request::text(
             &title(&subject, found),
             &plans,

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::infrastructure_webhooks::{Acceptance, takes};
+use super::machine_rollouts::{Basis, ON_DELETE, Replaced, Rollout, is_on_delete, surge};
 use super::manual_steps;
 use super::refused_pool;
-use super::replaces_machines::{Basis, ON_DELETE, Replaced, Rollout, is_on_delete, surge};
 use crate::convert::is_own;
 use crate::desired::contract::Contract;
 use crate::desired::state::{Desired, Worker};

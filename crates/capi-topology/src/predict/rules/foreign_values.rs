@@ -7,7 +7,7 @@
 use serde_json::Value;
 
 use super::kubeadm_config;
-use super::replaces_machines::is_on_delete;
+use super::machine_rollouts::is_on_delete;
 use crate::desired::contract::Contract;
 use crate::desired::state::Desired;
 use crate::predict::evidence::{Evidence, On, Outcome};

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::replaces_machines::is_on_delete;
+use super::machine_rollouts::is_on_delete;
 use crate::desired::contract::Contract;
 use crate::desired::state::Desired;
 use crate::predict::change::Change;
@@ -15,7 +15,7 @@ use crate::predict::running::is_paused;
 use crate::predict::steps::{UpgradeStep, of_part, step};
 use crate::role::{Part, PoolKind};
 use crate::upgrade::tracker::concurrency;
-use k8s_schema::value::text;
+use k8s_schema::value::{get, text};
 
 /// The Cluster API file that contains the rules.
 pub(in crate::predict) const SOURCE: &str = "exp/topology/desiredstate/desired_state.go";
@@ -36,7 +36,7 @@ pub(in crate::predict) fn aided(before: &Desired, change: &Change, subject: &Par
         return all.len();
     }
     let waits = |at: &&usize| {
-        [is_on_delete, is_paused]
+        [keeps_machines, is_paused]
             .iter()
             .any(|holds| !holding(running, &steps, **at, subject, *holds).is_empty())
     };
@@ -56,7 +56,7 @@ pub(in crate::predict) fn by_hand(before: &Desired, change: &Change, subject: &P
         (!pools.is_empty()).then(|| pools.iter().map(Part::in_words).collect::<Vec<_>>().join(", "))
     };
     let mut found = Vec::new();
-    if let Some(pools) = held_by(is_on_delete) {
+    if let Some(pools) = held_by(keeps_machines) {
         found.push(format!(
             "it waits until the old machines of {pools} are deleted: their strategy is OnDelete"
         ));
@@ -100,21 +100,36 @@ fn holding(
     subject: &Part,
     holds: fn(&Value) -> bool,
 ) -> Vec<Part> {
-    let late = |end: usize| -> Vec<Part> {
-        let moved = |part: &Part| {
-            let version = |step: &UpgradeStep| of_part(step, part).cloned();
-            let is_older =
-                |pair: &[&UpgradeStep]| version(pair[0]).is_some() && version(pair[0]) != version(pair[1]);
-            steps[..end].windows(2).any(is_older)
-        };
-        let pools = running.deployments.iter().filter(|one| holds(&one.object));
-        let parts = pools.map(|one| Part::pool(PoolKind::MachineDeployment, &one.name));
-        parts.filter(|part| part != subject && moved(part)).collect()
+    let pools: Vec<Part> =
+        running.deployments.iter().map(|one| Part::pool(PoolKind::MachineDeployment, &one.name)).collect();
+    let place = pools.iter().position(|part| part == subject);
+    let moved = |part: &Part, end: usize| {
+        let version = |step: &UpgradeStep| of_part(step, part).cloned();
+        let is_older =
+            |pair: &[&UpgradeStep]| version(pair[0]).is_some() && version(pair[0]) != version(pair[1]);
+        steps[..end].windows(2).any(is_older)
     };
-    let beside = if subject.is_of(PoolKind::MachineDeployment) { late(at) } else { Vec::new() };
-    if beside.len() >= concurrency(&running.cluster) {
-        return beside;
+    let late = |end_of: &dyn Fn(usize) -> usize| -> Vec<Part> {
+        let is_late = |(index, part): &(usize, &Part)| {
+            *part != subject
+                && holds(&running.deployments[*index].object)
+                && moved(part, end_of(*index).min(steps.len()))
+        };
+        pools.iter().enumerate().filter(is_late).map(|(_, part)| part.clone()).collect()
+    };
+    if subject.is_of(PoolKind::MachineDeployment) {
+        // Of pools that move in the same step, those that come first in the Cluster take the free places.
+        let beside = late(&|index| at + usize::from(place.is_some_and(|place| index < place)));
+        if beside.len() >= concurrency(&running.cluster) {
+            return beside;
+        }
     }
     let is_next = |pair: &[&UpgradeStep]| pair[0].control_plane != pair[1].control_plane;
-    late(steps[..=at].windows(2).rposition(is_next).map_or(0, |at| at + 1))
+    let end = steps[..=at].windows(2).rposition(is_next).map_or(0, |at| at + 1);
+    late(&|_| end)
+}
+
+/// Reports whether a pool keeps old machines until someone deletes them. A pool without machines delays nothing.
+fn keeps_machines(deployment: &Value) -> bool {
+    is_on_delete(deployment) && get(deployment, &["spec", "replicas"]).and_then(Value::as_i64) != Some(0)
 }

@@ -1,6 +1,6 @@
 //! The rules that verdicts rest on: one file for each subject.
 //!
-//! Which fields replace machines, the rules know as Cluster API's controllers and webhooks do ([`replaces_machines`],
+//! Which fields replace machines, the rules know as Cluster API's controllers and webhooks do ([`machine_rollouts`],
 //! [`kubeadm_config`], [`infrastructure_webhooks`]). [`changed_parts`] turns the result into evidence. The other rules add
 //! evidence about what qualifies a verdict. No rule sets a verdict: [`decide`](super::verdict) does.
 
@@ -13,7 +13,7 @@ pub(crate) mod kubeadm_config;
 pub(crate) mod manual_steps;
 pub(crate) mod outdated_machines;
 pub(crate) mod refused_pool;
-pub(crate) mod replaces_machines;
+pub(crate) mod machine_rollouts;
 
 /// The rules, in the order in which their reasons are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

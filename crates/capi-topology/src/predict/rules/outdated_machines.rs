@@ -7,7 +7,7 @@
 
 use serde_json::Value;
 
-use super::replaces_machines::{Replaced, Rollout, is_on_delete, surge};
+use super::machine_rollouts::{Replaced, Rollout, is_on_delete, surge};
 use crate::desired::contract::Contract;
 use crate::desired::state::Desired;
 use crate::predict::observed::{self, Observed};

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// The features of addons that a delivery supports. All deliveries keep names, namespaces, versions and values exactly.
-pub(super) struct Keeps {
+pub(super) struct Capabilities {
     /// The name of its controller, in messages.
     pub(super) actor: &'static str,
     /// The name of one of its objects, in messages.
@@ -52,12 +52,12 @@ pub(super) enum Order {
 const PAGE: &str = "docs/deliveries.md";
 
 /// The limitations of a delivery for the addons of a cluster.
-pub(super) fn limits(keeps: &Keeps, plan: &ClusterPlan) -> Vec<Limit> {
-    plan.addons.iter().flat_map(|addon| One { keeps, plan, addon }.limits()).collect()
+pub(super) fn limits(capabilities: &Capabilities, plan: &ClusterPlan) -> Vec<Limit> {
+    plan.addons.iter().flat_map(|addon| One { capabilities, plan, addon }.limits()).collect()
 }
 
 struct One<'a> {
-    keeps: &'a Keeps,
+    capabilities: &'a Capabilities,
     plan: &'a ClusterPlan,
     addon: &'a AddonPlan,
 }
@@ -89,7 +89,7 @@ impl One<'_> {
     }
 
     fn content(&self) -> Option<Limit> {
-        let Keeps { object, charts, manifests, .. } = self.keeps;
+        let Capabilities { object, charts, manifests, .. } = self.capabilities;
         let what = match (&self.addon.helm, &self.addon.manifests) {
             (Some(_), _) if !charts => "a chart",
             (_, Some(_)) if !manifests => "manifests",
@@ -101,7 +101,7 @@ impl One<'_> {
 
     fn values_from(&self) -> Option<Limit> {
         let from: &ValuesFrom = self.addon.frozen.addon.values_from.first()?;
-        if self.keeps.values_from || self.addon.helm.is_none() {
+        if self.capabilities.values_from || self.addon.helm.is_none() {
             return None;
         }
         Some(Limit {
@@ -111,7 +111,7 @@ impl One<'_> {
                 "the addon `{}` takes values from a {}, which {} cannot read as they are",
                 self.name(),
                 from.kind.as_str(),
-                self.keeps.object
+                self.capabilities.object
             ),
             hints: vec![
                 "let Flux install the addons of this cluster: `addonDelivery: flux-helm-release`".to_owned(),
@@ -123,21 +123,21 @@ impl One<'_> {
     fn source(&self) -> Option<Limit> {
         let chart = &self.addon.helm.as_ref()?.chart;
         let is_artifact = chart.host() == ChartHost::Registry;
-        if is_artifact && !self.keeps.registries {
+        if is_artifact && !self.capabilities.registries {
             let message = format!(
                 "the chart of `{}` is in a registry, and {} takes charts from https:// repositories only",
                 self.name(),
-                self.keeps.object
+                self.capabilities.object
             );
             return Some(self.limit(Severity::Error, message, &other_delivery()));
         }
-        let pin = chart.digest.as_ref().filter(|_| !self.keeps.digests)?;
+        let pin = chart.digest.as_ref().filter(|_| !self.capabilities.digests)?;
         Some(Limit {
             severity: Severity::Warning,
             origin: pin.origin,
             message: format!(
                 "{} takes the chart of `{}` by its version only, and does not compare the digest of the lock",
-                self.keeps.actor,
+                self.capabilities.actor,
                 self.name()
             ),
             hints: vec!["limit who may push to the registry, or let Flux or Argo CD install it".to_owned()],
@@ -147,8 +147,8 @@ impl One<'_> {
     /// Reports predecessors of the addon that the delivery does not wait for.
     fn order(&self) -> Option<Limit> {
         let name = self.name();
-        let actor = self.keeps.actor;
-        match self.keeps.order {
+        let actor = self.capabilities.actor;
+        match self.capabilities.order {
             Order::Ready => None,
             Order::Applied => {
                 let others = self.named(|other| other == Stage::Default);
@@ -180,7 +180,7 @@ impl One<'_> {
 
     /// The addons of a stage are installed in any order. Those of the next stage wait for the cluster, not for them.
     fn order_of_stages(&self) -> Option<Limit> {
-        let (name, actor) = (self.name(), self.keeps.actor);
+        let (name, actor) = (self.name(), self.capabilities.actor);
         let own = self.addon.frozen.addon.stage;
         let others = self.named(|other| other == own);
         if !others.is_empty() {
@@ -236,10 +236,10 @@ impl One<'_> {
     fn departure(&self) -> Option<Limit> {
         let name = self.name();
         let suspended = self.addon.helm.as_ref().is_some_and(|helm| helm.suspended);
-        if suspended && !self.keeps.release {
+        if suspended && !self.capabilities.release {
             let message = format!(
                 "{} has no setting that leaves `{name}` installed: whoever deletes it while the cluster runs uninstalls the chart",
-                self.keeps.object
+                self.capabilities.object
             );
             let hint = "take the next steps of the removal, which delete it after the cluster";
             return Some(self.limit(Severity::Warning, message, hint));

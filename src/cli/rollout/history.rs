@@ -12,10 +12,7 @@ use super::{
 };
 
 use crate::{
-    cli::upgrade::{
-        next_step::Mode,
-        pools_behind::{CLUSTER, pools_of},
-    },
+    cli::upgrade::{next_step::Mode, pools_behind::pools_of},
     compare::{is_paused, kubernetes_of, release_of},
     generate::Understood,
     io::git::{Changed, Dated, Edit, Event, Repository, Side, Stretch},
@@ -104,7 +101,7 @@ impl History {
         let folders: Vec<TreePath> =
             clusters.iter().map(|cluster| render::folder_of_cluster(&cluster.id())).collect();
         let release = |folder: &TreePath| -> Result<Option<String>, Fault> {
-            let object = committed.file(&format!("{folder}/{CLUSTER}"))?;
+            let object = committed.file(&format!("{folder}/{}", render::CLUSTER_FILE))?;
             Ok(object.as_deref().and_then(parsed).and_then(|cluster| release_of(&cluster)))
         };
         let drawn: Vec<Option<String>> = folders.par_iter().map(release).collect::<Result<_, _>>()?;
@@ -199,10 +196,10 @@ const ADDONS: &str = ".addons.yaml";
 
 /// What a commit means for a cluster. A cluster that was suspended rolls out its step once it is resumed.
 fn event(edit: &Edit<'_>) -> Result<Event, Fault> {
-    if !edit.paths().any(|path| path == CLUSTER || path.ends_with(ADDONS)) {
+    if !edit.paths().any(|path| path == render::CLUSTER_FILE || path.ends_with(ADDONS)) {
         return Ok(Event::None);
     }
-    let texts = both(|side| edit.file(side, CLUSTER))?;
+    let texts = both(|side| edit.file(side, render::CLUSTER_FILE))?;
     if texts[0].is_some() != texts[1].is_some() {
         return Ok(Event::Step);
     }

@@ -10,7 +10,7 @@ use crate::{
     generate::Failure,
     io::disk::{self, Workspace},
     note::{Notes, Place},
-    world::Held,
+    world::Snapshot,
     yaml::Node,
 };
 
@@ -112,10 +112,10 @@ fn write(
             .hint("say why in a few words: `--reason \"storage is being looked at\"`");
         return Err(Failure::Input);
     }
-    let held = Held::read(world)?;
+    let snapshot = Snapshot::read(world)?;
     // Other faults must not keep anyone from stopping a rollout.
-    let mut own = held.notes.clone();
-    let definitions = definition::parse(&held.input, &mut own);
+    let mut own = snapshot.notes.clone();
+    let definitions = definition::parse(&snapshot.input, &mut own);
     let all = &definitions.rollouts;
     let names = all.iter().map(|one| one.value.metadata.name.as_str()).collect::<Vec<_>>();
     let Some(at) = pick_name(&names, name, notes) else {

@@ -17,7 +17,7 @@ const SETS: usize = 300;
 
 /// Why there is no plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Core {
+pub struct Conflict {
     /// The constraints, each of which is necessary.
     pub constraints: Vec<Blocking>,
 }
@@ -33,7 +33,7 @@ pub struct Blocking {
 }
 
 /// The smallest set of constraints that rules out every plan; none if there is no plan even without constraints.
-pub fn core(situation: &Situation) -> Result<Option<Core>, NotFound> {
+pub fn conflict(situation: &Situation) -> Result<Option<Conflict>, NotFound> {
     let mut ways_out: Vec<BTreeSet<usize>> = Vec::new();
     for _ in 0..SETS {
         let candidate = smallest_hitting(&ways_out);
@@ -49,7 +49,7 @@ pub fn core(situation: &Situation) -> Result<Option<Core>, NotFound> {
     Err(NotFound::TooMany)
 }
 
-fn reported(situation: &Situation, constraints: &[usize]) -> Result<Core, NotFound> {
+fn reported(situation: &Situation, constraints: &[usize]) -> Result<Conflict, NotFound> {
     let one = |constraint: &usize| {
         let mut kept = situation.all();
         kept.0[*constraint] = false;
@@ -58,7 +58,7 @@ fn reported(situation: &Situation, constraints: &[usize]) -> Result<Core, NotFou
         let is_enough = is_known.then(|| is_possible(situation, &kept)).transpose()?;
         Ok(Blocking { constraint: *constraint, is_enough })
     };
-    Ok(Core { constraints: constraints.iter().map(one).collect::<Result<_, _>>()? })
+    Ok(Conflict { constraints: constraints.iter().map(one).collect::<Result<_, _>>()? })
 }
 
 /// Whether a constraint is that a minor has no release, and the situation has none to put in its place.

@@ -15,7 +15,7 @@ use crate::{
         printer::counted,
         upgrade::{
             next as single,
-            next_step::{self, Found, Mode, Solution},
+            next_step::{self, Found, Mode, OfRollout, Solution},
             plan::Outcome,
             preconditions::Preconditions,
             propose::{self, Propose, Subject},
@@ -30,7 +30,7 @@ use crate::{
     pull_request::Wish,
     rollout::{Next, Wave, WaveState},
     upgrade::{self, Answer, Edited, Edits, Solved},
-    world::{Held, release_line},
+    world::{Snapshot, release_line},
     yaml::{Origin, from_json},
 };
 
@@ -84,8 +84,8 @@ struct Of<'a> {
 
 impl Subject for Of<'_> {
     fn find(&self, mode: Mode, world: &Workspace, notes: &mut Notes) -> Result<Found, Failure> {
-        let held = Held::read(world)?;
-        let (understood, left) = generate::understand_sound(&held, notes)?;
+        let snapshot = Snapshot::read(world)?;
+        let (understood, left) = generate::understand_sound(&snapshot, notes)?;
         left.refuse_rollouts(notes)?;
         left.warn(notes);
         let rollout = pick(&understood, self.name, notes).ok_or(Failure::Input)?;
@@ -97,30 +97,29 @@ impl Subject for Of<'_> {
             known: self.known,
             printer: self.printer,
         };
-        let observed = context.observe(rollout, &held.input, notes)?;
+        let observed = context.observe(rollout, &snapshot.input, notes)?;
         let errors = notes.errors();
         note_faults(&observed, notes);
         let progress = status::document(&observed);
-        let name = rollout.name.to_string();
         let Next::Take(clusters) = &observed.decision.next else {
-            let found = idle((&observed, errors), (&understood, &held), left, world, notes)?;
+            let found = idle((&observed, errors), (&understood, &snapshot), left, world, notes)?;
             if matches!(mode, Mode::WorkTree | Mode::Commit) && !found.edits.files.is_empty() {
-                refuse_early(&found.edits, &observed, (&understood, &held), world, notes)?;
+                refuse_early(&found.edits, &observed, (&understood, &snapshot), world, notes)?;
             }
             return Ok(Found { progress: Some(progress), ..found });
         };
-        let also = freeze(rollout, &observed, &held, notes)?;
+        let also = freeze(rollout, &observed, &snapshot, notes)?;
         let wave = observed
             .seen
             .waves
             .iter()
             .find(|wave| wave.clusters.iter().any(|one| clusters.contains(&one.id)));
-        let of = wave.map_or_else(|| name.clone(), |wave| format!("{name}, wave {}", wave.name));
+        let of = of_rollout(rollout, wave.map(|wave| wave.name.to_string()));
         let left_out = standing::left_out(&observed.seen, &observed.decision);
         let solved = only(observed.solved, clusters);
         let named = clusters.iter().cloned().collect();
         let solution = Solution {
-            held,
+            snapshot,
             understood: &understood,
             left,
             solved,
@@ -131,13 +130,12 @@ impl Subject for Of<'_> {
         };
         let mut found = next_step::take(solution, mode, world, notes)?;
         (found.of, found.progress, found.left_out) = (Some(of), Some(progress), left_out);
-        found.why = Some(rollout.reason.clone());
         Ok(found)
     }
 
     fn branch(&self, found: &Found) -> String {
-        let name = found.of.as_deref().unwrap_or_default();
-        format!("stackloom/rollout/{}", name.split(',').next().unwrap_or_default())
+        let name = found.of.as_ref().map(|of| of.name.as_str()).unwrap_or_default();
+        format!("stackloom/rollout/{name}")
     }
 
     fn command(&self) -> String {
@@ -152,10 +150,14 @@ impl Subject for Of<'_> {
     }
 }
 
+fn of_rollout(rollout: &Rollout, wave: Option<String>) -> OfRollout {
+    OfRollout { name: rollout.name.to_string(), wave, reason: rollout.reason.clone() }
+}
+
 /// A run without a step. If all clusters are there, it records that.
 fn idle(
     (observed, errors): (&Observed<'_>, usize),
-    (understood, held): (&Understood, &Held),
+    (understood, snapshot): (&Understood, &Snapshot),
     left: LeftOut,
     world: &Workspace,
     notes: &mut Notes,
@@ -168,12 +170,12 @@ fn idle(
         Next::Done | Next::Aborted(_) => Wish::Nothing(why),
         Next::Close => {
             let mut own = Notes::new();
-            match fold(observed, (understood, held), world, &mut own) {
+            match fold(observed, (understood, snapshot), world, &mut own) {
                 Ok(folded) => edits = folded,
                 // What a definition repeats does no harm, and the rollout must not stay open because of it.
                 Err(_) => notes.append_as_warnings(own),
             }
-            edits.files.push(close(rollout, held, notes)?);
+            edits.files.push(close(rollout, snapshot, notes)?);
             Wish::Nothing(why)
         }
         Next::Failed(why) | Next::Blocked(why) => {
@@ -190,7 +192,8 @@ fn idle(
         Next::Take(_) | Next::Wait(..) | Next::Paused(_) => Wish::Later(why),
     };
     let exit = if notes.errors() > errors { Exit::Input } else { Exit::Done };
-    let edited = Held { input: upgrade::with_edits(&held.input, &edits), notes: held.notes.clone() };
+    let edited =
+        Snapshot { input: upgrade::with_edits(&snapshot.input, &edits), notes: snapshot.notes.clone() };
     let idle = Some(idle).filter(|_| edits.files.is_empty());
     let outcome = Outcome { groups: Vec::new(), left, exit };
     let (suspended, named) = (BTreeSet::new(), BTreeSet::new());
@@ -200,8 +203,7 @@ fn idle(
         edited,
         suspended,
         named,
-        of: Some(rollout.name.to_string()),
-        why: Some(rollout.reason.clone()),
+        of: Some(of_rollout(rollout, None)),
         idle,
         progress: None,
         left_out: BTreeMap::new(),
@@ -213,7 +215,7 @@ fn idle(
 fn refuse_early(
     edits: &Edits,
     observed: &Observed<'_>,
-    (understood, held): (&Understood, &Held),
+    (understood, snapshot): (&Understood, &Snapshot),
     world: &Workspace,
     notes: &mut Notes,
 ) -> Result<(), Failure> {
@@ -223,7 +225,8 @@ fn refuse_early(
     if let Some(file) = edits.files.last_mut() {
         file.clusters = all.collect();
     }
-    let start = Preconditions { repository: &repository, input: &held.input, edits: &edits, is_commit: true };
+    let start =
+        Preconditions { repository: &repository, input: &snapshot.input, edits: &edits, is_commit: true };
     start.refuse_uncommitted(notes)?;
     start.refuse_unpushed(understood, notes)
 }
@@ -259,7 +262,7 @@ fn only<'a>(solved: Vec<Solved<'a>>, clusters: &[ClusterId]) -> Vec<Solved<'a>> 
 /// rollout, it is unknown what people wrote, and everything stays.
 fn fold(
     observed: &Observed<'_>,
-    (fleet, held): (&Understood, &Held),
+    (fleet, snapshot): (&Understood, &Snapshot),
     world: &Workspace,
     notes: &mut Notes,
 ) -> Result<Edits, Failure> {
@@ -275,17 +278,18 @@ fn fold(
         }
     }
     let clusters = clusters.map(|cluster| cluster.id()).collect();
-    let edits = upgrade::fold(fleet, &held.input, &clusters, &before, notes);
+    let edits = upgrade::fold(fleet, &snapshot.input, &clusters, &before, notes);
     let edits = edits.ok_or(Failure::Input)?;
-    let after = Held { input: upgrade::with_edits(&held.input, &edits), notes: held.notes.clone() };
+    let after =
+        Snapshot { input: upgrade::with_edits(&snapshot.input, &edits), notes: snapshot.notes.clone() };
     let (after, _) = generate::understand_sound(&after, &mut Notes::new())?;
     let failed = upgrade::check_edits(fleet, &[], &edits, &after, notes);
     if failed.is_empty() { Ok(edits) } else { Err(Failure::Input) }
 }
 
 /// Records in the rollout's file that it is done.
-fn close(rollout: &Rollout, held: &Held, notes: &mut Notes) -> Result<Edited, Failure> {
-    let Some(source) = held.input.sources.at(&rollout.file) else { return Err(Failure::Input) };
+fn close(rollout: &Rollout, snapshot: &Snapshot, notes: &mut Notes) -> Result<Edited, Failure> {
+    let Some(source) = snapshot.input.sources.at(&rollout.file) else { return Err(Failure::Input) };
     let done = from_json(&json!(true), Origin::NOWHERE);
     let path = [Locator::Key("status"), Locator::Key("done")];
     let edit = edit::set(source, &path, &done, notes).ok_or(Failure::Input)?;
@@ -298,10 +302,10 @@ fn close(rollout: &Rollout, held: &Held, notes: &mut Notes) -> Result<Edited, Fa
 fn freeze(
     rollout: &Rollout,
     observed: &Observed<'_>,
-    held: &Held,
+    snapshot: &Snapshot,
     notes: &mut Notes,
 ) -> Result<Vec<Edited>, Failure> {
-    let Some(source) = held.input.sources.at(&rollout.file) else { return Err(Failure::Input) };
+    let Some(source) = snapshot.input.sources.at(&rollout.file) else { return Err(Failure::Input) };
     let frozen = rollout.frozen.clone().unwrap_or_default();
     let mut releases = frozen.releases.clone();
     releases.extend(observed.solved.iter().filter_map(end));

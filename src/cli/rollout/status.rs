@@ -13,7 +13,7 @@ use crate::{
     io::disk::Workspace,
     note::Notes,
     rollout::{Next, Phase, SeenCluster, WaveState},
-    world::Held,
+    world::Snapshot,
 };
 
 /// Show the progress of rollouts, and what comes next
@@ -59,8 +59,8 @@ fn shown(
     printer: &Printer,
     notes: &mut Notes,
 ) -> Result<(Vec<String>, Vec<Json>), Failure> {
-    let held = Held::read(world)?;
-    let (understood, left) = generate::understand_sound(&held, notes)?;
+    let snapshot = Snapshot::read(world)?;
+    let (understood, left) = generate::understand_sound(&snapshot, notes)?;
     left.refuse_rollouts(notes)?;
     left.warn(notes);
     understood.warn_of_changed_releases(notes);
@@ -81,7 +81,7 @@ fn shown(
         printer,
     };
     for rollout in meant {
-        let observed = context.observe(rollout, &held.input, notes)?;
+        let observed = context.observe(rollout, &snapshot.input, notes)?;
         if !lines.is_empty() {
             lines.push(String::new());
         }

@@ -8,7 +8,7 @@ use std::{
 use super::{
     addon,
     charts::Charts,
-    needs,
+    requirements,
     situation::{Candidate, Constraint, ConstraintKind, Goal, Situation},
 };
 use crate::{
@@ -149,7 +149,7 @@ impl<'a> Fleet<'a> {
         let line = |of: &Release| release::line(self.releases, of);
         let releases = line(&own).into_iter().chain(named.iter().flat_map(|one| line(one)));
         let mut releases = releases.chain([own.clone()]).chain(named.clone());
-        releases.any(|one| needs::are_unmet(&one, &cluster.management))
+        releases.any(|one| requirements::are_unmet(&one, &cluster.management))
     }
 
     /// The situation of a cluster; none if its release has errors, which are in the notes.
@@ -251,7 +251,7 @@ impl<'a> Fleet<'a> {
         if let Some(name) = name {
             forbid_return((&line, own), name, &uncut, &mut moves);
         }
-        needs::forbid((&line, start), &cluster.management, &mut moves, &mut constraints);
+        requirements::forbid((&line, start), &cluster.management, &mut moves, &mut constraints);
         let mut doubts = Vec::new();
         let addons = addon::tracks(cluster, &line, start, self, (&mut constraints, &mut doubts));
         let situation = Situation { releases, addons, constraints, doubts, start, goal, moves };
