@@ -286,7 +286,7 @@ pub fn cluster_folders(plan: &ClusterPlan) -> [TreePath; 2] {
 
 /// The file of a cluster's Cluster object. It exists as long as the cluster should exist.
 pub fn cluster_file(plan: &ClusterPlan) -> TreePath {
-    cluster::folder(plan).join(CLUSTER_FILE)
+    CLUSTER_FILE.split('/').fold(cluster::folder(plan), |folder, name| folder.join(name))
 }
 
 /// The files of the objects that install an addon: one for its chart, one for its manifests.

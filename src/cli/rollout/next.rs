@@ -114,7 +114,7 @@ impl Subject for Of<'_> {
             .waves
             .iter()
             .find(|wave| wave.clusters.iter().any(|one| clusters.contains(&one.id)));
-        let of = of_rollout(rollout, wave.map(|wave| wave.name.to_string()));
+        let of = of_rollout(rollout, wave.map(|wave| wave.name.clone()));
         let left_out = standing::left_out(&observed.seen, &observed.decision);
         let solved = only(observed.solved, clusters);
         let named = clusters.iter().cloned().collect();
