@@ -1,6 +1,6 @@
 //! Forecasts how Cluster API acts on the steps of plans. Each step starts from the result of the one before.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 
@@ -14,7 +14,7 @@ use crate::{
     note::Notes,
     rebase,
     report::{self, Machines},
-    topology::Meaning,
+    topology::{Meaning, PAUSED, Verdict},
 };
 
 /// The effect of a step on a cluster.
@@ -30,6 +30,8 @@ pub struct Rollout {
     pub is_unknown: bool,
     /// Whether a pool stays on an older version, because an annotation holds it back.
     pub leaves_pools: bool,
+    /// Whether machines stay until someone acts, such as those of pools with the strategy `OnDelete`.
+    pub needs_someone: bool,
     /// What helps if it is refused.
     pub remedy: Option<Remedy>,
 }
@@ -79,7 +81,9 @@ impl Fleet<'_> {
             }
             let id = one.cluster.id();
             let behind = self.behind.get(&id).and_then(held_back);
-            let mut rollouts = in_sequence(&definitions.along(&states, &answers), behind);
+            let paused = one.cluster.node_pools.iter().filter(|pool| pool.annotations.get(PAUSED).is_some());
+            let paused = paused.map(|pool| pool.name.as_str()).collect();
+            let mut rollouts = in_sequence(&definitions.along(&states, &answers), behind, &paused);
             for (rollout, state) in rollouts.iter_mut().zip(&states[1..]) {
                 if rollout.refused.is_some() && rollout.remedy.is_none() {
                     rollout.remedy = self.migration(state);
@@ -176,7 +180,7 @@ fn note_repair(definitions: &Definitions<'_>, states: &[Cluster], rollouts: &mut
 /// pool may have been left behind before.
 ///
 /// Source: Cluster API, `validateTopologyMachineDeploymentVersions` of `core/webhooks/admission/cluster.go`.
-fn in_sequence(changes: &[Change], mut behind: Option<String>) -> Vec<Rollout> {
+fn in_sequence(changes: &[Change], mut behind: Option<String>, paused: &BTreeSet<&str>) -> Vec<Rollout> {
     let mut found = Vec::with_capacity(changes.len());
     let mut is_first = true;
     for change in changes {
@@ -187,7 +191,7 @@ fn in_sequence(changes: &[Change], mut behind: Option<String>) -> Vec<Rollout> {
             if let Some(pools) = &behind {
                 let why = format!(
                     "{pools}: Cluster API accepts no other version until all pools have caught up; remove the annotation that \
-                     holds them back (`defer-upgrade`, `hold-upgrade-sequence`), and wait for the rollout"
+                     holds them back (`defer-upgrade`, `hold-upgrade-sequence`, `{PAUSED}`), and wait for the rollout"
                 );
                 if rollout.refused.is_none() {
                     rollout = Rollout { remedy: Some(Remedy::CatchUp), ..rollout.refused(why) };
@@ -195,7 +199,7 @@ fn in_sequence(changes: &[Change], mut behind: Option<String>) -> Vec<Rollout> {
             }
             // A step that is refused half-way leaves pools behind for another reason.
             if rollout.refused.is_none()
-                && let Some(pools) = left_behind(answer)
+                && let Some(pools) = left_behind(answer, paused)
             {
                 rollout.means = format!("{}; {pools}", rollout.means);
                 rollout.leaves_pools = true;
@@ -203,7 +207,8 @@ fn in_sequence(changes: &[Change], mut behind: Option<String>) -> Vec<Rollout> {
             }
             if std::mem::take(&mut is_first) && rollout.remedy != Some(Remedy::CatchUp) {
                 rollout.is_unknown |= !answer.notes.is_empty();
-                rollout.means.extend(answer.notes.iter().map(|note| format!("; {note}")));
+                let notes = answer.notes.iter().cloned().chain(unfinished(answer));
+                rollout.means.extend(notes.map(|note| format!("; {note}")));
             }
         }
         found.push(rollout);
@@ -211,11 +216,28 @@ fn in_sequence(changes: &[Change], mut behind: Option<String>) -> Vec<Rollout> {
     found
 }
 
-/// The pools that do not reach the version of the control plane.
-fn left_behind(answer: &Answer) -> Option<String> {
-    let last = answer.steps.last()?;
-    let late = last.pools.iter().filter(|(_, version)| **version != last.control_plane);
-    held_back(&late.map(|(pool, version)| (pool.name.clone(), version.clone())).collect())
+/// The pools that do not reach the version of the control plane. Of a paused pool, only the version in its spec does.
+fn left_behind(answer: &Answer, paused: &BTreeSet<&str>) -> Option<String> {
+    let (first, last) = (answer.steps.first()?, answer.steps.last()?);
+    let late = last.pools.iter().filter_map(|(pool, version)| {
+        let runs = if paused.contains(pool.name.as_str()) { first.pools.get(pool)? } else { version };
+        (*runs != last.control_plane).then(|| (pool.name.clone(), runs.clone()))
+    });
+    held_back(&late.collect())
+}
+
+/// Says which pools must not have old machines left, because only their deletion ends an upgrade.
+fn unfinished(answer: &Answer) -> Option<String> {
+    let is_kept = |verdict: &&Verdict| matches!(verdict.meaning, Meaning::Upgrade { on_delete: true, .. });
+    let pools: Vec<String> =
+        answer.verdicts.iter().filter(is_kept).map(|verdict| verdict.subject.in_words()).collect();
+    let have = if pools.len() == 1 { "has" } else { "have" };
+    (!pools.is_empty()).then(|| {
+        format!(
+            "if {} still {have} old machines of an earlier upgrade, Cluster API refuses the step",
+            pools.join(" or ")
+        )
+    })
 }
 
 /// Says which pools are held back, and on which version; none if none is.
@@ -237,6 +259,12 @@ fn of(change: &Change) -> Rollout {
         machines,
         refused: None,
         leaves_pools: false,
+        needs_someone: match &change.outcome {
+            Outcome::Judged(answer) => {
+                answer.verdicts.iter().any(|verdict| waits_for_someone(&verdict.meaning))
+            }
+            _ => false,
+        },
         remedy: match &change.outcome {
             Outcome::Unknown(Unknown::Refused { side: Which::Before, .. } | Unknown::Faulty(_)) => {
                 Some(Remedy::Correct)
@@ -247,6 +275,14 @@ fn of(change: &Change) -> Rollout {
     match refused(&change.outcome) {
         Some(why) => rollout.refused(why),
         None => rollout,
+    }
+}
+
+fn waits_for_someone(meaning: &Meaning) -> bool {
+    match meaning {
+        Meaning::Upgrade { times, unaided, .. } => unaided < times,
+        Meaning::Rollout { on_delete, .. } => *on_delete,
+        _ => false,
     }
 }
 

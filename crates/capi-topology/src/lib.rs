@@ -81,6 +81,7 @@ pub mod variables;
 pub use admission::cluster_update::UNSAFE_VERSION;
 pub use admission::gates::Gates;
 pub use class::{Blueprint, Catalog};
+pub use desired::contract::PAUSED;
 pub use desired::state::{Desired, Worker};
 pub use predict::Settings;
 pub use predict::create::{Created, create};

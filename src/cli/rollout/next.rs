@@ -200,6 +200,7 @@ fn idle(
     Ok(Found {
         outcome,
         edits,
+        is_stopped: false,
         edited,
         suspended,
         named,

@@ -84,6 +84,7 @@ pub(super) struct RolloutShown {
     pub(super) refused: Option<String>,
     pub(super) is_unknown: bool,
     pub(super) leaves_pools: bool,
+    pub(super) needs_someone: bool,
     pub(super) remedy: Option<Remedy>,
     pub(super) clusters: Vec<ClusterId>,
     pub(super) machines: Machines,
@@ -92,6 +93,10 @@ pub(super) struct RolloutShown {
 impl StepShown {
     pub(super) fn leaves_pools(&self) -> bool {
         self.rollouts.iter().any(|one| one.leaves_pools)
+    }
+
+    pub(super) fn needs_someone(&self) -> bool {
+        self.rollouts.iter().any(|one| one.needs_someone)
     }
 
     pub(super) fn machines(&self) -> Machines {
@@ -149,13 +154,15 @@ impl Shown {
             }
             for cluster in &self.clusters {
                 let Some(rollout) = rollouts.get(cluster).and_then(|all| all.get(at)) else { continue };
-                let Rollout { means, machines, refused, is_unknown, leaves_pools, remedy } = rollout.clone();
+                let Rollout { means, machines, refused, is_unknown, leaves_pools, needs_someone, remedy } =
+                    rollout.clone();
                 let key = (means.clone(), refused.clone(), is_unknown);
                 let empty = RolloutShown {
                     means,
                     refused,
                     is_unknown,
                     leaves_pools,
+                    needs_someone,
                     remedy,
                     clusters: Vec::new(),
                     machines: Machines::default(),

@@ -123,6 +123,9 @@ fn report(
     next_step_output::edits(found, printer);
     match written {
         _ if found.edits.files.is_empty() => {}
+        None if found.is_stopped => {
+            printer.result("nothing was written; the step would not be taken because of the errors");
+        }
         None => {
             printer.result("nothing was written; to take the step, run the same command without --dry-run");
         }

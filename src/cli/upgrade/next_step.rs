@@ -41,6 +41,8 @@ pub(in crate::cli) enum Mode {
 pub(in crate::cli) struct Found {
     pub(in crate::cli) outcome: Outcome,
     pub(in crate::cli) edits: Edits,
+    /// Whether a step that was only tried may not be taken now, because the one before is not committed or pushed.
+    pub(in crate::cli) is_stopped: bool,
     /// The fleet after the edits.
     pub(in crate::cli) edited: Snapshot,
     /// Suspended clusters, which take no step.
@@ -152,7 +154,8 @@ pub(in crate::cli) fn take(
             taken.push(Taken { before: one.cluster, after: after(one.cluster, one, step, &fleet) });
         }
     }
-    let (mut edits, failed) = edited((mode, needs_commits), world, (understood, &snapshot), taken, notes)?;
+    let Step { mut edits, failed, is_stopped } =
+        edited((mode, needs_commits), world, (understood, &snapshot), taken, notes)?;
     if !failed.is_empty() {
         for (cluster, why) in failed {
             if let Some(first) = rollouts.get_mut(&cluster).and_then(|all| all.first_mut()) {
@@ -167,6 +170,7 @@ pub(in crate::cli) fn take(
     Ok(Found {
         outcome: Outcome { groups, left, exit },
         edits,
+        is_stopped,
         edited,
         suspended,
         named,
@@ -197,6 +201,14 @@ fn refuse_unreadable(snapshot: &Snapshot, notes: &mut Notes) -> Result<(), Failu
     if notes.errors() > before { Err(Failure::Input) } else { Ok(()) }
 }
 
+/// A step as edits.
+struct Step {
+    edits: Edits,
+    /// The clusters that are left out, and why.
+    failed: BTreeMap<ClusterId, String>,
+    is_stopped: bool,
+}
+
 /// Creates the edits for the steps. Checks that the step may start, that the edited definitions mean what it asks for, and that
 /// they have no errors. The result includes the clusters that are left out, and why.
 fn edited(
@@ -205,8 +217,8 @@ fn edited(
     (understood, snapshot): (&Understood, &Snapshot),
     mut taken: Vec<Taken<'_>>,
     notes: &mut Notes,
-) -> Result<(Edits, BTreeMap<ClusterId, String>), Failure> {
-    let mut left = BTreeMap::new();
+) -> Result<Step, Failure> {
+    let (mut left, mut is_stopped) = (BTreeMap::new(), false);
     let edits = loop {
         let failed = match checked(understood, snapshot, &taken, notes)? {
             Ok(edits) => match faulty(&with_edits(snapshot, &edits), &taken, notes)? {
@@ -226,7 +238,7 @@ fn edited(
         }
         left.extend(failed);
     };
-    if matches!(mode, Mode::WorkTree | Mode::Commit)
+    if mode != Mode::Propose
         && let Some(repository) = Repository::find(world)?
     {
         let start = Preconditions {
@@ -235,10 +247,12 @@ fn edited(
             edits: &edits,
             is_commit: needs_commits,
         };
-        start.refuse_uncommitted(notes)?;
-        start.refuse_unpushed(understood, notes)?;
+        match start.refuse_uncommitted(notes).and_then(|()| start.refuse_unpushed(understood, notes)) {
+            Err(Failure::Input) if mode == Mode::DryRun => is_stopped = true,
+            other => other?,
+        }
     }
-    Ok((edits, left))
+    Ok(Step { edits, failed: left, is_stopped })
 }
 
 /// The clusters that generate would skip after the edits, and why: their definitions would change, and their part of the tree

@@ -99,6 +99,7 @@ fn rollout(one: &RolloutShown) -> Json {
         "refused": one.refused,
         "unknown": one.is_unknown,
         "leavesPools": one.leaves_pools,
+        "needsSomeone": one.needs_someone,
     })
 }
 

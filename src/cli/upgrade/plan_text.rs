@@ -199,6 +199,10 @@ pub(super) fn waits(step: &StepShown) -> String {
             "all machines but those of pools that are held back are replaced, and all addons are ready"
                 .to_owned()
         }
+        DescribedChange::Release { .. } if step.needs_someone() => {
+            "all machines are replaced, also those that you have to delete, and all addons are ready"
+                .to_owned()
+        }
         DescribedChange::Release { .. } => "all machines are replaced, and all addons are ready".to_owned(),
     }
 }

@@ -183,8 +183,8 @@ pub(super) fn lagging(held: &[Held], before: &Value, after: &Value) -> Option<St
     }
     let pools: Vec<String> = held.iter().map(|one| one.part.in_words()).collect();
     Some(format!(
-        "if {} was held back and runs an older version than the Cluster, the webhook refuses another version until \
-         it has caught up",
+        "if {} already runs an older version than the Cluster, the webhook refuses another version until it has \
+         caught up",
         pools.join(" or ")
     ))
 }

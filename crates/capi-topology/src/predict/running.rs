@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 
 use crate::convert;
-use crate::desired::contract::Contract;
+use crate::desired::contract::{Contract, PAUSED};
 use crate::desired::instant;
 use k8s_schema::value::{get, present, set, text, version};
 
@@ -93,7 +93,7 @@ fn deployment(object: &mut Value, running: Option<&Value>) {
 /// Source: `util/annotations/helpers.go`, `IsPaused`.
 pub(crate) fn is_paused(object: &Value) -> bool {
     get(object, &["spec", "paused"]) == Some(&Value::Bool(true))
-        || get(object, &["metadata", "annotations", "cluster.x-k8s.io/paused"]).is_some()
+        || get(object, &["metadata", "annotations", PAUSED]).is_some()
 }
 
 /// Reports whether a pool has a size range for an autoscaler.

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::plan::{self, Plan, Span};
 use super::version::{Order, Version};
-use crate::desired::contract::{Contract, DEFER, HOLD};
+use crate::desired::contract::{Contract, DEFER, HOLD, PAUSED};
 use crate::desired::state::{Desired, Worker};
 use crate::role::PoolKind;
 use k8s_schema::value::{get, list, map, present, text};
@@ -272,8 +272,8 @@ fn held_by(worker: &Value, holder: Option<&str>) -> Option<String> {
     }
 }
 
-/// Those pools of one kind that stay on their Kubernetes version while the Cluster is upgraded. `pools` are in the order of the
-/// topology, and `has` tells whether a pool has an annotation.
+/// Those pools of one kind whose machines stay on their Kubernetes version while the Cluster is upgraded: they are held back, or
+/// [paused](PAUSED). `pools` are in the order of the topology, and `has` tells whether a pool has an annotation.
 pub fn held_back<'a, P: 'a>(
     pools: impl IntoIterator<Item = &'a P>,
     has: impl Fn(&P, &str) -> bool,
@@ -281,7 +281,7 @@ pub fn held_back<'a, P: 'a>(
     let mut holds = false;
     pools.into_iter().filter(move |pool| {
         holds |= has(pool, HOLD);
-        holds || has(pool, DEFER)
+        holds || has(pool, DEFER) || has(pool, PAUSED)
     })
 }
 
