@@ -17,14 +17,14 @@ mod conflict;
 mod constraints;
 mod describe;
 mod edits;
+mod forecast;
 mod plan;
 mod policy;
 mod release_path;
 mod requirements;
-mod rollout;
 mod situation;
 mod solve;
-mod why;
+mod step_reasons;
 
 pub use addon_path::Cost;
 pub use charts::Charts;
@@ -33,12 +33,12 @@ pub use conflict::{Blocking, Conflict, conflict};
 pub use constraints::{Fleet, Key, Open, PoolsBehind, Situated, Target};
 pub use describe::{DescribedChange, StepDescription, describe};
 pub use edits::{Edited, Edits, Taken, edits, fold, with_edits};
+pub use forecast::{Planned, Remedy, Rollout, after};
 pub use plan::{Change, Plan, Step, steps};
 pub use policy::Asked;
 pub use release_path::{Found, Machines, NotFound, search};
-pub use rollout::{Planned, Remedy, Rollout, after};
 pub use situation::{
     Candidate, Constraint, ConstraintKind, Goal, Kept, Listing, Situation, Track, Version, distance,
 };
 pub use solve::{Answer, Solved};
-pub use why::reasons;
+pub use step_reasons::reasons;

@@ -10,7 +10,7 @@ use super::{
     plan::{Plan, steps},
     release_path::{NotFound, search},
     situation::Constraint,
-    why::reasons,
+    step_reasons::reasons,
 };
 use crate::{
     model::{Cluster, Label, ReleaseRef},
