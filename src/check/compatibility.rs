@@ -3,8 +3,9 @@
 use super::{Check, Finder, Rule};
 use crate::{
     knowledge::{self, Component, Fit},
-    model::{AddonVersion, Requirement},
+    model::{Addon, AddonVersion, Digest, KubernetesVersion, Requirement},
     plan::{AddonPlan, ClusterPlan},
+    release::Release,
     yaml::{Node, Origin},
 };
 
@@ -16,6 +17,21 @@ pub(super) static RULE: Rule = Rule {
            override the rows in stackloom.yaml.",
     check: Check::Cluster(check),
 };
+
+/// The same rule for the charts that a release pins, whether or not a cluster uses it.
+pub(super) static OF_STACK: Rule = Rule { check: Check::Release(check_release), ..RULE };
+
+fn check_release(release: &Release, finder: &mut Finder<'_>) {
+    for addon in &release.addons {
+        let Some(version) = &addon.version else { continue };
+        let Some(digest) = addon.locked.get(version).and_then(|locked| locked.values.as_ref()) else {
+            continue;
+        };
+        let listed = addon.addon.matrix.iter().find(|row| row.version.is_same(version));
+        let origin = listed.and_then(|row| row.version_origin.written()).unwrap_or(Origin::NOWHERE);
+        refuse_chart(&addon.addon, version, digest, (&release.kubernetes, origin), finder);
+    }
+}
 
 fn check(plan: &ClusterPlan, _drawn: &Node, finder: &mut Finder<'_>) {
     for addon in &plan.addons {
@@ -32,19 +48,31 @@ fn check(plan: &ClusterPlan, _drawn: &Node, finder: &mut Finder<'_>) {
 fn check_chart(plan: &ClusterPlan, addon: &AddonPlan, finder: &mut Finder<'_>) {
     let (Some(helm), Some(version)) = (&addon.helm, &addon.version) else { return };
     let Some((digest, _)) = &helm.described else { return };
-    let Some(chart) = finder.classes.charts.known(digest, finder.texts) else { return };
-    let kubernetes = &plan.release.kubernetes;
-    let Some(range) = chart.kube_version().filter(|range| !range.contains(kubernetes.as_semver())) else {
+    let at = (&plan.release.kubernetes, origin(plan, addon, version));
+    refuse_chart(&addon.frozen.addon, version, digest, at, finder);
+}
+
+/// Refuses a chart whose own `kubeVersion` rules a Kubernetes version out.
+fn refuse_chart(
+    addon: &Addon,
+    version: &AddonVersion,
+    digest: &Digest,
+    (kubernetes, origin): (&KubernetesVersion, Origin),
+    finder: &mut Finder<'_>,
+) {
+    let (Some(chart), Some(known)) = (&addon.chart, finder.classes.charts.known(digest, finder.texts)) else {
         return;
     };
-    let name = &addon.frozen.addon.name;
+    let Some(range) = known.kube_version().filter(|range| !range.contains(kubernetes.as_semver())) else {
+        return;
+    };
     let message = format!(
         "Helm refuses the chart `{}` {version} with Kubernetes {kubernetes}: its `kubeVersion` is {range}",
-        helm.chart.chart
+        chart.name
     );
-    let origin = origin(plan, addon, version);
     finder.notes.error("compatibility", origin, message).hint(format!(
-        "choose another version of {name}, and correct the `kubernetes` range of this one in `addon.yaml`"
+        "choose another version of {}, and correct the `kubernetes` range of this one in `addon.yaml`",
+        addon.name
     ));
 }
 

@@ -71,7 +71,7 @@ pub enum Check {
 }
 
 /// All rules, ordered by name.
-pub static RULES: [&Rule; 25] = [
+pub static RULES: [&Rule; 26] = [
     &allowed_kind::RULE,
     &allowed_kind::OF_CLUSTER,
     &allowed_kind::OF_STACK,
@@ -82,6 +82,7 @@ pub static RULES: [&Rule; 25] = [
     &cluster_api::RULE,
     &cluster_class::RULE,
     &compatibility::RULE,
+    &compatibility::OF_STACK,
     &control_plane_replicas::RULE,
     &delivery::RULE,
     &object::RULE,

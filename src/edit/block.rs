@@ -136,6 +136,25 @@ pub(super) fn remove(text: &str, at: Ancestor<'_>) -> Result<Edit, Obstacle> {
     Ok(Edit { range: range.start..next, text: String::new() })
 }
 
+/// Removes an entry. The comments beside and below it stay, on lines of their own.
+pub(super) fn remove_keeping_comments(text: &str, at: Ancestor<'_>) -> Result<Edit, Obstacle> {
+    let (start, range) = extent(text, at)?;
+    let beside = match at.key() {
+        Some(key) => text[end(text, at.value(), behind_colon(text, key)?)?..range.end].trim(),
+        None => "",
+    };
+    if beside.is_empty() {
+        return remove(text, at);
+    }
+    if !lines::leads_its_line(text, start) {
+        return Err(Obstacle::new(
+            start,
+            "there is a comment beside this entry, which does not begin a line",
+        ));
+    }
+    Ok(Edit { range, text: beside.to_owned() })
+}
+
 /// Removes the only entry of a collection and leaves the collection empty. The comments above the entry stay, and if
 /// `keeps_beside`, so do those beside and inside it, on lines of their own.
 pub(super) fn empty(

@@ -80,10 +80,10 @@ pub fn remove(source: &Source, path: &[Locator<'_>], notes: &mut Notes) -> Optio
     edit(source, path, None, notes)
 }
 
-/// Like [`remove`], and keeps the comments beside and inside the entry if it is the only one of its block.
+/// Like [`remove`], and keeps the comments beside and inside the entry if it is one of a block.
 pub fn remove_keeping_comments(source: &Source, path: &[Locator<'_>], notes: &mut Notes) -> Option<Edit> {
     finish(source, path, notes, |before, root| {
-        let edit = place::empty(&source.text, root, path)?;
+        let edit = place::remove_keeping_comments(&source.text, root, path)?;
         let mut meant = before.clone();
         match change(&mut meant, path, None) {
             Some(()) => Ok((edit, meant)),

@@ -195,13 +195,18 @@ fn replace(text: &str, at: Ancestor<'_>, value: &Node) -> Result<Edit, Obstacle>
     }
 }
 
-/// Removes the only entry of a block and keeps all its comments.
-pub(super) fn empty(text: &str, root: &RawNode, path: &[Locator<'_>]) -> Result<Edit, Obstacle> {
+/// Removes an entry and keeps its comments, on lines of their own.
+pub(super) fn remove_keeping_comments(
+    text: &str,
+    root: &RawNode,
+    path: &[Locator<'_>],
+) -> Result<Edit, Obstacle> {
     let (trail, rest) = follow(root, path)?;
     match (trail.as_slice(), rest) {
         ([.., outer, at], []) if at.count() == 1 && !is_flow(text, at.parent) => {
             block::empty(text, *outer, *at, true)
         }
+        ([.., at], []) if !is_flow(text, at.parent) => block::remove_keeping_comments(text, *at),
         _ => remove(text, root, path),
     }
 }

@@ -209,7 +209,7 @@ fn check_readable(release: &Release, files: &BTreeMap<String, String>, notes: &m
     let files = files.iter().filter_map(|(path, text)| source(path, text)).collect();
     let mut found = Notes::new();
     let found_again = read(&release.name, &files, &mut found);
-    if found_again.as_ref() == Some(release) {
+    if found_again.as_ref() == Some(&as_recorded(release)) {
         return Some(());
     }
     let (file, why) = match (found.iter().next(), found_again) {
@@ -240,6 +240,16 @@ fn check_readable(release: &Release, files: &BTreeMap<String, String>, notes: &m
         )
         .hint("objects of the same name need kinds that differ in more than capitals: each object is a file of the release");
     None
+}
+
+/// The release as its files record it: they name the locked charts, but not the descriptions of their values.
+fn as_recorded(release: &Release) -> Release {
+    let mut release = release.clone();
+    for addon in &mut release.addons {
+        let addon = Arc::make_mut(addon);
+        addon.locked.values_mut().for_each(|locked| locked.values = None);
+    }
+    release
 }
 
 /// Finds the first file that differs between the written forms of two releases.

@@ -126,7 +126,7 @@ fn locked(addon: &Addon, lock: &Lock) -> BTreeMap<AddonVersion, LockedChart> {
         let key = ChartVersion { chart: chart.clone(), version: version.clone() };
         // Earlier digests don't concern this release.
         let locked = lock.charts.get(&key)?.clone();
-        Some((version.clone(), LockedChart { replaces: BTreeSet::new(), values: None, ..locked }))
+        Some((version.clone(), LockedChart { replaces: BTreeSet::new(), ..locked }))
     };
     addon.matrix.iter().filter_map(|row| of(&row.version)).collect()
 }

@@ -54,6 +54,8 @@ pub struct SeenCluster {
     /// Why no step can be taken: it has no plan, is on hold, or is suspended. A cluster without steps left has this only if it
     /// is suspended.
     pub obstacle: Option<Obstacle>,
+    /// Whether it is suspended: until it is resumed, no machine of it changes.
+    pub is_suspended: bool,
     /// The number of its machines.
     pub machines: usize,
 }
@@ -64,11 +66,13 @@ impl SeenCluster {
         self.last().is_some() || self.unpublished.is_some()
     }
 
-    /// Whether it has begun and is not done. A step before the rollout counts only until it settles.
+    /// Whether it has begun and is not done. A step before the rollout counts only until it settles, and not while the cluster
+    /// is suspended.
     pub fn is_in_progress(&self, phase: &Phase) -> bool {
         match phase {
             Phase::Done(_) => false,
             Phase::Ready => self.changed.is_some(),
+            _ if self.is_suspended => self.changed.is_some() || self.unpublished.is_some(),
             _ => self.has_begun(),
         }
     }

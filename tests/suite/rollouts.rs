@@ -12,7 +12,7 @@ use stackloom::{
     definition,
     model::{ClusterId, Rollout},
     note::Notes,
-    rollout::{Decision, Next, Phase, Seen, SeenCluster, WaveSeen, WaveState, decide},
+    rollout::{Decision, Next, Obstacle, Phase, Seen, SeenCluster, WaveSeen, WaveState, decide},
     world::{Files, World as _},
 };
 
@@ -141,6 +141,7 @@ fn of((id, real): (&ClusterId, &Real), now: DateTime<Utc>) -> SeenCluster {
         unpublished: None,
         is_healthy: Some(real.changed.is_some() && real.healthy_from <= now),
         obstacle: None,
+        is_suspended: false,
         machines: real.machines,
     }
 }
@@ -256,7 +257,7 @@ fn a_rollout_over_three_months_keeps_to_windows_limits_and_order() {
 }
 
 /// Clusters of a later wave, whose last step is done, and how the first wave goes on beside them.
-fn next_beside(changed: Option<DateTime<Utc>>, earlier: Option<DateTime<Utc>>) -> Next {
+fn next_beside(changed: Option<DateTime<Utc>>, earlier: Option<DateTime<Utc>>, is_suspended: bool) -> Next {
     let now = DateTime::parse_from_rfc3339("2026-09-15T09:30:00Z").unwrap().to_utc();
     let seen = |name: &str| SeenCluster {
         id: id(name),
@@ -268,13 +269,23 @@ fn next_beside(changed: Option<DateTime<Utc>>, earlier: Option<DateTime<Utc>>) -
         unpublished: None,
         is_healthy: Some(true),
         obstacle: None,
+        is_suspended: false,
         machines: 1,
     };
+    let suspended =
+        Obstacle { why: "suspended: broken disk".to_owned(), until: None, is_fault: false, is_final: false };
+    let obstacle = is_suspended.then_some(suspended);
     let wave = |(at, (name, _, soak)): (usize, &(&str, usize, i64))| {
         let clusters = match at {
             0 => vec![seen("first")],
             1 => (0..MOST_CLUSTERS)
-                .map(|at| SeenCluster { changed, earlier, ..seen(&format!("c-{at}")) })
+                .map(|at| SeenCluster {
+                    changed,
+                    earlier,
+                    is_suspended,
+                    obstacle: obstacle.clone(),
+                    ..seen(&format!("c-{at}"))
+                })
                 .collect(),
             _ => vec![seen(name)],
         };
@@ -289,9 +300,13 @@ fn next_beside(changed: Option<DateTime<Utc>>, earlier: Option<DateTime<Utc>>) -
 #[test]
 fn only_steps_of_the_rollout_count_once_they_are_done() {
     let yesterday = DateTime::parse_from_rfc3339("2026-09-14T09:00:00Z").unwrap().to_utc();
-    assert_eq!(next_beside(None, None), Next::Take(vec![id("first")]));
-    assert_eq!(next_beside(None, Some(yesterday)), Next::Take(vec![id("first")]));
+    assert_eq!(next_beside(None, None, false), Next::Take(vec![id("first")]));
+    assert_eq!(next_beside(None, Some(yesterday), false), Next::Take(vec![id("first")]));
     let why = "the limits of the rollout are reached: 24 clusters, such as fleet/c-0, have begun in other waves, and must be \
                done first";
-    assert_eq!(next_beside(Some(yesterday), None), Next::Wait(why.to_owned(), None));
+    assert_eq!(next_beside(Some(yesterday), None, false), Next::Wait(why.to_owned(), None));
+    // Nothing happens to a cluster that was created suspended, but one that was suspended after a step may be half-way.
+    let just_now = DateTime::parse_from_rfc3339("2026-09-15T09:00:00Z").unwrap().to_utc();
+    assert_eq!(next_beside(None, Some(just_now), true), Next::Take(vec![id("first")]));
+    assert_eq!(next_beside(Some(just_now), None, true), Next::Wait(why.to_owned(), None));
 }

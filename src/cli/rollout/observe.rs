@@ -138,6 +138,7 @@ impl<'a> Context<'a> {
                     earlier: history.earlier.get(&name).map(|changed| changed.time),
                     unpublished: unpublished.get(&name).cloned(),
                     is_healthy,
+                    is_suspended: cluster.suspend.is_some(),
                     machines: machines(cluster),
                     id,
                 });

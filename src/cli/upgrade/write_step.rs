@@ -57,7 +57,7 @@ pub(super) fn write(
     done
 }
 
-/// Tries what [`write`] does, and writes nothing: finds what would stop it, such as a foreign file in `generated/`.
+/// Tries what [`write()`] does, and writes nothing: finds what would stop it, such as a foreign file in `generated/`.
 pub(super) fn rehearse(
     world: &Workspace,
     found: &Found,

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     cli::{
         Done, Global, Printer,
-        printer::{counted, shell_word, short_id},
+        printer::{counted, shell_word},
         today::Now,
     },
     generate::{self, Failure, Generation},
@@ -186,6 +186,8 @@ fn refuse_branch(branch: &str, is_base: bool, repository: &Repository, remote: &
         "is the branch that proposals are merged into"
     } else if repository.default_branch(remote)?.is_some_and(|default| default == branch) {
         "is the default branch of the remote"
+    } else if branch.starts_with("refs/") {
+        "is the full name of a ref, not of a branch"
     } else if !Repository::is_branch_name(branch) {
         "is not a valid branch name"
     } else {
@@ -286,7 +288,7 @@ impl Target<'_> {
         let made = report::committed(&before, &after, &definitions, Some(&since), &[], &mut of_report);
         notes.append(of_report);
         let made = made?;
-        let compared = format!("{} ({}/{})", short_id(base), self.remote.name, self.base);
+        let compared = format!("{}/{}", self.remote.name, self.base);
         let subject = next_step::message(found).lines().next().unwrap_or_default().to_owned();
         let limit = self.address.as_ref().map_or(report::LIMIT, |one| forge::limits(one.kind).body);
         let limits = Limits { kind: self.kind(), body: limit.saturating_sub(RECORD) };
