@@ -17,6 +17,7 @@ use crate::{
     model::{Cluster, Date},
     note::{Diagnostic, Fault, Notes, Place, Severity},
     plan::{ClusterPlan, Plan},
+    remove::Defined,
     report,
     world::{Snapshot, companion_folder, definitions_of, is_input},
 };
@@ -99,7 +100,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     if let Ok(plan) = &done {
         notes.raise(&plan.refused);
         warn_of_ends(plan, today, &mut notes);
-        warn_of_holds(plan, today, &mut notes);
+        warn_of_holds(plan, today, &world, &mut notes)?;
     }
     let plan = match done {
         Ok(plan) => Some(plan),
@@ -131,21 +132,30 @@ fn warn_of_ends(plan: &Plan, today: Date, notes: &mut Notes) {
     }
 }
 
-/// Warns about expired holds.
-fn warn_of_holds(plan: &Plan, today: Date, notes: &mut Notes) {
-    for one in &plan.clusters {
-        let Some(hold) = one.cluster.upgrades.hold.as_ref().filter(|hold| !hold.holds(today)) else {
-            continue;
-        };
-        let until = hold.until.map(|date| date.to_string()).unwrap_or_default();
-        notes
-            .warning(
-                "hold-over",
-                Place::file(&*one.cluster.file),
-                format!("the hold of {} ended on {until}: {}", one.cluster.id(), hold.reason),
-            )
-            .hint("remove `upgrades.hold`, or set a later day");
+/// Warns about expired holds, once for each place that sets one.
+fn warn_of_holds(plan: &Plan, today: Date, world: &Workspace, notes: &mut Notes) -> Result<(), Fault> {
+    let is_over =
+        |one: &&ClusterPlan| one.cluster.upgrades.hold.as_ref().is_some_and(|hold| !hold.holds(today));
+    let over: Vec<&ClusterPlan> = plan.clusters.iter().filter(is_over).collect();
+    if over.is_empty() {
+        return Ok(());
     }
+    let snapshot = Snapshot::read(world)?;
+    let defined = Defined::read(&snapshot.input);
+    for ClusterPlan { cluster, .. } in over {
+        let Some(hold) = &cluster.upgrades.hold else { continue };
+        let merged = defined.merged(&cluster.id());
+        let node = merged.as_ref().and_then(|root| root.at(&["spec", "upgrades", "hold", "until"]));
+        let place = node.and_then(|node| snapshot.input.sources.place(node.origin));
+        let place = place.unwrap_or_else(|| Place::file(&*cluster.file));
+        let until = hold.until.map(|date| date.to_string()).unwrap_or_default();
+        let mut own = Notes::new();
+        own.warning("hold-over", place, format!("this hold ended on {until}: {}", hold.reason))
+            .hint("remove `upgrades.hold`, or set a later day");
+        own.concern(&cluster.full_name());
+        notes.append(own);
+    }
+    Ok(())
 }
 
 fn tell_all(plan: Option<Plan>, notes: &Notes, printer: &Printer) -> Exit {

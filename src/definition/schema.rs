@@ -265,6 +265,7 @@ impl SchemaErrors<'_> {
                 let count = node.as_mapping().map_or(items, Mapping::len);
                 format!("{what} {expected}, but has {count}")
             }
+            _ if expected.starts_with(AN_ENTRY) => format!("{what} {expected}"),
             _ => format!("{what} {expected}, not {}", shown(&node, &written)),
         };
         self.notes.error("wrong-value", place, message).hint(advice);
@@ -315,6 +316,11 @@ impl SchemaErrors<'_> {
         let options = self.options(error, path);
         if !options.is_empty() {
             return format!("must be {}", either(&options));
+        }
+        if let Some(inner) = of_its_type(error) {
+            let expected = self.expected(inner, path);
+            let is_entry = inner.instance_path() != error.instance_path();
+            return if is_entry { format!("{AN_ENTRY} {expected}") } else { expected };
         }
         match error.kind() {
             ValidationErrorKind::Type { kind } => format!("must be {}", type_words(&format!("{kind:?}"))),
@@ -437,6 +443,20 @@ fn one_of_words(root: &Json, path: &[Segment]) -> String {
     types.sort();
     types.dedup();
     if types.is_empty() { "has a wrong value".to_owned() } else { format!("must be {}", types.join(" or ")) }
+}
+
+/// What is wrong with a list whose entry is wrong.
+const AN_ENTRY: &str = "has an entry that";
+
+/// Of a value that fits none of several schemas: what is wrong with it by the one for its type.
+fn of_its_type<'a>(error: &'a ValidationError<'_>) -> Option<&'a ValidationError<'static>> {
+    let (ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context }) =
+        error.kind()
+    else {
+        return None;
+    };
+    let is_type = |inner: &ValidationError<'_>| matches!(inner.kind(), ValidationErrorKind::Type { .. });
+    context.iter().find(|errors| !errors.iter().any(is_type))?.first()
 }
 
 /// Describes the types that jsonschema or a schema names; null is omitted.

@@ -126,4 +126,5 @@ fn a_hold_counts_until_its_day() {
     assert!(!ends(root.path(), &["check", "--today", "2026-11-30"], 0).err.contains("hold-over"));
     let warned = ends(root.path(), &["check", "--today", "2026-12-01"], 0).err;
     assert!(warned.contains("ended on 2026-12-01: the fair is on"), "{warned}");
+    assert!(warned.contains("--> clusters/dev/dev-1.yaml:7:"), "{warned}");
 }
