@@ -193,9 +193,14 @@ impl<'a> Addon<'a> {
         }
     }
 
+    /// The addon that a cluster installs with this version: its release's own, or a borrowed one.
+    fn installed<'f>(&'f self, version: &Version, frozen: &'f ReleaseAddon) -> &'f ReleaseAddon {
+        self.borrowed.as_ref().filter(|_| version.is_special).map_or(frozen, |(_, addon)| addon)
+    }
+
     /// The Kubernetes versions that the chart supports, if they exclude the version of a release.
     fn refusal(&self, version: &Version, frozen: &ReleaseAddon, release: &Release) -> Option<VersionRange> {
-        let frozen = self.borrowed.as_ref().filter(|_| version.is_special).map_or(frozen, |(_, addon)| addon);
+        let frozen = self.installed(version, frozen);
         let range = self.fleet.charts().kubernetes(frozen, &version.version)?;
         (!range.contains(release.kubernetes.as_semver())).then_some(range)
     }
@@ -209,7 +214,7 @@ impl<'a> Addon<'a> {
         release: &Release,
         doubts: &mut Vec<String>,
     ) -> Option<usize> {
-        let frozen = self.borrowed.as_ref().filter(|_| version.is_special).map_or(frozen, |(_, addon)| addon);
+        let frozen = self.installed(version, frozen);
         let component = frozen.addon.chart.as_ref().and_then(knowledge::installed_by)?;
         let (number, kubernetes) = (version.version.as_semver(), &release.kubernetes);
         let fit = component.fit(number, true, kubernetes, self.assumptions);
@@ -223,15 +228,17 @@ impl<'a> Addon<'a> {
 
     /// Adds the constraint that a chart supports only some Kubernetes versions; none if it supports those of all releases.
     fn chart(&self, version: &Version, constraints: &mut Vec<Constraint>) -> Option<usize> {
-        let there = self.line.iter().filter_map(|release| Some((release, self.enabled(release)?)));
-        let range = there.clone().find_map(|(release, frozen)| self.refusal(version, frozen, release))?;
+        let mut there = self.line.iter().filter_map(|release| Some((release, self.enabled(release)?)));
+        let (frozen, range) =
+            there.find_map(|(release, frozen)| Some((frozen, self.refusal(version, frozen, release)?)))?;
         let (name, number) = (self.name, &version.version);
+        let origin = self.fleet.charts().origin(self.installed(version, frozen), number);
         constraints.push(Constraint {
             kind: ConstraintKind::Chart,
             text: format!(
                 "Helm refuses {name} {number} with other versions of Kubernetes than {range}, the `kubeVersion` of its chart"
             ),
-            origin: None,
+            origin,
             lift: format!(
                 "the stack {}: list a version of {name} whose chart takes these Kubernetes versions",
                 self.line[self.start].stack

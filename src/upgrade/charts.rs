@@ -12,6 +12,7 @@ use crate::{
     plan,
     release::ReleaseAddon,
     world::Input,
+    yaml::Origin,
 };
 
 /// The metadata of locked charts. Each chart is read once.
@@ -33,6 +34,11 @@ impl<'a> Charts<'a> {
         let (digest, _) = plan::described(addon, version, self.lock)?;
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         read.entry(digest).or_insert_with_key(|digest| self.range(digest)).clone()
+    }
+
+    /// The lock's entry for the chart of an addon, if it describes the chart.
+    pub fn origin(&self, addon: &ReleaseAddon, version: &AddonVersion) -> Option<Origin> {
+        plan::described(addon, version, self.lock).map(|(_, origin)| origin)
     }
 
     /// A file that differs from the locked one is ignored; `check` reports it.
