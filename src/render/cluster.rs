@@ -235,3 +235,23 @@ fn overrides(mapping: &mut Mapping, variables: &Mapping) {
     );
     mapping.set("variables", inner);
 }
+
+/// Whether a path of the tree is that of a Cluster. The engine's own files for a cluster named `…cluster` end alike.
+pub fn is_cluster_file(path: &str) -> bool {
+    let folder = path.strip_suffix(super::CLUSTER_FILE).and_then(|folder| folder.strip_suffix('/'));
+    folder.is_some_and(|folder| folder.rsplit('/').nth(2) == Some("clusters"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_cluster_file;
+
+    #[test]
+    fn files_of_engines_are_no_clusters() {
+        let path = |rest: &str| is_cluster_file(&format!("generated/management/mgmt/{rest}"));
+        assert!(path("clusters/team-a/dev-1/cluster/cluster.yaml"));
+        assert!(path("clusters/team-a/cluster/cluster/cluster.yaml"));
+        assert!(!path("flux/clusters/team-a/prod-cluster/cluster.yaml"));
+        assert!(!path("flux/clusters/team-a/cluster/cluster.yaml"));
+    }
+}

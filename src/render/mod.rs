@@ -237,6 +237,8 @@ pub fn cluster_folder(plan: &ClusterPlan) -> TreePath {
     cluster::folder(plan)
 }
 
+pub use cluster::is_cluster_file;
+
 /// The file of the Cluster below the folder of a cluster's objects.
 pub const CLUSTER_FILE: &str = "cluster/cluster.yaml";
 

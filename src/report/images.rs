@@ -70,7 +70,7 @@ pub(super) fn changes(
 
 /// The releases that the Clusters of a tree use.
 fn used(listing: &BTreeMap<String, BlobId>, archive: &dyn Archive) -> Result<BTreeSet<String>, Fault> {
-    let clusters: Vec<_> = listing.iter().filter(|(path, _)| path.ends_with(render::CLUSTER_FILE)).collect();
+    let clusters: Vec<_> = listing.iter().filter(|(path, _)| render::is_cluster_file(path)).collect();
     let read = |(path, id): &(&String, &BlobId)| -> Result<Option<String>, Fault> {
         let cluster = yaml::read(&Source::new(FileId(0), &***path, archive.read(id)?), &mut Notes::new());
         let name =

@@ -190,7 +190,7 @@ fn is_spare(
 
 /// The Cluster objects of a listing.
 fn clusters(listing: &BTreeMap<String, BlobId>) -> impl Iterator<Item = (&String, &BlobId)> {
-    listing.iter().filter(|(path, _)| path.ends_with(render::CLUSTER_FILE))
+    listing.iter().filter(|(path, _)| render::is_cluster_file(path))
 }
 
 fn is_announced(path: &str, announced: &Announced) -> bool {

@@ -149,7 +149,7 @@ fn is_own(changes: &Changes, clusters: &BTreeSet<ClusterId>, notes: &mut Notes) 
     let mut others = BTreeSet::new();
     for (path, change) in &changes.files {
         // A step never creates its cluster: that one was renamed, moved or never generated.
-        let is_created = *change == FileChange::Added && path.as_str().ends_with(render::CLUSTER_FILE);
+        let is_created = *change == FileChange::Added && render::is_cluster_file(path.as_str());
         if let Some(part @ PartId::Cluster { .. }) = PartId::of_path(path)
             && (is_created || !own.contains(&part))
         {
