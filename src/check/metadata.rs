@@ -101,7 +101,7 @@ pub(super) fn is_no_object(object: &Node) -> Option<(&'static str, &'static str)
         ));
     }
     (group == KUSTOMIZE).then_some((
-        "an object for kustomize, which changes how Flux builds the whole folder",
+        "an object for kustomize, which changes how the engine builds the whole folder",
         "remove it, or write out the objects that it would build",
     ))
 }

@@ -43,12 +43,12 @@ pub(super) fn check(plan: &ClusterPlan, cluster: &Node, finder: &mut Finder<'_>)
         seen: BTreeMap::new(),
     };
     for source in texts.beside.below(&path) {
-        // Files of these folders are read whatever their bytes are, to be searched for secrets.
+        // Files of these folders are read even if they are not text, to be searched for secrets.
         if let Some(at) = source.text.find(char::REPLACEMENT_CHARACTER).filter(|_| is_yaml(&source.path)) {
             finder
                 .notes
                 .error("object", hidden(source.word(at)), "this file is not UTF-8 text")
-                .hint("save it as UTF-8: Flux cannot read it, and refuses the whole folder");
+                .hint("save it as UTF-8: the engine cannot read it, and refuses the whole folder");
         }
         for object in kustomize_folder::objects(source) {
             check_object(&object, source, &mut folder, finder);
@@ -66,7 +66,7 @@ pub(super) fn check(plan: &ClusterPlan, cluster: &Node, finder: &mut Finder<'_>)
             .error(
                 "object",
                 hidden(spot),
-                "this points outside the folder, and Flux would apply what it finds there",
+                "this path leaves the folder, and the engine would apply what it finds there",
             )
             .hint("copy the objects into this folder, where they are reviewed");
     }
@@ -82,8 +82,8 @@ fn check_object(object: &Beside, source: &Source, folder: &mut Folder<'_>, finde
         if !kustomize_folder::is_kustomization(&source.path) || object.kind == "Component" {
             finder
                 .notes
-                .error("object", hidden(object.place.clone()), format!("a kustomize {} among the objects to apply", object.kind))
-                .hint("it changes how Flux builds the whole folder: only a `kustomization.yaml` of kind Kustomization may do that");
+                .error("object", hidden(object.place.clone()), format!("a kustomize {} is not allowed here", object.kind))
+                .hint("it changes how the engine builds the whole folder: only a `kustomization.yaml` of kind Kustomization may do that");
         }
         return;
     }
@@ -222,7 +222,7 @@ fn check_twice(node: &Node, object: &Beside, name: &str, folder: &mut Folder<'_>
                 format!("{} `{name}` is in this folder twice", object.kind),
             )
             .related("first here", hidden(first.clone()))
-            .hint("keep one of them: Flux refuses the whole folder");
+            .hint("keep one of them: kustomize refuses the whole folder");
         return;
     }
     folder.seen.insert(key, object.place.clone());

@@ -18,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
-    // All files are checked, even if Flux does not apply them: git stores every file, and a later change may use it.
+    // All files are checked, even if the engine does not apply them: git stores every file, and a later change may use it.
     let folder = kustomize_folder::folder(&plan.cluster.file);
     let (texts, mut reported) = (finder.texts, Vec::new());
     for source in texts.beside.below(&folder) {
@@ -44,7 +44,7 @@ fn report_unread(source: &Source, found: &Notes, finder: &mut Finder<'_>) {
         let reported = finder.notes.error(note.code, place, note.message.clone());
         reported.hints.clone_from(&note.hints);
         if note.code == SYNTAX {
-            reported.hint("Flux applies this folder as it is, and one file that it cannot read keeps it from applying all of them: rename a file that is not YAML");
+            reported.hint("the engine applies this folder as it is, and one file that it cannot read keeps it from applying all of them: rename a file that is not YAML");
         } else {
             reported.hint("the objects in this folder are checked before they are applied, and stackloom cannot read these");
         }

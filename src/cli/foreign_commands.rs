@@ -46,7 +46,7 @@ const MEANT: [(&[&str], &str); 15] = [
     ),
     (
         &["status"],
-        "`stackloom generate --check` shows whether generated/ is up to date; for the live state, ask the engine: `flux get kustomizations`",
+        "`stackloom generate --check` shows whether generated/ is up to date; for the live state, ask the engine: `flux get kustomizations` or `argocd app list`",
     ),
     (
         &["apply", "deploy", "sync", "install"],

@@ -155,8 +155,10 @@ pub struct Provided {
     pub providers: BTreeMap<String, (Version, Origin)>,
     /// The feature gates that are explicitly on or off; none if not specified.
     pub feature_gates: Option<BTreeMap<&'static str, bool>>,
-    /// The API versions that it serves, by group. Groups that are missing here are unknown.
-    pub api_versions: BTreeMap<String, BTreeSet<String>>,
+    /// The origin of the feature gates; that of the definition if they are not specified.
+    pub feature_gates_origin: Origin,
+    /// The API versions that it serves, by group, each with its origin. Groups that are missing here are unknown.
+    pub api_versions: BTreeMap<String, (BTreeSet<String>, Origin)>,
     /// The origin of the version of Cluster API: of the exact one, or of its minor.
     pub cluster_api_origin: Origin,
     /// The origin of the management cluster's definition.

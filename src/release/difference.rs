@@ -39,11 +39,33 @@ impl Component {
     }
 }
 
+/// What a difference is in, as far as its impact depends on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// The class, the Kubernetes version, rules, migrations, requirements or node images.
+    Class,
+    /// The template language.
+    Language,
+    /// An object in `namespace/` or `cluster/`.
+    Beside {
+        /// The folder.
+        folder: &'static str,
+        /// The label of the object.
+        object: String,
+    },
+    /// The definition of this addon.
+    Addon(String),
+    /// The values or the manifests of this addon.
+    Installed(String),
+}
+
 /// A field whose value differs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
     /// The component that the field belongs to.
     pub component: Component,
+    /// What the field belongs to.
+    pub scope: Scope,
     /// The object, such as `KubeadmControlPlaneTemplate control-plane`.
     pub object: String,
     /// The path of the field in the object; empty for the whole object.
@@ -145,16 +167,19 @@ pub fn differences(old: &Release, new: &Release) -> Vec<Difference> {
     let all: BTreeSet<_> = before.keys().chain(after.keys()).collect();
     for key in all {
         let (component, object) = key;
+        let (before, after) = (before.get(key), after.get(key));
+        let Some((scope, _)) = before.or(after) else { continue };
         let mut add = |field: &str, before: Option<&Node>, after: Option<&Node>| {
             found.push(Difference {
                 component: *component,
+                scope: scope.clone(),
                 object: object.clone(),
                 field: field.to_owned(),
                 before: before.cloned(),
                 after: after.cloned(),
             });
         };
-        compare("", before.get(key), after.get(key), &mut add);
+        compare("", before.map(|(_, node)| node), after.map(|(_, node)| node), &mut add);
     }
     found.extend(locked_differences(old, new));
     found
@@ -173,6 +198,7 @@ pub(super) fn locked_differences(old: &Release, new: &Release) -> Vec<Difference
             };
             found.push(Difference {
                 component: Component::ClusterAddon,
+                scope: Scope::Addon(one.addon.name.to_string()),
                 object: format!("addon {}", one.addon.name),
                 field: format!("digest of {version}"),
                 before: Some(Node::from(before.digest.as_str())),
@@ -183,12 +209,12 @@ pub(super) fn locked_differences(old: &Release, new: &Release) -> Vec<Difference
     found
 }
 
-type Things = BTreeMap<(Component, String), Node>;
+type Things = BTreeMap<(Component, String), (Scope, Node)>;
 
 /// The parts of a release, by readable label.
 fn things(release: &Release) -> Things {
     let mut things = Things::new();
-    let mut add = |component, label: String, node: Node| {
+    let mut add = |component, scope: Scope, label: String, node: Node| {
         let taken = |things: &Things, label: &str| things.contains_key(&(component, label.to_owned()));
         let mut own = label.clone();
         let mut number = 2;
@@ -196,43 +222,71 @@ fn things(release: &Release) -> Things {
             own = format!("{label} ({number})");
             number += 1;
         }
-        things.insert((component, own), node);
+        things.insert((component, own), (scope, node));
     };
-    add(Component::ClusterClass, "Kubernetes".to_owned(), Node::from(release.kubernetes.to_string()));
-    add(Component::ClusterClass, "template language".to_owned(), Node::from(i64::from(release.language)));
+    add(
+        Component::ClusterClass,
+        Scope::Class,
+        "Kubernetes".to_owned(),
+        Node::from(release.kubernetes.to_string()),
+    );
+    add(
+        Component::ClusterClass,
+        Scope::Language,
+        "template language".to_owned(),
+        Node::from(i64::from(release.language)),
+    );
     for object in release.nameless() {
-        add(Component::ClusterClass, label(&object, &release.stand_in()), object);
+        add(Component::ClusterClass, Scope::Class, label(&object, &release.stand_in()), object);
     }
     for (folder, templates) in [("namespace", &release.namespace), ("cluster", &release.cluster)] {
         for node in nodes(templates) {
-            add(Component::ClusterClass, format!("{folder}: {}", label(&node, "")), node);
+            let scope = Scope::Beside { folder, object: label(&node, "") };
+            add(Component::ClusterClass, scope, format!("{folder}: {}", label(&node, "")), node);
         }
     }
     for rule in &release.compatibility {
-        add(Component::ClusterClass, format!("compatibility rule {}", rule.name), write::rule(rule));
+        add(
+            Component::ClusterClass,
+            Scope::Class,
+            format!("compatibility rule {}", rule.name),
+            write::rule(rule),
+        );
     }
     for one in &release.migrations {
-        add(Component::ClusterClass, format!("migration of {}", one.variable), write::migration(one));
+        add(
+            Component::ClusterClass,
+            Scope::Class,
+            format!("migration of {}", one.variable),
+            write::migration(one),
+        );
     }
     for one in release.declared_requirements() {
-        add(Component::ClusterClass, one.clone(), Node::from(one));
+        add(Component::ClusterClass, Scope::Class, one.clone(), Node::from(one));
     }
     for one in &release.addons {
         let name = &one.addon.name;
         add(
             Component::ClusterAddon,
+            Scope::Addon(name.to_string()),
             format!("addon {name}"),
             write::addon_node(&one.addon, one.version.as_ref()),
         );
+        let installed = || Scope::Installed(name.to_string());
         for values in one.values.iter().flat_map(|values| documents(&values.template)) {
-            add(Component::ClusterAddon, format!("values of {name}"), values);
+            add(Component::ClusterAddon, installed(), format!("values of {name}"), values);
         }
         for node in nodes(&one.manifests) {
-            add(Component::ClusterAddon, format!("manifests of {name}: {}", label(&node, "")), node);
+            add(
+                Component::ClusterAddon,
+                installed(),
+                format!("manifests of {name}: {}", label(&node, "")),
+                node,
+            );
         }
     }
     let images: Vec<_> = release.images.iter().map(write::image).collect();
-    add(Component::NodeImage, "images".to_owned(), images.into());
+    add(Component::NodeImage, Scope::Class, "images".to_owned(), images.into());
     things
 }
 
@@ -325,6 +379,7 @@ mod tests {
         let mut add = |field: &str, before: Option<&Node>, after: Option<&Node>| {
             let difference = Difference {
                 component: Component::ClusterClass,
+                scope: Scope::Class,
                 object: "Class".to_owned(),
                 field: field.to_owned(),
                 before: before.cloned(),

@@ -168,7 +168,8 @@ impl Judge<'_> {
                 let way = format!(
                     "turn it on in `{name}`, and write `featureGates: {{ {gate}: true }}` in stackloom.yaml"
                 );
-                self.refuse(self.own_place(), need, format!("it is off in `{name}`"), way);
+                let origin = self.management.provided.feature_gates_origin;
+                self.refuse(origin, need, format!("it is off in `{name}`"), way);
             }
             None => self.doubt(
                 need,
@@ -190,14 +191,15 @@ impl Judge<'_> {
         let mut missing: BTreeMap<&str, &str> = BTreeMap::new();
         for version in used {
             let (group, short) = (group_of(version), version.rsplit('/').next().unwrap_or_default());
-            if known.get(group).is_some_and(|served| !served.contains(short)) {
+            if known.get(group).is_some_and(|(served, _)| !served.contains(short)) {
                 missing.insert(version, group);
             }
         }
         for (version, group) in missing {
-            let served: Vec<_> = known[group].iter().map(String::as_str).collect();
+            let (served, origin) = &known[group];
+            let served: Vec<_> = served.iter().map(String::as_str).collect();
             self.refuse(
-                self.own_place(),
+                *origin,
                 format!("has objects of `{version}`"),
                 format!("`{}` serves {} of that group", self.management.name, served.join(", ")),
                 "upgrade the provider, and change `apiVersions` in stackloom.yaml".to_owned(),

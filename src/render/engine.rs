@@ -51,6 +51,12 @@ pub(super) trait Engine: Sync {
     /// Whether the engine refuses the objects beside a cluster if one of a namespaced kind has no namespace.
     fn needs_namespaces(&self) -> bool;
 
+    /// The field that stops the engine from looking at what an object applies or installs; none if it has none.
+    fn suspension_at(&self) -> Option<&'static [&'static str]>;
+
+    /// The field that decides what the deletion of such an object does.
+    fn deletion_at(&self) -> &'static [&'static str];
+
     /// The engine's word for the objects that apply a cluster.
     fn appliers(&self) -> &'static str;
 

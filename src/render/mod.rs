@@ -281,6 +281,16 @@ pub fn addon_values_at() -> impl Iterator<Item = &'static [&'static str]> {
     delivery::values_at()
 }
 
+/// Whether a field stops an engine from looking at what an object applies or installs.
+pub fn is_suspension(is_below: impl Fn(&[&str]) -> bool) -> bool {
+    engine_table::all().filter_map(engine::Engine::suspension_at).any(is_below)
+}
+
+/// Whether a field only decides what the deletion of an engine's object does.
+pub fn is_about_deletion(is_below: impl Fn(&[&str]) -> bool) -> bool {
+    engine_table::all().map(engine::Engine::deletion_at).any(is_below)
+}
+
 /// The folders that hold a cluster's files and no others.
 pub fn cluster_folders(plan: &ClusterPlan) -> [TreePath; 2] {
     [cluster::folder(plan), engine_of(&plan.cluster.management).cluster_folder(plan)]

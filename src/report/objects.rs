@@ -107,19 +107,25 @@ fn below(key: &str, field: &FieldChange) -> FieldChange {
 fn is_suspension(object: &ObjectChange) -> bool {
     let ObjectChangeKind::Changed(fields) = &object.kind else { return false };
     let suspends = |field: &FieldChange| {
-        field.path.is_below(&["spec", "suspend"]) && field.after == Some(serde_json::Value::Bool(true))
+        render::is_suspension(|path| field.path.is_below(path))
+            && field.after == Some(serde_json::Value::Bool(true))
     };
-    let keeps = |field: &FieldChange| is_label(field) || field.path.is_below(&["spec", "deletionPolicy"]);
     object.section == Section::Installers
         && fields.iter().any(suspends)
-        && fields.iter().all(|field| suspends(field) || keeps(field))
+        && fields.iter().all(|field| suspends(field) || is_upkeep(object, field))
 }
 
 fn is_metadata(object: &ObjectChange) -> bool {
     match &object.kind {
-        ObjectChangeKind::Changed(fields) => fields.iter().all(is_label),
+        ObjectChangeKind::Changed(fields) => fields.iter().all(|field| is_upkeep(object, field)),
         ObjectChangeKind::Added | ObjectChangeKind::Removed => false,
     }
+}
+
+/// Whether a field of an object says nothing about what it is, or installs.
+fn is_upkeep(object: &ObjectChange, field: &FieldChange) -> bool {
+    let is_about_deletion = || render::is_about_deletion(|path| field.path.is_below(path));
+    is_label(field) || object.section == Section::Installers && is_about_deletion()
 }
 
 /// Whether a field is one of the object's own labels or annotations.

@@ -84,7 +84,10 @@ impl Fleet<'_> {
             let paused = one.cluster.node_pools.iter().filter(|pool| pool.annotations.get(PAUSED).is_some());
             let paused = paused.map(|pool| pool.name.as_str()).collect();
             let mut rollouts = in_sequence(&definitions.along(&states, &answers), behind, &paused);
+            // Without the cluster's name in those of its objects, clusters with the same refusal are shown as one.
+            let of_cluster = format!("/{}-", one.cluster.name);
             for (rollout, state) in rollouts.iter_mut().zip(&states[1..]) {
+                rollout.refused = rollout.refused.take().map(|why| why.replace(&of_cluster, "/…-"));
                 if rollout.refused.is_some() && rollout.remedy.is_none() {
                     rollout.remedy = self.migration(state);
                 }

@@ -257,6 +257,8 @@ fn semantic_versions_are_chosen_by_impact() {
         ("stack.yaml", "provider: test", "provider: test", "v1.0.0"),
         ("addons/net/addon.yaml", "\">=1.34 <1.37\"", "\">=1.33 <1.37\"", "v1.0.1"),
         ("addons/net/values.yaml", "replicas: 2", "replicas: 3", "v1.1.0"),
+        // A value whose name begins like the upgrade limits in `addon.yaml`.
+        ("addons/net/values.yaml", "relay:", "upgradeMode: fast\nrelay:", "v1.2.0"),
         ("cluster-class/templates.yaml", "images[0].name }}", "images[0].name }}-hardened", "v2.0.0"),
     ];
     for (file, old, new, version) in steps {

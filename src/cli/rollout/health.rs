@@ -121,10 +121,17 @@ impl Health {
     fn parse(bytes: &[u8], shown: &str) -> Result<Self, Fault> {
         let report: Report = serde_json::from_slice(bytes).map_err(|error| {
             Fault::because(format!("{shown} is not a report on the health of clusters"), error)
-                .hint("see docs/upgrades.md for how to make one")
+                .hint(
+                    "write `{\"clusters\": [{\"name\": \"team-a/prod-1\", \"healthy\": true, \"revision\": \"main@sha1:<commit>\"}]}`; \
+                     docs/upgrades.md shows how to make one",
+                )
         })?;
         let mut found = BTreeMap::new();
         for Entry { name, healthy, revision } in report.clusters {
+            if !name.contains('/') {
+                return Err(Fault::new(format!("{shown} names the cluster `{name}` without its namespace"))
+                    .hint("write `<namespace>/<name>`; clusters of other fleets may be in the report, too"));
+            }
             if let Some(wrong) = revision.as_deref().filter(|revision| !is_commit(revision_of(revision))) {
                 return Err(Fault::new(format!(
                     "{shown} has the revision `{wrong}` for `{name}`, which names no commit"

@@ -138,8 +138,8 @@ impl Subject for Of<'_> {
         format!("stackloom/rollout/{name}")
     }
 
-    fn command(&self) -> String {
-        let name = self.name.map(|name| format!(" {name}")).unwrap_or_default();
+    fn command(&self, found: &Found) -> String {
+        let name = found.of.as_ref().map(|of| format!(" {}", of.name)).unwrap_or_default();
         let health =
             self.known.health.as_ref().map(|source| format!(" --health {source}")).unwrap_or_default();
         format!("stackloom rollout next{name}{health} --pr")

@@ -310,13 +310,16 @@ impl One<'_> {
         // If the release doesn't exist, only that is reported.
         let exists = self.input.sources.below(&format!("generated/releases/{name}")).next().is_some()
             || self.input.damaged.contains_key(name);
-        for key in OF_HEAD.iter().filter(|_| exists) {
-            if let Some(other) = self.merged.at(key) {
-                let message = format!("`{key}` is only for `release: head`, but this cluster uses `{name}`");
-                let settings = [(node, "the release is named here"), (other, "it is set here")];
-                self.fault_of(&settings, "release", message, notes)
-                    .hint(format!("remove `{key}`, or write `release: head`"));
-            }
+        let of_head = OF_HEAD.iter().filter_map(|key| Some((*key, self.merged.at(key)?)));
+        let of_head: Vec<(&str, &Node)> = of_head.filter(|_| exists).collect();
+        if !of_head.is_empty() {
+            let keys: Vec<_> = of_head.iter().map(|(key, _)| format!("`{key}`")).collect();
+            let (keys, are) = (keys.join(" and "), if keys.len() == 1 { "is" } else { "are" });
+            let message = format!("{keys} {are} only for `release: head`, but this cluster uses `{name}`");
+            let mut settings = vec![(node, "the release is named here")];
+            settings.extend(of_head.iter().map(|(_, other)| (*other, "it is set here")));
+            self.fault_of(&settings, "release", message, notes)
+                .hint(format!("remove {keys}, or write `release: head`"));
         }
         match Subdomain::new(name) {
             Ok(found) => Some((ReleaseRef::Named(found), node.origin)),

@@ -37,14 +37,14 @@ pub(super) fn provided(
 ) -> Option<Provided> {
     let base = ["spec", "managementClusters", at];
     let place = |path: &[&str]| place_at(written, &[&base[..], path].concat());
+    let origin = |path: &[&str]| origin_at(written, &[&base[..], path].concat());
     let before = notes.errors();
     let mut providers = BTreeMap::new();
     for (name, text) in management.providers.iter().flatten() {
         let path = ["providers", name.as_str()];
         match semver::Version::parse(text.strip_prefix('v').unwrap_or(text)) {
             Ok(version) => {
-                let origin = origin_at(written, &[&base[..], &path].concat());
-                providers.insert(name.clone(), (version, origin));
+                providers.insert(name.clone(), (version, origin(&path)));
             }
             Err(_) => {
                 notes
@@ -58,19 +58,22 @@ pub(super) fn provided(
         }
     }
     check_core(&providers, cluster_api, &place, notes);
-    let apis = management.api_versions.iter().flatten();
-    let apis =
-        apis.map(|(group, versions)| (group.clone(), versions.iter().cloned().collect::<BTreeSet<_>>()));
+    let apis = management.api_versions.iter().flatten().map(|(group, versions)| {
+        let versions: BTreeSet<String> = versions.iter().cloned().collect();
+        (group.clone(), (versions, origin(&["apiVersions", group])))
+    });
     let of_minor = || match &management.cluster_api {
-        Some(_) => origin_at(written, &[&base[..], &["clusterApi"]].concat()),
+        Some(_) => origin(&["clusterApi"]),
         None => origin_at(written, &["spec", "clusterApi"]),
     };
+    let of_gates = if management.feature_gates.is_some() { "featureGates" } else { "name" };
     let provided = Provided {
         cluster_api_origin: providers.get(CORE).map_or_else(of_minor, |(_, origin)| *origin),
         providers,
         feature_gates: management.feature_gates.as_ref().map(written::FeatureGates::set),
+        feature_gates_origin: origin(&[of_gates]),
         api_versions: apis.collect(),
-        origin: origin_at(written, &[&base[..], &["name"]].concat()),
+        origin: origin(&["name"]),
     };
     (notes.errors() == before).then_some(provided)
 }

@@ -71,7 +71,10 @@ fn lower(file: &Written<written::Rollout>, notes: &mut Notes) -> Option<Rollout>
                 one.place(&["spec", if spec.settle.is_some() { "settle" } else { "timeout" }]),
                 "a step would time out before it counts as done: `settle` is longer than `timeout`",
             )
-            .hint("shorten `settle`, or raise `timeout`, which is 7d by default");
+            .hint(match spec.timeout {
+                Some(_) => "shorten `settle`, or raise `timeout`",
+                None => "shorten `settle`, or raise `timeout`, which is 7d by default",
+            });
     }
     let frozen = one.frozen(notes);
     let count = |count: Option<u32>| count.map(|count| count as usize);

@@ -85,7 +85,7 @@ pub(super) fn has_capital_ending(path: &str, notes: &mut Notes) -> bool {
         .error(
             "bad-file-name",
             Place::file(path),
-            "the file extension has capital letters, so neither stackloom nor Flux reads the file",
+            "the file extension has capital letters, so neither stackloom nor an engine reads the file",
         )
         .hint(format!("rename it to `{name}`"));
     true

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Release,
-    difference::{Component, Difference},
+    difference::{Component, Difference, Scope},
     number::Bump,
 };
 use crate::topology::{
@@ -137,25 +137,25 @@ pub fn impact(new: &Release, differences: &[Difference], classes: &[ClassForecas
 /// Adds the effects of changed addons. A change of what can be selected from now on (a version, a range, an upgrade limit)
 /// has no effect on a cluster that moves.
 fn addons(differences: &[Difference], impact: &mut Impact) {
-    let of_addons = || differences.iter().filter(|one| one.component == Component::ClusterAddon);
-    let whose = |one: &Difference| {
-        let whose = one.object.split(':').next().unwrap_or_default();
-        whose.strip_prefix("addon ").unwrap_or(whose).to_owned()
-    };
-    let is_installed =
-        |one: &&Difference| !one.field.starts_with("versions") && !one.field.starts_with("upgrade");
-    for one in of_addons().filter(is_installed) {
-        impact.add(Effect::AddonsChanged, whose(one));
+    let is_choice = |field: &str| matches!(field.split(['.', '[']).next(), Some("versions" | "upgrade"));
+    for one in differences {
+        match &one.scope {
+            Scope::Addon(_) if is_choice(&one.field) => {}
+            Scope::Addon(name) | Scope::Installed(name) => impact.add(Effect::AddonsChanged, name),
+            Scope::Class | Scope::Language | Scope::Beside { .. } => {}
+        }
     }
 }
 
 /// Adds the effects of changes outside the class.
 fn beside(differences: &[Difference], impact: &mut Impact) {
-    for one in differences.iter().filter(|one| one.component == Component::ClusterClass) {
-        if let Some((folder @ ("namespace" | "cluster"), object)) = one.object.split_once(": ") {
-            impact.add(Effect::Unknown, format!("objects of `{folder}/` change: {object}"));
-        } else if one.object == "template language" {
-            impact.add(Effect::Unknown, "templates are read in another way");
+    for one in differences {
+        match &one.scope {
+            Scope::Beside { folder, object } => {
+                impact.add(Effect::Unknown, format!("objects of `{folder}/` change: {object}"));
+            }
+            Scope::Language => impact.add(Effect::Unknown, "templates are read in another way"),
+            Scope::Class | Scope::Addon(_) | Scope::Installed(_) => {}
         }
     }
 }

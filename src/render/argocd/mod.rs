@@ -89,6 +89,14 @@ impl engine::Engine for ArgoCd {
         false
     }
 
+    fn suspension_at(&self) -> Option<&'static [&'static str]> {
+        None
+    }
+
+    fn deletion_at(&self) -> &'static [&'static str] {
+        &["metadata", "finalizers"]
+    }
+
     fn appliers(&self) -> &'static str {
         "Applications"
     }

@@ -87,6 +87,14 @@ impl engine::Engine for Flux {
         true
     }
 
+    fn suspension_at(&self) -> Option<&'static [&'static str]> {
+        Some(&["spec", "suspend"])
+    }
+
+    fn deletion_at(&self) -> &'static [&'static str] {
+        &["spec", "deletionPolicy"]
+    }
+
     fn appliers(&self) -> &'static str {
         "Kustomizations"
     }

@@ -65,8 +65,8 @@ pub(in crate::cli) trait Subject {
     fn find(&self, mode: Mode, world: &Workspace, notes: &mut Notes) -> Result<Found, Failure>;
     /// The branch of the proposal. It is the same for each run with the same options.
     fn branch(&self, found: &Found) -> String;
-    /// The command that proposes the next step.
-    fn command(&self) -> String;
+    /// The command that proposes the step after this one.
+    fn command(&self, found: &Found) -> String;
     /// The options of the request, for documents.
     fn asked(&self) -> Json;
 }
@@ -80,7 +80,7 @@ impl Subject for (&Selection, Now) {
         self.0.branch(&found.named)
     }
 
-    fn command(&self) -> String {
+    fn command(&self, _found: &Found) -> String {
         self.0.command()
     }
 
@@ -239,9 +239,9 @@ impl Target<'_> {
         Ok(Some(Ended { found, generation, branch, commit, wish, decision, request, has_branch }))
     }
 
-    /// The command that proposes the next step.
-    fn command(&self) -> String {
-        let mut command = self.subject.command();
+    /// The command that proposes the step after this one.
+    fn command(&self, found: &Found) -> String {
+        let mut command = self.subject.command(found);
         for (option, value) in [("--base", &self.args.base), ("--branch", &self.args.branch)] {
             command.extend(value.iter().map(|value| format!(" {option} {}", shell_word(value))));
         }
@@ -298,7 +298,7 @@ impl Target<'_> {
             &title(&subject, found),
             &plans,
             earlier,
-            &self.command(),
+            &self.command(found),
             rollout,
             limits,
             |room| report::markdown_within(&made, &compared, room),
@@ -374,9 +374,10 @@ fn nothing(found: &Found) -> Wish {
     } else if all_settled {
         Wish::Nothing(why)
     } else {
-        let reasons = groups.iter().filter_map(|group| match plan(group, found)?.plan {
-            Plan::LeftOut(reasons) => Some(reasons),
-            Plan::Steps(_) => None,
+        let reasons = groups.iter().filter_map(|group| match (&group.state, plan(group, found)?.plan) {
+            (State::Held(why), _) => Some(vec![why.clone()]),
+            (_, Plan::LeftOut(reasons)) => Some(reasons),
+            (_, Plan::Steps(_)) => None,
         });
         let reasons: BTreeSet<String> = reasons.flatten().collect();
         Wish::Later(format!("{why}; {}", reasons.into_iter().collect::<Vec<_>>().join("; ")))
