@@ -64,7 +64,7 @@ pub fn rebases(model: &Model, releases: &Releases, from: &Release, to: &Release)
     Rebases { groups }
 }
 
-/// Forecasts what happens to clusters because of their class, whichever they are, when they move from a release to another:
+/// Forecasts what happens to clusters because of their class, when they move from a release to another:
 /// once for each way in which management clusters are set up.
 pub fn class_forecasts(
     management: &[Arc<ManagementCluster>],
@@ -203,7 +203,7 @@ fn words(meaning: &Meaning) -> Option<&'static str> {
         Meaning::Rollout { .. } => Some("replaced machine by machine"),
         Meaning::Upgrade { on_delete: true, .. } => Some("upgraded only as you delete machines (OnDelete)"),
         Meaning::Upgrade { times, unaided, .. } if unaided < times => {
-            Some("upgraded, all machines replaced, once you have acted on the pools before them")
+            Some("upgraded, all machines replaced, once you have acted on what they wait for")
         }
         Meaning::Upgrade { .. } => Some("upgraded, all machines replaced"),
         Meaning::Create => Some("created"),

@@ -19,8 +19,8 @@ use crate::{
     model::ManagementCluster,
     plan::ClusterPlan,
     topology::{
-        Desired, Field, Forecast, Gates, Meaning, Observed, Opaque, Refusal, Settings, SharedClass, Side,
-        UpgradeStep, Verdict,
+        Desired, Field, Forecast, Gates, Meaning, Observed, Opaque, Part, Refusal, Settings, SharedClass,
+        Side, UpgradeStep, Verdict,
         import::Applied,
         predict::{Change, ListChange, ObjectChange, forecast},
     },
@@ -60,6 +60,10 @@ pub struct Answer {
     pub opaque: Vec<Opaque>,
     /// Other notes on the cluster as a whole.
     pub notes: Vec<String>,
+    /// What refuses the change if it is true. What git shows does not tell.
+    pub conditions: Vec<String>,
+    /// The parts whose machines stay on an older version, with that version.
+    pub behind: BTreeMap<Part, String>,
     /// The steps of an upgrade, in order.
     pub steps: Vec<UpgradeStep>,
     /// Secrets that objects made by Cluster API refer to now, but did not before.
@@ -71,7 +75,7 @@ pub struct Answer {
 impl From<Forecast> for Answer {
     fn from(forecast: Forecast) -> Self {
         let secrets = referred(forecast.desired.as_ref());
-        let Forecast { faults, verdicts, opaque, notes, change, .. } = forecast;
+        let Forecast { faults, verdicts, opaque, notes, conditions, change, .. } = forecast;
         let entries = change.as_ref().map(entries).unwrap_or_default();
         let upgrade = change.filter(|change| change.plan.is_some());
         Self {
@@ -79,6 +83,8 @@ impl From<Forecast> for Answer {
             verdicts,
             opaque,
             notes,
+            conditions,
+            behind: upgrade.as_ref().map(|change| change.behind.clone()).unwrap_or_default(),
             steps: upgrade.map(|change| change.steps).unwrap_or_default(),
             secrets,
             entries,
@@ -132,7 +138,7 @@ pub fn settings(management: &ManagementCluster) -> Settings {
 pub fn gates(management: &ManagementCluster) -> Gates {
     let set = management.provided.feature_gates.iter().flatten();
     let set: Vec<_> = set.map(|(name, on)| format!("{name}={on}")).collect();
-    Gates::parse(&set.join(",")).expect("a test holds that all gates are known")
+    Gates::parse(&set.join(",")).expect("a test ensures that all gates are known")
 }
 
 /// The feature gates for deciding whether at least one of several management clusters accepts something. A gate is on if any

@@ -1,4 +1,4 @@
-//! Edits of entries on lines of their own.
+//! Edits of entries on separate lines.
 
 use super::{
     Edit, Obstacle, lines,
@@ -136,7 +136,7 @@ pub(super) fn remove(text: &str, at: Ancestor<'_>) -> Result<Edit, Obstacle> {
     Ok(Edit { range: range.start..next, text: String::new() })
 }
 
-/// Removes an entry. The comments beside and below it stay, on lines of their own.
+/// Removes an entry. The comments beside and below it stay, on separate lines.
 pub(super) fn remove_keeping_comments(text: &str, at: Ancestor<'_>) -> Result<Edit, Obstacle> {
     let (start, range) = extent(text, at)?;
     let beside = match at.key() {
@@ -156,7 +156,7 @@ pub(super) fn remove_keeping_comments(text: &str, at: Ancestor<'_>) -> Result<Ed
 }
 
 /// Removes the only entry of a collection and leaves the collection empty. The comments above the entry stay, and if
-/// `keeps_beside`, so do those beside and inside it, on lines of their own.
+/// `keeps_beside`, so do those beside and inside it, on separate lines.
 pub(super) fn empty(
     text: &str,
     outer: Ancestor<'_>,

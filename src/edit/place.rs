@@ -195,7 +195,7 @@ fn replace(text: &str, at: Ancestor<'_>, value: &Node) -> Result<Edit, Obstacle>
     }
 }
 
-/// Removes an entry and keeps its comments, on lines of their own.
+/// Removes an entry and keeps its comments, on separate lines.
 pub(super) fn remove_keeping_comments(
     text: &str,
     root: &RawNode,

@@ -217,7 +217,7 @@ fn obstructed_by(notes: &Notes, plan: &Plan) -> Vec<Faulty> {
         .map(|note| {
             let path = TreePath::parse(&note.place.as_ref()?.file)?;
             let (_, one) = folders.iter().find(|(folder, _)| path.is_within(folder))?;
-            Some((one.cluster.file.to_string(), format!("`{path}` is in its way")))
+            Some((one.cluster.file.to_string(), format!("`{path}` blocks it")))
         })
         .collect();
     blamed.unwrap_or_default()

@@ -98,7 +98,7 @@ pub fn end_of_life(minor: Minor) -> Option<Date> {
 /// The number of minors that a control plane can be upgraded at a time.
 pub fn control_plane_step() -> u64 {
     let skew = KNOWLEDGE.skews.iter().find(|skew| skew.name == "control-plane-upgrade");
-    skew.expect("the data has it, and a test holds that").minors
+    skew.expect("the data has it, and a test ensures it").minors
 }
 
 /// All known components, ordered by name.
@@ -118,7 +118,7 @@ pub fn installed_by(chart: &Chart) -> Option<&'static Component> {
 
 /// Cluster API itself.
 pub fn cluster_api() -> &'static Component {
-    component("cluster-api").expect("the data has it, and a test holds that")
+    component("cluster-api").expect("the data has it, and a test ensures it")
 }
 
 impl Fit<'_> {

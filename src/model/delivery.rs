@@ -70,7 +70,7 @@ impl AddonDelivery {
     /// The name in `addonDelivery`.
     pub fn as_str(self) -> &'static str {
         let found = WORDS.iter().find(|(delivery, ..)| *delivery == self);
-        found.map(|(_, word, _)| *word).expect("a test holds that each has a word")
+        found.map(|(_, word, _)| *word).expect("a test ensures that each has a word")
     }
 
     /// The default delivery of an engine.

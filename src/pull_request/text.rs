@@ -66,10 +66,12 @@ pub struct Text {
 
 /// Marks the plan within the text of a request.
 const PLAN: &str = "<!-- stackloom-plan -->";
+/// Precedes a step that is not taken yet.
+const OPEN: &str = "- [ ] ";
 /// Precedes the step of this request.
-const THIS: &str = "- [ ] **This request:** ";
-/// Precedes a step of a later request.
-const LATER: &str = "- [ ] ";
+const THIS: &str = "**This request:** ";
+/// Precedes the number of a step of a later request.
+const LATER: &str = "Step ";
 /// Precedes a step of an earlier request.
 const DONE: &str = "- [x] ";
 /// The maximum number of clusters of a group that are named.
@@ -82,6 +84,8 @@ const LEAST_REPORT: usize = 2_000;
 pub struct RolloutOf<'a> {
     /// Its name.
     pub name: &'a str,
+    /// The wave; none if the change only ends the rollout.
+    pub wave: Option<&'a str>,
     /// The reason for it.
     pub reason: &'a str,
 }
@@ -103,13 +107,25 @@ pub fn text(
     } else {
         format!("### The plan\n\n{PLAN}\n\n{}{PLAN}\n\n", plan(plans, &done(earlier, limits.kind)))
     };
-    let intro = rollout.map(|of| format!("Rollout {}: {}\n\n", prose(of.name), prose(of.reason)));
-    let plan = intro.unwrap_or_default() + &plan;
+    let plan = rollout.map(intro).unwrap_or_default() + &plan;
     let rollout = rollout.map(|of| of.name);
     let rest = format!("\n{}\n{STEP}{step} -->\n", what_to_do(plans, command, rollout));
     let room = limits.body.saturating_sub(plan.len() + rest.len()).max(LEAST_REPORT);
     let body = format!("{plan}{}{rest}", report(room));
     Text { title: title.to_owned(), body, step }
+}
+
+/// Says what the request is within its rollout.
+fn intro(of: RolloutOf<'_>) -> String {
+    let (name, reason) = (prose(of.name), prose(of.reason));
+    match of.wave {
+        Some(wave) => format!("Rollout {name}, wave {}: {reason}\n\n", prose(wave)),
+        None => format!(
+            "Rollout {name}: {reason}\n\nAll its clusters have reached the target. This request ends the rollout: it records that it is done, \
+             and removes what it wrote into definitions where the defaults of the folder say the same. The clusters then take part in \
+             `stackloom upgrade next` and other rollouts again.\n\n"
+        ),
+    }
 }
 
 /// Identifies the first steps of plans.
@@ -125,19 +141,26 @@ fn step(plans: &[PlanOf]) -> String {
     hex(&hasher.finalize()[..8])
 }
 
-/// The steps taken by earlier requests, if the newest of them left steps to take.
+/// The steps taken by earlier requests, if the newest of them left steps to take. What a person ticked does not count.
 fn done(earlier: &[Request], kind: ForgeKind) -> Vec<String> {
     let Some(last) = earlier.iter().find(|one| one.state == RequestState::Merged) else { return Vec::new() };
     let plan = last.body.split(PLAN).nth(1).unwrap_or_default();
-    let lines = || plan.lines().map(str::trim_end);
-    if !lines().any(|line| line.starts_with(LATER) && !line.starts_with(THIS)) {
-        return Vec::new();
+    let step = |line: &'_ str| {
+        let line = line.trim_end();
+        ["- [ ] ", "- [x] ", "- [X] "].iter().find_map(|mark| line.strip_prefix(mark)).map(str::to_owned)
+    };
+    let (mut before, mut this, mut has_later) = (Vec::new(), BTreeSet::new(), false);
+    for step in plan.lines().filter_map(step) {
+        if let Some(title) = step.strip_prefix(THIS) {
+            this.insert(format!("{DONE}{title} ({})", kind.reference(last.number)));
+        } else if step.starts_with(LATER) {
+            has_later = true;
+        } else {
+            before.push(format!("{DONE}{step}"));
+        }
     }
-    let before = lines().filter(|line| line.starts_with(DONE)).map(str::to_owned);
-    let this: BTreeSet<&str> = lines().filter_map(|line| line.strip_prefix(THIS)).collect();
-    before
-        .chain(this.into_iter().map(|title| format!("{DONE}{title} ({})", kind.reference(last.number))))
-        .collect()
+    before.extend(this);
+    if has_later { before } else { Vec::new() }
 }
 
 fn plan(plans: &[PlanOf], done: &[String]) -> String {
@@ -154,8 +177,8 @@ fn plan(plans: &[PlanOf], done: &[String]) -> String {
             Plan::Steps(steps) => {
                 line(format_args!("**{clusters}**{from}\n\n"));
                 for (at, step) in steps.iter().enumerate() {
-                    let mark = if at == 0 { THIS.to_owned() } else { format!("{LATER}Step {}: ", at + 1) };
-                    line(format_args!("{mark}{}\n", prose(&step.title)));
+                    let mark = if at == 0 { THIS.to_owned() } else { format!("{LATER}{}: ", at + 1) };
+                    line(format_args!("{OPEN}{mark}{}\n", prose(&step.title)));
                     line(format_args!("  - Why: {}\n", prose(&step.reason)));
                     for (word, addons) in &step.addons {
                         line(format_args!("  - {}: {}\n", capital(word), prose(addons)));
@@ -214,7 +237,14 @@ fn what_to_do(plans: &[PlanOf], command: &str, rollout: Option<&str>) -> String 
          - Check that the clusters have finished their last change. `kubectl get clusters --all-namespaces` then shows them as available, and \
          all their machines as up to date.\n\n### After the merge\n\n",
     );
-    if is_last {
+    if is_last && rollout.is_some() {
+        writeln!(
+            text,
+            "This is the last step of these clusters. It is done when {until}. Then run `{command}` for what comes next in the rollout, or \
+             leave that to the schedule.\n"
+        )
+        .expect("memory takes everything");
+    } else if is_last {
         writeln!(text, "This is the last step. It is done when {until}.\n").expect("memory takes everything");
     } else {
         writeln!(

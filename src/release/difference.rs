@@ -55,7 +55,7 @@ pub enum Scope {
     },
     /// The definition of this addon.
     Addon(String),
-    /// The values or the manifests of this addon.
+    /// What an addon installs, in words: `values of cilium`.
     Installed(String),
 }
 
@@ -264,6 +264,13 @@ fn things(release: &Release) -> Things {
     for one in release.declared_requirements() {
         add(Component::ClusterClass, Scope::Class, one.clone(), Node::from(one));
     }
+    addon_things(release, &mut add);
+    let images: Vec<_> = release.images.iter().map(write::image).collect();
+    add(Component::NodeImage, Scope::Class, "images".to_owned(), images.into());
+    things
+}
+
+fn addon_things(release: &Release, add: &mut impl FnMut(Component, Scope, String, Node)) {
     for one in &release.addons {
         let name = &one.addon.name;
         add(
@@ -272,22 +279,19 @@ fn things(release: &Release) -> Things {
             format!("addon {name}"),
             write::addon_node(&one.addon, one.version.as_ref()),
         );
-        let installed = || Scope::Installed(name.to_string());
+        let installed = |what: &str| Scope::Installed(format!("{what} of {name}"));
         for values in one.values.iter().flat_map(|values| documents(&values.template)) {
-            add(Component::ClusterAddon, installed(), format!("values of {name}"), values);
+            add(Component::ClusterAddon, installed("values"), format!("values of {name}"), values);
         }
         for node in nodes(&one.manifests) {
             add(
                 Component::ClusterAddon,
-                installed(),
+                installed("manifests"),
                 format!("manifests of {name}: {}", label(&node, "")),
                 node,
             );
         }
     }
-    let images: Vec<_> = release.images.iter().map(write::image).collect();
-    add(Component::NodeImage, Scope::Class, "images".to_owned(), images.into());
-    things
 }
 
 fn nodes(templates: &[StackTemplate]) -> Vec<Node> {

@@ -96,7 +96,7 @@ pub fn take(arrival: &Arrival, input: &mut Input, lock: &Lock, notes: &mut Notes
                     locked.digest
                 ),
             )
-            .hint("it was changed after it was first pulled, there or in the lock: nothing was pulled");
+            .hint("it was changed after it was first pulled, in its repository or in the lock: nothing was pulled");
         return None;
     }
     if !here.is_empty() {
@@ -328,7 +328,7 @@ fn check_unlocked(name: &str, input: &Input, notes: &mut Notes) {
         format!("the release `{name}` was pulled from `{}`, but is no longer in the lock", locked.source),
     );
     note.hint(format!(
-        "run `stackloom pull {}` to restore its entry; by hand, take it from `git show {at}:./{LOCK}`, with the digest `{}`",
+        "run `stackloom pull {}` to restore its entry, or copy it from `git show {at}:./{LOCK}`, with the digest `{}`",
         locked.source, locked.digest
     ))
     .hint("to remove a release that you no longer want, with its entry, run `stackloom release prune`");
@@ -342,7 +342,7 @@ pub(super) fn check_missing(input: &Input, lock: &Lock, notes: &mut Notes) {
             .warning(
                 "release-missing",
                 input.sources.place(locked.origin),
-                format!("the lock has the release `{name}`, but its folder is not here"),
+                format!("the lock has the release `{name}`, but its folder is missing"),
             )
             .hint(format!("run `stackloom pull {}` to get it, or remove it from the lock", locked.source));
     }

@@ -91,7 +91,7 @@ fn pool(plan: &ClusterPlan, name: &str, reached: Reached) -> Advice {
     };
     match reached {
         Reached::Detached => Advice {
-            effect: "the pool has no machines any more: they are drained and deleted; the autoscaler leaves it alone"
+            effect: "the pool scales to zero: its machines are drained and deleted; the autoscaler leaves it alone"
                 .to_owned(),
             wait: gone("machines"),
             beside: texts(&["to have its machines back, remove `removal` from the pool".to_owned()]),

@@ -348,7 +348,7 @@ fn note_left_behind(path: &TreePath, part: &PartId, notes: &mut Notes) {
         .warning(
             "abandoned",
             Place::file(path.as_str()),
-            format!("the manifests of `{addon}` go from git and stay in the cluster `{namespace}/{cluster}`: Cluster API deletes nothing there"),
+            format!("the manifests of `{addon}` are removed from git but stay in the cluster `{namespace}/{cluster}`: Cluster API deletes nothing there"),
         )
         .hint("delete the objects in the workload cluster by hand");
 }
@@ -417,7 +417,7 @@ impl Lost<'_> {
                 .warning(
                     "abandoned",
                     Place::file(path.as_str()),
-                    format!("a part of the addon `{name}` of `{namespace}/{cluster}` goes from git, but its nodes need the addon: that part stays installed from `{management}`, unmanaged"),
+                    format!("a part of the addon `{name}` of `{namespace}/{cluster}` is removed from git, but its nodes need the addon: that part stays installed from `{management}`, unmanaged"),
                 )
                 .hint("delete it by hand once nodes no longer need it");
             return;

@@ -8,7 +8,7 @@ static ENGINES: [&dyn Engine; 2] = [&flux::Flux, &argocd::ArgoCd];
 /// The renderer of an engine.
 pub(super) fn of(engine: model::Engine) -> &'static dyn Engine {
     let found = ENGINES.iter().find(|one| one.engine() == engine);
-    *found.expect("a test holds that each engine has a renderer")
+    *found.expect("a test ensures that each engine has a renderer")
 }
 
 /// The renderers of all engines.

@@ -142,7 +142,7 @@ impl Acceptances {
                 ),
                 None => (
                     format!("nothing needs this acceptance: no change has the id `{}`", one.change),
-                    "remove it; if the change is different by now, review it again: `stackloom diff --format json` prints its id",
+                    "remove it; if the change is another one now, review it again: `stackloom diff --format json` prints its id",
                 ),
             };
             notes.warning("unused-acceptance", one.place.clone(), message).hint(hint);

@@ -205,7 +205,7 @@ impl Making<'_> {
         }
     }
 
-    /// Tells addons that nodes need apart: those whose removal steps were taken in earlier changes, and those that are still
+    /// Separates addons that nodes need: those whose removal steps were taken in earlier changes, and those that are still
     /// protected and stay installed. Other addons are never protected.
     fn detached(&mut self) {
         for change in self.changes.iter_mut().filter(|change| !change.announced) {
@@ -366,7 +366,7 @@ impl Making<'_> {
             let reasons = answer.opaque.iter().map(|one| format!("{}: {}", one.role, one.reason)).collect();
             self.whole(Effect::Unknown, Risk::Unknown, Revert::Unknown).reasons = reasons;
         }
-        self.notes.extend(answer.notes.iter().cloned());
+        self.notes.extend(answer.notes.iter().chain(&answer.conditions).cloned());
         self.steps = steps::in_words(&answer.steps, &answer.verdicts);
         self.pools_at_once = peaks::pools_at_once(&answer.steps);
     }

@@ -1,4 +1,4 @@
-//! Numbers of machines in words. Machines of control planes and of pools are named apart.
+//! Numbers of machines in words. Machines of control planes and of pools are listed separately.
 
 use super::{
     Peak, Report,

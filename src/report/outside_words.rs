@@ -10,7 +10,7 @@ const ALL: usize = 200;
 const OWN: usize = 5;
 
 /// How a change ends that follows from refused changes of clusters and from others.
-const PARTLY: &str = "; what belongs to the refused changes, only if they are merged anyway";
+const PARTLY: &str = "; those of refused changes only if the changes are merged anyway";
 
 /// A change outside clusters, in one line.
 pub(super) fn one(change: &OutsideChange) -> String {
@@ -131,7 +131,7 @@ fn own(change: &OutsideChange, (folder, files): (&str, &str), most: usize) -> St
     let from = change.moved.as_ref().map(|from| format!(", which was {from}")).unwrap_or_default();
     let what = format!("own objects in {folder}{from}");
     if change.objects.is_empty() && change.moved.is_some() && change.risk == Risk::Metadata {
-        return format!("{what}: none changes, only the path of the folder");
+        return format!("{what}: only the path of the folder changes");
     }
     if change.objects.is_empty() {
         return format!("{what} change ({files}); they cannot be read one by one");

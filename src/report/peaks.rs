@@ -72,7 +72,10 @@ pub(super) fn pools_at_once(steps: &[UpgradeStep]) -> usize {
     };
     let arrived = first.pools.iter().filter(has_arrived).count();
     let moved = steps.windows(2).map(|pair| {
-        pair[1].pools.iter().filter(|(pool, version)| pair[0].pools.get(*pool) != Some(*version)).count()
+        let is_moved = |(pool, version): &(&Pool, &String)| {
+            pair[0].pools.get(*pool).is_some_and(|before| before != *version)
+        };
+        pair[1].pools.iter().filter(is_moved).count()
     });
     moved.chain([arrived]).max().unwrap_or(0)
 }

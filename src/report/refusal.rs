@@ -20,7 +20,7 @@ pub(super) struct Guarded {
 }
 
 impl Guarded {
-    /// Identifies what the guards refuse, whatever their words. `changes` are those of the cluster.
+    /// Identifies what the guards refuse, regardless of the wording. `changes` are those of the cluster.
     pub(super) fn content(&self, changes: &[Change]) -> String {
         let part = |(code, about): &(&'static str, Option<note::About>)| {
             let addon = match about {
@@ -35,7 +35,7 @@ impl Guarded {
         self.about.iter().map(part).collect()
     }
 
-    /// Whether the Kubernetes version is refused, and nothing but the release besides.
+    /// Whether the Kubernetes version is refused, and at most the release, too.
     pub(super) fn is_only_version(&self) -> bool {
         use note::About::{Kubernetes, Release};
         self.about.iter().any(|(_, one)| *one == Some(Kubernetes))

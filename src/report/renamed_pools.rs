@@ -15,12 +15,12 @@ pub(super) fn name(before: &ClusterFacts, after: &ClusterFacts, changes: &mut [C
             let reason = match change.effect {
                 Effect::Verdict(Meaning::Delete) if pool.name == old => {
                     format!(
-                        "the pool `{new}` is equal but for its name; Cluster API cannot rename a pool, and deletes this one without waiting for the new machines"
+                        "the pool `{new}` is identical except for its name; Cluster API cannot rename a pool, and deletes this one without waiting for the new machines"
                     )
                 }
                 Effect::Verdict(Meaning::Create) if pool.name == new => {
                     format!(
-                        "it replaces the pool `{old}`, which is equal but for its name: all its machines are new"
+                        "it replaces the pool `{old}`, which is identical except for its name: all its machines are new"
                     )
                 }
                 _ => continue,

@@ -13,9 +13,9 @@ pub(super) fn in_words(steps: &[UpgradeStep], verdicts: &[Verdict]) -> Vec<Strin
             running.insert(verdict.subject.clone(), from.clone());
         }
     }
-    let Some(last) = steps.last().map(versions) else { return Vec::new() };
-    // A part without an upgrade has its version already.
-    for (part, version) in last {
+    let Some(first) = steps.first().map(versions) else { return Vec::new() };
+    // A part without an upgrade has its version already, or, if it is paused, gets it in a later step.
+    for (part, version) in first {
         running.entry(part).or_insert(version);
     }
     steps.iter().map(|step| moves(step, &mut running)).collect()

@@ -1,6 +1,6 @@
 //! Structural templates: parsed once, evaluated many times.
 //!
-//! `${{ expression }}` stands for a value. `#% if`, `#% for` and `#% set` on lines of their own enclose whole entries of one
+//! `${{ expression }}` stands for a value. `#% if`, `#% for` and `#% set` on separate lines enclose whole entries of one
 //! map or list. Before YAML is read, each expression is replaced by a stand-in of the same length ([`mask`]). The reader
 //! returns statements as comments, and each is assigned to its collection ([`assign`]).
 //!

@@ -17,6 +17,7 @@ use crate::{
     model::{Cluster, ClusterId, Label, Maturity, Minor, ReleaseRef},
     note::Notes,
     release::{self, Release, Releases},
+    topology::Part,
     world::{Input, release_line},
 };
 
@@ -52,7 +53,7 @@ pub struct Fleet<'a> {
 }
 
 /// The pools that run an older Kubernetes version than their Cluster, with that version, by cluster and pool.
-pub type PoolsBehind = BTreeMap<ClusterId, BTreeMap<String, String>>;
+pub type PoolsBehind = BTreeMap<ClusterId, BTreeMap<Part, String>>;
 
 /// Clusters with equal keys get the same plan.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,6 +1,6 @@
 //! Forecasts how Cluster API acts on the steps of plans. Each step starts from the result of the one before.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
@@ -9,12 +9,12 @@ use super::{
     plan::Step,
 };
 use crate::{
-    compare::{Answer, Answers, Change, Definitions, Outcome, Unknown, Which},
+    compare::{Answers, Change, Definitions, Outcome, Unknown, Which},
     model::{Cluster, ClusterId, ReleaseRef},
     note::Notes,
     rebase,
     report::{self, Machines},
-    topology::{Meaning, PAUSED, Verdict},
+    topology::{Meaning, PAUSED, Part},
 };
 
 /// The effect of a step on a cluster.
@@ -81,9 +81,7 @@ impl Fleet<'_> {
             }
             let id = one.cluster.id();
             let behind = self.behind.get(&id).and_then(held_back);
-            let paused = one.cluster.node_pools.iter().filter(|pool| pool.annotations.get(PAUSED).is_some());
-            let paused = paused.map(|pool| pool.name.as_str()).collect();
-            let mut rollouts = in_sequence(&definitions.along(&states, &answers), behind, &paused);
+            let mut rollouts = in_sequence(&definitions.along(&states, &answers), behind);
             // Without the cluster's name in those of its objects, clusters with the same refusal are shown as one.
             let of_cluster = format!("/{}-", one.cluster.name);
             for (rollout, state) in rollouts.iter_mut().zip(&states[1..]) {
@@ -183,7 +181,7 @@ fn note_repair(definitions: &Definitions<'_>, states: &[Cluster], rollouts: &mut
 /// pool may have been left behind before.
 ///
 /// Source: Cluster API, `validateTopologyMachineDeploymentVersions` of `core/webhooks/admission/cluster.go`.
-fn in_sequence(changes: &[Change], mut behind: Option<String>, paused: &BTreeSet<&str>) -> Vec<Rollout> {
+fn in_sequence(changes: &[Change], mut behind: Option<String>) -> Vec<Rollout> {
     let mut found = Vec::with_capacity(changes.len());
     let mut is_first = true;
     for change in changes {
@@ -193,7 +191,7 @@ fn in_sequence(changes: &[Change], mut behind: Option<String>, paused: &BTreeSet
         {
             if let Some(pools) = &behind {
                 let why = format!(
-                    "{pools}: Cluster API accepts no other version until all pools have caught up; remove the annotation that \
+                    "{pools}: Cluster API accepts no other version until all have caught up; remove the annotation that \
                      holds them back (`defer-upgrade`, `hold-upgrade-sequence`, `{PAUSED}`), and wait for the rollout"
                 );
                 if rollout.refused.is_none() {
@@ -202,15 +200,16 @@ fn in_sequence(changes: &[Change], mut behind: Option<String>, paused: &BTreeSet
             }
             // A step that is refused half-way leaves pools behind for another reason.
             if rollout.refused.is_none()
-                && let Some(pools) = left_behind(answer, paused)
+                && let Some(pools) = held_back(&answer.behind)
             {
                 rollout.means = format!("{}; {pools}", rollout.means);
                 rollout.leaves_pools = true;
+                rollout.needs_someone = true;
                 behind = Some(pools);
             }
             if std::mem::take(&mut is_first) && rollout.remedy != Some(Remedy::CatchUp) {
                 rollout.is_unknown |= !answer.notes.is_empty();
-                let notes = answer.notes.iter().cloned().chain(unfinished(answer));
+                let notes = answer.notes.iter().chain(&answer.conditions);
                 rollout.means.extend(notes.map(|note| format!("; {note}")));
             }
         }
@@ -219,35 +218,21 @@ fn in_sequence(changes: &[Change], mut behind: Option<String>, paused: &BTreeSet
     found
 }
 
-/// The pools that do not reach the version of the control plane. Of a paused pool, only the version in its spec does.
-fn left_behind(answer: &Answer, paused: &BTreeSet<&str>) -> Option<String> {
-    let (first, last) = (answer.steps.first()?, answer.steps.last()?);
-    let late = last.pools.iter().filter_map(|(pool, version)| {
-        let runs = if paused.contains(pool.name.as_str()) { first.pools.get(pool)? } else { version };
-        (*runs != last.control_plane).then(|| (pool.name.clone(), runs.clone()))
+/// Says which parts are held back, and on which version; none if none is.
+fn held_back(parts: &BTreeMap<Part, String>) -> Option<String> {
+    let (pools, others): (Vec<_>, Vec<_>) = parts.iter().partition(|(part, _)| part.as_pool().is_some());
+    let mut words: Vec<String> =
+        others.iter().map(|(part, version)| format!("the {} on {version}", part.in_words())).collect();
+    let named =
+        pools.iter().filter_map(|(part, version)| Some(format!("`{}` on {version}", part.as_pool()?.name)));
+    let named = named.collect::<Vec<_>>().join(", ");
+    words.extend(match pools.len() {
+        0 => None,
+        1 => Some(format!("pool {named}")),
+        _ => Some(format!("pools {named}")),
     });
-    held_back(&late.collect())
-}
-
-/// Says which pools must not have old machines left, because only their deletion ends an upgrade.
-fn unfinished(answer: &Answer) -> Option<String> {
-    let is_kept = |verdict: &&Verdict| matches!(verdict.meaning, Meaning::Upgrade { on_delete: true, .. });
-    let pools: Vec<String> =
-        answer.verdicts.iter().filter(is_kept).map(|verdict| verdict.subject.in_words()).collect();
-    let have = if pools.len() == 1 { "has" } else { "have" };
-    (!pools.is_empty()).then(|| {
-        format!(
-            "if {} still {have} old machines of an earlier upgrade, Cluster API refuses the step",
-            pools.join(" or ")
-        )
-    })
-}
-
-/// Says which pools are held back, and on which version; none if none is.
-fn held_back(pools: &BTreeMap<String, String>) -> Option<String> {
-    let late: Vec<String> = pools.iter().map(|(pool, version)| format!("`{pool}` on {version}")).collect();
-    let (pools, are) = if late.len() == 1 { ("pool", "is") } else { ("pools", "are") };
-    (!late.is_empty()).then(|| format!("{pools} {} {are} held back", late.join(", ")))
+    let are = if parts.len() == 1 { "is" } else { "are" };
+    (!words.is_empty()).then(|| format!("{} {are} held back", words.join(" and ")))
 }
 
 fn of(change: &Change) -> Rollout {

@@ -222,6 +222,6 @@ fn objects_that_cluster_api_leaves_behind_are_reported_when_they_leave_git() {
     let (done, notes) = sandbox::run(&world, &mut DiskSink::new(&world));
     assert!(done.is_ok());
     let reported: Vec<_> = notes.iter().map(|note| (note.code, note.message.clone())).collect();
-    let message = "the manifests of `notes` go from git and stay in the cluster `blue/one`: Cluster API deletes nothing there";
+    let message = "the manifests of `notes` are removed from git but stay in the cluster `blue/one`: Cluster API deletes nothing there";
     assert_eq!(reported, [("abandoned", message.to_owned())]);
 }

@@ -12,7 +12,7 @@ use super::{
 };
 
 use crate::{
-    cli::upgrade::{next_step::Mode, pools_behind::pools_of},
+    cli::upgrade::{next_step::Mode, pools_behind::parts_of},
     compare::{is_paused, kubernetes_of, release_of},
     generate::Understood,
     io::git::{Changed, Dated, Edit, Event, Repository, Side, Stretch},
@@ -217,12 +217,12 @@ fn event(edit: &Edit<'_>) -> Result<Event, Fault> {
     })
 }
 
-/// Whether a Cluster stops holding a pool back.
+/// Whether a Cluster stops holding a part back.
 fn releases_pools(before: Option<&Node>, after: Option<&Node>) -> bool {
     let (Some(before), Some(after)) = (before, after) else { return false };
-    let (held, still) = (pools_of(before, true), pools_of(after, true));
-    let there = pools_of(after, false);
-    held.iter().any(|pool| there.contains(pool) && !still.contains(pool))
+    let (held, still) = (parts_of(before, true), parts_of(after, true));
+    let there = parts_of(after, false);
+    held.iter().any(|part| there.contains(part) && !still.contains(part))
 }
 
 /// As [`event`], of steps alone.

@@ -166,6 +166,9 @@ fn words(phase: &Phase, one: &SeenCluster, zone: &dyn Fn(&DateTime<Utc>) -> Stri
         Phase::Done(_) if is_leaving => "is being removed".to_owned(),
         Phase::Done(Some(since)) => format!("done, by a commit of {}", zone(since)),
         Phase::Done(None) => "done, without a step".to_owned(),
+        Phase::TimedOut if is_healthy == Some(false) => {
+            "in progress for too long: it is reported as not healthy, or without its last step".to_owned()
+        }
         Phase::TimedOut => "in progress for too long".to_owned(),
     }
 }

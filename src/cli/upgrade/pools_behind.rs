@@ -1,4 +1,4 @@
-//! Finds node pools that an annotation has held back since the last upgrade of their cluster.
+//! Finds parts of clusters that an annotation has held back since the last upgrade.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -9,16 +9,16 @@ use crate::{
     compare::kubernetes_of,
     generate::Understood,
     io::git::{Edit, Repository, Side},
-    model::{Cluster, ClusterId, KubernetesVersion, NodePool, PoolKind},
+    model::{Cluster, ClusterId, KubernetesVersion, NodePool, PoolKind, Size},
     note::{Fault, Notes},
     render,
-    topology::{UNSAFE_VERSION, held_back},
+    topology::{self, PAUSED, Part, UNSAFE_VERSION, held_back},
     upgrade::PoolsBehind,
-    yaml::{self, FileId, Mapping, Node, Source},
+    yaml::{self, FileId, Node, Source, Value},
 };
 
-/// The pools of the fleet that run an older Kubernetes version than their Cluster for sure: since the commit that brought the
-/// Cluster's version, each commit holds them back. Of a pool whose annotation came later, git does not show what it runs.
+/// The parts of the fleet that run an older Kubernetes version than their Cluster for sure: since the commit that brought the
+/// Cluster's version, each commit holds them back. Of a part whose annotation came later, git does not show what it runs.
 pub(in crate::cli) fn find(
     fleet: &Understood,
     repository: Option<&Repository>,
@@ -27,15 +27,10 @@ pub(in crate::cli) fn find(
     let Some(repository) = repository else { return Ok(found) };
     let Some(head) = repository.head()? else { return Ok(found) };
     let candidate = |cluster: &Cluster| {
-        let of_kind = |kind| {
-            let pools = cluster.node_pools.iter().filter(move |pool| pool.kind == kind);
-            held_back(pools, |pool: &NodePool, key| pool.annotations.get(key).is_some())
-        };
-        let pools = [PoolKind::MachineDeployment, PoolKind::MachinePool].into_iter().flat_map(of_kind);
-        let pools = pools.map(|pool| pool.name.to_string()).collect();
-        let held = Held { cluster: cluster.id(), pools, version: None, behind: BTreeMap::new() };
+        let parts = held_parts(cluster);
+        let held = Held { cluster: cluster.id(), parts, version: None, behind: BTreeMap::new() };
         let folder = render::folder_of_cluster(&cluster.id()).as_str().to_owned();
-        (!held.pools.is_empty()).then_some((folder, held))
+        (!held.parts.is_empty()).then_some((folder, held))
     };
     let mut held: BTreeMap<String, Held> = fleet.model.clusters.iter().filter_map(candidate).collect();
     let folders: Vec<String> = held.keys().cloned().collect();
@@ -48,15 +43,46 @@ pub(in crate::cli) fn find(
     Ok(found)
 }
 
-/// A cluster with pools that are held back, on the way back through its history.
+/// The parts of a defined cluster whose machines stay on their version.
+fn held_parts(cluster: &Cluster) -> BTreeSet<Part> {
+    let mut found = BTreeSet::new();
+    for (kind, own) in [
+        (PoolKind::MachineDeployment, topology::PoolKind::MachineDeployment),
+        (PoolKind::MachinePool, topology::PoolKind::MachinePool),
+    ] {
+        let pools = cluster.node_pools.iter().filter(|pool| pool.kind == kind);
+        let is_empty = |pool: &NodePool| match &pool.size {
+            Size::Fixed(count) => is_zero(Some(count)),
+            Size::Autoscaled { min, .. } => *min == 0,
+            Size::Unset => false,
+        };
+        let has = |pool: &NodePool, key: &str| {
+            pool.annotations.get(key).is_some() && !(key == PAUSED && is_empty(pool))
+        };
+        found.extend(held_back(pools, has).map(|pool| Part::pool(own, pool.name.as_str())));
+    }
+    if cluster.control_plane.annotations.get(PAUSED).is_some() {
+        found.insert(Part::ControlPlane);
+    }
+    found
+}
+
+/// The annotation with the least size of a pool that the cluster autoscaler sizes.
+const AUTOSCALED_FROM: &str = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size";
+
+fn is_zero(count: Option<&Node>) -> bool {
+    count.is_some_and(|count| matches!(count.value, Value::Int(0)))
+}
+
+/// A cluster with parts that are held back, on the way back through its history.
 struct Held {
     cluster: ClusterId,
-    /// Its pools that all commits so far hold back.
-    pools: BTreeSet<String>,
+    /// Its parts that all commits so far hold back.
+    parts: BTreeSet<Part>,
     /// The version of its newest commit.
     version: Option<KubernetesVersion>,
-    /// The pools that the upgrade to this version left behind, with the version that they stay on.
-    behind: BTreeMap<String, String>,
+    /// The parts that the upgrade to this version left behind, with the version that they stay on.
+    behind: BTreeMap<Part, String>,
 }
 
 impl Held {
@@ -70,8 +96,8 @@ impl Held {
         let (Some(before), Some(after)) = (read(edit, Side::Before)?, read(edit, Side::After)?) else {
             return Ok(ControlFlow::Break(()));
         };
-        let held = pools_of(&after, true);
-        self.pools.retain(|pool| held.contains(pool));
+        let held = parts_of(&after, true);
+        self.parts.retain(|part| held.contains(part));
         let (Some(from), Some(to)) = (version_of(&before), version_of(&after)) else {
             self.behind.clear();
             return Ok(ControlFlow::Break(()));
@@ -79,7 +105,7 @@ impl Held {
         let is_first = self.version.is_none();
         let is_present = *self.version.get_or_insert_with(|| to.clone()) == to;
         let is_unchecked = is_first && after.at(&["metadata", "annotations", UNSAFE_VERSION]).is_some();
-        if is_unchecked || self.pools.is_empty() && self.behind.is_empty() {
+        if is_unchecked || self.parts.is_empty() && self.behind.is_empty() {
             return Ok(ControlFlow::Break(()));
         }
         if from > to && !self.behind.is_empty() {
@@ -89,11 +115,11 @@ impl Held {
         let leaves = from < to && (is_present || !self.behind.is_empty());
         if leaves {
             // A pool that came with the upgrade has its version.
-            let old = pools_of(&before, false);
-            let left = self.pools.iter().filter(|pool| old.contains(*pool));
-            self.behind.extend(left.map(|pool| (pool.clone(), format!("v{from}"))));
+            let old = parts_of(&before, false);
+            let left = self.parts.iter().filter(|part| old.contains(*part));
+            self.behind.extend(left.map(|part| (part.clone(), format!("v{from}"))));
         }
-        let is_over = leaves && (self.pools.is_empty() || self.behind.is_empty());
+        let is_over = leaves && (self.parts.is_empty() || self.behind.is_empty());
         Ok(if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     }
 }
@@ -109,15 +135,27 @@ fn version_of(cluster: &Node) -> Option<KubernetesVersion> {
     KubernetesVersion::parse(text.strip_prefix('v').unwrap_or(&text)).ok()
 }
 
-/// The names of a Cluster's pools: of all, or only of those that annotations hold back.
-pub(in crate::cli) fn pools_of(cluster: &Node, only_held: bool) -> BTreeSet<String> {
-    let workers = cluster.at(&["spec", "topology", "workers"]).and_then(Node::as_mapping);
+/// The control plane and the pools of a Cluster: all, or only those whose machines stay on their version.
+pub(in crate::cli) fn parts_of(cluster: &Node, only_held: bool) -> BTreeSet<Part> {
+    // An autoscaler may have left the pool without machines, which hold nothing back.
+    let is_empty = |part: &Node| {
+        let least = part.at(&["metadata", "annotations", AUTOSCALED_FROM]).and_then(Node::as_str);
+        is_zero(part.get("replicas")) || least == Some("0")
+    };
+    let has = |part: &Node, key: &str| {
+        part.at(&["metadata", "annotations", key]).is_some() && !(key == PAUSED && is_empty(part))
+    };
     let mut found = BTreeSet::new();
-    for list in workers.into_iter().flat_map(Mapping::iter) {
-        let pools = list.value.as_sequence().into_iter().flatten();
-        let has = |pool: &Node, key: &str| pool.at(&["metadata", "annotations", key]).is_some();
+    for kind in topology::PoolKind::ALL {
+        let pools = cluster.at(&["spec", "topology", "workers", kind.list()]).and_then(Node::as_sequence);
+        let pools = pools.into_iter().flatten();
         let meant: Vec<&Node> = if only_held { held_back(pools, has).collect() } else { pools.collect() };
-        found.extend(meant.iter().filter_map(|pool| pool.get("name")?.as_str()).map(str::to_owned));
+        let names = meant.iter().filter_map(|pool| pool.get("name")?.as_str());
+        found.extend(names.map(|name| Part::pool(kind, name)));
+    }
+    let control_plane = cluster.at(&["spec", "topology", "controlPlane"]);
+    if !only_held || control_plane.is_some_and(|part| has(part, PAUSED)) {
+        found.insert(Part::ControlPlane);
     }
     found
 }

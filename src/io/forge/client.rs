@@ -182,7 +182,9 @@ impl<'a> Client<'a> {
         let mut tries = 0;
         loop {
             tries += 1;
-            let pause = match self.once(call) {
+            let answer = self.once(call);
+            let has_answered = answer.is_ok();
+            let pause = match answer {
                 Ok((answer, headers)) => match pause_of(&answer, &headers, tries) {
                     Some(pause) if tries < TRIES || pause > LONGEST => pause,
                     None if answer.status.is_server_error() && is_safe && tries < TRIES => backoff(tries),
@@ -194,7 +196,12 @@ impl<'a> Client<'a> {
             if pause > LONGEST {
                 return Err(Problem::Wait(pause));
             }
-            (self.tell)(&format!("{} asks to wait for {} s", self.host(), pause.as_secs()));
+            let what = if has_answered {
+                "asks to wait for"
+            } else {
+                "cannot be reached; trying again after a pause of"
+            };
+            (self.tell)(&format!("{} {what} {} s", self.host(), pause.as_secs()));
             thread::sleep(pause);
         }
     }

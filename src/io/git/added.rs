@@ -199,7 +199,7 @@ impl Repository {
 
     /// The lock in a commit; equal texts are stored once. The outer None means that there is no lock, the inner None that
     /// its text is missing from this partial clone.
-    #[expect(clippy::option_option, reason = "no lock, and one that is not here, are two things")]
+    #[expect(clippy::option_option, reason = "no lock and one that is missing differ")]
     pub(super) fn lock_at(
         &self,
         commit: Oid,

@@ -1,4 +1,4 @@
-//! What a change of class means for clusters, whichever they are. The topology library decides it
+//! What a change of class means for any cluster. The topology library decides it
 //! ([`of_any_cluster`](crate::topology::predict::class_change::of_any_cluster)); here, its effects get the words of a
 //! release, together with what it cannot know: which variables were renamed, and which other templates read them.
 

@@ -141,7 +141,7 @@ fn addons(differences: &[Difference], impact: &mut Impact) {
     for one in differences {
         match &one.scope {
             Scope::Addon(_) if is_choice(&one.field) => {}
-            Scope::Addon(name) | Scope::Installed(name) => impact.add(Effect::AddonsChanged, name),
+            Scope::Addon(what) | Scope::Installed(what) => impact.add(Effect::AddonsChanged, what),
             Scope::Class | Scope::Language | Scope::Beside { .. } => {}
         }
     }

@@ -178,6 +178,29 @@ fn a_token_that_a_forge_repeats_is_not_printed() {
     assert!(ended.err.contains("denied for token <token>"), "{}", ended.err);
 }
 
+#[test]
+fn commits_of_a_person_without_an_open_request_are_an_error() {
+    let bench = Bench::new(ForgeKind::GitHub);
+    bench.done();
+    bench.interfere();
+    edit(&bench, |one| one.state = "merged");
+    let ended = bench.next(&[]);
+    assert!(ended.code == 1 && ended.err.contains("no request is open for it"), "{}{}", ended.out, ended.err);
+}
+
+#[test]
+fn ticks_of_a_person_do_not_change_what_is_done() {
+    let bench = Bench::new(ForgeKind::Forgejo);
+    bench.done();
+    edit(&bench, |one| one.body = one.body.replace("- [ ] ", "- [x] "));
+    bench.merge(0);
+    bench.done();
+    let body = bench.requests().remove(1).body;
+    let ticked: Vec<&str> = body.lines().filter(|line| line.starts_with("- [x] ")).collect();
+    let is_first = |line: &str| line.starts_with("- [x] release test-tiny-1-35") && line.ends_with("(#1)");
+    assert!(matches!(ticked.as_slice(), [one] if is_first(one)), "{body}");
+}
+
 /// A step that must wait is marked so that the forge obeys, whatever a person wrote, and whoever takes that back.
 #[test]
 fn marks_are_those_that_the_forge_obeys() {

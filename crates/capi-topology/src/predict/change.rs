@@ -105,6 +105,8 @@ pub struct Change {
     pub steps: Vec<UpgradeStep>,
     /// The parts that keep an upgrade from finishing.
     pub waits: Waits,
+    /// The parts whose machines stay on an older version than the control plane gets, with that version.
+    pub behind: BTreeMap<Part, String>,
     /// The Cluster as stored after admission, before the controller acts on it; none if it was not written.
     pub admitted: Option<Value>,
     /// The reason of the condition `TopologyReconciled`, if it is not True at the end.

@@ -1,4 +1,4 @@
-//! The effects that a change of class may have on its Clusters, whichever they are.
+//! The effects that a change of class may have on any of its Clusters.
 //!
 //! Three questions are asked, and every rule about fields is the one that also judges real Clusters:
 //!
@@ -114,7 +114,7 @@ pub struct ClassForecast {
     pub defaults: BTreeSet<String>,
 }
 
-/// Forecasts what happens to Clusters, whichever they are, when they move from one class to another.
+/// Forecasts what happens to any Cluster that moves from one class to another.
 pub fn of_any_cluster(before: ClassState<'_>, after: ClassState<'_>, settings: &Settings) -> ClassForecast {
     let mut forecast = ClassForecast::default();
     forecast.settings(before, after);

@@ -24,6 +24,7 @@ use super::rules::edited_templates;
 use super::rules::foreign_values;
 use super::rules::infrastructure_webhooks;
 use super::rules::machine_rollouts::{self, Instants};
+use super::rules::manual_steps;
 use super::rules::outdated_machines as outdated;
 use super::running::is_paused;
 use super::side::Side;
@@ -57,6 +58,8 @@ pub struct Forecast {
     pub opaque: Vec<Opaque>,
     /// Remarks on the prediction as a whole.
     pub notes: Vec<String>,
+    /// What refuses the change if it is true. What git shows does not tell.
+    pub conditions: Vec<String>,
 }
 
 const PAUSED: &str = "the Cluster is paused: Cluster API creates and changes nothing until it is unpaused";
@@ -194,14 +197,13 @@ fn of_written(before: &Side, after: &Side, settings: &Settings) -> Result<Foreca
     counted.extend(content.iter().cloned());
     let foreign = foreign_values::found(&running, &before.observed);
     let held = observed::held(&before.cluster, &known);
+    let settled = observed::settled(&running, &known, &before.observed);
     let Overwrite { written, others, writing, doubts, note } = overwrite(before, after);
-    opaque.extend(doubts);
-    opaque.extend(edited_templates::doubts(&edited));
+    opaque.extend(doubts.into_iter().chain(edited_templates::doubts(&edited)));
     let cluster = as_applied(&after.cluster, &before.cluster);
     let unseen = (!all_known(&running, &content)).then_some(&before.cluster);
     let mut notes = paused(unseen, &cluster);
-    notes.extend(given.into_iter().chain(note));
-    notes.extend(observed::lagging(&held, &before.cluster, &cluster));
+    notes.extend(given.into_iter().chain(note).chain(observed::lagging(&held, &before.cluster, &cluster)));
     let (late, unsettled) = unsettled(&running, &before.observed, &content, &known);
     notes.extend(late);
     opaque.extend(unsettled);
@@ -209,11 +211,11 @@ fn of_written(before: &Side, after: &Side, settings: &Settings) -> Result<Foreca
         After { classes: &after.class.objects, cluster: after.written.then_some(&cluster), writing };
     let (all, upgrading) = (Arc::clone(&before.observed.all), upgrading::parts(&running, &before.observed));
     let state = Before { catalog, written, others, all, running, set_by_others, upgrading, settles: true };
-    let clusters = state.clusters();
-    let written = before.class.written(&after.class, writing, settings.gates, clusters);
+    let written = before.class.written(&after.class, writing, settings.gates, state.clusters());
     let mut change = change::of_written(&state, question, &written, settings, Instants::UNKNOWN);
     opaque.extend(applied_again(&state, question, &change, &written.catalog, settings));
     outdated::released(&mut change.rollouts, &state.running, change.running.as_ref(), &before.observed);
+    change.behind = manual_steps::left_behind(&state.running, &change);
     let facts = Facts { before: &state.running, counted: &counted, unknown: &opaque, change: &change };
     let mut evidence = changed_parts::evidence(facts);
     if change.accepted {
@@ -222,11 +224,13 @@ fn of_written(before: &Side, after: &Side, settings: &Settings) -> Result<Foreca
         let end = change.running.as_ref().unwrap_or(&state.running);
         evidence.extend(rests_on_applier(&found, before, after));
         evidence.extend(observed::evidence(&found, &held, &cluster));
+        evidence.extend(manual_steps::let_go(&state.running, &change, &found, &settled));
         evidence.extend(edited_templates::evidence(&edited));
         evidence.extend(foreign_values::evidence(&found, &foreign));
         evidence.extend(foreign_values::of_paused(&found, end));
         infrastructure_webhooks::stop(&mut change, &across(&mut evidence, settings));
     }
+    let conditions = manual_steps::conditions(&state.running, &settled, &cluster);
     let forecast = Forecast::of(evidence);
     let verdicts = &forecast.verdicts;
     notes.extend(edited_templates::notes(&before.class.objects, &after.class.objects, &change, verdicts));
@@ -235,6 +239,7 @@ fn of_written(before: &Side, after: &Side, settings: &Settings) -> Result<Foreca
         desired: change.desired.clone(),
         opaque: opaque.into_iter().chain(change.opaque.iter().cloned()).collect(),
         notes,
+        conditions,
         change: Some(change),
         ..forecast
     })

@@ -175,10 +175,13 @@ fn only_health_check(verdict: &Verdict) -> bool {
     verdict.fields.iter().filter_map(Field::role).all(Role::is_health_check)
 }
 
+fn wanted(cluster: &Value) -> &str {
+    text(cluster, &["spec", "topology", "version"])
+}
+
 /// The note on a version change while pools may lag.
 pub(super) fn lagging(held: &[Held], before: &Value, after: &Value) -> Option<String> {
-    let version = |cluster| text(cluster, &["spec", "topology", "version"]);
-    if held.is_empty() || version(before) == version(after) {
+    if held.is_empty() || wanted(before) == wanted(after) {
         return None;
     }
     let pools: Vec<String> = held.iter().map(|one| one.part.in_words()).collect();
@@ -215,6 +218,22 @@ pub(super) fn unsettled(observed: &Observed) -> Option<Unsettled> {
 pub(super) fn unreconciled(observed: &Observed) -> Option<&Value> {
     let mut found = topology_reconciled(observed);
     found.find(|one| text(one, &["status"]) == "False" && !is_late(one, observed))
+}
+
+/// The parts that are known to be on the version of the running objects: all, if the live Cluster says that nothing is left to do.
+pub(super) fn settled(running: &Desired, known: &BTreeSet<Part>, observed: &Observed) -> BTreeSet<Part> {
+    let mut settled = known.clone();
+    if is_reconciled(observed) {
+        settled.insert(Part::ControlPlane);
+        settled.extend(running.all_workers().map(|(pool, _)| Part::Pool(pool)));
+    }
+    settled
+}
+
+/// Source: `reconcileTopologyReconciledCondition` of `core/reconcilers/topology/cluster/status.go`.
+fn is_reconciled(observed: &Observed) -> bool {
+    let mut found = topology_reconciled(observed).peekable();
+    found.peek().is_some() && found.all(|one| text(one, &["status"]) == "True" && !is_late(one, observed))
 }
 
 /// The conditions of this type, from the places where the API versions store them.

@@ -133,7 +133,8 @@ pub fn lines(forecast: &Forecast, fields: Fields<'_>) -> Vec<String> {
                 .map(|(at, step)| format!("    {}. {step}", at + 1)),
         );
     }
-    lines.extend(forecast.notes.iter().map(|note| format!("note: {note}")));
+    let notes = forecast.notes.iter().chain(&forecast.conditions);
+    lines.extend(notes.map(|note| format!("note: {note}")));
     lines
 }
 
@@ -202,7 +203,8 @@ pub fn document(forecast: &Forecast) -> Map<String, Value> {
     let opaque =
         forecast.opaque.iter().map(|one| json!({ "object": one.role.to_string(), "reason": one.reason }));
     out.insert("opaque".to_owned(), opaque.collect());
-    out.insert("notes".to_owned(), json!(forecast.notes));
+    let notes: Vec<&String> = forecast.notes.iter().chain(&forecast.conditions).collect();
+    out.insert("notes".to_owned(), json!(notes));
     if let Some(change) = &forecast.change {
         out.insert("steps".to_owned(), change.steps.iter().map(step).collect());
         out.insert("changes".to_owned(), changes(change));

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     cli::{
-        Done, Global, Printer,
+        Done, Exit, Global, Printer,
         printer::{counted, shell_word},
         today::Now,
     },
@@ -27,8 +27,8 @@ use crate::{
     },
     note::{Fault, Notes},
     pull_request::{
-        self, Action, Address, Commit, Decision, Limits, Plan, PlanOf, Proposed, ProposedStep, Request,
-        RolloutOf, Seen, Wish,
+        self, Action, Address, Commit, Decision, Limits, Outcome, Plan, PlanOf, Proposed, ProposedStep,
+        Request, RolloutOf, Seen, Wish,
     },
     report,
     upgrade::DescribedChange,
@@ -204,7 +204,7 @@ impl Target<'_> {
         let base = repository.fetch_base(remote, &self.base)?;
         let tree = repository.work_tree_of(&base)?;
         let world = tree.workspace()?;
-        let found = self.subject.find(Mode::Propose, &world, notes)?;
+        let mut found = self.subject.find(Mode::Propose, &world, notes)?;
         let branch = self.args.branch.clone().unwrap_or_else(|| self.subject.branch(&found));
         let requests = self.forge.as_ref().map(|forge| forge.requests(&self.base, &branch)).transpose()?;
         let generation = if found.edits.files.is_empty() {
@@ -235,6 +235,10 @@ impl Target<'_> {
                     Performed::Done => {}
                 }
             }
+        }
+        if let (Outcome::Stopped(authors), Some(_), None) = (&decision.outcome, &self.forge, &request) {
+            output::note_unseen(&branch, authors, notes);
+            found.outcome.exit = Exit::Input;
         }
         Ok(Some(Ended { found, generation, branch, commit, wish, decision, request, has_branch }))
     }
@@ -293,7 +297,11 @@ impl Target<'_> {
         let limit = self.address.as_ref().map_or(report::LIMIT, |one| forge::limits(one.kind).body);
         let limits = Limits { kind: self.kind(), body: limit.saturating_sub(RECORD) };
         let plans = plans(found);
-        let rollout = found.of.as_ref().map(|of| RolloutOf { name: &of.name, reason: &of.reason });
+        let rollout = found.of.as_ref().map(|of| RolloutOf {
+            name: &of.name,
+            wave: of.wave.as_deref(),
+            reason: &of.reason,
+        });
         let text = pull_request::text(
             &title(&subject, found),
             &plans,

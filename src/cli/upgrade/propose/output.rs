@@ -10,6 +10,14 @@ use crate::{
     pull_request::{Action, Outcome, Wish},
 };
 
+/// Reports that a branch stops although no request is open: nobody but the job would learn that it proposes nothing.
+pub(super) fn note_unseen(branch: &str, authors: &[String], notes: &mut Notes) {
+    let message = format!("`{branch}` has commits by {}, and no request is open for it", authors.join(", "));
+    notes.error("branch-of-people", None, message).hint(
+        "if they are merged, delete the branch; otherwise, open a request, or move them to another branch",
+    );
+}
+
 impl Target<'_> {
     pub(super) fn tell(&self, ended: &Ended, notes: &Notes, printer: &Printer) -> Exit {
         printer.notes(notes);

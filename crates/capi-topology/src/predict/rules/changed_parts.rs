@@ -331,6 +331,10 @@ fn machines(finding: &mut Finding, before: &Desired, change: &Change, rollout: O
     if from != to {
         let note = rollout.and_then(|one| one.note);
         let times = manual_steps::versions(before, change, &finding.part).max(1);
+        let own = change.running.as_ref().and_then(|end| end.own(&finding.part));
+        let is_empty = own.is_some_and(|own| !manual_steps::has_machines(&finding.part, own));
+        // Without machines, there is nothing to delete.
+        let note = note.filter(|note| !(is_empty && *note == ON_DELETE));
         let (on_delete, surge) = (note == Some(ON_DELETE), rollout.and_then(|one| one.surge));
         let unaided =
             if on_delete { 0 } else { times - manual_steps::aided(before, change, &finding.part).min(times) };

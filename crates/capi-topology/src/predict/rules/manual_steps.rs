@@ -3,16 +3,21 @@
 //! Source: `computeControlPlaneVersion`, `computeMachineDeploymentVersion` and `isMachineDeploymentDeferred` of
 //! `exp/topology/desiredstate/desired_state.go`; `IsMachineDeploymentUpgrading` of `internal/topology/check/upgrade.go`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::Rule;
 use super::machine_rollouts::is_on_delete;
 use crate::desired::contract::Contract;
-use crate::desired::state::Desired;
+use crate::desired::state::{Desired, Worker};
 use crate::predict::change::Change;
-use crate::predict::running::is_paused;
+use crate::predict::evidence::Evidence;
+use crate::predict::meaning::Kind;
+use crate::predict::running::{is_autoscaled, is_paused};
 use crate::predict::steps::{UpgradeStep, of_part, step};
+use crate::predict::verdict::Verdict;
 use crate::role::{Part, PoolKind};
 use crate::upgrade::tracker::concurrency;
 use k8s_schema::value::{get, text};
@@ -35,13 +40,8 @@ pub(in crate::predict) fn aided(before: &Desired, change: &Change, subject: &Par
     if waits_for_control_plane(before, running, subject) {
         return all.len();
     }
-    let waits = |at: &&usize| {
-        [keeps_machines, is_paused]
-            .iter()
-            .any(|holds| !holding(running, &steps, **at, subject, *holds).is_empty())
-    };
     // What follows a version that has to wait waits, too.
-    let unaided = all.iter().take_while(|at| !waits(at)).count();
+    let unaided = all.iter().take_while(|at| holding(running, &steps, **at, subject).is_none()).count();
     all.len() - unaided
 }
 
@@ -50,24 +50,116 @@ pub(in crate::predict) fn by_hand(before: &Desired, change: &Change, subject: &P
     let Some(running) = &change.running else { return Vec::new() };
     let first = step(before, &BTreeSet::new());
     let steps = steps(&first, change);
-    let held_by = |holds| {
-        let last = *moves(&steps, subject).last()?;
-        let pools = holding(running, &steps, last, subject, holds);
-        (!pools.is_empty()).then(|| pools.iter().map(Part::in_words).collect::<Vec<_>>().join(", "))
-    };
-    let mut found = Vec::new();
-    if let Some(pools) = held_by(keeps_machines) {
-        found.push(format!(
-            "it waits until the old machines of {pools} are deleted: their strategy is OnDelete"
-        ));
-    }
-    if let Some(pools) = held_by(is_paused) {
-        found.push(format!("it waits until nothing pauses {pools} any more"));
-    }
+    let last = moves(&steps, subject).pop();
+    let mut found = last
+        .and_then(|last| holding(running, &steps, last, subject))
+        .map(|holding| holding.in_words())
+        .unwrap_or_default();
     if waits_for_control_plane(before, running, subject) {
         found.push("it waits until nothing pauses the control plane any more".to_owned());
     }
     found
+}
+
+/// The parts whose machines stay on an older version than the control plane gets, with that version: pools that are held back,
+/// and paused parts, whose objects alone get the new version.
+pub(in crate::predict) fn left_behind(before: &Desired, change: &Change) -> BTreeMap<Part, String> {
+    let (Some(running), Some(last)) = (&change.running, change.steps.last()) else { return BTreeMap::new() };
+    let first = step(before, &BTreeSet::new());
+    let pools = last.pools.keys().cloned().map(Part::Pool);
+    let reached = |part: Part| {
+        let stays = running.own(&part).is_some_and(|object| is_paused(object) && count(object) != Some(0));
+        let version = of_part(if stays { &first } else { last }, &part)?.clone();
+        (version != last.control_plane).then_some((part, version))
+    };
+    pools.chain([Part::ControlPlane]).filter_map(reached).collect()
+}
+
+/// What refuses a new version: parts may still have machines of an earlier upgrade, which someone has to replace by hand.
+///
+/// Source: `validateTopologyMachineDeploymentVersions` of `core/webhooks/admission/cluster.go`.
+pub(in crate::predict) fn conditions(before: &Desired, known: &BTreeSet<Part>, after: &Value) -> Vec<String> {
+    let wanted = |cluster: &Value| text(cluster, &["spec", "topology", "version"]).to_owned();
+    let control_plane = is_paused(&before.control_plane).then_some(Part::ControlPlane);
+    let keepers = control_plane.into_iter().chain(before.deployments.iter().filter_map(keeper));
+    let words = |part: Part| match part {
+        Part::ControlPlane => "the control plane".to_owned(),
+        part => part.in_words(),
+    };
+    let parts: Vec<String> = keepers.filter(|part| !known.contains(part)).map(words).collect();
+    if parts.is_empty() || wanted(&before.cluster) == wanted(after) {
+        return Vec::new();
+    }
+    vec![format!(
+        "if {} still has old machines of an earlier upgrade, Cluster API refuses another version",
+        parts.join(" or ")
+    )]
+}
+
+/// Marks pools as unknown that may have waited for other parts, which the change lets go: they then get the version of the
+/// Cluster.
+///
+/// Pools wait for the control plane, and for the pools before them in the Cluster that take all places of the upgrade
+/// (`UpgradeConcurrencyReached` of `exp/topology/scope/upgradetracker.go`).
+pub(in crate::predict) fn let_go(
+    before: &Desired,
+    change: &Change,
+    found: &[Verdict],
+    known: &BTreeSet<Part>,
+) -> Vec<Evidence> {
+    let Some(end) = &change.running else { return Vec::new() };
+    let is_judged = |part: &Part| {
+        let kind =
+            found.iter().find(|verdict| verdict.subject == *part).map(|verdict| verdict.meaning.kind());
+        !known.contains(part)
+            && matches!(kind, Some(Kind::NoChange | Kind::MetadataOnly | Kind::InPlace | Kind::Scale))
+    };
+    let unknown = |part: Part, by: String| {
+        Evidence::unknown(part, Rule::HeldBack, SOURCE).because(format!(
+            "if it runs an older version than the Cluster, because it waits for {by}, it is upgraded, and its machines are \
+             replaced; its running object would show its version"
+        ))
+    };
+    if is_paused(&before.control_plane) && !is_paused(&end.control_plane) {
+        let pools = before.all_workers().map(|(pool, _)| Part::Pool(pool)).filter(is_judged);
+        return pools.map(|part| unknown(part, "the control plane".to_owned())).collect();
+    }
+    let stay: BTreeSet<Part> = end.deployments.iter().filter_map(keeper).collect();
+    let has_more_places = concurrency(&end.cluster) > concurrency(&before.cluster);
+    let mut keepers: Vec<Part> = Vec::new();
+    let mut evidence = Vec::new();
+    for one in &before.deployments {
+        if let Some(part) = keeper(one) {
+            keepers.push(part);
+            continue;
+        }
+        let part = Part::pool(PoolKind::MachineDeployment, &one.name);
+        let go = keepers.iter().filter(|one| has_more_places || !stay.contains(one));
+        let go: Vec<_> = go.map(Part::in_words).collect();
+        if keepers.len() >= concurrency(&before.cluster) && !go.is_empty() && is_judged(&part) {
+            evidence.push(unknown(part, go.join(" or ")));
+        }
+    }
+    evidence
+}
+
+/// The pool of a worker, if it keeps machines of an older version until someone acts: deletes them, or ends a pause.
+fn keeper(worker: &Arc<Worker>) -> Option<Part> {
+    let part = Part::pool(PoolKind::MachineDeployment, &worker.name);
+    (keeps_machines(&worker.object) && has_machines(&part, &worker.object)).then_some(part)
+}
+
+fn keeps_machines(object: &Value) -> bool {
+    is_on_delete(object) || is_paused(object)
+}
+
+/// Reports whether a part has machines, or may get some from an autoscaler. A part without machines delays nothing.
+pub(in crate::predict) fn has_machines(part: &Part, object: &Value) -> bool {
+    *part == Part::ControlPlane || count(object) != Some(0) || is_autoscaled(object)
+}
+
+fn count(object: &Value) -> Option<i64> {
+    get(object, &["spec", "replicas"]).and_then(Value::as_i64)
 }
 
 /// Reports whether a pool waits for a new version of a control plane that is paused.
@@ -87,19 +179,63 @@ fn moves(steps: &[&UpgradeStep], subject: &Part) -> Vec<usize> {
     (1..steps.len()).filter(is_move).collect()
 }
 
-/// The pools that keep their old machines and thereby delay the version that a part gets `at` a step. `holds` selects such
-/// pools.
+/// Pools that keep old machines, so that a part waits for its version.
+struct Holding<'a> {
+    pools: Vec<&'a Worker>,
+    /// How many of them have to give up their old machines.
+    needed: usize,
+}
+
+impl Holding<'_> {
+    fn in_words(&self) -> Vec<String> {
+        let (paused, kept): (Vec<&Worker>, Vec<&Worker>) =
+            self.pools.iter().partition(|one| is_paused(&one.object));
+        let name = |one: &Worker| {
+            let name = Part::pool(PoolKind::MachineDeployment, &one.name).in_words();
+            // An autoscaled pool may have none.
+            if count(&one.object) == Some(0) { format!("{name} (if it has any)") } else { name }
+        };
+        let named =
+            |pools: &[&Worker], or: &str| pools.iter().map(|one| name(one)).collect::<Vec<_>>().join(or);
+        let is_any = self.needed < self.pools.len();
+        if is_any && (self.needed > 1 || !(paused.is_empty() || kept.is_empty())) {
+            let why = |one: &&Worker| {
+                let why = if is_paused(&one.object) { "paused" } else { "OnDelete" };
+                format!("{} ({why})", Part::pool(PoolKind::MachineDeployment, &one.name).in_words())
+            };
+            let have = if self.needed == 1 { "has" } else { "have" };
+            let pools = self.pools.iter().map(why).collect::<Vec<_>>().join(", ");
+            return vec![format!(
+                "it waits until {} of these pools {have} no old machines: {pools}",
+                self.needed
+            )];
+        }
+        let or = if is_any { " or " } else { ", " };
+        let mut found = Vec::new();
+        if !kept.is_empty() {
+            let pools = named(&kept, or);
+            found.push(format!(
+                "it waits until the old machines of {pools} are deleted: their strategy is OnDelete"
+            ));
+        }
+        if !paused.is_empty() {
+            found.push(format!("it waits until nothing pauses {} any more", named(&paused, or)));
+        }
+        found
+    }
+}
+
+/// The pools that keep their old machines and thereby delay the version that a part gets `at` a step; none if nothing does.
 ///
 /// They block the control plane's next version and everything that follows it. Once the limit on concurrent upgrades is
 /// reached, they also block other pools (`computeControlPlaneVersion`, `UpgradeConcurrencyReached` of
 /// `exp/topology/scope/upgradetracker.go`).
-fn holding(
-    running: &Desired,
+fn holding<'a>(
+    running: &'a Desired,
     steps: &[&UpgradeStep],
     at: usize,
     subject: &Part,
-    holds: fn(&Value) -> bool,
-) -> Vec<Part> {
+) -> Option<Holding<'a>> {
     let pools: Vec<Part> =
         running.deployments.iter().map(|one| Part::pool(PoolKind::MachineDeployment, &one.name)).collect();
     let place = pools.iter().position(|part| part == subject);
@@ -109,27 +245,24 @@ fn holding(
             |pair: &[&UpgradeStep]| version(pair[0]).is_some() && version(pair[0]) != version(pair[1]);
         steps[..end].windows(2).any(is_older)
     };
-    let late = |end_of: &dyn Fn(usize) -> usize| -> Vec<Part> {
-        let is_late = |(index, part): &(usize, &Part)| {
-            *part != subject
-                && holds(&running.deployments[*index].object)
-                && moved(part, end_of(*index).min(steps.len()))
+    let late = |end_of: &dyn Fn(usize) -> usize| -> Vec<&'a Worker> {
+        let is_late = |(index, one): &(usize, &'a Arc<Worker>)| {
+            pools[*index] != *subject
+                && keeper(one).is_some()
+                && moved(&pools[*index], end_of(*index).min(steps.len()))
         };
-        pools.iter().enumerate().filter(is_late).map(|(_, part)| part.clone()).collect()
+        running.deployments.iter().enumerate().filter(is_late).map(|(_, one)| &**one).collect()
     };
     if subject.is_of(PoolKind::MachineDeployment) {
         // Of pools that move in the same step, those that come first in the Cluster take the free places.
-        let beside = late(&|index| at + usize::from(place.is_some_and(|place| index < place)));
-        if beside.len() >= concurrency(&running.cluster) {
-            return beside;
+        let pools = late(&|index| at + usize::from(place.is_some_and(|place| index < place)));
+        let places = concurrency(&running.cluster);
+        if pools.len() >= places {
+            return Some(Holding { needed: pools.len() + 1 - places, pools });
         }
     }
     let is_next = |pair: &[&UpgradeStep]| pair[0].control_plane != pair[1].control_plane;
     let end = steps[..=at].windows(2).rposition(is_next).map_or(0, |at| at + 1);
-    late(&|_| end)
-}
-
-/// Reports whether a pool keeps old machines until someone deletes them. A pool without machines delays nothing.
-fn keeps_machines(deployment: &Value) -> bool {
-    is_on_delete(deployment) && get(deployment, &["spec", "replicas"]).and_then(Value::as_i64) != Some(0)
+    let pools = late(&|_| end);
+    (!pools.is_empty()).then_some(Holding { needed: pools.len(), pools })
 }
