@@ -60,7 +60,7 @@ pub struct Answer {
     pub opaque: Vec<Opaque>,
     /// Other notes on the cluster as a whole.
     pub notes: Vec<String>,
-    /// What refuses the change if it is true. What git shows does not tell.
+    /// Conditions under which Cluster API refuses the change. Only the running objects show whether they hold.
     pub conditions: Vec<String>,
     /// The parts whose machines stay on an older version, with that version.
     pub behind: BTreeMap<Part, String>,

@@ -212,13 +212,13 @@ fn event(edit: &Edit<'_>) -> Result<Event, Fault> {
     Ok(match (is_paused(before), is_paused(after)) {
         (false, true) => Event::Paused,
         (true, false) => Event::Resumed,
-        _ if releases_pools(before, after) => Event::Released,
+        _ if releases_parts(before, after) => Event::Released,
         _ => Event::None,
     })
 }
 
 /// Whether a Cluster stops holding a part back.
-fn releases_pools(before: Option<&Node>, after: Option<&Node>) -> bool {
+fn releases_parts(before: Option<&Node>, after: Option<&Node>) -> bool {
     let (Some(before), Some(after)) = (before, after) else { return false };
     let (held, still) = (parts_of(before, true), parts_of(after, true));
     let there = parts_of(after, false);

@@ -58,7 +58,7 @@ pub struct Forecast {
     pub opaque: Vec<Opaque>,
     /// Remarks on the prediction as a whole.
     pub notes: Vec<String>,
-    /// What refuses the change if it is true. What git shows does not tell.
+    /// Conditions under which Cluster API refuses the change. Only the running objects show whether they hold.
     pub conditions: Vec<String>,
 }
 

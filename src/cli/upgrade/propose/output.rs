@@ -10,7 +10,7 @@ use crate::{
     pull_request::{Action, Outcome, Wish},
 };
 
-/// Reports that a branch stops although no request is open: nobody but the job would learn that it proposes nothing.
+/// Reports that a branch is not updated although no request is open, in which a comment could say so.
 pub(super) fn note_unseen(branch: &str, authors: &[String], notes: &mut Notes) {
     let message = format!("`{branch}` has commits by {}, and no request is open for it", authors.join(", "));
     notes.error("branch-of-people", None, message).hint(

@@ -75,7 +75,8 @@ pub(in crate::predict) fn left_behind(before: &Desired, change: &Change) -> BTre
     pools.chain([Part::ControlPlane]).filter_map(reached).collect()
 }
 
-/// What refuses a new version: parts may still have machines of an earlier upgrade, which someone has to replace by hand.
+/// The condition under which a new version is refused: parts still have machines of an earlier upgrade, which wait for someone
+/// to act.
 ///
 /// Source: `validateTopologyMachineDeploymentVersions` of `core/webhooks/admission/cluster.go`.
 pub(in crate::predict) fn conditions(before: &Desired, known: &BTreeSet<Part>, after: &Value) -> Vec<String> {
