@@ -1,7 +1,8 @@
 //! Forecasts how Cluster API acts on the difference between two Clusters. The topology library decides; its answers are
 //! shared.
 //!
-//! Clusters that differ only in their names get the same answer, unless a template of their class reads the names.
+//! Clusters that differ only in their names, or in the sizes of their pools, get the same answer, but for the numbers of machines,
+//! unless a template of their class reads what differs.
 
 use std::{
     collections::BTreeMap,
@@ -12,6 +13,7 @@ use serde_json::{Map, Value as Json};
 use sha2::{Digest as _, Sha256};
 
 use super::{
+    pool_sizes::PoolSizes,
     secret_references::{Needs, refer},
     state::Classes,
 };
@@ -22,7 +24,7 @@ use crate::{
         Desired, Field, Forecast, Gates, Meaning, Observed, Opaque, Part, Refusal, Settings, SharedClass,
         Side, UpgradeStep, Verdict,
         import::Applied,
-        predict::{Change, ListChange, ObjectChange, forecast},
+        predict::{Change, ListChange, ObjectChange, forecast, machine_counts::Strategies},
     },
     yaml::{Node, to_json},
 };
@@ -195,25 +197,44 @@ fn referred(desired: Option<&Desired>) -> Needs {
     needs
 }
 
-/// The forecast for a running Cluster, reduced to what reports need.
-fn answer(before: Written, after: Written) -> Judged {
+/// The forecast for a running Cluster, reduced to what reports need, and the rollout strategies at the end.
+fn answer(before: Written, after: Written) -> Result<(Answer, Strategies), Vec<Refusal>> {
     let old = before.clone();
-    let mut answer = Answer::from(forecast(before, after)?);
+    let forecast = forecast(before, after)?;
+    let strategies = forecast.strategies();
+    let mut answer = Answer::from(forecast);
     if !answer.secrets.is_empty() {
         let known = referred(desired(old).0.as_ref());
         answer.secrets.retain(|secret, _| !known.contains_key(secret));
     }
-    Ok(Arc::new(answer))
+    Ok((answer, strategies))
 }
 
 type Judged = Result<Arc<Answer>, Vec<Refusal>>;
 
-/// A cache of answers. Clusters that differ only in their names share one.
+/// A cache of answers. Clusters that differ only in their names, or in the sizes of their pools, share one.
 #[derive(Debug, Default)]
 pub struct Answers {
-    given: RwLock<BTreeMap<[u8; 32], Judged>>,
-    /// Whether a class reads names, by its address. Keeping the class ensures that no other can get this address.
-    classes: RwLock<BTreeMap<usize, (SharedClass, bool)>>,
+    given: RwLock<BTreeMap<[u8; 32], Given>>,
+    /// What a class reads, by its address. Keeping the class ensures that no other can get this address.
+    classes: RwLock<BTreeMap<usize, (SharedClass, Reads)>>,
+}
+
+/// An answer that was given, and what it depends on.
+#[derive(Clone, Debug)]
+struct Given {
+    judged: Judged,
+    sizes: PoolSizes,
+    strategies: Strategies,
+}
+
+/// What the templates of a class read of a Cluster, so that they may render differently.
+#[derive(Clone, Copy, Debug)]
+struct Reads {
+    /// The name of the Cluster, or other metadata.
+    names: bool,
+    /// The sizes of machine deployments.
+    sizes: bool,
 }
 
 impl Answers {
@@ -221,30 +242,57 @@ impl Answers {
     pub(super) fn of(&self, before: Written, after: Written) -> Judged {
         if before.running.is_some() {
             // What is known about the running objects applies to this cluster only.
-            return answer(before, after);
+            return answer(before, after).map(|(answer, _)| Arc::new(answer));
         }
-        let is_named = self.reads_names(&before.class) || self.reads_names(&after.class);
-        let key = key(&before, &after, is_named);
-        if let Some(known) = self.given.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
-            return known.clone();
+        let [old, new] = [&before, &after].map(|one| self.reads(&one.class));
+        let (reads_names, reads_sizes) = (old.names || new.names, old.sizes || new.sizes);
+        let sizes = if reads_sizes {
+            PoolSizes::default()
+        } else {
+            PoolSizes::unchanged(&before.cluster, &after.cluster)
+        };
+        let for_all_sizes = key(&before, &after, reads_names, &sizes);
+        if let Some(known) = self.given(&for_all_sizes, &sizes) {
+            return known;
+        }
+        let for_these = key(&before, &after, reads_names, &PoolSizes::default());
+        if let Some(known) = self.given(&for_these, &sizes) {
+            return known;
         }
         let names = [name(&before, "name"), name(&before, "namespace")].map(str::to_owned);
-        let judged = answer(before, after);
+        let (judged, strategies) = match answer(before, after) {
+            Ok((answer, strategies)) => (Ok(Arc::new(answer)), strategies),
+            Err(faults) => (Err(faults), Strategies::default()),
+        };
         let text = format!("{judged:?}");
         // An answer that contains a name is not valid for other clusters.
         if names.iter().all(|name| !text.contains(name)) {
+            let can_differ = judged.as_ref().is_ok_and(|answer| sizes.can_differ(answer, &strategies));
+            let key = if can_differ { for_all_sizes } else { for_these };
             let mut known = self.given.write().unwrap_or_else(PoisonError::into_inner);
-            known.insert(key, judged.clone());
+            known.insert(key, Given { judged: judged.clone(), sizes, strategies });
         }
         judged
     }
 
-    fn reads_names(&self, class: &SharedClass) -> bool {
+    fn given(&self, key: &[u8; 32], sizes: &PoolSizes) -> Option<Judged> {
+        let known = self.given.read().unwrap_or_else(PoisonError::into_inner);
+        let Given { judged, sizes: others, strategies } = known.get(key)?;
+        match judged {
+            Ok(answer) if others != sizes => Some(Ok(Arc::new(sizes.apply(answer, strategies, others)?))),
+            judged => Some(judged.clone()),
+        }
+    }
+
+    fn reads(&self, class: &SharedClass) -> Reads {
         let address = class.address();
         if let Some((_, reads)) = self.classes.read().unwrap_or_else(PoisonError::into_inner).get(&address) {
             return *reads;
         }
-        let reads = class.objects.iter().any(|object| reads_names(&object["spec"]["patches"]));
+        let reads = |unread: &[&str]| {
+            class.objects.iter().any(|object| reads_builtin(&object["spec"]["patches"], unread))
+        };
+        let reads = Reads { names: reads(&NAMELESS), sizes: reads(&SIZELESS) };
         let mut known = self.classes.write().unwrap_or_else(PoisonError::into_inner);
         known.insert(address, (class.clone(), reads));
         reads
@@ -255,8 +303,8 @@ fn name<'a>(written: &'a Written, which: &str) -> &'a str {
     written.cluster["metadata"][which].as_str().unwrap_or_default()
 }
 
-/// The cache key: a hash of everything that the answer depends on.
-fn key(before: &Written, after: &Written, is_named: bool) -> [u8; 32] {
+/// The cache key: a hash of everything that the answer depends on, but for some sizes.
+fn key(before: &Written, after: &Written, is_named: bool, but_for: &PoolSizes) -> [u8; 32] {
     let mut hash = Sha256::new();
     hash.update(after.management.cluster_api.to_string());
     hash.update(format!("{:?}", after.management.provided.feature_gates));
@@ -266,6 +314,7 @@ fn key(before: &Written, after: &Written, is_named: bool) -> [u8; 32] {
         if let (false, Some(metadata)) = (is_named, cluster["metadata"].as_object_mut()) {
             without_identity(metadata, &other.cluster["metadata"]["labels"]);
         }
+        but_for.remove_from(&mut cluster);
         hash.update(cluster.to_string());
     }
     hash.finalize().into()
@@ -296,15 +345,28 @@ const NAMELESS: [&str; 7] = [
     ".machineDeployment.replicas",
 ];
 
-/// Whether the templates of a class may render differently for a cluster with another name.
-fn reads_names(patches: &Json) -> bool {
+/// Paths below `builtin` that do not reveal the number of machines of a machine deployment.
+const SIZELESS: [&str; 9] = [
+    ".cluster.",
+    ".controlPlane.",
+    ".machinePool.",
+    ".machineDeployment.version",
+    ".machineDeployment.class",
+    ".machineDeployment.name",
+    ".machineDeployment.topologyName",
+    ".machineDeployment.infrastructureRef",
+    ".machineDeployment.bootstrap",
+];
+
+/// Whether patches read something of `builtin` other than the paths that are `unread`.
+fn reads_builtin(patches: &Json, unread: &[&str]) -> bool {
     match patches {
         Json::String(text) => text.match_indices("builtin").any(|(at, word)| {
             let rest = &text[at + word.len()..];
-            !NAMELESS.iter().any(|path| rest.starts_with(path))
+            !unread.iter().any(|path| rest.starts_with(path))
         }),
-        Json::Array(items) => items.iter().any(reads_names),
-        Json::Object(entries) => entries.values().any(reads_names),
+        Json::Array(items) => items.iter().any(|one| reads_builtin(one, unread)),
+        Json::Object(entries) => entries.values().any(|one| reads_builtin(one, unread)),
         _ => false,
     }
 }
@@ -313,6 +375,20 @@ fn reads_names(patches: &Json) -> bool {
 mod tests {
     use super::*;
     use crate::definition::FeatureGates;
+
+    #[test]
+    fn a_class_reads_names_and_sizes_only_where_it_says_so() {
+        let reads = |text: &str| {
+            let patches = Json::from([text]);
+            [reads_builtin(&patches, &NAMELESS), reads_builtin(&patches, &SIZELESS)]
+        };
+        assert_eq!(reads("{{ .builtin.machineDeployment.replicas }}"), [false, true]);
+        assert_eq!(reads("{{ .builtin.machineDeployment.version }}"), [false, false]);
+        assert_eq!(reads("{{ .builtin.cluster.name }}"), [true, false]);
+        assert_eq!(reads("builtin.machineDeployment.topologyName"), [true, false]);
+        assert_eq!(reads("{{ with .builtin.machineDeployment }}"), [true, true]);
+        assert_eq!(reads("builtin"), [true, true]);
+    }
 
     /// A fleet can set exactly the gates that the library knows by name.
     #[test]

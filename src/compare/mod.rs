@@ -18,6 +18,7 @@ mod fields;
 mod live;
 mod pair;
 mod plan_steps;
+mod pool_sizes;
 mod secret_references;
 mod state;
 mod tree;

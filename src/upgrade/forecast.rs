@@ -207,9 +207,10 @@ fn in_sequence(changes: &[Change], mut behind: Option<String>) -> Vec<Rollout> {
                 rollout.needs_someone = true;
                 behind = Some(pools);
             }
-            if std::mem::take(&mut is_first) && rollout.remedy != Some(Remedy::CatchUp) {
-                rollout.is_unknown |= !answer.notes.is_empty();
-                let notes = answer.notes.iter().chain(&answer.conditions);
+            let may_be_behind: &[String] = if std::mem::take(&mut is_first) { &answer.notes } else { &[] };
+            if rollout.remedy != Some(Remedy::CatchUp) {
+                rollout.is_unknown |= !may_be_behind.is_empty();
+                let notes = may_be_behind.iter().chain(&answer.conditions);
                 rollout.means.extend(notes.map(|note| format!("; {note}")));
             }
         }

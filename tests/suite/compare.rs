@@ -1,5 +1,7 @@
 //! Comparing two states of the fleet: finds only objects that differ, and how Cluster API acts on them.
 
+use std::collections::BTreeSet;
+
 use stackloom::{
     compare::{
         BlobId, Classes, ClusterChange, Comparison, Definitions, Fate, Memory, ObjectChangeKind, Outcome,
@@ -224,11 +226,44 @@ fn a_class_that_was_edited_under_its_name_counts_for_all_of_its_clusters() {
     );
 }
 
+/// A fleet whose clusters differ in the sizes and rollout strategies of their pools.
+fn with_different_pools(count: usize) -> Files {
+    let mut files = support::large::large(count);
+    let strategies = [
+        "",
+        "{ type: RollingUpdate, rollingUpdate: { maxSurge: 25%, maxUnavailable: 10% } }",
+        "{ type: RollingUpdate, rollingUpdate: { maxSurge: 0, maxUnavailable: 3 } }",
+        "{ type: OnDelete }",
+    ];
+    let definitions = files.0.iter_mut().filter(|(path, _)| path.contains("/c-"));
+    for (index, (_, text)) in definitions.enumerate() {
+        let size = format!("replicas: {}\n", (index * 5) % 23);
+        let strategy = strategies[index / 2 % strategies.len()];
+        let rollout = if strategy.is_empty() {
+            String::new()
+        } else {
+            format!("      rollout: {{ strategy: {strategy} }}\n")
+        };
+        let lines = text.split_inclusive('\n');
+        let line = |line: &str| match line.trim_start().starts_with("replicas: ") {
+            true => format!("      {size}{rollout}"),
+            false => line.to_owned(),
+        };
+        *text = lines.map(line).collect();
+    }
+    files
+}
+
+/// The Cluster of a definition as it would be written for a fleet that has no other.
+fn alone(cluster: &Cluster, fleet: &Understood) -> Written {
+    let plan = plan::plan_cluster(cluster, &fleet.model, &fleet.releases, &mut Notes::new()).unwrap();
+    Written::drawn(&plan, &render::cluster_object(&plan).unwrap(), &Classes::default())
+}
+
 /// Answers are shared between clusters. Each must be the one that the cluster would get alone.
 #[test]
 fn each_cluster_that_moves_gets_its_own_answer() {
-    let files = support::large::large(20);
-    let fleet = understood(&files);
+    let fleet = understood(&with_different_pools(80));
     let minor = |cluster: &Cluster| match &cluster.release {
         ReleaseRef::Head(stack, minor) if &*stack.provider == "openstack" => Some(minor.minor),
         _ => None,
@@ -237,16 +272,11 @@ fn each_cluster_that_moves_gets_its_own_answer() {
     let target = fleet.model.clusters.iter().find(|one| minor(one) == Some(36)).unwrap().release.clone();
     let before = definitions(&fleet).only(is_old);
     let found = compare(&before, &before.moved(target.clone())).unwrap();
-    assert_eq!(found.clusters.len(), 7);
+    assert_eq!(found.clusters.len(), 28);
     for one in &found.clusters {
         let cluster = fleet.model.clusters.iter().find(|cluster| cluster.id() == one.cluster).unwrap();
-        let written = |release: &ReleaseRef| {
-            let cluster = Cluster { release: release.clone(), ..cluster.clone() };
-            let plan = plan::plan_cluster(&cluster, &fleet.model, &fleet.releases, &mut Notes::new());
-            let plan = plan.unwrap();
-            Written::drawn(&plan, &render::cluster_object(&plan).unwrap(), &Classes::default())
-        };
-        let alone = forecast(written(&cluster.release), written(&target)).unwrap();
+        let moved = Cluster { release: target.clone(), ..cluster.clone() };
+        let alone = forecast(alone(cluster, &fleet), alone(&moved, &fleet)).unwrap();
         let Outcome::Judged(answer) = &one.outcome else { panic!("{one:#?}") };
         assert_eq!((&answer.verdicts, &answer.faults), (&alone.verdicts, &alone.faults));
         assert!(
@@ -257,6 +287,35 @@ fn each_cluster_that_moves_gets_its_own_answer() {
             [&one.before, &one.after].map(|facts| facts.as_ref().unwrap().version().unwrap().minor().minor);
         assert_eq!(versions, [35, 36]);
     }
+}
+
+/// The same for a change that replaces machines of the version that they have.
+#[test]
+fn each_cluster_of_a_changed_class_gets_its_own_answer() {
+    let files = with_different_pools(80);
+    let path = "stacks/docker/scs/cluster-class/worker.yaml";
+    let (before, after) = (
+        understood(&files),
+        understood(&edited(&files, path, "imagefs.available<0%", "imagefs.available<1%")),
+    );
+    let found = compare(&definitions(&before), &definitions(&after)).unwrap();
+    let (mut sizes, mut surges) = (BTreeSet::new(), BTreeSet::new());
+    for one in &found.clusters {
+        let of = |fleet: &Understood| {
+            let cluster = fleet.model.clusters.iter().find(|cluster| cluster.id() == one.cluster).unwrap();
+            alone(cluster, fleet)
+        };
+        let alone = forecast(of(&before), of(&after)).unwrap();
+        let Outcome::Judged(answer) = &one.outcome else { panic!("{one:#?}") };
+        assert_eq!((&answer.verdicts, &answer.faults), (&alone.verdicts, &alone.faults));
+        for verdict in &answer.verdicts {
+            if let Meaning::Rollout { machines, surge, .. } = verdict.meaning {
+                sizes.insert(machines);
+                surges.insert(surge);
+            }
+        }
+    }
+    assert!(sizes.len() > 5 && surges.len() > 3, "{sizes:?} {surges:?}");
 }
 
 #[test]

@@ -200,7 +200,7 @@ pub(super) fn waits(step: &StepShown) -> String {
                 .to_owned()
         }
         DescribedChange::Release { .. } if step.needs_someone() => {
-            "all machines are replaced, also those that you have to delete, and all addons are ready"
+            "all machines are replaced, also those that wait for someone to act, and all addons are ready"
                 .to_owned()
         }
         DescribedChange::Release { .. } => "all machines are replaced, and all addons are ready".to_owned(),

@@ -14,13 +14,14 @@ use super::apply::{has_empty, server_side_apply};
 use super::objects;
 use super::rules::kubeadm_config;
 use super::running::{with_defaults, with_filled};
+use super::settled::Settled;
 use crate::admission::gates::Gates;
 use crate::desired::Generated;
 use crate::desired::contract::Contract;
 use crate::desired::state::{Desired, Worker, positions};
 use crate::names::{Draw, simple};
 use crate::refusal::{Opaque, Refusal, Stage};
-use crate::role::{Pool, PoolKind, PoolObject, Role};
+use crate::role::{Part, Pool, PoolKind, PoolObject, Role};
 use crate::schemas::is_known;
 use crate::upgrade::tracker::Workers;
 use k8s_schema::value::{get, group, same, set, text};
@@ -43,27 +44,6 @@ pub(super) struct Pass {
     others: BTreeMap<Role, Value>,
 }
 
-/// Results of earlier passes that need not be computed again.
-#[derive(Debug, Default)]
-pub(super) struct Settled {
-    /// Pools that a pass left unchanged, with the running and the desired state of each. If both are the same again,
-    /// nothing is left to do.
-    workers: BTreeMap<Pool, (Arc<Worker>, Arc<Worker>)>,
-    /// The template that was accepted last: pools of one class mostly share it.
-    taken: Value,
-}
-
-impl Settled {
-    fn is_so(&self, pool: &Pool, current: &Arc<Worker>, next: &Arc<Worker>) -> bool {
-        let settled = self.workers.get(pool);
-        settled.is_some_and(|(one, other)| Arc::ptr_eq(one, current) && Arc::ptr_eq(other, next))
-    }
-
-    fn is_taken(&self, template: &Value) -> bool {
-        ["apiVersion", "kind", "spec"].iter().all(|field| self.taken.get(field) == template.get(field))
-    }
-}
-
 /// Brings the running objects to the desired state, in the controller's order; stops at a refusal. Fields that others set
 /// stay.
 pub(super) fn reconcile(
@@ -75,7 +55,7 @@ pub(super) fn reconcile(
     gates: Gates,
 ) -> Pass {
     let mut pass = Pass { gates, others: take(others), ..Pass::default() };
-    let done = infrastructure(running, &generated.desired, &mut pass)
+    let done = infrastructure(running, &generated.desired, settled, &mut pass)
         && control_plane(running, generated, settled, draw, &mut pass)
         && cluster(running, &generated.desired)
         && workers(running, generated, settled, draw, &mut pass);
@@ -84,8 +64,17 @@ pub(super) fn reconcile(
     pass
 }
 
-fn infrastructure(running: &mut Desired, desired: &Desired, pass: &mut Pass) -> bool {
-    write(&Role::Infrastructure, &mut running.infrastructure, &desired.infrastructure, pass)
+fn infrastructure(running: &mut Desired, desired: &Desired, settled: &mut Settled, pass: &mut Pass) -> bool {
+    let (current, next) = (&mut running.infrastructure, &desired.infrastructure);
+    if settled.rests(&Part::Infrastructure, (current, &None), (next, &None)) {
+        return true;
+    }
+    let start = current.clone();
+    let done = write(&Role::Infrastructure, current, next, pass);
+    if done && start == *current {
+        settled.parts.insert(Part::Infrastructure, [(start, None), (next.clone(), None)]);
+    }
+    done
 }
 
 /// The result of a controller applying `desired` to an object; `previous` is what it applied before. If it set all existing
@@ -196,6 +185,25 @@ fn control_plane(
     if tracker.control_plane.pending {
         return true;
     }
+    let next = (&desired.control_plane, &desired.machine_template);
+    if settled.rests(&Part::ControlPlane, (&running.control_plane, &running.machine_template), next) {
+        return true;
+    }
+    let start = (running.control_plane.clone(), running.machine_template.clone());
+    let done = control_plane_objects(running, desired, settled, draw, pass);
+    if done && (&start.0, &start.1) == (&running.control_plane, &running.machine_template) {
+        settled.parts.insert(Part::ControlPlane, [start, (next.0.clone(), next.1.clone())]);
+    }
+    done
+}
+
+fn control_plane_objects(
+    running: &mut Desired,
+    desired: &Desired,
+    settled: &mut Settled,
+    draw: Draw,
+    pass: &mut Pass,
+) -> bool {
     let cluster = text(&running.cluster, &["metadata", "name"]).to_owned();
     let mut control_plane = desired.control_plane.clone();
     let mut next = desired.machine_template.clone();

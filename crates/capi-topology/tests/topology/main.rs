@@ -20,6 +20,7 @@ mod environment;
 mod fuzz;
 mod hostile;
 mod law;
+mod machine_counts;
 mod together;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,0 +1,113 @@
+//! Finds the sizes of pools that a change leaves as they are. They decide nothing but how many machines are replaced, so Clusters
+//! that differ only in them share an answer.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value as Json;
+
+use super::answers::Answer;
+use crate::topology::{
+    Pool, PoolKind,
+    predict::machine_counts::{MachineCounts, Strategies},
+};
+
+const MIN_SIZE: &str = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size";
+const MAX_SIZE: &str = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size";
+
+/// The sizes of machine deployments that are the same in two states of a Cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct PoolSizes {
+    /// The numbers of machines. Pools without machines are none of them: nothing waits for such a pool.
+    counts: MachineCounts,
+    /// The pools whose autoscaler has the same range in both.
+    autoscaled: BTreeSet<Pool>,
+}
+
+impl PoolSizes {
+    /// Finds the sizes that two states of a Cluster share.
+    pub(super) fn unchanged(before: &Json, after: &Json) -> Self {
+        let mut found = Self::default();
+        let [before, after] = [before, after].map(deployments);
+        for old in before {
+            let named = |list: &[Json]| list.iter().filter(|one| one["name"] == old["name"]).count();
+            let Some(new) = after.iter().find(|one| one["name"] == old["name"]) else { continue };
+            let Some(name) = old["name"].as_str().filter(|_| named(before) == 1 && named(after) == 1) else {
+                continue;
+            };
+            let pool = Pool::new(PoolKind::MachineDeployment, name);
+            if let Some(count) = count(old).filter(|_| old["replicas"] == new["replicas"]) {
+                found.counts.insert(pool.clone(), count);
+            }
+            if range(old).is_some_and(|(min, max)| min <= max) && range(old) == range(new) {
+                found.autoscaled.insert(pool);
+            }
+        }
+        found
+    }
+
+    /// Removes these sizes from a Cluster.
+    pub(super) fn remove_from(&self, cluster: &mut Json) {
+        let list = cluster.pointer_mut("/spec/topology/workers/machineDeployments");
+        for one in list.and_then(Json::as_array_mut).into_iter().flatten() {
+            let Some(name) = one["name"].as_str() else { continue };
+            let pool = Pool::new(PoolKind::MachineDeployment, name);
+            if self.counts.contains_key(&pool) {
+                one["replicas"] = Json::from("any");
+            }
+            if self.autoscaled.contains(&pool) {
+                one["metadata"]["annotations"][MAX_SIZE] = Json::from("any");
+            }
+        }
+    }
+
+    /// An answer for these sizes, from one for others; none if it does not follow from that.
+    pub(super) fn apply(&self, answer: &Answer, strategies: &Strategies, others: &Self) -> Option<Answer> {
+        let verdicts = answer.verdicts.iter();
+        let verdicts = verdicts.map(|one| one.recounted(strategies, &others.counts, &self.counts));
+        Some(Answer { verdicts: verdicts.collect::<Option<_>>()?, ..answer.clone() })
+    }
+
+    /// Whether an answer is valid for other sizes, too: its text has none of these numbers, and its verdicts can be recounted.
+    pub(super) fn can_differ(&self, answer: &Answer, strategies: &Strategies) -> bool {
+        let Answer { verdicts, faults, opaque, notes, conditions, .. } = answer;
+        let reasons = verdicts.iter().flat_map(|one| &one.reasons).chain(notes).chain(conditions);
+        let texts = reasons.cloned().chain([format!("{faults:?} {opaque:?}")]);
+        let is_said = |text: String| self.counts.values().any(|count| has_number(&text, *count));
+        !texts.into_iter().any(is_said) && self.apply(answer, strategies, self).is_some()
+    }
+}
+
+fn deployments(cluster: &Json) -> &[Json] {
+    cluster["spec"]["topology"]["workers"]["machineDeployments"].as_array().map_or(&[], Vec::as_slice)
+}
+
+/// The number of machines of a pool, if it is one that Cluster API accepts, and not zero.
+fn count(pool: &Json) -> Option<i64> {
+    pool["replicas"].as_i64().filter(|count| (1..=i64::from(i32::MAX)).contains(count))
+}
+
+fn range(pool: &Json) -> Option<(i32, i32)> {
+    let end = |name: &str| pool["metadata"]["annotations"][name].as_str()?.parse().ok();
+    Some((end(MIN_SIZE)?, end(MAX_SIZE)?))
+}
+
+/// Whether a text has a number that is no part of a word or of a version.
+fn has_number(text: &str, number: i64) -> bool {
+    let number = number.to_string();
+    text.split(|letter: char| !letter.is_alphanumeric() && !matches!(letter, '.' | '-'))
+        .any(|word| word.trim_end_matches('.') == number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_in_words_and_versions_do_not_count() {
+        assert!(has_number("it scales from 3 to 5, too", 5));
+        assert!(has_number("only 3.", 3));
+        assert!(has_number("replicas: Number(3)", 3));
+        assert!(!has_number("on v1.35.3, pool md-3 of v1beta3", 3));
+        assert!(!has_number("33 machines", 3));
+    }
+}
