@@ -203,7 +203,7 @@ fn words(meaning: &Meaning) -> Option<&'static str> {
         Meaning::Rollout { .. } => Some("replaced machine by machine"),
         Meaning::Upgrade { on_delete: true, .. } => Some("upgraded only as you delete machines (OnDelete)"),
         Meaning::Upgrade { times, unaided, .. } if unaided < times => {
-            Some("upgraded, all machines replaced, once you have acted on what they wait for")
+            Some("upgraded, all machines replaced, once what they wait for is done")
         }
         Meaning::Upgrade { .. } => Some("upgraded, all machines replaced"),
         Meaning::Create => Some("created"),

@@ -4,15 +4,13 @@
 
 use super::{allowed_kind::is_cluster_wide, text_data};
 use crate::{
-    model::{Label, Subdomain},
+    model::{Label, Subdomain, is_label_key, is_label_value},
     release::group_of,
     yaml::{Entry, Mapping, Node, Origin},
 };
 
 /// The maximum total size of an object's annotations in bytes, keys and values.
 const ANNOTATIONS: usize = 256 * 1024;
-/// The maximum number of characters in a label's value and in the name part of a key.
-const WORD: usize = 63;
 /// Kinds that create other objects from a template with its own metadata.
 const WITH_TEMPLATE: [&str; 7] =
     ["DaemonSet", "Deployment", "Job", "PodTemplate", "ReplicaSet", "ReplicationController", "StatefulSet"];
@@ -163,7 +161,7 @@ fn of_metadata(what: &str, metadata: &Node, faults: &mut Vec<Violation>) {
         }
     }
     if let Some(finalizers) = mapping.get("finalizers").filter(|node| !node.is_null()) {
-        let is_key = |one: &Node| one.as_str().is_some_and(is_qualified);
+        let is_key = |one: &Node| one.as_str().is_some_and(is_label_key);
         if !finalizers.as_sequence().is_some_and(|list| list.iter().all(is_key)) {
             wrong(
                 finalizers,
@@ -203,7 +201,7 @@ fn of_labels(what: &str, metadata: &Node, faults: &mut Vec<Violation>) {
 fn of_entry(what: &str, key: &str, entry: &Entry, faults: &mut Vec<Violation>) {
     let name = &entry.key.name;
     let one = key.trim_end_matches('s');
-    if !is_qualified(name) {
+    if !is_label_key(name) {
         faults.push(Violation {
             origin: entry.key.origin,
             message: format!("the {one} `{}` of {what} has a key that no API server accepts", shortened(name)),
@@ -218,7 +216,7 @@ fn of_entry(what: &str, key: &str, entry: &Entry, faults: &mut Vec<Violation>) {
         });
         return;
     };
-    if key == "labels" && !text.is_empty() && !is_word(text) {
+    if key == "labels" && !is_label_value(text) {
         faults.push(Violation {
             origin: entry.value.origin,
             message: format!("the label `{}` of {what} has a value that no API server accepts", shortened(name)),
@@ -234,20 +232,6 @@ fn shortened(name: &str) -> String {
 
 fn size(mapping: &Mapping) -> usize {
     mapping.iter().map(|entry| entry.key.name.len() + entry.value.as_str().map_or(0, str::len)).sum()
-}
-
-/// Whether a key is valid for labels, annotations and finalizers.
-fn is_qualified(key: &str) -> bool {
-    match key.split_once('/') {
-        Some((domain, name)) => Subdomain::new(domain).is_ok() && is_word(name),
-        None => is_word(key),
-    }
-}
-
-fn is_word(text: &str) -> bool {
-    let inside = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'));
-    let ends = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric());
-    inside && text.len() <= WORD && ends(text.bytes().next()) && ends(text.bytes().last())
 }
 
 #[cfg(test)]
@@ -280,7 +264,7 @@ mod tests {
         for version in ["", "../x", "a/b/c", "apps/", "/v1", "apps/V1", "apps/1"] {
             assert!(!is_version(version), "{version}");
         }
-        assert!(is_qualified("example.org/Some_Name.1") && is_qualified("app"));
-        assert!(!is_qualified("a/b/c") && !is_qualified("/x") && !is_qualified("-x") && !is_qualified(""));
+        assert!(is_label_key("example.org/Some_Name.1") && is_label_key("app"));
+        assert!(!is_label_key("a/b/c") && !is_label_key("/x") && !is_label_key("-x") && !is_label_key(""));
     }
 }

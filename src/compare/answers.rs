@@ -1,7 +1,7 @@
 //! Forecasts how Cluster API acts on the difference between two Clusters. The topology library decides; its answers are
 //! shared.
 //!
-//! Clusters that differ only in their names, or in the sizes of their pools, get the same answer, but for the numbers of machines,
+//! Clusters that differ only in their names, or in the sizes and labels of their pools, get the same answer, but for the numbers of machines,
 //! unless a template of their class reads what differs.
 
 use std::{
@@ -13,9 +13,9 @@ use serde_json::{Map, Value as Json};
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    pool_sizes::PoolSizes,
     secret_references::{Needs, refer},
     state::Classes,
+    unchanged_pools::UnchangedPools,
 };
 use crate::{
     model::ManagementCluster,
@@ -212,7 +212,7 @@ fn answer(before: Written, after: Written) -> Result<(Answer, Strategies), Vec<R
 
 type Judged = Result<Arc<Answer>, Vec<Refusal>>;
 
-/// A cache of answers. Clusters that differ only in their names, or in the sizes of their pools, share one.
+/// A cache of answers. Clusters that differ only in their names, or in the sizes and labels of their pools, share one.
 #[derive(Debug, Default)]
 pub struct Answers {
     given: RwLock<BTreeMap<[u8; 32], Given>>,
@@ -224,7 +224,7 @@ pub struct Answers {
 #[derive(Clone, Debug)]
 struct Given {
     judged: Judged,
-    sizes: PoolSizes,
+    pools: UnchangedPools,
     strategies: Strategies,
 }
 
@@ -233,8 +233,8 @@ struct Given {
 struct Reads {
     /// The name of the Cluster, or other metadata.
     names: bool,
-    /// The sizes of machine deployments.
-    sizes: bool,
+    /// The sizes or labels of machine deployments.
+    pools: bool,
 }
 
 impl Answers {
@@ -245,18 +245,18 @@ impl Answers {
             return answer(before, after).map(|(answer, _)| Arc::new(answer));
         }
         let [old, new] = [&before, &after].map(|one| self.reads(&one.class));
-        let (reads_names, reads_sizes) = (old.names || new.names, old.sizes || new.sizes);
-        let sizes = if reads_sizes {
-            PoolSizes::default()
+        let (reads_names, reads_pools) = (old.names || new.names, old.pools || new.pools);
+        let pools = if reads_pools {
+            UnchangedPools::default()
         } else {
-            PoolSizes::unchanged(&before.cluster, &after.cluster)
+            UnchangedPools::of(&before.cluster, &after.cluster)
         };
-        let for_all_sizes = key(&before, &after, reads_names, &sizes);
-        if let Some(known) = self.given(&for_all_sizes, &sizes) {
+        let for_all = key(&before, &after, reads_names, &pools);
+        if let Some(known) = self.given(&for_all, &pools) {
             return known;
         }
-        let for_these = key(&before, &after, reads_names, &PoolSizes::default());
-        if let Some(known) = self.given(&for_these, &sizes) {
+        let for_these = key(&before, &after, reads_names, &UnchangedPools::default());
+        if let Some(known) = self.given(&for_these, &pools) {
             return known;
         }
         let names = [name(&before, "name"), name(&before, "namespace")].map(str::to_owned);
@@ -267,19 +267,19 @@ impl Answers {
         let text = format!("{judged:?}");
         // An answer that contains a name is not valid for other clusters.
         if names.iter().all(|name| !text.contains(name)) {
-            let can_differ = judged.as_ref().is_ok_and(|answer| sizes.can_differ(answer, &strategies));
-            let key = if can_differ { for_all_sizes } else { for_these };
+            let can_differ = judged.as_ref().is_ok_and(|answer| pools.can_differ(answer, &strategies));
+            let key = if can_differ { for_all } else { for_these };
             let mut known = self.given.write().unwrap_or_else(PoisonError::into_inner);
-            known.insert(key, Given { judged: judged.clone(), sizes, strategies });
+            known.insert(key, Given { judged: judged.clone(), pools, strategies });
         }
         judged
     }
 
-    fn given(&self, key: &[u8; 32], sizes: &PoolSizes) -> Option<Judged> {
+    fn given(&self, key: &[u8; 32], pools: &UnchangedPools) -> Option<Judged> {
         let known = self.given.read().unwrap_or_else(PoisonError::into_inner);
-        let Given { judged, sizes: others, strategies } = known.get(key)?;
+        let Given { judged, pools: others, strategies } = known.get(key)?;
         match judged {
-            Ok(answer) if others != sizes => Some(Ok(Arc::new(sizes.apply(answer, strategies, others)?))),
+            Ok(answer) if others != pools => Some(Ok(Arc::new(pools.apply(answer, strategies, others)?))),
             judged => Some(judged.clone()),
         }
     }
@@ -292,7 +292,7 @@ impl Answers {
         let reads = |unread: &[&str]| {
             class.objects.iter().any(|object| reads_builtin(&object["spec"]["patches"], unread))
         };
-        let reads = Reads { names: reads(&NAMELESS), sizes: reads(&SIZELESS) };
+        let reads = Reads { names: reads(&NAMELESS), pools: reads(&POOLLESS) };
         let mut known = self.classes.write().unwrap_or_else(PoisonError::into_inner);
         known.insert(address, (class.clone(), reads));
         reads
@@ -303,8 +303,8 @@ fn name<'a>(written: &'a Written, which: &str) -> &'a str {
     written.cluster["metadata"][which].as_str().unwrap_or_default()
 }
 
-/// The cache key: a hash of everything that the answer depends on, but for some sizes.
-fn key(before: &Written, after: &Written, is_named: bool, but_for: &PoolSizes) -> [u8; 32] {
+/// The cache key: a hash of everything that the answer depends on, but for some details of pools.
+fn key(before: &Written, after: &Written, is_named: bool, but_for: &UnchangedPools) -> [u8; 32] {
     let mut hash = Sha256::new();
     hash.update(after.management.cluster_api.to_string());
     hash.update(format!("{:?}", after.management.provided.feature_gates));
@@ -345,8 +345,8 @@ const NAMELESS: [&str; 7] = [
     ".machineDeployment.replicas",
 ];
 
-/// Paths below `builtin` that do not reveal the number of machines of a machine deployment.
-const SIZELESS: [&str; 9] = [
+/// Paths below `builtin` that reveal neither the size of a machine deployment nor its labels.
+const POOLLESS: [&str; 9] = [
     ".cluster.",
     ".controlPlane.",
     ".machinePool.",
@@ -380,7 +380,7 @@ mod tests {
     fn a_class_reads_names_and_sizes_only_where_it_says_so() {
         let reads = |text: &str| {
             let patches = Json::from([text]);
-            [reads_builtin(&patches, &NAMELESS), reads_builtin(&patches, &SIZELESS)]
+            [reads_builtin(&patches, &NAMELESS), reads_builtin(&patches, &POOLLESS)]
         };
         assert_eq!(reads("{{ .builtin.machineDeployment.replicas }}"), [false, true]);
         assert_eq!(reads("{{ .builtin.machineDeployment.version }}"), [false, false]);

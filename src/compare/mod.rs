@@ -18,10 +18,10 @@ mod fields;
 mod live;
 mod pair;
 mod plan_steps;
-mod pool_sizes;
 mod secret_references;
 mod state;
 mod tree;
+mod unchanged_pools;
 mod user_files;
 
 use std::{

@@ -34,7 +34,7 @@ pub use fleet::{
     GitReference, ManagementCluster, Mirror, Provided, Registration, ReleaseSource,
 };
 pub use lock::{ChartVersion, Digest, Lock, LockedChart, LockedRelease};
-pub use names::{Label, NameFault, StackId, Subdomain, hex, shortened};
+pub use names::{Label, NameFault, StackId, Subdomain, hex, is_label_key, is_label_value, shortened};
 pub use range::VersionRange;
 pub use removal::{Removal, RemovalStep};
 pub use rollout::{Frozen, Rollout, RolloutTarget, RolloutWave};

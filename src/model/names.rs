@@ -37,6 +37,24 @@ impl fmt::Display for NameFault {
 
 /// The greatest length of a DNS label and of a Kubernetes label value.
 const LABEL_LIMIT: usize = 63;
+/// Whether a text is a valid key of a Kubernetes label, annotation or finalizer: a name, with a domain before it if it has a slash.
+pub fn is_label_key(key: &str) -> bool {
+    let is_name = |name: &str| !name.is_empty() && is_label_value(name);
+    match key.split_once('/') {
+        Some((domain, name)) => Subdomain::new(domain).is_ok() && is_name(name),
+        None => is_name(key),
+    }
+}
+
+/// Whether a text is a valid value of a Kubernetes label.
+pub fn is_label_value(text: &str) -> bool {
+    let edge = |c: Option<char>| c.is_none_or(|c| c.is_ascii_alphanumeric());
+    text.len() <= LABEL_LIMIT
+        && edge(text.chars().next())
+        && edge(text.chars().last())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
+}
+
 /// The greatest length of a DNS subdomain, the form of most object names.
 const SUBDOMAIN_LIMIT: usize = 253;
 

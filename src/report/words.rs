@@ -170,8 +170,8 @@ fn verdict(meaning: &Meaning, change: &GroupChange, clusters: usize) -> String {
                 _ if *on_delete => {
                     ", each once someone deletes it, and not before; there is no extra machine"
                 }
-                0 => ", but not before someone acts",
-                _ if unaided < times => ", but not all of them before someone acts",
+                0 => ", but not before what it waits for is done",
+                _ if unaided < times => ", but not all of them before what it waits for is done",
                 _ => "",
             };
             let extra = if *on_delete { String::new() } else { extra(change) };

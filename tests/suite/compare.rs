@@ -226,7 +226,7 @@ fn a_class_that_was_edited_under_its_name_counts_for_all_of_its_clusters() {
     );
 }
 
-/// A fleet whose clusters differ in the sizes and rollout strategies of their pools.
+/// A fleet whose clusters differ in the sizes, labels and rollout strategies of their pools.
 fn with_different_pools(count: usize) -> Files {
     let mut files = support::large::large(count);
     let strategies = [
@@ -237,7 +237,7 @@ fn with_different_pools(count: usize) -> Files {
     ];
     let definitions = files.0.iter_mut().filter(|(path, _)| path.contains("/c-"));
     for (index, (_, text)) in definitions.enumerate() {
-        let size = format!("replicas: {}\n", (index * 5) % 23);
+        let size = format!("replicas: {}\n      labels: {{ rack: r{} }}\n", (index * 5) % 23, index % 9);
         let strategy = strategies[index / 2 % strategies.len()];
         let rollout = if strategy.is_empty() {
             String::new()

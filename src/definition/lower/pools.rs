@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Lowering, label, removal};
 use crate::{
     definition::{self as written, Autoscale},
-    model::{NodePool, PoolKind, RemovalStep, Size},
+    model::{NodePool, PoolKind, RemovalStep, Size, is_label_key, is_label_value},
     note::Notes,
     yaml::{Mapping, Node, Origin},
 };
@@ -200,14 +200,14 @@ pub(super) fn metadata(
     let Some(mapping) = node.and_then(Node::as_mapping) else { return Some(Mapping::new()) };
     let mut sound = true;
     for entry in mapping.iter() {
-        if !is_qualified(&entry.key.name) {
+        if !is_label_key(&entry.key.name) {
             sound = false;
             notes
                 .error("wrong-label", context.place(entry.key.origin), format!("`{}` is not a valid key for a label or annotation", entry.key.name))
                 .hint("write it as `name` or `prefix.example.org/name`; the name has at most 63 letters, digits, `-`, `_` and `.`");
         }
         let value = entry.value.as_str().unwrap_or_default();
-        if labels && !(value.is_empty() || is_label_name(value)) {
+        if labels && !is_label_value(value) {
             sound = false;
             notes
                 .error("wrong-label", context.place(entry.value.origin), format!("`{value}` is not a valid label value"))
@@ -215,19 +215,4 @@ pub(super) fn metadata(
         }
     }
     sound.then(|| mapping.clone())
-}
-
-fn is_qualified(key: &str) -> bool {
-    match key.split_once('/') {
-        None => is_label_name(key),
-        Some((prefix, name)) => crate::model::Subdomain::new(prefix).is_ok() && is_label_name(name),
-    }
-}
-
-fn is_label_name(name: &str) -> bool {
-    let edge = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
-    name.len() <= 63
-        && edge(name.chars().next())
-        && edge(name.chars().last())
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
 }

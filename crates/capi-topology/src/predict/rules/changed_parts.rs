@@ -334,8 +334,10 @@ fn machines(finding: &mut Finding, before: &Desired, change: &Change, rollout: O
         let own = change.running.as_ref().and_then(|end| end.own(&finding.part));
         let is_empty = own.is_some_and(|own| !manual_steps::has_machines(&finding.part, own));
         // Without machines, there is nothing to delete.
-        let note = note.filter(|note| !(is_empty && *note == ON_DELETE));
-        let (on_delete, surge) = (note == Some(ON_DELETE), rollout.and_then(|one| one.surge));
+        let has_nothing = is_empty && note == Some(ON_DELETE);
+        let note = note.filter(|_| !has_nothing);
+        let surge = rollout.and_then(|one| one.surge).filter(|_| !has_nothing);
+        let on_delete = note == Some(ON_DELETE);
         let unaided =
             if on_delete { 0 } else { times - manual_steps::aided(before, change, &finding.part).min(times) };
         finding.meaning = Meaning::Upgrade { from, to, times, unaided, surge, on_delete };

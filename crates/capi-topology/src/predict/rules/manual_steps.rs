@@ -117,8 +117,8 @@ pub(in crate::predict) fn let_go(
     };
     let unknown = |part: Part, by: String| {
         Evidence::unknown(part, Rule::HeldBack, SOURCE).because(format!(
-            "if it runs an older version than the Cluster, because it waits for {by}, it is upgraded, and its machines are \
-             replaced; its running object would show its version"
+            "if it runs an older version than the Cluster because it waits for {by}, that wait ends: its upgrade begins, \
+             unless it waits for other parts, too; its running object would show its version"
         ))
     };
     if is_paused(&before.control_plane) && !is_paused(&end.control_plane) {
@@ -130,16 +130,13 @@ pub(in crate::predict) fn let_go(
     let mut keepers: Vec<Part> = Vec::new();
     let mut evidence = Vec::new();
     for one in &before.deployments {
-        if let Some(part) = keeper(one) {
-            keepers.push(part);
-            continue;
-        }
         let part = Part::pool(PoolKind::MachineDeployment, &one.name);
         let go = keepers.iter().filter(|one| has_more_places || !stay.contains(one));
         let go: Vec<_> = go.map(Part::in_words).collect();
         if keepers.len() >= concurrency(&before.cluster) && !go.is_empty() && is_judged(&part) {
             evidence.push(unknown(part, go.join(" or ")));
         }
+        keepers.extend(keeper(one));
     }
     evidence
 }
@@ -194,7 +191,7 @@ impl Holding<'_> {
         let name = |one: &Worker| {
             let name = Part::pool(PoolKind::MachineDeployment, &one.name).in_words();
             // An autoscaled pool may have none.
-            if count(&one.object) == Some(0) { format!("{name} (if it has any)") } else { name }
+            if count(&one.object) == Some(0) { format!("{name} (if it has machines)") } else { name }
         };
         let named =
             |pools: &[&Worker], or: &str| pools.iter().map(|one| name(one)).collect::<Vec<_>>().join(or);
@@ -202,7 +199,7 @@ impl Holding<'_> {
         if is_any && (self.needed > 1 || !(paused.is_empty() || kept.is_empty())) {
             let why = |one: &&Worker| {
                 let why = if is_paused(&one.object) { "paused" } else { "OnDelete" };
-                format!("{} ({why})", Part::pool(PoolKind::MachineDeployment, &one.name).in_words())
+                format!("{} ({why})", name(one))
             };
             let have = if self.needed == 1 { "has" } else { "have" };
             let pools = self.pools.iter().map(why).collect::<Vec<_>>().join(", ");

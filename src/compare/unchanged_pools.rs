@@ -1,11 +1,12 @@
-//! Finds the sizes of pools that a change leaves as they are. They decide nothing but how many machines are replaced, so Clusters
-//! that differ only in them share an answer.
+//! Finds the sizes and labels of pools that a change leaves as they are. They decide nothing but how many machines are replaced,
+//! so Clusters that differ only in them share an answer.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value as Json;
 
 use super::answers::Answer;
+use crate::model::is_label_value;
 use crate::topology::{
     Pool, PoolKind,
     predict::machine_counts::{MachineCounts, Strategies},
@@ -14,18 +15,20 @@ use crate::topology::{
 const MIN_SIZE: &str = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size";
 const MAX_SIZE: &str = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size";
 
-/// The sizes of machine deployments that are the same in two states of a Cluster.
+/// The sizes and labels of machine deployments that are the same in two states of a Cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct PoolSizes {
+pub(super) struct UnchangedPools {
     /// The numbers of machines. Pools without machines are none of them: nothing waits for such a pool.
     counts: MachineCounts,
     /// The pools whose autoscaler has the same range in both.
     autoscaled: BTreeSet<Pool>,
+    /// The labels of each pool that have the same value in both.
+    labels: BTreeMap<Pool, BTreeSet<String>>,
 }
 
-impl PoolSizes {
-    /// Finds the sizes that two states of a Cluster share.
-    pub(super) fn unchanged(before: &Json, after: &Json) -> Self {
+impl UnchangedPools {
+    /// Finds what two states of a Cluster share.
+    pub(super) fn of(before: &Json, after: &Json) -> Self {
         let mut found = Self::default();
         let [before, after] = [before, after].map(deployments);
         for old in before {
@@ -39,13 +42,15 @@ impl PoolSizes {
                 found.counts.insert(pool.clone(), count);
             }
             if range(old).is_some_and(|(min, max)| min <= max) && range(old) == range(new) {
-                found.autoscaled.insert(pool);
+                found.autoscaled.insert(pool.clone());
             }
+            let labels = labels(old).filter(|(label, value)| new["metadata"]["labels"][label] == **value);
+            found.labels.insert(pool, labels.map(|(label, _)| label.clone()).collect());
         }
         found
     }
 
-    /// Removes these sizes from a Cluster.
+    /// Removes the sizes and the values of the labels from a Cluster.
     pub(super) fn remove_from(&self, cluster: &mut Json) {
         let list = cluster.pointer_mut("/spec/topology/workers/machineDeployments");
         for one in list.and_then(Json::as_array_mut).into_iter().flatten() {
@@ -57,23 +62,27 @@ impl PoolSizes {
             if self.autoscaled.contains(&pool) {
                 one["metadata"]["annotations"][MAX_SIZE] = Json::from("any");
             }
+            for label in self.labels.get(&pool).into_iter().flatten() {
+                one["metadata"]["labels"][label] = Json::from("any");
+            }
         }
     }
 
-    /// An answer for these sizes, from one for others; none if it does not follow from that.
+    /// An answer for these pools, from one for others; none if it does not follow from that.
     pub(super) fn apply(&self, answer: &Answer, strategies: &Strategies, others: &Self) -> Option<Answer> {
         let verdicts = answer.verdicts.iter();
         let verdicts = verdicts.map(|one| one.recounted(strategies, &others.counts, &self.counts));
         Some(Answer { verdicts: verdicts.collect::<Option<_>>()?, ..answer.clone() })
     }
 
-    /// Whether an answer is valid for other sizes, too: its text has none of these numbers, and its verdicts can be recounted.
+    /// Whether an answer is valid for other sizes and labels, too: nothing is refused, its text has none of these numbers, and its
+    /// verdicts can be recounted.
     pub(super) fn can_differ(&self, answer: &Answer, strategies: &Strategies) -> bool {
         let Answer { verdicts, faults, opaque, notes, conditions, .. } = answer;
         let reasons = verdicts.iter().flat_map(|one| &one.reasons).chain(notes).chain(conditions);
-        let texts = reasons.cloned().chain([format!("{faults:?} {opaque:?}")]);
+        let mut texts = reasons.cloned().chain([format!("{opaque:?}")]);
         let is_said = |text: String| self.counts.values().any(|count| has_number(&text, *count));
-        !texts.into_iter().any(is_said) && self.apply(answer, strategies, self).is_some()
+        faults.is_empty() && !texts.any(is_said) && self.apply(answer, strategies, self).is_some()
     }
 }
 
@@ -84,6 +93,16 @@ fn deployments(cluster: &Json) -> &[Json] {
 /// The number of machines of a pool, if it is one that Cluster API accepts, and not zero.
 fn count(pool: &Json) -> Option<i64> {
     pool["replicas"].as_i64().filter(|count| (1..=i64::from(i32::MAX)).contains(count))
+}
+
+/// The labels of a pool, without those that have a meaning for Kubernetes or Cluster API, or no valid value.
+fn labels(pool: &Json) -> impl Iterator<Item = (&String, &Json)> {
+    let all = pool["metadata"]["labels"].as_object().into_iter().flatten();
+    all.filter(|(label, value)| {
+        !label.contains("k8s.io/")
+            && !label.contains("kubernetes.io/")
+            && value.as_str().is_some_and(is_label_value)
+    })
 }
 
 fn range(pool: &Json) -> Option<(i32, i32)> {
