@@ -1,6 +1,9 @@
 //! `stackloom clusters`.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use clap::builder::PossibleValuesParser;
 use serde_json::{Value as Json, json};
@@ -121,6 +124,30 @@ fn days(text: &str) -> Result<u32, String> {
     number.ok_or_else(|| "write a number of days and `d`, as in `90d`".to_owned())
 }
 
+impl Args {
+    /// Says which filter by name no cluster of the fleet matches, and what would; none if each matches some.
+    fn unmatched(&self, rows: &[Row<'_>]) -> Option<String> {
+        let filters: [(&str, &Option<String>, fn(&Row<'_>) -> String); 4] = [
+            ("namespace", &self.namespace, |row| row.cluster.namespace.to_string()),
+            ("management cluster", &self.management_cluster, |row| row.cluster.management.name.to_string()),
+            ("stack", &self.stack, |row| row.stack().unwrap_or_else(unknown)),
+            ("release", &self.release, release_name),
+        ];
+        filters.into_iter().find_map(|(what, wanted, own)| {
+            let wanted = wanted.as_ref()?;
+            let known: BTreeSet<String> = rows.iter().map(own).collect();
+            let shown: Vec<&str> = known.iter().take(SHOWN).map(String::as_str).collect();
+            let more = if known.len() > SHOWN { ", …" } else { "" };
+            (!known.contains(wanted)).then(|| {
+                format!("no cluster has the {what} `{wanted}`; the clusters have {}{more}", shown.join(", "))
+            })
+        })
+    }
+}
+
+/// The number of names that are listed if none matches a filter.
+const SHOWN: usize = 10;
+
 impl Row<'_> {
     fn stack(&self) -> Option<String> {
         match (&self.cluster.release, &self.release) {
@@ -224,6 +251,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     left.warn(&mut notes);
     understood.warn_of_changed_releases(&mut notes);
     let mut rows = rows(&understood, today);
+    let unmatched = args.unmatched(&rows);
     rows.retain(|row| row.fits(args, end));
     if end.is_none() {
         warn_of_ends(&rows, &understood, today, &mut notes);
@@ -236,7 +264,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         let none = match (understood.model.clusters.is_empty(), left.is_empty()) {
             (true, true) => "no cluster yet: `stackloom new cluster` adds one",
             (true, false) => "no cluster to list: definitions with errors were skipped",
-            (false, _) => "no cluster matches",
+            (false, _) => unmatched.as_deref().unwrap_or("no cluster matches"),
         };
         printer.result(none);
     }

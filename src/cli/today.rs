@@ -48,5 +48,5 @@ fn moment(text: &str) -> Result<DateTime<Utc>, String> {
 
 /// Parses a day.
 pub(super) fn date(text: &str) -> Result<Date, String> {
-    Date::parse(text).ok_or_else(|| "write it as YYYY-MM-DD".to_owned())
+    Date::parse(text).ok_or_else(|| "not a day of the calendar; write it as YYYY-MM-DD".to_owned())
 }

@@ -385,7 +385,7 @@ fn start(report: &Report) -> Option<&'static str> {
     };
     let acting = report.clusters.iter().filter(|one| one.refusal().is_none() && one.changes.iter().any(acts));
     (acting.count() > 1)
-        .then_some("Clusters do not wait for each other: all start once Flux or Argo CD applies the change.")
+        .then_some("Clusters do not wait for each other: all start as soon as the change is applied.")
 }
 
 /// What the heading of a risk class adds about machines.

@@ -49,8 +49,8 @@ pub struct SeenCluster {
     pub earlier: Option<DateTime<Utc>>,
     /// Why the engine cannot see its last step yet, if its definition holds one.
     pub unpublished: Option<String>,
-    /// Whether it is reported healthy with that change; none without a report.
-    pub is_healthy: Option<bool>,
+    /// What the last report says about it.
+    pub health: ClusterHealth,
     /// Why no step can be taken: it has no plan, is on hold, or is suspended. A cluster without steps left has this only if it
     /// is suspended.
     pub obstacle: Option<Obstacle>,
@@ -58,6 +58,37 @@ pub struct SeenCluster {
     pub is_suspended: bool,
     /// The number of its machines.
     pub machines: usize,
+}
+
+/// What a report says about a cluster and its last change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ClusterHealth {
+    /// There is no report.
+    #[default]
+    Unreported,
+    /// The report is about a revision without the change.
+    Outdated,
+    /// It is not healthy.
+    Unhealthy,
+    /// It is healthy.
+    Healthy,
+}
+
+impl ClusterHealth {
+    /// Describes it in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Unreported => "no report says that it is healthy with its last step",
+            Self::Outdated => "its report is of a revision without its last step",
+            Self::Unhealthy => "it is reported as not healthy",
+            Self::Healthy => "it is reported as healthy",
+        }
+    }
+
+    /// Whether it is reported healthy with the change; none without a report.
+    pub fn is_healthy(self) -> Option<bool> {
+        (self != Self::Unreported).then_some(self == Self::Healthy)
+    }
 }
 
 impl SeenCluster {
@@ -205,8 +236,8 @@ fn phase(rollout: &Rollout, one: &SeenCluster, now: DateTime<Utc>) -> Phase {
     }
     let Some(changed) = one.last() else {
         return match (one.is_there, &one.obstacle) {
-            (true, _) if rollout.requires_health && one.is_healthy == Some(false) => {
-                let why = "it is reported as not healthy".to_owned();
+            (true, _) if rollout.requires_health && one.health == ClusterHealth::Unhealthy => {
+                let why = ClusterHealth::Unhealthy.words().to_owned();
                 Phase::Stuck(Obstacle { why, until: None, is_fault: true, is_final: false })
             }
             (true, _) => Phase::Done(None),
@@ -215,7 +246,8 @@ fn phase(rollout: &Rollout, one: &SeenCluster, now: DateTime<Utc>) -> Phase {
         };
     };
     let settles = changed + rollout.settle;
-    let is_settled = if rollout.requires_health { one.is_healthy == Some(true) } else { now >= settles };
+    let is_settled =
+        if rollout.requires_health { one.health == ClusterHealth::Healthy } else { now >= settles };
     match (is_settled, one.is_there, &one.obstacle) {
         (true, true, None) => Phase::Done(Some(changed)),
         // It waits for a window or a person, and does not time out. If it was suspended after its last step, nobody knows

@@ -9,7 +9,9 @@ mod target;
 mod waves;
 mod windows;
 
-pub use decide::{Decision, Next, Obstacle, Phase, Seen, SeenCluster, WaveSeen, WaveState, decide};
+pub use decide::{
+    ClusterHealth, Decision, Next, Obstacle, Phase, Seen, SeenCluster, WaveSeen, WaveState, decide,
+};
 pub use health::{CommitState, CommitStatus, health};
 pub use target::note_missing_targets;
 pub use waves::{Wave, waves};

@@ -122,6 +122,9 @@ fn clusters_show_their_state() {
         let refused = ends(root, &[&["clusters"], wrong].concat(), 2);
         assert!(refused.err.contains(says), "{wrong:?}: {}", refused.err);
     }
+    let none = ends(root, &["clusters", "--stack", "docker/nope"], 0);
+    assert_eq!(none.out, "no cluster has the stack `docker/nope`; the clusters have docker/scs\n");
+    assert_eq!(ends(root, &["clusters", "--selector", "env=nope"], 0).out, "no cluster matches\n");
     matrix_of_fleet(root);
     matrix_of_stack(root);
 }

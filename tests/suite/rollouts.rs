@@ -12,7 +12,9 @@ use stackloom::{
     definition,
     model::{ClusterId, Rollout},
     note::Notes,
-    rollout::{Decision, Next, Obstacle, Phase, Seen, SeenCluster, WaveSeen, WaveState, decide},
+    rollout::{
+        ClusterHealth, Decision, Next, Obstacle, Phase, Seen, SeenCluster, WaveSeen, WaveState, decide,
+    },
     world::{Files, World as _},
 };
 
@@ -139,7 +141,11 @@ fn of((id, real): (&ClusterId, &Real), now: DateTime<Utc>) -> SeenCluster {
         changed: real.changed,
         earlier: None,
         unpublished: None,
-        is_healthy: Some(real.changed.is_some() && real.healthy_from <= now),
+        health: if real.changed.is_some() && real.healthy_from <= now {
+            ClusterHealth::Healthy
+        } else {
+            ClusterHealth::Unhealthy
+        },
         obstacle: None,
         is_suspended: false,
         machines: real.machines,
@@ -267,7 +273,7 @@ fn next_beside(changed: Option<DateTime<Utc>>, earlier: Option<DateTime<Utc>>, i
         changed: None,
         earlier: None,
         unpublished: None,
-        is_healthy: Some(true),
+        health: ClusterHealth::Healthy,
         obstacle: None,
         is_suspended: false,
         machines: 1,

@@ -19,6 +19,7 @@ use crate::{
     model::{Cluster, Rollout},
     note::{Fault, Notes},
     render,
+    rollout::ClusterHealth,
     tree::TreePath,
     world::release_line,
     yaml::{self, FileId, Node, Source},
@@ -125,16 +126,19 @@ impl History {
         Ok(found)
     }
 
-    /// Whether a cluster is healthy with its last change. A report without revisions counts as current.
+    /// What the last report says about a cluster and its last change. A report without revisions counts as current.
     pub(super) fn health(
         &self,
         cluster: &Cluster,
         repository: Option<&Repository>,
-    ) -> Result<Option<bool>, Fault> {
-        let Some((is_healthy, revision)) = self.health.of(cluster) else { return Ok(None) };
+    ) -> Result<ClusterHealth, Fault> {
+        let Some((is_healthy, revision)) = self.health.of(cluster) else {
+            return Ok(ClusterHealth::Unreported);
+        };
+        let reported = if is_healthy { ClusterHealth::Healthy } else { ClusterHealth::Unhealthy };
         let name = cluster.full_name();
         let Some(changed) = self.changed.get(&name).or_else(|| self.earlier.get(&name)) else {
-            return Ok(Some(is_healthy));
+            return Ok(reported);
         };
         let has = match (revision, repository) {
             (Some(revision), Some(repository)) => {
@@ -142,7 +146,7 @@ impl History {
             }
             _ => true,
         };
-        Ok(Some(is_healthy && has))
+        Ok(if has { reported } else { ClusterHealth::Outdated })
     }
 }
 

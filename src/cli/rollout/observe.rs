@@ -128,7 +128,7 @@ impl<'a> Context<'a> {
                 let id = cluster.id();
                 let name = cluster.full_name();
                 let own = standings.remove(&id);
-                let is_healthy = history.health(cluster, repository.as_ref())?;
+                let health = history.health(cluster, repository.as_ref())?;
                 found.push(SeenCluster {
                     is_there: own.as_ref().is_none_or(|own| own.is_there),
                     is_leaving: cluster.is_leaving(),
@@ -137,7 +137,7 @@ impl<'a> Context<'a> {
                     changed: history.changed.get(&name).map(|changed| changed.time),
                     earlier: history.earlier.get(&name).map(|changed| changed.time),
                     unpublished: unpublished.get(&name).cloned(),
-                    is_healthy,
+                    health,
                     is_suspended: cluster.suspend.is_some(),
                     machines: machines(cluster),
                     id,

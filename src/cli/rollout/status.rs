@@ -12,7 +12,7 @@ use crate::{
     generate::{self, Failure},
     io::disk::Workspace,
     note::Notes,
-    rollout::{Next, Phase, SeenCluster, WaveState},
+    rollout::{ClusterHealth, Next, Phase, SeenCluster, WaveState},
     world::Snapshot,
 };
 
@@ -153,24 +153,25 @@ fn listed(names: &[String], all: bool) -> String {
 }
 
 fn words(phase: &Phase, one: &SeenCluster, zone: &dyn Fn(&DateTime<Utc>) -> String) -> String {
-    let SeenCluster { is_healthy, is_leaving, .. } = *one;
     match phase {
         Phase::Waiting => "waits".to_owned(),
         Phase::Stuck(obstacle) => format!("cannot go on: {}", obstacle.why),
         Phase::Moving(Some(until)) => format!("in progress until {}", zone(until)),
-        Phase::Moving(None) if is_healthy == Some(false) => {
-            "in progress: it is reported as not healthy, or without its last step".to_owned()
-        }
-        Phase::Moving(None) => "in progress: no report says that it is healthy with its last step".to_owned(),
+        Phase::Moving(None) => format!("in progress: {}", one.health.words()),
         Phase::Ready => "ready for its next step".to_owned(),
-        Phase::Done(_) if is_leaving => "is being removed".to_owned(),
+        Phase::Done(_) if one.is_leaving => "is being removed".to_owned(),
         Phase::Done(Some(since)) => format!("done, by a commit of {}", zone(since)),
         Phase::Done(None) => "done, without a step".to_owned(),
-        Phase::TimedOut if is_healthy == Some(false) => {
-            "in progress for too long: it is reported as not healthy, or without its last step".to_owned()
-        }
-        Phase::TimedOut => "in progress for too long".to_owned(),
+        Phase::TimedOut => match why_late(one) {
+            Some(why) => format!("in progress for too long: {why}"),
+            None => "in progress for too long".to_owned(),
+        },
     }
+}
+
+/// What the report says about a cluster that takes too long. A rollout without reports has nothing to say.
+fn why_late(one: &SeenCluster) -> Option<&'static str> {
+    (one.health != ClusterHealth::Unreported).then(|| one.health.words())
 }
 
 /// Describes the next action in words.
@@ -197,13 +198,14 @@ pub(super) fn document(observed: &Observed<'_>) -> Json {
     let cluster = |(one, phase): (&SeenCluster, &Phase)| {
         let (word, at, why) = match phase {
             Phase::Waiting => ("waiting", None, None),
-            Phase::Stuck(obstacle) => ("stuck", obstacle.until.as_ref(), Some(&obstacle.why)),
+            Phase::Stuck(obstacle) => ("stuck", obstacle.until.as_ref(), Some(obstacle.why.as_str())),
+            Phase::Moving(None) => ("moving", None, Some(one.health.words())),
             Phase::Moving(until) => ("moving", until.as_ref(), None),
             Phase::Ready => ("ready", None, None),
             Phase::Done(since) => ("done", since.as_ref(), None),
-            Phase::TimedOut => ("timed-out", None, None),
+            Phase::TimedOut => ("timed-out", None, why_late(one)),
         };
-        json!({ "cluster": ClusterName::from(&one.id), "phase": word, "at": at.map(time), "healthy": one.is_healthy, "reason": why })
+        json!({ "cluster": ClusterName::from(&one.id), "phase": word, "at": at.map(time), "healthy": one.health.is_healthy(), "reason": why })
     };
     let wave = |at: usize| {
         let (state, phases) = &decision.waves[at];
