@@ -45,9 +45,8 @@ pub struct Fleet<'a> {
     pub input: &'a Input,
     /// Whether plans may pass through expired Kubernetes minors.
     pub through_expired: bool,
-    /// The only releases that plans for a minor, or for the latest one, end with. In stacks without any of them, plans end with
-    /// any release.
-    ends: BTreeSet<String>,
+    /// The releases that plans keep to. Of a stack and minor without any of them, they use any release.
+    frozen: BTreeSet<String>,
     pub(super) behind: PoolsBehind,
     charts: Charts<'a>,
 }
@@ -107,16 +106,16 @@ impl<'a> Fleet<'a> {
             releases,
             input,
             through_expired,
-            ends: BTreeSet::new(),
+            frozen: BTreeSet::new(),
             behind: PoolsBehind::new(),
             charts,
         }
     }
 
-    /// Plans for a minor, or for the latest one, end with one of these releases.
+    /// Plans keep to these releases: of a stack and minor that has some, they use no others.
     #[must_use]
-    pub fn ending_with(self, ends: BTreeSet<String>) -> Self {
-        Self { ends, ..self }
+    pub fn keeping_to(self, frozen: BTreeSet<String>) -> Self {
+        Self { frozen, ..self }
     }
 
     /// These pools run an older version than their Cluster.
@@ -171,10 +170,7 @@ impl<'a> Fleet<'a> {
                 }
                 (target.kubernetes.minor(), Some(target.name.clone()))
             }
-            Target::Minor(minor) => {
-                self.end(&mut line, &own, *minor);
-                (*minor, None)
-            }
+            Target::Minor(minor) => (*minor, None),
             Target::Newest => {
                 reason = GoalReason::Newest;
                 let minor = own.kubernetes.minor();
@@ -182,25 +178,29 @@ impl<'a> Fleet<'a> {
                 (minor, Some(newest.name.clone()))
             }
             Target::Latest => {
-                let ends: Vec<_> = line.iter().filter(|one| self.is_end(one)).cloned().collect();
-                reason = if ends.is_empty() { GoalReason::Newest } else { GoalReason::Frozen };
-                let newest = self.newest(if ends.is_empty() { &line } else { &ends }, &own);
+                let frozen: Vec<_> = line.iter().filter(|one| self.is_frozen(one)).cloned().collect();
+                reason = if frozen.is_empty() { GoalReason::Newest } else { GoalReason::Frozen };
+                let newest = self.newest(if frozen.is_empty() { &line } else { &frozen }, &own);
                 (newest.kubernetes.minor(), Some(newest.name.clone()))
             }
         };
+        self.keep_to_frozen(&mut line, [Some(&*own.name), goal.1.as_deref()]);
         Some(self.between(cluster, (&own, line), &goal, reason))
     }
 
-    /// Leaves out the releases of a minor that plans do not end with.
-    fn end(&self, line: &mut Vec<Arc<Release>>, own: &Release, minor: Minor) {
-        let is_of_minor = |one: &Release| one.kubernetes.minor() == minor;
-        if line.iter().any(|one| is_of_minor(one) && self.is_end(one)) {
-            line.retain(|one| !is_of_minor(one) || one.name == own.name || self.is_end(one));
-        }
+    /// Leaves out the releases that plans do not use: if a minor has frozen ones, all others but the named ones.
+    fn keep_to_frozen(&self, line: &mut Vec<Arc<Release>>, named: [Option<&str>; 2]) {
+        let frozen = line.iter().filter(|one| self.is_frozen(one));
+        let minors: BTreeSet<Minor> = frozen.map(|one| one.kubernetes.minor()).collect();
+        line.retain(|one| {
+            !minors.contains(&one.kubernetes.minor())
+                || self.is_frozen(one)
+                || named.contains(&Some(&*one.name))
+        });
     }
 
-    fn is_end(&self, release: &Release) -> bool {
-        self.ends.contains(&*release_line(&release.name))
+    fn is_frozen(&self, release: &Release) -> bool {
+        self.frozen.contains(&*release_line(&release.name))
     }
 
     /// The newest release of the newest minor that is neither preview nor expired, and never of an older minor than the

@@ -83,6 +83,12 @@ impl Why<'_> {
 
     fn of_addon(&self, at: usize, (addon, from, to): (usize, usize, usize)) -> String {
         let track = &self.situation.addons[addon];
+        if track.versions[from].is_special {
+            return format!(
+                "{} comes from a release of its own, which has to end before Kubernetes changes",
+                track.name
+            );
+        }
         let here = self.plan.steps[at].release;
         let stays = |version: usize| self.first_refusal(track, version, at);
         let is_broken_today = !broken(track, from, here).is_empty();

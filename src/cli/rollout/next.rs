@@ -29,7 +29,7 @@ use crate::{
     partial::LeftOut,
     pull_request::Wish,
     rollout::{Next, Wave, WaveState},
-    upgrade::{self, Answer, Edited, Edits, Solved},
+    upgrade::{self, Answer, Change, Edited, Edits, Solved},
     world::{Snapshot, release_line},
     yaml::{Origin, from_json},
 };
@@ -298,8 +298,8 @@ fn close(rollout: &Rollout, snapshot: &Snapshot, notes: &mut Notes) -> Result<Ed
     Ok(Edited { file: rollout.file.clone(), before, after, clusters: BTreeSet::new() })
 }
 
-/// Writes what the rollout keeps to into its file: the target, the waves, and the releases that the plans lead to. Later, adds
-/// only releases of stacks that had none.
+/// Writes what the rollout keeps to into its file: the target, the waves, and the releases that the plans pass through and lead
+/// to. Later, adds only releases of stacks and minors that had none.
 fn freeze(
     rollout: &Rollout,
     observed: &Observed<'_>,
@@ -309,7 +309,7 @@ fn freeze(
     let Some(source) = snapshot.input.sources.at(&rollout.file) else { return Err(Failure::Input) };
     let frozen = rollout.frozen.clone().unwrap_or_default();
     let mut releases = frozen.releases.clone();
-    releases.extend(observed.solved.iter().filter_map(end));
+    releases.extend(observed.solved.iter().flat_map(passed));
     let edit = if rollout.frozen.is_none() {
         let wave = |wave: &Wave<'_>| {
             let names: Vec<String> = wave.clusters.iter().map(|cluster| cluster.full_name()).collect();
@@ -332,10 +332,15 @@ fn freeze(
     Ok(vec![Edited { file: rollout.file.clone(), before, after, clusters: BTreeSet::new() }])
 }
 
-/// The release that the steps of a plan lead to. Someone may have moved other clusters elsewhere, which changes no target.
-fn end(solved: &Solved<'_>) -> Option<String> {
-    let Answer::Plan { open, plan, .. } = &solved.answer else { return None };
-    Some(release_line(&open.releases[plan.steps.last()?.release].name).into_owned())
+/// The releases that a plan moves to, and the one that it ends with. Someone may have moved other clusters elsewhere, which
+/// changes no target.
+fn passed(solved: &Solved<'_>) -> BTreeSet<String> {
+    let Answer::Plan { open, plan, .. } = &solved.answer else { return BTreeSet::new() };
+    let moves = plan.steps.iter().filter(|step| matches!(step.change, Change::Release { .. }));
+    let all = moves
+        .chain(plan.steps.last())
+        .map(|step| release_line(&open.releases[step.release].name).into_owned());
+    all.collect()
 }
 
 fn target(target: &RolloutTarget) -> Json {

@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use crate::{
     cli::upgrade::{group, next_step},
     generate::Understood,
-    model::{Cluster, ClusterId, Date, Rollout, RolloutTarget},
+    model::{Cluster, ClusterId, Date, Rollout},
     note::Notes,
     rollout::{Decision, Next, Obstacle, Phase, Seen, WaveSeen, WaveState, decide},
     upgrade::{self, Answer, Asked, Fleet, Planned, PoolsBehind, Solved, Taken, Target, after},
@@ -23,12 +23,10 @@ pub(super) struct Standing {
     pub(super) obstacle: Option<Obstacle>,
 }
 
-/// The fleet for the plans of a rollout. Plans end with the releases that it is frozen to.
+/// The fleet for the plans of a rollout. Plans keep to the releases that it is frozen to.
 pub(super) fn fleet<'a>(rollout: &Rollout, understood: &'a Understood, behind: PoolsBehind) -> Fleet<'a> {
-    let ends = rollout.frozen.as_ref().map(|frozen| frozen.releases.clone());
-    // The target names the release itself.
-    let ends = ends.filter(|_| !matches!(rollout.target, RolloutTarget::Release(_)));
-    Fleet::new(understood, false).ending_with(ends.unwrap_or_default()).with_pools_behind(behind)
+    let frozen = rollout.frozen.as_ref().map(|frozen| frozen.releases.clone());
+    Fleet::new(understood, false).keeping_to(frozen.unwrap_or_default()).with_pools_behind(behind)
 }
 
 /// Plans the clusters; held ones stay where they are.

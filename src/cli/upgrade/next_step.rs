@@ -298,7 +298,7 @@ fn faulty(
 }
 
 /// Up to this number, clusters are checked alone; more of them with all others.
-const NAMED_AT_MOST: usize = 100;
+pub(super) const NAMED_AT_MOST: usize = 100;
 
 /// Whether a message is about a cluster: its definition, the defaults above it, or its own objects.
 fn concerns(note: &Diagnostic, cluster: &Cluster) -> bool {

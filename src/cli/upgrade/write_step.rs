@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::next_step::{Found, Mode, message};
+use super::next_step::{Found, Mode, NAMED_AT_MOST, message};
 use crate::{
     cli::{Printer, printer::counted, progress::Progress},
     generate::{self, Failure, Generation},
@@ -30,6 +30,7 @@ pub(super) fn write(
     let all = |text: fn(&upgrade::Edited) -> &str| -> Result<(), Fault> {
         found.edits.files.iter().try_for_each(|one| disk::replace(&world.root().join(&one.file), text(one)))
     };
+    refuse_not_generated(world, found, notes)?;
     let record = if mode == Mode::Propose { None } else { recorded(world, found)? };
     let done = all(|one| &one.after).map_err(Failure::from).and_then(|()| {
         let commit = || {
@@ -64,6 +65,7 @@ pub(super) fn rehearse(
     printer: &Printer,
     notes: &mut Notes,
 ) -> Result<(), Failure> {
+    refuse_not_generated(world, found, notes)?;
     generated_into(Box::new(CheckSink::new(world)), found, printer, notes).map(drop)
 }
 
@@ -138,13 +140,51 @@ fn before(found: &Found) -> Input {
     upgrade::with_edits(&found.edited.input, &edits)
 }
 
-/// Whether the changes concern only clusters that take the step and exist. Otherwise, others have changes that were not generated.
-fn is_own(changes: &Changes, clusters: &BTreeSet<ClusterId>, notes: &mut Notes) -> bool {
-    let part = |id: &ClusterId| PartId::Cluster {
+/// Refuses a step of clusters whose definitions and generated files differ before it: the step would carry that change, too.
+/// Clusters with errors have nothing to compare; the step may mend them.
+fn refuse_not_generated(world: &Workspace, found: &Found, notes: &mut Notes) -> Result<(), Failure> {
+    let files = &found.edits.files;
+    let clusters: BTreeSet<&ClusterId> = files.iter().flat_map(|one| &one.clusters).collect();
+    if clusters.is_empty() {
+        return Ok(());
+    }
+    let name = |id: &&ClusterId| format!("{}/{}/{}", id.management, id.namespace, id.name);
+    let is_few = clusters.len() <= NAMED_AT_MOST;
+    let only = if is_few { clusters.iter().map(name).collect() } else { Vec::new() };
+    let scope = Scope { only, keep_going: true, ..Scope::default() };
+    let before = Snapshot { input: before(found), notes: found.edited.notes.clone() };
+    let mut sink = CheckSink::new(world);
+    let Ok(made) = generate::generate_some(&before, &scope, &mut sink, &|_, _| {}, &mut Notes::new()) else {
+        // Generating the step finds the same error, and reports it.
+        return Ok(());
+    };
+    let made_now: BTreeSet<PartId> = made.changes.files.keys().filter_map(PartId::of_path).collect();
+    let differ: Vec<_> = clusters.into_iter().filter(|id| made_now.contains(&part(id))).collect();
+    let Some(first) = differ.first() else { return Ok(()) };
+    let (who, their) = match differ.len() {
+        1 => (first.to_string(), "its definition and generated/"),
+        count => {
+            (format!("{}, such as {first}", counted(count, "cluster")), "their definitions and generated/")
+        }
+    };
+    notes
+        .error("not-generated", None, format!("the step would also change {who}: {their} already differ"))
+        .hint(GENERATE_FIRST);
+    Err(Failure::Input)
+}
+
+const GENERATE_FIRST: &str = "run `stackloom generate --commit` first, as a change of its own, and see what it does with `stackloom diff`";
+
+fn part(id: &ClusterId) -> PartId {
+    PartId::Cluster {
         management: id.management.to_string(),
         namespace: id.namespace.to_string(),
         cluster: id.name.to_string(),
-    };
+    }
+}
+
+/// Whether the changes concern only clusters that take the step and exist. Otherwise, others have changes that were not generated.
+fn is_own(changes: &Changes, clusters: &BTreeSet<ClusterId>, notes: &mut Notes) -> bool {
     let own: BTreeSet<PartId> = clusters.iter().map(part).collect();
     let mut others = BTreeSet::new();
     for (path, change) in &changes.files {
@@ -164,8 +204,6 @@ fn is_own(changes: &Changes, clusters: &BTreeSet<ClusterId>, notes: &mut Notes) 
             counted(count, "cluster")
         ),
     };
-    notes
-        .error("not-generated", None, format!("the commit would also change {who}"))
-        .hint("run `stackloom generate --commit` first, as a change of its own, and see what it does with `stackloom diff`");
+    notes.error("not-generated", None, format!("the commit would also change {who}")).hint(GENERATE_FIRST);
     false
 }
