@@ -69,12 +69,15 @@ struct Row<'a> {
     rollout: Option<&'a str>,
 }
 
+/// What a cell shows of a cluster.
+type CellText = fn(&Row<'_>) -> String;
+
 /// A column of the table: its name in `--columns`, its title, whether it is shown by default, and its text.
 struct Column {
     word: &'static str,
     title: &'static str,
     is_default: bool,
-    text: fn(&Row<'_>) -> String,
+    text: CellText,
 }
 
 const COLUMNS: [Column; 13] = [
@@ -97,12 +100,7 @@ const COLUMNS: [Column; 13] = [
     column("rollout", "rollout", false, |row| row.rollout.unwrap_or(NOTHING).to_owned()),
 ];
 
-const fn column(
-    word: &'static str,
-    title: &'static str,
-    is_default: bool,
-    text: fn(&Row<'_>) -> String,
-) -> Column {
+const fn column(word: &'static str, title: &'static str, is_default: bool, text: CellText) -> Column {
     Column { word, title, is_default, text }
 }
 
@@ -127,7 +125,7 @@ fn days(text: &str) -> Result<u32, String> {
 impl Args {
     /// Says which filter by name no cluster of the fleet matches, and what would; none if each matches some.
     fn unmatched(&self, rows: &[Row<'_>]) -> Option<String> {
-        let filters: [(&str, &Option<String>, fn(&Row<'_>) -> String); 4] = [
+        let filters: [(&str, &Option<String>, CellText); 4] = [
             ("namespace", &self.namespace, |row| row.cluster.namespace.to_string()),
             ("management cluster", &self.management_cluster, |row| row.cluster.management.name.to_string()),
             ("stack", &self.stack, |row| row.stack().unwrap_or_else(unknown)),

@@ -137,7 +137,7 @@ fn finish(
             placed(source, refusal.offset),
             format!("cannot edit `{}`: {}", shown(path), refusal.message),
         )
-        .hint("edit the file by hand; nothing was changed");
+        .hint("edit the file by hand: it was not changed");
     None
 }
 
