@@ -245,9 +245,9 @@ fn with_different_pools(count: usize) -> Files {
             format!("      rollout: {{ strategy: {strategy} }}\n")
         };
         let lines = text.split_inclusive('\n');
-        let line = |line: &str| match line.trim_start().starts_with("replicas: ") {
-            true => format!("      {size}{rollout}"),
-            false => line.to_owned(),
+        let line = |line: &str| {
+            let is_size = line.trim_start().starts_with("replicas: ");
+            if is_size { format!("      {size}{rollout}") } else { line.to_owned() }
         };
         *text = lines.map(line).collect();
     }
