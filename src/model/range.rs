@@ -48,6 +48,17 @@ impl VersionRange {
         Ok(Self { text, constraint: Arc::new(constraint), alternatives })
     }
 
+    /// Reads the `kubeVersion` of a chart as Helm does: a text that is no range contains no version, so Helm never installs the chart.
+    ///
+    /// Source: Helm, `IsCompatibleRange` of `pkg/chart/v2/util/compatible.go`.
+    pub fn of_chart(text: &str) -> Self {
+        Self::parse(text).unwrap_or_else(|_| {
+            let constraint = Constraint::parse(text).or_else(|_| Constraint::parse("<0.0.0"));
+            let constraint = Arc::new(constraint.expect("it is a range"));
+            Self { text: text.trim().to_owned(), constraint, alternatives: Vec::new() }
+        })
+    }
+
     /// The same range in canonical form, which frozen stacks use: single spaces, no commas, no space after an operator.
     #[must_use]
     pub fn canonical(&self) -> Self {
@@ -200,6 +211,13 @@ mod tests {
                 assert_eq!(range.contains(&version), expected, "{version} in {range}");
             }
         }
+    }
+
+    #[test]
+    fn a_chart_with_a_range_that_is_none_fits_no_version() {
+        let contains = |text: &str| VersionRange::of_chart(text).contains(&Version::new(1, 36, 4));
+        assert!(contains(">=1.30.0-0") && !contains(">=1.37") && !contains("nonsense"));
+        assert_eq!(VersionRange::of_chart(" nonsense ").to_string(), "nonsense");
     }
 
     #[test]

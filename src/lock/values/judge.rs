@@ -52,7 +52,7 @@ impl Judge {
         };
         Ok(Self {
             // A version range that can't be parsed imposes no limit.
-            kube_version: chart.kube_version.as_deref().and_then(|text| VersionRange::parse(text).ok()),
+            kube_version: chart.kube_version.as_deref().map(VersionRange::of_chart),
             values: chart.values.clone(),
             keys: chart.keys.clone(),
             schema: chart.schema.as_ref().map(compile).transpose()?,

@@ -88,7 +88,7 @@ pub fn kube_version(text: &str) -> Option<VersionRange> {
         kube_version: Option<String>,
     }
     let claim: Claim = serde_json::from_str(text).ok()?;
-    VersionRange::parse(&claim.kube_version?).ok()
+    Some(VersionRange::of_chart(&claim.kube_version?))
 }
 
 /// Parses a text made by [`describe`].
