@@ -180,6 +180,12 @@ fn idle(
         }
         Next::Failed(why) | Next::Blocked(why) => {
             let note = notes.error("rollout-stopped", Place::file(rollout.file.as_str()), why.clone());
+            if matches!(decision.next, Next::Failed(_)) {
+                note.hint(format!(
+                    "once these clusters are done, the rollout goes on; `stackloom rollout status {}` says what they lack",
+                    rollout.name
+                ));
+            }
             match rollout.frozen {
                 None => note.hint("the rollout has not begun, so you can still edit its definition"),
                 Some(_) => note.hint(format!(
