@@ -236,9 +236,15 @@ fn phase(rollout: &Rollout, one: &SeenCluster, now: DateTime<Utc>) -> Phase {
     }
     let Some(changed) = one.last() else {
         return match (one.is_there, &one.obstacle) {
-            (true, _) if rollout.requires_health && one.health == ClusterHealth::Unhealthy => {
-                let why = ClusterHealth::Unhealthy.words().to_owned();
-                Phase::Stuck(Obstacle { why, until: None, is_fault: true, is_final: false })
+            // Nobody knows whether an earlier step rolled out.
+            (true, _) if rollout.requires_health && one.health != ClusterHealth::Healthy => {
+                let is_fault = one.health == ClusterHealth::Unhealthy;
+                Phase::Stuck(Obstacle {
+                    why: one.health.words().to_owned(),
+                    until: None,
+                    is_fault,
+                    is_final: false,
+                })
             }
             (true, _) => Phase::Done(None),
             (false, Some(why)) => Phase::Stuck(why.clone()),
