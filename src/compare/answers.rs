@@ -1,8 +1,8 @@
 //! Forecasts how Cluster API acts on the difference between two Clusters. The topology library decides; its answers are
 //! shared.
 //!
-//! Clusters that differ only in their names, or in the sizes and labels of their pools, get the same answer, but for the numbers of machines,
-//! unless a template of their class reads what differs.
+//! Clusters that differ only in their names, or in the sizes and labels of their pools, share an answer, unless a template of
+//! their class reads what differs. Only the numbers of machines are adapted.
 
 use std::{
     collections::BTreeMap,
@@ -303,8 +303,8 @@ fn name<'a>(written: &'a Written, which: &str) -> &'a str {
     written.cluster["metadata"][which].as_str().unwrap_or_default()
 }
 
-/// The cache key: a hash of everything that the answer depends on, but for some details of pools.
-fn key(before: &Written, after: &Written, is_named: bool, but_for: &UnchangedPools) -> [u8; 32] {
+/// The cache key: a hash of everything that the answer depends on, without the given details of pools.
+fn key(before: &Written, after: &Written, is_named: bool, without: &UnchangedPools) -> [u8; 32] {
     let mut hash = Sha256::new();
     hash.update(after.management.cluster_api.to_string());
     hash.update(format!("{:?}", after.management.provided.feature_gates));
@@ -314,7 +314,7 @@ fn key(before: &Written, after: &Written, is_named: bool, but_for: &UnchangedPoo
         if let (false, Some(metadata)) = (is_named, cluster["metadata"].as_object_mut()) {
             without_identity(metadata, &other.cluster["metadata"]["labels"]);
         }
-        but_for.remove_from(&mut cluster);
+        without.remove_from(&mut cluster);
         hash.update(cluster.to_string());
     }
     hash.finalize().into()

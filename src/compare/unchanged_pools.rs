@@ -1,24 +1,21 @@
-//! Finds the sizes and labels of pools that a change leaves as they are. They decide nothing but how many machines are replaced,
-//! so Clusters that differ only in them share an answer.
+//! Finds the sizes and labels of pools that a change leaves as they are. They decide only how many machines are replaced, so
+//! Clusters that differ in nothing else share an answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value as Json;
 
 use super::answers::Answer;
-use crate::model::is_label_value;
+use crate::model::{AUTOSCALER_MAX, AUTOSCALER_MIN, is_label_value};
 use crate::topology::{
     Pool, PoolKind,
     predict::machine_counts::{MachineCounts, Strategies},
 };
 
-const MIN_SIZE: &str = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size";
-const MAX_SIZE: &str = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size";
-
 /// The sizes and labels of machine deployments that are the same in two states of a Cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct UnchangedPools {
-    /// The numbers of machines. Pools without machines are none of them: nothing waits for such a pool.
+    /// The numbers of machines, without pools that have none: no other pool waits for those.
     counts: MachineCounts,
     /// The pools whose autoscaler has the same range in both.
     autoscaled: BTreeSet<Pool>,
@@ -60,7 +57,7 @@ impl UnchangedPools {
                 one["replicas"] = Json::from("any");
             }
             if self.autoscaled.contains(&pool) {
-                one["metadata"]["annotations"][MAX_SIZE] = Json::from("any");
+                one["metadata"]["annotations"][AUTOSCALER_MAX] = Json::from("any");
             }
             for label in self.labels.get(&pool).into_iter().flatten() {
                 one["metadata"]["labels"][label] = Json::from("any");
@@ -75,8 +72,8 @@ impl UnchangedPools {
         Some(Answer { verdicts: verdicts.collect::<Option<_>>()?, ..answer.clone() })
     }
 
-    /// Whether an answer is valid for other sizes and labels, too: nothing is refused, its text has none of these numbers, and its
-    /// verdicts can be recounted.
+    /// Whether an answer is also valid for other sizes and labels: nothing is refused, its text contains none of these numbers,
+    /// and its verdicts can be recounted.
     pub(super) fn can_differ(&self, answer: &Answer, strategies: &Strategies) -> bool {
         let Answer { verdicts, faults, opaque, notes, conditions, .. } = answer;
         let reasons = verdicts.iter().flat_map(|one| &one.reasons).chain(notes).chain(conditions);
@@ -95,7 +92,7 @@ fn count(pool: &Json) -> Option<i64> {
     pool["replicas"].as_i64().filter(|count| (1..=i64::from(i32::MAX)).contains(count))
 }
 
-/// The labels of a pool, without those that have a meaning for Kubernetes or Cluster API, or no valid value.
+/// The labels of a pool that have a valid value and no meaning for Kubernetes or Cluster API.
 fn labels(pool: &Json) -> impl Iterator<Item = (&String, &Json)> {
     let all = pool["metadata"]["labels"].as_object().into_iter().flatten();
     all.filter(|(label, value)| {
@@ -107,10 +104,10 @@ fn labels(pool: &Json) -> impl Iterator<Item = (&String, &Json)> {
 
 fn range(pool: &Json) -> Option<(i32, i32)> {
     let end = |name: &str| pool["metadata"]["annotations"][name].as_str()?.parse().ok();
-    Some((end(MIN_SIZE)?, end(MAX_SIZE)?))
+    Some((end(AUTOSCALER_MIN)?, end(AUTOSCALER_MAX)?))
 }
 
-/// Whether a text has a number that is no part of a word or of a version.
+/// Whether a text contains a number on its own, not as part of a word or a version.
 fn has_number(text: &str, number: i64) -> bool {
     let number = number.to_string();
     text.split(|letter: char| !letter.is_alphanumeric() && !matches!(letter, '.' | '-'))

@@ -24,8 +24,8 @@ mod version;
 pub use addon::{Addon, Chart, MinorStep, Requirement, Stage, ValuesFrom, ValuesSource};
 pub use calendar::{Calendar, Closed, Freeze, Window};
 pub use cluster::{
-    AddonChoice, Cluster, ClusterId, Companion, ControlPlane, Network, NodePool, PoolKind, ReleaseRef, Size,
-    is_called,
+    AUTOSCALER_MAX, AUTOSCALER_MIN, AddonChoice, Cluster, ClusterId, Companion, ControlPlane, Network,
+    NodePool, PoolKind, ReleaseRef, Size, is_called,
 };
 pub use date::Date;
 pub use delivery::AddonDelivery;

@@ -48,7 +48,8 @@ impl VersionRange {
         Ok(Self { text, constraint: Arc::new(constraint), alternatives })
     }
 
-    /// Reads the `kubeVersion` of a chart as Helm does: a text that is no range contains no version, so Helm never installs the chart.
+    /// Reads the `kubeVersion` of a chart as Helm does: if it cannot be parsed, Helm never installs the chart, so the range
+    /// contains no version.
     ///
     /// Source: Helm, `IsCompatibleRange` of `pkg/chart/v2/util/compatible.go`.
     pub fn of_chart(text: &str) -> Self {
@@ -214,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chart_with_a_range_that_is_none_fits_no_version() {
+    fn a_kube_version_that_cannot_be_parsed_fits_no_version() {
         let contains = |text: &str| VersionRange::of_chart(text).contains(&Version::new(1, 36, 4));
         assert!(contains(">=1.30.0-0") && !contains(">=1.37") && !contains("nonsense"));
         assert_eq!(VersionRange::of_chart(" nonsense ").to_string(), "nonsense");

@@ -3,7 +3,7 @@
 use super::{Drawn, Target, context, management_folder};
 use crate::{
     definition::merge_raw,
-    model::{Cluster, Network, NodePool, PoolKind, Removal, Size},
+    model::{AUTOSCALER_MAX, AUTOSCALER_MIN, Cluster, Network, NodePool, PoolKind, Removal, Size},
     note::Notes,
     plan::{ClusterPlan, Phase},
     tree::TreePath,
@@ -195,9 +195,8 @@ fn worker(pool: &NodePool) -> Node {
     match &pool.size {
         Size::Fixed(replicas) => mapping.set("replicas", replicas.clone()),
         Size::Autoscaled { min, max, origin } => {
-            for (bound, value) in [("min", min), ("max", max)] {
-                let name = format!("cluster.x-k8s.io/cluster-api-autoscaler-node-group-{bound}-size");
-                annotations.set(&name, Node::from(value.to_string()).with_origin(*origin));
+            for (name, value) in [(AUTOSCALER_MIN, min), (AUTOSCALER_MAX, max)] {
+                annotations.set(name, Node::from(value.to_string()).with_origin(*origin));
             }
         }
         Size::Unset => {}

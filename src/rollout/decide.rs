@@ -63,7 +63,7 @@ pub struct SeenCluster {
 /// What a report says about a cluster and its last change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ClusterHealth {
-    /// There is no report.
+    /// No report mentions the cluster.
     #[default]
     Unreported,
     /// The report is about a revision without the change.
@@ -79,7 +79,7 @@ impl ClusterHealth {
     pub fn words(self) -> &'static str {
         match self {
             Self::Unreported => "no report says that it is healthy with its last step",
-            Self::Outdated => "its report is of a revision without its last step",
+            Self::Outdated => "its report is about a revision without its last step",
             Self::Unhealthy => "it is reported as not healthy",
             Self::Healthy => "it is reported as healthy",
         }
@@ -236,7 +236,7 @@ fn phase(rollout: &Rollout, one: &SeenCluster, now: DateTime<Utc>) -> Phase {
     }
     let Some(changed) = one.last() else {
         return match (one.is_there, &one.obstacle) {
-            // Nobody knows whether an earlier step rolled out.
+            // Without a report, it is unknown whether an earlier step has rolled out.
             (true, _) if rollout.requires_health && one.health != ClusterHealth::Healthy => {
                 let is_fault = one.health == ClusterHealth::Unhealthy;
                 Phase::Stuck(Obstacle {

@@ -45,7 +45,7 @@ pub struct Fleet<'a> {
     pub input: &'a Input,
     /// Whether plans may pass through expired Kubernetes minors.
     pub through_expired: bool,
-    /// The releases that plans keep to. Of a stack and minor without any of them, they use any release.
+    /// The releases that plans keep to. Where a stack and minor has none of them, plans use any release.
     frozen: BTreeSet<String>,
     pub(super) behind: PoolsBehind,
     charts: Charts<'a>,
@@ -112,7 +112,7 @@ impl<'a> Fleet<'a> {
         }
     }
 
-    /// Plans keep to these releases: of a stack and minor that has some, they use no others.
+    /// Plans keep to these releases: where a stack and minor has some of them, plans use no others.
     #[must_use]
     pub fn keeping_to(self, frozen: BTreeSet<String>) -> Self {
         Self { frozen, ..self }
@@ -180,7 +180,12 @@ impl<'a> Fleet<'a> {
             Target::Latest => {
                 let frozen: Vec<_> = line.iter().filter(|one| self.is_frozen(one)).cloned().collect();
                 reason = if frozen.is_empty() { GoalReason::Newest } else { GoalReason::Frozen };
-                let newest = self.newest(if frozen.is_empty() { &line } else { &frozen }, &own);
+                let newest = match frozen.iter().rfind(|one| one.kubernetes.minor() >= own.kubernetes.minor())
+                {
+                    Some(last) => last.clone(),
+                    None if frozen.is_empty() => self.newest(&line, &own),
+                    None => own.clone(),
+                };
                 (newest.kubernetes.minor(), Some(newest.name.clone()))
             }
         };

@@ -85,7 +85,7 @@ impl Why<'_> {
         let track = &self.situation.addons[addon];
         if track.versions[from].is_special {
             return format!(
-                "{} comes from a release of its own, which has to end before Kubernetes changes",
+                "{} is taken from another release; it must come from the cluster's own before Kubernetes changes",
                 track.name
             );
         }

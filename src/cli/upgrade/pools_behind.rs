@@ -9,7 +9,7 @@ use crate::{
     compare::kubernetes_of,
     generate::Understood,
     io::git::{Edit, Repository, Side},
-    model::{Cluster, ClusterId, KubernetesVersion, NodePool, PoolKind, Size},
+    model::{AUTOSCALER_MIN, Cluster, ClusterId, KubernetesVersion, NodePool, PoolKind, Size},
     note::{Fault, Notes},
     render,
     topology::{self, PAUSED, Part, UNSAFE_VERSION, held_back},
@@ -66,9 +66,6 @@ fn held_parts(cluster: &Cluster) -> BTreeSet<Part> {
     }
     found
 }
-
-/// The annotation with the least size of a pool that the cluster autoscaler sizes.
-const AUTOSCALED_FROM: &str = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size";
 
 fn is_zero(count: Option<&Node>) -> bool {
     count.is_some_and(|count| matches!(count.value, Value::Int(0)))
@@ -139,7 +136,7 @@ fn version_of(cluster: &Node) -> Option<KubernetesVersion> {
 pub(in crate::cli) fn parts_of(cluster: &Node, only_held: bool) -> BTreeSet<Part> {
     // An autoscaler may have left the pool without machines, which hold nothing back.
     let is_empty = |part: &Node| {
-        let least = part.at(&["metadata", "annotations", AUTOSCALED_FROM]).and_then(Node::as_str);
+        let least = part.at(&["metadata", "annotations", AUTOSCALER_MIN]).and_then(Node::as_str);
         is_zero(part.get("replicas")) || least == Some("0")
     };
     let has = |part: &Node, key: &str| {
