@@ -1,7 +1,7 @@
 //! Hints for values that the schema of a kind rejects.
 
 use super::message_words::closest;
-use crate::yaml::Node;
+use crate::{note::in_words, yaml::Node};
 
 /// The hint for a wrong value.
 pub(super) fn advice(node: &Node, written: &str, expected: &str, options: &[String]) -> String {
@@ -43,9 +43,5 @@ pub(super) fn advice(node: &Node, written: &str, expected: &str, options: &[Stri
 /// Joins options with commas and "or".
 pub(super) fn either(options: &[String]) -> String {
     let quoted: Vec<_> = options.iter().map(|option| format!("`{option}`")).collect();
-    match quoted.split_last() {
-        Some((last, [])) => last.clone(),
-        Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
-        None => "nothing".to_owned(),
-    }
+    if quoted.is_empty() { "nothing".to_owned() } else { in_words(&quoted, "or") }
 }

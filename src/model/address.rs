@@ -6,6 +6,8 @@
 
 use url::{Host, Url};
 
+use crate::note::in_words;
+
 /// The parts that an address may have.
 #[derive(Clone, Copy, Debug)]
 pub struct Form {
@@ -49,8 +51,7 @@ impl Form {
 
     fn listed(self) -> String {
         let schemes: Vec<_> = self.schemes.iter().map(|scheme| format!("`{scheme}://`")).collect();
-        let (last, others) = schemes.split_last().map_or((String::new(), &[][..]), |(a, b)| (a.clone(), b));
-        if others.is_empty() { last } else { format!("{} or {last}", others.join(", ")) }
+        in_words(&schemes, "or")
     }
 }
 

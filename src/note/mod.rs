@@ -17,6 +17,7 @@ use serde::Serialize;
 
 pub use causes::Cause;
 pub use fault::Fault;
+pub use names::in_words;
 pub use origin::{At, FileId, Origin};
 
 /// How severe a message is.
@@ -193,6 +194,13 @@ impl Diagnostic {
         self.key() == other.key()
     }
 
+    /// The same for two messages whose texts are equal but for names.
+    fn says_as_but_for_names(&self, other: &Self) -> bool {
+        let (place, severity, code, _, related, hints, unplaced) = self.key();
+        let key = other.key();
+        (place, severity, code, related, hints, unplaced) == (key.0, key.1, key.2, key.4, key.5, key.6)
+    }
+
     fn key(&self) -> Key<'_> {
         (&self.place, self.severity, self.code, &self.message, &self.related, &self.hints, &self.unplaced)
     }
@@ -350,15 +358,14 @@ impl Notes {
         }
     }
 
-    /// Adds the affected clusters of a message to an equal message, which then counts once for all of them. Reports whether
-    /// there was one.
+    /// Adds the affected clusters of a message to an equal message, which then counts once for all of them. Messages about
+    /// one place are equal, too, if they differ in the names of the clusters. Reports whether there was one.
     fn merge(&mut self, note: &Diagnostic) -> bool {
         let Some(place) = note.place.as_ref().filter(|_| !note.clusters.is_empty()) else { return false };
-        let known = self.of_clusters.entry((place.clone(), note.code, note.message.clone())).or_default();
+        let known = self.of_clusters.entry((place.clone(), note.code, names::neutral(note))).or_default();
         let list = &mut self.list;
-        if let Some(at) =
-            known.iter().copied().find(|at| list.get(*at).is_some_and(|known| known.says_as(note)))
-        {
+        let is_same = |known: &Diagnostic| known.says_as_but_for_names(note);
+        if let Some(at) = known.iter().copied().find(|at| list.get(*at).is_some_and(is_same)) {
             list[at].clusters.extend(note.clusters.iter().cloned());
             return true;
         }

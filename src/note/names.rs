@@ -1,8 +1,10 @@
-//! The names of clusters in messages, in the shape that they have in every document for machines.
+//! Names in messages: those of clusters, and lists of names.
 
 use std::collections::BTreeSet;
 
 use serde::{Serialize, Serializer};
+
+use super::Diagnostic;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -21,11 +23,62 @@ pub(super) fn write<S: Serializer>(clusters: &BTreeSet<String>, serializer: S) -
     }))
 }
 
+/// Lists items in a sentence: `a, b and c`, with `and` or another conjunction.
+pub fn in_words(items: &[String], conjunction: &str) -> String {
+    match items.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{} {conjunction} {last}", rest.join(", ")),
+        None => String::new(),
+    }
+}
+
+/// The text of a message without the name of its only cluster, so that what a template does to every cluster is one message.
+pub(super) fn neutral(note: &Diagnostic) -> String {
+    let mut names = note.clusters.iter().filter_map(|full| full.rsplit_once('/'));
+    // A definition can have an empty name, which is an error of its own.
+    let only = match (names.next(), names.next()) {
+        (Some((_, name)), None) if !name.is_empty() => name,
+        _ => return note.message.clone(),
+    };
+    let quoted = note.message.split('`').enumerate();
+    let parts = quoted.map(|(at, part)| if at % 2 == 1 { without(part, only) } else { part.to_owned() });
+    parts.collect::<Vec<_>>().join("`")
+}
+
+/// A text with a placeholder for each occurrence of a name as a whole word.
+fn without(text: &str, name: &str) -> String {
+    let is_apart = |c: Option<char>| c.is_none_or(|c| !c.is_ascii_alphanumeric());
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some(at) = rest.find(name) {
+        let (before, after) = (&rest[..at], &rest[at + name.len()..]);
+        let before_it = before.chars().next_back().or_else(|| out.chars().next_back());
+        let is_word = is_apart(before_it) && is_apart(after.chars().next());
+        out.push_str(before);
+        out.push_str(if is_word { "\0" } else { name });
+        rest = after;
+    }
+    out + rest
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
+    use super::*;
     use crate::note::Notes;
+
+    #[test]
+    fn only_whole_names_in_quotes_are_left_out() {
+        let note = |message: &str| {
+            let mut notes = Notes::new();
+            notes.error("x", None, message).hint("mend it");
+            notes.concern("mgmt/team-a/dev-1");
+            neutral(notes.iter().next().unwrap())
+        };
+        assert_eq!(note("ConfigMap `dev-1-facts` is wrong"), "ConfigMap `\0-facts` is wrong");
+        assert_eq!(note("`a.dev-1` and `dev-10` and dev-1"), "`a.\0` and `dev-10` and dev-1");
+        assert_eq!(note("`adev-1`, `dev-1dev-1`, `dev-1`"), "`adev-1`, `dev-1dev-1`, `\0`");
+    }
 
     #[test]
     fn a_message_names_clusters_as_every_document_does() {

@@ -10,7 +10,10 @@ use super::{
     machines::{Flow, Tally},
     risk::Risk,
 };
-use crate::topology::{Meaning, Part};
+use crate::{
+    note::in_words,
+    topology::{Meaning, Part},
+};
 
 /// Sums up the report in one sentence. Each cluster counts once, by its highest risk.
 pub fn summary(report: &Report) -> String {
@@ -160,8 +163,7 @@ fn doing(found: &[&ClusterReport], named: Named) -> Option<String> {
     let added = if named == Named::Added { Tally::default() } else { added };
     let all = [verb(replaced, "replace"), verb(removed, "remove"), verb(added, "add"), waiting];
     let all: Vec<String> = all.into_iter().flatten().collect();
-    let (last, first) = all.split_last()?;
-    let words = if first.is_empty() { last.clone() } else { format!("{} and {last}", first.join(", ")) };
+    let words = Some(in_words(&all, "and")).filter(|words| !words.is_empty())?;
     let is_paused = |one: &&&ClusterReport| one.changes.iter().any(|change| change.paused);
     Some(match (found.iter().filter(is_paused).count(), found.len()) {
         (0, _) => words,

@@ -5,7 +5,7 @@
 
 use crate::{
     model::{Stage, ValuesFrom},
-    note::Severity,
+    note::{Severity, in_words},
     plan::{AddonPlan, ChartHost, ClusterPart, ClusterPlan, Unit},
     render::Limit,
     yaml::Origin,
@@ -255,9 +255,5 @@ fn other_delivery() -> String {
 /// Lists names in words.
 fn list(names: &[&str]) -> String {
     let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
-    match quoted.split_last() {
-        Some((last, [])) => last.clone(),
-        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
-        None => String::new(),
-    }
+    in_words(&quoted, "and")
 }
