@@ -155,11 +155,13 @@ impl<'a> Objects<'a> {
                 let text = |key| reference.get(key).and_then(Node::as_str).unwrap_or_default().to_owned();
                 let identity = (text("kind"), text("name"));
                 if !objects.contains(&identity) {
+                    // As it is written, so that all minors of a stack have one message.
+                    let name = identity.1.replace(&self.release.name, "${{ release.name }}");
                     self.error(
                         reference.get("name").unwrap_or(reference),
                         format!(
-                            "the class refers to {} `{}`, which is not among its objects",
-                            identity.0, identity.1
+                            "the class refers to {} `{name}`, which is not among its objects",
+                            identity.0
                         ),
                         "put the template into `cluster-class/`, with exactly this name",
                     );

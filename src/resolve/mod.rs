@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 
 use crate::{
     definition::{Model, StackTemplate},
-    model::{Addon, AddonVersion, Lock, Minor, Stack, StackId},
-    note::{Diagnostic, Halted, Notes},
-    yaml::Sources,
+    model::{Addon, AddonVersion, KubernetesVersion, Lock, Minor, Stack, StackId},
+    note::{Halted, Notes, in_words},
+    yaml::{Origin, Sources},
 };
 
 pub use versions::{Refused, Versions};
@@ -35,18 +35,24 @@ pub struct ResolvedStack<'a> {
 ///
 /// `sources` provides the places of values for messages.
 pub fn resolve<'a>(model: &'a Model, sources: &Sources, notes: &mut Notes) -> Result<Resolution<'a>, Halted> {
-    let mut stacks = BTreeMap::new();
+    let (mut stacks, mut unfit) = (BTreeMap::new(), Unfit::new());
     for (key, stack) in &model.stacks {
-        let versions = stack.addons.iter().map(|(addon, ..)| choose(addon, stack, sources, notes)).collect();
+        let mut choose = |addon| choose(addon, stack, &mut unfit, sources, notes);
+        let versions = stack.addons.iter().map(|(addon, ..)| choose(addon)).collect();
         stacks.insert(key.clone(), ResolvedStack { stack, versions });
     }
+    report(&unfit, sources, notes);
     notes.halt(Resolution { stacks, lock: &model.lock })
 }
 
+/// Matrices without a fitting version, by place and message, with the Kubernetes versions of the stack that they do not fit.
+type Unfit<'a> = BTreeMap<(Origin, String, &'a str), Vec<(&'a KubernetesVersion, Origin)>>;
+
 /// Chooses the newest version that works with the stack's Kubernetes version and that no rule forbids.
-fn choose(
-    addon: &Addon,
-    stack: &Stack<StackTemplate>,
+fn choose<'a>(
+    addon: &'a Addon,
+    stack: &'a Stack<StackTemplate>,
+    unfit: &mut Unfit<'a>,
     sources: &Sources,
     notes: &mut Notes,
 ) -> Option<AddonVersion> {
@@ -58,11 +64,6 @@ fn choose(
         Some(Err(refused)) => Some(refused),
         None => None,
     };
-    let served = |note: &mut Diagnostic| {
-        if let Some(place) = sources.place(stack.kubernetes_origin) {
-            note.related(format!("Kubernetes {kubernetes}"), place);
-        }
-    };
     if let Some(Refused::Forbidden(rule)) = refused {
         let row = versions.newest_in_range().unwrap_or(newest);
         let message = format!("{} (rule `{}`)", rule.deny, rule.name);
@@ -70,7 +71,9 @@ fn choose(
         if let Some(place) = sources.place(rule.origin) {
             note.related("the rule", place);
         }
-        served(note);
+        if let Some(place) = sources.place(stack.kubernetes_origin) {
+            note.related(format!("Kubernetes {kubernetes}"), place);
+        }
         if let Some(version) = &rule.upgrade_to {
             note.hint(format!("upgrade {} to {version}: add that version to its matrix", addon.name));
         } else {
@@ -80,13 +83,33 @@ fn choose(
     }
     let ranges: Vec<_> =
         addon.matrix.iter().map(|row| format!("{} takes {}", row.version, row.kubernetes)).collect();
-    let message =
-        format!("no version of `{}` works with Kubernetes {kubernetes}: {}", addon.name, ranges.join("; "));
-    let note = notes.error("no-version", sources.place(newest.kubernetes_origin), message);
-    served(note);
-    note.hint(format!(
-        "add a version that supports {} to the matrix, or remove this minor from stack.yaml",
-        kubernetes.minor()
-    ));
+    let key = (newest.kubernetes_origin, ranges.join("; "), addon.name.as_str());
+    unfit.entry(key).or_default().push((kubernetes, stack.kubernetes_origin));
     None
+}
+
+/// Reports each matrix once, however many minors it does not fit.
+fn report(unfit: &Unfit<'_>, sources: &Sources, notes: &mut Notes) {
+    for ((origin, ranges, addon), versions) in unfit {
+        let served: Vec<_> = versions.iter().map(|(version, _)| version.to_string()).collect();
+        let served = in_words(&served, "or");
+        let message = format!("no version of `{addon}` works with Kubernetes {served}: {ranges}");
+        let note = notes.error("no-version", sources.place(*origin), message);
+        for (version, origin) in versions {
+            if let Some(place) = sources.place(*origin) {
+                note.related(format!("Kubernetes {version}"), place);
+            }
+        }
+        let minors: Vec<_> = versions.iter().map(|(version, _)| version.minor().to_string()).collect();
+        let minors = in_words(&minors, "and");
+        note.hint(if versions.len() == 1 {
+            format!(
+                "add a version that supports {minors} to the matrix, or remove this minor from stack.yaml"
+            )
+        } else {
+            format!(
+                "add versions that support {minors} to the matrix, or remove these minors from stack.yaml"
+            )
+        });
+    }
 }
