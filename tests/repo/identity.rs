@@ -97,6 +97,25 @@ fn the_environment_names_author_and_committer() {
 }
 
 #[test]
+fn a_date_that_cannot_be_read_is_named() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["init", "-q"]);
+    let person = [
+        ("GIT_AUTHOR_NAME", "a"),
+        ("GIT_AUTHOR_EMAIL", "a@example.org"),
+        ("GIT_COMMITTER_NAME", "a"),
+        ("GIT_COMMITTER_EMAIL", "a@example.org"),
+    ];
+    for name in ["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"] {
+        let output = commit(&sandbox, &[&person[..], &[(name, "not a date")]].concat());
+        assert!(!output.status.success());
+        let printed = output_of(&output);
+        assert!(printed.contains(&format!("the date in `{name}` cannot be read")), "{printed}");
+        assert!(!sandbox.has("generated") && !sandbox.has(".git/index.lock"));
+    }
+}
+
+#[test]
 fn the_users_own_configuration_counts() {
     let sandbox = Sandbox::new();
     let config = sandbox.outside().join("config");

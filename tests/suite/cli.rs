@@ -454,7 +454,8 @@ fn a_chart_without_an_address_is_reported_once() {
         ["new", "addon", "docker/scs", "dns", "--chart", "cilium/cilium", "--chart-version", "1.18.0"];
     let refused = ends(root.path(), &arguments, 1);
     assert_eq!(refused.err.matches("error[").count(), 1, "{}", refused.err);
-    assert!(refused.err.contains("`cilium`"), "{}", refused.err);
+    assert!(refused.err.contains("`cilium/cilium` is not the address of a chart"), "{}", refused.err);
+    assert!(refused.err.contains("helm repo list") && refused.err.contains("https://"), "{}", refused.err);
     assert!(!refused.err.contains("there is no stack"), "{}", refused.err);
 }
 

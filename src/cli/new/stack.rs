@@ -35,7 +35,7 @@ pub(super) struct AddonArgs {
     stack: String,
     /// The name of the addon
     name: String,
-    /// The chart, as <repository>/<chart>; without it, the addon is made of manifests
+    /// The chart, as <address of the repository>/<chart>; without it, the addon is made of manifests
     #[arg(long, requires = "chart_version")]
     chart: Option<String>,
     /// The version of the chart, as published; for a chart in a registry the exact tag, including a leading
@@ -167,10 +167,18 @@ fn served(world: &Workspace, stack: &str) -> Result<String, Fault> {
 
 /// The spec of an addon from a chart. Its author can narrow or widen the Kubernetes range after testing.
 fn chart_spec(name: &str, chart: &str, version: &str, range: &str, notes: &mut Notes) -> Option<Mapping> {
-    let Some((repository, chart)) = chart.trim_end_matches('/').rsplit_once('/') else {
-        notes
-            .error("wrong-value", None, format!("`{chart}` is not a valid chart"))
-            .hint("write it as <repository>/<chart>");
+    const SCHEMES: [&str; 3] = ["oci://", "https://", "http://"];
+    let has_address = SCHEMES.iter().any(|scheme| chart.starts_with(scheme));
+    let split = chart.trim_end_matches('/').rsplit_once('/');
+    // An address without a path has its last slash in the scheme.
+    let split = split.filter(|(repository, name)| !repository.ends_with('/') && !name.is_empty());
+    let Some((repository, chart)) = split.filter(|_| has_address) else {
+        let message = format!("`{chart}` is not the address of a chart");
+        let note = notes.error("wrong-value", None, message);
+        if !has_address && split.is_some() {
+            note.hint("names that `helm repo add` gave to repositories are known to Helm on one machine only: `helm repo list` shows their addresses");
+        }
+        note.hint("write <address of the repository>/<chart>, such as oci://quay.io/jetstack/charts/cert-manager or https://helm.cilium.io/cilium");
         return None;
     };
     let row = mapping([("version", version.into()), ("kubernetes", range.into())]);

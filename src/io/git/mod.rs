@@ -147,17 +147,12 @@ impl Repository {
 
     /// The author and the committer of new commits.
     pub fn identity(&self) -> Result<(Signature<'static>, Signature<'static>), Fault> {
-        let unknown = |error: git2::Error| match error.code() {
-            ErrorCode::NotFound => Fault::new("git does not know who you are, so nothing can be committed")
-                .hint("git config --global user.name \"Your Name\"")
-                .hint("git config --global user.email you@example.org"),
-            _ => Fault::because("git cannot tell who you are", error)
-                .hint("check `git config user.name` and `git config user.email`"),
-        };
-        let author = self.inner.author_from_env().and_then(|person| on_one_line(&person)).map_err(unknown)?;
-        let committer =
-            self.inner.committer_from_env().and_then(|person| on_one_line(&person)).map_err(unknown)?;
-        Ok((author, committer))
+        let author = self.inner.author_from_env().and_then(|person| on_one_line(&person));
+        let committer = self.inner.committer_from_env().and_then(|person| on_one_line(&person));
+        Ok((
+            author.map_err(|error| no_identity("GIT_AUTHOR_DATE", error))?,
+            committer.map_err(|error| no_identity("GIT_COMMITTER_DATE", error))?,
+        ))
     }
 
     /// Whether a blob begins with the program's own header.
@@ -341,6 +336,22 @@ fn cannot_open(root: &Path, error: git2::Error) -> Fault {
         "`git status` may tell more".to_owned()
     };
     Fault::because(format!("cannot open the git repository of `{}`", root.display()), error).hint(hint)
+}
+
+/// Why there is no identity. `date` is the environment variable with the date of the commit.
+fn no_identity(date: &str, error: git2::Error) -> Fault {
+    if error.code() == ErrorCode::NotFound {
+        return Fault::new("git does not know who you are, so nothing can be committed")
+            .hint("git config --global user.name \"Your Name\"")
+            .hint("git config --global user.email you@example.org");
+    }
+    // libgit2 sets no message of its own for a date that it cannot read, so `error` has that of an earlier error.
+    if error.class() != git2::ErrorClass::Invalid && std::env::var_os(date).is_some() {
+        return Fault::new(format!("the date in `{date}` cannot be read"))
+            .hint(format!("write it as `2026-01-31T12:00:00Z`, or unset `{date}`"));
+    }
+    Fault::because("git cannot tell who you are", error)
+        .hint("check `git config user.name` and `git config user.email`")
 }
 
 /// Removes line breaks from the name and the address, as git does: libgit2 would write a commit that git cannot read.
