@@ -27,7 +27,7 @@ pub(super) static OF_STACK: Rule = Rule { check: Check::Release(check_stack), ..
 pub(super) static OF_CLUSTER: Rule = Rule { check: Check::Cluster(check_beside), ..RULE };
 
 /// Cluster-scoped kinds, which affect the whole management cluster.
-const CLUSTER_WIDE: [(&str, &str); 36] = [
+const CLUSTER_WIDE: [(&str, &str); 46] = [
     ("", "Namespace"),
     ("", "Node"),
     ("", "PersistentVolume"),
@@ -44,11 +44,20 @@ const CLUSTER_WIDE: [(&str, &str); 36] = [
     ("certificates.k8s.io", "ClusterTrustBundle"),
     ("cilium.io", "CiliumClusterwideNetworkPolicy"),
     ("cilium.io", "CiliumLoadBalancerIPPool"),
+    ("config.projectsveltos.io", "ClusterProfile"),
     ("external-secrets.io", "ClusterExternalSecret"),
     ("external-secrets.io", "ClusterSecretStore"),
     ("flowcontrol.apiserver.k8s.io", "FlowSchema"),
     ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"),
     ("gateway.networking.k8s.io", "GatewayClass"),
+    ("infrastructure.cluster.x-k8s.io", "AWSClusterControllerIdentity"),
+    ("infrastructure.cluster.x-k8s.io", "AWSClusterRoleIdentity"),
+    ("infrastructure.cluster.x-k8s.io", "AWSClusterStaticIdentity"),
+    ("infrastructure.cluster.x-k8s.io", "OpenStackClusterIdentity"),
+    ("infrastructure.cluster.x-k8s.io", "VSphereClusterIdentity"),
+    ("infrastructure.cluster.x-k8s.io", "VSphereDeploymentZone"),
+    ("infrastructure.cluster.x-k8s.io", "VSphereFailureDomain"),
+    ("ipam.cluster.x-k8s.io", "GlobalInClusterIPPool"),
     ("networking.k8s.io", "IngressClass"),
     ("networking.k8s.io", "IPAddress"),
     ("networking.k8s.io", "ServiceCIDR"),
@@ -57,6 +66,7 @@ const CLUSTER_WIDE: [(&str, &str); 36] = [
     ("rbac.authorization.k8s.io", "ClusterRoleBinding"),
     ("resource.k8s.io", "DeviceClass"),
     ("resource.k8s.io", "ResourceSlice"),
+    ("runtime.cluster.x-k8s.io", "ExtensionConfig"),
     ("scheduling.k8s.io", "PriorityClass"),
     ("snapshot.storage.k8s.io", "VolumeSnapshotClass"),
     ("snapshot.storage.k8s.io", "VolumeSnapshotContent"),
@@ -65,6 +75,35 @@ const CLUSTER_WIDE: [(&str, &str); 36] = [
     ("storage.k8s.io", "StorageClass"),
     ("storage.k8s.io", "VolumeAttachment"),
 ];
+
+/// Namespaced kinds that do more in the management cluster than configure their own namespace, with what they do. An empty kind
+/// stands for all kinds of the group.
+const ACTING: [(&str, &str, &str); 15] = [
+    ("", "Pod", RUNS),
+    ("", "ReplicationController", RUNS),
+    ("apps", "DaemonSet", RUNS),
+    ("apps", "Deployment", RUNS),
+    ("apps", "ReplicaSet", RUNS),
+    ("apps", "StatefulSet", RUNS),
+    ("argoproj.io", "", APPLIES),
+    ("batch", "CronJob", RUNS),
+    ("batch", "Job", RUNS),
+    ("fluxcd.controlplane.io", "", APPLIES),
+    ("helm.toolkit.fluxcd.io", "", APPLIES),
+    ("kustomize.toolkit.fluxcd.io", "", APPLIES),
+    ("operator.cluster.x-k8s.io", "", APPLIES),
+    ("rbac.authorization.k8s.io", "Role", GRANTS),
+    ("rbac.authorization.k8s.io", "RoleBinding", GRANTS),
+];
+const RUNS: &str = "it runs programs there";
+const GRANTS: &str = "it grants rights there";
+const APPLIES: &str = "it applies other objects there, which nothing checks";
+
+/// What a kind does beyond configuring its namespace.
+fn acts(group: &str, kind: &str) -> Option<&'static str> {
+    let mut fitting = ACTING.iter().filter(|one| one.0 == group && (one.1 == kind || one.1.is_empty()));
+    fitting.next().map(|(.., does)| *does)
+}
 
 /// Whether a kind is cluster-scoped.
 pub(super) fn is_cluster_wide(group: &str, kind: &str) -> bool {
@@ -82,7 +121,8 @@ pub(super) fn is_allowed(place: Where, group: &str, kind: &str) -> bool {
         // Clusters and classes from a stack would bypass all checks of those that the program draws.
         Where::Namespace | Where::Cluster => {
             let own = matches!((group, kind), ("cluster.x-k8s.io", "Cluster" | "ClusterClass"));
-            TEMPLATE_KINDS.contains(&(group, kind)) || of_groups && !own
+            let other = is_cluster_wide(group, kind) || acts(group, kind).is_some();
+            TEMPLATE_KINDS.contains(&(group, kind)) || of_groups && !own && !other
         }
         Where::Workload => true,
     }
@@ -119,7 +159,7 @@ fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
             let node = object.get("kind").unwrap_or(object);
             let made = || Place::file(format!("generated ({})", words(place)));
             let place_of_kind = finder.texts.sources.place(node.origin).unwrap_or_else(made);
-            tell(words(place), &full_kind(kind, group), place_of_kind, finder);
+            tell(words(place), &full_kind(kind, group), acts(group, kind), place_of_kind, finder);
         }
     }
 }
@@ -152,18 +192,20 @@ fn check_stack(release: &Release, finder: &mut Finder<'_>) {
                 .error(RULE.name, source.word(at), format!("the kind of an object of {} is an expression", words(one.place)))
                 .hint("write it out: the kinds that a stack brings into the management cluster must be known before a cluster uses it");
         } else {
-            tell(words(one.place), &one.full_kind(), source.word(at), finder);
+            let does = acts(&one.group, &one.kind);
+            tell(words(one.place), &one.full_kind(), does, source.word(at), finder);
         }
     }
 }
 
-fn tell(folder: &str, kind: &str, place: Place, finder: &mut Finder<'_>) {
+fn tell(folder: &str, kind: &str, does: Option<&str>, place: Place, finder: &mut Finder<'_>) {
     let name = format!("{}{kind}", secret_scan::KIND);
     let (allowed, hint) = secret_scan::allowed(finder, &place.file, &name);
     if allowed {
         return;
     }
-    let message = format!("{folder} may not bring {kind} into the management cluster");
+    let why = does.map(|does| format!(": {does}")).unwrap_or_default();
+    let message = format!("{folder} may not bring {kind} into the management cluster{why}");
     // A numbered release is already cut and cannot be changed.
     let note = if place.file.starts_with("generated/releases/") {
         finder.notes.warning(RULE.name, place, message)
@@ -184,9 +226,10 @@ fn check_beside(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
             // A Cluster of the same name would be applied twice, and one without a definition is not managed.
             let is_generated =
                 object.group == "cluster.x-k8s.io" && matches!(&*object.kind, "Cluster" | "ClusterClass");
-            if is_generated || is_cluster_wide(&object.group, &object.kind) {
+            let does = acts(&object.group, &object.kind);
+            if is_generated || does.is_some() || is_cluster_wide(&object.group, &object.kind) {
                 let kind = full_kind(&object.kind, &object.group);
-                tell("a `.d` folder", &kind, Place { source: String::new(), ..object.place }, finder);
+                tell("a `.d` folder", &kind, does, Place { source: String::new(), ..object.place }, finder);
             }
         }
     }

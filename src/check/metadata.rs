@@ -225,7 +225,7 @@ fn of_entry(what: &str, key: &str, entry: &Entry, faults: &mut Vec<Violation>) {
     }
 }
 
-fn shortened(name: &str) -> String {
+pub(super) fn shortened(name: &str) -> String {
     let short: String = name.chars().take(80).collect();
     if short.len() < name.len() { format!("{short}…") } else { short }
 }

@@ -63,8 +63,10 @@ fn check_cluster(plan: &ClusterPlan, drawn: &Node, finder: &mut Finder<'_>) {
 /// Checks the sources that belong neither to a stack nor to a single cluster.
 pub(super) fn check_shared(finder: &mut Finder<'_>) {
     let texts = finder.texts;
+    secret_scan::allowance_faults(secret_scan::FLEET, finder);
     for source in texts.sources.iter() {
-        let shared = ["stackloom.yaml", crate::world::LOCK].contains(&&*source.path)
+        let shared = [secret_scan::FLEET, crate::world::LOCK].contains(&&*source.path)
+            || source.path.starts_with("rollouts/")
             || source.path.starts_with("clusters/")
                 && is_yaml(&source.path)
                 && source.path.rsplit('/').next().is_some_and(|name| name.starts_with("_defaults."));

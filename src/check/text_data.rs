@@ -4,8 +4,11 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 
-use super::{metadata::Violation, secret_scan::is_encrypted};
-use crate::yaml::Node;
+use super::{
+    metadata::{Violation, shortened},
+    secret_scan::is_encrypted,
+};
+use crate::yaml::{Mapping, Node};
 
 /// The maximum size of the keys and values together, in bytes.
 const TOTAL: usize = 1024 * 1024;
@@ -14,12 +17,15 @@ const KEY: usize = 253;
 
 /// Reports what the API server refuses in the content of a ConfigMap or a Secret of the core group.
 pub(super) fn faults(object: &Node, kind: &str, name: &str) -> Vec<Violation> {
-    let fields = match (object.get("apiVersion").and_then(Node::as_str), kind) {
-        (Some("v1"), "ConfigMap") => [("data", false), ("binaryData", true)],
-        (Some("v1"), "Secret") => [("stringData", false), ("data", true)],
+    let (fields, others) = match (object.get("apiVersion").and_then(Node::as_str), kind) {
+        // SOPS adds its own field, which the engine removes.
+        (Some("v1"), "ConfigMap") => ([("data", false), ("binaryData", true)], &["immutable", "sops"][..]),
+        (Some("v1"), "Secret") => {
+            ([("stringData", false), ("data", true)], &["immutable", "sops", "type"][..])
+        }
         _ => return Vec::new(),
     };
-    let mut faults = Vec::new();
+    let mut faults = of_fields(object, &format!("{kind} `{name}`"), &fields.map(|(field, _)| field), others);
     let mut total = 0;
     for (field, in_base64) in fields {
         let Some(node) = object.get(field).filter(|node| !node.is_null()) else { continue };
@@ -30,6 +36,42 @@ pub(super) fn faults(object: &Node, kind: &str, name: &str) -> Vec<Violation> {
             origin: object.get("metadata").unwrap_or(object).origin,
             message: format!("{kind} `{name}` holds {total} bytes; at most {TOTAL} are allowed"),
             hint: "split it into several objects",
+        });
+    }
+    faults
+}
+
+/// Reports fields that the kind does not have. A server-side apply with one of them is refused.
+fn of_fields(object: &Node, what: &str, data: &[&str; 2], others: &[&str]) -> Vec<Violation> {
+    const OF_EVERY_OBJECT: [&str; 3] = ["apiVersion", "kind", "metadata"];
+    let known =
+        |name: &str| OF_EVERY_OBJECT.contains(&name) || data.contains(&name) || others.contains(&name);
+    let entries = object.as_mapping().into_iter().flat_map(Mapping::iter);
+    let mut faults: Vec<_> = entries
+        .filter(|entry| !known(&entry.key.name))
+        .map(|entry| Violation {
+            origin: entry.key.origin,
+            message: format!("{what} has no field `{}`", shortened(&entry.key.name)),
+            hint: if data[0] == "data" {
+                "put it under `data`, or remove it"
+            } else {
+                "put it under `stringData`, or remove it"
+            },
+        })
+        .collect();
+    if let Some(value) = object.get("immutable").filter(|value| !value.is_null() && value.as_bool().is_none())
+    {
+        faults.push(Violation {
+            origin: value.origin,
+            message: format!("`immutable` of {what} is {}, not true or false", value.kind()),
+            hint: "write `immutable: true`, without quotes",
+        });
+    }
+    if let Some(value) = object.get("type").filter(|value| !value.is_null() && value.as_str().is_none()) {
+        faults.push(Violation {
+            origin: value.origin,
+            message: format!("`type` of {what} is {}, not text", value.kind()),
+            hint: "write a type such as `Opaque`",
         });
     }
     faults
@@ -85,7 +127,6 @@ fn is_key(key: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::yaml::Mapping;
 
     fn found(kind: &str, field: &str, key: &str, value: impl Into<Node>) -> Vec<String> {
         let mut data = Mapping::new();
@@ -113,6 +154,8 @@ mod tests {
         );
         assert_eq!(found("Secret", "data", "a", "hi!"), ["a value in `data` of Secret `a` is not base64"]);
         assert!(found("Secret", "stringData", "a", "hi!").is_empty());
+        assert_eq!(found("ConfigMap", "stringData", "a", "x"), ["ConfigMap `a` has no field `stringData`"]);
+        assert_eq!(found("Secret", "binaryData", "a", "x"), ["Secret `a` has no field `binaryData`"]);
         assert_eq!(
             found("ConfigMap", "data", "a", "x".repeat(TOTAL).as_str()),
             ["ConfigMap `a` holds 1048577 bytes; at most 1048576 are allowed"]

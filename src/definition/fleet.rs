@@ -70,9 +70,27 @@ pub struct FleetSpec {
     /// Versions that work together, where the built-in data is wrong or incomplete.
     #[schemars(length(max = 200))]
     pub compatibility: Option<Vec<Assumption>>,
+    /// Values in this file, in `stackloom.lock` or in a rollout that only look like secrets, each with a reason.
+    #[schemars(length(max = 200))]
+    pub allow: Option<Vec<FleetAllowance>>,
     /// The management clusters; at least one.
     #[schemars(length(min = 1, max = 500))]
     pub management_clusters: Vec<ManagementCluster>,
+}
+
+/// A finding to allow: a value that only looks like a secret.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct FleetAllowance {
+    /// The name of the finding, as shown in the message.
+    pub rule: String,
+    /// The other file, relative to the root of the fleet: `stackloom.lock`, or a file such as `rollouts/2026-04.yaml`. Without
+    /// it, the entry applies to `stackloom.yaml`.
+    #[serde(rename = "in")]
+    pub file: Option<String>,
+    /// Why the finding is allowed.
+    #[schemars(length(min = 1))]
+    pub reason: String,
 }
 
 /// The Kubernetes versions that some versions of a component work with. This overrides the built-in data for these versions.

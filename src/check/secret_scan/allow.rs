@@ -1,6 +1,7 @@
 //! Findings that a stack or a definition allows by name, with a reason.
 //!
-//! `stack.yaml` allows a finding in a file of the stack. A definition allows one in its own file or in its `.d` folder.
+//! `stack.yaml` allows a finding in a file of the stack. A definition allows one in its own file or in its `.d` folder, and
+//! `stackloom.yaml` one in its own file, in the lock or in a rollout.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -11,6 +12,9 @@ use crate::{
     note::Notes,
     yaml::{FileId, Node, Source, read},
 };
+
+/// The settings of the fleet. They hold the allowances of all files that belong neither to a stack nor to clusters.
+pub(in crate::check) const FLEET: &str = "stackloom.yaml";
 
 /// The prefix of kinds in allowances.
 pub(in crate::check) const KIND: &str = "kind/";
@@ -83,6 +87,9 @@ fn owner<'a>(texts: Texts<'a>, file: &str) -> Option<(&'a Source, String)> {
         let folder = format!("stacks/{}/{}", parts.next()?, parts.next()?);
         return Some((sources.at(&format!("{folder}/stack.yaml"))?, format!("{folder}/")));
     }
+    if [FLEET, crate::world::LOCK].contains(&file) || file.starts_with("rollouts/") {
+        return Some((sources.at(FLEET)?, String::new()));
+    }
     let definition = match crate::world::companion_folder(file) {
         Some(folder) => {
             let stem = folder.strip_suffix(".d")?;
@@ -123,7 +130,7 @@ impl List<'_> {
 
     /// The path of a file as written in `in`; `None` for the owner itself.
     fn inside<'f>(&self, file: &'f str) -> Option<&'f str> {
-        let own = *self.owner.path == *file && file.starts_with("clusters/");
+        let own = *self.owner.path == *file && !file.starts_with("stacks/");
         (!own).then(|| file.strip_prefix(&*self.folder).unwrap_or(file))
     }
 
@@ -137,7 +144,7 @@ impl List<'_> {
     }
 }
 
-/// Reports allowances of a definition that have no effect: an unknown name, no reason, or a missing file.
+/// Reports allowances that have no effect: an unknown name, no reason, or a missing file.
 pub(in crate::check) fn faults(file: &str, finder: &mut Finder<'_>) {
     let Some(list) = of_file(finder, file) else { return };
     for entry in &*list.entries {
@@ -145,14 +152,14 @@ pub(in crate::check) fn faults(file: &str, finder: &mut Finder<'_>) {
             let node = entry.node.get(key).unwrap_or(&entry.node);
             node.origin
         };
-        if !is_name(&entry.rule) && list.owner.path.starts_with("clusters/") {
+        let of_stack = list.owner.path.starts_with("stacks/");
+        if !is_name(&entry.rule) && !of_stack {
             let names = OWN.into_iter().chain(patterns::names());
             let hint = closest(&entry.rule, names).map(|name| format!("did you mean `{name}`?"));
             let message = format!("no check is called `{}`, so it cannot be allowed", entry.rule);
             let note = finder.notes.error("unknown-lint", place("rule"), message);
             note.hint(hint.unwrap_or_else(|| "use the name that the message's hint shows".to_owned()));
         }
-        let of_stack = list.owner.path.starts_with("stacks/");
         if of_stack && is_name(&entry.rule) != entry.file.is_some() {
             let (message, hint) = if entry.file.is_some() {
                 (
@@ -179,7 +186,10 @@ pub(in crate::check) fn faults(file: &str, finder: &mut Finder<'_>) {
         if let Some(path) = missing {
             let message = format!("`{}{path}` does not exist", list.folder);
             let note = finder.notes.error("wrong-value", place("in"), message);
-            note.hint(format!("write the path relative to `{}`", list.folder));
+            note.hint(match &*list.folder {
+                "" => "write the path relative to the root of the fleet".to_owned(),
+                folder => format!("write the path relative to `{folder}`"),
+            });
         }
     }
 }

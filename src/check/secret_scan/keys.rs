@@ -35,6 +35,17 @@ const ENDS: [&str; 30] = [
 ];
 /// The minimum length of a credential.
 const SHORTEST: usize = 6;
+/// The minimum length of the value of a key that ends in `password`. Charts' default passwords, such as `admin`, are short.
+const SHORTEST_PASSWORD: usize = 3;
+/// Short values of such keys that switch something on or off, or say where the password comes from.
+const SWITCHES: [&str; 14] = [
+    "ask", "auto", "disabled", "enabled", "env", "false", "file", "nil", "no", "none", "null", "off", "true",
+    "yes",
+];
+/// Prefixes of references that another program resolves: the bank-vaults webhook, vals, Argo CD's vault plugin, 1Password,
+/// AWS, files and environment variables.
+const REFERENCES: [&str; 9] =
+    ["<path:", ">>vault:", "arn:aws", "env:", "file:/", "op://", "ref+", "secretref+", "vault:"];
 
 /// Whether a key indicates that its value is a credential.
 pub(super) fn names_credential(key: &str) -> bool {
@@ -62,12 +73,67 @@ fn ends_with(key: &str, end: &str) -> bool {
 pub(super) fn is_credential(key: &str, text: &str) -> bool {
     let whole = text.trim();
     // Most texts are ruled out before their keys are examined.
-    whole.len() >= SHORTEST && !whole.contains('\n') && is_literal(text) && names_credential(key)
+    if whole.len() < SHORTEST_PASSWORD || whole.contains('\n') || !is_literal(text) {
+        return false;
+    }
+    if whole.len() < SHORTEST {
+        let is_switch = SWITCHES.iter().any(|word| whole.eq_ignore_ascii_case(word));
+        return !is_switch && is_letter_or_digit(whole) && ends_with(key, "password");
+    }
+    names_credential(key) || is_secret_variable(key) && is_made_up(whole)
+}
+
+/// Whether some values of a key are credentials because of the key alone.
+pub(super) fn may_name_credential(key: &str) -> bool {
+    names_credential(key) || is_secret_variable(key)
+}
+
+fn is_letter_or_digit(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
+/// Whether a key is an environment variable such as `APP_SECRET`. Its value can also be the name of a Secret.
+fn is_secret_variable(key: &str) -> bool {
+    let is_variable = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+    key.ends_with("SECRET") && key.bytes().all(is_variable)
+}
+
+/// Whether a text is one word of letters and digits, and so neither a name with dashes nor a path.
+fn is_made_up(text: &str) -> bool {
+    text.len() > SHORTEST
+        && is_letter_or_digit(text)
+        && text.bytes().any(|byte| byte.is_ascii_digit())
+        && text.bytes().any(|byte| byte.is_ascii_alphabetic())
 }
 
 /// Whether a value is a literal: references and encrypted values are not plaintext credentials.
 fn is_literal(text: &str) -> bool {
-    !text.contains("{{") && !text.contains("${") && !text.starts_with('$') && !is_encrypted(text)
+    !text.contains("{{")
+        && !text.contains("${")
+        && !text.starts_with('$')
+        && !is_encrypted(text)
+        && !is_store_reference(text.trim())
+        && !is_path(text.trim())
+}
+
+/// Whether a value is an absolute path in lower case, as in `token: /var/run/secrets/token`.
+fn is_path(text: &str) -> bool {
+    let is_of_path = |byte: u8| {
+        byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'/' | b'.' | b'_' | b'-')
+    };
+    text.starts_with('/') && text[1..].contains('/') && text.bytes().all(is_of_path)
+}
+
+/// Whether a value refers to a secret store, as in `vault:secret/data/app#password`.
+fn is_store_reference(text: &str) -> bool {
+    let Some(prefix) = REFERENCES.iter().find(|prefix| text.starts_with(*prefix)) else { return false };
+    let rest = &text[prefix.len()..];
+    match *prefix {
+        "vault:" | ">>vault:" | "<path:" => rest.contains('/') && rest.contains('#'),
+        "ref+" | "secretref+" => rest.contains("://"),
+        "env:" => rest.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_'),
+        _ => !rest.is_empty(),
+    }
 }
 
 /// Whether a value was encrypted by SOPS or a similar tool: `ENC[AES256_GCM,data:…,iv:…,tag:…,type:…]`.
@@ -353,6 +419,32 @@ mod tests {
         ] {
             assert!(!logs_in(line), "{line}");
         }
+        for reference in [
+            "vault:secret/data/app#password",
+            ">>vault:secret/data/app#password",
+            "<path:secret/data/app#password>",
+            "ref+vault://secret/app#/password",
+            "secretref+k8s://v1/Secret/ns/name/key",
+            "op://vault/item/password",
+            "arn:aws:secretsmanager:eu-west-1:123456789012:secret:app-AbCdEf",
+            "env:DB_PASSWORD",
+            "file:///etc/app/password",
+            "/var/run/secrets/password",
+        ] {
+            assert!(!is_credential("password", reference), "{reference}");
+            assert!(!assigns(&format!("password: {reference}")), "{reference}");
+        }
+        for literal in ["vault:hunter2", "env:hunter2", "ref+hunter2", "filehunter2"] {
+            assert!(is_credential("password", literal), "{literal}");
+        }
+        for (key, short) in [("adminPassword", "admin"), ("password", "abc"), ("PASSWORD", "1234")] {
+            assert!(is_credential(key, short), "{key}: {short}");
+        }
+        for (key, short) in [("password", "yes"), ("password", "x"), ("password", "~/x"), ("token", "abc")] {
+            assert!(!is_credential(key, short), "{key}: {short}");
+        }
+        assert!(assigns("export APP_SECRET=hunter2hunter2") && assigns("SECRET=hunter2hunter2"));
+        assert!(!assigns("APP_SECRET=cloud-config-2") && !assigns("secret: db2credentials"));
         assert!(assigns_in_prose("old one was password: hunter2hunter2"));
         assert!(!assigns_in_prose("password: see the vault"));
     }

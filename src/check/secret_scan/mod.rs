@@ -25,7 +25,8 @@ use crate::{
 };
 
 pub(super) use allow::{
-    AllowanceCache, CHANGING_FIELDS, KIND, KUSTOMIZE_FIELD, allowed, faults as allowance_faults, is_name,
+    AllowanceCache, CHANGING_FIELDS, FLEET, KIND, KUSTOMIZE_FIELD, allowed, faults as allowance_faults,
+    is_name,
 };
 pub(super) use files::{Spot, in_file};
 pub(super) use keys::{is_encrypted, is_encrypted_file};

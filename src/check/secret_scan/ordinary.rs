@@ -60,8 +60,8 @@ impl KeyMeaning {
     fn read(at: At<'_>) -> Self {
         let is_header = at.key.to_ascii_lowercase().ends_with(HEADER_KEY);
         Self {
-            is_sensitive: keys::names_credential(at.key)
-                || at.key == "value" && keys::names_credential(at.parent)
+            is_sensitive: keys::may_name_credential(at.key)
+                || at.key == "value" && keys::may_name_credential(at.parent)
                 || is_auth(at.key)
                 || is_header,
             calls_rules: patterns::called_by(&prefix(at).concat())

@@ -127,7 +127,7 @@ fn check_name(name: &str, key: &str, place: Place, notes: &mut Notes) {
                 place,
                 format!("`{key}: {name}` is not a valid name for an image or its operating system"),
             )
-            .hint("use letters, digits, `.`, `-` and `_`, without `..`, and at most 255 bytes");
+            .hint("use letters, digits, `.`, `-`, `_`, `/` and single spaces inside, without `..`, and at most 255 bytes");
     }
 }
 
