@@ -8,7 +8,7 @@ use super::{
 use crate::{
     explain::{AffectedFile, Fleet, Reaches},
     note::{Notes, Place},
-    world::companion_folder,
+    world::{companion_folder, is_input},
 };
 
 /// Show which clusters and generated files a source affects
@@ -99,10 +99,17 @@ fn check(fleet: &Fleet, file: &str, line: Option<usize>, notes: &mut Notes) -> b
                     ),
                 )
                 .hint("the engine applies it for the cluster, alongside the generated files"),
+            None if is_input(file) => notes.error(
+                "no-source",
+                Place::file(file),
+                "it was skipped, because something else in its stack or cluster has errors",
+            ),
             None => notes.error("no-source", Place::file(file), "this is not a source of the fleet"),
         };
         if file.starts_with("generated/") {
             note.hint("to see where a generated file comes from, run `stackloom explain`");
+        } else if is_input(file) {
+            note.hint("correct these errors first: `stackloom check` shows them");
         } else if companion.is_none() {
             note.hint("paths are relative to the current folder; from the fleet's root, write for example clusters/_defaults.yaml");
         }

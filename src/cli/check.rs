@@ -9,6 +9,7 @@ use super::{
     revision, today::Today,
 };
 use crate::{
+    definition::note_no_fleet,
     generate,
     io::{
         disk::{CheckSink, PathArgument, Workspace},
@@ -71,6 +72,13 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     if let Some(missing) = asked.missing() {
         printer.complain(&missing);
         return Ok(Exit::Usage);
+    }
+    if asked.sources.is_empty() && !asked.is_all() && !world.holds("stackloom.yaml") {
+        let mut notes = Notes::new();
+        note_no_fleet(&mut notes);
+        printer.notes(&notes);
+        printer.document(Exit::Input, &notes, asked.document(None));
+        return Ok(Exit::Input);
     }
     asked.explain(printer);
     if !asked.is_all() && asked.sources.is_empty() {
@@ -198,6 +206,9 @@ fn report_some(asked: &RequestedFiles, notes: &Notes, printer: &Printer) -> Exit
     exit
 }
 
+/// Up to this many paths without messages are listed.
+const SHOWN: usize = 3;
+
 /// The kind of a given path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PathKind {
@@ -273,8 +284,11 @@ impl RequestedFiles {
     fn explain(&self, printer: &Printer) {
         let say = |what, why: &str| {
             let names = self.names(what);
+            let all = printer.is_verbose() || names.len() <= SHOWN;
+            let shown = if all { names.join(", ") } else { names[..SHOWN].join(", ") };
+            let more = if all { String::new() } else { format!(" and {} more", names.len() - SHOWN) };
             if !names.is_empty() {
-                printer.talk(&format!("{why}: {}", names.join(", ")));
+                printer.talk(&format!("{why}: {shown}{more}"));
             }
         };
         say(PathKind::Foreign, "not a source of the fleet, so nothing to check");

@@ -104,7 +104,13 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     refuse_nested(&root, &mut notes)?;
     let inside = disk::folder_in_repository(&root)?.filter(|folder| !folder.is_empty());
     let files = files(&name, args, inside.as_deref());
-    for path in files.keys() {
+    let is_fleet = disk::exists(&root.join("stackloom.yaml"))?;
+    if is_fleet {
+        notes
+            .error("exists", Place::file("stackloom.yaml"), "this folder already holds a fleet")
+            .hint("`stackloom new` adds clusters and stacks to it; for another fleet, use an empty folder");
+    }
+    for path in files.keys().filter(|_| !is_fleet) {
         if disk::exists(&root.join(path))? {
             notes
                 .error(

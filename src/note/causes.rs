@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Diagnostic, LEFT_OUT, Place, Severity};
+use super::{Diagnostic, LEFT_OUT, Place, Severity, names};
 
 /// A message, and the other places with exactly the same fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,34 +32,38 @@ pub(super) fn merged(list: &[Diagnostic]) -> Vec<Diagnostic> {
     merged
 }
 
-/// Combines messages that report the same fault of many files. If a file has a fault twice, there are two things to fix: the
-/// first ones of all files are combined, and so are the second ones.
+/// Combines messages that report the same fault of many files or clusters. If a file has a fault twice, there are two things to
+/// fix: the first ones of all files are combined, and so are the second ones.
 pub(super) fn causes(sorted: Vec<Diagnostic>) -> Vec<Cause> {
     let mut occurrences: BTreeMap<(Wording, String), usize> = BTreeMap::new();
     let mut files: BTreeMap<(Wording, usize), usize> = BTreeMap::new();
     let mut numbered = Vec::with_capacity(sorted.len());
     for note in sorted {
-        let fault = wording(&note).map(|words| {
-            let occurrence = occurrences.entry((words.clone(), file(&note))).or_default();
+        let cluster = names::subject(&note);
+        let fault = wording(&note, cluster.as_deref()).map(|words| {
+            let owner = cluster.clone().unwrap_or_else(|| file(&note));
+            let occurrence = occurrences.entry((words.clone(), owner)).or_default();
             *occurrence += 1;
             (words, *occurrence)
         });
         if let Some(fault) = &fault {
             *files.entry(fault.clone()).or_default() += 1;
         }
-        numbered.push((note, fault));
+        numbered.push((note, cluster, fault));
     }
     let mut causes: Vec<Cause> = Vec::new();
     let mut first: BTreeMap<(Wording, usize), usize> = BTreeMap::new();
-    for (note, fault) in numbered {
+    for (mut note, cluster, fault) in numbered {
         let Some(fault) = fault.filter(|fault| files[fault] > SHOWN) else {
             causes.push(Cause { note, alike: Vec::new() });
             continue;
         };
+        note.clusters.extend(cluster);
         match first.get(&fault) {
             Some(at) => {
-                causes[*at].note.clusters.extend(note.clusters);
-                causes[*at].alike.extend(note.place);
+                let cause = &mut causes[*at];
+                cause.note.clusters.extend(note.clusters);
+                cause.alike.extend(note.place.filter(|place| cause.note.place.as_ref() != Some(place)));
             }
             None => {
                 first.insert(fault, causes.len());
@@ -70,15 +74,23 @@ pub(super) fn causes(sorted: Vec<Diagnostic>) -> Vec<Cause> {
     causes
 }
 
-/// The content of a message without its place: code, message, related places and hints.
-type Wording = (&'static str, String, Vec<(String, Place)>, Vec<String>);
+/// The content of a message without its place, unless it is that of all, and without the name of its cluster: code, message,
+/// related places, hints, and the shared place.
+type Wording = (&'static str, String, Vec<(String, Option<Place>)>, Vec<String>, Option<Place>);
 
-/// The content of a message that may be combined with others: a fault of one definition, or of a file that has no clusters yet.
-fn wording(note: &Diagnostic) -> Option<Wording> {
-    let place = note.place.as_ref().filter(|place| place.line > 0)?;
-    let most = usize::from(is_definition(&place.file));
-    (note.clusters.len() <= most && note.more == 0)
-        .then(|| (note.code, note.message.clone(), note.related.clone(), note.hints.clone()))
+/// The content of a message that may be combined with others: a fault of one cluster, or of a file that has no clusters yet.
+fn wording(note: &Diagnostic, cluster: Option<&str>) -> Option<Wording> {
+    let place = note.place.as_ref().filter(|_| note.more == 0)?;
+    let is_own = is_definition(&place.file) || place.line == 0;
+    if cluster.is_none() && (!note.clusters.is_empty() || place.line == 0) {
+        return None;
+    }
+    let neutral = |text: &String| cluster.map_or_else(|| text.clone(), |full| names::neutral(text, full));
+    // A place of the cluster's own files differs from cluster to cluster.
+    let shared = |place: &Place| (cluster.is_none() || place.line > 0).then(|| place.clone());
+    let related = note.related.iter().map(|(what, place)| (neutral(what), shared(place))).collect();
+    let place = (!is_own && cluster.is_some()).then(|| place.clone());
+    Some((note.code, neutral(&note.message), related, note.hints.iter().map(neutral).collect(), place))
 }
 
 fn file(note: &Diagnostic) -> String {
@@ -115,13 +127,15 @@ impl Cause {
     /// A sentence that names the affected clusters or definitions; none if the place already says so.
     pub fn concerns(&self, all: bool) -> Option<String> {
         let note = &self.note;
-        if !self.alike.is_empty() {
+        let is_own = |place: &Place| is_definition(&place.file);
+        let are_clusters = note.clusters.len() > self.alike.len() && !self.alike.iter().all(is_own);
+        if !self.alike.is_empty() && !are_clusters {
             let files: Vec<_> = self.alike.iter().map(ToString::to_string).collect();
-            let are_definitions = self.alike.iter().all(|place| is_definition(&place.file));
+            let are_definitions = self.alike.iter().all(is_own);
             let what = if are_definitions { "definitions" } else { "files" };
             return Some(format!("the same in {} more {what}: {}", files.len(), listed(&files, all)));
         }
-        let own = note.place.as_ref().is_some_and(|place| is_definition(&place.file));
+        let own = note.place.as_ref().is_some_and(is_own);
         if note.clusters.is_empty() || own && note.clusters.len() == 1 {
             return None;
         }
@@ -202,6 +216,31 @@ mod tests {
         assert_eq!((many.causes().len(), many.sorted().len()), (1, 5));
         let expected = "the same in 4 more definitions: clusters/1.yaml:3:1, clusters/2.yaml:3:1, clusters/3.yaml:3:1 … (`--verbose` lists all)";
         assert_eq!(many.causes()[0].concerns(false).as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn what_happens_to_each_cluster_of_a_folder_is_shown_once() {
+        let mut notes = Notes::new();
+        for name in ["a", "b", "c", "d"] {
+            let generated = format!("generated/management/m/clusters/team/{name}/cluster/cluster.yaml");
+            let one = format!("`team/{name}` would be replaced");
+            notes
+                .error("x", place("clusters/_defaults.yaml", 3), one.as_str())
+                .related("generated from it", Place::file(generated.as_str()))
+                .hint(format!("restore `{name}`"));
+            notes.warning("y", Place::file(generated), format!("`team/{name}` has no definition"));
+            // Another word than the name, so another message.
+            notes.error("z", place("clusters/_defaults.yaml", 3), format!("`{name}{name}` is wrong"));
+        }
+        let causes = notes.causes();
+        let concerns = |code: &str| {
+            let of_code = causes.iter().filter(|cause| cause.note.code == code);
+            of_code.map(|cause| cause.concerns(false).unwrap_or_default()).collect::<Vec<_>>()
+        };
+        let all = "affects 4 clusters: team/a, team/b, team/c … (`--verbose` lists all)";
+        assert_eq!((concerns("x"), concerns("y")), (vec![all.to_owned()], vec![all.to_owned()]));
+        assert_eq!(concerns("z"), vec![""; 4]);
+        assert_eq!(notes.sorted().len(), 12);
     }
 
     #[test]

@@ -362,7 +362,11 @@ impl Notes {
     /// one place are equal, too, if they differ in the names of the clusters. Reports whether there was one.
     fn merge(&mut self, note: &Diagnostic) -> bool {
         let Some(place) = note.place.as_ref().filter(|_| !note.clusters.is_empty()) else { return false };
-        let known = self.of_clusters.entry((place.clone(), note.code, names::neutral(note))).or_default();
+        let message = match names::subject(note) {
+            Some(cluster) => names::neutral(&note.message, &cluster),
+            None => note.message.clone(),
+        };
+        let known = self.of_clusters.entry((place.clone(), note.code, message)).or_default();
         let list = &mut self.list;
         let is_same = |known: &Diagnostic| known.says_as_but_for_names(note);
         if let Some(at) = known.iter().copied().find(|at| list.get(*at).is_some_and(is_same)) {

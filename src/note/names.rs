@@ -32,16 +32,34 @@ pub fn in_words(items: &[String], conjunction: &str) -> String {
     }
 }
 
-/// The text of a message without the name of its only cluster, so that what a template does to every cluster is one message.
-pub(super) fn neutral(note: &Diagnostic) -> String {
-    let mut names = note.clusters.iter().filter_map(|full| full.rsplit_once('/'));
+/// The only cluster that a message is about, with its full name: the affected one, or the one whose generated file it names.
+pub(super) fn subject(note: &Diagnostic) -> Option<String> {
+    if !note.clusters.is_empty() {
+        return note.clusters.first().filter(|_| note.clusters.len() == 1).cloned();
+    }
+    let places = note.place.iter().chain(note.related.iter().map(|(_, place)| place));
+    places.into_iter().find_map(|place| {
+        let mut parts = place.file.strip_prefix("generated/management/")?.split('/');
+        let (management, folder, namespace, name) =
+            (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+        (folder == "clusters").then(|| format!("{management}/{namespace}/{name}"))
+    })
+}
+
+/// A text without the name of a cluster where it is quoted, so that what happens to every cluster is one message.
+pub(super) fn neutral(text: &str, full: &str) -> String {
+    let (_, id) = full.split_once('/').unwrap_or_default();
+    let (_, name) = id.split_once('/').unwrap_or_default();
     // A definition can have an empty name, which is an error of its own.
-    let only = match (names.next(), names.next()) {
-        (Some((_, name)), None) if !name.is_empty() => name,
-        _ => return note.message.clone(),
-    };
-    let quoted = note.message.split('`').enumerate();
-    let parts = quoted.map(|(at, part)| if at % 2 == 1 { without(part, only) } else { part.to_owned() });
+    if name.is_empty() {
+        return text.to_owned();
+    }
+    let quoted = text.split('`').enumerate();
+    let parts = quoted.map(
+        |(at, part)| {
+            if at % 2 == 1 { without(&without(part, id), name) } else { part.to_owned() }
+        },
+    );
     parts.collect::<Vec<_>>().join("`")
 }
 
@@ -69,15 +87,11 @@ mod tests {
 
     #[test]
     fn only_whole_names_in_quotes_are_left_out() {
-        let note = |message: &str| {
-            let mut notes = Notes::new();
-            notes.error("x", None, message).hint("mend it");
-            notes.concern("mgmt/team-a/dev-1");
-            neutral(notes.iter().next().unwrap())
-        };
-        assert_eq!(note("ConfigMap `dev-1-facts` is wrong"), "ConfigMap `\0-facts` is wrong");
-        assert_eq!(note("`a.dev-1` and `dev-10` and dev-1"), "`a.\0` and `dev-10` and dev-1");
-        assert_eq!(note("`adev-1`, `dev-1dev-1`, `dev-1`"), "`adev-1`, `dev-1dev-1`, `\0`");
+        let neutral = |text| neutral(text, "mgmt/team-a/dev-1");
+        assert_eq!(neutral("ConfigMap `dev-1-facts` is wrong"), "ConfigMap `\0-facts` is wrong");
+        assert_eq!(neutral("`a.dev-1` and `dev-10` and dev-1"), "`a.\0` and `dev-10` and dev-1");
+        assert_eq!(neutral("`adev-1`, `dev-1dev-1`, `team-a/dev-1`"), "`adev-1`, `dev-1dev-1`, `\0`");
+        assert_eq!(super::neutral("`a`", "mgmt/team-a/"), "`a`");
     }
 
     #[test]

@@ -57,7 +57,7 @@ pub use matrix::{
     AddonRow, Cell, Column, Fit, OfChart, Pin, StackMatrix, VersionRow, fleet_matrix, stack_matrix,
 };
 pub use namespaced::is_namespaced;
-pub use newer::{Newer, newer, newest, stack_and_minor};
+pub use newer::{Newer, is_stable, newer, newest, stack_and_minor};
 pub use notes_text::tag_message;
 pub use number::check as check_version;
 pub use read::read;

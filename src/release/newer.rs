@@ -95,6 +95,11 @@ pub fn newest<'a>(names: &'a [String], stack: &StackId, minor: Minor) -> Option<
     found.into_iter().max_by_key(|(_, one)| order(one)).map(|(name, _)| name.as_str())
 }
 
+/// Whether a numbered release belongs to the stable channel, judged by its name.
+pub fn is_stable(name: &str) -> bool {
+    named(name).is_some_and(|one| CHANNELS[usize::from(one.channel)] == Channel::Stable)
+}
+
 /// The stack and minor of a numbered release, parsed from its name.
 pub fn stack_and_minor(name: &str) -> Option<(StackId, Minor)> {
     named(name).map(|one| (one.stack, one.minor))

@@ -74,7 +74,9 @@ pub(super) fn make(args: &ClusterArgs, world: &Workspace, notes: &mut Notes) -> 
     notes.halt(())?;
     let (metadata, spec) =
         write(args, &inherited, definitions, origin.spec(&inherited), || origin.usual_class(input));
-    let own = Node::from(mapping([("metadata", metadata.clone().into()), ("spec", spec.clone().into())]));
+    let mut overridden = spec.clone();
+    origin.override_inherited(&mut overridden);
+    let own = Node::from(mapping([("metadata", metadata.clone().into()), ("spec", overridden.into())]));
     let up = folder.matches('/').count() + 1;
     // With the schema of the release, editors can complete variables and addons.
     let schema = format!("stacks/{}", origin.schema_file());

@@ -70,9 +70,23 @@ impl Origin {
         spec
     }
 
+    /// Adds the fields of the folder's defaults that have no effect on a cluster with this origin.
+    pub(super) fn override_inherited(&self, spec: &mut Mapping) {
+        if let Self::Numbered(name) = self {
+            let own = [("stack", release::stack_and_minor(name).map(|(stack, _)| stack.to_string()))];
+            let minor = release::stack_and_minor(name).map(|(_, minor)| minor.to_string());
+            for (key, value) in own.into_iter().chain([("kubernetes", minor)]) {
+                spec.set_some(key, value);
+            }
+        }
+    }
+
     /// Describes the origin in words.
     pub(super) fn words(&self) -> String {
         match self {
+            Self::Numbered(name) if !release::is_stable(name) => {
+                format!("made from the release {name}, which is not a stable one")
+            }
             Self::Numbered(name) => format!("made from the release {name}"),
             Self::Head(stack, minor) => {
                 format!("made from the head of {stack} for Kubernetes {minor} (`release: head`)")

@@ -1,10 +1,12 @@
 //! Lowers node images.
 
+use std::collections::BTreeSet;
+
 use super::{check_address, place_at, stack::kubernetes_version};
 use crate::{
     definition::{self as written, closest, parse::Written},
     model::{ImageSource, KubernetesVersion, NodeImage, address},
-    note::{Notes, Place},
+    note::{Notes, Place, in_words},
 };
 
 /// The architectures that Kubernetes supports, with the names used by Go.
@@ -129,6 +131,27 @@ fn check_name(name: &str, key: &str, place: Place, notes: &mut Notes) {
             )
             .hint("use letters, digits, `.`, `-`, `_`, `/` and single spaces inside, without `..`, and at most 255 bytes");
     }
+}
+
+/// Reports a version without images while others of its minor have some: a patch version that was raised in one file only.
+/// `place` is that of the version in `stack.yaml`.
+pub(super) fn check_patch_version(
+    images: &[written::NodeImage],
+    file: &str,
+    kubernetes: &KubernetesVersion,
+    place: Option<Place>,
+    notes: &mut Notes,
+) {
+    let versions = images.iter().filter_map(|image| KubernetesVersion::parse(&image.kubernetes).ok());
+    let of_minor: BTreeSet<_> = versions.filter(|version| version.minor() == kubernetes.minor()).collect();
+    if of_minor.is_empty() || of_minor.contains(kubernetes) {
+        return;
+    }
+    let others: Vec<_> = of_minor.iter().map(ToString::to_string).collect();
+    let others = in_words(&others, "and");
+    notes
+        .error("image", place, format!("{file} has no image for Kubernetes {kubernetes}, only for {others}"))
+        .hint(format!("add images for {kubernetes} there, or set this version back"));
 }
 
 /// The images for one Kubernetes version, by name.

@@ -8,7 +8,7 @@ use super::{
     addon_version,
     allowance::allowances,
     check_named, compatibility, dependencies,
-    images::{check as check_images, images},
+    images::{check as check_images, check_patch_version, images},
     migrations, place_at, requirements,
 };
 use crate::{
@@ -208,10 +208,12 @@ impl OneStack<'_> {
             }
         }
         let Served { version: kubernetes, maturity, origin: kubernetes_origin } = served;
-        let images = files
-            .node_images
-            .as_ref()
-            .map(|written| images(&written.value.spec.images, written, &kubernetes, notes));
+        let images = files.node_images.as_ref().map(|written| {
+            let all = &written.value.spec.images;
+            let place = self.context.place(kubernetes_origin);
+            check_patch_version(all, &written.source.path, &kubernetes, place, notes);
+            images(all, written, &kubernetes, notes)
+        });
         Stack {
             id: id.clone(),
             kubernetes,
