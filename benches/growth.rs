@@ -104,6 +104,12 @@ const ROWS: &[Row] = &[
     row("what looks like a secret", 20_000, |fleet, n| {
         fleet.put(VALUES, &many(n, |i| format!("password{i}: aB3dE5fG7hI9jK1lM{i}\n")));
     }),
+    row("private keys in a text", 20_000, |fleet, n| {
+        fleet.put(VALUES, &format!("m: |\n{}", "  -----BEGIN PRIVATE KEY-----\n".repeat(n)));
+    }),
+    row("assignments in a line", 20_000, |fleet, n| {
+        fleet.put(VALUES, &format!("m: \"{}\"\n", "://a:b".repeat(n)));
+    }),
     row("documents of an addon", 5_000, |fleet, n| {
         let object = |i| {
             format!("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{ name: c{i}, namespace: notes }}\n")

@@ -3,7 +3,7 @@
 use super::{
     Check, Finder, Rule, kustomize_folder,
     metadata::{self, KUSTOMIZE, is_kind},
-    secret_scan,
+    secret_scan::{self, Tree as _},
 };
 use crate::{
     note::Place,
@@ -97,7 +97,11 @@ const ACTING: [(&str, &str, &str); 15] = [
 ];
 const RUNS: &str = "it runs programs there";
 const GRANTS: &str = "it grants rights there";
+const IDENTIFIES: &str = "it gets a token of a ServiceAccount, which never expires";
 const APPLIES: &str = "it applies other objects there, which nothing checks";
+
+/// The type of Secrets that Kubernetes fills with the token of a `ServiceAccount`.
+const TOKEN: &str = "kubernetes.io/service-account-token";
 
 /// What a kind does beyond configuring its namespace.
 fn acts(group: &str, kind: &str) -> Option<&'static str> {
@@ -226,7 +230,10 @@ fn check_beside(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
             // A Cluster of the same name would be applied twice, and one without a definition is not managed.
             let is_generated =
                 object.group == "cluster.x-k8s.io" && matches!(&*object.kind, "Cluster" | "ClusterClass");
-            let does = acts(&object.group, &object.kind);
+            let holds_token = object.group.is_empty()
+                && object.kind == "Secret"
+                && object.node.word("type").as_deref() == Some(TOKEN);
+            let does = acts(&object.group, &object.kind).or(holds_token.then_some(IDENTIFIES));
             if is_generated || does.is_some() || is_cluster_wide(&object.group, &object.kind) {
                 let kind = full_kind(&object.kind, &object.group);
                 tell("a `.d` folder", &kind, does, Place { source: String::new(), ..object.place }, finder);

@@ -35,6 +35,9 @@ const ENDS: [&str; 30] = [
 ];
 /// The minimum length of a credential.
 const SHORTEST: usize = 6;
+/// The maximum length of a credential within a line. A longer word is examined by its form only, so that the time for a line
+/// does not grow with the square of its length.
+const LONGEST: usize = 512;
 /// The minimum length of the value of a key that ends in `password`. Charts' default passwords, such as `admin`, are short.
 const SHORTEST_PASSWORD: usize = 3;
 /// Short values of such keys that switch something on or off, or say where the password comes from.
@@ -80,7 +83,13 @@ pub(super) fn is_credential(key: &str, text: &str) -> bool {
         let is_switch = SWITCHES.iter().any(|word| whole.eq_ignore_ascii_case(word));
         return !is_switch && is_letter_or_digit(whole) && ends_with(key, "password");
     }
-    names_credential(key) || is_secret_variable(key) && is_made_up(whole)
+    names_credential(key) && !names_secret(key, whole) || is_secret_variable(key) && is_made_up(whole)
+}
+
+/// Whether a value is the name of a Secret, or of a key in one: `existingSecretPassword: harbor`, `clientSecretKey: client-secret`.
+fn names_secret(key: &str, value: &str) -> bool {
+    let is_word = value.bytes().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'-' | b'.' | b'_'));
+    is_word && (key.starts_with("existing") || ends_with(key, "secretkey"))
 }
 
 /// Whether some values of a key are credentials because of the key alone.
@@ -216,6 +225,7 @@ pub(super) fn pieces(line: &str) -> impl Iterator<Item = (&str, &str)> {
         let key = before[start..].trim_start_matches('-');
         let after = &line[at + separator.len()..];
         let after = if separator == ":" { after.trim_start() } else { after };
+        let after = &after[..after.floor_char_boundary(LONGEST + 1)];
         let value = match after.chars().next() {
             Some(quote @ ('"' | '\'')) => after[1..].split(quote).next().unwrap_or_default(),
             _ => after
@@ -223,7 +233,7 @@ pub(super) fn pieces(line: &str) -> impl Iterator<Item = (&str, &str)> {
                 .next()
                 .unwrap_or_default(),
         };
-        (!key.is_empty()).then(|| (last(key), value))
+        (!key.is_empty() && value.len() <= LONGEST).then(|| (last(key), value))
     })
 }
 
@@ -419,6 +429,12 @@ mod tests {
         ] {
             assert!(!logs_in(line), "{line}");
         }
+        assert!(assigns_in_prose("old one was password: hunter2hunter2"));
+        assert!(!assigns_in_prose("password: see the vault"));
+    }
+
+    #[test]
+    fn references_are_told_from_short_and_unusual_passwords() {
         for reference in [
             "vault:secret/data/app#password",
             ">>vault:secret/data/app#password",
@@ -434,6 +450,11 @@ mod tests {
             assert!(!is_credential("password", reference), "{reference}");
             assert!(!assigns(&format!("password: {reference}")), "{reference}");
         }
+        assert!(
+            !is_credential("clientSecretKey", "client-secret") && is_credential("secretKey", "wJalrXUtnFEMI")
+        );
+        assert!(!is_credential("existingSecretAdminPassword", "harbor-admin"));
+        assert!(assigns(&format!("token: abcdefgh{}, password: hunter2hunter2", "x".repeat(LONGEST))));
         for literal in ["vault:hunter2", "env:hunter2", "ref+hunter2", "filehunter2"] {
             assert!(is_credential("password", literal), "{literal}");
         }
@@ -444,8 +465,6 @@ mod tests {
             assert!(!is_credential(key, short), "{key}: {short}");
         }
         assert!(assigns("export APP_SECRET=hunter2hunter2") && assigns("SECRET=hunter2hunter2"));
-        assert!(!assigns("APP_SECRET=cloud-config-2") && !assigns("secret: db2credentials"));
-        assert!(assigns_in_prose("old one was password: hunter2hunter2"));
-        assert!(!assigns_in_prose("password: see the vault"));
+        assert!(!assigns("DB_SECRET=cloud-config-2") && !assigns("secret: db2credentials"));
     }
 }

@@ -14,6 +14,8 @@ mod report;
 mod samples;
 mod tree;
 
+use std::collections::BTreeMap;
+
 use base64::{
     Engine as _,
     engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD},
@@ -43,6 +45,8 @@ const HEADER: &str = "a header that logs in";
 const KEYS: [&str; 3] = ["PRIVATE KEY-----", "PRIVATE KEY BLOCK-----", "PuTTY-User-Key-File"];
 /// Shorter texts can be credentials only by their keys.
 const SHORT: usize = 8;
+/// The maximum number of findings of one name in a text. One is enough to refuse the text.
+const MOST: usize = 100;
 /// The minimum length of a word to be decoded.
 const ENCODED: usize = 24;
 /// The minimum length of a token that is recognized by its prefix.
@@ -97,6 +101,17 @@ pub(super) fn in_text(at: At<'_>, text: &str) -> Vec<Found> {
     }
     found.sort_by_key(|one| one.line);
     found.dedup_by_key(|one| one.line);
+    limited(found)
+}
+
+/// Keeps the first findings of each name. Each is located in its text, which takes the longer, the more lines come before.
+fn limited(mut found: Vec<Found>) -> Vec<Found> {
+    let mut kept: BTreeMap<&str, usize> = BTreeMap::new();
+    found.retain(|one| {
+        let count = kept.entry(one.name).or_default();
+        *count += 1;
+        *count <= MOST
+    });
     found
 }
 
@@ -204,9 +219,12 @@ fn by_rules(at: At<'_>, text: &str, found: &mut Vec<Found>) {
     let [parent, dot, key, colon] = prefix(at);
     let whole = [parent, dot, key, colon, text].concat();
     let prefix = whole.len() - text.len();
+    let (mut counted, mut line) = (0, 0);
     for hit in patterns::scan(at.path, &whole) {
-        let start = hit.start.saturating_sub(prefix).min(text.len());
-        let line = text.get(..start).unwrap_or_default().matches('\n').count();
+        let start = text.floor_char_boundary(hit.start.saturating_sub(prefix));
+        // Hits are in order, so each line is counted once.
+        line += text[counted..start].matches('\n').count();
+        counted = start;
         // The generic rule only looks at keys, and many Kubernetes keys contain the name of a Secret rather than its
         // content.
         if line == 0 && hit.rule == patterns::GENERIC && keys::is_reference(at.parent, at.key) {

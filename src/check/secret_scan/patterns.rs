@@ -198,15 +198,15 @@ impl Scanner {
     }
 
     fn scan(&self, path: &str, text: &str) -> Vec<Hit> {
-        let mut hits = Vec::new();
+        let mut hits = BTreeMap::new();
         for rule in self.called_by(text).into_iter().map(|at| &self.rules[at]) {
             self.ask(rule, path, text, &mut hits);
         }
-        hits.sort_by_key(|hit| hit.start);
-        hits
+        hits.into_iter().map(|(start, rule)| Hit { rule, start }).collect()
     }
 
-    fn ask(&self, rule: &Rule, path: &str, text: &str, hits: &mut Vec<Hit>) {
+    /// Adds the findings of a rule to those of others: the name of the rule, by the byte offset of the secret.
+    fn ask(&self, rule: &Rule, path: &str, text: &str, hits: &mut BTreeMap<usize, &'static str>) {
         let Some(regex) = &rule.regex else { return };
         if rule.path.as_ref().is_some_and(|pattern| !pattern.fits(path)) {
             return;
@@ -232,9 +232,9 @@ impl Scanner {
                 line: &bytes[first..last],
             };
             let allowed = self.allowed.allows(&found) || rule.allowed.iter().any(|one| one.allows(&found));
-            let known = hits.iter().any(|hit| (whole.start()..=secret.end()).contains(&hit.start));
+            let known = hits.range(whole.start()..=secret.end()).next().is_some();
             if !allowed && !known {
-                hits.push(Hit { rule: rule.id, start: secret.start() });
+                hits.insert(secret.start(), rule.id);
             }
         }
     }
