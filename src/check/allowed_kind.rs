@@ -9,7 +9,7 @@ use crate::{
     note::Place,
     plan::ClusterPlan,
     release::{Release, TEMPLATE_GROUPS, TEMPLATE_KINDS, Where, brought, full_kind, group_of},
-    render::Drawn,
+    render::{Drawn, applying_groups},
     yaml::Node,
 };
 
@@ -27,7 +27,7 @@ pub(super) static OF_STACK: Rule = Rule { check: Check::Release(check_stack), ..
 pub(super) static OF_CLUSTER: Rule = Rule { check: Check::Cluster(check_beside), ..RULE };
 
 /// Cluster-scoped kinds, which affect the whole management cluster.
-const CLUSTER_WIDE: [(&str, &str); 46] = [
+const CLUSTER_WIDE: [(&str, &str); 45] = [
     ("", "Namespace"),
     ("", "Node"),
     ("", "PersistentVolume"),
@@ -44,7 +44,6 @@ const CLUSTER_WIDE: [(&str, &str); 46] = [
     ("certificates.k8s.io", "ClusterTrustBundle"),
     ("cilium.io", "CiliumClusterwideNetworkPolicy"),
     ("cilium.io", "CiliumLoadBalancerIPPool"),
-    ("config.projectsveltos.io", "ClusterProfile"),
     ("external-secrets.io", "ClusterExternalSecret"),
     ("external-secrets.io", "ClusterSecretStore"),
     ("flowcontrol.apiserver.k8s.io", "FlowSchema"),
@@ -78,19 +77,15 @@ const CLUSTER_WIDE: [(&str, &str); 46] = [
 
 /// Namespaced kinds that do more in the management cluster than configure their own namespace, with what they do. An empty kind
 /// stands for all kinds of the group.
-const ACTING: [(&str, &str, &str); 15] = [
+const ACTING: [(&str, &str, &str); 11] = [
     ("", "Pod", RUNS),
     ("", "ReplicationController", RUNS),
     ("apps", "DaemonSet", RUNS),
     ("apps", "Deployment", RUNS),
     ("apps", "ReplicaSet", RUNS),
     ("apps", "StatefulSet", RUNS),
-    ("argoproj.io", "", APPLIES),
     ("batch", "CronJob", RUNS),
     ("batch", "Job", RUNS),
-    ("fluxcd.controlplane.io", "", APPLIES),
-    ("helm.toolkit.fluxcd.io", "", APPLIES),
-    ("kustomize.toolkit.fluxcd.io", "", APPLIES),
     ("operator.cluster.x-k8s.io", "", APPLIES),
     ("rbac.authorization.k8s.io", "Role", GRANTS),
     ("rbac.authorization.k8s.io", "RoleBinding", GRANTS),
@@ -105,6 +100,9 @@ const TOKEN: &str = "kubernetes.io/service-account-token";
 
 /// What a kind does beyond configuring its namespace.
 fn acts(group: &str, kind: &str) -> Option<&'static str> {
+    if applying_groups().any(|one| one == group) {
+        return Some(APPLIES);
+    }
     let mut fitting = ACTING.iter().filter(|one| one.0 == group && (one.1 == kind || one.1.is_empty()));
     fitting.next().map(|(.., does)| *does)
 }

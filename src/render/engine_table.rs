@@ -16,6 +16,11 @@ pub(super) fn all() -> impl Iterator<Item = &'static dyn Engine> {
     ENGINES.iter().copied()
 }
 
+/// The API groups of all engines whose objects apply or install others.
+pub fn applying_groups() -> impl Iterator<Item = &'static str> {
+    all().flat_map(Engine::applying_groups).copied()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -341,3 +341,39 @@ fn topology_warns_about_a_changed_network() {
     let unknown = ends(root, &["topology", "dev-1", "--release", "docker-scs-1-53"], 1).err;
     assert!(unknown.contains("error[unknown-release]") && !unknown.contains("a cluster uses"), "{unknown}");
 }
+
+#[test]
+fn a_file_outside_of_any_fleet_is_not_checked_in_silence() {
+    let root = sandbox::folder();
+    let inner = root.path().join("fleets/eu");
+    fs::create_dir_all(inner.parent().unwrap()).unwrap();
+    sandbox::copy(fleet().path(), &inner);
+    let refused = ends(root.path(), &["check", "fleets/eu/clusters/dev/dev-1.yaml"], 1);
+    assert!(refused.err.contains("error[no-fleet]") && refused.err.contains("-C DIR"), "{}", refused.err);
+    let directory = inner.to_str().unwrap();
+    ends(root.path(), &["-C", directory, "check", "clusters/dev/dev-1.yaml"], 0);
+}
+
+#[test]
+fn a_folder_with_a_fleet_is_one_error_for_init() {
+    let root = fleet();
+    let refused = ends(root.path(), &["init", ".", "--name", "x"], 1);
+    assert_eq!(refused.err.matches("error[").count(), 1, "{}", refused.err);
+    assert!(refused.err.contains("this folder already holds a fleet"), "{}", refused.err);
+}
+
+#[test]
+fn a_cluster_of_a_numbered_release_inherits_neither_stack_nor_minor() {
+    let root = fleet();
+    for command in [&["add", "-A"][..], &["commit", "-qm", "begin"]] {
+        git(root.path(), command);
+    }
+    ends(root.path(), &["release", "docker/scs", "--kubernetes", "1.36", "--channel", "beta"], 0);
+    let made = ends(
+        root.path(),
+        &["new", "cluster", "x", "--folder", "clusters/dev", "--release", "docker-scs-1-36-v0-beta.1"],
+        0,
+    );
+    assert!(made.err.contains("docker-scs-1-36-v0-beta.1, which is not a stable one"), "{}", made.err);
+    assert!(made.err.contains("spec.network.pods") && !made.err.contains("spec.kubernetes"), "{}", made.err);
+}

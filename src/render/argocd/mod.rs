@@ -68,6 +68,10 @@ impl engine::Engine for ArgoCd {
         &[KEEP.0, "argocd.argoproj.io/tracking-id"]
     }
 
+    fn applying_groups(&self) -> &'static [&'static str] {
+        &["argoproj.io"]
+    }
+
     fn is_kept(&self, text: &str) -> bool {
         let (name, value) = KEEP;
         text.lines().any(|line| line.trim_start().starts_with(name) && line.contains(value))

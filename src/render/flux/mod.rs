@@ -67,6 +67,10 @@ impl engine::Engine for Flux {
         &[PRUNE.0, SUBSTITUTE.0]
     }
 
+    fn applying_groups(&self) -> &'static [&'static str] {
+        &["fluxcd.controlplane.io", "helm.toolkit.fluxcd.io", "kustomize.toolkit.fluxcd.io"]
+    }
+
     fn is_kept(&self, text: &str) -> bool {
         let (name, value) = PRUNE;
         text.contains(&format!("{name}: {value}"))
