@@ -1,5 +1,7 @@
 //! Recognizes credentials by their keys: `password: …`, `--client-secret=…`, `{"token": "…"}`.
 
+use super::is_auth;
+
 /// Suffixes of the keys of credentials, in lower case and without `-` and `_`.
 const ENDS: [&str; 30] = [
     "password",
@@ -35,9 +37,9 @@ const ENDS: [&str; 30] = [
 ];
 /// The minimum length of a credential.
 const SHORTEST: usize = 6;
-/// The maximum length of a credential within a line. A longer word is examined by its form only, so that the time for a line
-/// does not grow with the square of its length.
-const LONGEST: usize = 512;
+/// The maximum length of a credential within a line; a longer word is examined by its form only. Without a limit, the time for
+/// a line would grow with the square of its length.
+const LONGEST: usize = 4096;
 /// The minimum length of the value of a key that ends in `password`. Charts' default passwords, such as `admin`, are short.
 const SHORTEST_PASSWORD: usize = 3;
 /// Short values of such keys that switch something on or off, or say where the password comes from.
@@ -217,12 +219,16 @@ fn assigns_inside(line: &str) -> bool {
     pieces(line).any(|(key, value)| literal_value(value) && is_credential(key, value))
 }
 
-/// Every `key: value` and `key=value` in a line, whatever surrounds it.
+/// Every `key: value` and `key=value` in a line, whatever surrounds it, if the key can be that of a credential.
 pub(super) fn pieces(line: &str) -> impl Iterator<Item = (&str, &str)> {
     line.match_indices(['=', ':']).filter_map(|(at, separator)| {
         let before = line[..at].trim_end_matches([' ', '"', '\'']);
         let start = before.rfind(|c| !is_of_key(c)).map_or(0, |at| at + 1);
         let key = before[start..].trim_start_matches('-');
+        let is_telling = may_name_credential(last(key)) || is_auth(last(key));
+        if !is_telling {
+            return None;
+        }
         let after = &line[at + separator.len()..];
         let after = if separator == ":" { after.trim_start() } else { after };
         let after = &after[..after.floor_char_boundary(LONGEST + 1)];
@@ -233,7 +239,7 @@ pub(super) fn pieces(line: &str) -> impl Iterator<Item = (&str, &str)> {
                 .next()
                 .unwrap_or_default(),
         };
-        (!key.is_empty() && value.len() <= LONGEST).then(|| (last(key), value))
+        (value.len() <= LONGEST).then(|| (last(key), value))
     })
 }
 
@@ -454,7 +460,11 @@ mod tests {
             !is_credential("clientSecretKey", "client-secret") && is_credential("secretKey", "wJalrXUtnFEMI")
         );
         assert!(!is_credential("existingSecretAdminPassword", "harbor-admin"));
-        assert!(assigns(&format!("token: abcdefgh{}, password: hunter2hunter2", "x".repeat(LONGEST))));
+        let long = "x1".repeat(LONGEST);
+        assert!(
+            assigns(&format!("a: {long}, password: hunter2hunter2"))
+                && !assigns(&format!("b, password: {long}"))
+        );
         for literal in ["vault:hunter2", "env:hunter2", "ref+hunter2", "filehunter2"] {
             assert!(is_credential("password", literal), "{literal}");
         }

@@ -366,6 +366,11 @@ mod tests {
         assert!(found("script", "password=$(cat /run/secret)\nexport X\n").is_none());
         assert!(found("script", "password: {{ .password }}\nx: y\n").is_none());
         assert!(found("text", "the password: ask your administrator").is_none());
+        let pair = STANDARD_NO_PAD.encode(format!("AWS:{}", "token".repeat(400)));
+        assert!(
+            found("config", &format!("{{\"auths\": {{\"a.example.org\": {{\"auth\": \"{pair}\"}}}}}}"))
+                .is_some()
+        );
         assert!(found("psk", "S3cr3tx9Q").is_some());
         assert!(found("ADMIN_PW", "S3cr3tx9Q!").is_some());
         assert!(found("passwords", "S3cr3tx9Q").is_some());
