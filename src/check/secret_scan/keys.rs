@@ -88,10 +88,20 @@ pub(super) fn is_credential(key: &str, text: &str) -> bool {
     names_credential(key) && !names_secret(key, whole) || is_secret_variable(key) && is_made_up(whole)
 }
 
-/// Whether a value is the name of a Secret, or of a key in one: `existingSecretPassword: harbor`, `clientSecretKey: client-secret`.
+/// Whether a value is the name of a Secret, as in `existingSecretPassword: harbor`, or of a key in one that is named like the
+/// setting, as in `clientSecretKey: client-secret`.
 fn names_secret(key: &str, value: &str) -> bool {
-    let is_word = value.bytes().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'-' | b'.' | b'_'));
-    is_word && (key.starts_with("existing") || ends_with(key, "secretkey"))
+    let is_name = value.bytes().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'-' | b'.' | b'_'));
+    let of_key = || {
+        let (key, value) = (plain_text(key), plain_text(value));
+        key.strip_suffix("key").is_some_and(|own| own.ends_with("secret") && own.starts_with(&value))
+    };
+    is_name && (key.starts_with("existingSecret") || of_key())
+}
+
+fn plain_text(text: &str) -> String {
+    let words = text.chars().filter(|c| !matches!(c, '-' | '.' | '_'));
+    words.map(|c| c.to_ascii_lowercase()).collect()
 }
 
 /// Whether some values of a key are credentials because of the key alone.
@@ -460,6 +470,12 @@ mod tests {
             !is_credential("clientSecretKey", "client-secret") && is_credential("secretKey", "wJalrXUtnFEMI")
         );
         assert!(!is_credential("existingSecretAdminPassword", "harbor-admin"));
+        assert!(!is_credential("passwordSecretKey", "password"));
+        for (key, value) in
+            [("secretKey", "minioadmin"), ("s3SecretKey", "minio-admin"), ("existingPassword", "harboradmin")]
+        {
+            assert!(is_credential(key, value), "{key}: {value}");
+        }
         let long = "x1".repeat(LONGEST);
         assert!(
             assigns(&format!("a: {long}, password: hunter2hunter2"))
