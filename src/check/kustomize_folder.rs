@@ -131,6 +131,17 @@ pub(super) fn refused(folder: &str, texts: Texts<'_>) -> Vec<(Place, String, &'s
     found
 }
 
+/// Whether the kustomize file of the folder itself sets the namespace of all objects; [`rewrites`] checks which one.
+pub(super) fn sets_namespace(folder: &str, texts: Texts<'_>) -> bool {
+    let is_of_folder = |path: &str| path.rsplit_once('/').is_some_and(|(parent, _)| parent == folder);
+    let mut files =
+        texts.beside.below(folder).filter(|one| is_kustomization(&one.path) && is_of_folder(&one.path));
+    files.any(|source| {
+        let documents = read_raw(source, &mut Notes::new()).unwrap_or_default();
+        documents.iter().any(|one| one.root.child("namespace").is_some())
+    })
+}
+
 /// Finds places where a kustomize file refers to something outside the folder: another folder, or a URL.
 pub(super) fn outside(folder: &str, texts: Texts<'_>) -> Vec<Place> {
     let mut places = Vec::new();

@@ -1,7 +1,7 @@
 //! Checks the objects in a cluster's `.d` folder by themselves. The folder is applied as a whole, so one object that the API
 //! server refuses blocks all of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Finder,
@@ -17,7 +17,7 @@ use crate::{
     release::{full_kind, is_namespaced},
     render::needs_namespaces,
     world::is_yaml,
-    yaml::{Node, Source},
+    yaml::{Node, RawKind, RawNode, Source},
 };
 
 /// What is found of the folder as a whole.
@@ -26,6 +26,8 @@ struct Folder<'a> {
     namespace: &'a str,
     /// Whether every document is applied as it is. With a kustomize file, a document can be a patch, or change its name.
     all_applied: bool,
+    /// Whether a kustomize file gives all objects the namespace of the cluster.
+    sets_namespace: bool,
     /// Whether the engine refuses an object without a namespace.
     needs_namespaces: bool,
     /// The objects so far: group, kind, namespace and name, with the place of each.
@@ -39,6 +41,7 @@ pub(super) fn check(plan: &ClusterPlan, cluster: &Node, finder: &mut Finder<'_>)
     let mut folder = Folder {
         namespace: plan.cluster.namespace.as_str(),
         all_applied: !kustomized,
+        sets_namespace: kustomize_folder::sets_namespace(&path, texts),
         needs_namespaces: needs_namespaces(cluster),
         seen: BTreeMap::new(),
     };
@@ -87,6 +90,13 @@ fn check_object(object: &Beside, source: &Source, folder: &mut Folder<'_>, finde
         }
         return;
     }
+    if let Some(key) = repeated_key(&object.node) {
+        let message = format!("the key `{}` occurs twice in one map", key.text().unwrap_or_default());
+        finder
+            .notes
+            .error("object", hidden(source.word(key.start)), message)
+            .hint("keep one of them: readers disagree about which one counts, and the engine refuses the whole folder");
+    }
     let applied = folder.all_applied && is_yaml(&source.path);
     let Some(node) = Node::from_raw(&object.node, source, &mut Notes::new()) else {
         check_raw(object, applied, folder, finder);
@@ -99,6 +109,12 @@ fn check_object(object: &Beside, source: &Source, folder: &mut Folder<'_>, finde
         let namespace = node.at(&["metadata", "namespace"]).and_then(Node::as_str);
         check_namespace(namespace, object, name, folder, finder);
         check_twice(&node, object, name, folder, finder);
+    } else if !applied && !folder.sets_namespace && is_yaml(&source.path) {
+        // A kustomize file applies the objects that it names as they are.
+        let namespace = node.at(&["metadata", "namespace"]).and_then(Node::as_str);
+        if namespace.is_some() {
+            check_namespace(namespace, object, name, folder, finder);
+        }
     }
     for fault in metadata::faults(&node, &object.kind, name) {
         let place = hidden(source.word(fault.origin.offset as usize));
@@ -118,7 +134,25 @@ fn check_raw(object: &Beside, applied: bool, folder: &Folder<'_>, finder: &mut F
         let word = |key| metadata.and_then(|metadata| metadata.word(key));
         let (name, namespace) = (word("name").unwrap_or_default(), word("namespace"));
         check_namespace(namespace.as_deref(), object, &name, folder, finder);
+    } else if !folder.sets_namespace
+        && let Some(namespace) = metadata.and_then(|metadata| metadata.word("namespace"))
+    {
+        let name = metadata.and_then(|metadata| metadata.word("name")).unwrap_or_default();
+        check_namespace(Some(&namespace), object, &name, folder, finder);
     }
+}
+
+/// A key that occurs twice in one map of an object.
+fn repeated_key(node: &RawNode) -> Option<&RawNode> {
+    let entries = match &node.kind {
+        RawKind::Mapping(entries) => entries,
+        _ => return node.items().iter().find_map(repeated_key),
+    };
+    let mut seen = BTreeSet::new();
+    entries.iter().find_map(|(key, value)| {
+        let is_new = key.text().is_none_or(|text| seen.insert(text.into_owned()));
+        if is_new { repeated_key(value) } else { Some(key) }
+    })
 }
 
 /// Reports that a kustomize file changes what the checks have read.

@@ -233,7 +233,8 @@ fn assigns_inside(line: &str) -> bool {
 pub(super) fn pieces(line: &str) -> impl Iterator<Item = (&str, &str)> {
     line.match_indices(['=', ':']).filter_map(|(at, separator)| {
         let before = line[..at].trim_end_matches([' ', '"', '\'']);
-        let start = before.rfind(|c| !is_of_key(c)).map_or(0, |at| at + 1);
+        let start =
+            before.char_indices().rfind(|(_, c)| !is_of_key(*c)).map_or(0, |(at, c)| at + c.len_utf8());
         let key = before[start..].trim_start_matches('-');
         let is_telling = may_name_credential(last(key)) || is_auth(last(key));
         if !is_telling {
@@ -316,6 +317,7 @@ pub(super) fn logs_in(line: &str) -> bool {
         let rest = &line[at + HEADER.len()..];
         let value = rest.trim_start_matches(['\\', '"', '\'', ' ']);
         let Some(value) = value.strip_prefix([':', '=']) else { return false };
+        let value = &value[..value.floor_char_boundary(LONGEST)];
         let mut words = value.split([' ', '"', '\'', '\\', ',', '}']).filter(|word| !word.is_empty());
         let (Some(scheme), Some(token)) = (words.next(), words.next()) else { return false };
         let random = token.len() >= 16
@@ -447,6 +449,16 @@ mod tests {
         }
         assert!(assigns_in_prose("old one was password: hunter2hunter2"));
         assert!(!assigns_in_prose("password: see the vault"));
+    }
+
+    #[test]
+    fn every_language_can_be_searched() {
+        for line in
+            ["# Café: x", "Größe: klein", "配置: a", "“token”: x1234567", "é=é:é", "\u{a0}=", "é : \"é\" = é"]
+        {
+            assert!(!assigns(line) && !assigns_in_prose(line), "{line}");
+        }
+        assert!(assigns("é{password: hunter2hunter2}") && assigns_in_prose("für password: S3cr3tPw9z"));
     }
 
     #[test]

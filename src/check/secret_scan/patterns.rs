@@ -21,6 +21,8 @@ pub(super) const DATA: [&str; 3] = [
 ];
 /// The maximum size of a compiled pattern; the largest of the set needs about a third.
 const PATTERN_LIMIT: usize = 64 << 20;
+/// How much of a line before and after a match its allowlists see, in bytes.
+const LINE: usize = 4096;
 /// The rule for any value of a key that sounds like a credential. It is applied last.
 pub(super) const GENERIC: &str = "generic-api-key";
 
@@ -222,9 +224,13 @@ impl Scanner {
                 continue;
             }
             let bytes = text.as_bytes();
-            let first = bytes[..whole.start()].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-            let last = bytes[whole.end()..].iter().position(|byte| *byte == b'\n');
-            let last = last.map_or(bytes.len(), |at| whole.end() + at);
+            // The line, or in a very long one, what surrounds the match.
+            let from = whole.start().saturating_sub(LINE);
+            let to = bytes.len().min(whole.end() + LINE);
+            let first = bytes[from..whole.start()].iter().rposition(|byte| *byte == b'\n');
+            let first = first.map_or(from, |at| from + at + 1);
+            let last = bytes[whole.end()..to].iter().position(|byte| *byte == b'\n');
+            let last = last.map_or(to, |at| whole.end() + at);
             let found = PatternMatch {
                 path,
                 secret: secret.as_bytes(),
