@@ -144,10 +144,7 @@ fn check_raw(object: &Beside, applied: bool, folder: &Folder<'_>, finder: &mut F
 
 /// A key that occurs twice in one map of an object.
 fn repeated_key(node: &RawNode) -> Option<&RawNode> {
-    let entries = match &node.kind {
-        RawKind::Mapping(entries) => entries,
-        _ => return node.items().iter().find_map(repeated_key),
-    };
+    let RawKind::Mapping(entries) = &node.kind else { return node.items().iter().find_map(repeated_key) };
     let mut seen = BTreeSet::new();
     entries.iter().find_map(|(key, value)| {
         let is_new = key.text().is_none_or(|text| seen.insert(text.into_owned()));
