@@ -39,7 +39,10 @@ use std::{
 use git2::{Config, ConfigLevel, ErrorCode, Oid, RepositoryOpenFlags, RepositoryState, Signature};
 
 use super::disk::Workspace;
-use crate::{note::Fault, tree::is_ours};
+use crate::{
+    note::{Fault, in_words},
+    tree::is_ours,
+};
 
 pub use base::Base;
 pub use commit::CommitSink;
@@ -149,10 +152,7 @@ impl Repository {
     pub fn identity(&self) -> Result<(Signature<'static>, Signature<'static>), Fault> {
         let author = self.inner.author_from_env().and_then(|person| on_one_line(&person));
         let committer = self.inner.committer_from_env().and_then(|person| on_one_line(&person));
-        Ok((
-            author.map_err(|error| no_identity("GIT_AUTHOR_DATE", error))?,
-            committer.map_err(|error| no_identity("GIT_COMMITTER_DATE", error))?,
-        ))
+        Ok((author.map_err(no_identity)?, committer.map_err(no_identity)?))
     }
 
     /// Whether a blob begins with the program's own header.
@@ -338,17 +338,22 @@ fn cannot_open(root: &Path, error: git2::Error) -> Fault {
     Fault::because(format!("cannot open the git repository of `{}`", root.display()), error).hint(hint)
 }
 
-/// Why there is no identity. `date` is the environment variable with the date of the commit.
-fn no_identity(date: &str, error: git2::Error) -> Fault {
+/// Why there is no identity.
+fn no_identity(error: git2::Error) -> Fault {
     if error.code() == ErrorCode::NotFound {
         return Fault::new("git does not know who you are, so nothing can be committed")
             .hint("git config --global user.name \"Your Name\"")
             .hint("git config --global user.email you@example.org");
     }
-    // libgit2 sets no message of its own for a date that it cannot read, so `error` has that of an earlier error.
-    if error.class() != git2::ErrorClass::Invalid && std::env::var_os(date).is_some() {
-        return Fault::new(format!("the date in `{date}` cannot be read"))
-            .hint(format!("write it as `2026-01-31T12:00:00Z`, or unset `{date}`"));
+    // libgit2 reads both dates for either identity, and sets no message of its own for one that it cannot read: `error` has that
+    // of an earlier error.
+    let dates = ["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"].into_iter();
+    let dates: Vec<_> =
+        dates.filter(|name| std::env::var_os(name).is_some()).map(|name| format!("`{name}`")).collect();
+    if error.class() != git2::ErrorClass::Invalid && !dates.is_empty() {
+        let dates = in_words(&dates, "or");
+        return Fault::new(format!("the date in {dates} cannot be read"))
+            .hint(format!("write it as `2026-01-31T12:00:00Z`, or unset {dates}"));
     }
     Fault::because("git cannot tell who you are", error)
         .hint("check `git config user.name` and `git config user.email`")
