@@ -8,7 +8,7 @@ use super::{
 use crate::{
     explain::{AffectedFile, Fleet, Reaches},
     note::{Notes, Place},
-    world::{companion_folder, is_input},
+    world::{companion_folder, is_input, is_yaml},
 };
 
 /// Show which clusters and generated files a source affects
@@ -47,7 +47,8 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     };
     let (given, line) = place(&args.source);
     let file = world.file(&given);
-    if left.blame(&file, &mut notes) || !check(&fleet, &file, line, &mut notes) {
+    let is_skipped = !left.is_empty() && is_input(&file) && is_yaml(&file) && world.holds(&file);
+    if left.blame(&file, &mut notes) || !check(&fleet, &file, line, is_skipped, &mut notes) {
         left.warn(&mut notes);
         printer.notes(&notes);
         printer.document(Exit::Input, &notes, json!({}));
@@ -86,7 +87,9 @@ fn document(source: &str, line: Option<usize>, reaches: &Reaches) -> Json {
 }
 
 /// Whether the file is a source with this line; reports an error otherwise.
-fn check(fleet: &Fleet, file: &str, line: Option<usize>, notes: &mut Notes) -> bool {
+///
+/// `is_skipped` means that the file is a source, and was skipped because of errors.
+fn check(fleet: &Fleet, file: &str, line: Option<usize>, is_skipped: bool, notes: &mut Notes) -> bool {
     let Some(source) = fleet.input().sources.at(file) else {
         let companion = companion_folder(file).filter(|folder| fleet.input().companions.contains(*folder));
         let note = match companion {
@@ -99,7 +102,7 @@ fn check(fleet: &Fleet, file: &str, line: Option<usize>, notes: &mut Notes) -> b
                     ),
                 )
                 .hint("the engine applies it for the cluster, alongside the generated files"),
-            None if is_input(file) => notes.error(
+            None if is_skipped => notes.error(
                 "no-source",
                 Place::file(file),
                 "it was skipped, because something else in its stack or cluster has errors",
@@ -108,7 +111,7 @@ fn check(fleet: &Fleet, file: &str, line: Option<usize>, notes: &mut Notes) -> b
         };
         if file.starts_with("generated/") {
             note.hint("to see where a generated file comes from, run `stackloom explain`");
-        } else if is_input(file) {
+        } else if is_skipped {
             note.hint("correct these errors first: `stackloom check` shows them");
         } else if companion.is_none() {
             note.hint("paths are relative to the current folder; from the fleet's root, write for example clusters/_defaults.yaml");
