@@ -1,9 +1,10 @@
 //! Restricts the kinds of objects in each folder.
 
 use super::{
-    Check, Finder, Rule, kustomize_folder,
+    Check, Finder, Rule,
+    kustomize_folder::{self, Beside},
     metadata::{self, KUSTOMIZE, is_kind},
-    secret_scan::{self, Tree as _},
+    secret_scan::{self, Tree},
 };
 use crate::{
     note::Place,
@@ -27,7 +28,7 @@ pub(super) static OF_STACK: Rule = Rule { check: Check::Release(check_stack), ..
 pub(super) static OF_CLUSTER: Rule = Rule { check: Check::Cluster(check_beside), ..RULE };
 
 /// Cluster-scoped kinds, which affect the whole management cluster.
-const CLUSTER_WIDE: [(&str, &str); 45] = [
+const CLUSTER_WIDE: [(&str, &str); 48] = [
     ("", "Namespace"),
     ("", "Node"),
     ("", "PersistentVolume"),
@@ -44,6 +45,7 @@ const CLUSTER_WIDE: [(&str, &str); 45] = [
     ("certificates.k8s.io", "ClusterTrustBundle"),
     ("cilium.io", "CiliumClusterwideNetworkPolicy"),
     ("cilium.io", "CiliumLoadBalancerIPPool"),
+    ("config.projectsveltos.io", "ClusterProfile"),
     ("external-secrets.io", "ClusterExternalSecret"),
     ("external-secrets.io", "ClusterSecretStore"),
     ("flowcontrol.apiserver.k8s.io", "FlowSchema"),
@@ -57,6 +59,8 @@ const CLUSTER_WIDE: [(&str, &str); 45] = [
     ("infrastructure.cluster.x-k8s.io", "VSphereDeploymentZone"),
     ("infrastructure.cluster.x-k8s.io", "VSphereFailureDomain"),
     ("ipam.cluster.x-k8s.io", "GlobalInClusterIPPool"),
+    ("kyverno.io", "ClusterCleanupPolicy"),
+    ("kyverno.io", "ClusterPolicy"),
     ("networking.k8s.io", "IngressClass"),
     ("networking.k8s.io", "IPAddress"),
     ("networking.k8s.io", "ServiceCIDR"),
@@ -77,7 +81,7 @@ const CLUSTER_WIDE: [(&str, &str); 45] = [
 
 /// Namespaced kinds that do more in the management cluster than configure their own namespace, with what they do. An empty kind
 /// stands for all kinds of the group.
-const ACTING: [(&str, &str, &str); 11] = [
+const ACTING: [(&str, &str, &str); 21] = [
     ("", "Pod", RUNS),
     ("", "ReplicationController", RUNS),
     ("apps", "DaemonSet", RUNS),
@@ -86,14 +90,27 @@ const ACTING: [(&str, &str, &str); 11] = [
     ("apps", "StatefulSet", RUNS),
     ("batch", "CronJob", RUNS),
     ("batch", "Job", RUNS),
+    ("clusterctl.cluster.x-k8s.io", "", INSTALLS),
+    ("config.projectsveltos.io", "", APPLIES),
+    ("fleet.cattle.io", "", APPLIES),
+    ("helm.cattle.io", "", APPLIES),
+    ("kubevirt.io", "", RUNS),
+    ("kyverno.io", "", APPLIES),
     ("operator.cluster.x-k8s.io", "", APPLIES),
+    ("operators.coreos.com", "", APPLIES),
+    ("pkg.crossplane.io", "", APPLIES),
     ("rbac.authorization.k8s.io", "Role", GRANTS),
     ("rbac.authorization.k8s.io", "RoleBinding", GRANTS),
+    ("serving.knative.dev", "", RUNS),
+    ("tekton.dev", "", RUNS),
 ];
 const RUNS: &str = "it runs programs there";
 const GRANTS: &str = "it grants rights there";
 const IDENTIFIES: &str = "it gets a token of a ServiceAccount, which never expires";
 const APPLIES: &str = "it applies other objects there, which nothing checks";
+
+const INSTALLS: &str = "clusterctl takes it for an installed provider";
+const REACHES: &str = "it can select other clusters of the namespace, too";
 
 /// The type of Secrets that Kubernetes fills with the token of a `ServiceAccount`.
 const TOKEN: &str = "kubernetes.io/service-account-token";
@@ -156,12 +173,15 @@ fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
         let Some(place) = place else { continue };
         let text = |key| object.get(key).and_then(Node::as_str).unwrap_or_default();
         let (group, kind) = (group_of(text("apiVersion")), text("kind"));
+        let is_secret = (group, kind) == ("", "Secret");
         // Values that are not objects are reported by another rule.
-        if is_kind(kind) && metadata::is_no_object(object).is_none() && !is_allowed(place, group, kind) {
+        let does = acts(group, kind).or((is_secret && text("type") == TOKEN).then_some(IDENTIFIES));
+        let is_refused = does == Some(IDENTIFIES) || !is_allowed(place, group, kind);
+        if is_kind(kind) && metadata::is_no_object(object).is_none() && is_refused {
             let node = object.get("kind").unwrap_or(object);
             let made = || Place::file(format!("generated ({})", words(place)));
             let place_of_kind = finder.texts.sources.place(node.origin).unwrap_or_else(made);
-            tell(words(place), &full_kind(kind, group), acts(group, kind), place_of_kind, finder);
+            tell(words(place), &full_kind(kind, group), does, place_of_kind, finder);
         }
     }
 }
@@ -231,11 +251,25 @@ fn check_beside(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
             let holds_token = object.group.is_empty()
                 && object.kind == "Secret"
                 && object.node.word("type").as_deref() == Some(TOKEN);
-            let does = acts(&object.group, &object.kind).or(holds_token.then_some(IDENTIFIES));
+            let does = acts(&object.group, &object.kind)
+                .or(holds_token.then_some(IDENTIFIES))
+                .or_else(|| reaches_others(&object, plan).then_some(REACHES));
             if is_generated || does.is_some() || is_cluster_wide(&object.group, &object.kind) {
                 let kind = full_kind(&object.kind, &object.group);
                 tell("a `.d` folder", &kind, does, Place { source: String::new(), ..object.place }, finder);
             }
         }
     }
+}
+
+/// Whether an object installs addons in other clusters, too. It selects clusters by their labels, and only a label whose value
+/// is the cluster's name selects this one alone.
+fn reaches_others(object: &Beside, plan: &ClusterPlan) -> bool {
+    const SELECTING: [&str; 2] = ["ClusterResourceSet", "HelmChartProxy"];
+    let selector = object.node.child("spec").and_then(|spec| spec.child("clusterSelector"));
+    let labels = selector.and_then(|selector| selector.child("matchLabels"));
+    let name = plan.cluster.name.as_str();
+    let mut values = labels.into_iter().flat_map(Tree::entries).map(|(_, value)| value);
+    let is_own = values.any(|value| value.text().as_deref() == Some(name));
+    object.group == "addons.cluster.x-k8s.io" && SELECTING.contains(&&*object.kind) && !is_own
 }

@@ -4,6 +4,7 @@ use std::{collections::BTreeSet, path::Path};
 
 use super::{
     Texts,
+    kustomize_file::{self, Refused},
     secret_scan::{CHANGING_FIELDS, Found, OBJECT, Spot, Tree, is_encrypted_file},
 };
 use crate::{
@@ -100,8 +101,9 @@ pub(super) fn is_read(path: &str) -> bool {
         || Path::new(path).extension().is_some_and(|end| end == "json")
 }
 
-/// Finds what makes kustomize refuse a folder, with a hint: a second kustomize file, and names of files that do not exist.
-pub(super) fn refused(folder: &str, texts: Texts<'_>) -> Vec<(Place, String, &'static str)> {
+/// Finds what makes kustomize refuse a folder, with a hint: faults of its file, a second one, and names of files that do not
+/// exist.
+pub(super) fn refused(folder: &str, texts: Texts<'_>) -> Vec<Refused> {
     let mut found = Vec::new();
     let mut folders = BTreeSet::new();
     for source in texts.beside.below(folder).filter(|source| is_kustomization(&source.path)) {
@@ -109,6 +111,7 @@ pub(super) fn refused(folder: &str, texts: Texts<'_>) -> Vec<(Place, String, &'s
             let message = "this folder has two kustomize files".to_owned();
             found.push((Place::file(&*source.path), message, "keep one of them: kustomize refuses both"));
         }
+        found.extend(kustomize_file::faults(source));
         for document in read_raw(source, &mut Notes::new()).unwrap_or_default() {
             let lists = LISTS.into_iter().filter_map(|key| document.root.child(key)).flat_map(Tree::items);
             for item in lists {
@@ -150,7 +153,8 @@ pub(super) fn outside(folder: &str, texts: Texts<'_>) -> Vec<Place> {
             let items = LISTS
                 .into_iter()
                 .flat_map(|key| document.root.child(key).map(Tree::items).unwrap_or_default());
-            for item in items {
+            let schema = document.root.child("openapi").and_then(|openapi| openapi.child("path"));
+            for item in items.chain(schema) {
                 // A chart or an inline object is not a reference.
                 let text = item.text().unwrap_or_default();
                 let inline = text.contains('\n');

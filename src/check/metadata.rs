@@ -44,6 +44,45 @@ const SERVER_FIELDS: [(&str, &str); 3] = [
     ("uid", "remove `uid`: only the API server writes this field, and refuses any other value"),
 ];
 
+type Form = (&'static str, fn(&Node) -> bool, &'static str, &'static str);
+
+/// The forms of other fields that objects copied from a cluster bring along.
+const FORMS: [Form; 6] = [
+    ("creationTimestamp", is_time, "a time such as `2026-01-01T10:00:00Z`", REMOVE),
+    ("deletionGracePeriodSeconds", is_integer, "a number of seconds", REMOVE),
+    ("deletionTimestamp", is_time, "a time such as `2026-01-01T10:00:00Z`", REMOVE),
+    ("generateName", is_text, "text", "remove it: an object here has a `name`"),
+    ("generation", is_integer, "a number", REMOVE),
+    ("selfLink", is_text, "text", REMOVE),
+];
+const REMOVE: &str = "remove it: only the API server writes this field";
+const OF_OWNERS: [&str; 4] = ["apiVersion", "kind", "name", "uid"];
+const FLAGS_OF_OWNERS: [&str; 2] = ["controller", "blockOwnerDeletion"];
+
+fn is_text(node: &Node) -> bool {
+    node.as_str().is_some()
+}
+
+fn is_integer(node: &Node) -> bool {
+    node.as_int().is_some()
+}
+
+fn is_time(node: &Node) -> bool {
+    node.as_str().is_some_and(|text| chrono::DateTime::parse_from_rfc3339(text).is_ok())
+}
+
+/// Whether Kubernetes itself serves a group; the server checks finalizers of its objects more strictly.
+fn is_built_in(group: &str) -> bool {
+    const GROUPS: [&str; 5] = [
+        "coordination.k8s.io",
+        "networking.k8s.io",
+        "rbac.authorization.k8s.io",
+        "scheduling.k8s.io",
+        "storage.k8s.io",
+    ];
+    !group.contains('.') || GROUPS.contains(&group)
+}
+
 /// The API group of kustomize's own objects.
 pub(super) const KUSTOMIZE: &str = "kustomize.config.k8s.io";
 
@@ -67,10 +106,10 @@ pub(super) fn faults(object: &Node, kind: &str, name: &str) -> Vec<Violation> {
         });
     }
     let what = format!("{kind} `{name}`");
-    if let Some(metadata) = object.get("metadata") {
-        of_metadata(&what, metadata, &mut faults);
-    }
     let group = version.as_str().map(group_of).unwrap_or_default();
+    if let Some(metadata) = object.get("metadata") {
+        of_metadata(&what, metadata, is_built_in(group), &mut faults);
+    }
     let namespace = object.at(&["metadata", "namespace"]);
     if let Some(namespace) = namespace.filter(|_| is_cluster_wide(group, kind)) {
         faults.push(Violation {
@@ -117,7 +156,7 @@ fn is_version(text: &str) -> bool {
     group && Label::new(version).is_ok() && version.starts_with(|c: char| c.is_ascii_lowercase())
 }
 
-fn of_metadata(what: &str, metadata: &Node, faults: &mut Vec<Violation>) {
+fn of_metadata(what: &str, metadata: &Node, built_in: bool, faults: &mut Vec<Violation>) {
     let Some(mapping) = metadata.as_mapping() else {
         let message = format!("the metadata of {what} is {}", metadata.kind());
         return faults.push(Violation { origin: metadata.origin, message, hint: "write a map" });
@@ -145,24 +184,21 @@ fn of_metadata(what: &str, metadata: &Node, faults: &mut Vec<Violation>) {
             wrong(value, format!("{what} sets `{field}`"), hint);
         }
     }
-    if let Some(owners) = mapping.get("ownerReferences").filter(|node| !node.is_null()) {
-        let is_owner = |owner: &Node| {
-            let word = |key| owner.get(key).and_then(Node::as_str).is_some_and(|text| !text.is_empty());
-            let flag = |key| owner.get(key).is_none_or(|node| node.as_bool().is_some());
-            ["apiVersion", "kind", "name", "uid"].into_iter().all(word)
-                && ["controller", "blockOwnerDeletion"].into_iter().all(flag)
-        };
-        if !owners.as_sequence().is_some_and(|list| list.iter().all(is_owner)) {
-            wrong(
-                owners,
-                format!("the `ownerReferences` of {what} are not a list of owners"),
-                "remove them: only a controller knows the `uid` of an owner",
-            );
+    for (field, is_right, expected, hint) in FORMS {
+        if let Some(value) = mapping.get(field).filter(|node| !node.is_null() && !is_right(node)) {
+            wrong(value, format!("`{field}` in the metadata of {what} must be {expected}"), hint);
         }
     }
+    if let Some(owners) = mapping.get("ownerReferences").filter(|node| !node.is_null() && !are_owners(node)) {
+        wrong(
+            owners,
+            format!("the `ownerReferences` of {what} are not a list of owners"),
+            "remove them: only a controller knows the `uid` of an owner",
+        );
+    }
     if let Some(finalizers) = mapping.get("finalizers").filter(|node| !node.is_null()) {
-        let is_key = |one: &Node| one.as_str().is_some_and(is_label_key);
-        if !finalizers.as_sequence().is_some_and(|list| list.iter().all(is_key)) {
+        let is_finalizer = |one: &Node| one.as_str().is_some_and(|text| is_finalizer(text, built_in));
+        if !finalizers.as_sequence().is_some_and(|list| list.iter().all(is_finalizer)) {
             wrong(
                 finalizers,
                 format!("the `finalizers` of {what} are not a list of names"),
@@ -171,6 +207,29 @@ fn of_metadata(what: &str, metadata: &Node, faults: &mut Vec<Violation>) {
         }
     }
     of_labels(what, metadata, faults);
+}
+
+/// At most one owner may be the controller.
+fn are_owners(owners: &Node) -> bool {
+    let is_owner = |owner: &Node| {
+        let word = |key| owner.get(key).and_then(Node::as_str).is_some_and(|text| !text.is_empty());
+        let flag = |key| owner.get(key).is_none_or(|node| node.as_bool().is_some());
+        let fields = OF_OWNERS.iter().chain(&FLAGS_OF_OWNERS);
+        let known = owner.as_mapping().is_some_and(|map| {
+            map.iter().all(|entry| fields.clone().any(|field| *field == &*entry.key.name))
+        });
+        known && OF_OWNERS.into_iter().all(word) && FLAGS_OF_OWNERS.into_iter().all(flag)
+    };
+    let controls = |owner: &&Node| owner.get("controller").and_then(Node::as_bool) == Some(true);
+    owners
+        .as_sequence()
+        .is_some_and(|list| list.iter().all(is_owner) && list.iter().filter(controls).count() <= 1)
+}
+
+/// The API server takes a finalizer without a domain only if Kubernetes defines it, or on objects of a custom resource.
+fn is_finalizer(name: &str, built_in: bool) -> bool {
+    is_label_key(name)
+        && (!built_in || name.contains('/') || matches!(name, "foregroundDeletion" | "kubernetes" | "orphan"))
 }
 
 fn of_labels(what: &str, metadata: &Node, faults: &mut Vec<Violation>) {

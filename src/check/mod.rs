@@ -15,6 +15,7 @@ mod compatibility;
 mod control_plane_replicas;
 mod delivery;
 mod index;
+mod kustomize_file;
 mod kustomize_folder;
 mod metadata;
 mod object;

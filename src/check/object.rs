@@ -7,7 +7,7 @@ use super::{
     own_object,
 };
 use crate::{
-    model::Subdomain,
+    model::{Label, Subdomain},
     note::At,
     release::group_of,
     render::{Drawn, Object, Target},
@@ -26,8 +26,7 @@ pub(super) static RULE: Rule = Rule {
 pub(super) const COMPLETE: &str = "an object needs apiVersion, kind and metadata.name, all of them strings";
 pub(super) const A_KIND: &str =
     "a kind is one word of letters and digits that starts with a capital letter, such as ConfigMap";
-pub(super) const A_NAME: &str =
-    "use at most 253 lower-case letters, digits, dashes and dots, starting and ending with a letter or digit";
+pub(super) const A_NAME: &str = "use at most 253 lower-case letters, digits, dashes and dots (a Namespace or Service: 63, without dots), starting and ending with a letter or digit";
 
 /// The same rule for a cluster's `.d` folder.
 pub(super) static OF_CLUSTER: Rule = Rule { check: Check::Cluster(own_object::check), ..RULE };
@@ -107,8 +106,13 @@ fn check_namespace(drawn: &Drawn, object: &Object, kind: &str, name: &str, finde
         .hint("write `namespace: ${{ namespace.name }}` into the template's metadata; cluster-wide kinds do not belong here");
 }
 
-/// Roles and bindings may contain colons and capitals; all other names are DNS subdomains.
+/// Roles and bindings may contain colons and capitals, and Namespaces and Services have labels of DNS for names; all other
+/// names are DNS subdomains.
 pub(super) fn is_name(kind: &str, name: &str) -> bool {
+    if kind == "Namespace" || kind == "Service" {
+        let is_started = kind == "Namespace" || name.starts_with(|c: char| c.is_ascii_lowercase());
+        return is_started && Label::new(name).is_ok();
+    }
     let lenient = kind.ends_with("Role")
         || kind.ends_with("RoleBinding")
         || kind == "FlowSchema"

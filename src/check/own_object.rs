@@ -102,6 +102,14 @@ fn check_object(object: &Beside, source: &Source, folder: &mut Folder<'_>, finde
         check_raw(object, applied, folder, finder);
         return;
     };
+    // Lists with items were unpacked.
+    if object.kind.ends_with("List") && metadata::is_no_object(&node).is_some() {
+        finder
+            .notes
+            .error("object", hidden(object.place.clone()), format!("this {} has no items", object.kind))
+            .hint("write each object as a document of its own, with `---` between them");
+        return;
+    }
     let name = node.at(&["metadata", "name"]).and_then(Node::as_str).unwrap_or_default();
     if let Some((message, hint)) = unidentified(&node, object, name, applied) {
         finder.notes.error("object", hidden(object.place.clone()), message).hint(hint);

@@ -31,6 +31,7 @@ pub(super) fn faults(object: &Node, kind: &str, name: &str) -> Vec<Violation> {
         let Some(node) = object.get(field).filter(|node| !node.is_null()) else { continue };
         total += of_field(node, in_base64, &format!("`{field}` of {kind} `{name}`"), &mut faults);
     }
+    faults.extend(of_both(object, &format!("{kind} `{name}`")));
     if total > TOTAL {
         faults.push(Violation {
             origin: object.get("metadata").unwrap_or(object).origin,
@@ -75,6 +76,18 @@ fn of_fields(object: &Node, what: &str, data: &[&str; 2], others: &[&str]) -> Ve
         });
     }
     faults
+}
+
+/// Reports a key that a ConfigMap has as text and as bytes.
+fn of_both(object: &Node, what: &str) -> Option<Violation> {
+    let map = |field| object.get(field).and_then(Node::as_mapping);
+    let (text, bytes) = (map("data")?, map("binaryData")?);
+    let entry = bytes.iter().find(|entry| text.get(&entry.key.name).is_some())?;
+    Some(Violation {
+        origin: entry.key.origin,
+        message: format!("{what} has the key `{}` in `data` and in `binaryData`", shortened(&entry.key.name)),
+        hint: "keep one of them: the API server refuses both",
+    })
 }
 
 /// Checks the entries of one field, and returns their size.
@@ -150,7 +163,7 @@ mod tests {
         );
         assert!(found("Secret", "data", "a", "aGk=\n").is_empty());
         assert!(
-            found("Secret", "data", "a", "ENC[AES256_GCM,data:b2s=,iv:aXY=,tag:dGFn,type:str]").is_empty()
+            found("Secret", "data", "a", "ENC[AES256_GCM,data:b2s=,iv:aW5pdGlhbGl6YXRpb24gdmVjdG9yIG9mIDMyIGJ5dGU=,tag:dGFnIG9mIDE2IGJ5dGVzIQ==,type:str]").is_empty()
         );
         assert_eq!(found("Secret", "data", "a", "hi!"), ["a value in `data` of Secret `a` is not base64"]);
         assert!(found("Secret", "stringData", "a", "hi!").is_empty());

@@ -5,6 +5,7 @@ use super::{Check, Finder, Rule, kustomize_folder, secret_scan};
 use crate::{
     note::{Notes, Place},
     plan::ClusterPlan,
+    world::is_yaml,
     yaml::{Node, SYNTAX, Source},
 };
 
@@ -28,6 +29,7 @@ fn check(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
             secret_scan::tell(RULE.name, spot.place, &spot.found, finder);
         }
         report_unread(source, &found, finder);
+        report_unsearched(source, finder);
     }
     let mut generated = kustomize_folder::generated(&folder, texts);
     generated.retain(|spot| !reported.contains(&(spot.place.file.clone(), spot.place.line)));
@@ -47,6 +49,24 @@ fn report_unread(source: &Source, found: &Notes, finder: &mut Finder<'_>) {
             reported.hint("the engine applies this folder as it is, and one file that it cannot read keeps it from applying all of them: rename a file that is not YAML");
         } else {
             reported.hint("the objects in this folder are checked before they are applied, and stackloom cannot read these");
+        }
+    }
+}
+
+/// Reports a file that is not text. Nothing finds a secret in a text of two bytes per letter, or in an archive.
+fn report_unsearched(source: &Source, finder: &mut Finder<'_>) {
+    let is_text = !source.text.contains([char::REPLACEMENT_CHARACTER, '\0']);
+    // Another rule refuses objects that are not text.
+    if is_text || is_yaml(&source.path) {
+        return;
+    }
+    let (is_allowed, hint) = secret_scan::allowed(finder, &source.path, secret_scan::UNREADABLE);
+    if !is_allowed {
+        let message = "this file is not UTF-8 text, so it cannot be searched for secrets";
+        let note = finder.notes.error(RULE.name, Place::file(&*source.path), message);
+        note.hint("save it as UTF-8, or keep it outside the repository");
+        if let Some(hint) = hint {
+            note.hint(hint);
         }
     }
 }

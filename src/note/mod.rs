@@ -126,6 +126,8 @@ pub enum About {
     Release,
     /// The Kubernetes version of its release.
     Kubernetes,
+    /// The patch version of Kubernetes in its release.
+    Patch(String),
     /// Its `pods` or `services` network.
     Network(&'static str),
     /// The management cluster that builds it.

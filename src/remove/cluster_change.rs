@@ -46,7 +46,7 @@ pub(super) fn judge(
                 Place::file(path.as_str()),
                 format!("the cluster `{namespace}/{cluster}` would be downgraded from Kubernetes {before} to {after}: Cluster API refuses that"),
             )
-            .about(About::Kubernetes)
+            .about(if after.minor() == before.minor() { About::Patch(after.to_string()) } else { About::Kubernetes })
             .hint(format!("choose a release with Kubernetes {before} or later: a control plane cannot be downgraded"))
             .hint(undone());
     } else if (after.minor().major, after.minor().minor) > (before.minor().major, before.minor().minor + step)

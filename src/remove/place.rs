@@ -11,6 +11,9 @@ use crate::{
     yaml::{Node, Sources},
 };
 
+/// The release of a cluster that follows its stack.
+const HEAD: &str = "head";
+
 /// The definitions of a fleet, by cluster.
 #[derive(Debug)]
 pub struct Defined<'a> {
@@ -92,6 +95,9 @@ impl<'a> Defined<'a> {
                     &[version, interim, release, &["spec", "kubernetes"], &["spec", "release"], name],
                 )
             }
+            About::Patch(version) => {
+                self.patch(cluster, version).or_else(|| self.of(cluster, &About::Kubernetes))
+            }
             About::Release | About::Kubernetes => {
                 self.place(cluster, &[&["spec", "kubernetes"], &["spec", "release"], name])
             }
@@ -112,6 +118,18 @@ impl<'a> Defined<'a> {
         let mut pools = node.at(&["spec", "nodePools"])?.as_sequence()?.iter();
         let found = pools.find(|one| one.get("name").and_then(Node::as_str) == Some(pool))?;
         self.input.sources.place(found.get("removal").unwrap_or(found).origin)
+    }
+
+    /// The line of the stack with a version of Kubernetes, for a cluster that follows the stack's head.
+    fn patch(&self, cluster: &ClusterId, version: &str) -> Option<Place> {
+        let node = self.merged(cluster)?;
+        let spec = |key| node.at(&["spec", key]).and_then(Node::as_str);
+        let is_numbered = spec("release").is_some_and(|release| release != HEAD);
+        let stack = self.definitions.stacks.get(spec("stack")?).filter(|_| !is_numbered)?;
+        let versions = stack.stack.node.at(&["spec", "kubernetes"])?.as_sequence()?.iter();
+        let found =
+            versions.filter_map(|one| one.get("version")).find(|one| one.as_str() == Some(version))?;
+        self.input.sources.place(found.origin)
     }
 
     /// The place of the name, namespace or management cluster that turned a definition into another cluster.

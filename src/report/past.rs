@@ -137,7 +137,8 @@ fn settled(
     if is_in_steps || !is_leaving || past.missing().is_some() {
         if is_leaving {
             note_missing(&mut note, past);
-        } else if !is_in_steps && matches!(about, About::Release | About::Kubernetes | About::AddonVersion(_))
+        } else if !is_in_steps
+            && matches!(about, About::Release | About::Kubernetes | About::Patch(_) | About::AddonVersion(_))
         {
             note.hint("each commit of this change alone is sound: make a pull request of each, and let the engine apply one before the next");
         }

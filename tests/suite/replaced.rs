@@ -10,12 +10,16 @@ use stackloom::{
     world::Files,
 };
 
-use super::{sandbox, support};
+use super::{mistakes::git, sandbox, support};
 
 const CLUSTER: &str = "generated/management/mgmt/clusters/blue/one/cluster/cluster.yaml";
 
 /// The codes and messages of a run whose tree had a different Cluster before.
 fn over(from: &str, to: &str) -> Vec<String> {
+    run_over(from, to).iter().map(|note| format!("{}: {}", note.code, note.message)).collect()
+}
+
+fn run_over(from: &str, to: &str) -> Notes {
     let root = sandbox::folder();
     sandbox::copy(&support::package().join("tests/cases/_base"), root.path());
     sandbox::to_disk(root.path());
@@ -26,10 +30,20 @@ fn over(from: &str, to: &str) -> Vec<String> {
     let before = sandbox::snapshot(root.path());
     let world = Workspace::open(root.path()).unwrap();
     let (done, notes) = sandbox::run(&world, &mut DiskSink::new(&world));
-    let found: Vec<_> = notes.iter().map(|note| format!("{}: {}", note.code, note.message)).collect();
     assert_eq!(done.is_err(), notes.errors() > 0);
     assert!(notes.errors() == 0 || before == sandbox::snapshot(root.path()), "something was written");
-    found
+    notes
+}
+
+#[test]
+fn a_lower_patch_version_is_the_stacks_and_another_minor_the_definitions() {
+    let place = |before: &str| {
+        let notes = run_over("version: v1.35.10", &format!("version: {before}"));
+        let place = notes.iter().next().and_then(|note| note.place.clone()).unwrap();
+        format!("{}: {}", place.file, place.source.trim())
+    };
+    assert_eq!(place("v1.35.11"), "stacks/test/tiny/stack.yaml: - version: 1.35.10");
+    assert_eq!(place("v1.36.0"), "clusters/_defaults.yaml: kubernetes: \"1.35\"");
 }
 
 #[test]
@@ -53,6 +67,37 @@ fn a_cluster_cannot_downgrade_skip_a_minor_or_change_its_provider() {
     let found = over("name: test-tiny", "name: cloud-tiny");
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].contains("from the provider `cloud` to `test`"), "{found:?}");
+}
+
+/// Whoever deletes generated files before the run is stopped like everybody else.
+#[test]
+fn what_the_last_commit_has_is_guarded_even_if_it_is_gone() {
+    let root = sandbox::folder();
+    sandbox::copy(&support::package().join("tests/cases/_base"), root.path());
+    sandbox::to_disk(root.path());
+    let file = root.path().join(CLUSTER);
+    let text = fs::read_to_string(&file).unwrap();
+    sandbox::write(&file, text.replace("version: v1.35.10", "version: v1.36.0"));
+    git(root.path(), &["init", "-q"]);
+    git(root.path(), &["add", "-A"]);
+    git(root.path(), &["commit", "-qm", "a newer Kubernetes"]);
+    let run = || {
+        let world = Workspace::open(root.path()).unwrap();
+        let (done, notes) = sandbox::run(&world, &mut DiskSink::new(&world));
+        assert_eq!(done.is_err(), notes.errors() > 0);
+        notes.iter().map(|note| format!("{}: {}", note.code, note.message)).collect::<Vec<_>>()
+    };
+    fs::remove_file(&file).unwrap();
+    let found = run();
+    assert!(found.len() == 1 && found[0].contains("would be downgraded"), "{found:?}");
+    fs::remove_dir_all(root.path().join("generated")).unwrap();
+    let found = run();
+    assert!(found.len() == 1 && found[0].contains("would be downgraded"), "{found:?}");
+    assert!(!root.path().join("generated").exists());
+    fs::remove_file(root.path().join("clusters/green/two.yaml")).unwrap();
+    let found = run();
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found.iter().any(|note| note.contains("`green/two` no longer has a definition")), "{found:?}");
 }
 
 #[test]

@@ -1,12 +1,15 @@
-//! Finds text that looks like a secret: by its key ([`keys`]), by its form ([`patterns`], with the rules of gitleaks), by its
+//! Finds text that looks like a secret: by its key ([`keys`], and [`lines`] within a line), by its form ([`patterns`], with the rules of gitleaks), by its
 //! decoded content, and by the object that contains it ([`tree`]).
 //!
 //! Nothing is reported here. The rules of `check` report findings, with a place whose line is masked ([`report`]).
 
 mod allow;
 mod clean_texts;
+mod commands;
 mod files;
 mod keys;
+mod lines;
+mod literal;
 mod ordinary;
 mod patterns;
 mod report;
@@ -31,7 +34,7 @@ pub(super) use allow::{
     is_name,
 };
 pub(super) use files::{Spot, in_file};
-pub(super) use keys::{is_encrypted, is_encrypted_file};
+pub(super) use literal::{is_encrypted, is_encrypted_file};
 pub(super) use report::{is_allowed, tell, tell_node};
 pub(super) use tree::{OBJECT, Tree, in_object};
 
@@ -53,6 +56,8 @@ const ENCODED: usize = 24;
 const SHORTEST_FORM: usize = 20;
 /// The end of the names of HTTP headers that log in, in lower case.
 const HEADER_KEY: &str = "authorization";
+/// Parts of lines with such a header, or with its value alone.
+const HEADER_WORDS: [&str; 3] = ["uthorization", "AUTHORIZATION", "asic "];
 
 /// Text that looks like a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,7 +82,7 @@ pub(super) struct At<'a> {
 }
 
 /// Names of findings in addition to those of the rule set.
-pub(super) const OWN: [&str; 9] = [
+pub(super) const OWN: [&str; 10] = [
     "aws-access-token",
     "credential",
     "docker-auth",
@@ -86,8 +91,11 @@ pub(super) const OWN: [&str; 9] = [
     "password-in-address",
     "private-key",
     "secret-object",
+    UNREADABLE,
     "unencrypted-value",
 ];
+/// The name of a finding for a file that is not text.
+pub(super) const UNREADABLE: &str = "unreadable-file";
 
 /// Finds what looks like a secret in a text, at most once per line.
 pub(super) fn in_text(at: At<'_>, text: &str) -> Vec<Found> {
@@ -116,7 +124,7 @@ fn limited(mut found: Vec<Found>) -> Vec<Found> {
 }
 
 fn look(at: At<'_>, text: &str, depth: usize, found: &mut Vec<Found>) {
-    if keys::is_encrypted(text) {
+    if literal::is_encrypted(text) {
         return;
     }
     let mut add = |name, what: &str, line| found.push(Found { name, what: what.to_owned(), line });
@@ -127,7 +135,7 @@ fn look(at: At<'_>, text: &str, depth: usize, found: &mut Vec<Found>) {
         return add("docker-auth", PAIR, 0);
     }
     let header = at.key.to_ascii_lowercase().ends_with(HEADER_KEY);
-    if header && keys::logs_in(&format!("authorization: {text}")) {
+    if header && lines::logs_in(&format!("authorization: {text}")) {
         return add("credential", HEADER, 0);
     }
     if text.len() < SHORT {
@@ -161,7 +169,7 @@ fn is_name_like(text: &str) -> bool {
 fn by_lines(text: &str, found: &mut Vec<Found>) {
     let mut add = |name, what: &str, line| found.push(Found { name, what: what.to_owned(), line });
     let begins = text.contains("-----BEGIN ");
-    let hands_over = || ["--", "chpasswd", "sshpass", "login"].iter().any(|word| text.contains(word));
+    let hands_over = || commands::WORDS.iter().any(|word| text.contains(word));
     let assigns = text.contains(['\n', '=', '{']) || hands_over();
     for (number, line) in text.lines().enumerate() {
         if KEYS.iter().any(|mark| line.contains(mark)) && !(begins && line.contains("-----END ")) {
@@ -171,21 +179,18 @@ fn by_lines(text: &str, found: &mut Vec<Found>) {
         } else if let Some((name, what)) = by_form(line) {
             add(name, what, number);
         } else if line.contains("auth")
-            && keys::pieces(line).any(|(key, value)| is_auth(key) && is_pair(value))
+            && lines::pieces(line).any(|(key, value)| is_auth(key) && is_pair(value))
         {
             add("docker-auth", PAIR, number);
-        } else if (line.contains("uthorization") || line.contains("AUTHORIZATION")) && keys::logs_in(line) {
+        } else if HEADER_WORDS.iter().any(|word| line.contains(word)) && lines::logs_in(line) {
             add("credential", HEADER, number);
-        } else if assigns && keys::assigns(line) || keys::assigns_in_prose(line) {
+        } else if assigns && lines::assigns(line) || lines::assigns_in_prose(line) {
             add("credential", "a credential", number);
         }
     }
-    let lines = keys::of_netrc(text).into_iter();
-    found.extend(lines.map(|line| Found { name: "credential", what: "a password".to_owned(), line }));
-    if text.contains("chpasswd:") {
-        let lines = keys::of_chpasswd(text).into_iter();
-        found.extend(lines.map(|line| Found { name: "credential", what: "a password".to_owned(), line }));
-    }
+    let of_tools = [commands::of_netrc(text), commands::of_chpasswd(text), commands::of_pgpass(text)];
+    let password = |line| Found { name: "credential", what: "a password".to_owned(), line };
+    found.extend(of_tools.into_iter().flatten().map(password));
 }
 
 /// Finds a Secret with plaintext content in the text of objects.
@@ -325,11 +330,23 @@ fn is_of_bot(text: &str) -> bool {
 fn has_password(text: &str) -> bool {
     text.split("://").skip(1).any(|rest| {
         let authority = rest.split(|c: char| c.is_whitespace() || "/?#\"'`<>".contains(c)).next();
-        let user = authority.and_then(|authority| authority.rsplit_once('@')).map(|(user, _)| user);
-        let password = user.and_then(|user| user.split_once(':')).map(|(_, password)| password);
-        password.is_some_and(|password| !password.is_empty() && !password.contains(['$', '{']))
+        let login = authority.and_then(|authority| authority.rsplit_once('@')).map(|(login, _)| login);
+        login.and_then(|login| login.split_once(':')).is_some_and(|(user, password)| {
+            let is_example = EXAMPLES.iter().any(|[one, other]| *one == user && *other == password);
+            let is_placeholder = password.starts_with('{') || !literal::is_literal_in_line(password);
+            !password.is_empty() && !is_example && !is_placeholder && literal::is_literal(password)
+        })
     })
 }
+
+/// Users and passwords that only show the form of an address.
+const EXAMPLES: [[&str; 2]; 5] = [
+    ["login", "password"],
+    ["user", "pass"],
+    ["user", "password"],
+    ["username", "password"],
+    ["USER", "PASSWORD"],
+];
 
 /// Finds what looks like a secret in a comment.
 pub(super) fn in_comment(path: &str, text: &str) -> Vec<Found> {
@@ -356,6 +373,8 @@ mod tests {
         assert!(found("mirror", "see https://user:hunter2@registry.example.org/v2").is_some());
         assert!(found("mirror", "https://registry.example.org:5000/a:b@sha256:00").is_none());
         assert!(found("mirror", "https://user:${PASSWORD}@registry.example.org").is_none());
+        assert!(found("text", "the form is postgresql://login:password@hostname:port/name").is_none());
+        assert!(found("text", "mongodb://admin:password@hostname").is_some());
         assert!(found("git", "ssh://git@git.example.org:22/fleet.git").is_none());
         assert!(found("cloud.conf", "[Global]\npassword = hunter2hunter2\n").is_some());
         assert!(found("clouds.yaml", "auth:\n  password: \"hunter2hunter2\"\n").is_some());

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{At, Found, in_objects, in_text, keys};
+use super::{At, Found, in_objects, in_text, keys, literal};
 use crate::yaml::{Mapping, Node, RawKind, RawNode, Style};
 
 /// The name of a finding for a Secret with plaintext content.
@@ -140,9 +140,9 @@ fn of_secret<'a, T: Tree>(object: &'a T, encrypted: bool, found: &mut Vec<(&'a T
         let what = "a Secret with plain content".to_owned();
         found.push((object, Found { name: OBJECT, what, line: 0 }));
     } else if encrypted {
-        let open = values
-            .into_iter()
-            .filter(|value| value.text().is_some_and(|text| !text.is_empty() && !keys::is_encrypted(&text)));
+        let open = values.into_iter().filter(|value| {
+            value.text().is_some_and(|text| !text.is_empty() && !literal::is_encrypted(&text))
+        });
         found.extend(open.map(|value| (value, plain("a value of a Secret that SOPS did not encrypt"))));
     }
 }
@@ -156,20 +156,29 @@ fn inner_secret<'a, T: Tree>(object: &'a T, found: &mut Vec<(&'a T, Found)>) {
     }
 }
 
-/// Whether an object is a Secret in which at least one value is neither encrypted nor a template.
+/// Whether an object is a Secret in which at least one value is neither encrypted nor a template, or a list with one.
 pub(super) fn is_open_secret<T: Tree>(object: &T) -> bool {
-    if object.word("kind").is_none_or(|kind| kind != "Secret") || object.child("sops").is_some() {
+    let kind = object.word("kind").unwrap_or_default();
+    match kind.strip_suffix("List") {
+        Some(of) => {
+            let items = object.child("items").map(Tree::items).unwrap_or_default();
+            items.iter().any(|item| {
+                let is_secret = item.word("kind").map_or(of == "Secret", |kind| kind == "Secret");
+                is_secret && has_open_value(item)
+            })
+        }
+        None => kind == "Secret" && has_open_value(object),
+    }
+}
+
+fn has_open_value<T: Tree>(secret: &T) -> bool {
+    if secret.child("sops").is_some() {
         return false;
     }
     let mut values = Vec::new();
-    ["data", "stringData"]
-        .iter()
-        .filter_map(|key| object.child(key))
-        .for_each(|data| leaves(data, &mut values));
-    let is_open = |text: &str| {
-        !text.is_empty() && !text.contains("{{") && !text.contains("${") && !keys::is_encrypted(text)
-    };
-    values.into_iter().any(|value| value.text().is_some_and(|text| is_open(&text)))
+    let data = ["data", "stringData"].iter().filter_map(|key| secret.child(key));
+    data.for_each(|data| leaves(data, &mut values));
+    values.into_iter().any(|value| value.text().is_some_and(|text| literal::is_open(&text)))
 }
 
 fn plain(what: &str) -> Found {
@@ -188,7 +197,7 @@ fn leaves<'a, T: Tree>(node: &'a T, out: &mut Vec<&'a T>) {
 fn holds_encrypted<T: Tree>(object: &T) -> bool {
     let mut values = Vec::new();
     object.entries().filter(|(key, _)| *key != "sops").for_each(|(_, one)| leaves(one, &mut values));
-    values.into_iter().any(|value| value.text().is_some_and(|text| keys::is_encrypted(&text)))
+    values.into_iter().any(|value| value.text().is_some_and(|text| literal::is_encrypted(&text)))
 }
 
 struct Walk<'a> {
@@ -265,5 +274,36 @@ impl Walk<'_> {
         } else {
             self.value("", name, value, &text, found);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        note::Notes,
+        yaml::{FileId, Source, read},
+    };
+
+    #[test]
+    fn a_secret_hides_neither_in_a_list_nor_behind_a_template() {
+        let found = |text: &str| {
+            let source = Source::new(FileId(0), "values.yaml", text);
+            let values = read(&source, &mut Notes::new()).unwrap();
+            in_object("values.yaml", &values, &|_| false)
+                .into_iter()
+                .map(|(_, one)| one.name)
+                .collect::<Vec<_>>()
+        };
+        let with = |value: &str| {
+            format!("extra:\n- kind: SecretList\n  items:\n  - stringData: {{ key: \"{value}\" }}\n")
+        };
+        assert_eq!(found(&with("open-sesame")), [OBJECT]);
+        assert_eq!(found(&with("{{ .Values.key }}")), Vec::<&str>::new());
+        assert_eq!(found("a:\n  kind: Secret\n  data: { k: \"b3BlbnNlc2FtZTE{{ .x }}\" }\n"), [OBJECT]);
+        assert_eq!(
+            found("a:\n  kind: List\n  items: [{ kind: ConfigMap, data: { k: v } }]\n"),
+            Vec::<&str>::new()
+        );
     }
 }

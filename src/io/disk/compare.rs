@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fmt,
     io::ErrorKind,
     path::{Path, PathBuf},
     sync::OnceLock,
@@ -12,7 +13,7 @@ use rayon::prelude::*;
 use super::open;
 use super::scan::{Scan, TreeEntry, is_ours_on_disk, is_ours_or_empty, note_foreign, note_link};
 use crate::{
-    io::known_to_git::{Published, former_definitions, tracked},
+    io::known_to_git::{Committed, Published, former_definitions, tracked},
     note::{Fault, Notes, Severity},
     remove::{Before, Guard},
     tree::{Changes, File, FileChange, Part, PartId, TreePath},
@@ -22,7 +23,6 @@ use crate::{
 const OUTPUT: &str = "generated";
 
 /// A comparison with the disk, part by part.
-#[derive(Debug)]
 pub(super) struct Comparison {
     root: PathBuf,
     scan: Scan,
@@ -35,8 +35,20 @@ pub(super) struct Comparison {
     /// Folders that are left as they are (true), and folders inside them that are not (false).
     kept: BTreeMap<String, bool>,
     guard: Guard,
+    /// The last commit.
+    committed: OnceLock<Committed>,
+    /// Whether files of the last commit are missing on the disk.
+    is_incomplete: bool,
+    /// The changes as the guard judges them: whatever is missing on the disk is as the last commit has it.
+    judged: Changes,
     /// The changes found so far.
     pub(super) changes: Changes,
+}
+
+impl fmt::Debug for Comparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Comparison").field("root", &self.root).finish_non_exhaustive()
+    }
 }
 
 impl Comparison {
@@ -51,6 +63,9 @@ impl Comparison {
             tracked: OnceLock::new(),
             kept: BTreeMap::new(),
             guard: Guard::default(),
+            committed: OnceLock::new(),
+            is_incomplete: false,
+            judged: Changes::default(),
             changes: Changes::default(),
         })
     }
@@ -76,8 +91,43 @@ impl Comparison {
         let changes: Vec<FileChange> = found.iter().map(|(change, _)| *change).collect();
         self.changes
             .record_part(&part.id, part.files.iter().map(|file| &file.path).zip(changes.iter().copied()));
-        self.guard.see(part, &self.changes);
+        let judged: Vec<FileChange> =
+            part.files.iter().zip(&changes).map(|(file, change)| self.since_commit(file, *change)).collect();
+        self.judged.record_part(&part.id, part.files.iter().map(|file| &file.path).zip(judged));
+        self.guard.see(part, &self.judged);
         Ok(changes)
+    }
+
+    /// What happens to a file, compared with the last commit if it is missing on the disk.
+    fn since_commit(&mut self, file: &File, change: FileChange) -> FileChange {
+        if change != FileChange::Added || !Guard::reads(&file.path) {
+            return change;
+        }
+        let committed = self.committed().bytes(file.path.as_str());
+        self.is_incomplete |= committed.is_some();
+        match committed {
+            None => FileChange::Added,
+            Some(bytes) if bytes == file.bytes => FileChange::Unchanged,
+            Some(_) => FileChange::Changed,
+        }
+    }
+
+    fn committed(&self) -> &Committed {
+        self.committed.get_or_init(|| Committed::read(&self.root))
+    }
+
+    /// Records the files of the last commit that are missing on the disk, and that no part contains.
+    fn judge_missing(&mut self) {
+        if !self.is_incomplete {
+            return;
+        }
+        let known = self.committed().below(OUTPUT).into_iter().filter_map(|path| TreePath::parse(&path));
+        let is_missing =
+            |path: &TreePath| !self.is_on_disk(path) && !self.is_written(path) && !self.is_kept(path);
+        let missing: Vec<TreePath> = known.filter(|path| Guard::reads(path) && is_missing(path)).collect();
+        for path in missing {
+            self.judged.record_removed(path);
+        }
     }
 
     /// The outcome for a file, and its index in the scan.
@@ -166,13 +216,15 @@ impl Comparison {
         self.changes.left = left;
         for path in &removed {
             self.changes.record_removed(path.clone());
+            self.judged.record_removed(path.clone());
         }
+        self.judge_missing();
         let text = |path: &TreePath| {
             let file = self.root.join(path.as_str());
             match open::read(&file) {
                 Ok(bytes) => Ok(Some(bytes)),
                 Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-                    Ok(None)
+                    Ok(self.committed().bytes(path.as_str()))
                 }
                 Err(error) => Err(Fault::because(format!("cannot read `{path}`"), error)),
             }
@@ -181,7 +233,7 @@ impl Comparison {
         let published =
             |path: &TreePath| published.get_or_init(|| Published::read(&self.root)).may_have(path.as_str());
         self.guard.judge(
-            &self.changes,
+            &self.judged,
             Before {
                 text: &text,
                 facts: &|_| None,
