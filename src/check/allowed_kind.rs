@@ -10,7 +10,7 @@ use crate::{
     note::Place,
     plan::ClusterPlan,
     release::{Release, TEMPLATE_GROUPS, TEMPLATE_KINDS, Where, brought, full_kind, group_of},
-    render::{Drawn, applying_groups},
+    render::{Drawn, applying_groups, selecting_kinds},
     yaml::Node,
 };
 
@@ -28,7 +28,7 @@ pub(super) static OF_STACK: Rule = Rule { check: Check::Release(check_stack), ..
 pub(super) static OF_CLUSTER: Rule = Rule { check: Check::Cluster(check_beside), ..RULE };
 
 /// Cluster-scoped kinds, which affect the whole management cluster.
-const CLUSTER_WIDE: [(&str, &str); 48] = [
+const CLUSTER_WIDE: [(&str, &str); 47] = [
     ("", "Namespace"),
     ("", "Node"),
     ("", "PersistentVolume"),
@@ -45,7 +45,6 @@ const CLUSTER_WIDE: [(&str, &str); 48] = [
     ("certificates.k8s.io", "ClusterTrustBundle"),
     ("cilium.io", "CiliumClusterwideNetworkPolicy"),
     ("cilium.io", "CiliumLoadBalancerIPPool"),
-    ("config.projectsveltos.io", "ClusterProfile"),
     ("external-secrets.io", "ClusterExternalSecret"),
     ("external-secrets.io", "ClusterSecretStore"),
     ("flowcontrol.apiserver.k8s.io", "FlowSchema"),
@@ -81,7 +80,7 @@ const CLUSTER_WIDE: [(&str, &str); 48] = [
 
 /// Namespaced kinds that do more in the management cluster than configure their own namespace, with what they do. An empty kind
 /// stands for all kinds of the group.
-const ACTING: [(&str, &str, &str); 21] = [
+const ACTING: [(&str, &str, &str); 20] = [
     ("", "Pod", RUNS),
     ("", "ReplicationController", RUNS),
     ("apps", "DaemonSet", RUNS),
@@ -91,7 +90,6 @@ const ACTING: [(&str, &str, &str); 21] = [
     ("batch", "CronJob", RUNS),
     ("batch", "Job", RUNS),
     ("clusterctl.cluster.x-k8s.io", "", INSTALLS),
-    ("config.projectsveltos.io", "", APPLIES),
     ("fleet.cattle.io", "", APPLIES),
     ("helm.cattle.io", "", APPLIES),
     ("kubevirt.io", "", RUNS),
@@ -265,11 +263,10 @@ fn check_beside(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
 /// Whether an object installs addons in other clusters, too. It selects clusters by their labels, and only a label whose value
 /// is the cluster's name selects this one alone.
 fn reaches_others(object: &Beside, plan: &ClusterPlan) -> bool {
-    const SELECTING: [&str; 2] = ["ClusterResourceSet", "HelmChartProxy"];
     let selector = object.node.child("spec").and_then(|spec| spec.child("clusterSelector"));
     let labels = selector.and_then(|selector| selector.child("matchLabels"));
     let name = plan.cluster.name.as_str();
     let mut values = labels.into_iter().flat_map(Tree::entries).map(|(_, value)| value);
     let is_own = values.any(|value| value.text().as_deref() == Some(name));
-    object.group == "addons.cluster.x-k8s.io" && SELECTING.contains(&&*object.kind) && !is_own
+    selecting_kinds().any(|kind| kind == (&*object.group, &*object.kind)) && !is_own
 }

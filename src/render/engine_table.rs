@@ -1,6 +1,6 @@
 //! The table of engines.
 
-use super::{argocd, engine::Engine, flux};
+use super::{argocd, delivery, engine::Engine, flux};
 use crate::model;
 
 static ENGINES: [&dyn Engine; 2] = [&flux::Flux, &argocd::ArgoCd];
@@ -16,9 +16,21 @@ pub(super) fn all() -> impl Iterator<Item = &'static dyn Engine> {
     ENGINES.iter().copied()
 }
 
-/// The API groups of all engines whose objects apply or install others.
+/// The API groups of all engines and addon deliveries whose objects apply or install others.
 pub fn applying_groups() -> impl Iterator<Item = &'static str> {
-    all().flat_map(Engine::applying_groups).copied()
+    let of_deliveries = delivery::kinds().into_iter().map(|(group, _)| group);
+    let of_deliveries = of_deliveries.filter(|group| !group.is_empty() && !selects_clusters(group));
+    all().flat_map(Engine::applying_groups).copied().chain(of_deliveries)
+}
+
+/// The groups and kinds of addon deliveries that install in every cluster of their namespace which they select by its labels.
+pub fn selecting_kinds() -> impl Iterator<Item = (&'static str, &'static str)> {
+    delivery::kinds().into_iter().filter(|(group, _)| selects_clusters(group))
+}
+
+/// Whether a group is Cluster API's own.
+fn selects_clusters(group: &str) -> bool {
+    group.ends_with(".cluster.x-k8s.io")
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ mod provenance;
 pub use argocd::health as argocd_health;
 pub use cluster::{REMOVAL, SUSPENDED};
 pub(crate) use delivery::Shown;
-pub use engine_table::applying_groups;
+pub use engine_table::{applying_groups, selecting_kinds};
 pub use provenance::{ChartProvenance, ComposedField, Provenance};
 
 use file_names::{file_name, tell_apart};

@@ -32,6 +32,13 @@ pub enum Subject {
 pub enum Effect {
     /// The cluster is new.
     Created,
+    /// The cluster is defined again. Its files left git without the steps of a removal, so it still runs if nobody deleted it.
+    Returned {
+        /// The commit that removed its files.
+        commit: String,
+        /// Whether its Cluster object is as it was then.
+        is_same: bool,
+    },
     /// The Cluster object is deleted.
     Gone(Leaving),
     /// The cluster has another ID, so Cluster API sees another cluster.

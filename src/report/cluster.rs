@@ -6,6 +6,7 @@ use super::{
     objects,
     parts::{of_verdict, paused},
     peaks, renamed_pools,
+    returned::Returned,
     risk::Risk,
     steps,
 };
@@ -102,7 +103,10 @@ impl Making<'_> {
             if matches!(change.subject, Subject::Whole | Subject::Part(_)) {
                 change.content.extend(digest.iter().map(|side| format!("{side:?}")));
             }
-            if matches!(change.effect, Effect::Created | Effect::Moved { paused: false, .. }) {
+            if matches!(
+                change.effect,
+                Effect::Created | Effect::Returned { .. } | Effect::Moved { paused: false, .. }
+            ) {
                 change.content.extend(found.objects.iter().map(|object| &*object.content));
             }
         }
@@ -232,6 +236,10 @@ impl Making<'_> {
         let (was, is) = (is_leaving(before), is_leaving(after));
         let leaving = match (&self.found.fate, before) {
             _ if matches!(self.found.outcome, Outcome::Unknown(Unknown::Refused { .. })) => None,
+            (Fate::Created, _) if self.background.returned.contains_key(&found.cluster) => {
+                self.returned();
+                None
+            }
             (Fate::Created, _) => {
                 let release = after.and_then(|facts| facts.release.as_deref());
                 let reason = release.map(|release| format!("it is built with the release {release}"));
@@ -333,6 +341,22 @@ impl Making<'_> {
                 self.whole(effect, risk, revert).reasons = reasons;
             }
         }
+    }
+
+    /// A cluster that left git without the steps of a removal, and is back.
+    fn returned(&mut self) {
+        let Some(Returned { commit, is_same }) = self.background.returned.get(&self.found.cluster) else {
+            return;
+        };
+        let risk = if *is_same { Risk::InPlace } else { Risk::Unknown };
+        let effect = Effect::Returned { commit: commit.clone(), is_same: *is_same };
+        let found = self.found;
+        let change = self.whole(effect, risk, Revert::NeedsRemoval);
+        change.reasons.push(
+            "it left git without the steps of a removal, so its protection from deletion was on".to_owned(),
+        );
+        change.reasons.push("if somebody deleted it since, it is created".to_owned());
+        objects::grant(&found.objects, change);
     }
 
     fn answer(&mut self, answer: &Answer) {

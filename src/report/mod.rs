@@ -28,6 +28,7 @@ mod places;
 mod preflight;
 mod renamed_pools;
 mod refusal;
+mod returned;
 mod reverts;
 mod risk;
 mod steps;
@@ -68,7 +69,7 @@ pub use machines::replaced;
 pub use new_tree::After;
 pub use outside_clusters::{OutsideChange, Place, RefusedShare};
 pub use own_objects::OwnObject;
-pub use past::{Missing, Past, PastStep};
+pub use past::{LostFile, Missing, Past, PastStep};
 pub use peaks::Peak;
 pub use places::Places;
 pub use refusal::Refusal;
@@ -108,6 +109,8 @@ struct Background {
     announced: past::Announced,
     /// The addons that leave the tree with their protection still on: engines leave them installed.
     kept: BTreeSet<(ClusterId, String)>,
+    /// New clusters whose files an earlier commit removed, without the steps of a removal.
+    returned: BTreeMap<ClusterId, returned::Returned>,
 }
 
 impl Background {
@@ -348,6 +351,7 @@ impl Comparing<'_> {
         self.background.heed(&refused);
         self.background.announced = announced;
         self.background.kept = self.kept_addons()?;
+        self.background.returned = returned::find(&compared, self.after, self.past)?;
         if !self.exports.is_empty() {
             note_unexported(&compared, &live, notes);
         }

@@ -32,6 +32,18 @@ pub trait Past {
     /// The generated files before the first and after the last commit. As in a step, folders without differences may be left
     /// out; of a cluster that differs, all files are there.
     fn whole(&self) -> Result<[BTreeMap<String, BlobId>; 2], Fault>;
+
+    /// Which of these files a commit up to the base removed. The latest commit counts, and only recent ones are searched.
+    fn lost(&self, paths: &BTreeSet<String>) -> Result<BTreeMap<String, LostFile>, Fault>;
+}
+
+/// A file that a commit removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LostFile {
+    /// The commit's ID.
+    pub commit: String,
+    /// The last text of the file.
+    pub text: String,
 }
 
 /// A commit since the base.
@@ -205,7 +217,7 @@ fn in_commit(note: &Diagnostic, step: &PastStep, severity: Severity) -> Diagnost
     Diagnostic { severity, ..note }
 }
 
-fn short(commit: &str) -> String {
+pub(super) fn short(commit: &str) -> String {
     commit.chars().take(10).collect()
 }
 

@@ -59,7 +59,9 @@ impl Refusal {
     pub fn stops(self, change: &Change) -> bool {
         match (&change.subject, &change.effect) {
             (_, Effect::Refused) | (Subject::Addon(_) | Subject::Object(..), _) => false,
-            (Subject::Part(_), _) | (Subject::Whole, Effect::Created) => self.by_others,
+            (Subject::Part(_), _) | (Subject::Whole, Effect::Created | Effect::Returned { .. }) => {
+                self.by_others
+            }
             (Subject::Cluster | Subject::Whole, _) => self.is_rejected,
         }
     }

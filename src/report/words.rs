@@ -9,6 +9,7 @@ use super::{
     cluster::Sides,
     group::{CLUSTER, Counts, Group, GroupChange},
     machine_words::{counted, counts, extra_of_all, machines, of_whole},
+    past::short,
     risk::Risk,
 };
 use crate::{
@@ -63,6 +64,14 @@ fn effect(change: &GroupChange, clusters: usize) -> String {
             format!("is created, paused: nothing is built before it is resumed{}", then(built))
         }
         Effect::Created => format!("is created{}", with(built)),
+        Effect::Returned { commit, is_same: true } => format!(
+            "is defined again, as it was before {} removed its files: if it still runs, nothing changes",
+            short(commit)
+        ),
+        Effect::Returned { commit, is_same: false } => format!(
+            "is defined again, but differs from what {} removed: if it still runs, machines can be replaced",
+            short(commit)
+        ),
         Effect::Gone(Leaving::Announced) => format!(
             "is deleted{}, as the `removal` in its definition announced: pools first, then the control plane, then the infrastructure",
             with(lost)

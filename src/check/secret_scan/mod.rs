@@ -332,6 +332,7 @@ fn has_password(text: &str) -> bool {
         let authority = rest.split(|c: char| c.is_whitespace() || "/?#\"'`<>".contains(c)).next();
         let login = authority.and_then(|authority| authority.rsplit_once('@')).map(|(login, _)| login);
         login.and_then(|login| login.split_once(':')).is_some_and(|(user, password)| {
+            let user = user.trim_matches(|c: char| !c.is_ascii_alphanumeric());
             let is_example = EXAMPLES.iter().any(|[one, other]| *one == user && *other == password);
             let is_placeholder = password.starts_with('{') || !literal::is_literal_in_line(password);
             !password.is_empty() && !is_example && !is_placeholder && literal::is_literal(password)

@@ -1,6 +1,6 @@
 //! The commits since a base, along the first parents of HEAD.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use git2::{ObjectType, Oid, Tree};
 
@@ -11,13 +11,15 @@ use super::{
 use crate::{
     compare::BlobId,
     note::Fault,
-    report::{Missing, Past, PastStep},
+    report::{LostFile, Missing, Past, PastStep},
 };
 
 /// The folder of everything that is generated.
 const GENERATED: &str = "generated";
 /// At this depth below the folder, all files are listed if any differs: those of a whole cluster or release.
 const WHOLE: usize = 5;
+/// How many commits before the base are searched for what they removed.
+const SEARCHED: usize = 1000;
 
 /// The commits since a base that change the generated tree, oldest first.
 pub struct Since<'a> {
@@ -142,6 +144,14 @@ impl Since<'_> {
         Ok([self.listing(parent, new)?, self.listing(commit, old)?])
     }
 
+    fn text(&self, id: &BlobId) -> Result<String, Fault> {
+        let read = || -> Result<String, git2::Error> {
+            let blob = self.repository.inner.find_blob(Oid::from_bytes(&id.0)?)?;
+            Ok(String::from_utf8_lossy(blob.content()).into_owned())
+        };
+        read().map_err(|error| Fault::because("cannot read a file of the history", error))
+    }
+
     fn listing(&self, commit: Oid, other: Option<Oid>) -> Result<BTreeMap<String, BlobId>, Fault> {
         let mut files = BTreeMap::new();
         let Some(own) = self.generated(commit)? else { return Ok(files) };
@@ -203,5 +213,29 @@ impl Past for Since<'_> {
 
     fn whole(&self) -> Result<[BTreeMap<String, BlobId>; 2], Fault> {
         self.between(self.base, self.tip)
+    }
+
+    fn lost(&self, paths: &BTreeSet<String>) -> Result<BTreeMap<String, LostFile>, Fault> {
+        let (mut found, mut child) = (BTreeMap::new(), self.base);
+        for _ in 0..SEARCHED {
+            let parent = self.repository.parents(child)?.first().copied();
+            let Some(parent) = parent.filter(|parent| self.repository.has_commit(&parent.to_string())) else {
+                break;
+            };
+            if found.len() == paths.len() {
+                break;
+            }
+            let (before, after) = (self.generated(parent)?, self.generated(child)?);
+            if before != after {
+                let (old, new) = (self.listing(parent, after)?, self.listing(child, before)?);
+                let gone = old.iter().filter(|(path, _)| paths.contains(*path) && !new.contains_key(*path));
+                for (path, id) in gone {
+                    let lost = LostFile { commit: child.to_string(), text: self.text(id)? };
+                    found.entry(path.clone()).or_insert(lost);
+                }
+            }
+            child = parent;
+        }
+        Ok(found)
     }
 }

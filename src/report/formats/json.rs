@@ -179,6 +179,7 @@ fn machines(report: &Report) -> Json {
 fn effect(effect: &Effect) -> &'static str {
     match effect {
         Effect::Created => "created",
+        Effect::Returned { .. } => "returned",
         Effect::Gone(Leaving::Announced) => "deleted",
         Effect::Gone(Leaving::Finished) => "removal-finished",
         Effect::Gone(Leaving::Abandoned) | Effect::AddonLeft { .. } => "abandoned",
