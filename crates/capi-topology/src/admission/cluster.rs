@@ -11,8 +11,7 @@ use crate::desired::health_check::is_defined;
 use crate::desired::instant;
 use crate::refusal::{ErrorType, FieldError};
 use crate::variables::Definition;
-use crate::variables::validate_variables;
-use crate::variables::{NOT_DEFINED, Scope, default_in_place};
+use crate::variables::{Scope, default_in_place, validate_known};
 use k8s_schema::Judgement;
 use k8s_schema::is_strict_cidr;
 use k8s_schema::value::{get, list, map, present, set, text};
@@ -96,12 +95,11 @@ pub(crate) fn variables(
     for place in &places {
         let before = old.map_or(&[][..], |old| old_values(cluster, old, &place.pointer));
         let given = values(cluster, &place.pointer);
-        let judged = validate_variables(given, before, definitions, place.scope, &place.path);
+        let judged = validate_known(given, before, definitions, place.scope, &place.path, open);
         all.errors.extend(judged.errors);
         all.opaque.extend(judged.opaque);
     }
     if open {
-        all.errors.retain(|error| !error.detail.ends_with(NOT_DEFINED));
         let reason = "a runtime extension defines variables of the class, with defaults and rules of its own";
         all.opaque.push(reason.to_owned());
     }
@@ -352,4 +350,22 @@ pub(crate) fn validate_autoscaler(topology: &Value, class: Option<&Value>) -> Ve
         }
     }
     errors
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::variables::definitions;
+
+    #[test]
+    fn a_rule_may_have_the_words_of_an_undefined_variable() {
+        let rule = json!({ "rule": "self == 'a'", "message": "variable is not defined" });
+        let schema = json!({ "openAPIV3Schema": { "type": "string", "x-kubernetes-validations": [rule] } });
+        let class = json!({ "spec": { "variables": [{ "name": "own", "schema": schema }] } });
+        let given = json!([{ "name": "own", "value": "b" }, { "name": "of-an-extension", "value": 1 }]);
+        let mut cluster = json!({ "spec": { "topology": { "variables": given } } });
+        let judged = variables(&mut cluster, None, &definitions(&class), true);
+        let fields: Vec<&str> = judged.errors.iter().map(|error| error.field.as_str()).collect();
+        assert_eq!(fields, ["spec.topology.variables[own].value"]);
+    }
 }

@@ -12,9 +12,6 @@ use crate::refusal::FieldError;
 use k8s_schema::value::compact;
 use k8s_schema::{fill, replace_null};
 
-/// The message for a variable that the class does not define.
-pub(crate) const NOT_DEFINED: &str = "variable is not defined";
-
 /// Whether a list of variables may gain entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
@@ -122,7 +119,7 @@ pub(super) fn not_defined(variable: &Value, path: &str) -> FieldError {
     let value = variable.get("value").map(compact).unwrap_or_default();
     FieldError::invalid(
         format!("{path}[{}]", super::name(variable)),
-        format!("Invalid value: {value:?}: {NOT_DEFINED}"),
+        format!("Invalid value: {value:?}: variable is not defined"),
     )
 }
 

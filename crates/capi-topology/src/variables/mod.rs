@@ -28,9 +28,10 @@ use super::memo::{Memo, SMALL};
 use k8s_schema::Rules;
 use k8s_schema::Schema;
 
-pub(crate) use defaulting::{NOT_DEFINED, default_in_place};
+pub(crate) use defaulting::default_in_place;
 pub use defaulting::{Scope, default_variables};
 pub use lookup::lookup;
+pub(crate) use validation::validate_known;
 pub use validation::validate_variables;
 
 /// One variable that a class defines.

@@ -23,6 +23,18 @@ pub fn validate_variables(
     scope: Scope,
     path: &str,
 ) -> Judgement {
+    validate_known(values, old, definitions, scope, path, false)
+}
+
+/// Like [`validate_variables`]. With `open`, variables missing from `definitions` may be defined elsewhere, and are not judged.
+pub(crate) fn validate_known(
+    values: &[Value],
+    old: &[Value],
+    definitions: &[Definition],
+    scope: Scope,
+    path: &str,
+    open: bool,
+) -> Judgement {
     let mut all = Judgement::refused(unique(values, path));
     if !all.errors.is_empty() {
         return all;
@@ -38,7 +50,7 @@ pub fn validate_variables(
     for variable in values {
         let variable_name = name(variable);
         let Some(definition) = find(definitions, variable_name) else {
-            all.errors.push(not_defined(variable, path));
+            all.errors.extend((!open).then(|| not_defined(variable, path)));
             continue;
         };
         let before = old.iter().find(|one| name(one) == variable_name);
