@@ -245,6 +245,8 @@ pub struct Change {
     pub entries: BTreeMap<String, ListChange>,
     /// The reasons, in words.
     pub reasons: Vec<String>,
+    /// Whether a runtime extension decides the effect.
+    pub by_extension: bool,
     /// Whether it affects objects that grant permissions.
     pub grants: bool,
     /// Whether reverting the commit undoes it.
@@ -281,6 +283,7 @@ impl Change {
             causes: Vec::new(),
             entries: BTreeMap::new(),
             reasons: Vec::new(),
+            by_extension: false,
             grants: false,
             revert,
             paused: false,

@@ -388,7 +388,9 @@ impl Making<'_> {
         let is_known = answer.opaque.is_empty() && !(answer.verdicts.is_empty() && answer.faults.is_empty());
         if !is_known && self.changes.iter().all(|change| change.risk < Risk::Unknown) {
             let reasons = answer.opaque.iter().map(|one| format!("{}: {}", one.role, one.reason)).collect();
-            self.whole(Effect::Unknown, Risk::Unknown, Revert::Unknown).reasons = reasons;
+            let change = self.whole(Effect::Unknown, Risk::Unknown, Revert::Unknown);
+            change.reasons = reasons;
+            change.by_extension = answer.opaque.iter().any(|one| one.by_extension);
         }
         self.notes.extend(answer.notes.iter().chain(&answer.conditions).cloned());
         self.steps = steps::in_words(&answer.steps, &answer.verdicts);

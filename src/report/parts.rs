@@ -28,6 +28,7 @@ pub(super) fn of_verdict(verdict: &Verdict, answer: &Answer, sides: [Option<&Clu
         entries: entries.collect(),
         causes,
         reasons: verdict.reasons.iter().filter(|reason| *reason != ON_DELETE).cloned().collect(),
+        by_extension: verdict.by_extension,
         ..Change::new(
             Subject::Part(part.clone()),
             Effect::Verdict(verdict.meaning.clone()),

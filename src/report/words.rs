@@ -251,7 +251,7 @@ fn addon(before: Option<&str>, after: Option<&str>, needed: Option<bool>) -> Str
 /// The reasons of a change. What Cluster API says in few words is explained, and what to do about a runtime extension comes last.
 pub(super) fn reasons(change: &Change) -> Vec<String> {
     let mut all: Vec<String> = change.reasons.iter().map(|one| reason(one)).collect();
-    if change.risk == Risk::Unknown && change.reasons.iter().any(|one| one.contains("a runtime extension")) {
+    if change.risk == Risk::Unknown && change.by_extension {
         all.push(
             "to learn the effect, try the change on a test cluster whose management cluster runs the extension"
                 .to_owned(),

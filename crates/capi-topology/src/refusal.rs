@@ -118,11 +118,24 @@ pub struct Opaque {
     pub role: Role,
     /// What is unknown, and why.
     pub reason: String,
+    /// Whether a runtime extension decides it.
+    pub by_extension: bool,
 }
 
 impl Opaque {
+    /// Creates one that affects an object.
+    pub(crate) fn new(role: Role, reason: String) -> Self {
+        Self { role, reason, by_extension: false }
+    }
+
     /// Creates one that affects all objects of a cluster.
     pub fn of_all(reason: String) -> Self {
-        Self { role: Role::Cluster, reason }
+        Self::new(Role::Cluster, reason)
+    }
+
+    /// Says that a runtime extension decides it.
+    #[must_use]
+    pub fn by_extension(self) -> Self {
+        Self { by_extension: true, ..self }
     }
 }

@@ -9,7 +9,7 @@ use super::gates::{Gates, NO_TOPOLOGY};
 use crate::class::Blueprint;
 use crate::desired::health_check::is_defined;
 use crate::desired::instant;
-use crate::refusal::{ErrorType, FieldError};
+use crate::refusal::{ErrorType, FieldError, Opaque};
 use crate::variables::Definition;
 use crate::variables::{Scope, default_in_place, validate_known};
 use k8s_schema::Judgement;
@@ -99,11 +99,14 @@ pub(crate) fn variables(
         all.errors.extend(judged.errors);
         all.opaque.extend(judged.opaque);
     }
-    if open {
-        let reason = "a runtime extension defines variables of the class, with defaults and rules of its own";
-        all.opaque.push(reason.to_owned());
-    }
     all
+}
+
+/// What is unknown about an admitted Cluster: what the webhook did not judge, and what extensions define (`open`).
+pub(crate) fn unknown(judged: Vec<String>, open: bool) -> impl Iterator<Item = Opaque> {
+    let reason = "a runtime extension defines variables of the class, with defaults and rules of its own";
+    let extension = open.then(|| Opaque::of_all(reason.to_owned()).by_extension());
+    judged.into_iter().map(Opaque::of_all).chain(extension)
 }
 
 /// The variable lists of a Cluster: always its own, and overrides if there are any.

@@ -96,7 +96,7 @@ pub(crate) fn generate(mut input: Input<'_>) -> Result<Generated, Refusal> {
     let mut opaque = engine::apply((&input.cluster, input.blueprint), input.version, known, &mut desired)
         .map_err(failed)?;
     let unknown = control_plane::unknown_contract(&input);
-    opaque.extend(unknown.map(|reason| Opaque { role: Role::ControlPlane, reason }));
+    opaque.extend(unknown.map(|reason| Opaque::new(Role::ControlPlane, reason)));
     let class = input.blueprint.opaque.iter().cloned();
     opaque.extend(class.map(Opaque::of_all));
     desired.cluster = input.cluster;

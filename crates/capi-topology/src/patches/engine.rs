@@ -35,8 +35,8 @@ pub(crate) fn apply(
     for item in items {
         let (slot, role) = (item.slot, item.slot.role(desired));
         let Some(target) = slot.of(desired) else { continue };
-        let reasons = item.finish(target, version);
-        unknown.extend(reasons.into_iter().map(|reason| Opaque { role: role.clone(), reason }));
+        let found = item.finish(target, version);
+        unknown.extend(found.into_iter().map(|one| Opaque { role: role.clone(), ..one }));
     }
     Ok(unknown)
 }
@@ -45,7 +45,8 @@ pub(crate) fn apply(
 fn run(patch: &Patch, number: usize, items: &mut [Item<'_>], version: Version) -> Result<(), String> {
     if patch.external {
         for item in items.iter_mut() {
-            item.opaque.push(format!("patch {:?} is made by a runtime extension", patch.name));
+            let reason = format!("patch {:?} is made by a runtime extension", patch.name);
+            item.opaque.push(Opaque::of_all(reason).by_extension());
         }
         return Ok(());
     }
@@ -57,7 +58,7 @@ fn run(patch: &Patch, number: usize, items: &mut [Item<'_>], version: Version) -
         match documents(patch, selected, item, &mut conditions) {
             Ok(documents) => work.extend(documents.into_iter().map(|one| (at, one))),
             Err(Failure::Error(error)) => errors.push(error),
-            Err(Failure::Unknown(reason)) => item.opaque.push(reason),
+            Err(Failure::Unknown(reason)) => item.opaque.push(Opaque::of_all(reason)),
         }
     }
     if !errors.is_empty() {

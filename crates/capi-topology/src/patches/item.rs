@@ -13,6 +13,7 @@ use crate::class::Template;
 use crate::desired::contract::{ALWAYS_PRESERVED, Contract};
 use crate::desired::state::{Desired, Worker};
 use crate::memo::Key;
+use crate::refusal::Opaque;
 use crate::role::{Pool, PoolKind, PoolObject, Role};
 use k8s_schema::value::{get, set};
 
@@ -94,7 +95,8 @@ pub(super) struct Item<'a> {
     /// The part of the template that patches read and change.
     pub(super) object: Value,
     pub(super) variables: Rc<Variables<'a>>,
-    pub(super) opaque: Vec<String>,
+    /// What is unknown about it. The caller of [`Item::finish`] sets the role.
+    pub(super) opaque: Vec<Opaque>,
     /// The definitions of each patch that select it.
     pub(super) selected: &'a [Vec<usize>],
     source: &'a Template,
@@ -159,7 +161,7 @@ impl<'a> Item<'a> {
     }
 
     /// Transfers the patched template to the object or template made from it, and returns what is unknown about it.
-    pub(super) fn finish(mut self, target: &mut Value, version: Version) -> Vec<String> {
+    pub(super) fn finish(mut self, target: &mut Value, version: Version) -> Vec<Opaque> {
         let always = if self.beyond { preserved(target, ALWAYS_PRESERVED) } else { Vec::new() };
         let patched = at(&mut self.object, &SPEC).map(std::mem::take);
         // If the patches removed the spec, the original one is used.

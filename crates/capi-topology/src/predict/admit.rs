@@ -49,7 +49,7 @@ pub(super) fn admit(
     if !errors.is_empty() {
         return Err(Refusal::of(Stage::Cluster, By::WebhookValidate, &object, errors));
     }
-    Ok((new, judged.opaque.into_iter().map(Opaque::of_all).collect()))
+    Ok((new, admission::cluster::unknown(judged.opaque, open).collect()))
 }
 
 /// The stored form of a Cluster that is written over a live one. `parts` are the manifest applied before and the fields of

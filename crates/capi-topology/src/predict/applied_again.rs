@@ -23,11 +23,10 @@ pub(super) fn applied_again(
 ) -> Vec<Opaque> {
     let Some(cluster) = after.cluster.filter(|cluster| has_empty(cluster)) else { return Vec::new() };
     let (Some(admitted), Some(end)) = (&first.admitted, &first.running) else { return Vec::new() };
-    let unknown = |role, what: &str| Opaque {
-        role,
-        reason: format!(
-            "a map of the Cluster loses its last key, so that the first apply leaves `null`: {what}"
-        ),
+    let unknown = |role, what: &str| {
+        let reason =
+            format!("a map of the Cluster loses its last key, so that the first apply leaves `null`: {what}");
+        Opaque::new(role, reason)
     };
     let state = Before { written: cluster.clone(), ..before.clone() };
     let Ok((again, _)) = admit(&state, admitted, cluster, after.writing, catalog) else {

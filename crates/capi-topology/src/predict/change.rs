@@ -301,7 +301,7 @@ fn compute(
         earlier,
     })
     .map_err(|fault| vec![Refusal { stage: Stage::Apply, ..fault }])?;
-    generated.opaque.extend(judged.opaque.into_iter().map(Opaque::of_all));
+    generated.opaque.extend(admission::cluster::unknown(judged.opaque, open));
     Ok(generated)
 }
 

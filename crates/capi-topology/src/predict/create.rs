@@ -175,7 +175,7 @@ pub fn admit(mut cluster: Value, catalog: &Catalog) -> Admitted {
         let known = known.as_deref().map(Vec::as_slice);
         let open = admission::cluster::discovers(class, catalog.gates);
         let judged = admission::cluster::default(&mut cluster, None, known, open);
-        opaque.extend(judged.opaque);
+        opaque.extend(admission::cluster::unknown(judged.opaque, open));
         faults = Refusal::of(Stage::Cluster, By::WebhookDefault, &object, judged.errors);
     }
     if faults.is_empty() {
@@ -185,7 +185,7 @@ pub fn admit(mut cluster: Value, catalog: &Catalog) -> Admitted {
         let errors = admission::cluster::validate(&cluster, None, class, catalog.gates);
         faults = Refusal::of(Stage::Cluster, By::WebhookValidate, &object, errors);
     }
-    Admitted { cluster, faults, opaque: opaque.into_iter().map(Opaque::of_all).collect() }
+    Admitted { cluster, faults, opaque }
 }
 
 /// Admits a Cluster and computes its objects.

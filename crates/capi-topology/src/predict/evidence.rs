@@ -58,6 +58,8 @@ pub(super) struct Evidence {
     pub fields: Vec<Field>,
     /// The reasons, in words.
     pub reasons: Vec<String>,
+    /// Whether a runtime extension decides the outcome.
+    pub by_extension: bool,
     /// The source of the rule; none if the source of another finding is shown instead.
     pub source: Option<&'static str>,
 }
@@ -65,7 +67,8 @@ pub(super) struct Evidence {
 impl Evidence {
     /// Creates evidence without fields, reasons or source.
     pub(super) fn new(part: Part, rule: Rule, outcome: Outcome) -> Self {
-        Self { part, rule, outcome, fields: Vec::new(), reasons: Vec::new(), source: None }
+        let (fields, reasons) = (Vec::new(), Vec::new());
+        Self { part, rule, outcome, fields, reasons, by_extension: false, source: None }
     }
 
     /// Creates evidence that the outcome is unknown, whatever else was found.

@@ -320,7 +320,7 @@ fn unsettled(
 ) -> (Option<String>, Option<Opaque>) {
     let Some(late) = observed::unsettled(observed) else { return (None, None) };
     let has_all = |parts: &BTreeSet<Part>| observed::all_known(running, parts);
-    let doubt = |role| Opaque { role, reason: late.reason.clone() };
+    let doubt = |role| Opaque::new(role, late.reason.clone());
     if !(has_all(content) || late.upgrading && has_all(known)) {
         return (None, Some(doubt(Role::Cluster)));
     }
@@ -347,6 +347,7 @@ pub fn of_all_parts(desired: &Desired, meaning: &Meaning) -> Vec<Verdict> {
 fn whole(meaning: Meaning, unknown: &[Opaque]) -> Evidence {
     Evidence {
         reasons: unknown.iter().map(|one| one.reason.clone()).collect(),
+        by_extension: unknown.iter().any(|one| one.by_extension),
         source: Some(RECONCILE),
         ..Evidence::new(Part::Cluster, Rule::Change, Outcome::Means(meaning))
     }

@@ -52,10 +52,7 @@ pub(super) fn overwrite(before: &Side, after: &Side) -> Overwrite {
             let reason = "values of the live Cluster that the new one does not have may stay or go: without its managed fields, who set \
                           them is not known";
             let doubts = dropped(&before.cluster, &after.cluster);
-            let doubts = doubts
-                .into_iter()
-                .map(|part| Opaque { role: part.own(), reason: reason.to_owned() })
-                .collect();
+            let doubts = doubts.into_iter().map(|part| Opaque::new(part.own(), reason.to_owned())).collect();
             // References and hooks belong to the controller, whoever wrote the rest.
             let mut written = before.cluster.clone();
             for reference in ["controlPlaneRef", "infrastructureRef", "controlPlaneEndpoint"] {

@@ -127,7 +127,7 @@ fn emptied_in_old(role: &Role, running: &Value, desired: &Value) -> Option<Opaqu
         "{kind} is written in {api_version}, where spec{path} loses all its entries: whether the API server takes that in this \
          version is not known here"
     );
-    Some(Opaque { role: role.clone(), reason })
+    Some(Opaque::new(role.clone(), reason))
 }
 
 /// Finds a field that has entries and loses all of them.

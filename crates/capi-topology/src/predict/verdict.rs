@@ -29,6 +29,8 @@ pub struct Verdict {
     pub fields: Vec<Field>,
     /// Reasons in words: Cluster API's own, refusals, or unknown facts.
     pub reasons: Vec<String>,
+    /// Whether a runtime extension decides the outcome, so that only a try can show it.
+    pub by_extension: bool,
     /// The source of the rule.
     pub source: &'static str,
 }
@@ -36,7 +38,8 @@ pub struct Verdict {
 impl Verdict {
     /// Creates a verdict without fields, reasons or source.
     pub fn new(subject: Part, meaning: Meaning) -> Self {
-        Self { subject, meaning, fields: Vec::new(), reasons: Vec::new(), source: "" }
+        let (fields, reasons) = (Vec::new(), Vec::new());
+        Self { subject, meaning, fields, reasons, by_extension: false, source: "" }
     }
 }
 
@@ -111,6 +114,7 @@ pub(super) fn decide(part: &Part, all: &[Evidence]) -> Option<Verdict> {
         meaning: meaning(decisive, found, &counting),
         fields: fields.flat_map(|one| one.fields.iter().cloned()).collect(),
         reasons: counting.iter().flat_map(|one| one.reasons.iter().cloned()).collect(),
+        by_extension: counting.iter().any(|one| one.by_extension),
         source: counting.iter().rev().find_map(|one| one.source).unwrap_or_default(),
     })
 }

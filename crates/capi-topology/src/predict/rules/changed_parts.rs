@@ -59,7 +59,7 @@ pub(in crate::predict) fn evidence(facts: Facts<'_>) -> Ledger {
     for part in &parts {
         let unknown = facts.unknown.iter().chain(&change.opaque).chain(&converted);
         let unknown = unknown.filter(|one| one.role == Role::Cluster || one.role.is_of(part));
-        ledger.extend(of_part(facts, part, unknown.map(|one| one.reason.clone()).collect()));
+        ledger.extend(of_part(facts, part, &unknown.collect::<Vec<_>>()));
     }
     let is_paused = change.running.as_ref().is_some_and(|state| is_paused(&state.cluster));
     let all = parts.iter().chain((!change.faults.is_empty()).then_some(&Part::Cluster));
@@ -88,7 +88,7 @@ fn converted(before: &Desired, change: &Change) -> Vec<Opaque> {
             let (from, to) = (version(from), version(to));
             let reason =
                 format!("{kind} was {from} and is {to}: only the API server converts one to the other");
-            found.push(Opaque { role, reason });
+            found.push(Opaque::new(role, reason));
         }
     }
     found
@@ -111,7 +111,7 @@ pub(in crate::predict) fn refused(faults: &[Refusal], meaning: Meaning, source: 
     evidence
 }
 
-fn of_part(facts: Facts<'_>, part: &Part, unknown: BTreeSet<String>) -> Vec<Evidence> {
+fn of_part(facts: Facts<'_>, part: &Part, unknown: &[&Opaque]) -> Vec<Evidence> {
     let Facts { before, change, .. } = facts;
     let objects: Vec<&ObjectChange> = change.objects.iter().filter(|one| one.role.is_of(part)).collect();
     let finding = found(before, change, part, &objects);
@@ -125,7 +125,10 @@ fn of_part(facts: Facts<'_>, part: &Part, unknown: BTreeSet<String>) -> Vec<Evid
         } else {
             Evidence::unknown(part.clone(), Rule::Unknown, RECONCILE)
         };
-        all.push(Evidence { reasons: unknown.into_iter().collect(), ..evidence });
+        let reasons: BTreeSet<&String> = unknown.iter().map(|one| &one.reason).collect();
+        let reasons = reasons.into_iter().cloned().collect();
+        let by_extension = unknown.iter().any(|one| one.by_extension);
+        all.push(Evidence { reasons, by_extension, ..evidence });
     }
     if (is_known || comes_or_goes) && !facts.counted.contains(part) {
         all.extend(uncounted(&finding, before, change));
@@ -150,8 +153,8 @@ struct Finding {
 impl From<Finding> for Evidence {
     fn from(finding: Finding) -> Self {
         let Finding { part, meaning, fields, reasons, source } = finding;
-        let source = Some(source);
-        Self { part, rule: Rule::Change, outcome: Outcome::Means(meaning), fields, reasons, source }
+        let evidence = Self::new(part, Rule::Change, Outcome::Means(meaning));
+        Self { fields, reasons, source: Some(source), ..evidence }
     }
 }
 

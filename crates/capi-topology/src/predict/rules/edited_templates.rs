@@ -153,7 +153,7 @@ pub(in crate::predict) fn doubts(edited: &[Edited]) -> impl Iterator<Item = Opaq
     let rolls =
         move |one: &&Edited| edited.iter().any(|other| other.sure && other.role.part() == one.role.part());
     let unsure = edited.iter().filter(|one| !one.sure).filter(move |one| !rolls(one));
-    unsure.map(|one| Opaque { role: one.role.clone(), reason: one.reason.clone() })
+    unsure.map(|one| Opaque::new(one.role.clone(), one.reason.clone()))
 }
 
 /// Remarks on templates that are outdated because of earlier edits.
