@@ -46,7 +46,7 @@ fn report(plan: &ClusterPlan, cluster: &Node, error: &FieldError, finder: &mut F
     let message = format!("the Cluster's `{field}` is refused: {detail}");
     let hint = if error.kind == ErrorType::Forbidden && error.field.ends_with(".taints") {
         "turn the feature gate on in the management cluster, and add `MachineTaintPropagation: true` to its `featureGates` in stackloom.yaml"
-    } else if error.detail.contains("not declared") {
+    } else if error.kind == ErrorType::Undeclared {
         "remove it, or check its name in Cluster API's reference: server-side apply rejects unknown fields"
     } else {
         "see Cluster API's reference for this field: the API server or its webhook refuses the whole Cluster"

@@ -16,6 +16,8 @@ pub enum ErrorType {
     Forbidden,
     /// The value occurs twice.
     Duplicate,
+    /// The schema has no such field. Server-side apply reports it, and gives it no type.
+    Undeclared,
     /// The text is too long.
     TooLong,
     /// The list or map has too many entries.
@@ -39,7 +41,7 @@ impl ErrorType {
             Self::TooLong => "FieldValueTooLong",
             Self::TooMany => "FieldValueTooMany",
             Self::Internal => "InternalError",
-            Self::Controller => "",
+            Self::Undeclared | Self::Controller => "",
         }
     }
 }

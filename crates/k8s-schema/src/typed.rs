@@ -29,12 +29,11 @@ pub fn type_errors(value: &Value, schema: Option<&Schema>, path: &str) -> Vec<Fi
 }
 
 fn typed(value: &Value, schema: Option<&Schema>, path: &Trail<'_>, problems: &mut Vec<FieldError>) {
-    let problem = |detail: String| FieldError::new(ErrorType::Controller, path.to_string(), detail);
+    let mut problem = |kind, detail: &str| problems.push(FieldError::new(kind, path.to_string(), detail));
     let Some(schema) = schema else {
-        problems.push(problem("field not declared in schema".to_owned()));
-        return;
+        return problem(ErrorType::Undeclared, "field not declared in schema");
     };
-    let mut wrong = |expected: &str| problems.push(problem(format!("expected {expected}")));
+    let mut wrong = |expected: &str| problem(ErrorType::Controller, &format!("expected {expected}"));
     match (value, schema.only_type()) {
         (Value::Null, _) | (_, "") => {}
         (Value::Object(fields), "object") => {
