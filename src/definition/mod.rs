@@ -6,6 +6,7 @@
 mod addon;
 mod advice;
 mod cluster;
+mod expected;
 mod fleet;
 mod identity;
 mod kinds;

@@ -2,12 +2,17 @@
 
 use std::sync::LazyLock;
 
-use jsonschema::{ValidationError, Validator, error::ValidationErrorKind, paths::LocationSegment};
+use jsonschema::{
+    JsonType, ValidationError, Validator,
+    error::{TypeKind, ValidationErrorKind},
+    paths::LocationSegment,
+};
 use serde_json::Value as Json;
 
 use super::{
     Addon, ClusterDefaults, ClusterDefinition, Fleet, Lock, NodeImages, Release, Rollout, Stack,
-    advice::{advice, either},
+    advice::advice,
+    expected::Expected,
     message_words::{abridged, closest},
 };
 use crate::{
@@ -255,9 +260,10 @@ impl SchemaErrors<'_> {
         let written = abridged(self.source.word_at(node.origin.offset as usize)).into_owned();
         let expected = self.expected(error, &path);
         let advice =
-            match self.example(&path).filter(|_| node.as_str().is_none() && expected.contains("a string")) {
+            match self.example(&path).filter(|_| node.as_str().is_none() && expected.takes(JsonType::String))
+            {
                 Some(example) if node.kind() != "a number" => format!("write text, such as `{example}`"),
-                _ => advice(&node, &written, &expected, &self.options(error, &path)),
+                _ => advice(&node, &written, &expected),
             };
         let message = match error.kind() {
             ValidationErrorKind::MaxItems { .. } | ValidationErrorKind::MaxProperties { .. } => {
@@ -265,7 +271,7 @@ impl SchemaErrors<'_> {
                 let count = node.as_mapping().map_or(items, Mapping::len);
                 format!("{what} {expected}, but has {count}")
             }
-            _ if expected.starts_with(AN_ENTRY) => format!("{what} {expected}"),
+            _ if matches!(expected, Expected::Entry(_)) => format!("{what} {expected}"),
             _ => format!("{what} {expected}, not {}", shown(&node, &written)),
         };
         self.notes.error("wrong-value", place, message).hint(advice);
@@ -312,29 +318,30 @@ impl SchemaErrors<'_> {
         }
     }
 
-    fn expected(&self, error: &ValidationError<'_>, path: &[Segment]) -> String {
+    fn expected(&self, error: &ValidationError<'_>, path: &[Segment]) -> Expected {
         let options = self.options(error, path);
         if !options.is_empty() {
-            return format!("must be {}", either(&options));
+            return Expected::OneOf(options);
         }
         if let Some(inner) = of_its_type(error) {
             let expected = self.expected(inner, path);
             let is_entry = inner.instance_path() != error.instance_path();
-            return if is_entry { format!("{AN_ENTRY} {expected}") } else { expected };
+            return if is_entry { Expected::Entry(Box::new(expected)) } else { expected };
         }
         match error.kind() {
-            ValidationErrorKind::Type { kind } => format!("must be {}", type_words(&format!("{kind:?}"))),
-            ValidationErrorKind::Minimum { limit } => format!("must be at least {limit}"),
-            ValidationErrorKind::Maximum { limit } => format!("must be at most {limit}"),
-            ValidationErrorKind::MinItems { limit } => {
-                format!("must have at least {limit} entr{}", if *limit == 1 { "y" } else { "ies" })
+            ValidationErrorKind::Type { kind: TypeKind::Single(kind) } => Expected::Type(vec![*kind]),
+            ValidationErrorKind::Type { kind: TypeKind::Multiple(kinds) } => {
+                Expected::Type(in_order(kinds.iter()))
             }
+            ValidationErrorKind::Minimum { limit } => Expected::Minimum(limit.to_string()),
+            ValidationErrorKind::Maximum { limit } => Expected::Maximum(limit.to_string()),
+            ValidationErrorKind::MinItems { limit } => Expected::LeastEntries(*limit),
             ValidationErrorKind::MaxItems { limit } | ValidationErrorKind::MaxProperties { limit } => {
-                format!("must have at most {limit} entries")
+                Expected::MostEntries(*limit)
             }
-            ValidationErrorKind::Pattern { pattern } => format!("must match `{pattern}`"),
-            ValidationErrorKind::MaxLength { limit } => format!("must have at most {limit} characters"),
-            _ => one_of_words(self.schema, path),
+            ValidationErrorKind::Pattern { pattern } => Expected::Pattern(pattern.clone()),
+            ValidationErrorKind::MaxLength { limit } => Expected::MostCharacters(*limit),
+            _ => types_at(self.schema, path),
         }
     }
 
@@ -429,24 +436,32 @@ fn properties_at(root: &Json, path: &[Segment]) -> Vec<String> {
     names
 }
 
-fn one_of_words(root: &Json, path: &[Segment]) -> String {
-    let mut types: Vec<_> = schemas_at(root, path)
-        .into_iter()
-        .flat_map(|schema| match &schema["type"] {
-            Json::String(name) => vec![name.clone()],
-            Json::Array(names) => names.iter().filter_map(Json::as_str).map(str::to_owned).collect(),
-            _ => Vec::new(),
-        })
-        .filter(|name| name != "null")
-        .map(|name| type_words(&name))
-        .collect();
-    types.sort();
-    types.dedup();
-    if types.is_empty() { "has a wrong value".to_owned() } else { format!("must be {}", types.join(" or ")) }
+/// The types that the schemas at a path allow.
+fn types_at(root: &Json, path: &[Segment]) -> Expected {
+    let types = schemas_at(root, path).into_iter().flat_map(|schema| match &schema["type"] {
+        Json::String(name) => vec![name.as_str()],
+        Json::Array(names) => names.iter().filter_map(Json::as_str).collect(),
+        _ => Vec::new(),
+    });
+    let types = in_order(types.filter_map(|name| name.parse().ok()).filter(|kind| *kind != JsonType::Null));
+    if types.is_empty() { Expected::Other } else { Expected::Type(types) }
 }
 
-/// What is wrong with a list whose entry is wrong.
-const AN_ENTRY: &str = "has an entry that";
+/// Sorts types as messages name them.
+fn in_order(types: impl Iterator<Item = JsonType>) -> Vec<JsonType> {
+    const TYPES: [JsonType; 6] = [
+        JsonType::Array,
+        JsonType::Object,
+        JsonType::Number,
+        JsonType::String,
+        JsonType::Integer,
+        JsonType::Boolean,
+    ];
+    let mut types: Vec<_> = types.collect();
+    types.sort_by_key(|kind| TYPES.iter().position(|one| one == kind));
+    types.dedup();
+    types
+}
 
 /// Of a value that fits none of several schemas: what is wrong with it by the one for its type.
 fn of_its_type<'a>(error: &'a ValidationError<'_>) -> Option<&'a ValidationError<'static>> {
@@ -457,22 +472,6 @@ fn of_its_type<'a>(error: &'a ValidationError<'_>) -> Option<&'a ValidationError
     };
     let is_type = |inner: &ValidationError<'_>| matches!(inner.kind(), ValidationErrorKind::Type { .. });
     context.iter().find(|errors| !errors.iter().any(is_type))?.first()
-}
-
-/// Describes the types that jsonschema or a schema names; null is omitted.
-fn type_words(kind: &str) -> String {
-    const WORDS: [(&str, &str); 6] = [
-        ("string", "a string"),
-        ("integer", "a whole number"),
-        ("number", "a number"),
-        ("boolean", "true or false"),
-        ("array", "a list"),
-        ("object", "a map"),
-    ];
-    let kind = kind.to_ascii_lowercase();
-    let found: Vec<_> =
-        WORDS.iter().filter(|(name, _)| kind.contains(name)).map(|(_, words)| *words).collect();
-    if found.is_empty() { "null".to_owned() } else { found.join(" or ") }
 }
 
 fn plain_json(value: &Json) -> String {
