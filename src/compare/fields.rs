@@ -3,14 +3,13 @@
 //! List items are paired by name if every item has one, as people and the API server do. If their order changed, the whole
 //! list is reported, because order matters in some lists.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value as Json;
 
-use crate::yaml::{Mapping, Node, Value, to_json};
+use crate::yaml::{ItemPair, Node, differences, to_json};
+
+pub use crate::yaml::{FieldPath, PathSegment};
 
 /// A field that differs.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,97 +22,34 @@ pub struct FieldChange {
     pub after: Option<Json>,
 }
 
-/// The path from an object to one of its fields.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct FieldPath(pub Vec<PathSegment>);
-
-/// One step of a [`FieldPath`].
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum PathSegment {
-    /// The value of a key.
-    Key(String),
-    /// The list item with this name.
-    Named(String),
-    /// The list item at this index, counted from 0.
-    Item(usize),
-}
-
-impl FieldPath {
-    /// Whether the path begins with these keys. An empty key matches any list item.
-    pub fn is_below(&self, keys: &[&str]) -> bool {
-        let is_segment = |(step, key): (&PathSegment, &&str)| match step {
-            PathSegment::Key(name) => name == key,
-            PathSegment::Named(_) | PathSegment::Item(_) => key.is_empty(),
-        };
-        self.0.len() >= keys.len() && self.0.iter().zip(keys).all(is_segment)
-    }
-}
-
-impl fmt::Display for FieldPath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, step) in self.0.iter().enumerate() {
-            match step {
-                PathSegment::Key(name) if name.contains(['.', '[', ']', '/']) => write!(f, "[{name:?}]")?,
-                PathSegment::Key(name) if at == 0 => f.write_str(name)?,
-                PathSegment::Key(name) => write!(f, ".{name}")?,
-                PathSegment::Named(name) => write!(f, "[name={name}]")?,
-                PathSegment::Item(index) => write!(f, "[{index}]")?,
-            }
-        }
-        Ok(())
-    }
-}
-
 /// Lists the fields that differ between two objects, ordered by path.
 pub fn changed(before: &Node, after: &Node) -> Vec<FieldChange> {
     let mut found = Vec::new();
-    walk(&FieldPath::default(), Some(before), Some(after), &mut found);
+    differences(Some(before), Some(after), paired, &mut |path, before, after| {
+        let (before, after) = (before.map(to_json), after.map(to_json));
+        found.push(FieldChange { path: path.clone(), before, after });
+    });
     found.sort_by(|a, b| a.path.cmp(&b.path));
     found
 }
 
-fn walk(path: &FieldPath, before: Option<&Node>, after: Option<&Node>, found: &mut Vec<FieldChange>) {
-    if before == after {
-        return;
-    }
-    match (before.map(|node| &node.value), after.map(|node| &node.value)) {
-        (Some(Value::Mapping(old)), Some(Value::Mapping(new))) => {
-            for name in names(old).union(&names(new)) {
-                walk(&path.to(PathSegment::Key((*name).to_owned())), old.get(name), new.get(name), found);
-            }
+/// Pairs the items of two lists by name, or else by position.
+fn paired<'a>(old: &'a [Node], new: &'a [Node]) -> Option<Vec<ItemPair<'a>>> {
+    match (by_name(old), by_name(new)) {
+        (Some(before), Some(after)) if in_one_order(old, new, &before, &after) => {
+            let names: BTreeSet<_> = before.keys().chain(after.keys()).copied().collect();
+            let pair = |name: &str| {
+                let step = PathSegment::Named(name.to_owned());
+                (step, before.get(name).copied(), after.get(name).copied())
+            };
+            Some(names.into_iter().map(pair).collect())
         }
-        (Some(Value::Sequence(old)), Some(Value::Sequence(new))) => match (by_name(old), by_name(new)) {
-            (Some(before), Some(after)) if in_one_order(old, new, &before, &after) => {
-                for name in before.keys().chain(after.keys()).collect::<BTreeSet<_>>() {
-                    let (old, new) = (before.get(name).copied(), after.get(name).copied());
-                    walk(&path.to(PathSegment::Named((*name).to_owned())), old, new, found);
-                }
-            }
-            (None, None) if old.len() == new.len() => {
-                for (index, (old, new)) in old.iter().zip(new.iter()).enumerate() {
-                    walk(&path.to(PathSegment::Item(index)), Some(old), Some(new), found);
-                }
-            }
-            _ => found.push(change(path, before, after)),
-        },
-        _ => found.push(change(path, before, after)),
+        (None, None) if old.len() == new.len() => {
+            let pairs = old.iter().zip(new).enumerate();
+            Some(pairs.map(|(at, (old, new))| (PathSegment::Item(at), Some(old), Some(new))).collect())
+        }
+        _ => None,
     }
-}
-
-fn change(path: &FieldPath, before: Option<&Node>, after: Option<&Node>) -> FieldChange {
-    FieldChange { path: path.clone(), before: before.map(to_json), after: after.map(to_json) }
-}
-
-impl FieldPath {
-    fn to(&self, step: PathSegment) -> Self {
-        let mut steps = self.0.clone();
-        steps.push(step);
-        Self(steps)
-    }
-}
-
-fn names(mapping: &Mapping) -> BTreeSet<&str> {
-    mapping.iter().map(|entry| &*entry.key.name).collect()
 }
 
 fn name(node: &Node) -> Option<&str> {

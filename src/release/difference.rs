@@ -10,7 +10,7 @@ use std::{
 use super::{Release, freeze::identity, template_node::documents, write};
 use crate::{
     definition::StackTemplate,
-    yaml::{Node, Value, to_json},
+    yaml::{self, FieldPath, ItemPair, Node, PathSegment, Value, to_json},
 };
 
 /// A component of a stack.
@@ -169,17 +169,17 @@ pub fn differences(old: &Release, new: &Release) -> Vec<Difference> {
         let (component, object) = key;
         let (before, after) = (before.get(key), after.get(key));
         let Some((scope, _)) = before.or(after) else { continue };
-        let mut add = |field: &str, before: Option<&Node>, after: Option<&Node>| {
+        let mut add = |field: &FieldPath, before: Option<&Node>, after: Option<&Node>| {
             found.push(Difference {
                 component: *component,
                 scope: scope.clone(),
                 object: object.clone(),
-                field: field.to_owned(),
+                field: shown_path(field),
                 before: before.cloned(),
                 after: after.cloned(),
             });
         };
-        compare("", before.map(|(_, node)| node), after.map(|(_, node)| node), &mut add);
+        yaml::differences(before.map(|(_, node)| node), after.map(|(_, node)| node), paired, &mut add);
     }
     found.extend(locked_differences(old, new));
     found
@@ -307,36 +307,18 @@ pub(super) fn label(object: &Node, release: &str) -> String {
     format!("{kind} {name}").trim().to_owned()
 }
 
-type Found<'a> = dyn FnMut(&str, Option<&Node>, Option<&Node>) + 'a;
-
-/// Compares two nodes recursively.
-fn compare(field: &str, before: Option<&Node>, after: Option<&Node>, found: &mut Found<'_>) {
-    let (Some(old), Some(new)) = (before, after) else {
-        if before.is_some() || after.is_some() {
-            found(field, before, after);
+/// The path of a field, as the notes of releases write it.
+fn shown_path(path: &FieldPath) -> String {
+    let mut shown = String::new();
+    for step in &path.0 {
+        match step {
+            PathSegment::Key(name) if shown.is_empty() => shown.push_str(name),
+            PathSegment::Key(name) => shown.extend([".", name]),
+            PathSegment::Named(name) => shown.extend(["[", name, "]"]),
+            PathSegment::Item(at) => shown.extend(["[", &at.to_string(), "]"]),
         }
-        return;
-    };
-    match (&old.value, &new.value) {
-        _ if old == new => {}
-        (Value::Mapping(old), Value::Mapping(new)) => {
-            let names: BTreeSet<&str> = old.iter().chain(new.iter()).map(|entry| &*entry.key.name).collect();
-            for name in names {
-                let dot = if field.is_empty() { "" } else { "." };
-                compare(&format!("{field}{dot}{name}"), old.get(name), new.get(name), found);
-            }
-        }
-        (Value::Sequence(old_items), Value::Sequence(new_items)) => {
-            if old_items.iter().chain(new_items.iter()).all(is_scalar) {
-                found(field, before, after);
-                return;
-            }
-            for (key, old, new) in paired(old_items, new_items) {
-                compare(&format!("{field}[{key}]"), old, new, found);
-            }
-        }
-        _ => found(field, before, after),
     }
+    shown
 }
 
 fn is_scalar(node: &Node) -> bool {
@@ -346,20 +328,25 @@ fn is_scalar(node: &Node) -> bool {
 /// Keys that identify list items, provided that all items have the key and no two have the same value.
 const KEYS: [&str; 7] = ["name", "class", "version", "secret", "configMap", "path", "key"];
 
-type Pair<'a> = (String, Option<&'a Node>, Option<&'a Node>);
-
-/// Pairs corresponding items of two lists: by an identifying key, or else by position.
-fn paired<'a>(old: &'a [Node], new: &'a [Node]) -> Vec<Pair<'a>> {
+/// Pairs corresponding items of two lists: by an identifying key, or else by position. Lists of scalars are shown as a whole.
+fn paired<'a>(old: &'a [Node], new: &'a [Node]) -> Option<Vec<ItemPair<'a>>> {
+    if old.iter().chain(new).all(is_scalar) {
+        return None;
+    }
     for key in KEYS {
         if let (Some(before), Some(after)) = (keyed(old, key), keyed(new, key))
             && before.keys().any(|name| after.contains_key(name))
         {
             let names: BTreeSet<_> = before.keys().chain(after.keys()).copied().collect();
-            let pair = |name: &str| (name.to_owned(), before.get(name).copied(), after.get(name).copied());
-            return names.into_iter().map(pair).collect();
+            let pair = |name: &str| {
+                let step = PathSegment::Named(name.to_owned());
+                (step, before.get(name).copied(), after.get(name).copied())
+            };
+            return Some(names.into_iter().map(pair).collect());
         }
     }
-    (0..old.len().max(new.len())).map(|at| (at.to_string(), old.get(at), new.get(at))).collect()
+    let pair = |at: usize| (PathSegment::Item(at), old.get(at), new.get(at));
+    Some((0..old.len().max(new.len())).map(pair).collect())
 }
 
 fn keyed<'a>(items: &'a [Node], key: &str) -> Option<BTreeMap<&'a str, &'a Node>> {
@@ -380,18 +367,18 @@ mod tests {
     fn lines(before: &serde_json::Value, after: &serde_json::Value) -> Vec<String> {
         let node = |json| from_json(json, Origin::NOWHERE);
         let mut lines = Vec::new();
-        let mut add = |field: &str, before: Option<&Node>, after: Option<&Node>| {
+        let mut add = |field: &FieldPath, before: Option<&Node>, after: Option<&Node>| {
             let difference = Difference {
                 component: Component::ClusterClass,
                 scope: Scope::Class,
                 object: "Class".to_owned(),
-                field: field.to_owned(),
+                field: shown_path(field),
                 before: before.cloned(),
                 after: after.cloned(),
             };
             lines.push(difference.to_string());
         };
-        compare("", Some(&node(before)), Some(&node(after)), &mut add);
+        yaml::differences(Some(&node(before)), Some(&node(after)), paired, &mut add);
         lines
     }
 

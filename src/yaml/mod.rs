@@ -4,6 +4,7 @@
 //! string to a 1.2 reader is an error with a place, never a guess. Deliberately absent: anchors, aliases and tags in the
 //! output, comments in the output (templates keep their statements), and formatting options.
 
+mod difference;
 mod emit;
 mod field;
 mod lines;
@@ -16,6 +17,7 @@ mod scan;
 mod source;
 
 pub use crate::note::{FileId, Origin};
+pub use difference::{FieldPath, ItemPair, PathSegment, differences};
 pub use emit::{Emit, Item, Name, Scalar, View, Watch, emit, emit_watched, rank};
 pub(crate) use emit::{is_special, quote};
 pub use field::{Edge, trail};
