@@ -2,6 +2,7 @@
 //! Cluster, so git would build a second one and leave the first without a definition.
 
 use crate::{
+    compare::changed,
     note::Notes,
     yaml::{FileId, Node, Source, read},
 };
@@ -41,8 +42,12 @@ fn identity(path: &str, text: &str) -> Option<Identity> {
     Some((word("namespace"), word("name")?))
 }
 
-/// Whether two generated Clusters differ in their names alone.
+/// Whether two generated Clusters differ in their metadata alone.
 pub(super) fn is_same_spec(one: &str, other: &str) -> bool {
-    let spec = |text: &str| text.split_once("\nspec:").map(|(_, spec)| spec.to_owned());
-    spec(one).is_some_and(|one| spec(other) == Some(one))
+    let spec = |text: &str| {
+        let cluster = read(&Source::new(FileId(0), "cluster", text), &mut Notes::new())?;
+        cluster.get("spec").cloned()
+    };
+    let (Some(one), Some(other)) = (spec(one), spec(other)) else { return false };
+    changed(&one, &other).is_empty()
 }
