@@ -9,9 +9,9 @@ use super::{
     source::{Role, Source, Words},
 };
 use crate::{
-    model::{EngineSource, Stage},
-    plan::AddonPlan,
-    render::{self, ChartProvenance, ComposedField, Provenance},
+    model::{AUTOSCALER_MAX, AUTOSCALER_MIN, EngineSource, Stage},
+    plan::{AddonPlan, ClusterPart, Unit},
+    render::{self, AppliedFolder, ChartProvenance, ComposedField, Facts, Provenance, Purpose},
     yaml::{Node, Path, Segment},
 };
 
@@ -23,6 +23,8 @@ pub(super) struct Field<'f, 'a> {
     pub(super) path: &'f Path,
     /// The value of the field.
     pub(super) node: &'f Node,
+    /// What is known about the object beside its text.
+    pub(super) facts: &'f Facts,
 }
 
 /// Concatenates the sources of one value.
@@ -39,18 +41,20 @@ impl Field<'_, '_> {
             let sources: Option<Vec<_>> = parts.into_iter().map(|part| self.sources_of(&part)).collect();
             return all(sources?);
         }
+        if let Purpose::ReadyMarker | Purpose::Marker = self.facts.purpose {
+            return self.marker(&names);
+        }
         match self.object.get("kind").and_then(Node::as_str).unwrap_or_default() {
             "Cluster" => self.cluster(&names),
             "Release" => self.release(&names),
             "" => self.metadata(&names),
             "Namespace" if names == ["metadata", "name"] => Some(self.resolver.scope.namespace_name()),
-            "ConfigMap" => self.marker(&names),
             _ => None,
         }
     }
 
     fn composed(&self) -> ComposedField<'_> {
-        ComposedField { object: self.object, path: self.path, node: self.node, addon: self.resolver.addon }
+        ComposedField { object: self.object, path: self.path, node: self.node, facts: self.facts }
     }
 
     /// The sources of a part of a field; none if it is not written anywhere.
@@ -64,8 +68,9 @@ impl Field<'_, '_> {
             Provenance::FleetName => Some(scope.fleet_name()),
             Provenance::Fleet(keys) => Some(scope.fleet_value(keys)),
             Provenance::Source(key) => Some(self.tree_source(key)),
-            Provenance::Unit(name) => self.named(name),
-            Provenance::Folder(name) => self.folder(name),
+            Provenance::Unit(unit) => Some(self.unit(unit)),
+            Provenance::Applied(applied) => Some(self.applied(applied)),
+            Provenance::Folder(applied) => self.folder(applied),
             Provenance::Dependencies { charts } => Some(self.dependencies(*charts)),
             Provenance::Installer(name) => self.installer(name),
             Provenance::Suspension => self.suspended(),
@@ -102,9 +107,9 @@ impl Field<'_, '_> {
             ["spec", "topology", "variables"] => all([scope.keys(&["spec", "variables"]), scope.choice()]),
             ["spec", "topology", "variables", "", rest @ ..] => self.variable(rest),
             ["spec", "topology", "workers", _, "", "metadata", "annotations", size]
-                if size.contains("autoscaler-node-group") =>
+                if matches!(*size, AUTOSCALER_MIN | AUTOSCALER_MAX) =>
             {
-                self.autoscale(size)
+                self.autoscale(if *size == AUTOSCALER_MIN { "min" } else { "max" })
             }
             _ => None,
         }
@@ -138,8 +143,7 @@ impl Field<'_, '_> {
         declared.into_iter().map(what).collect()
     }
 
-    fn autoscale(&self, size: &str) -> Option<Vec<Source>> {
-        let bound = if size.contains("-min-") { "min" } else { "max" };
+    fn autoscale(&self, bound: &str) -> Option<Vec<Source>> {
         let layer = self.resolver.scope.layer(self.node.origin)?;
         let path = super::source::locate(&layer.node, self.node.origin.offset, true)?;
         Some(self.resolver.scope.field(&path.key(bound)))
@@ -158,19 +162,22 @@ impl Field<'_, '_> {
         }
     }
 
-    /// The folder of a unit.
-    fn folder(&self, unit: &str) -> Option<Vec<Source>> {
+    /// The folder of what an object applies.
+    fn folder(&self, applied: &AppliedFolder) -> Option<Vec<Source>> {
         let scope = self.resolver.scope;
         let folder = Words::from("the folder of the tree that it applies");
         let fleet = scope.fleet_value(&["source", "path"]);
         let fleet = fleet.into_iter().map(|source| Source { what: folder.clone(), ..source });
-        all([self.named(unit)?, scope.management_name(), fleet.collect()])
+        all([self.applied(applied), scope.management_name(), fleet.collect()])
     }
 
     /// The name of the object that installs a dependency of the addon.
     fn installer(&self, name: &str) -> Option<Vec<Source>> {
         let (scope, addon) = (self.resolver.scope, self.resolver.addon?);
-        let other = name.strip_prefix(scope.cluster()?.cluster.name.as_str())?.strip_prefix('.')?;
+        let plan = scope.cluster()?;
+        let addons = plan.addons.iter().map(|one| one.frozen.addon.name.as_str());
+        // Long names are cut, so the name alone does not tell which addon it is.
+        let other = addons.into_iter().find(|other| render::installs(plan, other, name))?;
         all([
             scope.addon(addon, &["dependsOn"]),
             scope.addon(addon, &["stage"]),
@@ -200,29 +207,38 @@ impl Field<'_, '_> {
         sources
     }
 
-    /// Where the name of a unit comes from.
-    fn named(&self, name: &str) -> Option<Vec<Source>> {
+    /// Where the name of what an object applies comes from.
+    fn applied(&self, applied: &AppliedFolder) -> Vec<Source> {
         let scope = self.resolver.scope;
-        let cluster = || [scope.keys(&["metadata", "name"]), scope.namespace_name()];
-        match name.split('.').next().unwrap_or_default() {
-            "fleet" => Some(scope.fleet_name()),
-            "release" => Some(self.release_name()),
-            "namespace" if matches!(scope.whose, Whose::Namespace(..)) => Some(scope.namespace_name()),
-            "namespace" => {
-                let wanted = name.trim_start_matches("namespace.");
-                let own = scope.cluster().is_some_and(|plan| plan.cluster.namespace.as_str() == wanted);
-                Some(if own { scope.namespace_name() } else { scope.fleet_value(&["classNamespace"]) })
+        match applied {
+            AppliedFolder::Fleet => scope.fleet_name(),
+            AppliedFolder::Unit(unit) => self.unit(unit),
+            AppliedFolder::ClustersOf(_) => scope.namespace_name(),
+            AppliedFolder::Sources => Vec::new(),
+        }
+    }
+
+    /// Where the name of a unit comes from.
+    fn unit(&self, unit: &Unit) -> Vec<Source> {
+        let scope = self.resolver.scope;
+        match unit {
+            Unit::Release { .. } => self.release_name(),
+            Unit::Namespace { namespace } => {
+                let own = scope.cluster().is_some_and(|plan| plan.cluster.namespace.as_str() == namespace);
+                if own || matches!(scope.whose, Whose::Namespace(..)) {
+                    scope.namespace_name()
+                } else {
+                    scope.fleet_value(&["classNamespace"])
+                }
             }
-            _ => {
-                // Long names are cut, so the name alone does not tell which addon it is.
-                let is_it =
-                    |one: &&AddonPlan| one.manifests.as_ref().is_some_and(|own| own.unit.name() == name);
-                let addon = scope.cluster().and_then(|plan| plan.addons.iter().find(is_it));
-                let of_addon = |addon: &AddonPlan| {
-                    let addon = addon.frozen.addon.name.as_str();
-                    [scope.addon_enabled(addon), scope.addon(addon, &["stage"])]
-                };
-                all(cluster().into_iter().chain(addon.map(of_addon).into_iter().flatten()))
+            Unit::Cluster { part, .. } => {
+                let mut sources = scope.keys(&["metadata", "name"]);
+                sources.extend(scope.namespace_name());
+                if let ClusterPart::Manifests { addon } = part {
+                    sources.extend(scope.addon_enabled(addon));
+                    sources.extend(scope.addon(addon, &["stage"]));
+                }
+                sources
             }
         }
     }
@@ -297,9 +313,7 @@ impl Field<'_, '_> {
     /// The fields of a ConfigMap that records what a cluster should have and keeps its folder from being empty.
     fn marker(&self, names: &[&str]) -> Option<Vec<Source>> {
         let scope = self.resolver.scope;
-        scope.cluster()?;
-        let name = self.object.at(&["metadata", "name"]).and_then(Node::as_str)?;
-        let ready = name.rsplit('.').next() == Some("ready");
+        let ready = self.facts.purpose == Purpose::ReadyMarker;
         match names {
             ["metadata", "name"] => Some(scope.keys(&["metadata", "name"])),
             ["metadata", "namespace"] => Some(scope.namespace_name()),

@@ -10,7 +10,8 @@ use super::{
     source::{Role, Source, locate},
 };
 use crate::{
-    render::{self, Inlaid},
+    model::Engine,
+    render::{self, Facts, Inlaid},
     template::{Template, Tree},
     yaml::{Node, Origin, Value},
 };
@@ -29,8 +30,8 @@ enum Within {
 /// A file to explain.
 pub(super) struct Page<'p, 'a> {
     pub(super) resolver: Resolver<'p, 'a>,
-    /// Whether a template rendered it, rather than the program composing it.
-    pub(super) rendered: bool,
+    /// What is known about it beside its text.
+    pub(super) facts: &'p Facts,
     /// Documents embedded as text in its fields.
     pub(super) inlaid: &'p [Inlaid],
 }
@@ -79,7 +80,8 @@ impl Page<'_, '_> {
 
     /// The sources of each line of the documents embedded in a field.
     fn inner(&self, inlaid: &Inlaid) -> Vec<Vec<Source>> {
-        let page = Page { resolver: self.resolver, rendered: true, inlaid: &[] };
+        let facts = Facts { addon: self.facts.addon.clone(), rendered: true, ..Facts::default() };
+        let page = Page { resolver: self.resolver, facts: &facts, inlaid: &[] };
         let mut all = Vec::new();
         for (number, document) in inlaid.documents.iter().enumerate() {
             if number > 0 {
@@ -144,7 +146,7 @@ impl Page<'_, '_> {
         if sources.is_empty() {
             let api = object.get("apiVersion").and_then(Node::as_str).unwrap_or_default();
             let others = if api.contains("cluster.x-k8s.io") { "Cluster API" } else { "Kubernetes" };
-            let whom = render::reader(api).unwrap_or(others);
+            let whom = render::reader(api).map_or(others, Engine::as_str);
             sources.extend(scope.program(&format!("written by stackloom for {whom}")));
         }
         sources
@@ -155,7 +157,7 @@ impl Page<'_, '_> {
         let mark = &layout.marks[at];
         let Some(node) = mark.node else { return Vec::new() };
         let composed = match self.resolver.scope.layer(node.origin) {
-            _ if self.rendered => node.origin == Origin::NOWHERE,
+            _ if self.facts.rendered => node.origin == Origin::NOWHERE,
             Some(layer) => {
                 let collection = matches!(node.value, Value::Sequence(_) | Value::Mapping(_));
                 let path = locate(&layer.node, node.origin.offset, collection);
@@ -164,7 +166,7 @@ impl Page<'_, '_> {
             None => true,
         };
         if composed {
-            let field = Field { resolver: &self.resolver, object, path: &mark.path, node };
+            let field = Field { resolver: &self.resolver, object, path: &mark.path, node, facts: self.facts };
             if let Some(sources) = field.sources() {
                 return sources;
             }

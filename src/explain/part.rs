@@ -14,7 +14,7 @@ use crate::{
     note::Notes,
     plan::{ClusterPlan, NamespacePlan},
     release::{Body, Release, pages},
-    render::{self, Inlaid, Subject, release_folder},
+    render::{self, Facts, Inlaid, Installs, Purpose, Subject, release_folder},
     template::{Recorder, Template, Trace},
     tree::PartId,
     yaml::{Node, Origin, Path, Value},
@@ -39,8 +39,8 @@ pub(super) struct PartFile<'a> {
     pub(super) body: Content<'a>,
     /// The index of its scope.
     scope: usize,
-    /// The addon that it belongs to.
-    pub(super) addon: Option<String>,
+    /// What is known about it beside its text.
+    pub(super) facts: Facts,
     /// Documents embedded as text in its fields.
     inlaid: Vec<Inlaid>,
 }
@@ -87,28 +87,25 @@ impl<'a> Part<'a> {
                     Body::Template(template) => Content::Template(template),
                 };
                 let path = format!("{root}/{}", page.path);
-                let addon = page.path.strip_prefix("addons/").and_then(|rest| rest.split('/').next());
-                let addon = addon.map(str::to_owned);
-                let inlaid = Vec::new();
-                part.files.push(PartFile { path, source: page.source, body, scope: 0, addon, inlaid });
+                let (facts, inlaid) = (Facts::of_addon(page.addon), Vec::new());
+                part.files.push(PartFile { path, source: page.source, body, scope: 0, facts, inlaid });
             }
             return part;
         }
         let mut drawn = render::draw_recorded(subject, Some(part.recorder.clone()), notes);
         for object in drawn.objects {
-            let path = object.path.to_string();
-            let scope = part.scope(fleet, subject, &path, &object.node, sought);
-            let addon = addon_of(&path).map(str::to_owned);
+            let (path, facts) = (object.path.to_string(), object.facts);
+            let scope = part.scope(fleet, subject, &facts, &object.node, sought);
             let body = Content::Object(object.node);
             let inlaid = drawn.inlaid.extract_if(.., |one| one.file == object.path).collect();
-            part.files.push(PartFile { path, source: object.source, body, scope, addon, inlaid });
+            part.files.push(PartFile { path, source: object.source, body, scope, facts, inlaid });
         }
         for (path, text) in drawn.texts {
-            let path = path.to_string();
-            let scope = part.scope(fleet, subject, &path, &Node::new(Value::Null), sought);
+            let (path, facts) = (path.to_string(), Facts::default());
+            let scope = part.scope(fleet, subject, &facts, &Node::new(Value::Null), sought);
             let body = Content::Text(text);
             let (source, inlaid) = (String::new(), Vec::new());
-            part.files.push(PartFile { path, source, body, scope, addon: None, inlaid });
+            part.files.push(PartFile { path, source, body, scope, facts, inlaid });
         }
         part
     }
@@ -135,7 +132,10 @@ impl<'a> Part<'a> {
 
     /// The Helm values of an addon.
     pub(super) fn values(&self, addon: &str) -> Option<&Node> {
-        let ours = |made: &&PartFile<'_>| made.path.ends_with(&format!("/addons/{addon}.yaml"));
+        let ours = |made: &&PartFile<'_>| {
+            let part = made.facts.addon.as_ref();
+            part.is_some_and(|part| part.addon == addon && part.installs == Installs::Chart)
+        };
         let made = self.files.iter().find(ours)?;
         let Content::Object(node) = &made.body else { return None };
         let inlaid = made.inlaid.first().and_then(|one| one.documents.first());
@@ -147,7 +147,7 @@ impl<'a> Part<'a> {
         &mut self,
         fleet: &'a Fleet,
         subject: Subject<'a>,
-        path: &str,
+        facts: &Facts,
         object: &Node,
         sought: Option<Sought<'a>>,
     ) -> usize {
@@ -156,10 +156,12 @@ impl<'a> Part<'a> {
             Subject::Cluster(_) => return 0,
             Subject::Namespace(plan) => namespace_scope(fleet, plan, object),
             Subject::Management(_, plan) => {
-                let stem = path.rsplit('/').next().unwrap_or_default().trim_end_matches(".yaml");
                 let uses = |user: &ClusterPlan| {
                     user.cluster.management.name == plan.management.name
-                        && (user.release.name == stem || has_chart(fleet, user, stem))
+                        && match &facts.purpose {
+                            Purpose::Chart(name) => has_chart(fleet, user, name),
+                            _ => facts.release() == Some(&user.release.name),
+                        }
                 };
                 Scope::shared(fleet, Whose::Management, Some(&plan.management), fleet.users(uses))
             }
@@ -191,7 +193,7 @@ impl<'a> Part<'a> {
     /// Passes each line of a file to `tell` with its sources, which may repeat.
     fn each_line(&self, made: &PartFile<'a>, tell: &mut dyn FnMut(&str, Vec<Source>)) {
         let scope = &self.scopes[made.scope];
-        let resolver = Resolver { scope, recorder: &self.recorder, addon: made.addon.as_deref() };
+        let resolver = Resolver { scope, recorder: &self.recorder, addon: made.facts.addon() };
         if let Content::Text(text) = &made.body {
             for line in text.lines() {
                 tell(line, scope.program("it keeps git from changing the bytes of the tree"));
@@ -199,7 +201,7 @@ impl<'a> Part<'a> {
             return;
         }
         tell(&render::header(&self.id, &made.source), Self::existence(made, &resolver));
-        let page = Page { resolver, rendered: is_rendered(&made.source), inlaid: &made.inlaid };
+        let page = Page { resolver, facts: &made.facts, inlaid: &made.inlaid };
         match &made.body {
             Content::Object(node) => page.object(node, tell),
             Content::Template(template) => page.template(template, tell),
@@ -221,10 +223,10 @@ impl<'a> Part<'a> {
                 let mut sources = scope.keys(&["metadata", "name"]);
                 sources.extend(scope.namespace_name());
                 sources.extend(scope.management_name());
-                if let Some(addon) = &made.addon {
+                if let Some(addon) = made.facts.addon() {
                     sources.extend(scope.addon_enabled(addon));
                     sources.extend(choice());
-                } else if made.source.contains(" of ") && is_rendered(&made.source) {
+                } else if made.facts.rendered {
                     sources.extend(choice());
                 }
                 sources
@@ -238,14 +240,13 @@ impl<'a> Part<'a> {
                 sources
             }
             Whose::Management if scope.users.is_empty() => {
-                let mut sources = scope.management_name();
-                sources
-                    .extend(scope.fleet_name().into_iter().filter(|_| !made.path.ends_with("source.yaml")));
-                sources
+                let is_source = made.facts.purpose == Purpose::Source;
+                let fleet = if is_source { Vec::new() } else { scope.fleet_name() };
+                [scope.management_name(), fleet].concat()
             }
             Whose::Management => Self::shared(made, resolver),
         };
-        if let (Content::Object(object), true) = (&made.body, is_rendered(&made.source)) {
+        if let (Content::Object(object), true) = (&made.body, made.facts.rendered) {
             for path in [&["kind"][..], &["metadata", "name"]] {
                 sources.extend(object.at(path).into_iter().flat_map(|node| resolver.node(node, None)));
             }
@@ -260,18 +261,18 @@ impl<'a> Part<'a> {
     fn shared(made: &PartFile<'a>, resolver: &Resolver<'_, '_>) -> Vec<Source> {
         let scope = resolver.scope;
         let mut sources = scope.management_name();
-        if made.path.contains("/releases/") {
+        let Purpose::Chart(name) = &made.facts.purpose else {
             sources.extend(scope.used(&Scope::release_name));
             return sources;
-        }
+        };
         let Content::Object(object) = &made.body else { return sources };
         let path = Path::of(&["metadata", "name"]);
         let Some(node) = path.find(object) else { return sources };
-        sources.extend(Field { resolver, object, path: &path, node }.sources().into_iter().flatten());
-        let stem = node.as_str().unwrap_or_default().to_owned();
+        let field = Field { resolver, object, path: &path, node, facts: &made.facts };
+        sources.extend(field.sources().into_iter().flatten());
         sources.extend(scope.used_each(&|scope| {
             let one = |addon| [scope.choice(), scope.addon_enabled(addon)].concat();
-            chart_users(scope, &stem).into_iter().map(one).collect()
+            chart_users(scope, name).into_iter().map(one).collect()
         }));
         sources
     }
@@ -282,7 +283,7 @@ fn namespace_scope<'a>(fleet: &'a Fleet, plan: &'a NamespacePlan, object: &Node)
     let makes = |release: &&Arc<Release>| {
         let single = NamespacePlan { releases: vec![Arc::clone(release)], ..plan.clone() };
         let drawn = render::draw(Subject::Namespace(&single), &mut Notes::new());
-        drawn.objects.iter().any(|other| other.node == *object && is_rendered(&other.source))
+        drawn.objects.iter().any(|other| other.node == *object && other.facts.rendered)
     };
     let makers: Vec<_> = plan.releases.iter().filter(makes).collect();
     let uses = |user: &ClusterPlan| {
@@ -297,23 +298,4 @@ fn namespace_scope<'a>(fleet: &'a Fleet, plan: &'a NamespacePlan, object: &Node)
 fn has_chart(fleet: &Fleet, plan: &ClusterPlan, name: &str) -> bool {
     let charts = plan.addons.iter().filter_map(|addon| addon.helm.as_ref()).map(|helm| &helm.chart);
     charts.into_iter().any(|chart| fleet.is_chart(chart, name))
-}
-
-/// Whether the source in the first line is a template.
-fn is_rendered(source: &str) -> bool {
-    source.contains(" of stack ") || source.contains(".yaml of ")
-}
-
-/// The addon of a cluster that a file belongs to, judging by its path.
-fn addon_of(path: &str) -> Option<&str> {
-    let rest = path.split_once("/clusters/")?.1;
-    let mut parts = rest.splitn(4, '/').skip(2);
-    match (parts.next()?, parts.next()?) {
-        ("addons", file) if !file.starts_with("configmap-") => {
-            let stem = file.trim_end_matches(".yaml");
-            Some(stem.trim_end_matches(".manifests-data").trim_end_matches(".manifests"))
-        }
-        ("manifests", rest) => rest.split('/').next(),
-        _ => None,
-    }
 }

@@ -19,12 +19,12 @@ impl Part<'_> {
         let is_cluster = self.is_of_cluster();
         let is_stacks = source.starts_with("stacks/") || source.starts_with("generated/releases/");
         let (Some(addon), Content::Object(object), true) =
-            (&made.addon, &made.body, is_cluster && is_stacks && !is_no_template)
+            (made.facts.addon(), &made.body, is_cluster && is_stacks && !is_no_template)
         else {
             return true;
         };
         let mut steps = source.split('/').zip(source.split('/').skip(1));
-        steps.any(|step| step == ("addons", addon.as_str())) || self.reads_of(object, source)
+        steps.any(|step| step == ("addons", addon)) || self.reads_of(object, source)
     }
 
     fn reads_of(&self, node: &Node, source: &str) -> bool {

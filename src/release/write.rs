@@ -48,6 +48,8 @@ pub struct Page<'a> {
     pub path: String,
     /// The source, for the first line.
     pub source: String,
+    /// The addon whose template it is.
+    pub addon: Option<&'a str>,
     /// The content.
     pub body: Body<'a>,
 }
@@ -68,7 +70,7 @@ pub fn pages(release: &Release) -> Vec<Page<'_>> {
 
 fn pages_with<'a>(release: &'a Release, digests: Option<&BTreeMap<String, String>>) -> Vec<Page<'a>> {
     let source = format!("stacks/{}", release.stack);
-    let page = |path: &str, body| Page { path: path.to_owned(), source: source.clone(), body };
+    let page = |path: &str, body| Page { path: path.to_owned(), source: source.clone(), addon: None, body };
     let mut pages = vec![
         page("metadata.yaml", Body::Object(metadata(release))),
         page("release.yaml", Body::Object(description(release, digests))),
@@ -76,13 +78,18 @@ fn pages_with<'a>(release: &'a Release, digests: Option<&BTreeMap<String, String
     pages.extend(release.objects.iter().map(|object| Page {
         path: format!("cluster-class/{}", object_file(object, &release.name)),
         source: format!("{source}/cluster-class"),
+        addon: None,
         body: Body::Object(object.clone()),
     }));
-    let addons = release.addons.iter().flat_map(|addon| addon.values.iter().chain(&addon.manifests));
-    let templates = release.namespace.iter().chain(&release.cluster).chain(addons);
-    pages.extend(templates.map(|template| Page {
+    let addons = release.addons.iter().flat_map(|addon| {
+        let name = addon.addon.name.as_str();
+        addon.values.iter().chain(&addon.manifests).map(move |template| (Some(name), template))
+    });
+    let shared = release.namespace.iter().chain(&release.cluster).map(|template| (None, template));
+    pages.extend(shared.chain(addons).map(|(addon, template)| Page {
         path: template.path.clone(),
         source: format!("{source}/{}", template.path),
+        addon,
         body: Body::Template(&template.template),
     }));
     pages

@@ -3,7 +3,7 @@
 //! The plan contains units, their order, waits and protection. A renderer turns these into the engine's own objects,
 //! annotations and names. An engine is a folder with an [`Engine`] and one line in `engine_table.rs`.
 
-use super::Drawn;
+use super::{ComposedField, Drawn, Provenance};
 use crate::{
     model,
     plan::{ClusterPlan, ManagementPlan, NamespacePlan},
@@ -41,6 +41,12 @@ pub(super) trait Engine: Sync {
 
     /// The API groups of the engine whose objects apply or install others.
     fn applying_groups(&self) -> &'static [&'static str];
+
+    /// Whether the engine reads objects with this `apiVersion`.
+    fn reads(&self, api_version: &str) -> bool;
+
+    /// Where a field that the engine reads comes from; none if the field's own origin is enough.
+    fn provenance<'a>(&self, field: &ComposedField<'a>) -> Option<Vec<Provenance<'a>>>;
 
     /// Whether the text of a generated file protects its object from deletion by the engine.
     fn is_kept(&self, text: &str) -> bool;

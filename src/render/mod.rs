@@ -6,8 +6,10 @@ mod argocd;
 mod cluster;
 pub(crate) mod context;
 mod delivery;
+mod drawn;
 mod engine;
 mod engine_table;
+mod facts;
 mod file_names;
 mod flux;
 mod namespace;
@@ -16,19 +18,21 @@ mod provenance;
 pub use argocd::health as argocd_health;
 pub use cluster::{REMOVAL, SUSPENDED};
 pub(crate) use delivery::Shown;
+pub use drawn::{ChartValues, Drawn, Inlaid, Object, Target};
 pub use engine_table::{applying_groups, selecting_kinds};
+pub use facts::{AddonPart, AppliedFolder, Facts, Installs, Purpose};
 pub use provenance::{ChartProvenance, ComposedField, Provenance};
 
 use file_names::{file_name, tell_apart};
 
 use crate::{
-    model::{self, AddonDelivery, Cluster, ClusterId, Engine, ManagementCluster},
+    model::{AddonDelivery, Cluster, ClusterId, Engine, ManagementCluster},
     note::{Notes, Severity},
     plan::{ClusterPlan, ManagementPlan, NamespacePlan, Phase, Plan},
     release::{self, Release},
     template::Recorder,
-    tree::{File, GITATTRIBUTES, HEADER, Part, PartId, TreePath},
-    yaml::{Mapping, Node, Origin, Path, emit},
+    tree::{GITATTRIBUTES, HEADER, PartId, TreePath},
+    yaml::{Node, Origin},
 };
 
 /// The subject of a part.
@@ -44,92 +48,6 @@ pub enum Subject<'a> {
     Namespace(&'a NamespacePlan),
     /// A cluster.
     Cluster(&'a ClusterPlan),
-}
-
-/// An object that will be a file.
-#[derive(Clone, Debug)]
-pub struct Object {
-    /// The path of its file.
-    pub path: TreePath,
-    /// Its source, for messages.
-    pub source: String,
-    /// The cluster it is applied to.
-    pub target: Target,
-    /// The object.
-    pub node: Node,
-    /// Whether it is protected from deletion through git alone.
-    pub kept: bool,
-    /// Whether it is one of the engine's own objects, rather than one that the engine applies.
-    pub engines: bool,
-}
-
-impl Object {
-    /// Whether this is a Cluster of Cluster API.
-    pub fn is_cluster(&self) -> bool {
-        let text = |key| self.node.get(key).and_then(Node::as_str);
-        let group = text("apiVersion").is_some_and(|version| version.starts_with("cluster.x-k8s.io/"));
-        group && text("kind") == Some("Cluster")
-    }
-}
-
-/// The kind of cluster that an object is applied to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// The management cluster.
-    Management,
-    /// The workload cluster.
-    Workload,
-}
-
-/// A part before it is converted to bytes.
-#[derive(Clone, Debug)]
-pub struct Drawn {
-    /// Its ID.
-    pub id: PartId,
-    /// Its objects.
-    pub objects: Vec<Object>,
-    /// Its other files, as text.
-    pub texts: Vec<(TreePath, String)>,
-    /// Objects already contained in its texts: those of a release's class. For the checks.
-    pub frozen: Vec<Node>,
-    /// Objects inside other objects: manifests that an addon delivery passes on as text. For the checks.
-    pub embedded: Vec<Object>,
-    /// Documents embedded as text in a field of an object. Recorded only along with the inputs of templates.
-    pub inlaid: Vec<Inlaid>,
-    /// The values of its charts, if the accepted values are known. For the checks.
-    pub values: Vec<ChartValues>,
-    /// Records what its templates read, if requested.
-    recorder: Option<Recorder>,
-}
-
-/// Documents embedded as text in a field of an object.
-#[derive(Clone, Debug)]
-pub struct Inlaid {
-    /// The file of the object.
-    pub file: TreePath,
-    /// The field.
-    pub at: Path,
-    /// The documents, in order, separated by lines of `---`.
-    pub documents: Vec<Node>,
-}
-
-/// The values that a chart is installed with.
-#[derive(Clone, Debug)]
-pub struct ChartValues {
-    /// The addon.
-    pub addon: String,
-    /// The chart.
-    pub chart: String,
-    /// Its version.
-    pub version: String,
-    /// The digest of the file that describes the values the chart accepts, and the place of the digest in the lock.
-    pub described: (model::Digest, Origin),
-    /// The place where the addon lists the version.
-    pub listed: Origin,
-    /// The values.
-    pub values: Node,
-    /// Whether other objects (`valuesFrom`) add further values.
-    pub is_part: bool,
 }
 
 /// Lists all parts of a plan, in the order in which they are drawn.
@@ -266,15 +184,14 @@ pub fn holds_addon_values(kind: &str, key: &str) -> bool {
 
 /// Where a field that an engine or an addon delivery reads comes from; none if the field's own origin is enough.
 pub fn provenance<'a>(field: &ComposedField<'a>) -> Option<Vec<Provenance<'a>>> {
-    argocd::provenance::of(field)
-        .or_else(|| flux::provenance::of(field))
+    engine_table::all()
+        .find_map(|engine| engine.provenance(field))
         .or_else(|| delivery::provenance::of(field))
 }
 
-/// The display name of the engine that reads objects with this `apiVersion`.
-pub fn reader(api_version: &str) -> Option<&'static str> {
-    let readers = [(argocd::reads(api_version), "Argo CD"), (flux::reads(api_version), "Flux")];
-    readers.into_iter().find_map(|(reads, name)| reads.then_some(name))
+/// The engine that reads objects with this `apiVersion`.
+pub fn reader(api_version: &str) -> Option<Engine> {
+    engine_table::all().find(|engine| engine.reads(api_version)).map(engine::Engine::engine)
 }
 
 /// The paths of a chart's values in objects that install charts.
@@ -391,6 +308,11 @@ pub fn installer(plan: &ClusterPlan, addon: &str) -> (String, String) {
     delivery::installer(plan, addon)
 }
 
+/// Whether an object of this name, next to a cluster, installs the chart or the manifests of an addon.
+pub fn installs(plan: &ClusterPlan, addon: &str, name: &str) -> bool {
+    delivery::installs(plan, addon, name)
+}
+
 /// The command that lists the objects that install a cluster's addons, with their suspension.
 pub fn list_installers(plan: &ClusterPlan) -> String {
     delivery::list_installers(plan)
@@ -437,62 +359,4 @@ pub fn release_folder(name: &str) -> TreePath {
 /// The folder of a management cluster.
 fn management_folder(management: &ManagementCluster) -> TreePath {
     TreePath::root().join("management").join(management.name.as_str())
-}
-
-impl Drawn {
-    /// The Cluster, if this is the part of a cluster.
-    pub fn cluster(&self) -> Option<&Node> {
-        self.objects.iter().find(|object| object.is_cluster()).map(|object| &object.node)
-    }
-
-    /// Converts the part to bytes.
-    pub fn to_part(&self) -> Part {
-        let object = |object: &Object| {
-            let mut text = format!("{}\n", header(&self.id, &object.source));
-            emit(&object.node, &mut text);
-            File { path: object.path.clone(), bytes: text.into_bytes() }
-        };
-        let text =
-            |(path, text): &(TreePath, String)| File { path: path.clone(), bytes: text.clone().into() };
-        let mut files: Vec<_> = self.objects.iter().map(object).chain(self.texts.iter().map(text)).collect();
-        files.sort_by(|a, b| a.path.cmp(&b.path));
-        Part { id: self.id.clone(), files }
-    }
-
-    fn add(&mut self, path: TreePath, source: &str, target: Target, node: impl Into<Node>) -> &mut Object {
-        let (node, source) = (node.into(), source.to_owned());
-        self.objects.push_mut(Object { path, source, target, node, kept: false, engines: false })
-    }
-
-    /// Adds one of the engine's own objects.
-    fn add_engines(&mut self, path: TreePath, source: &str, node: impl Into<Node>) -> &mut Object {
-        let object = self.add(path, source, Target::Management, node);
-        object.engines = true;
-        object
-    }
-
-    /// Records the documents embedded as text in a field, if requested.
-    fn inlay<'n>(&mut self, file: &TreePath, at: Path, documents: impl IntoIterator<Item = &'n Node>) {
-        if self.recorder.is_some() {
-            let documents = documents.into_iter().cloned().collect();
-            self.inlaid.push(Inlaid { file: file.clone(), at, documents });
-        }
-    }
-
-    /// Adds the annotations that the engine needs to every object.
-    fn shield(&mut self, engine: &dyn engine::Engine) {
-        for object in &mut self.objects {
-            let annotations = engine.annotations(&object.node, object.kept);
-            let bare = std::mem::replace(&mut object.node, Node::from(Mapping::new()));
-            object.node = engine::annotated(bare, &annotations);
-        }
-    }
-
-    /// Adds the objects rendered from a template, each as a file named by kind and name.
-    fn add_rendered(&mut self, folder: &TreePath, source: &str, target: Target, objects: Vec<Node>) {
-        for object in objects {
-            let path = folder.join(&file_name(&object));
-            self.add(path, source, target, object);
-        }
-    }
 }

@@ -3,7 +3,11 @@
 //! A renderer knows the fields of its engine's objects, and names what it composes each of them from. `explain` knows where
 //! that is written.
 
-use crate::yaml::{Node, Path};
+use super::{AppliedFolder, Facts, Purpose};
+use crate::{
+    plan::Unit,
+    yaml::{Node, Path, Segment},
+};
 
 /// A field that the program composes.
 #[derive(Clone, Copy, Debug)]
@@ -14,8 +18,8 @@ pub struct ComposedField<'a> {
     pub path: &'a Path,
     /// The value of the field.
     pub node: &'a Node,
-    /// The addon that the object's file belongs to.
-    pub addon: Option<&'a str>,
+    /// What is known about the object.
+    pub facts: &'a Facts,
 }
 
 impl<'a> ComposedField<'a> {
@@ -24,15 +28,19 @@ impl<'a> ComposedField<'a> {
         self.object.get("kind").and_then(Node::as_str).unwrap_or_default()
     }
 
-    /// The name of the object.
-    pub(super) fn name(&self) -> &'a str {
-        self.object.at(&["metadata", "name"]).and_then(Node::as_str).unwrap_or_default()
+    /// The name of the addon that the object belongs to.
+    pub(super) fn addon(&self) -> Option<&'a str> {
+        self.facts.addon()
     }
 
-    /// The value at the first `steps` steps of the path.
-    pub(super) fn above(&self, steps: usize) -> Option<&'a Node> {
-        let path = self.path.segments().iter().take(steps).cloned();
-        path.fold(Path::default(), |path, segment| path.to(segment)).find(self.object)
+    /// The unit that the object waits for at the index in its path.
+    pub(super) fn awaited(&self) -> Option<&'a Unit> {
+        let Purpose::Applies { after, .. } = &self.facts.purpose else { return None };
+        let index = self.path.segments().iter().find_map(|segment| match segment {
+            Segment::Item(index) => Some(*index),
+            Segment::Key(_) => None,
+        });
+        after.get(index?)
     }
 }
 
@@ -51,10 +59,12 @@ pub enum Provenance<'a> {
     Fleet(Vec<&'a str>),
     /// A key of the object that tells the engine where to read the tree.
     Source(&'a str),
-    /// The name of a unit of the plan.
-    Unit(&'a str),
-    /// The folder of a unit.
-    Folder(&'a str),
+    /// The name of a unit that the object waits for.
+    Unit(&'a Unit),
+    /// The name of what the object applies.
+    Applied(&'a AppliedFolder),
+    /// The folder of what the object applies.
+    Folder(&'a AppliedFolder),
     /// The dependencies of the addon.
     Dependencies {
         /// Whether only those with charts are meant; otherwise those with manifests.

@@ -2,6 +2,7 @@
 
 use crate::{
     model::{Destination, EngineSource, GitReference, Label, ManagementCluster, shortened},
+    render::{AppliedFolder, Purpose},
     yaml::{Mapping, Node},
 };
 
@@ -37,7 +38,10 @@ pub(in crate::render) enum Source {
 pub(in crate::render) struct Application<'a> {
     pub management: &'a ManagementCluster,
     pub name: String,
+    pub applies: AppliedFolder,
     pub project: String,
+    /// Whether this is the project of a tenant namespace.
+    pub in_tenant_project: bool,
     pub labels: Mapping,
     pub source: Source,
     /// The server or the name of its destination cluster.
@@ -67,14 +71,22 @@ impl<'a> Application<'a> {
     /// An Application for the management cluster.
     pub(in crate::render) fn new(
         management: &'a ManagementCluster,
-        name: &str,
+        applies: AppliedFolder,
         folder: &str,
         namespace: &Label,
     ) -> Self {
+        let name = match &applies {
+            AppliedFolder::Fleet => "fleet".to_owned(),
+            AppliedFolder::Unit(unit) => unit.name(),
+            AppliedFolder::ClustersOf(namespace) => format!("clusters.{namespace}"),
+            AppliedFolder::Sources => "flux-sources".to_owned(),
+        };
         Self {
             management,
-            name: name_in(management, name),
+            name: name_in(management, &name),
+            applies,
             project: management.argocd.project.to_string(),
+            in_tenant_project: false,
             labels: Mapping::new(),
             source: Source::Folder { folder: folder.to_owned(), built: false, plugin: None },
             destination: destination(&management.argocd.destination),
@@ -94,14 +106,20 @@ impl<'a> Application<'a> {
     /// An Application of Applications, for the cluster that runs Argo CD.
     pub(in crate::render) fn of_applications(
         management: &'a ManagementCluster,
-        name: &str,
+        applies: AppliedFolder,
         folder: &str,
     ) -> Self {
         Self {
             destination: destination(&Destination::Own),
             holds_applications: true,
-            ..Self::new(management, name, folder, &management.argocd.namespace)
+            ..Self::new(management, applies, folder, &management.argocd.namespace)
         }
+    }
+
+    /// What the object is for.
+    pub(in crate::render) fn purpose(&self) -> Purpose {
+        let (what, in_tenant_project) = (self.applies.clone(), self.in_tenant_project);
+        Purpose::Applies { what, after: Vec::new(), in_tenant_project }
     }
 
     pub(in crate::render) fn object(&self) -> Node {

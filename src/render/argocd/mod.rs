@@ -8,10 +8,11 @@
 mod application;
 pub mod health;
 mod project;
-pub(super) mod provenance;
+mod provenance;
 
 use super::{
-    Drawn, Target, cluster as cluster_part, engine,
+    AppliedFolder, ComposedField, Drawn, Object, Provenance, Purpose, Target, cluster as cluster_part,
+    engine,
     flux::{self, sources},
     management_folder, namespace as namespace_part, release_folder,
 };
@@ -101,6 +102,14 @@ impl engine::Engine for ArgoCd {
         &["metadata", "finalizers"]
     }
 
+    fn reads(&self, api_version: &str) -> bool {
+        api_version.starts_with("argoproj.io/")
+    }
+
+    fn provenance<'a>(&self, field: &ComposedField<'a>) -> Option<Vec<Provenance<'a>>> {
+        provenance::of(field)
+    }
+
     fn appliers(&self) -> &'static str {
         "Applications"
     }
@@ -108,11 +117,6 @@ impl engine::Engine for ArgoCd {
     fn health_of(&self, cluster: &Cluster) -> String {
         name_in(&cluster.management, &Unit::cluster(cluster, ClusterPart::Cluster).name())
     }
-}
-
-/// Whether Argo CD reads the objects of an `apiVersion`.
-pub(super) fn reads(api_version: &str) -> bool {
-    api_version.starts_with("argoproj.io/")
 }
 
 /// The folder that the entry applies.
@@ -128,19 +132,28 @@ fn clusters_folder(management: &ManagementCluster, namespace: &Label) -> TreePat
 fn management(plan: &ManagementPlan, drawn: &mut Drawn) {
     let management = &plan.management;
     let folder = entry_folder(management);
-    let entry = Application::of_applications(management, "fleet", folder.as_str());
+    let entry = Application::of_applications(management, AppliedFolder::Fleet, folder.as_str());
     // The entry is among the objects that it applies. If it were deleted along with them, it would wait for itself.
-    drawn.add_engines(folder.join("entry.yaml"), "stackloom.yaml", entry.object()).kept = true;
+    add(folder.join("entry.yaml"), "stackloom.yaml", &entry, drawn).kept = true;
     for release in &plan.releases {
         let classes = release_folder(&release.name).join("cluster-class");
-        let name = Unit::release(&release.name).name();
+        let unit = AppliedFolder::Unit(Unit::release(&release.name));
         let application = Application {
             keeps_all: true,
-            ..Application::new(management, &name, classes.as_str(), &management.class_namespace)
+            ..Application::new(management, unit, classes.as_str(), &management.class_namespace)
         };
         let file = folder.join("releases").join(&format!("{}.yaml", release.name));
-        drawn.add_engines(file, "stackloom.yaml", application.object());
+        add(file, "stackloom.yaml", &application, drawn);
     }
+}
+
+fn add<'d>(
+    file: TreePath,
+    source: &str,
+    application: &Application<'_>,
+    drawn: &'d mut Drawn,
+) -> &'d mut Object {
+    drawn.add_engines(file, source, application.object()).with(application.purpose())
 }
 
 /// The objects that Flux needs to install addons in a management cluster whose engine is Argo CD.
@@ -148,27 +161,21 @@ fn flux_sources(fleet: &Label, plan: &ManagementPlan, drawn: &mut Drawn) {
     let management = &plan.management;
     let folder = management_folder(management).join("argocd").join("flux-sources");
     let name = Label::new(flux::NAMESPACE).expect("a label");
-    let application = Application::new(management, "flux-sources", folder.as_str(), &name);
-    drawn.add_engines(
-        entry_folder(management).join("flux-sources.yaml"),
-        "stackloom.yaml",
-        application.object(),
-    );
+    let application = Application::new(management, AppliedFolder::Sources, folder.as_str(), &name);
+    add(entry_folder(management).join("flux-sources.yaml"), "stackloom.yaml", &application, drawn);
     if let Some(source) = sources::repository(fleet, management) {
-        drawn.add_engines(folder.join("source.yaml"), "stackloom.yaml", source);
+        drawn.add_engines(folder.join("source.yaml"), "stackloom.yaml", source).with(Purpose::Source);
     }
-    for (file, object) in sources::charts(&plan.charts, management.standby) {
-        drawn.add_engines(folder.join(&file), "the charts of the releases", object);
-    }
+    sources::draw_charts(&plan.charts, management.standby, &folder, drawn);
 }
 
 fn namespace(plan: &NamespacePlan, delivered: &[(&str, &str)], drawn: &mut Drawn) {
     let (management, name) = (&plan.management, plan.name.as_str());
     let folder = entry_folder(management);
     let file = |kind: &str| folder.join(kind).join(&format!("{name}.yaml"));
-    let unit = Unit::namespace(name).name();
-    let objects = Application::new(management, &unit, namespace_part::folder(plan).as_str(), &plan.name);
-    drawn.add_engines(file("namespaces"), "stackloom.yaml", objects.object());
+    let unit = AppliedFolder::Unit(Unit::namespace(name));
+    let objects = Application::new(management, unit, namespace_part::folder(plan).as_str(), &plan.name);
+    add(file("namespaces"), "stackloom.yaml", &objects, drawn);
     if plan.releases.is_empty() {
         return;
     }
@@ -176,17 +183,23 @@ fn namespace(plan: &NamespacePlan, delivered: &[(&str, &str)], drawn: &mut Drawn
     let clusters = Application {
         // It only contains Applications. Those of a cluster that stays have no finalizer of their own.
         cascade: true,
-        ..Application::of_applications(management, &format!("clusters.{name}"), clusters.as_str())
+        ..Application::of_applications(
+            management,
+            AppliedFolder::ClustersOf(name.to_owned()),
+            clusters.as_str(),
+        )
     };
-    drawn.add_engines(file("clusters"), "stackloom.yaml", clusters.object());
+    add(file("clusters"), "stackloom.yaml", &clusters, drawn);
     let projects = folder.join("projects").join(name);
-    let of_clusters = project::of_clusters(plan, delivered);
-    drawn.add_engines(projects.join("clusters.yaml"), "stackloom.yaml", of_clusters);
+    let mut add = |file: &str, project, purpose| {
+        drawn.add_engines(projects.join(file), "stackloom.yaml", project).with(purpose);
+    };
+    add("clusters.yaml", project::of_clusters(plan, delivered), Purpose::ManagementProject);
     if plan.has_own_objects {
-        drawn.add_engines(projects.join("objects.yaml"), "stackloom.yaml", project::of_own_objects(plan));
+        add("objects.yaml", project::of_own_objects(plan), Purpose::ManagementProject);
     }
     if plan.charts.contains_key(&AddonDelivery::ArgoCdApplication) {
-        drawn.add_engines(projects.join("addons.yaml"), "stackloom.yaml", project::of_addons(plan));
+        add("addons.yaml", project::of_addons(plan), Purpose::AddonProject);
     }
 }
 
@@ -195,12 +208,13 @@ fn cluster(plan: &ClusterPlan, drawn: &mut Drawn) {
     let management = &cluster.management;
     let part = cluster_part::folder(plan);
     let project = name_in(management, &project::clusters_name(cluster.namespace.as_str()));
-    let name = |part| Unit::cluster(cluster, part).name();
+    let unit = |part| AppliedFolder::Unit(Unit::cluster(cluster, part));
     let of = |part: ClusterPart, folder: &str| Application {
         project: project.clone(),
+        in_tenant_project: true,
         labels: labels(plan),
         cascade: plan.phase == Phase::Deleted,
-        ..Application::new(management, &name(part), folder, &cluster.namespace)
+        ..Application::new(management, unit(part), folder, &cluster.namespace)
     };
     let mut applications = vec![("cluster.yaml", of(ClusterPart::Cluster, part.join("cluster").as_str()))];
     if let Some(companion) = &cluster.companion {
@@ -225,7 +239,7 @@ fn cluster(plan: &ClusterPlan, drawn: &mut Drawn) {
         Application {
             labels: labels(plan),
             only_out_of_sync: false,
-            ..Application::of_applications(management, &name(ClusterPart::Addons), installers.as_str())
+            ..Application::of_applications(management, unit(ClusterPart::Addons), installers.as_str())
         }
     } else {
         of(ClusterPart::Addons, installers.as_str())
@@ -240,7 +254,7 @@ fn cluster(plan: &ClusterPlan, drawn: &mut Drawn) {
     applications.push(("addons.yaml", addons));
     let folder = clusters_folder(management, &cluster.namespace).join(cluster.name.as_str());
     for (file, application) in applications {
-        drawn.add_engines(folder.join(file), &cluster.file, application.object());
+        add(folder.join(file), &cluster.file, &application, drawn);
     }
     markers(plan, &part, drawn);
 }
@@ -251,11 +265,11 @@ fn markers(plan: &ClusterPlan, part: &TreePath, drawn: &mut Drawn) {
     let cluster = &plan.cluster;
     // The list is next to the Cluster, because the folder of the addons is not applied to the management cluster.
     let list = part.join("cluster").join(&cluster_part::addon_list_file(cluster));
-    drawn.add(list, &cluster.file, Target::Management, cluster_part::addon_list(plan));
+    drawn.add(list, &cluster.file, Target::Management, cluster_part::addon_list(plan)).with(Purpose::Marker);
     if let Some(removal) = cluster.removal.as_ref().filter(|_| plan.phase == Phase::Deleted) {
         let file = part.join("cluster").join(&format!("configmap-{}.cluster.yaml", cluster.name));
         let marker = cluster_part::removal_marker(cluster, removal);
-        drawn.add(file, &cluster.file, Target::Management, marker);
+        drawn.add(file, &cluster.file, Target::Management, marker).with(Purpose::Marker);
     }
     if plan.addons.is_empty() {
         let id = PartId::Cluster {

@@ -2,7 +2,10 @@
 
 use super::KEEP;
 use crate::{
-    render::provenance::{ComposedField, Provenance},
+    render::{
+        Purpose,
+        provenance::{ComposedField, Provenance},
+    },
     yaml::Node,
 };
 
@@ -11,7 +14,7 @@ const PROJECTS_FIRST: Provenance<'_> =
     Provenance::Program("projects come before the Applications that are in them");
 
 /// Where a field that Argo CD reads comes from; none if the field's own origin is enough.
-pub(in crate::render) fn of<'a>(field: &ComposedField<'a>) -> Option<Vec<Provenance<'a>>> {
+pub(super) fn of<'a>(field: &ComposedField<'a>) -> Option<Vec<Provenance<'a>>> {
     let names = field.path.names();
     if let ["metadata", "annotations", annotation] = names.as_slice()
         && *annotation == KEEP.0
@@ -28,7 +31,7 @@ pub(in crate::render) fn of<'a>(field: &ComposedField<'a>) -> Option<Vec<Provena
 
 fn application<'a>(field: &ComposedField<'a>, names: &[&'a str]) -> Option<Vec<Provenance<'a>>> {
     Some(match names {
-        ["metadata", "name"] => vec![Provenance::Unit(unit(field)), Provenance::Management],
+        ["metadata", "name"] => vec![Provenance::Applied(field.facts.applied()?), Provenance::Management],
         ["metadata", "namespace"] => vec![setting("namespace")],
         ["metadata", "labels", "stackloom.dev/management-cluster"] => vec![Provenance::Management],
         ["metadata", "labels", "stackloom.dev/namespace"] => vec![Provenance::Namespace],
@@ -45,9 +48,9 @@ fn application<'a>(field: &ComposedField<'a>, names: &[&'a str]) -> Option<Vec<P
         ["metadata", "annotations", ..] => {
             vec![Provenance::Program("how Argo CD compares and waits: see docs/argocd.md")]
         }
-        ["spec", "project"] if is_tenant(field.node) => vec![Provenance::Management, Provenance::Namespace],
+        ["spec", "project"] if is_tenant(field) => vec![Provenance::Management, Provenance::Namespace],
         ["spec", "project"] => vec![setting("project")],
-        ["spec", "destination", "name" | "server"] => match field.addon {
+        ["spec", "destination", "name" | "server"] => match field.addon() {
             Some(_) => vec![setting("clusterNames"), CLUSTER, Provenance::Namespace],
             None => vec![setting("destination")],
         },
@@ -69,7 +72,7 @@ fn source<'a>(field: &ComposedField<'a>, names: &[&'a str]) -> Option<Vec<Proven
         ["helm", "valuesObject"] => vec![Provenance::AddonValues],
         ["repoURL"] => vec![Provenance::Fleet(vec!["source", "url"])],
         ["targetRevision"] => vec![Provenance::Fleet(vec!["source"])],
-        ["path"] if !is_chart => vec![Provenance::Folder(unit(field))],
+        ["path"] if !is_chart => vec![Provenance::Folder(field.facts.applied()?)],
         ["plugin", ..] => vec![Provenance::Fleet(vec!["decryption", "plugin"])],
         ["directory", ..] => vec![Provenance::Program("the files of the folder are applied as they are")],
         _ => return None,
@@ -77,7 +80,7 @@ fn source<'a>(field: &ComposedField<'a>, names: &[&'a str]) -> Option<Vec<Proven
 }
 
 fn project<'a>(field: &ComposedField<'a>, names: &[&'a str]) -> Option<Vec<Provenance<'a>>> {
-    let of_addons = field.name().ends_with(".addons");
+    let of_addons = field.facts.purpose == Purpose::AddonProject;
     Some(match names {
         ["metadata", "name"] | ["spec", "description"] => vec![Provenance::Management, Provenance::Namespace],
         ["metadata", "namespace"] => vec![setting("namespace")],
@@ -101,24 +104,17 @@ fn setting(key: &str) -> Provenance<'_> {
     Provenance::Fleet(vec!["argocd", key])
 }
 
-/// The name of the unit that an Application applies. The Application's name is prefixed with the management cluster.
-fn unit<'a>(field: &ComposedField<'a>) -> &'a str {
-    let name = field.name();
-    let unit = name.split_once('.').map_or(name, |(_, unit)| unit);
-    unit.strip_suffix(".manifests").unwrap_or(unit)
-}
-
-fn is_tenant(project: &Node) -> bool {
-    project.as_str().is_some_and(|name| name.contains(".namespace."))
+fn is_tenant(field: &ComposedField<'_>) -> bool {
+    matches!(field.facts.purpose, Purpose::Applies { in_tenant_project: true, .. })
 }
 
 /// Where the namespace of objects without one comes from. The Application's own namespace is Argo CD's.
 fn namespace<'a>(field: &ComposedField<'a>) -> Provenance<'a> {
     let own = field.object.at(&["metadata", "namespace"]).and_then(Node::as_str);
-    match field.addon {
+    match field.addon() {
         Some(_) => Provenance::Addon(&["release", "namespace"]),
         None if field.node.as_str() == own => setting("namespace"),
-        None if unit(field).starts_with("release.") => Provenance::Fleet(vec!["classNamespace"]),
+        None if field.facts.release().is_some() => Provenance::Fleet(vec!["classNamespace"]),
         None => Provenance::Namespace,
     }
 }

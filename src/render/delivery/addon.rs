@@ -1,7 +1,7 @@
 //! An addon of a cluster in the form that every delivery needs: the values of its chart, and its manifests.
 
 use super::{
-    super::{ChartValues, Drawn, Object, Target, context, file_name, tell_apart},
+    super::{ChartValues, Drawn, Facts, Installs, Object, Target, context, file_name, tell_apart},
     text::literal,
 };
 use crate::{
@@ -91,8 +91,11 @@ impl<'a> Addon<'a> {
             }
         }
         if drawn.objects.len() == before {
-            let file = &self.cluster.cluster.file;
-            drawn.add_rendered(&folder, file, Target::Workload, vec![nothing(self.name())]);
+            let (file, nothing) = (&self.cluster.cluster.file, nothing(self.name()));
+            drawn.add(folder.join(&file_name(&nothing)), file, Target::Workload, nothing);
+        }
+        for object in &mut drawn.objects[before..] {
+            object.of_addon(self.name(), Installs::Manifests);
         }
         folder
     }
@@ -155,6 +158,7 @@ impl Addon<'_> {
             node,
             kept: false,
             engines: false,
+            facts: Facts::default(),
         };
         debug_assert!(drawn.objects.iter().all(|other| other.path != *file), "{file} is there already");
         let mut objects = Vec::new();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     super::{
-        Drawn, Limit,
+        AppliedFolder, Drawn, Installs, Limit,
         argocd::{Application, Source, addons_name, chart_address, labels, name_in},
     },
     Delivery,
@@ -61,8 +61,8 @@ fn draw(plan: &ClusterPlan, part: &TreePath, drawn: &mut Drawn, notes: &mut Note
             let mut application = of_chart(&addon, helm, values);
             application.wave = waves.get(&Applied::Chart(name)).copied();
             let object = application.object();
-            drawn.add_engines(file(&format!("{name}.yaml")), &plan.cluster.file, object).kept =
-                helm.protected;
+            let added = drawn.add_engines(file(&format!("{name}.yaml")), &plan.cluster.file, object);
+            added.of_addon(name, Installs::Chart).with(application.purpose()).kept = helm.protected;
         }
         if let Some(manifests) = &addon.plan.manifests {
             let folder = addon.manifests(part, drawn, notes);
@@ -72,10 +72,12 @@ fn draw(plan: &ClusterPlan, part: &TreePath, drawn: &mut Drawn, notes: &mut Note
                 // On standby, another engine may take over the folder. Pruning must then leave the addon installed.
                 cascade: !manifests.orphan && !plan.cluster.management.standby,
                 wave: waves.get(&Applied::Manifests(name)).copied(),
-                ..of_addon(plan, &manifests_name(plan, name), &Label::new("default").expect("a label"))
+                ..of_addon(plan, name, &manifests_name(plan, name), &Label::new("default").expect("a label"))
             };
             let file = file(&format!("{name}.manifests.yaml"));
-            drawn.add_engines(file, &plan.cluster.file, application.object()).kept = manifests.protected;
+            let added = drawn.add_engines(file, &plan.cluster.file, application.object());
+            let added = added.of_addon(name, Installs::Manifests).with(application.purpose());
+            added.kept = manifests.protected;
         }
     }
 }
@@ -108,8 +110,13 @@ fn values(object: &Node) -> Option<Node> {
     Some(helm.get("valuesObject").cloned().unwrap_or_else(|| Mapping::new().into()))
 }
 
+/// The unit of an addon. Its manifests, and its chart beside them, are each an Application.
+fn unit(plan: &ClusterPlan, addon: &str) -> Unit {
+    Unit::cluster(&plan.cluster, ClusterPart::Manifests { addon: addon.to_owned() })
+}
+
 fn chart_name(plan: &ClusterPlan, addon: &str) -> String {
-    Unit::cluster(&plan.cluster, ClusterPart::Manifests { addon: addon.to_owned() }).name()
+    unit(plan, addon).name()
 }
 
 fn manifests_name(plan: &ClusterPlan, addon: &str) -> String {
@@ -118,16 +125,18 @@ fn manifests_name(plan: &ClusterPlan, addon: &str) -> String {
 }
 
 /// An Application for the workload cluster.
-fn of_addon<'a>(plan: &'a ClusterPlan, name: &str, namespace: &Label) -> Application<'a> {
+fn of_addon<'a>(plan: &'a ClusterPlan, addon: &str, name: &str, namespace: &Label) -> Application<'a> {
     let cluster = &plan.cluster;
     let management = &cluster.management;
     let names = &management.argocd.cluster_names;
     let registered = names.of(management.name.as_str(), cluster.namespace.as_str(), cluster.name.as_str());
     Application {
+        name: name_in(management, name),
         project: name_in(management, &addons_name(cluster.namespace.as_str())),
+        in_tenant_project: true,
         labels: labels(plan),
         destination: ("name", registered),
-        ..Application::new(management, name, "", namespace)
+        ..Application::new(management, AppliedFolder::Unit(unit(plan, addon)), "", namespace)
     }
 }
 
@@ -143,7 +152,12 @@ fn of_chart<'a>(addon: &Addon<'a>, helm: &HelmPlan, values: Node) -> Application
         automated: !helm.suspended,
         cascade: !helm.protected && !helm.suspended && !addon.cluster.cluster.management.standby,
         creates_namespace: true,
-        ..of_addon(addon.cluster, &chart_name(addon.cluster, addon.name()), &frozen.release_namespace)
+        ..of_addon(
+            addon.cluster,
+            addon.name(),
+            &chart_name(addon.cluster, addon.name()),
+            &frozen.release_namespace,
+        )
     }
 }
 

@@ -2,7 +2,7 @@
 //! evaluates values and manifests as Jinja templates, and waits only for the cluster itself.
 
 use super::{
-    super::{ComposedField, Drawn, Limit, Object, Provenance, Target},
+    super::{ComposedField, Drawn, Installs, Limit, Object, Provenance, Target},
     Delivery,
     addon::{self, Addon},
     capabilities::{Capabilities, Order},
@@ -60,7 +60,8 @@ fn draw(plan: &ClusterPlan, part: &TreePath, drawn: &mut Drawn, notes: &mut Note
             let at = Path::of(&["spec", "valuesSources"]).item(0).key("template");
             addon.inlay(&file(""), at, &values, drawn);
             let object = of_chart(&addon, helm, &values);
-            drawn.add(file(""), &plan.cluster.file, Target::Management, object).kept = helm.protected;
+            let object = drawn.add(file(""), &plan.cluster.file, Target::Management, object);
+            object.of_addon(addon.name(), Installs::Chart).kept = helm.protected;
         }
         if let Some(manifests) = &addon.plan.manifests {
             let file = file(".manifests");
@@ -69,7 +70,8 @@ fn draw(plan: &ClusterPlan, part: &TreePath, drawn: &mut Drawn, notes: &mut Note
             let text = addon.documents(&file, at, drawn, notes);
             check_manifests(&addon, &drawn.embedded[before..], notes);
             let object = of_manifests(&addon, manifests, &text);
-            drawn.add(file, &plan.cluster.file, Target::Management, object).kept = manifests.protected;
+            let object = drawn.add(file, &plan.cluster.file, Target::Management, object);
+            object.of_addon(addon.name(), Installs::Manifests).kept = manifests.protected;
         }
     }
 }

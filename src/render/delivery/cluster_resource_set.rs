@@ -2,16 +2,16 @@
 //! applies them again when they change, and deletes nothing.
 
 use super::{
-    super::{ComposedField, Drawn, Provenance, Target},
+    super::{ComposedField, Drawn, Installs, Provenance, Target},
     Delivery,
     addon::{self, Addon},
     capabilities::{Capabilities, Order},
-    provenance,
+    manifests_name, provenance,
 };
 use crate::{
     model::{AddonDelivery, Cluster},
     note::Notes,
-    plan::{ClusterPlan, installer_name},
+    plan::ClusterPlan,
     tree::TreePath,
     yaml::{Mapping, Node},
 };
@@ -77,7 +77,6 @@ pub(super) fn manifests(addon: &Addon<'_>, part: &TreePath, drawn: &mut Drawn, n
     config_map.set("kind", "ConfigMap");
     config_map.set("metadata", metadata(cluster, &name, false));
     config_map.set("data", data);
-    drawn.add(data_file, &cluster.file, Target::Management, config_map).kept = manifests.protected;
     let mut resource = Mapping::new();
     resource.set("kind", "ConfigMap");
     resource.set("name", name.as_str());
@@ -92,7 +91,10 @@ pub(super) fn manifests(addon: &Addon<'_>, part: &TreePath, drawn: &mut Drawn, n
     let paused = manifests.suspended || cluster.management.standby;
     root.set("metadata", metadata(cluster, &name, paused));
     root.set("spec", spec);
-    drawn.add(file("manifests"), &cluster.file, Target::Management, root).kept = manifests.protected;
+    for (file, object) in [(data_file, config_map), (file("manifests"), root)] {
+        let object = drawn.add(file, &cluster.file, Target::Management, object);
+        object.of_addon(addon.name(), Installs::Manifests).kept = manifests.protected;
+    }
 }
 
 /// The metadata of an object that installs something in a cluster.
@@ -126,11 +128,6 @@ pub(super) fn list(kind: &str, plan: &ClusterPlan) -> String {
     format!(
         "kubectl --namespace {namespace} get {kind} --selector {CLUSTER_NAME}={name} --output 'custom-columns=NAME:.metadata.name,PAUSED:.metadata.annotations.cluster\\.x-k8s\\.io/paused'"
     )
-}
-
-fn manifests_name(cluster: &Cluster, addon: &str) -> String {
-    // Names of addons contain no dots, so no chart can have this name.
-    installer_name(cluster, &format!("{addon}.manifests"))
 }
 
 /// Namespaced kinds of Kubernetes itself.

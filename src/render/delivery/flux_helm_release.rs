@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        ComposedField, Drawn, Provenance, Target,
+        ComposedField, Drawn, Installs, Provenance, Target,
         flux::{Kustomization, OnDeletion, path, secret_reference, sources},
     },
     Delivery,
@@ -62,7 +62,8 @@ fn draw(plan: &ClusterPlan, part: &TreePath, drawn: &mut Drawn, notes: &mut Note
         {
             let file = part.join("addons").join(&format!("{}.yaml", addon.name()));
             drawn.values.extend(addon.chart_values(object.at(&["spec", "values"]).cloned()));
-            drawn.add(file, &plan.cluster.file, Target::Management, object).kept = helm.protected;
+            let object = drawn.add(file, &plan.cluster.file, Target::Management, object);
+            object.of_addon(addon.name(), Installs::Chart).kept = helm.protected;
         }
         installer.manifests(part, drawn, notes);
     }
@@ -176,12 +177,14 @@ impl Installer<'_> {
             ..Kustomization::new(
                 &cluster.management,
                 &plan.fleet,
-                manifests.unit.name(),
+                manifests.unit.clone(),
                 path(&cluster.management, &folder),
             )
         };
         let file = part.join("addons").join(&format!("{name}.manifests.yaml"));
-        drawn.add(file, &cluster.file, Target::Management, kustomization.object()).kept = manifests.protected;
+        let object = drawn.add(file, &cluster.file, Target::Management, kustomization.object());
+        let object = object.of_addon(name, Installs::Manifests).with(kustomization.purpose());
+        object.kept = manifests.protected;
     }
 }
 

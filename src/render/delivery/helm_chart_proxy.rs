@@ -2,7 +2,7 @@
 //! The provider evaluates its values as a Go template. Manifests go into a `ClusterResourceSet` of Cluster API itself.
 
 use super::{
-    super::{ComposedField, Drawn, Provenance, Target},
+    super::{ComposedField, Drawn, Installs, Provenance, Target},
     Delivery,
     addon::{self, Addon},
     capabilities::{Capabilities, Order},
@@ -64,7 +64,8 @@ fn draw(plan: &ClusterPlan, part: &TreePath, drawn: &mut Drawn, notes: &mut Note
             let file = part.join("addons").join(&format!("{}.yaml", addon.name()));
             addon.inlay(&file, Path::of(&["spec", "valuesTemplate"]), &values, drawn);
             let object = of_chart(&addon, helm, &values);
-            drawn.add(file, &plan.cluster.file, Target::Management, object).kept = helm.protected;
+            let object = drawn.add(file, &plan.cluster.file, Target::Management, object);
+            object.of_addon(addon.name(), Installs::Chart).kept = helm.protected;
         }
         cluster_resource_set::manifests(&addon, part, drawn, notes);
     }

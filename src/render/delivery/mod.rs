@@ -16,7 +16,13 @@ mod sveltos_profile;
 mod text;
 
 use super::{ComposedField, Drawn, Limit, Provenance, cluster};
-use crate::{model::AddonDelivery, note::Notes, plan::ClusterPlan, tree::TreePath, yaml::Node};
+use crate::{
+    model::{AddonDelivery, Cluster},
+    note::Notes,
+    plan::{ClusterPlan, installer_name},
+    tree::TreePath,
+    yaml::Node,
+};
 
 use capabilities::Capabilities;
 
@@ -73,6 +79,17 @@ pub(super) fn draw(plan: &ClusterPlan, drawn: &mut Drawn, notes: &mut Notes) {
 /// The object that installs an addon: its namespace, and its name for `kubectl`.
 pub(super) fn installer(plan: &ClusterPlan, addon: &str) -> (String, String) {
     (of(plan).installer)(plan, addon)
+}
+
+/// Whether an object of this name, in the cluster's namespace, installs the chart or the manifests of an addon.
+pub(super) fn installs(plan: &ClusterPlan, addon: &str, name: &str) -> bool {
+    name == installer_name(&plan.cluster, addon) || name == manifests_name(&plan.cluster, addon)
+}
+
+/// The name of the object that applies the manifests of an addon, where it is not the engine's.
+fn manifests_name(cluster: &Cluster, addon: &str) -> String {
+    // Names of addons contain no dots, so no chart can have this name.
+    installer_name(cluster, &format!("{addon}.manifests"))
 }
 
 /// The command that lists the objects that install a cluster's addons, with their suspension.

@@ -8,7 +8,7 @@ use crate::{
 
 /// Where a field of such an object comes from; none if the field's own origin is enough.
 pub(in crate::render) fn of<'a>(field: &ComposedField<'a>) -> Option<Vec<Provenance<'a>>> {
-    field.addon?;
+    field.addon()?;
     let api = field.object.get("apiVersion").and_then(Node::as_str)?;
     (by_api(api)?.provenance)(field, &field.path.names())
 }

@@ -5,11 +5,11 @@
 //! markers.
 
 use super::{
-    super::{ComposedField, Drawn, Provenance, Target},
+    super::{ComposedField, Drawn, Installs, Provenance, Target},
     Delivery,
     addon::{self, Addon},
     capabilities::{Capabilities, Order},
-    cluster_resource_set, provenance,
+    cluster_resource_set, manifests_name, provenance,
     text::{literal, read},
 };
 use crate::{
@@ -61,7 +61,8 @@ fn draw(plan: &ClusterPlan, part: &TreePath, drawn: &mut Drawn, notes: &mut Note
             let at = Path::of(&["spec", "helmCharts"]).item(0).key("values");
             addon.inlay(&file(""), at, &values, drawn);
             let object = of_chart(&addon, helm, &values);
-            drawn.add(file(""), &plan.cluster.file, Target::Management, object).kept = helm.protected;
+            let object = drawn.add(file(""), &plan.cluster.file, Target::Management, object);
+            object.of_addon(addon.name(), Installs::Chart).kept = helm.protected;
         }
         if let Some(manifests) = &addon.plan.manifests {
             let data_file = file(".manifests-data");
@@ -72,11 +73,11 @@ fn draw(plan: &ClusterPlan, part: &TreePath, drawn: &mut Drawn, notes: &mut Note
             config_map.set("kind", "ConfigMap");
             config_map.set("metadata", cluster_resource_set::metadata(&plan.cluster, &name, false));
             config_map.set("data", data);
-            drawn.add(data_file, &plan.cluster.file, Target::Management, config_map).kept =
-                manifests.protected;
             let object = of_manifests(&addon, manifests, &name);
-            drawn.add(file(".manifests"), &plan.cluster.file, Target::Management, object).kept =
-                manifests.protected;
+            for (file, object) in [(data_file, config_map), (file(".manifests"), object)] {
+                let object = drawn.add(file, &plan.cluster.file, Target::Management, object);
+                object.of_addon(addon.name(), Installs::Manifests).kept = manifests.protected;
+            }
         }
     }
 }
@@ -103,11 +104,6 @@ fn values(object: &Node) -> Option<Node> {
         Some(text) => read(text),
         None => Some(Mapping::new().into()),
     }
-}
-
-fn manifests_name(cluster: &Cluster, addon: &str) -> String {
-    // Names of addons contain no dots, so no chart can have this name.
-    installer_name(cluster, &format!("{addon}.manifests"))
 }
 
 /// A Profile for one cluster, after others. If `leaves` is set, deleting the Profile keeps what it installed.
@@ -191,7 +187,8 @@ fn of_manifests(addon: &Addon<'_>, manifests: &ManifestsPlan, name: &str) -> Map
 fn fields<'a>(field: &ComposedField<'a>, names: &[&'a str]) -> Option<Vec<Provenance<'a>>> {
     Some(match names {
         ["spec", "dependsOn"] => {
-            vec![Provenance::Dependencies { charts: !field.name().ends_with(".manifests") }]
+            let charts = field.facts.addon.as_ref()?.installs == Installs::Chart;
+            vec![Provenance::Dependencies { charts }]
         }
         ["spec", "dependsOn", ""] => vec![Provenance::Installer(field.node.as_str()?)],
         ["spec", "stopMatchingBehavior"] => vec![Provenance::Suspension],

@@ -4,6 +4,7 @@ use super::{NAMESPACE, sources};
 use crate::{
     model::{Cluster, Decryption, Label, ManagementCluster},
     plan::{ClusterPart, Unit},
+    render::{AppliedFolder, Purpose},
     yaml::{Mapping, Node},
 };
 
@@ -51,6 +52,7 @@ pub(in crate::render) struct Kustomization<'a> {
     pub management: &'a ManagementCluster,
     pub fleet: &'a Label,
     pub name: String,
+    pub applies: AppliedFolder,
     pub namespace: String,
     pub path: String,
     pub depends_on: Vec<Unit>,
@@ -70,16 +72,37 @@ pub(in crate::render) struct Kustomization<'a> {
 }
 
 impl<'a> Kustomization<'a> {
+    /// The Kustomization of a unit.
     pub(in crate::render) fn new(
         management: &'a ManagementCluster,
         fleet: &'a Label,
-        name: String,
+        unit: Unit,
+        path: String,
+    ) -> Self {
+        Self::named(management, fleet, (unit.name(), AppliedFolder::Unit(unit)), path)
+    }
+
+    /// The Kustomization that brings in all others. It must never be suspended.
+    pub(in crate::render) fn entry(
+        management: &'a ManagementCluster,
+        fleet: &'a Label,
+        path: String,
+    ) -> Self {
+        let name = format!("fleet.{fleet}");
+        Self { suspendable: false, ..Self::named(management, fleet, (name, AppliedFolder::Fleet), path) }
+    }
+
+    fn named(
+        management: &'a ManagementCluster,
+        fleet: &'a Label,
+        (name, applies): (String, AppliedFolder),
         path: String,
     ) -> Self {
         Self {
             management,
             fleet,
             name,
+            applies,
             namespace: NAMESPACE.to_owned(),
             path,
             depends_on: Vec::new(),
@@ -93,6 +116,12 @@ impl<'a> Kustomization<'a> {
             suspendable: true,
             suspended: false,
         }
+    }
+
+    /// What the object is for.
+    pub(in crate::render) fn purpose(&self) -> Purpose {
+        let (what, after) = (self.applies.clone(), self.depends_on.clone());
+        Purpose::Applies { what, after, in_tenant_project: false }
     }
 
     pub(in crate::render) fn object(&self) -> Node {

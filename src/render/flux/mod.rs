@@ -4,12 +4,12 @@
 //! blocks no others. Those that wait do so only briefly.
 
 mod kustomization;
-pub(super) mod provenance;
+mod provenance;
 pub(super) mod sources;
 
 use super::{
-    Drawn, Target, cluster as cluster_part, engine, management_folder, namespace as namespace_part,
-    release_folder,
+    ComposedField, Drawn, Provenance, Purpose, Target, cluster as cluster_part, engine, management_folder,
+    namespace as namespace_part, release_folder,
 };
 use crate::{
     model::{Cluster, Engine, Label, ManagementCluster},
@@ -99,6 +99,14 @@ impl engine::Engine for Flux {
         &["spec", "deletionPolicy"]
     }
 
+    fn reads(&self, api_version: &str) -> bool {
+        api_version.contains("fluxcd.io")
+    }
+
+    fn provenance<'a>(&self, field: &ComposedField<'a>) -> Option<Vec<Provenance<'a>>> {
+        provenance::of(field)
+    }
+
     fn appliers(&self) -> &'static str {
         "Kustomizations"
     }
@@ -106,11 +114,6 @@ impl engine::Engine for Flux {
     fn health_of(&self, cluster: &Cluster) -> String {
         Unit::cluster(cluster, ClusterPart::Ready).name()
     }
-}
-
-/// Whether Flux reads the objects of an `apiVersion`.
-pub(super) fn reads(api_version: &str) -> bool {
-    api_version.contains("fluxcd.io")
 }
 
 /// The folder of the engine's own objects.
@@ -130,14 +133,10 @@ fn management(fleet: &Label, plan: &ManagementPlan, drawn: &mut Drawn) {
     let management = &plan.management;
     let folder = flux_folder(management);
     if let Some(source) = sources::repository(fleet, management) {
-        drawn.add_engines(folder.join("source.yaml"), "stackloom.yaml", source);
+        drawn.add_engines(folder.join("source.yaml"), "stackloom.yaml", source).with(Purpose::Source);
     }
-    let entry = Kustomization {
-        // The entry must never be suspended, because it brings in all others.
-        suspendable: false,
-        ..Kustomization::new(management, fleet, format!("fleet.{fleet}"), path(management, &folder))
-    };
-    drawn.add_engines(folder.join("entry.yaml"), "stackloom.yaml", entry.object());
+    let entry = Kustomization::entry(management, fleet, path(management, &folder));
+    add(folder.join("entry.yaml"), "stackloom.yaml", &entry, drawn);
     for release in &plan.releases {
         let classes = path(management, &release_folder(&release.name).join("cluster-class"));
         let kustomization = Kustomization {
@@ -145,23 +144,25 @@ fn management(fleet: &Label, plan: &ManagementPlan, drawn: &mut Drawn) {
             depends_on: vec![Unit::namespace(management.class_namespace.as_str())],
             health: Health::All,
             annotations: vec![PRUNE, SUBSTITUTE],
-            ..Kustomization::new(management, fleet, Unit::release(&release.name).name(), classes)
+            ..Kustomization::new(management, fleet, Unit::release(&release.name), classes)
         };
         let file = folder.join("releases").join(&format!("{}.yaml", release.name));
-        drawn.add_engines(file, "stackloom.yaml", kustomization.object());
+        add(file, "stackloom.yaml", &kustomization, drawn);
     }
-    for (file, object) in sources::charts(&plan.charts, management.standby) {
-        drawn.add_engines(folder.join("charts").join(&file), "the charts of the releases", object);
-    }
+    sources::draw_charts(&plan.charts, management.standby, &folder.join("charts"), drawn);
 }
 
 fn namespace(plan: &NamespacePlan, drawn: &mut Drawn) {
     let management = &plan.management;
-    let name = Unit::namespace(plan.name.as_str()).name();
+    let unit = Unit::namespace(plan.name.as_str());
     let kustomization =
-        Kustomization::new(management, &plan.fleet, name, path(management, &namespace_part::folder(plan)));
+        Kustomization::new(management, &plan.fleet, unit, path(management, &namespace_part::folder(plan)));
     let file = flux_folder(management).join("namespaces").join(&format!("{}.yaml", plan.name));
-    drawn.add_engines(file, "stackloom.yaml", kustomization.object());
+    add(file, "stackloom.yaml", &kustomization, drawn);
+}
+
+fn add(file: TreePath, source: &str, kustomization: &Kustomization<'_>, drawn: &mut Drawn) {
+    drawn.add_engines(file, source, kustomization.object()).with(kustomization.purpose());
 }
 
 fn cluster(plan: &ClusterPlan, drawn: &mut Drawn) {
@@ -174,10 +175,10 @@ fn cluster(plan: &ClusterPlan, drawn: &mut Drawn) {
     let leaves = plan.phase.leaves();
     let of = |part: ClusterPart, at: String| Kustomization {
         on_deletion: if leaves { OnDeletion::Delete } else { OnDeletion::Orphan },
-        ..Kustomization::new(management, &plan.fleet, unit(part).name(), at)
+        ..Kustomization::new(management, &plan.fleet, unit(part), at)
     };
     let mut add = |file: &str, kustomization: Kustomization<'_>| {
-        drawn.add_engines(folder.join(file), &cluster.file, kustomization.object());
+        add(folder.join(file), &cluster.file, &kustomization, drawn);
     };
     let mut needed = vec![of_namespace.clone()];
     if !leaves {
@@ -239,20 +240,18 @@ fn cluster(plan: &ClusterPlan, drawn: &mut Drawn) {
 /// needs its folder.
 fn markers(plan: &ClusterPlan, part: &TreePath, drawn: &mut Drawn) {
     let cluster = &plan.cluster;
-    let mut add = |folder: &str, data| {
-        let file = part.join(folder).join(&format!("configmap-{}.{folder}.yaml", cluster.name));
-        drawn.add(file, &cluster.file, Target::Management, cluster_part::marker(cluster, folder, data));
-    };
     let mut ready = Mapping::new();
     ready.set("release", plan.release.name.as_str());
     ready.set("kubernetes", format!("v{}", plan.release.kubernetes));
-    add("ready", ready);
+    let file = part.join("ready").join(&format!("configmap-{}.ready.yaml", cluster.name));
+    let marker = cluster_part::marker(cluster, "ready", ready);
+    drawn.add(file, &cluster.file, Target::Management, marker).with(Purpose::ReadyMarker);
     let file = part.join("addons").join(&cluster_part::addon_list_file(cluster));
-    drawn.add(file, &cluster.file, Target::Management, cluster_part::addon_list(plan));
+    drawn.add(file, &cluster.file, Target::Management, cluster_part::addon_list(plan)).with(Purpose::Marker);
     if let Some(removal) = cluster.removal.as_ref().filter(|_| plan.phase == Phase::Deleted) {
         let file = part.join("cluster").join(&format!("configmap-{}.cluster.yaml", cluster.name));
         let marker = cluster_part::removal_marker(cluster, removal);
-        drawn.add(file, &cluster.file, Target::Management, marker);
+        drawn.add(file, &cluster.file, Target::Management, marker).with(Purpose::Marker);
     }
 }
 

@@ -1,13 +1,13 @@
 //! Where the fields of Flux's objects come from.
 
 use super::{PRUNE, SUBSTITUTE};
-use crate::{
-    render::provenance::{ChartProvenance, ComposedField, Provenance},
-    yaml::Node,
+use crate::render::{
+    Purpose,
+    provenance::{ChartProvenance, ComposedField, Provenance},
 };
 
 /// Where a field that Flux reads comes from; none if the field's own origin is enough.
-pub(in crate::render) fn of<'a>(field: &ComposedField<'a>) -> Option<Vec<Provenance<'a>>> {
+pub(super) fn of<'a>(field: &ComposedField<'a>) -> Option<Vec<Provenance<'a>>> {
     let names = field.path.names();
     if let ["metadata", "annotations", annotation] = names.as_slice() {
         let why = match *annotation {
@@ -26,16 +26,13 @@ pub(in crate::render) fn of<'a>(field: &ComposedField<'a>) -> Option<Vec<Provena
 }
 
 fn kustomization<'a>(field: &ComposedField<'a>, names: &[&'a str]) -> Option<Vec<Provenance<'a>>> {
-    let name = field.name();
     Some(vec![match names {
-        ["metadata", "name"] => Provenance::Unit(name),
-        ["metadata", "namespace"] if field.addon.is_some() => Provenance::Namespace,
-        ["spec", "path"] => Provenance::Folder(name),
+        ["metadata", "name"] => Provenance::Applied(field.facts.applied()?),
+        ["metadata", "namespace"] if field.addon().is_some() => Provenance::Namespace,
+        ["spec", "path"] => Provenance::Folder(field.facts.applied()?),
         ["spec", "sourceRef", key] => Provenance::Source(key),
         ["spec", "dependsOn"] => Provenance::Dependencies { charts: false },
-        ["spec", "dependsOn", "", ..] => {
-            Provenance::Unit(field.above(3)?.get("name").and_then(Node::as_str)?)
-        }
+        ["spec", "dependsOn", "", ..] => Provenance::Unit(field.awaited()?),
         ["spec", "targetNamespace"] => Provenance::Fleet(vec!["classNamespace"]),
         ["spec", "decryption", "provider"] => Provenance::Fleet(vec!["decryption", "provider"]),
         ["spec", "decryption", ..] => Provenance::Fleet(vec!["decryption", "secret"]),
@@ -79,5 +76,6 @@ fn chart<'a>(field: &ComposedField<'a>, names: &[&'a str]) -> Option<Vec<Provena
         ["spec", "interval"] => return Some(vec![Provenance::Program("how often Flux polls the registry")]),
         _ => return None,
     };
-    Some(vec![Provenance::Chart(field.name(), what)])
+    let Purpose::Chart(name) = &field.facts.purpose else { return None };
+    Some(vec![Provenance::Chart(name, what)])
 }

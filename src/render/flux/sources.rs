@@ -4,6 +4,8 @@ use super::NAMESPACE;
 use crate::{
     model::{AddonDelivery, EngineSource, GitReference, Label, ManagementCluster},
     plan::{ChartHost, ChartSource, Charts},
+    render::{Drawn, Purpose},
+    tree::TreePath,
     yaml::{Mapping, Node},
 };
 
@@ -69,20 +71,28 @@ pub(in crate::render) fn chart_reference(chart: &ChartSource) -> Mapping {
     mapping
 }
 
-/// The source objects of charts, with their files: one per chart version, and one per classic repository.
-pub(in crate::render) fn charts(charts: &Charts, suspended: bool) -> Vec<(String, Node)> {
+/// Draws the source objects of charts: one per chart version, and one per classic repository.
+pub(in crate::render) fn draw_charts(charts: &Charts, suspended: bool, folder: &TreePath, drawn: &mut Drawn) {
+    for (name, object) in self::charts(charts, suspended) {
+        let file = folder.join(&format!("{name}.yaml"));
+        drawn.add_engines(file, "the charts of the releases", object).with(Purpose::Chart(name));
+    }
+}
+
+/// The source objects of charts, by name.
+fn charts(charts: &Charts, suspended: bool) -> Vec<(String, Node)> {
     let mut objects = Vec::new();
     let mut repositories: Vec<&str> = Vec::new();
     // Other deliveries fetch charts themselves.
     for chart in charts.get(&AddonDelivery::FluxHelmRelease).into_iter().flatten() {
-        let file = format!("{}.yaml", chart.name());
+        let name = chart.name();
         match chart.host() {
-            ChartHost::Registry => objects.push((file, oci_repository(chart))),
+            ChartHost::Registry => objects.push((name, oci_repository(chart))),
             ChartHost::Repository => {
-                objects.push((file, helm_chart(chart)));
+                objects.push((name, helm_chart(chart)));
                 if !repositories.contains(&chart.repository.as_str()) {
                     repositories.push(&chart.repository);
-                    objects.push((format!("{}.yaml", chart.repository_name()), helm_repository(chart)));
+                    objects.push((chart.repository_name(), helm_repository(chart)));
                 }
             }
         }
