@@ -5,7 +5,7 @@
 
 use std::{fmt, sync::Arc};
 
-use gotmpl::Constraint;
+use gotmpl::{Bound, Constraint, Operator};
 use semver::{Prerelease, Version};
 
 /// A set of versions.
@@ -15,18 +15,6 @@ pub struct VersionRange {
     constraint: Arc<Constraint>,
     /// The comparisons in the form that the digests of releases use.
     alternatives: Vec<Vec<Comparison>>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operator {
-    Equal,
-    NotEqual,
-    Greater,
-    GreaterOrEqual,
-    Less,
-    LessOrEqual,
-    Tilde,
-    Caret,
 }
 
 /// A comparison with a version, parts of which may be missing.
@@ -42,10 +30,12 @@ struct Comparison {
 impl VersionRange {
     /// Parses a range. The error names the invalid piece.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let alternatives = text.split("||").map(parse_alternative).collect::<Result<_, _>>()?;
-        let text = text.trim().to_owned();
-        let constraint = Constraint::parse(&text).map_err(|_| format!("`{text}` is not a version range"))?;
-        Ok(Self { text, constraint: Arc::new(constraint), alternatives })
+        let text = text.trim();
+        let constraint = Constraint::parse(text).map_err(|_| fault(text))?;
+        let alternatives =
+            constraint.alternatives().map(|all| all.map(Comparison::of).collect::<Option<_>>());
+        let alternatives = alternatives.collect::<Option<_>>().ok_or_else(|| fault(text))?;
+        Ok(Self { text: text.to_owned(), constraint: Arc::new(constraint), alternatives })
     }
 
     /// Reads the `kubeVersion` of a chart as Helm does: if it cannot be parsed, Helm never installs the chart, so the range
@@ -142,62 +132,38 @@ fn is_sign(c: char) -> bool {
     "=!<>~^".contains(c)
 }
 
-fn parse_alternative(text: &str) -> Result<Vec<Comparison>, String> {
-    if let Some((low, high)) = text.split_once(" - ") {
-        let low = parse_comparison(&format!(">={}", low.trim()))?;
-        let high = parse_comparison(&format!("<={}", high.trim()))?;
-        return Ok(vec![low, high]);
+impl Comparison {
+    fn of(bound: Bound<'_>) -> Option<Self> {
+        let Bound { operator, major, minor, patch, pre, .. } = bound;
+        Some(Self { operator, major, minor, patch, pre: Prerelease::new(pre).ok()? })
     }
-    // A space may separate an operator from its version: ">= 1.2".
-    let joined = text.replace(',', " ");
-    let mut comparisons = Vec::new();
-    let mut operator = String::new();
-    for word in joined.split_whitespace() {
-        if word.chars().all(is_sign) {
-            operator.push_str(word);
-            continue;
-        }
-        comparisons.push(parse_comparison(&format!("{operator}{word}"))?);
-        operator.clear();
-    }
-    if comparisons.is_empty() || !operator.is_empty() {
-        return Err(format!("`{}` has no version to compare with", text.trim()));
-    }
-    Ok(comparisons)
 }
 
-fn parse_comparison(word: &str) -> Result<Comparison, String> {
-    const OPERATORS: [(&str, Operator); 11] = [
-        (">=", Operator::GreaterOrEqual),
-        ("=>", Operator::GreaterOrEqual),
-        ("<=", Operator::LessOrEqual),
-        ("=<", Operator::LessOrEqual),
-        ("!=", Operator::NotEqual),
-        ("~>", Operator::Tilde),
-        ("=", Operator::Equal),
-        (">", Operator::Greater),
-        ("<", Operator::Less),
-        ("~", Operator::Tilde),
-        ("^", Operator::Caret),
-    ];
-    let found = OPERATORS.iter().find_map(|(sign, operator)| Some((word.strip_prefix(sign)?, *operator)));
-    let (rest, operator) = found.unwrap_or((word, Operator::Equal));
-    let fault = || format!("`{word}` is not a version comparison");
-    let rest = rest.strip_prefix('v').unwrap_or(rest);
-    let without_build = rest.split('+').next().unwrap_or_default();
-    let (numbers, pre) = without_build.split_once('-').unwrap_or((without_build, ""));
-    let pre = Prerelease::new(pre).map_err(|_| fault())?;
-    let mut parts = [None; 3];
-    let mut wild = false;
-    for (at, part) in numbers.split('.').enumerate() {
-        let slot = parts.get_mut(at).ok_or_else(fault)?;
-        wild |= matches!(part, "x" | "X" | "*");
-        if !wild {
-            *slot = Some(part.parse::<u64>().map_err(|_| fault())?);
+/// Says which piece of a text makes it no range.
+fn fault(text: &str) -> String {
+    for alternative in text.split("||") {
+        let Some(pieces) = comparisons(alternative) else {
+            return format!("`{}` has no version to compare with", alternative.trim());
+        };
+        if let Some(piece) = pieces.iter().find(|piece| Constraint::parse(piece).is_err()) {
+            return format!("`{piece}` is not a version comparison");
         }
     }
-    let [major, minor, patch] = parts;
-    Ok(Comparison { operator, major, minor, patch, pre })
+    format!("`{text}` is not a version range")
+}
+
+/// The comparisons of an alternative, as written. A space may separate an operator from its version: `>= 1.2`.
+fn comparisons(alternative: &str) -> Option<Vec<String>> {
+    let joined = alternative.replace(',', " ");
+    let mut pieces = Vec::new();
+    let mut operator = String::new();
+    for word in joined.split_whitespace().filter(|word| *word != "-") {
+        operator.push_str(word);
+        if !word.chars().all(is_sign) {
+            pieces.push(std::mem::take(&mut operator));
+        }
+    }
+    (operator.is_empty() && !pieces.is_empty()).then_some(pieces)
 }
 
 #[cfg(test)]

@@ -48,9 +48,46 @@ struct Group {
     has_pre: bool,
 }
 
+/// The operator of a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operator {
+    /// `=`, or none.
+    Equal,
+    /// `!=`
+    NotEqual,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterOrEqual,
+    /// `<`
+    Less,
+    /// `<=`
+    LessOrEqual,
+    /// `~`
+    Tilde,
+    /// `^`
+    Caret,
+}
+
+/// A comparison of a range. Parts that are missing or wildcards are none, and so are those after them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Bound<'a> {
+    /// The operator.
+    pub operator: Operator,
+    /// The major version.
+    pub major: Option<u64>,
+    /// The minor version.
+    pub minor: Option<u64>,
+    /// The patch version.
+    pub patch: Option<u64>,
+    /// The pre-release; empty if there is none.
+    pub pre: &'a str,
+}
+
 #[derive(Debug)]
 struct Comparison {
-    operator: String,
+    operator: Operator,
     version: Version,
     /// Whether any part is missing or a wildcard.
     dirty: bool,
@@ -91,6 +128,17 @@ impl Constraint {
     pub fn allows(&self, [major, minor, patch]: [u64; 3], pre: &str) -> bool {
         let (pre, metadata, original) = (pre.to_owned(), String::new(), String::new());
         self.check(&Version { major, minor, patch, pre, metadata, original })
+    }
+
+    /// The comparisons of each alternative, for programs that ask more about a range than what it contains.
+    ///
+    /// ```
+    /// let range = gotmpl::Constraint::parse("1.2 - 1.4 || ^2").expect("a range");
+    /// let minors = range.alternatives().map(|all| all.map(|one| one.minor).collect::<Vec<_>>());
+    /// assert_eq!(minors.collect::<Vec<_>>(), [vec![Some(2), Some(4)], vec![None]]);
+    /// ```
+    pub fn alternatives(&self) -> impl Iterator<Item = impl Iterator<Item = Bound<'_>>> {
+        self.groups.iter().map(|group| group.comparisons.iter().map(Comparison::bound))
     }
 
     /// Whether a version satisfies one of the alternatives.
@@ -135,20 +183,43 @@ impl Comparison {
         };
         let dirty = is_wild(major) || minor_dirty || patch_dirty;
         let version = Version::parse(&version).map_err(|_| "constraint parser error".to_owned())?;
-        Ok(Comparison { operator: part(1).to_owned(), version, dirty, minor_dirty, patch_dirty })
+        let operator = match part(1) {
+            "!=" => Operator::NotEqual,
+            ">" => Operator::Greater,
+            "<" => Operator::Less,
+            ">=" | "=>" => Operator::GreaterOrEqual,
+            "<=" | "=<" => Operator::LessOrEqual,
+            "^" => Operator::Caret,
+            "~" | "~>" => Operator::Tilde,
+            _ => Operator::Equal,
+        };
+        Ok(Comparison { operator, version, dirty, minor_dirty, patch_dirty })
+    }
+
+    fn bound(&self) -> Bound<'_> {
+        let Self { operator, version, dirty, minor_dirty, patch_dirty } = self;
+        let has_major = !dirty || *minor_dirty || *patch_dirty;
+        let has_minor = has_major && !minor_dirty;
+        Bound {
+            operator: *operator,
+            major: has_major.then_some(version.major),
+            minor: has_minor.then_some(version.minor),
+            patch: (has_minor && !patch_dirty).then_some(version.patch),
+            pre: &version.pre,
+        }
     }
 
     fn holds(&self, version: &Version) -> bool {
         let order = version.compare(&self.version);
-        match self.operator.as_str() {
-            "" | "=" if !self.dirty => order == Ordering::Equal,
-            "!=" => self.differs(version),
-            ">" => self.is_above(version),
-            "<" => order == Ordering::Less,
-            ">=" | "=>" => order != Ordering::Less,
-            "<=" | "=<" => self.is_at_most(version),
-            "^" => self.caret(version),
-            _ => self.tilde(version),
+        match self.operator {
+            Operator::Equal if !self.dirty => order == Ordering::Equal,
+            Operator::NotEqual => self.differs(version),
+            Operator::Greater => self.is_above(version),
+            Operator::Less => order == Ordering::Less,
+            Operator::GreaterOrEqual => order != Ordering::Less,
+            Operator::LessOrEqual => self.is_at_most(version),
+            Operator::Caret => self.caret(version),
+            Operator::Equal | Operator::Tilde => self.tilde(version),
         }
     }
 

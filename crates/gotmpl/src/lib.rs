@@ -48,7 +48,7 @@ mod value;
 mod version;
 pub mod yaml;
 
-pub use constraint::Constraint;
+pub use constraint::{Bound, Constraint, Operator};
 pub use error::{Error, ErrorKind};
 pub use reads::{Found, Reads};
 pub use url::Url;
