@@ -184,12 +184,6 @@ pub enum PoolKind {
     MachinePool,
 }
 
-/// The annotation with the lower limit of a pool that the cluster autoscaler sizes.
-pub const AUTOSCALER_MIN: &str = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size";
-
-/// The annotation with the upper limit of such a pool.
-pub const AUTOSCALER_MAX: &str = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size";
-
 /// The number of machines in a pool.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Size {

@@ -21,11 +21,13 @@ mod stack;
 mod upgrades;
 mod version;
 
+pub use capi_topology::{AUTOSCALER_MAX, AUTOSCALER_MIN};
+
 pub use addon::{Addon, Chart, MinorStep, Requirement, Stage, ValuesFrom, ValuesSource};
 pub use calendar::{Calendar, Closed, Freeze, Window};
 pub use cluster::{
-    AUTOSCALER_MAX, AUTOSCALER_MIN, AddonChoice, Cluster, ClusterId, Companion, ControlPlane, Network,
-    NodePool, PoolKind, ReleaseRef, Size, is_called,
+    AddonChoice, Cluster, ClusterId, Companion, ControlPlane, Network, NodePool, PoolKind, ReleaseRef, Size,
+    is_called,
 };
 pub use date::Date;
 pub use delivery::AddonDelivery;

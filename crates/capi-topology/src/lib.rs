@@ -81,7 +81,7 @@ pub mod variables;
 pub use admission::cluster_update::UNSAFE_VERSION;
 pub use admission::gates::Gates;
 pub use class::{Blueprint, Catalog};
-pub use desired::contract::PAUSED;
+pub use desired::contract::{AUTOSCALER_MAX, AUTOSCALER_MIN, PAUSED};
 pub use desired::state::{Desired, Worker};
 pub use predict::Settings;
 pub use predict::create::{Created, create};

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use super::{Lowering, label, removal};
 use crate::{
     definition::{self as written, Autoscale},
-    model::{NodePool, PoolKind, RemovalStep, Size, is_label_key, is_label_value},
+    model::{
+        AUTOSCALER_MAX, AUTOSCALER_MIN, NodePool, PoolKind, RemovalStep, Size, is_label_key, is_label_value,
+    },
     note::Notes,
     yaml::{Mapping, Node, Origin},
 };
@@ -118,7 +120,7 @@ fn lower(
 /// Rejects annotations for the limits of the autoscaler, which `autoscale` would overwrite.
 fn check_bounds(context: &Lowering<'_>, annotations: Option<&Node>, notes: &mut Notes) {
     for entry in annotations.and_then(Node::as_mapping).into_iter().flat_map(Mapping::iter) {
-        if entry.key.name.starts_with("cluster.x-k8s.io/cluster-api-autoscaler-node-group-m") {
+        if matches!(&*entry.key.name, AUTOSCALER_MIN | AUTOSCALER_MAX) {
             notes
                 .error(
                     "replicas",

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::checks;
 use super::gates::{Gates, NO_TOPOLOGY};
 use crate::class::Blueprint;
+use crate::desired::contract::{AUTOSCALER_MAX, AUTOSCALER_MIN};
 use crate::desired::health_check::is_defined;
 use crate::desired::instant;
 use crate::refusal::{ErrorType, FieldError, Opaque};
@@ -327,10 +328,8 @@ fn validate_health_checks(topology: &Value, class: &Value) -> Vec<FieldError> {
 /// Errors if replicas are set although the entry, or its class, has annotations of the autoscaler.
 pub(crate) fn validate_autoscaler(topology: &Value, class: Option<&Value>) -> Vec<FieldError> {
     let scaled = |owner: &Value| {
-        map(owner, &["metadata", "annotations"]).is_some_and(|all| {
-            all.contains_key("cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size")
-                || all.contains_key("cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size")
-        })
+        map(owner, &["metadata", "annotations"])
+            .is_some_and(|all| all.contains_key(AUTOSCALER_MIN) || all.contains_key(AUTOSCALER_MAX))
     };
     let mut errors = Vec::new();
     for worker in list(topology, &["workers", "machineDeployments"]) {

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::checks;
 use super::gates::Gates;
 use super::kubeadm_types::is_defined;
+use crate::desired::contract::{AUTOSCALER_MAX, AUTOSCALER_MIN};
 use crate::names::Named;
 use crate::refusal::FieldError;
 use k8s_schema::value::{get, list, map, present, text};
@@ -21,8 +22,7 @@ pub fn defaulting(written: &Value) -> Option<String> {
     if present(written, &["spec", "replicas"]).is_some() {
         return None;
     }
-    let keys =
-        ["min", "max"].map(|end| format!("cluster.x-k8s.io/cluster-api-autoscaler-node-group-{end}-size"));
+    let keys = [AUTOSCALER_MIN, AUTOSCALER_MAX];
     let annotation = |key: &str| get(written, &["metadata", "annotations", key]).and_then(Value::as_str);
     if keys.iter().any(|key| annotation(key).is_none()) {
         return None;

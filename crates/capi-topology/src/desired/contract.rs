@@ -146,6 +146,12 @@ pub(crate) const fn pool_label(kind: PoolKind) -> &'static str {
 /// The annotation that pauses an object of Cluster API: its controller leaves it as it is.
 pub const PAUSED: &str = "cluster.x-k8s.io/paused";
 
+/// The annotation with the lower limit of a pool that the cluster autoscaler sizes.
+pub const AUTOSCALER_MIN: &str = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size";
+
+/// The annotation with the upper limit of such a pool.
+pub const AUTOSCALER_MAX: &str = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size";
+
 /// The annotation with the name of the copied template.
 pub(crate) const CLONED_FROM_NAME: &str = "cluster.x-k8s.io/cloned-from-name";
 /// The annotation with the kind of the copied template.

@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 
 use crate::convert;
-use crate::desired::contract::{Contract, PAUSED};
+use crate::desired::contract::{AUTOSCALER_MAX, AUTOSCALER_MIN, Contract, PAUSED};
 use crate::desired::instant;
 use k8s_schema::value::{get, present, set, text, version};
 
@@ -98,12 +98,11 @@ pub(crate) fn is_paused(object: &Value) -> bool {
 
 /// Reports whether a pool has a size range for an autoscaler.
 pub(super) fn is_autoscaled(object: &Value) -> bool {
-    bound(object, "min").is_some() && bound(object, "max").is_some()
+    bound(object, AUTOSCALER_MIN).is_some() && bound(object, AUTOSCALER_MAX).is_some()
 }
 
-fn bound(object: &Value, end: &str) -> Option<i64> {
-    let key = format!("cluster.x-k8s.io/cluster-api-autoscaler-node-group-{end}-size");
-    text(object, &["metadata", "annotations", &key]).parse().ok()
+fn bound(object: &Value, annotation: &str) -> Option<i64> {
+    text(object, &["metadata", "annotations", annotation]).parse().ok()
 }
 
 /// Adds the values that webhooks filled in earlier: no field manager owns them, so no apply removes them.
@@ -129,7 +128,7 @@ fn replicas(object: &mut Value, running: Option<&Value>) {
     if present(object, &["spec", "replicas"]).is_some() {
         return;
     }
-    let count = match (bound(object, "min"), bound(object, "max")) {
+    let count = match (bound(object, AUTOSCALER_MIN), bound(object, AUTOSCALER_MAX)) {
         (Some(least), Some(most)) => {
             let before =
                 running.and_then(|running| get(running, &["spec", "replicas"])).and_then(Value::as_i64);
