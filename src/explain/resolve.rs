@@ -238,7 +238,7 @@ impl Resolver<'_, '_> {
         sources
             .into_iter()
             .map(|source| match source.role {
-                Role::Set | Role::Stack | Role::Fleet if !source.what.contains("not set") => {
+                Role::Set | Role::Stack | Role::Fleet if !source.is_unset => {
                     Source { what: shown.clone(), ..source }
                 }
                 _ => source,

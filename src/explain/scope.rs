@@ -111,13 +111,11 @@ impl<'a> Scope<'a> {
         let Some(layers) = &self.layers else { return Vec::new() };
         let mut at = path.clone();
         loop {
-            let mut settings = layers.settings(&at);
+            let settings = layers.settings(&at);
             if settings.iter().any(|source| source.role == Role::Set) {
                 if at != *path {
-                    let what = Words::from(format!("{} is not set", shown(&layers.named(path))));
-                    for source in &mut settings {
-                        source.what.clone_from(&what);
-                    }
+                    let value = shown(&layers.named(path));
+                    return settings.into_iter().map(|source| source.unset(&value)).collect();
                 }
                 return settings;
             }
@@ -245,7 +243,8 @@ impl<'a> Scope<'a> {
             Some(match spot(spec, path) {
                 Some(_) => source,
                 None => {
-                    Source { what: format!("{} is not set", source.what).into(), decides: false, ..source }
+                    let value = source.what.to_string();
+                    Source { decides: false, ..source.unset(&value) }
                 }
             })
         })

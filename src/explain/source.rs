@@ -167,6 +167,9 @@ pub struct Source {
     pub text: Words,
     /// The value read there, or the reason why the program writes it.
     pub what: Words,
+    /// Whether it does not set the value, and is only the closest place to do so.
+    #[serde(skip)]
+    pub is_unset: bool,
     /// Whether changing it would change the explained line or value.
     pub decides: bool,
     /// The release whose content it stands for, if any.
@@ -186,6 +189,7 @@ impl Source {
             end: end.max(line),
             text: Words::part(&file.text, start, text.len()),
             what: what.into(),
+            is_unset: false,
             decides: !matches!(role, Role::Overridden | Role::Removed | Role::User | Role::Program),
             release: None,
         }
@@ -195,6 +199,11 @@ impl Source {
     pub(super) fn at(role: Role, what: impl Into<Words>, file: &File, offset: usize) -> Self {
         let lines = file.lines_at(offset);
         Self::lines(role, what, file, *lines.start(), *lines.end())
+    }
+
+    /// The same place, for a value that is not set there: `<value> is not set`.
+    pub(super) fn unset(self, value: &str) -> Self {
+        Self { what: format!("{value} is not set").into(), is_unset: true, ..self }
     }
 
     /// The same source in another role, as one that does not decide.
