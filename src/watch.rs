@@ -75,7 +75,7 @@ pub trait Listener {
 
 /// A report of the loop.
 #[derive(Debug)]
-pub enum Report {
+pub enum WatchEvent {
     /// Changes cannot be detected. Until they can, the loop polls every [`LOOK`].
     Deaf(Fault),
     /// A run succeeded.
@@ -92,7 +92,7 @@ pub fn watch(
     listener: &mut dyn Listener,
     open: &mut dyn FnMut() -> Result<Box<dyn Sink>, Fault>,
     progress: Progress<'_>,
-    tell: &mut dyn FnMut(Report),
+    tell: &mut dyn FnMut(WatchEvent),
 ) {
     let mut watch = Watch { world, open, progress, tell, run: Run::default() };
     let stop = listener.stop();
@@ -152,7 +152,7 @@ struct Watch<'a> {
     world: &'a dyn World,
     open: &'a mut dyn FnMut() -> Result<Box<dyn Sink>, Fault>,
     progress: Progress<'a>,
-    tell: &'a mut dyn FnMut(Report),
+    tell: &'a mut dyn FnMut(WatchEvent),
     run: Run,
 }
 
@@ -160,7 +160,7 @@ impl Watch<'_> {
     fn deaf(&mut self, listening: Result<(), Fault>) {
         let was = std::mem::replace(&mut self.run.deaf, listening.is_err());
         if let (Err(fault), false) = (listening, was) {
-            (self.tell)(Report::Deaf(fault));
+            (self.tell)(WatchEvent::Deaf(fault));
         }
     }
 
@@ -175,7 +175,7 @@ impl Watch<'_> {
         if self.run.done == Some(print) {
             self.run.doubts = 0;
             if let Some(notes) = self.run.unreported.take() {
-                (self.tell)(Report::Faulty(notes));
+                (self.tell)(WatchEvent::Faulty(notes));
             }
             return Next::Wait;
         }
@@ -220,7 +220,7 @@ impl Watch<'_> {
         let mut notes = Notes::new();
         match generate::generate(read, &mut sink, self.progress, &mut notes) {
             Ok(generation) => {
-                (self.tell)(Report::Done(Box::new(generation), notes));
+                (self.tell)(WatchEvent::Done(Box::new(generation), notes));
                 Ok(None)
             }
             Err(Failure::Input) => Ok(Some(notes)),
@@ -242,7 +242,7 @@ impl Watch<'_> {
         let text = fault.to_string();
         if self.run.refused >= SILENT_TRIES && self.run.reported.as_ref() != Some(&text) {
             self.run.reported = Some(text);
-            (self.tell)(Report::Refused(fault));
+            (self.tell)(WatchEvent::Refused(fault));
         }
         Next::WaitFor(pause)
     }

@@ -7,7 +7,7 @@ use std::{
 
 use super::{Check, Classes, Finder, Rule, Texts};
 use crate::{
-    lock::values::{self, Finding, Judge},
+    lock::values::{self, Judge, ValueFault},
     model::{Digest, Lock},
     note::{At, Notes, Place, Severity},
     plan::{Plan, described, undescribed},
@@ -28,7 +28,7 @@ pub(super) static RULE: Rule = Rule {
 #[derive(Debug, Default)]
 pub(super) struct Charts {
     judges: Mutex<BTreeMap<Digest, Option<Arc<Judge>>>>,
-    found: Mutex<BTreeMap<Asked, Arc<Vec<Finding>>>>,
+    found: Mutex<BTreeMap<Asked, Arc<Vec<ValueFault>>>>,
 }
 
 /// The digest of the chart's description, whether other objects add values, and the digest of the values.
@@ -42,7 +42,7 @@ impl Charts {
     }
 
     /// Judges values; none if the description of the chart's values is missing or has another digest.
-    fn judge(&self, given: &ChartValues, texts: Texts<'_>) -> Option<Arc<Vec<Finding>>> {
+    fn judge(&self, given: &ChartValues, texts: Texts<'_>) -> Option<Arc<Vec<ValueFault>>> {
         let digest = &given.described.0;
         let judge = self.known(digest, texts)?;
         let values = to_json(&given.values);
@@ -86,7 +86,7 @@ fn tell_missing(given: &ChartValues, finder: &mut Finder<'_>) {
         .hint("restore the file from git, or run `stackloom update`");
 }
 
-fn tell(given: &ChartValues, finding: &Finding, finder: &mut Finder<'_>) {
+fn tell(given: &ChartValues, finding: &ValueFault, finder: &mut Finder<'_>) {
     let sources = finder.texts.sources;
     let is_frozen =
         |origin: Origin| sources.get(origin.file).is_some_and(|one| release_of(&one.path).is_some());
@@ -156,7 +156,7 @@ pub fn check_rest(plan: &Plan, lock: &Lock, classes: &Classes, texts: Texts<'_>,
                 tell_missing(&given, finder);
                 continue;
             };
-            let is_known = |finding: &&Finding| !is_made(&given.values, &finding.path);
+            let is_known = |finding: &&ValueFault| !is_made(&given.values, &finding.path);
             found.iter().filter(is_known).for_each(|finding| tell(&given, finding, finder));
         }
     }

@@ -6,7 +6,7 @@ use super::{
     Done, Exit, Global, Printer, cluster::ClusterName, or_exit, printer::counted, progress::Progress,
 };
 use crate::{
-    explain::{AffectedFile, Fleet, Reaches},
+    explain::{AffectedFile, Reaches, RecordedFleet},
     note::{Notes, Place},
     world::{companion_folder, is_input, is_yaml},
 };
@@ -40,7 +40,7 @@ pub(super) fn place(text: &str) -> (String, Option<usize>) {
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let world = super::fleet(global, printer)?;
     let mut notes = Notes::new();
-    let read = Fleet::read(&world, &mut notes);
+    let read = RecordedFleet::read(&world, &mut notes);
     let (fleet, left) = match or_exit(read, printer, &notes)? {
         Ok(read) => read,
         Err(exit) => return Ok(exit),
@@ -89,7 +89,13 @@ fn document(source: &str, line: Option<usize>, reaches: &Reaches) -> Json {
 /// Whether the file is a source with this line; reports an error otherwise.
 ///
 /// `is_skipped` means that the file is a source, and was skipped because of errors.
-fn check(fleet: &Fleet, file: &str, line: Option<usize>, is_skipped: bool, notes: &mut Notes) -> bool {
+fn check(
+    fleet: &RecordedFleet,
+    file: &str,
+    line: Option<usize>,
+    is_skipped: bool,
+    notes: &mut Notes,
+) -> bool {
     let Some(source) = fleet.input().sources.at(file) else {
         let companion = companion_folder(file).filter(|folder| fleet.input().companions.contains(*folder));
         let note = match companion {

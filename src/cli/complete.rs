@@ -17,7 +17,7 @@ use rayon::prelude::*;
 use super::Args;
 use crate::{
     definition::{self, Identity},
-    explain::Fleet,
+    explain::RecordedFleet,
     io::{disk::Workspace, git::Repository},
     note::Notes,
     world::{Input, World as _, is_head_release},
@@ -100,7 +100,7 @@ fn candidates(names: Names) -> Vec<CompletionCandidate> {
 /// The values of the cluster named earlier on the line.
 fn values() -> Vec<CompletionCandidate> {
     let folder = directory(std::env::args_os());
-    let fleet = || Fleet::read(&Workspace::find(&folder).ok()?, &mut Notes::new()).ok();
+    let fleet = || RecordedFleet::read(&Workspace::find(&folder).ok()?, &mut Notes::new()).ok();
     let Some((fleet, _)) = fleet() else { return Vec::new() };
     let words: Vec<_> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let named = words.iter().find_map(|word| match fleet.clusters_called(word).as_slice() {

@@ -8,7 +8,7 @@ use super::{
     or_exit,
 };
 use crate::{
-    explain::{Explained, ExplainedValue, Fleet, Source},
+    explain::{Explained, ExplainedValue, RecordedFleet, Source},
     io::disk::{self, Workspace},
     note::{Notes, Place},
     partial::LeftOut,
@@ -48,7 +48,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let world = super::fleet(global, printer)?;
     let mut notes = Notes::new();
-    let read = Fleet::read(&world, &mut notes);
+    let read = RecordedFleet::read(&world, &mut notes);
     let (fleet, left) = match or_exit(read, printer, &notes)? {
         Ok(read) => read,
         Err(exit) => return Ok(exit),
@@ -84,7 +84,7 @@ fn is_left_out(path: &str, left: &LeftOut, notes: &mut Notes) -> bool {
 
 /// Explains lines of a generated file.
 fn lines(
-    fleet: &Fleet,
+    fleet: &RecordedFleet,
     path: &str,
     line: Option<usize>,
     args: &Args,
@@ -128,7 +128,7 @@ fn lines(
     Some(json!({ "file": path, "lines": lines.collect::<Vec<_>>() }))
 }
 
-fn no_file(fleet: &Fleet, path: &str, notes: &mut Notes) {
+fn no_file(fleet: &RecordedFleet, path: &str, notes: &mut Notes) {
     let is_source = fleet.input().sources.at(path).is_some();
     let message = match (is_source, path.starts_with("generated/")) {
         (true, true) => "this is a source: the files of a numbered release never change",
@@ -144,7 +144,12 @@ fn no_file(fleet: &Fleet, path: &str, notes: &mut Notes) {
 }
 
 /// Explains the values of a cluster.
-fn values(fleet: &Fleet, args: &Args, printer: &Printer, notes: &mut Notes) -> Option<serde_json::Value> {
+fn values(
+    fleet: &RecordedFleet,
+    args: &Args,
+    printer: &Printer,
+    notes: &mut Notes,
+) -> Option<serde_json::Value> {
     let called = fleet.clusters_called(&args.of);
     let plan = match called.as_slice() {
         [plan] => *plan,
@@ -180,7 +185,7 @@ fn values(fleet: &Fleet, args: &Args, printer: &Printer, notes: &mut Notes) -> O
 }
 
 /// Reports that a value does not exist. The class may declare it, or a similar value may exist.
-fn no_value(fleet: &Fleet, plan: &ClusterPlan, args: &Args, notes: &mut Notes) {
+fn no_value(fleet: &RecordedFleet, plan: &ClusterPlan, args: &Args, notes: &mut Notes) {
     let name = format!("{}/{}", plan.cluster.namespace, plan.cluster.name);
     let path = args.path.as_deref().unwrap_or_default();
     let declared = fleet.unset_variable(plan, path, &mut Notes::new());

@@ -14,7 +14,7 @@ use crate::{
     },
     model::{OciRepository, ReleaseAddress},
     note::{Fault, Notes},
-    release::{self, Archived, Artifact, Provenance},
+    release::{self, Archived, Artifact, ReleaseOrigin},
     world::{LOCK, World as _},
 };
 
@@ -150,7 +150,7 @@ fn prepare(
 }
 
 fn artifact(name: &str, archived: Archived, at: TaggedCommit, definitions: &Definitions) -> Artifact {
-    let provenance = Provenance {
+    let provenance = ReleaseOrigin {
         created: at.made,
         source: definition::published_source(definitions),
         revision: format!("{name}@sha1:{}", at.commit),

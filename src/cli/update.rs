@@ -18,7 +18,7 @@ use crate::{
     generate,
     io::{
         disk,
-        net::{self, Answer, ChartQuestion},
+        net::{self, ChartQuestion, LookupAnswer},
     },
     lock::{self, Merged, Wanted, values},
     model::{AddonVersion, Chart, ChartVersion, Digest, Lock, LockedChart, StackId},
@@ -133,7 +133,7 @@ fn refuse(
 }
 
 /// Warns about charts whose values `check` cannot verify, with the reason.
-fn warn_unchecked(asked: &Wanted, answer: &Answer, input: &Input, notes: &mut Notes) {
+fn warn_unchecked(asked: &Wanted, answer: &LookupAnswer, input: &Input, notes: &mut Notes) {
     for (key, chart) in &answer.found.charts {
         let Some(Err(why)) = &chart.values else { continue };
         let listed = asked.charts.get(key).and_then(BTreeSet::first);
@@ -145,7 +145,7 @@ fn warn_unchecked(asked: &Wanted, answer: &Answer, input: &Input, notes: &mut No
 }
 
 /// Queries all repositories, several at a time, and then the images that their charts name.
-fn ask(wanted: &Wanted, old: &Lock, input: &Input, printer: &Printer) -> Result<Answer, Fault> {
+fn ask(wanted: &Wanted, old: &Lock, input: &Input, printer: &Printer) -> Result<LookupAnswer, Fault> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(AT_A_TIME)
         .build()
@@ -165,10 +165,10 @@ fn all<T: Sync>(
     pool: &rayon::ThreadPool,
     questions: &[T],
     progress: &Progress,
-    ask: impl Fn(&T) -> Answer + Sync,
-) -> Answer {
+    ask: impl Fn(&T) -> LookupAnswer + Sync,
+) -> LookupAnswer {
     let done = AtomicUsize::new(0);
-    let answers: Vec<Answer> = pool.install(|| {
+    let answers: Vec<LookupAnswer> = pool.install(|| {
         let one = |question: &T| {
             let answer = ask(question);
             progress.at(done.fetch_add(1, Ordering::Relaxed) + 1, questions.len());
@@ -177,7 +177,7 @@ fn all<T: Sync>(
         questions.par_iter().with_max_len(1).map(one).collect()
     });
     progress.end();
-    let mut whole = Answer::default();
+    let mut whole = LookupAnswer::default();
     for answer in answers {
         whole.extend(answer);
     }
@@ -213,7 +213,7 @@ fn is_kept(digest: &Digest, input: &Input) -> bool {
 }
 
 /// Writes the descriptions of the charts' values, and removes those that no chart in the lock refers to.
-fn put_values(lock: &Lock, answer: &Answer, input: &Input, root: &Path) -> Result<(), Fault> {
+fn put_values(lock: &Lock, answer: &LookupAnswer, input: &Input, root: &Path) -> Result<(), Fault> {
     let meant: BTreeSet<String> =
         lock.charts.values().filter_map(|chart| chart.values.as_ref()).map(values::file).collect();
     for text in answer.found.charts.values().filter_map(|chart| chart.values.as_ref()?.as_ref().ok()) {

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     definition::{Model, closest},
-    explain::{ExplainedValue, Fleet},
+    explain::{ExplainedValue, RecordedFleet},
     generate,
     io::disk::Workspace,
     model::{Cluster, Minor, is_called},
@@ -173,7 +173,7 @@ fn of_cluster(
     notes: &mut Notes,
 ) -> Result<Requested, generate::Failure> {
     let mut found = Notes::new();
-    let (fleet, left) = match Fleet::read(world, &mut found) {
+    let (fleet, left) = match RecordedFleet::read(world, &mut found) {
         Ok(read) => read,
         Err(failure) => {
             notes.append(found);

@@ -16,7 +16,7 @@ use crate::{
     io::{disk::DiskSink, git::CommitSink, watch::Watcher},
     note::{Fault, Notes},
     tree::Sink,
-    watch::{self, Report},
+    watch::{self, WatchEvent},
 };
 
 /// Write generated/ again whenever a definition changes, until it is stopped
@@ -77,19 +77,19 @@ struct Teller<'a> {
 }
 
 impl Teller<'_> {
-    fn tell(&mut self, what: Report) {
+    fn tell(&mut self, what: WatchEvent) {
         match what {
-            Report::Done(generation, notes) => {
+            WatchEvent::Done(generation, notes) => {
                 self.notes(&notes);
                 self.printer.result(&line(&generation));
                 self.record(Exit::Done, &notes, document(&generation));
             }
-            Report::Faulty(notes) => {
+            WatchEvent::Faulty(notes) => {
                 self.notes(&notes);
                 self.record(Exit::Input, &notes, json!({}));
             }
-            Report::Refused(fault) => self.fault(&fault, "retrying until it works, or something changes"),
-            Report::Deaf(fault) => self.fault(&fault, "until then, it checks every 2 seconds"),
+            WatchEvent::Refused(fault) => self.fault(&fault, "retrying until it works, or something changes"),
+            WatchEvent::Deaf(fault) => self.fault(&fault, "until then, it checks every 2 seconds"),
         }
     }
 

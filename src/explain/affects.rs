@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 
-use super::{Fleet, Source, part::Part, scope::Sought};
+use super::{RecordedFleet, Source, part::Part, scope::Sought};
 use crate::{
     model::ClusterId,
     note::Notes,
@@ -31,7 +31,7 @@ pub struct AffectedFile {
     pub lines: Vec<usize>,
 }
 
-impl Fleet {
+impl RecordedFleet {
     /// Finds what a line of a source affects, or any of its lines if `line` is none.
     pub fn affects(
         &self,

@@ -47,7 +47,7 @@ use crate::{
 
 /// A fleet with recorded origins.
 #[derive(Debug)]
-pub struct Fleet {
+pub struct RecordedFleet {
     input: Input,
     /// `stackloom.yaml`.
     written: Written<definition::Fleet>,
@@ -65,7 +65,7 @@ pub struct Fleet {
 /// Lines of files, by path.
 pub type Lines = BTreeMap<Words, BTreeSet<usize>>;
 
-impl Fleet {
+impl RecordedFleet {
     /// Reads a fleet up to its plan. Skips everything with errors.
     pub fn read(world: &dyn World, notes: &mut Notes) -> Result<(Self, LeftOut), Failure> {
         // The first pass is that of every command, so that errors are reported with their places.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    Fleet,
+    RecordedFleet,
     composed::{Field, chart_users},
     page::{Page, sorted},
     resolve::Resolver,
@@ -63,13 +63,13 @@ pub struct Explained {
 
 impl<'a> Part<'a> {
     /// Draws a part again and keeps its inputs.
-    pub(super) fn of(fleet: &'a Fleet, subject: Subject<'a>, notes: &mut Notes) -> Self {
+    pub(super) fn of(fleet: &'a RecordedFleet, subject: Subject<'a>, notes: &mut Notes) -> Self {
         Self::looking(fleet, subject, None, notes)
     }
 
     /// Draws a part again to search for one place, ignoring everything else.
     pub(super) fn looking(
-        fleet: &'a Fleet,
+        fleet: &'a RecordedFleet,
         subject: Subject<'a>,
         sought: Option<Sought<'a>>,
         notes: &mut Notes,
@@ -145,7 +145,7 @@ impl<'a> Part<'a> {
     /// The scope of a file. All files of a cluster share one.
     fn scope(
         &mut self,
-        fleet: &'a Fleet,
+        fleet: &'a RecordedFleet,
         subject: Subject<'a>,
         facts: &Facts,
         object: &Node,
@@ -279,7 +279,7 @@ impl<'a> Part<'a> {
 }
 
 /// The scope of a file of a namespace: all releases whose templates render it.
-fn namespace_scope<'a>(fleet: &'a Fleet, plan: &'a NamespacePlan, object: &Node) -> Scope<'a> {
+fn namespace_scope<'a>(fleet: &'a RecordedFleet, plan: &'a NamespacePlan, object: &Node) -> Scope<'a> {
     let makes = |release: &&Arc<Release>| {
         let single = NamespacePlan { releases: vec![Arc::clone(release)], ..plan.clone() };
         let drawn = render::draw(Subject::Namespace(&single), &mut Notes::new());
@@ -295,7 +295,7 @@ fn namespace_scope<'a>(fleet: &'a Fleet, plan: &'a NamespacePlan, object: &Node)
     Scope::shared(fleet, whose, Some(&plan.management), fleet.users(uses))
 }
 
-fn has_chart(fleet: &Fleet, plan: &ClusterPlan, name: &str) -> bool {
+fn has_chart(fleet: &RecordedFleet, plan: &ClusterPlan, name: &str) -> bool {
     let charts = plan.addons.iter().filter_map(|addon| addon.helm.as_ref()).map(|helm| &helm.chart);
     charts.into_iter().any(|chart| fleet.is_chart(chart, name))
 }

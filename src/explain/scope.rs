@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    Fleet,
+    RecordedFleet,
     layers::{Layers, shown},
     source::{Role, Source, Spot, Words, deepest, spot},
 };
@@ -34,7 +34,7 @@ pub(super) enum Whose<'a> {
 /// The context for finding where the fields of a part come from.
 #[derive(Debug)]
 pub(super) struct Scope<'a> {
-    pub(super) fleet: &'a Fleet,
+    pub(super) fleet: &'a RecordedFleet,
     pub(super) whose: Whose<'a>,
     pub(super) management: Option<&'a ManagementCluster>,
     pub(super) layers: Option<Layers<'a>>,
@@ -68,7 +68,7 @@ struct Known {
 
 impl<'a> Scope<'a> {
     /// The scope of a cluster.
-    pub(super) fn of_cluster(fleet: &'a Fleet, plan: &'a ClusterPlan) -> Self {
+    pub(super) fn of_cluster(fleet: &'a RecordedFleet, plan: &'a ClusterPlan) -> Self {
         let management = Some(&*plan.cluster.management);
         let layers = Layers::of(&fleet.definitions, &plan.cluster.file);
         Self { layers, ..Self::shared(fleet, Whose::Cluster(plan), management, vec![plan]) }
@@ -76,7 +76,7 @@ impl<'a> Scope<'a> {
 
     /// The scope of something that several clusters share.
     pub(super) fn shared(
-        fleet: &'a Fleet,
+        fleet: &'a RecordedFleet,
         whose: Whose<'a>,
         management: Option<&'a ManagementCluster>,
         users: Vec<&'a ClusterPlan>,

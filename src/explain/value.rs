@@ -1,7 +1,7 @@
 //! Explains the values of a cluster, with the settings in each layer.
 
 use super::{
-    Fleet,
+    RecordedFleet,
     layers::shown,
     part::Part,
     resolve::Resolver,
@@ -35,7 +35,7 @@ struct Values<'a> {
     whole: Node,
 }
 
-impl Fleet {
+impl RecordedFleet {
     /// Explains all values of a cluster, ordered by path.
     pub fn values(&self, plan: &ClusterPlan, notes: &mut Notes) -> Vec<ExplainedValue> {
         let Some(values) = self.values_of(plan, notes) else { return Vec::new() };

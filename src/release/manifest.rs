@@ -17,7 +17,7 @@ const LAYER_TYPE: &str = "application/vnd.cncf.flux.content.v1.tar+gzip";
 
 /// The recorded origin of a release.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Provenance {
+pub struct ReleaseOrigin {
     /// The time of the commit that the tag points to.
     pub created: String,
     /// The repository.
@@ -49,7 +49,7 @@ pub struct Layer {
 }
 
 /// Builds the artifact of a packed release.
-pub fn artifact(archived: Archived, provenance: &Provenance) -> Artifact {
+pub fn artifact(archived: Archived, provenance: &ReleaseOrigin) -> Artifact {
     let config = json!({
         "architecture": "",
         "config": {},
@@ -114,7 +114,7 @@ mod tests {
 
     fn made() -> Artifact {
         let files = BTreeMap::from([("release.yaml".to_owned(), "kind: Release\n".to_owned())]);
-        let provenance = Provenance {
+        let provenance = ReleaseOrigin {
             created: "2026-11-21T10:00:00Z".to_owned(),
             source: None,
             revision: "openstack-scs-1-35-v7@sha1:0123".to_owned(),

@@ -52,7 +52,7 @@ pub use images::{Images, images_of};
 pub use impact::{Effect, Impact, impact};
 pub use lifecycle::{AHEAD, Lifecycle, lifecycles};
 pub use list::{Listed, ReleaseList, release_list};
-pub use manifest::{Artifact, Layer, MANIFEST_TYPE, Provenance, artifact, layer};
+pub use manifest::{Artifact, Layer, MANIFEST_TYPE, ReleaseOrigin, artifact, layer};
 pub use matrix::{
     AddonRow, Cell, Column, Fit, OfChart, Pin, StackMatrix, VersionRow, fleet_matrix, stack_matrix,
 };

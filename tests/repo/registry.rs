@@ -18,7 +18,7 @@ use serde_json::{Value as Json, json};
 use stackloom::{
     io::oci::Registry,
     model::OciRepository,
-    release::{Artifact, Provenance, artifact, pack, sha256},
+    release::{Artifact, ReleaseOrigin, artifact, pack, sha256},
 };
 
 use crate::{
@@ -115,8 +115,12 @@ fn a_tag_that_holds_another_release_is_never_overwritten() {
     assert_eq!((code, &document["releases"][0]["digest"]), (Some(0), &Json::from(digest)));
 }
 
-fn provenance() -> Provenance {
-    Provenance { created: "2026-11-21T10:00:00Z".to_owned(), source: None, revision: "x@sha1:0".to_owned() }
+fn provenance() -> ReleaseOrigin {
+    ReleaseOrigin {
+        created: "2026-11-21T10:00:00Z".to_owned(),
+        source: None,
+        revision: "x@sha1:0".to_owned(),
+    }
 }
 
 /// Uploads an artifact under a tag. Returns its address with the digest.

@@ -13,7 +13,7 @@ use std::{
 use stackloom::{
     note::{Fault, Notes},
     tree::{Changes, Memory, Part, Sink, TreePath},
-    watch::{Listener, Report, Signal, watch},
+    watch::{Listener, Signal, WatchEvent, watch},
     world::{Files, Input, World},
 };
 
@@ -116,10 +116,10 @@ fn reported(stage: &Rc<Stage>) -> Vec<&'static str> {
     };
     watch(&**stage, &mut FakeListener(Rc::clone(stage)), &mut open, &|_, _| {}, &mut |what| {
         all.push(match what {
-            Report::Deaf(_) => "deaf",
-            Report::Done(..) => "done",
-            Report::Faulty(_) => "faulty",
-            Report::Refused(_) => "refused",
+            WatchEvent::Deaf(_) => "deaf",
+            WatchEvent::Done(..) => "done",
+            WatchEvent::Faulty(_) => "faulty",
+            WatchEvent::Refused(_) => "refused",
         });
     });
     all

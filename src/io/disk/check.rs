@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Workspace, compare::Comparison};
+use super::{Workspace, compare::DiskComparison};
 use crate::{
     note::{Fault, Notes},
     tree::{Changes, Part, Sink, TreePath},
@@ -12,7 +12,7 @@ use crate::{
 #[derive(Debug)]
 pub struct CheckSink {
     root: PathBuf,
-    comparison: Option<Comparison>,
+    comparison: Option<DiskComparison>,
 }
 
 impl CheckSink {
@@ -24,7 +24,7 @@ impl CheckSink {
 
 impl Sink for CheckSink {
     fn begin(&mut self, notes: &mut Notes) -> Result<(), Fault> {
-        self.comparison = Some(Comparison::begin(&self.root, notes)?);
+        self.comparison = Some(DiskComparison::begin(&self.root, notes)?);
         Ok(())
     }
 

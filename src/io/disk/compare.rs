@@ -23,7 +23,7 @@ use crate::{
 const OUTPUT: &str = "generated";
 
 /// A comparison with the disk, part by part.
-pub(super) struct Comparison {
+pub(super) struct DiskComparison {
     root: PathBuf,
     scan: Scan,
     /// The outcome for each file of the scan; None if no part contains it.
@@ -45,13 +45,13 @@ pub(super) struct Comparison {
     pub(super) changes: Changes,
 }
 
-impl fmt::Debug for Comparison {
+impl fmt::Debug for DiskComparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Comparison").field("root", &self.root).finish_non_exhaustive()
+        f.debug_struct("DiskComparison").field("root", &self.root).finish_non_exhaustive()
     }
 }
 
-impl Comparison {
+impl DiskComparison {
     /// Scans the disk.
     pub(super) fn begin(root: &Path, notes: &mut Notes) -> Result<Self, Fault> {
         let scan = Scan::read(root, notes)?;

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fmt, fs, path::PathBuf};
 use super::{
     Workspace,
     check::begun,
-    compare::Comparison,
+    compare::DiskComparison,
     stage::{Milestone, OnMilestone, Stage},
 };
 use crate::{
@@ -24,7 +24,7 @@ pub struct DiskSink {
 }
 
 struct Open {
-    comparison: Comparison,
+    comparison: DiskComparison,
     stage: Stage,
 }
 
@@ -125,7 +125,7 @@ impl Sink for DiskSink {
     fn begin(&mut self, notes: &mut Notes) -> Result<(), Fault> {
         self.open = None;
         let mut found = Notes::new();
-        let comparison = Comparison::begin(&self.root, &mut found)?;
+        let comparison = DiskComparison::begin(&self.root, &mut found)?;
         self.blocked = found.errors() > 0;
         notes.append(found);
         if !self.blocked {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use reqwest::Url;
 
 use super::{
-    Answer,
+    LookupAnswer,
     helm::{self, Login},
     http::{Http, shown},
     images::known,
@@ -37,8 +37,8 @@ pub struct ChartQuestion {
 }
 
 /// Looks up charts in a repository. What is already known is not downloaded again.
-pub fn charts(question: &ChartQuestion) -> Answer {
-    let mut answer = Answer::default();
+pub fn charts(question: &ChartQuestion) -> LookupAnswer {
+    let mut answer = LookupAnswer::default();
     if question.repository.starts_with("oci://") {
         for (name, versions) in &question.charts {
             let chart = Chart { repository: question.repository.clone(), name: name.clone() };
@@ -67,7 +67,7 @@ fn listed_digest(entry: &IndexEntry, key: &ChartVersion) -> Result<Option<Digest
     text.map(|text| known(&text, &key.to_string())).transpose()
 }
 
-fn in_repository(question: &ChartQuestion, answer: &mut Answer) -> Result<(), Fault> {
+fn in_repository(question: &ChartQuestion, answer: &mut LookupAnswer) -> Result<(), Fault> {
     let address = &question.repository;
     let http = Http::open()?;
     let repository = Repository::open(address, &http)?;
@@ -182,7 +182,7 @@ fn named_images(text: &str, key: &ChartVersion) -> Result<BTreeSet<String>, Faul
 fn in_registry(
     chart: &Chart,
     versions: &BTreeMap<AddonVersion, Option<Digest>>,
-    answer: &mut Answer,
+    answer: &mut LookupAnswer,
 ) -> Result<(), Fault> {
     let repository = oci_repository(chart)?;
     let registry = Registry::open(&repository)?;

@@ -2,7 +2,7 @@
 
 use oci_client::Reference;
 
-use super::Answer;
+use super::LookupAnswer;
 use crate::{
     io::oci::Registry,
     model::{Digest, OciRepository},
@@ -10,8 +10,8 @@ use crate::{
 };
 
 /// Looks up the digest of an image.
-pub fn image(name: &str) -> Answer {
-    let mut answer = Answer::default();
+pub fn image(name: &str) -> LookupAnswer {
+    let mut answer = LookupAnswer::default();
     match digest(name) {
         Ok(digest) => drop(answer.found.images.insert(name.to_owned(), digest)),
         Err(fault) => answer.faults.push(fault),

@@ -17,14 +17,14 @@ pub use report::health_report;
 
 /// The result of a lookup: what was found, and what failed.
 #[derive(Debug, Default)]
-pub struct Answer {
+pub struct LookupAnswer {
     /// What was found.
     pub found: LookupResults,
     /// The failed lookups. The rest of the answer is still valid.
     pub faults: Vec<Fault>,
 }
 
-impl Answer {
+impl LookupAnswer {
     /// Adds the answers of another lookup.
     pub fn extend(&mut self, other: Self) {
         self.found.extend(other.found);

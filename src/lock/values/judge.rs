@@ -16,7 +16,7 @@ use crate::{definition::closest, model::VersionRange};
 
 /// A problem with a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct ValueFault {
     /// The path of the value: keys and indexes.
     pub path: Vec<String>,
     /// The problem; none for a key that the chart doesn't know.
@@ -66,7 +66,7 @@ impl Judge {
     }
 
     /// Checks values. `is_part` means that a Secret or ConfigMap adds more values, which may contain the missing ones.
-    pub fn judge(&self, given: &Json, is_part: bool) -> Vec<Finding> {
+    pub fn judge(&self, given: &Json, is_part: bool) -> Vec<ValueFault> {
         let Json::Object(given) = given else { return Vec::new() };
         let mut found = Vec::new();
         let defaults = self.defaults(given);
@@ -85,7 +85,7 @@ impl Judge {
         &self,
         given: &Map<String, Json>,
         defaults: &Map<String, Json>,
-        found: &mut Vec<Finding>,
+        found: &mut Vec<ValueFault>,
     ) {
         if defaults.is_empty() && self.keys.is_empty() {
             return;
@@ -98,7 +98,7 @@ impl Judge {
         known.extend(self.subcharts.iter().map(|(one, _)| one.key.as_str()));
         for key in given.keys().filter(|key| !known.contains(key.as_str())) {
             let similar = closest(key, known.iter().copied()).map(str::to_owned);
-            found.push(Finding { path: vec![key.clone()], wrong: None, is_missing: false, similar });
+            found.push(ValueFault { path: vec![key.clone()], wrong: None, is_missing: false, similar });
         }
     }
 
@@ -108,7 +108,7 @@ impl Judge {
         root: &Json,
         at: &mut Vec<String>,
         is_part: bool,
-        found: &mut Vec<Finding>,
+        found: &mut Vec<ValueFault>,
     ) {
         if let Some(schema) = &self.schema {
             let values = Json::Object(values.clone());
@@ -128,14 +128,14 @@ impl Judge {
                 None | Some(Json::Null) => {}
                 Some(_) => {
                     let wrong = Some("the values of a subchart are a map".to_owned());
-                    found.push(Finding { path: at.clone(), wrong, is_missing: false, similar: None });
+                    found.push(ValueFault { path: at.clone(), wrong, is_missing: false, similar: None });
                 }
             }
             at.pop();
         }
     }
 
-    fn note(&self, error: &ValidationError<'_>, at: &[String], found: &mut Vec<Finding>) {
+    fn note(&self, error: &ValidationError<'_>, at: &[String], found: &mut Vec<ValueFault>) {
         let mut path = at.to_vec();
         let inside = error.instance_path().as_str().split('/').skip(1);
         path.extend(inside.map(|part| part.replace("~1", "/").replace("~0", "~")));
@@ -145,7 +145,7 @@ impl Judge {
             // The value may be a secret.
             let wrong = Some(error.masked().to_string());
             let is_missing = matches!(error.kind(), ValidationErrorKind::Required { .. });
-            found.push(Finding { path, wrong, is_missing, similar: None });
+            found.push(ValueFault { path, wrong, is_missing, similar: None });
             return;
         };
         let mut defaults = Some(&self.values);
@@ -156,7 +156,7 @@ impl Judge {
             let known = defaults.into_iter().flat_map(Map::keys).filter(|known| !unexpected.contains(known));
             let similar = closest(key, known.map(String::as_str)).map(str::to_owned);
             let path = path.iter().cloned().chain([key.clone()]).collect();
-            found.push(Finding {
+            found.push(ValueFault {
                 path,
                 wrong: Some("the schema does not have this key".to_owned()),
                 is_missing: false,
@@ -193,7 +193,7 @@ mod tests {
 
     fn findings(chart: &Described, given: &Json, is_part: bool) -> Vec<String> {
         let judge = Judge::new(chart).unwrap();
-        let line = |finding: &Finding| {
+        let line = |finding: &ValueFault| {
             let what = finding.wrong.as_deref().unwrap_or("unknown");
             format!("{}: {what} ({})", finding.path.join("."), finding.similar.as_deref().unwrap_or_default())
         };

@@ -16,7 +16,7 @@ use crate::{
     world::CHART_VALUES,
 };
 
-pub use judge::{Finding, Judge};
+pub use judge::{Judge, ValueFault};
 
 /// The greatest length of a stored description, in bytes.
 const LIMIT: usize = 2 * 1024 * 1024;

@@ -11,7 +11,7 @@ use std::{
 use rayon::prelude::*;
 use stackloom::{
     definition::Channel,
-    explain::{Explained, Fleet, Role, Source},
+    explain::{Explained, RecordedFleet, Role, Source},
     model::{AddonDelivery, Minor},
     note::Notes,
     release,
@@ -28,18 +28,18 @@ use super::{
 /// The explained lines of all files of a tree, by path.
 type Lines = BTreeMap<String, Vec<Explained>>;
 
-fn read(world: &dyn World) -> Fleet {
+fn read(world: &dyn World) -> RecordedFleet {
     let mut notes = Notes::new();
-    let read = Fleet::read(world, &mut notes);
+    let read = RecordedFleet::read(world, &mut notes);
     let (fleet, _) = read.unwrap_or_else(|failure| panic!("{failure:?}: {}", sandbox::messages(&notes)));
     fleet
 }
 
-fn explained(fleet: &Fleet) -> Lines {
+fn explained(fleet: &RecordedFleet) -> Lines {
     explained_of(fleet, |_| true)
 }
 
-fn explained_of(fleet: &Fleet, is_meant: impl Fn(&Subject<'_>) -> bool) -> Lines {
+fn explained_of(fleet: &RecordedFleet, is_meant: impl Fn(&Subject<'_>) -> bool) -> Lines {
     let subjects = render::subjects(fleet.plan()).into_iter().filter(is_meant);
     subjects.flat_map(|subject| fleet.part(subject, &mut Notes::new())).collect()
 }
@@ -264,7 +264,7 @@ fn hold_where(name: &str, files: &Files, is_meant: impl Fn(&String) -> bool) {
 
 /// A changed line of a source.
 struct Law<'a> {
-    fleet: &'a Fleet,
+    fleet: &'a RecordedFleet,
     lines: &'a Lines,
     before: &'a BTreeMap<String, String>,
     file: &'a str,

@@ -16,7 +16,7 @@ use serde_json::Value;
 use self::state::Desired;
 use super::class::Blueprint;
 use super::names::Draw;
-use super::patches::{self, engine};
+use super::patches::{PatchBehavior, engine};
 use super::refusal::{Opaque, Refusal, Stage};
 use super::role::{PoolKind, Role};
 use super::upgrade::tracker::{Running, Tracker};
@@ -34,7 +34,7 @@ pub(crate) struct Input<'a> {
     /// The symbol for the random characters in names of new objects.
     pub draw: Draw,
     /// The patch features of the Cluster API version.
-    pub version: patches::Version,
+    pub version: PatchBehavior,
     /// An earlier result for the same class, draw and version; parts that would not change are reused.
     pub earlier: Option<&'a Generated>,
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::item::{Item, Operation, Slot, WorkerTemplate};
 use super::selector::Holder;
 use super::values::{Failure, enabled, value};
-use super::{Patch, Version};
+use super::{Patch, PatchBehavior};
 use crate::builtins::{self, Variables};
 use crate::class::Blueprint;
 use crate::desired::state::Desired;
@@ -22,7 +22,7 @@ use k8s_schema::value::{get, list, text};
 /// patched.
 pub(crate) fn apply(
     (cluster, blueprint): (&Value, &Blueprint),
-    version: Version,
+    version: PatchBehavior,
     known: Option<&Desired>,
     desired: &mut Desired,
 ) -> Result<Vec<Opaque>, String> {
@@ -42,7 +42,7 @@ pub(crate) fn apply(
 }
 
 /// `number` is the position of the patch in its class.
-fn run(patch: &Patch, number: usize, items: &mut [Item<'_>], version: Version) -> Result<(), String> {
+fn run(patch: &Patch, number: usize, items: &mut [Item<'_>], version: PatchBehavior) -> Result<(), String> {
     if patch.external {
         for item in items.iter_mut() {
             let reason = format!("patch {:?} is made by a runtime extension", patch.name);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::json_patch::{self, Path};
 use super::selector::Holder;
-use super::{Patch, SPEC, Version};
+use super::{Patch, PatchBehavior, SPEC};
 use crate::builtins::Variables;
 use crate::class::Template;
 use crate::desired::contract::{ALWAYS_PRESERVED, Contract};
@@ -139,7 +139,11 @@ impl<'a> Item<'a> {
     }
 
     /// Applies one JSON patch, and keeps the changes that patches may make.
-    pub(super) fn patch(&mut self, document: Vec<Operation<'_>>, version: Version) -> Result<(), String> {
+    pub(super) fn patch(
+        &mut self,
+        document: Vec<Operation<'_>>,
+        version: PatchBehavior,
+    ) -> Result<(), String> {
         if document.is_empty() {
             return Ok(());
         }
@@ -161,7 +165,7 @@ impl<'a> Item<'a> {
     }
 
     /// Transfers the patched template to the object or template made from it, and returns what is unknown about it.
-    pub(super) fn finish(mut self, target: &mut Value, version: Version) -> Vec<Opaque> {
+    pub(super) fn finish(mut self, target: &mut Value, version: PatchBehavior) -> Vec<Opaque> {
         let always = if self.beyond { preserved(target, ALWAYS_PRESERVED) } else { Vec::new() };
         let patched = at(&mut self.object, &SPEC).map(std::mem::take);
         // If the patches removed the spec, the original one is used.

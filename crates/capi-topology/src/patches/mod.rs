@@ -22,7 +22,7 @@ const SPEC: [&str; 3] = ["spec", "template", "spec"];
 
 /// The behavior of patches that depends on the Cluster API version.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Version {
+pub(crate) struct PatchBehavior {
     /// Whether patches may set labels and annotations (Cluster API 1.14 and later).
     pub metadata_patches: bool,
 }

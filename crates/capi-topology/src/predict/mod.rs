@@ -95,7 +95,7 @@ pub use rules::held_pools::Waits;
 pub use rules::machine_rollouts::{Basis, Replaced, Rollout};
 
 use super::admission::gates::Gates;
-use super::patches::Version as PatchVersion;
+use super::patches::PatchBehavior;
 use super::upgrade::version::Version;
 
 /// The known facts about the management cluster.
@@ -121,8 +121,8 @@ impl Settings {
     }
 
     /// The patch features of this version.
-    pub(crate) fn patches(&self) -> PatchVersion {
+    pub(crate) fn patches(&self) -> PatchBehavior {
         let at_least = (self.cluster_api.major, self.cluster_api.minor) >= (1, 14);
-        PatchVersion { metadata_patches: at_least }
+        PatchBehavior { metadata_patches: at_least }
     }
 }

@@ -19,7 +19,7 @@ use super::unify::{Kind, Mapping};
 
 /// The result of checking an expression.
 #[derive(Debug)]
-pub(super) struct Checked {
+pub(super) struct CheckedExpression {
     /// Its type; type parameters without a value are `dyn`.
     pub(super) kind: Kind,
     /// Whether it has parts that are not supported here.
@@ -27,7 +27,7 @@ pub(super) struct Checked {
 }
 
 /// Checks an expression in which `self` and `oldSelf` have this type.
-pub(super) fn check(expression: &IdedExpr, own: &Type) -> Result<Checked, String> {
+pub(super) fn check(expression: &IdedExpr, own: &Type) -> Result<CheckedExpression, String> {
     let own = Kind::declared(own, &mut 0);
     let scope = BTreeMap::from([("self".to_owned(), own.clone()), ("oldSelf".to_owned(), own)]);
     let mut checker = Checker { scope, ..Checker::default() };
@@ -37,7 +37,7 @@ pub(super) fn check(expression: &IdedExpr, own: &Type) -> Result<Checked, String
             return Err("elements of a list or map are not of one type".to_owned());
         }
     }
-    Ok(Checked { kind: checker.mapping.settled(&kind), lax: checker.lax })
+    Ok(CheckedExpression { kind: checker.mapping.settled(&kind), lax: checker.lax })
 }
 
 #[derive(Default)]
