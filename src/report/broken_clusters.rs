@@ -21,24 +21,43 @@ pub struct LeftClusters {
 }
 
 impl LeftClusters {
-    /// Finds the clusters that the definitions belong to.
-    pub fn of(left: &[Left], input: &Input, notes: &Notes) -> Self {
+    /// Finds the clusters that the definitions belong to. A definition that does not say so belongs to the cluster that the
+    /// same file defined `before`.
+    pub fn of(
+        left: &[Left],
+        input: &Input,
+        before: &dyn Fn() -> Result<Input, Fault>,
+        notes: &Notes,
+    ) -> Result<Self, Fault> {
         let mut found = Self::default();
         if left.is_empty() {
-            return found;
+            return Ok(found);
         }
-        let definitions = definition::parse(input, &mut Notes::new());
-        let identities = Identity::all(&definitions);
+        let identities = Identity::all(&definition::parse(input, &mut Notes::new()));
+        let mut unnamed = Vec::new();
         // A rollout that was left out belongs to no cluster.
         for one in left.iter().filter(|one| one.file.starts_with("clusters/")) {
             let identity = identities.iter().find(|identity| identity.file == one.file);
             let why = why(one, identity.map(|identity| &*identity.name), notes);
             match identity.and_then(Identity::id) {
                 Some(id) => drop(found.named.insert(id, why)),
+                None => unnamed.push((&*one.file, why)),
+            }
+        }
+        if unnamed.is_empty() {
+            return Ok(found);
+        }
+        let former = Identity::all(&definition::parse(&before()?, &mut Notes::new()));
+        // Another file may define the cluster now.
+        let is_taken = |id: &ClusterId| identities.iter().any(|now| now.id().as_ref() == Some(id));
+        for (file, why) in unnamed {
+            let id = former.iter().find(|identity| identity.file == file).and_then(Identity::id);
+            match id.filter(|id| !is_taken(id)) {
+                Some(id) => drop(found.named.insert(id, why)),
                 None => found.nameless = Some(why),
             }
         }
-        found
+        Ok(found)
     }
 
     /// Whether no definition was left out.

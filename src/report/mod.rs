@@ -178,7 +178,8 @@ pub fn drawn(
     let scope = Scope { keep_going: true, ..Scope::default() };
     let untouched = Untouched::find(before, &world.input, after.folders_before())?;
     let made = generate::generate_changed(world, &scope, &untouched, &mut after, progress, notes)?;
-    let left = LeftClusters::of(&made.left, &world.input, notes);
+    let left =
+        LeftClusters::of(&made.left, &world.input, &|| definitions_before(before, &world.input), notes)?;
     after.close(&world.input, &left)?;
     let management = fleet?.management_clusters;
     let owners = made.plan.clusters.iter().map(|plan| (plan.cluster.id(), plan.cluster.owners.clone()));
