@@ -46,15 +46,14 @@ impl Excluded {
     /// Leaves out the definitions of clusters for which the defaults of a folder do not fit; false if the file is something
     /// else, or if not all of the definitions are known. Other clusters of the folder stay.
     pub(super) fn add_unfit(&mut self, file: &str, clusters: &BTreeSet<String>) -> bool {
-        let is_defaults = file.rsplit('/').next().is_some_and(|name| name.starts_with("_defaults."));
-        if !is_defaults || !file.starts_with("clusters/") || clusters.is_empty() {
+        if !is_defaults(file) || !file.starts_with("clusters/") || clusters.is_empty() {
             return false;
         }
         let files: Option<Vec<String>> =
             clusters.iter().map(|name| self.defined.get(name).cloned()).collect();
         let Some(files) = files else { return false };
         for definition in files {
-            self.add_cluster(&definition, &format!("the defaults in `{file}` do not fit it"));
+            self.add_cluster(&definition, &unfit(file));
         }
         true
     }
@@ -126,7 +125,7 @@ impl Excluded {
     pub fn learn(&mut self, input: &Input) {
         for folder in self.folders.clone() {
             for source in input.sources.below(&folder) {
-                if !source.path.rsplit('/').next().is_some_and(|name| name.starts_with("_defaults.")) {
+                if !is_defaults(&source.path) {
                     let why = format!("the defaults of `{folder}` have errors");
                     self.add_cluster(&source.path, &why);
                 }
@@ -158,4 +157,14 @@ impl Excluded {
     pub fn is_meant(&self, file: &str) -> bool {
         self.meant.contains(file)
     }
+}
+
+/// Reports whether a file holds the defaults of a folder.
+pub(super) fn is_defaults(file: &str) -> bool {
+    file.rsplit('/').next().is_some_and(|name| name.starts_with("_defaults."))
+}
+
+/// Why a definition is left out if the defaults in a file do not fit it.
+pub(super) fn unfit(file: &str) -> String {
+    format!("the defaults in `{file}` do not fit it")
 }

@@ -1,10 +1,13 @@
 //! Definitions that a command skipped because of errors; for commands that need only a part of the fleet.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value as Json, json};
 
-use super::Left;
+use super::{
+    Left,
+    excluded::{is_defaults, unfit},
+};
 use crate::{
     model::{StackId, is_called},
     note::{Diagnostic, Halted, LEFT_OUT, Notes, Severity},
@@ -45,13 +48,22 @@ impl LeftOut {
         self.files().iter().any(|file| file.starts_with("clusters/"))
     }
 
+    /// Reports the errors of stacks that were skipped, for commands that need all of them.
+    pub fn refuse_stacks(&self, notes: &mut Notes) -> Result<(), Halted> {
+        self.refuse_below("stacks/", notes)
+    }
+
     /// Reports the errors of rollouts that were skipped, for commands that take steps: a rollout that cannot be read may own a
     /// cluster.
     pub fn refuse_rollouts(&self, notes: &mut Notes) -> Result<(), Halted> {
+        self.refuse_below("rollouts/", notes)
+    }
+
+    fn refuse_below(&self, folder: &str, notes: &mut Notes) -> Result<(), Halted> {
         let before = notes.errors();
-        let is_rollout =
-            |note: &Diagnostic| note.place.as_ref().is_some_and(|place| place.file.starts_with("rollouts/"));
-        notes.append_if(self.faults.clone(), is_rollout);
+        let is_below =
+            |note: &Diagnostic| note.place.as_ref().is_some_and(|place| place.file.starts_with(folder));
+        notes.append_if(self.faults.clone(), is_below);
         if notes.errors() > before { Err(notes.halted()) } else { Ok(()) }
     }
 
@@ -97,17 +109,39 @@ impl LeftOut {
         self.left.iter().map(|left| left.file.as_str()).chain(faulty).collect()
     }
 
+    /// The skipped files that have errors, or that defaults do not fit; and the sound definitions that depend on them.
+    fn causes(&self) -> (BTreeSet<&str>, Vec<&str>) {
+        let places =
+            || self.faults.iter().filter_map(|note| Some((note, note.place.as_ref()?.file.as_str())));
+        // Defaults that do not fit some clusters are still those of others.
+        let unfit_to: BTreeMap<&str, String> = places()
+            .filter(|(note, file)| is_defaults(file) && !note.clusters.is_empty())
+            .map(|(_, file)| (file, unfit(file)))
+            .collect();
+        let reasons: BTreeSet<&str> = self.left.iter().map(|left| left.why.as_str()).collect();
+        let is_skipped = |file: &str| unfit_to.get(file).is_none_or(|why| !reasons.contains(why.as_str()));
+        let mut faulty: BTreeSet<&str> =
+            places().map(|(_, file)| file).filter(|file| is_skipped(file)).collect();
+        let unfits: BTreeSet<&str> = unfit_to.values().map(String::as_str).collect();
+        let is_unfit = |left: &&Left| unfits.contains(left.why.as_str());
+        faulty.extend(self.left.iter().filter(is_unfit).map(|left| left.file.as_str()));
+        let files = self.left.iter().map(|left| left.file.as_str());
+        let others = files.filter(|file| !faulty.contains(file)).collect();
+        (faulty, others)
+    }
+
     /// Warns once about everything that was skipped, unless the notes already contain all of its errors.
     pub fn warn(&self, notes: &mut Notes) {
         if self.faults.iter().all(|fault| notes.iter().any(|note| note.says_as(fault))) {
             return;
         }
-        say_left_out(self.files().into_iter(), notes);
+        let (faulty, others) = self.causes();
+        say_left_out(faulty.into_iter(), &others, notes);
     }
 
     /// Warns about skipped stacks; for commands that don't use clusters.
     pub fn warn_of_stacks(&self, notes: &mut Notes) {
-        say_left_out(self.files().into_iter().filter(|file| file.starts_with("stacks/")), notes);
+        say_left_out(self.causes().0.into_iter().filter(|file| file.starts_with("stacks/")), &[], notes);
     }
 
     /// The skipped definitions: the file and the reason of each.
@@ -149,14 +183,21 @@ impl LeftOut {
     }
 }
 
-fn say_left_out<'a>(files: impl Iterator<Item = &'a str>, notes: &mut Notes) {
+/// Warns about skipped files, and about other definitions that were skipped with them.
+fn say_left_out<'a>(files: impl Iterator<Item = &'a str>, others: &[&str], notes: &mut Notes) {
     let files: Vec<_> = files.map(|file| format!("`{file}`")).collect();
     if files.is_empty() {
         return;
     }
     let many = if files.len() > 3 { format!(" and {} more", files.len() - 3) } else { String::new() };
     let first = files[..files.len().min(3)].join(", ");
+    let (and, them) = if files.len() == 1 { (" and", "it") } else { (", and", "them") };
+    let others = match others {
+        [] => String::new(),
+        [other] => format!("{and} `{other}`, which depends on {them}"),
+        several => format!("{and} {} definitions that depend on {them}", several.len()),
+    };
     notes
-        .warning(LEFT_OUT, None, format!("skipped because of errors: {first}{many}"))
+        .warning(LEFT_OUT, None, format!("skipped because of errors: {first}{many}{others}"))
         .hint("run `stackloom check` for details");
 }

@@ -377,3 +377,26 @@ fn a_cluster_of_a_numbered_release_inherits_neither_stack_nor_minor() {
     assert!(made.err.contains("docker-scs-1-36-v0-beta.1, which is not a stable one"), "{}", made.err);
     assert!(made.err.contains("spec.network.pods") && !made.err.contains("spec.kubernetes"), "{}", made.err);
 }
+
+#[test]
+fn what_was_skipped_names_the_files_with_errors_and_counts_the_others() {
+    let root = fleet();
+    let root = root.path();
+    ends(root, &["new", "cluster", "dev-2"], 0);
+    ends(root, &["new", "folder", "clusters/prod", "--namespace", "team-b"], 0);
+    ends(root, &["new", "cluster", "prod-1", "--folder", "clusters/prod"], 0);
+    let skipped = |words: &str| {
+        let reported = ends(root, &["clusters"], 0).err;
+        let line = reported.lines().find(|line| line.starts_with("warning[left-out]")).unwrap().to_owned();
+        assert_eq!(line, format!("warning[left-out]: skipped because of errors: {words}"));
+    };
+    // Defaults that cannot be read, defaults that do not fit, and a definition.
+    edit(root, DEFAULTS, "env: dev", "env: [dev]");
+    skipped("`clusters/dev/_defaults.yaml` and 2 definitions that depend on it");
+    edit(root, DEFAULTS, "env: [dev]", "env: dev");
+    edit(root, DEFAULTS, "kubernetes: '1.35'", "kubernetes: '1.99'");
+    skipped("`clusters/dev/dev-1.yaml`, `clusters/dev/dev-2.yaml`");
+    edit(root, DEFAULTS, "kubernetes: '1.99'", "kubernetes: '1.35'");
+    edit(root, DEV, "default-worker", "[]");
+    skipped("`clusters/dev/dev-1.yaml`");
+}
