@@ -9,6 +9,7 @@ use crate::{
     definition::Kind,
     generate::{self, Failure},
     io::disk::{self, Workspace},
+    model::StackId,
     note::Notes,
     release::{self, Release},
     world::numbered_releases,
@@ -149,7 +150,8 @@ fn of_releases(
     world: &Workspace,
     notes: &mut Notes,
 ) -> Result<BTreeMap<String, String>, Failure> {
-    let generate::Understood { input, releases, .. } = generate::understand(world, notes)?;
+    // Errors of clusters do not matter here.
+    let (generate::Understood { input, releases, .. }, left) = generate::understand_sound(world, notes)?;
     let heads: Vec<_> = releases.shared_heads().cloned().collect();
     let named = |name: &str, notes: &mut Notes| releases.named(name, Origin::NOWHERE, notes);
     let chosen = if let Some(stack) = &args.stack {
@@ -158,7 +160,9 @@ fn of_releases(
             head.stack.to_string() == *stack && args.kubernetes.as_ref().is_none_or(|asked| *asked == minor)
         };
         let found = heads.iter().filter(fits).max_by_key(|head| head.kubernetes.minor());
-        if found.is_none() {
+        let id = StackId::parse(stack).filter(|_| found.is_none());
+        let is_faulty = id.is_some_and(|id| left.blame_stack(&id, notes));
+        if found.is_none() && !is_faulty {
             let all: Vec<_> =
                 heads.iter().map(|head| format!("{} {}", head.stack, head.kubernetes.minor())).collect();
             let what =
@@ -171,6 +175,8 @@ fn of_releases(
     } else if let Some(name) = &args.release {
         named(name, notes).into_iter().collect()
     } else {
+        // The schema of a stack with errors would be out of date or missing.
+        left.refuse_stacks(notes)?;
         // `check` reports errors in a numbered release; such a release gets no schema.
         let numbered = numbered_releases(&input.sources);
         let numbered = numbered.iter().filter_map(|name| named(name, &mut Notes::new()));

@@ -400,3 +400,16 @@ fn what_was_skipped_names_the_files_with_errors_and_counts_the_others() {
     edit(root, DEV, "default-worker", "[]");
     skipped("`clusters/dev/dev-1.yaml`");
 }
+
+#[test]
+fn schemas_of_releases_need_no_cluster() {
+    let root = fleet();
+    let root = root.path();
+    edit(root, DEV, "replicas: 1\n  nodePools", "replicas: one\n  nodePools");
+    ends(root, &["schema", "--stack", "docker/scs"], 0);
+    ends(root, &["schema", "--stacks", "--write", "schemas/stacks"], 0);
+    refused(root, &["schema", "--stack", "docker/sc"], &["there is no stack `docker/sc`"]);
+    edit(root, STACK, "kind: Stack\n", "kind: Stak\n");
+    refused(root, &["schema", "--stack", "docker/scs"], &["error[wrong-kind]"]);
+    refused(root, &["schema", "--stacks", "--write", "schemas/stacks"], &["error[wrong-kind]"]);
+}
