@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     generate::{self, Failure},
-    note::Notes,
+    note::{Notes, Place},
     partial::Scope,
     tree::Memory,
     world::{Input, Snapshot, companion_folder},
@@ -107,8 +107,10 @@ pub fn changes(world: &Snapshot, moves: &[Move], notes: &mut Notes) -> Result<Ve
     let after = Snapshot { input: moved(&world.input, moves), notes: world.notes.clone() };
     let mut found = Notes::new();
     let after = made(&after, definitions(to), &mut found);
+    if after.is_err() {
+        refuse(&found, moves, notes);
+    }
     // Messages about both sides are reported only once.
-    notes.append_if(found, |_| after.is_err());
     let after = after?;
     let companions: Vec<(&String, String)> =
         world.input.companions.iter().filter_map(|folder| Some((folder, target(moves, folder)?))).collect();
@@ -121,6 +123,46 @@ pub fn changes(world: &Snapshot, moves: &[Move], notes: &mut Notes) -> Result<Ve
         Changed { path: path.clone(), before: old, after: new, only_follows }
     });
     Ok(changed.collect())
+}
+
+/// Reports why the fleet has errors after a move. Messages name the files where they are now.
+fn refuse(found: &Notes, moves: &[Move], notes: &mut Notes) {
+    let back: Vec<Move> =
+        moves.iter().map(|one| Move { from: one.to.clone(), to: one.from.clone() }).collect();
+    let now = |place: &mut Place| {
+        if let Some(path) = target(&back, &place.file) {
+            place.file = path;
+        }
+    };
+    let mut missing: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for note in found.iter() {
+        let is_moved = |place: &&Place| target(&back, &place.file).is_some();
+        match note.place.as_ref().filter(is_moved) {
+            // What a definition lacks after the move comes from the defaults that it leaves.
+            Some(place) if note.code == "missing-key" => {
+                missing.entry(place.file.clone()).or_default().push(&note.message);
+            }
+            _ => {
+                let mut note = note.clone();
+                note.place.iter_mut().for_each(now);
+                note.related.iter_mut().for_each(|(_, place)| now(place));
+                notes.push(note);
+            }
+        }
+    }
+    for (to, lacks) in missing {
+        let from = target(&back, &to).unwrap_or_else(|| to.clone());
+        let folder = to.rsplit_once('/').map_or("", |(folder, _)| folder);
+        notes
+            .error(
+                "effect",
+                Place::file(from),
+                format!("the defaults of `{folder}` lack what this definition needs: {}", lacks.join("; ")),
+            )
+            .hint(format!(
+                "first write these values into the definition or into `{folder}/_defaults.yaml`, then move it"
+            ));
+    }
 }
 
 /// The generated files of some clusters, by path.

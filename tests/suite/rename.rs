@@ -61,6 +61,26 @@ fn impossible_moves_are_refused_and_nothing_is_written() {
     assert!(before == sandbox::snapshot(root.path()), "something was written");
 }
 
+/// What it lacks there is said before it moves, and about the file that exists.
+#[test]
+fn a_folder_without_the_defaults_that_a_definition_needs_is_refused() {
+    let root = fleet();
+    let root = root.path();
+    fs::rename(root.join("clusters/_defaults.yaml"), root.join("clusters/blue/_defaults.yaml")).unwrap();
+    fs::remove_dir_all(root.join("clusters/green")).unwrap();
+    let before = sandbox::snapshot(root);
+    let refused = ends(root, &["rename", "one", "clusters/red/", "--move-file"], 1).err;
+    for words in [
+        "error[effect]: the defaults of `clusters/red` lack what this definition needs: no release is set for the cluster\n",
+        "--> clusters/blue/one.yaml\n",
+        "into `clusters/red/_defaults.yaml`",
+    ] {
+        assert!(refused.contains(words), "{words}: {refused}");
+    }
+    assert!(!refused.contains("clusters/red/one.yaml"), "{refused}");
+    assert!(before == sandbox::snapshot(root), "something was written");
+}
+
 #[test]
 fn a_definition_moves_and_its_cluster_stays() {
     let root = fleet();
