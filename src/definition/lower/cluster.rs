@@ -208,7 +208,7 @@ impl One<'_> {
     }
 
     /// Reports an error in values that come from several layers. The message points to the definition if it contains one of
-    /// the values, or if something is missing; otherwise, it points to the last of the folder defaults. It also lists the
+    /// the values, or if something is missing; otherwise, it points to the innermost folder defaults. It also lists the
     /// other places.
     fn fault_of<'n>(
         &self,
@@ -219,8 +219,8 @@ impl One<'_> {
     ) -> &'n mut Diagnostic {
         let in_own_file = |(node, _): &(&Node, &str)| node.origin.file == self.layer.source.id;
         let own = settings.iter().position(in_own_file);
-        // Contradictions within folder defaults are not the cluster's fault.
-        let own = own.or_else(|| (settings.len() > 1).then_some(settings.len() - 1));
+        // Contradictions within folder defaults are not the cluster's fault, but that of the innermost folder.
+        let own = own.or_else(|| (settings.len() > 1).then(|| self.innermost(settings)));
         let place = own.map_or_else(|| Some(self.own_place()), |at| self.place(settings[at].0));
         let note = notes.error(code, place, message);
         for (at, (node, what)) in settings.iter().enumerate() {
@@ -229,6 +229,14 @@ impl One<'_> {
             }
         }
         note
+    }
+
+    /// The first of the values in the defaults of the innermost folder.
+    fn innermost(&self, settings: &[(&Node, &str)]) -> usize {
+        let depth =
+            |(node, _): &(&Node, &str)| self.place(node).map_or(0, |place| place.file.split('/').count());
+        let most = settings.iter().map(depth).max().unwrap_or_default();
+        settings.iter().position(|setting| depth(setting) == most).unwrap_or_default()
     }
 
     fn namespace(&self, notes: &mut Notes) -> Option<Label> {
