@@ -43,7 +43,8 @@ pub use lower::{
 };
 pub use message_words::closest;
 pub use parse::{
-    Definitions, Layer, StackFiles, StackFolder, Written, decode, document, note_no_fleet, parse, read,
+    Definitions, Layer, StackFiles, StackFolder, Written, decode, document, misnamed_defaults, note_no_fleet,
+    parse, read,
 };
 pub use release::{
     Channel, ContentHashes, FrozenAddon, LockedVersion, Release, ReleaseHistory, ReleaseKind, ReleaseSpec,

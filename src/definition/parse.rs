@@ -8,10 +8,13 @@ use serde::de::DeserializeOwned;
 use super::{Addon, Fleet, Kind, Lock, NodeImages, Rollout, Stack, message_words::closest, schema::validate};
 use crate::{
     model::Minor,
-    note::{Notes, Place},
+    note::{Diagnostic, Notes, Place},
     world::{Input, LOCK, is_yaml},
     yaml::{self, Node, Source, Sources},
 };
+
+/// The code of messages about a file whose kind does not belong at its path.
+const WRONG_KIND: &str = "wrong-kind";
 
 /// A definition as written, with the tree that has the places.
 #[derive(Clone, Debug)]
@@ -135,6 +138,8 @@ fn layers(
     let found: Vec<_> = files.par_iter().map(read).collect();
     let (mut defaults, mut clusters) = (BTreeMap::new(), Vec::new());
     for ((source, folder), (layer, own)) in files.iter().zip(found) {
+        // What the file was to provide is unknown, and not missing.
+        broken.extend(own.iter().find_map(misnamed_defaults));
         notes.append(own);
         match (layer, folder) {
             (Some(layer), Some(folder)) => drop(defaults.insert((*folder).to_owned(), layer)),
@@ -155,6 +160,15 @@ fn layer(source: &Source, kind: Kind, notes: &mut Notes) -> Option<Layer> {
     let node = document(source, kind, notes)?;
     validate(kind, &node, source, notes)?;
     Some(Layer { node, source: source.clone() })
+}
+
+/// The name that a file must have, if a message says that it holds the defaults of its folder under another one.
+pub fn misnamed_defaults(note: &Diagnostic) -> Option<String> {
+    let place = note.place.as_ref().filter(|place| note.code == WRONG_KIND && place.line > 0)?;
+    let (folder, _) = place.file.rsplit_once('/').filter(|_| place.file.starts_with("clusters/"))?;
+    let kind: String = place.source.chars().skip(place.column.saturating_sub(1)).take(place.length).collect();
+    let is_defaults = kind.trim_matches(['"', '\'']) == Kind::ClusterDefaults.name();
+    is_defaults.then(|| format!("{folder}/_defaults.yaml"))
 }
 
 /// Reads one definition of a given kind.
@@ -209,11 +223,8 @@ pub fn document(source: &Source, kind: Kind, notes: &mut Notes) -> Option<Node> 
     }
     if let Some(found) = node.get("kind").filter(|found| found.as_str() != Some(kind.name())) {
         let place = source.word(found.origin.offset as usize);
-        let note = notes.error(
-            "wrong-kind",
-            place,
-            format!("a file in this place must be of kind `{}`", kind.name()),
-        );
+        let note =
+            notes.error(WRONG_KIND, place, format!("a file in this place must be of kind `{}`", kind.name()));
         match (found.as_str(), source.path.rsplit_once('/')) {
             (Some("ClusterDefaults"), Some((folder, _))) => note.hint(format!(
                 "the file with a folder's defaults must be called `{folder}/_defaults.yaml`: rename it"

@@ -10,7 +10,7 @@ mod left_out;
 use std::collections::BTreeSet;
 
 use crate::{
-    definition::{Definitions, Identity, closest},
+    definition::{Definitions, Identity, closest, misnamed_defaults},
     model::{ClusterId, is_called},
     note::{Diagnostic, Notes, Severity},
     world::{Input, definitions_of},
@@ -180,6 +180,10 @@ fn blame(notes: &Notes, faulty: &[(String, String)], excluded: &mut Excluded) ->
                 // It is unknown which of two definitions with the same name the tree was made from.
                 note.related.iter().filter(|_| note.code == "duplicate").map(|(_, place)| place),
             );
+            // The definitions that these defaults are for are left out, too.
+            if let Some(file) = misnamed_defaults(note) {
+                excluded.add(&file);
+            }
             let blamed: Vec<bool> = places.map(|place| excluded.add(&place.file)).collect();
             if blamed.is_empty() || blamed.contains(&false) {
                 return false;
