@@ -9,7 +9,7 @@ use super::{
     revision, today::Today,
 };
 use crate::{
-    definition::note_no_fleet,
+    definition::{self, Identity, misnamed_defaults, note_no_fleet},
     generate,
     io::{
         disk::{CheckSink, PathArgument, Workspace},
@@ -30,7 +30,8 @@ use crate::{
 /// edited numbered release is an error even if no cluster uses it.
 ///
 /// With FILE, shows only messages about these files, and only these messages decide the exit code. A message
-/// is about a file if its place, or a related place, is in that file. The whole fleet is still read, but if
+/// is about a file if its place, or a related place, is in that file, or if it is an error in the defaults of
+/// its folders that concerns it. The whole fleet is still read, but if
 /// all files are in clusters/, only the objects of the clusters that they affect, and of the namespaces of
 /// these clusters, are checked. Files that are not sources of the fleet have no messages, so an editor or a
 /// hook can pass every file that it has.
@@ -68,7 +69,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let today = args.today.day()?;
     let world = super::fleet(global, printer)?;
-    let asked = RequestedFiles::new(&args.files, &world);
+    let mut asked = RequestedFiles::new(&args.files, &world);
     if let Some(missing) = asked.missing() {
         printer.complain(&missing);
         return Ok(Exit::Usage);
@@ -90,7 +91,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let tell = |done, all| progress.at(done, all);
     let done = match &args.against {
         None if asked.is_of_clusters() => {
-            let is_asked = |cluster: &Cluster| asked.reaches(cluster);
+            let is_asked = |cluster: &Cluster| asked.reaches(&cluster.file);
             generate::check_near(&world, &is_asked, &mut CheckSink::new(&world), &mut notes)
         }
         None => generate::check_against(&world, &mut CheckSink::new(&world), &tell, &mut notes),
@@ -120,6 +121,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     if asked.is_all() {
         return Ok(tell_all(plan, &notes, printer));
     }
+    asked.learn(&notes, &world)?;
     Ok(report_some(&asked, &notes, printer))
 }
 
@@ -192,7 +194,7 @@ fn report_some(asked: &RequestedFiles, notes: &Notes, printer: &Printer) -> Exit
     own.append_if(notes.clone(), |note| asked.concerns(note));
     printer.notes(&own);
     let exit = if own.errors() > 0 { Exit::Input } else { Exit::Done };
-    let elsewhere = notes.errors() - own.errors();
+    let elsewhere = asked.elsewhere(notes, Severity::Error);
     if exit == Exit::Done {
         printer.result(&format!("{} checked, no errors found", counted(asked.sources.len(), "file")));
     }
@@ -225,6 +227,8 @@ struct RequestedFiles {
     sources: BTreeSet<String>,
     /// All other paths, as given.
     others: BTreeMap<String, PathKind>,
+    /// The clusters that the requested definitions define, if a message about defaults names clusters.
+    clusters: BTreeSet<String>,
 }
 
 impl RequestedFiles {
@@ -250,14 +254,11 @@ impl RequestedFiles {
         !self.sources.is_empty() && self.sources.iter().all(|path| path.starts_with("clusters/"))
     }
 
-    /// Whether a requested file can affect a cluster.
-    fn reaches(&self, cluster: &Cluster) -> bool {
+    /// Whether a requested file can affect the cluster of a definition.
+    fn reaches(&self, definition: &str) -> bool {
         self.sources.iter().any(|path| match path.rsplit_once('/') {
-            Some((folder, "_defaults.yaml" | "_defaults.yml")) => is_below(&cluster.file, folder),
-            _ => {
-                is_below(&cluster.file, path)
-                    || definitions_of(path).iter().any(|definition| *definition == *cluster.file)
-            }
+            Some((folder, "_defaults.yaml" | "_defaults.yml")) => is_below(definition, folder),
+            _ => is_below(definition, path) || definitions_of(path).iter().any(|one| one == definition),
         })
     }
 
@@ -298,9 +299,34 @@ impl RequestedFiles {
         );
     }
 
+    /// Finds the clusters of the requested definitions, if a message about defaults names clusters.
+    fn learn(&mut self, notes: &Notes, world: &Workspace) -> Result<(), Fault> {
+        if !notes.iter().any(|note| !note.clusters.is_empty() && self.is_about_defaults(note)) {
+            return Ok(());
+        }
+        let input = Snapshot::read(world)?.input;
+        let all = Identity::all(&definition::parse(&input, &mut Notes::new()));
+        let asked = all.into_iter().filter(|one| self.reaches(&one.file));
+        self.clusters = asked.map(|one| one.name).collect();
+        Ok(())
+    }
+
     fn concerns(&self, note: &Diagnostic) -> bool {
-        let places = note.place.iter().chain(note.related.iter().map(|(_, place)| place));
-        places.into_iter().any(|place| self.has(&place.file))
+        let mut places = note.place.iter().chain(note.related.iter().map(|(_, place)| place));
+        places.any(|place| self.has(&place.file))
+            || self.is_about_defaults(note)
+                && (note.clusters.is_empty() || note.clusters.iter().any(|name| self.clusters.contains(name)))
+    }
+
+    /// Whether a message is an error in the defaults of a folder with requested files.
+    fn is_about_defaults(&self, note: &Diagnostic) -> bool {
+        let file = note.place.as_ref().map_or("", |place| place.file.as_str());
+        let folder = match file.rsplit_once('/') {
+            Some((folder, "_defaults.yaml" | "_defaults.yml")) => folder,
+            _ if misnamed_defaults(note).is_some() => file.rsplit_once('/').map_or("", |(folder, _)| folder),
+            _ => return false,
+        };
+        note.severity == Severity::Error && self.sources.iter().any(|asked| is_below(asked, folder))
     }
 
     fn has(&self, file: &str) -> bool {
@@ -311,17 +337,20 @@ impl RequestedFiles {
     /// The requested files, and the number of messages elsewhere, if the fleet was checked.
     fn document(&self, notes: Option<&Notes>) -> Json {
         let elsewhere = |notes: &Notes| {
-            let sorted = notes.sorted();
-            let others = |severity| {
-                sorted.iter().filter(|note| note.severity == severity && !self.concerns(note)).count()
-            };
-            json!({ "errors": others(Severity::Error), "warnings": others(Severity::Warning) })
+            let count = |severity| self.elsewhere(notes, severity);
+            json!({ "errors": count(Severity::Error), "warnings": count(Severity::Warning) })
         };
         json!({
             "files": self.sources,
             "notSources": self.others.keys().collect::<Vec<_>>(),
             "elsewhere": notes.map(elsewhere),
         })
+    }
+
+    /// The number of messages that do not concern the requested files.
+    fn elsewhere(&self, notes: &Notes, severity: Severity) -> usize {
+        let sorted = notes.sorted();
+        sorted.iter().filter(|note| note.severity == severity && !self.concerns(note)).count()
     }
 }
 

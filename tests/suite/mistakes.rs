@@ -413,3 +413,24 @@ fn schemas_of_releases_need_no_cluster() {
     refused(root, &["schema", "--stack", "docker/scs"], &["error[wrong-kind]"]);
     refused(root, &["schema", "--stacks", "--write", "schemas/stacks"], &["error[wrong-kind]"]);
 }
+
+#[test]
+fn errors_of_its_defaults_concern_a_file_that_is_checked() {
+    let root = fleet();
+    let root = root.path();
+    ends(root, &["new", "cluster", "dev-2"], 0);
+    ends(root, &["new", "folder", "clusters/prod", "--namespace", "team-b"], 0);
+    ends(root, &["new", "cluster", "prod-1", "--folder", "clusters/prod"], 0);
+    let prod = ["check", "clusters/prod/prod-1.yaml"];
+    edit(root, DEFAULTS, "env: dev", "env: [dev]");
+    refused(root, &["check", DEV], &["error[wrong-value]", DEFAULTS]);
+    let elsewhere = ends(root, &prod, 0);
+    assert!(elsewhere.err.contains("1 error elsewhere in the fleet"), "{}", elsewhere.err);
+    // These defaults fit one of their clusters.
+    edit(root, DEFAULTS, "env: [dev]", "env: dev");
+    edit(root, DEFAULTS, "kubernetes: '1.35'", "kubernetes: '1.99'");
+    edit(root, "clusters/dev/dev-2.yaml", "spec:\n", "spec:\n  kubernetes: '1.35'\n");
+    refused(root, &["check", DEV], &["error[unknown-minor]", DEFAULTS]);
+    ends(root, &["check", "clusters/dev/dev-2.yaml"], 0);
+    ends(root, &prod, 0);
+}
