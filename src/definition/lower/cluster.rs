@@ -242,8 +242,10 @@ impl One<'_> {
     fn namespace(&self, notes: &mut Notes) -> Option<Label> {
         let node = self.merged.node.at(&["metadata", "namespace"]);
         let (Some(name), Some(node)) = (self.merged.namespace.as_deref(), node) else {
+            let metadata = self.layer.node.at(&["metadata", "name"]).unwrap_or(&self.layer.node);
+            let place = self.layer.source.word(metadata.origin.offset as usize);
             notes
-                .error("missing-key", self.own_place(), "the cluster has no namespace")
+                .error("missing-key", place, "the cluster has no namespace")
                 .hint("add `metadata.namespace` to it, or to the folder's `_defaults.yaml`");
             return None;
         };
