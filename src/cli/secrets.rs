@@ -12,11 +12,12 @@ use super::{
 };
 use crate::{
     compare::{self, Classes, Needs, Written, is_made_by_cluster_api, refer},
-    generate,
+    definition,
+    generate::{self, Understood},
     model::{ClusterId, is_called},
     note::Notes,
     plan::{ClusterPlan, Plan},
-    render::{self, Subject, Target},
+    render::{self, Drawn, Subject, Target},
     world::Input,
     yaml::{self, Node, to_json},
 };
@@ -24,7 +25,8 @@ use crate::{
 /// List the Secrets that clusters need, what refers to them, and which files provide them
 ///
 /// A cluster needs a Secret if one of its objects refers to it, or an object that Cluster API creates for it:
-/// for the values of an addon, the identity of the infrastructure, or files of machines. A file provides a
+/// for the values of an addon, the identity of the infrastructure, or files of machines. "Referred to in" is
+/// the line of a definition, or of the stack or release, that names the Secret. A file provides a
 /// Secret if it is in the `.d` folder of a cluster in the same namespace and creates the Secret: as a Secret,
 /// a `SealedSecret`, an `ExternalSecret` or with a kustomize generator. Secrets that exist only in the
 /// management cluster are listed as not provided here.
@@ -41,10 +43,15 @@ pub(super) struct Args {
 /// What provides a Secret that no file provides.
 const MISSING: &str = "not provided here";
 
+/// A line of a source: its path and its number.
+type Line = (String, usize);
+
 /// The Secrets that a cluster needs.
 struct Needed {
     id: ClusterId,
     secrets: Needs,
+    /// The lines that name each Secret: those of definitions, or else those of its stack or release.
+    named: BTreeMap<String, BTreeSet<Line>>,
     /// Parts of the cluster whose needs are unknown before it runs.
     unknown: Vec<String>,
 }
@@ -78,7 +85,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     }
     let namespaces = namespaces(&plan);
     let classes = Classes::default();
-    let needed = chosen.par_iter().map(|plan| needed(plan, &namespaces, &classes));
+    let needed = chosen.par_iter().map(|plan| needed(plan, &understood, &namespaces, &classes));
     let needed: Vec<_> = needed.collect();
     let provided = provided(&plan, input);
     printer.notes(&notes);
@@ -112,7 +119,12 @@ fn namespaces(plan: &Plan) -> BTreeMap<Place, Needs> {
     plan.namespaces.iter().map(one).collect()
 }
 
-fn needed(plan: &ClusterPlan, namespaces: &BTreeMap<Place, Needs>, classes: &Classes) -> Needed {
+fn needed(
+    plan: &ClusterPlan,
+    fleet: &Understood,
+    namespaces: &BTreeMap<Place, Needs>,
+    classes: &Classes,
+) -> Needed {
     let id = plan.cluster.id();
     let namespace = id.namespace.as_str();
     // A release without templates for namespaces does not need the Secrets of those from other releases.
@@ -135,7 +147,45 @@ fn needed(plan: &ClusterPlan, namespaces: &BTreeMap<Place, Needs>, classes: &Cla
         unknown.extend(opaque.iter().map(|one| format!("{}: {}", one.role, one.reason)));
     }
     secrets.retain(|(_, name), _| !is_made_by_cluster_api(&plan.cluster.name, name));
-    Needed { id, secrets, unknown }
+    let named = lines_that_name(&secrets, plan, &drawn, fleet);
+    Needed { id, secrets, named, unknown }
+}
+
+/// The lines that name Secrets: those of the cluster's definition and defaults, or else those of its stack or
+/// release, or of the fleet.
+fn lines_that_name(
+    secrets: &Needs,
+    plan: &ClusterPlan,
+    drawn: &Drawn,
+    fleet: &Understood,
+) -> BTreeMap<String, BTreeSet<Line>> {
+    let definitions = &fleet.definitions;
+    let layer = definitions.clusters.binary_search_by(|layer| (*layer.source.path).cmp(&plan.cluster.file));
+    let merged = layer.ok().map(|at| definition::merged(definitions, &definitions.clusters[at]));
+    let own = merged.as_ref().and_then(|merged| merged.get("spec"));
+    let of_fleet = definitions.fleet.as_ref().map(|fleet| &fleet.node);
+    let objects = drawn.objects.iter().map(|object| &object.node).chain(&plan.release.objects);
+    let lines = |name: &String| {
+        let in_any = |nodes: &mut dyn Iterator<Item = &Node>| {
+            let mut lines = BTreeSet::new();
+            nodes.for_each(|node| collect(node, name, &fleet.input, &mut lines));
+            Some(lines).filter(|lines| !lines.is_empty())
+        };
+        let lines = in_any(&mut own.into_iter()).or_else(|| in_any(&mut objects.clone()));
+        let lines = lines.or_else(|| in_any(&mut of_fleet.into_iter()));
+        (name.clone(), lines.unwrap_or_default())
+    };
+    secrets.keys().map(|(_, name)| lines(name)).collect()
+}
+
+/// Collects the lines where a text is written.
+fn collect(node: &Node, text: &str, input: &Input, found: &mut BTreeSet<Line>) {
+    if node.as_str() == Some(text) {
+        found.extend(input.sources.place(node.origin).map(|place| (place.file, place.line)));
+    }
+    let entries = node.as_mapping().into_iter().flat_map(|mapping| mapping.iter().map(|entry| &entry.value));
+    let entries = entries.chain(node.as_sequence().into_iter().flatten());
+    entries.for_each(|node| collect(node, text, input, found));
 }
 
 /// The files that create Secrets, by the place and name of the Secret.
@@ -194,13 +244,16 @@ fn report(needed: &[Needed], provided: &BTreeMap<(Place, String), BTreeSet<Strin
             let files = files(&one.id, secret, provided);
             let by = if files.is_empty() { MISSING.to_owned() } else { files.join(", ") };
             let name = format!("{}/{}", secret.0, secret.1);
-            rows.push(vec![one.id.to_string(), name, by, several(who)]);
+            let lines: BTreeSet<_> =
+                one.named[&secret.1].iter().map(|(file, line)| format!("{file}:{line}")).collect();
+            rows.push(vec![one.id.to_string(), name, by, several(&lines), several(who)]);
         }
     }
     if rows.is_empty() {
         printer.result("no Secret is needed");
     } else {
-        rows.insert(0, ["cluster", "secret", "provided by", "needed by"].map(str::to_owned).to_vec());
+        let titles = ["cluster", "secret", "provided by", "referred to in", "needed by"];
+        rows.insert(0, titles.map(str::to_owned).to_vec());
         for line in &table::lines(&rows) {
             printer.result(line);
         }
@@ -227,7 +280,14 @@ fn several(names: &BTreeSet<String>) -> String {
 fn document(one: &Needed, provided: &BTreeMap<(Place, String), BTreeSet<String>>) -> Json {
     let secret = |(secret, who): (&(String, String), &BTreeSet<String>)| {
         let (namespace, name) = secret;
-        json!({ "namespace": namespace, "name": name, "neededBy": who, "providedBy": files(&one.id, secret, provided) })
+        let lines = one.named[name].iter().map(|(file, line)| json!({ "file": file, "line": line }));
+        json!({
+            "namespace": namespace,
+            "name": name,
+            "neededBy": who,
+            "referredToIn": lines.collect::<Vec<_>>(),
+            "providedBy": files(&one.id, secret, provided),
+        })
     };
     json!({
         "cluster": ClusterName::from(&one.id),

@@ -287,7 +287,14 @@ fn secrets_are_listed_with_those_who_need_and_provide_them() {
             "HelmRelease prod-a-eu-1.openstack-cloud-controller-manager"
         ])
     );
+    let files = |secret: &serde_json::Value| -> Vec<String> {
+        let lines = secret["referredToIn"].as_array().unwrap();
+        lines.iter().map(|one| one["file"].as_str().unwrap().to_owned()).collect()
+    };
+    assert!(files(config).iter().all(|file| file.starts_with("generated/releases/")), "{config:#}");
+    assert!(!files(config).is_empty(), "{config:#}");
     let identity = find("openstack");
+    assert_eq!(files(find("sops-age")), ["stackloom.yaml"]);
     assert!(identity["neededBy"].as_array().unwrap().contains(&"OpenStackCluster".into()), "{identity:#}");
     assert_eq!(
         (&find("sops-age")["namespace"], &find("sops-age")["providedBy"]),
