@@ -3,7 +3,7 @@
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// Words that people type, and the advice for them.
-const MEANT: [(&[&str], &str); 15] = [
+const MEANT: [(&[&str], &str); 18] = [
     (
         &["plan", "preview", "what-if"],
         "`stackloom diff` says what a change does to all clusters; `stackloom generate --check` lists the files that would change",
@@ -54,6 +54,18 @@ const MEANT: [(&[&str], &str); 15] = [
     ),
     (&["delete", "rm", "destroy"], "`stackloom remove CLUSTER --reason WHY` deletes a cluster step by step"),
     (&["lint", "validate", "test", "verify"], "`stackloom check` looks for errors and writes nothing"),
+    (
+        &["version"],
+        "`stackloom --version` prints the version of the program; `stackloom releases` lists the releases of stacks",
+    ),
+    (
+        &["history", "log"],
+        "`git log -- clusters` shows the commits that changed definitions; `stackloom diff COMMIT COMMIT` shows what changed between two of them, and `stackloom releases` lists releases",
+    ),
+    (
+        &["fmt", "format"],
+        "there is nothing to format: stackloom ignores the layout of definitions, and keeps it when it edits them; `stackloom check` finds errors",
+    ),
     (&["build", "render", "template"], "`stackloom generate` writes generated/"),
 ];
 
@@ -69,6 +81,13 @@ pub(super) fn advice(error: &mut clap::Error) -> Option<&'static str> {
     }
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else { return None };
     let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
+    if usage.contains("stackloom new ")
+        && let Some((_, advice)) = NEW.iter().find(|(words, _)| words.contains(&typed.as_str()))
+    {
+        error.remove(ContextKind::SuggestedSubcommand);
+        error.remove(ContextKind::Suggested);
+        return Some(advice);
+    }
     if let Some((_, advice)) = GROUPS.iter().find(|(group, _)| usage.contains(group)) {
         return Some(advice);
     }
@@ -93,6 +112,19 @@ const GROUPS: [(&str, &str); 3] = [
         "stackloom new ",
         "`stackloom new cluster NAME` adds a cluster; `stackloom new --help` lists what else there is to add",
     ),
+];
+
+/// What people ask `stackloom new` for, and the advice for them.
+const NEW: [(&[&str], &str); 3] = [
+    (
+        &["release"],
+        "`stackloom release PROVIDER/STACK` cuts a release; `--dry-run` shows what it would contain",
+    ),
+    (
+        &["secret", "secrets"],
+        "stackloom writes no Secrets: put an encrypted one into the `.d` folder beside the definition; `stackloom secrets` lists those that clusters need",
+    ),
+    (&["fleet", "repo", "repository", "project"], "`stackloom init` creates a fleet"),
 ];
 
 /// Usages of commands that lack their arguments, and the advice for them.

@@ -434,3 +434,30 @@ fn errors_of_its_defaults_concern_a_file_that_is_checked() {
     ends(root, &["check", "clusters/dev/dev-2.yaml"], 0);
     ends(root, &prod, 0);
 }
+
+#[test]
+fn commands_of_other_programs_lead_to_those_of_this_one() {
+    let root = fleet();
+    for (words, advice) in [
+        (&["version"][..], "stackloom --version"),
+        (&["history"], "git log -- clusters"),
+        (&["log"], "git log -- clusters"),
+        (&["fmt"], "stackloom check"),
+        (&["lint"], "stackloom check"),
+        (&["validate"], "stackloom check"),
+        (&["render"], "stackloom generate"),
+        (&["template"], "stackloom generate"),
+        (&["apply"], "stackloom generate --commit"),
+        (&["get"], "stackloom clusters"),
+        (&["edit"], "stackloom explain CLUSTER"),
+        (&["delete"], "stackloom remove CLUSTER"),
+        (&["destroy"], "stackloom remove CLUSTER"),
+        (&["new", "release"], "stackloom release PROVIDER/STACK"),
+        (&["new", "secret"], "stackloom secrets"),
+        (&["new", "fleet"], "stackloom init"),
+    ] {
+        let reported = ends(root.path(), words, 2).err;
+        assert!(reported.contains(&format!("`{advice}")), "{words:?}: {reported}");
+        assert!(!reported.contains("similar subcommand"), "{words:?}: {reported}");
+    }
+}
