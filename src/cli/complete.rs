@@ -6,23 +6,30 @@
 
 use std::{
     collections::BTreeSet,
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     path::{Path, PathBuf},
 };
 
 use clap::{Command, CommandFactory as _, ValueHint};
-use clap_complete::{ArgValueCandidates, ArgValueCompleter, CompleteEnv, CompletionCandidate, PathCompleter};
+use clap_complete::{
+    ArgValueCandidates, ArgValueCompleter, CompleteEnv, CompletionCandidate, PathCompleter,
+    engine::ValueCompleter as _,
+};
 use rayon::prelude::*;
 
-use super::Args;
+use super::{Args, diff::UNANNOUNCED, new::worker_classes};
 use crate::{
     definition::{self, Identity},
     explain::RecordedFleet,
     io::{disk::Workspace, git::Repository},
     note::Notes,
-    world::{Input, World as _, is_head_release},
+    report::Risk,
+    world::{Input, World as _, is_head_release, is_input},
     yaml::{self, Node, Source},
 };
+
+/// The folder of numbered releases.
+const RELEASES: &str = "generated/releases/";
 
 /// The environment variable that requests completion.
 pub(super) const VARIABLE: &str = "STACKLOOM_COMPLETE";
@@ -30,10 +37,10 @@ pub(super) const VARIABLE: &str = "STACKLOOM_COMPLETE";
 /// Collects the names in a fleet that can complete a value.
 type Names = fn(&Input) -> BTreeSet<String>;
 
-/// The candidates for an argument, by the name of its value in the help. Of alternatives separated by `|`, the first one in
-/// this list counts.
-const VALUES: [(&str, Names); 10] = [
+/// The candidates for an argument, by the name of its value in the help. Alternatives are separated by `|`.
+const VALUES: [(&str, Names); 11] = [
     ("ADDON", addons),
+    ("CLASS", classes),
     ("CLUSTER", clusters),
     ("FOLDER", folders),
     ("MANAGEMENT_CLUSTER", management_clusters),
@@ -63,22 +70,60 @@ fn with_values(command: Command) -> Command {
         match name.as_str() {
             "DIR" => return arg.value_hint(ValueHint::DirPath),
             "FILE" => return arg.value_hint(ValueHint::FilePath),
-            "FILE[:LINE]" => return arg.add(ArgValueCompleter::new(sources())),
-            "PATH" => return arg.add(ArgValueCandidates::new(values)),
+            "FILE[:LINE]" => return arg.add(ArgValueCompleter::new(sources)),
+            "CLUSTER|FILE[:LINE]" => return arg.add(ArgValueCompleter::new(clusters_and_tree)),
+            "PATH" => return arg.add(ArgValueCompleter::new(values)),
             "REV" | "BASE" | "HEAD" => return arg.add(ArgValueCandidates::new(revisions)),
+            "CLASS" if arg.get_id() == "fail_on" => return arg.add(ArgValueCandidates::new(risks)),
             _ => {}
         }
-        match name.split('|').find_map(|part| VALUES.iter().find(|(value, _)| *value == part)) {
-            Some((_, names)) => arg.add(ArgValueCandidates::new(|| candidates(*names))),
-            None => arg,
+        let is_of = |value: &&str| name.split('|').any(|part| part == *value);
+        let known: Vec<Names> =
+            VALUES.iter().filter(|(value, _)| is_of(value)).map(|(_, names)| *names).collect();
+        if known.is_empty() {
+            return arg;
         }
+        let takes_head =
+            name == "RELEASE" && arg.get_help().is_some_and(|help| help.to_string().contains("`head`"));
+        arg.add(ArgValueCandidates::new(move || {
+            let head = takes_head.then(|| CompletionCandidate::new("head"));
+            known.iter().flat_map(|names| candidates(*names)).chain(head).collect()
+        }))
     };
     command.mut_args(value).mut_subcommands(with_values)
 }
 
-/// Completes files below the folder of `-C`.
-fn sources() -> PathCompleter {
-    PathCompleter::file().current_dir(directory(std::env::args_os()))
+/// Completes files and folders of the fleet whose paths, relative to its root, are wanted.
+fn files(typed: &OsStr, is_wanted: impl Fn(&str) -> bool) -> Vec<CompletionCandidate> {
+    let folder = directory(std::env::args_os());
+    let found = PathCompleter::any().current_dir(folder.clone()).complete(typed);
+    let Ok(world) = Workspace::find(&folder) else { return found };
+    let is_meant = |candidate: &CompletionCandidate| {
+        let path = candidate.get_value().to_string_lossy();
+        let end = if path.ends_with('/') { "/" } else { "" };
+        world.path(&path).is_some_and(|inside| is_wanted(&format!("{inside}{end}")))
+    };
+    found.into_iter().filter(is_meant).collect()
+}
+
+/// Completes sources. Of what is generated, only numbered releases are sources.
+fn sources(typed: &OsStr) -> Vec<CompletionCandidate> {
+    files(typed, |path| match path.strip_suffix('/') {
+        Some(folder) => {
+            let top = folder.split('/').next().unwrap_or_default();
+            let is_of_releases = RELEASES.starts_with(path) || path.starts_with(RELEASES);
+            matches!(top, "clusters" | "rollouts" | "stacks") || is_of_releases && !is_head_release(path)
+        }
+        None => is_input(path),
+    })
+}
+
+/// Completes clusters, and generated files.
+fn clusters_and_tree(typed: &OsStr) -> Vec<CompletionCandidate> {
+    let start = typed.to_string_lossy();
+    let names = candidates(clusters).into_iter();
+    let names = names.filter(|one| one.get_value().to_string_lossy().starts_with(&*start));
+    names.chain(files(typed, |path| path.starts_with("generated/"))).collect()
 }
 
 fn candidates(names: Names) -> Vec<CompletionCandidate> {
@@ -97,8 +142,8 @@ fn candidates(names: Names) -> Vec<CompletionCandidate> {
     found.into_iter().map(CompletionCandidate::new).collect()
 }
 
-/// The values of the cluster named earlier on the line.
-fn values() -> Vec<CompletionCandidate> {
+/// The values of the cluster named earlier on the line; also without `spec.`, which may be left out.
+fn values(typed: &OsStr) -> Vec<CompletionCandidate> {
     let folder = directory(std::env::args_os());
     let fleet = || RecordedFleet::read(&Workspace::find(&folder).ok()?, &mut Notes::new()).ok();
     let Some((fleet, _)) = fleet() else { return Vec::new() };
@@ -108,7 +153,14 @@ fn values() -> Vec<CompletionCandidate> {
         _ => None,
     });
     let values = named.map(|plan| fleet.values(plan, &mut Notes::new())).unwrap_or_default();
-    values.into_iter().map(|value| CompletionCandidate::new(value.path)).collect()
+    let typed = typed.to_string_lossy();
+    let path = |path: String| {
+        let short =
+            path.strip_prefix("spec.").filter(|short| !typed.is_empty() && short.starts_with(&*typed));
+        let short = short.map(str::to_owned);
+        short.or_else(|| Some(path).filter(|path| path.starts_with(&*typed)))
+    };
+    values.into_iter().filter_map(|value| path(value.path)).map(CompletionCandidate::new).collect()
 }
 
 /// The folder that `-C` names on the line being completed.
@@ -134,6 +186,12 @@ fn texts<'a>(input: &Input, chosen: impl Fn(&str) -> bool, at: &'a [&'a str]) ->
 fn documents(input: &Input, chosen: impl Fn(&str) -> bool) -> Vec<Node> {
     let chosen: Vec<_> = input.sources.iter().filter(|source| chosen(&source.path)).collect();
     chosen.par_iter().filter_map(|source| yaml::read(source, &mut Notes::new())).collect()
+}
+
+/// What `diff` can fail on.
+fn risks() -> Vec<CompletionCandidate> {
+    let risks = Risk::ALL.into_iter().map(Risk::as_str).chain([UNANNOUNCED]);
+    risks.map(CompletionCandidate::new).collect()
 }
 
 /// Branches, including remote ones, and tags.
@@ -210,7 +268,13 @@ fn minors(input: &Input) -> BTreeSet<String> {
     versions.filter_map(|version| Some(version.rsplit_once('.')?.0.to_owned())).collect()
 }
 
-/// Numbered releases; head releases are never named in an argument.
+/// The worker classes of all stacks and releases.
+fn classes(input: &Input) -> BTreeSet<String> {
+    let is_class = |source: &&Source| source.path.contains("/cluster-class/");
+    worker_classes(input.sources.iter().filter(is_class)).into_iter().collect()
+}
+
+/// Numbered releases; a head release is named `head`.
 fn releases(input: &Input) -> BTreeSet<String> {
     let paths = input.sources.iter().filter_map(|source| source.path.strip_prefix("generated/releases/"));
     let names = paths.filter_map(|path| Some(path.split_once('/')?.0.to_owned()));
@@ -238,6 +302,10 @@ mod tests {
             ),
             ("clusters/dev/broken.yaml", "metadata: ["),
             ("generated/releases/docker-scs-1-35-v1/release.yaml", "kind: Release"),
+            (
+                "stacks/docker/scs/cluster-class/class.yaml",
+                "{kind: ClusterClass, spec: {workers: {machineDeployments: [{class: gpu}]}}}",
+            ),
         ];
         let files = files.into_iter().map(|(path, text)| (path.to_owned(), text.to_owned())).collect();
         Files(files).read(&mut Notes::new()).unwrap()
@@ -245,8 +313,9 @@ mod tests {
 
     #[test]
     fn names_come_from_what_can_be_read() {
-        let expected: [(&str, &[&str]); 10] = [
+        let expected: [(&str, &[&str]); 11] = [
             ("ADDON", &["cilium"]),
+            ("CLASS", &["gpu"]),
             ("CLUSTER", &["one", "team-b/two", "two"]),
             ("FOLDER", &["clusters", "clusters/dev", "clusters/dev/deep"]),
             ("MANAGEMENT_CLUSTER", &["mgmt", "other"]),

@@ -37,9 +37,16 @@ fn bash_completes_names_of_the_fleet() {
         (&["remove", "dev-"], "dev-a-1 dev-a-2 dev-b-1"),
         (&["remove", "dev-a-1", "--addon", "me"], "metrics-server"),
         (&["generate", "--only", "dev-b"], "dev-b-1"),
+        (&["generate", "--only", "clusters/prod"], "clusters/prod clusters/prod/eu-1 clusters/prod/eu-2"),
+        (&["new", "cluster", "x", "--release", "h"], "head"),
+        (&["new", "pool", "dev-a-1", "x", "--class", "d"], "default-worker"),
+        (&["diff", "--fail-on", "un"], "unknown unannounced-deletes"),
         (&["topology", "staging-a"], "staging-a-1"),
         (&["affects", "clu"], "clusters/"),
+        (&["affects", "generated/"], "generated/releases/"),
         (&["explain", "dev-a-1", "spec.controlP"], "spec.controlPlane.replicas"),
+        (&["explain", "dev-a-1", "controlP"], "controlPlane.replicas"),
+        (&["explain", "generated/rel"], "generated/releases/"),
         (&["-C", "stacks", "new", "cluster", "x", "--stack", "o"], "openstack/scs"),
     ];
     let mut script = "source <(stackloom completions bash)\n\

@@ -76,6 +76,9 @@ Examples:
 Exit codes: 0 done, 1 errors in the definitions, a change that `generate` would refuse, or a class of --fail-on,
 3 something changes (--exit-code), 4 no commit to compare with, or history that this clone lacks";
 
+/// The word for deletions without the steps of a removal.
+pub(super) const UNANNOUNCED: &str = "unannounced-deletes";
+
 /// The findings that make a run fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FailOn {
@@ -89,13 +92,13 @@ impl FromStr for FailOn {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, String> {
-        if word == "unannounced-deletes" {
+        if word == UNANNOUNCED {
             return Ok(Self::UnannouncedDeletes);
         }
         let known: Vec<_> = Risk::ALL.into_iter().map(Risk::as_str).collect();
         Risk::parse(word)
             .map(Self::Risk)
-            .ok_or_else(|| format!("there is no such class; use {}, unannounced-deletes", known.join(", ")))
+            .ok_or_else(|| format!("there is no such class; use {}, {UNANNOUNCED}", known.join(", ")))
     }
 }
 

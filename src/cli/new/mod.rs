@@ -20,6 +20,8 @@ use super::{
     printer::{counted, shell_word},
     scaffold,
 };
+pub(super) use origin::worker_classes;
+
 use crate::{
     definition::{self, Definitions, Kind},
     generate::{self, Failure},

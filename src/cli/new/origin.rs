@@ -9,7 +9,7 @@ use crate::{
     note::Notes,
     release::{self, Lifecycle},
     world::{Input, numbered_releases},
-    yaml::{self, Mapping, Node},
+    yaml::{self, Mapping, Node, Source},
 };
 
 /// The word for a stack's current, unreleased state.
@@ -111,19 +111,7 @@ impl Origin {
                 vec![format!("{base}/{}/cluster-class", minor.dashed()), format!("{base}/cluster-class")]
             }
         };
-        let sources = folders.iter().flat_map(|folder| input.sources.below(folder));
-        let documents = sources
-            .filter_map(|source| yaml::read_raw(source, &mut Notes::new()).map(|found| (source, found)));
-        let nodes = documents.flat_map(|(source, found)| {
-            found.into_iter().filter_map(|document| Node::from_raw(&document.root, source, &mut Notes::new()))
-        });
-        let mut classes = Vec::new();
-        for class in nodes.filter(|node| node.get("kind").and_then(Node::as_str) == Some("ClusterClass")) {
-            let workers = class.at(&["spec", "workers", "machineDeployments"]).and_then(Node::as_sequence);
-            let names = workers.into_iter().flatten().filter_map(|one| one.get("class")?.as_str());
-            classes.extend(names.map(str::to_owned));
-        }
-        classes
+        worker_classes(folders.iter().flat_map(|folder| input.sources.below(folder)))
     }
 
     /// The class of workers for a pool that names none.
@@ -132,6 +120,22 @@ impl Origin {
         let usual = known.iter().find(|class| *class == USUAL_CLASS).or(known.first());
         usual.cloned().unwrap_or_else(|| USUAL_CLASS.to_owned())
     }
+}
+
+/// The worker classes of the cluster classes in some files.
+pub(in crate::cli) fn worker_classes<'a>(sources: impl Iterator<Item = &'a Source>) -> Vec<String> {
+    let documents =
+        sources.filter_map(|source| yaml::read_raw(source, &mut Notes::new()).map(|found| (source, found)));
+    let nodes = documents.flat_map(|(source, found)| {
+        found.into_iter().filter_map(|document| Node::from_raw(&document.root, source, &mut Notes::new()))
+    });
+    let mut classes = Vec::new();
+    for class in nodes.filter(|node| node.get("kind").and_then(Node::as_str) == Some("ClusterClass")) {
+        let workers = class.at(&["spec", "workers", "machineDeployments"]).and_then(Node::as_sequence);
+        let names = workers.into_iter().flatten().filter_map(|one| one.get("class")?.as_str());
+        classes.extend(names.map(str::to_owned));
+    }
+    classes
 }
 
 /// The possible origins of a fleet's clusters, and the requested one.
