@@ -461,3 +461,22 @@ fn commands_of_other_programs_lead_to_those_of_this_one() {
         assert!(!reported.contains("similar subcommand"), "{words:?}: {reported}");
     }
 }
+
+#[test]
+fn folders_in_capitals_are_named_even_if_the_right_ones_exist() {
+    let root = fleet();
+    let root = root.path();
+    for name in ["Clusters", "Rollouts", "STACKS"] {
+        fs::create_dir(root.join(name)).unwrap();
+    }
+    fs::write(root.join("Stackloom.lock"), "").unwrap();
+    let reported = ends(root, &["check"], 1).err;
+    assert_eq!(reported.matches("warning[bad-file-name]").count(), 3, "{reported}");
+    for words in [
+        "`git mv Rollouts rollouts`",
+        "into `clusters`",
+        "error[bad-file-name]: this is not called `stackloom.lock`",
+    ] {
+        assert!(reported.contains(words), "{words}: {reported}");
+    }
+}

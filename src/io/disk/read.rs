@@ -31,8 +31,12 @@ const RELEASES: &str = "generated/releases";
 
 /// Reads everything that the flow may see.
 pub(in crate::io) fn read(root: &Path, notes: &mut Notes) -> Result<Input, Fault> {
-    fs::read_dir(root)
+    let entries = fs::read_dir(root)
         .map_err(|error| Fault::because(format!("cannot read the folder `{}`", root.display()), error))?;
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    shape::note_capitals_at_root(&names, notes);
     let (companions, beside) = (BTreeSet::new(), BTreeMap::new());
     let mut damaged = BTreeMap::new();
     let mut found = FilesToRead { root, files: Vec::new(), companions, beside, notes };

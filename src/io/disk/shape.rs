@@ -1,11 +1,12 @@
-//! Paths that are reserved for folders. A file there would hide the folder's contents, which would vanish from the tree.
+//! Paths that are reserved for folders: a file there would hide the folder's contents, which would vanish from the tree. And
+//! names in capitals, which some disks take for those of sources, and others do not.
 
 use std::path::Path;
 
 use crate::{
     model::Minor,
     note::{Notes, Place},
-    world::is_yaml,
+    world::{companion_folder, is_yaml},
 };
 
 /// Reports a file at a path that is reserved for a folder. Returns whether there is one.
@@ -26,15 +27,47 @@ pub(super) fn is_reserved(path: &str) -> bool {
     folder_at(path).is_some()
 }
 
+/// Folders and files at the root whose names in capitals are reported, and what is missing without them.
+const AT_ROOT: [(&str, &str); 4] =
+    [("clusters", "clusters"), ("rollouts", "rollouts"), ("stacks", "stacks"), ("stackloom.lock", "digests")];
+
+/// Reports names at the root that differ from those of sources in capital letters only. Where case does not count, such a source
+/// is read; anywhere else, it is missing. Without clusters or digests, another tree would be generated, so that is an error.
+pub(super) fn note_capitals_at_root(names: &[String], notes: &mut Notes) {
+    for (name, what) in AT_ROOT {
+        let is_there = names.iter().any(|other| other == name);
+        for other in names.iter().filter(|other| *other != name && other.eq_ignore_ascii_case(name)) {
+            let message = format!("this is not called `{name}`, so its {what} are missing where case counts");
+            let note = match what {
+                "clusters" | "digests" if !is_there => {
+                    notes.error("bad-file-name", Place::file(other), message)
+                }
+                _ => notes.warning("bad-file-name", Place::file(other), message),
+            };
+            note.hint(if is_there {
+                format!("move what belongs to the fleet into `{name}`, and rename the rest")
+            } else {
+                format!("rename it: `git mv {other} {name}`")
+            });
+        }
+    }
+}
+
 /// Reports a JSON file among the definitions. Returns whether it is one.
 pub(super) fn is_json_definition(path: &str, notes: &mut Notes) -> bool {
     let is_definition = path.starts_with("clusters/") || path.starts_with("rollouts/");
-    let Some(stem) = path.strip_suffix(".json").filter(|_| is_definition) else { return false };
+    let Some((stem, _)) = path.rsplit_once('.').filter(|_| is_definition && is_json(path)) else {
+        return false;
+    };
     let name = stem.rsplit('/').next().unwrap_or_default();
     notes
         .error("bad-file-name", Place::file(path), "stackloom does not read JSON files as definitions")
         .hint(format!("rename it to `{name}.yaml`: JSON is valid YAML; or move it out of the folder"));
     true
+}
+
+fn is_json(path: &str) -> bool {
+    Path::new(path).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"))
 }
 
 /// Describes the folder that belongs at a path.
@@ -93,6 +126,10 @@ pub(super) fn has_capital_ending(path: &str, notes: &mut Notes) -> bool {
 
 fn with_lower_ending(path: &str) -> Option<String> {
     let ending = Path::new(path).extension()?.to_str()?;
+    if is_json(path) && ending != "json" && companion_folder(path).is_some() {
+        // No engine reads `.json`, either.
+        return Some(format!("{}yaml", &path[..path.len() - ending.len()]));
+    }
     let lower = format!("{}{}", &path[..path.len() - ending.len()], ending.to_ascii_lowercase());
     (!is_yaml(path) && is_yaml(&lower) && !is_build_file(path)).then_some(lower)
 }
@@ -142,6 +179,8 @@ mod tests {
     fn an_ending_in_capitals_is_found_in_every_case() {
         assert_eq!(with_lower_ending("clusters/One.YAML").as_deref(), Some("clusters/One.yaml"));
         assert_eq!(with_lower_ending("clusters/a.d/b.Yml").as_deref(), Some("clusters/a.d/b.yml"));
+        assert_eq!(with_lower_ending("clusters/a.d/b.JSON").as_deref(), Some("clusters/a.d/b.yaml"));
+        assert_eq!(with_lower_ending("clusters/a.d/b.json"), None);
         assert_eq!(with_lower_ending("clusters/one.yaml"), None);
         assert_eq!(with_lower_ending("stacks/a/b/node-images/x.YAML"), None);
         assert_eq!(with_lower_ending("clusters/README.MD"), None);
