@@ -15,14 +15,16 @@ pub struct Form {
     pub schemes: &'static [&'static str],
     /// Whether a user may precede the host.
     pub user: bool,
+    /// Whether a path must follow the host.
+    pub path: bool,
 }
 
 /// An address that Flux clones a repository from.
-pub const GIT: Form = Form { schemes: &["https", "http", "ssh"], user: true };
+pub const GIT: Form = Form { schemes: &["https", "http", "ssh"], user: true, path: true };
 /// The address of a chart repository.
-pub const CHARTS: Form = Form { schemes: &["https", "http", "oci"], user: false };
+pub const CHARTS: Form = Form { schemes: &["https", "http", "oci"], user: false, path: false };
 /// An address that a provider loads an image from.
-pub const IMAGE: Form = Form { schemes: &["https", "http", "oci", "s3", "gs"], user: false };
+pub const IMAGE: Form = Form { schemes: &["https", "http", "oci", "s3", "gs"], user: false, path: true };
 
 impl Form {
     /// Validates an address. The error says what is wrong.
@@ -46,6 +48,9 @@ impl Form {
         };
         check_host(host)?;
         check_path(path)?;
+        if self.path && path.trim_matches('/').is_empty() {
+            return Err("it has no path".to_owned());
+        }
         if scheme == "oci" { check_repository(path) } else { Ok(()) }
     }
 
@@ -202,7 +207,7 @@ mod tests {
             "ssh://git@git.example.org:2222/fleet.git",
             "http://127.0.0.1:8000/git/fleet.git",
             "http://[fd00::1]:8000/fleet.git",
-            "https://Git.Example.org",
+            "https://Git.Example.org/fleet",
             "http://localhost/x",
             "https://xn--bcher-kva.example.org/x/",
         ] {
@@ -221,6 +226,8 @@ mod tests {
     fn addresses_that_do_not_are_refused() {
         for text in [
             "https://",
+            "https://host",
+            "ssh://git@host/",
             "https:///fleet.git",
             "https://:443/x",
             "https://host:/x",

@@ -137,8 +137,19 @@ fn check_chart(chart: &written::Chart, is_fresh: bool, at: &dyn Fn(&[&str]) -> P
         notes
             .error("wrong-address", place, "this is the index of a repository, not the repository")
             .hint(format!("write `{folder}`: Helm and Flux add `index.yaml` themselves"));
+    } else if let Some((folder, archive)) = archive(&chart.repository) {
+        notes
+            .error("wrong-address", place, format!("`{archive}` is the archive of a chart, not a repository"))
+            .hint(format!("write the address of the repository, such as `{folder}`: Helm and Flux find the archive in its index"));
     }
     check_chart_name(chart, at(&["chart", "name"]), notes);
+}
+
+/// Splits the address of a chart's archive into its folder and its name.
+fn archive(address: &str) -> Option<(&str, &str)> {
+    let (folder, name) = address.rsplit_once('/')?;
+    let is_archive = [".tgz", ".tar.gz"].iter().any(|ending| name.to_ascii_lowercase().ends_with(ending));
+    (is_archive && folder.contains("://") && !address.starts_with("oci://")).then_some((folder, name))
 }
 
 /// Checks the name of a chart in its repository. In a registry it is a path that only leads downwards; the index of a
