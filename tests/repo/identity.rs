@@ -126,6 +126,37 @@ fn the_users_own_configuration_counts() {
     assert_eq!(sandbox.git(&["log", "-1", "--format=%an", "trunk"]).trim(), "Global");
 }
 
+/// As in git: `author.*` and `committer.*` come before `user.*`, and after the environment.
+#[test]
+fn author_and_committer_may_be_set_apart() {
+    let sandbox = Sandbox::new();
+    let config = sandbox.outside().join("config");
+    let apart = "[author]\nname = An Author\nemail = author@example.org\n[committer]\nname = A Bot\nemail = bot@example.org\n";
+    let user = "[user]\nname = Global\nemail = global@example.org\n";
+    let only_name = "[author]\nname = An Author\n[committer]\nname =\n";
+    let named = [("GIT_AUTHOR_NAME", "Named"), ("GIT_COMMITTER_EMAIL", "named@example.org")];
+    for (text, environment, expected) in [
+        (apart.to_owned(), &[][..], "An Author|author@example.org|A Bot|bot@example.org"),
+        (format!("{user}{apart}"), &[], "An Author|author@example.org|A Bot|bot@example.org"),
+        (format!("{user}{only_name}"), &[], "An Author|global@example.org|Global|global@example.org"),
+        (format!("{user}{apart}"), &named, "Named|author@example.org|A Bot|named@example.org"),
+    ] {
+        let sandbox = Sandbox::new();
+        fs::write(&config, &text).unwrap();
+        let environment = [&[("GIT_CONFIG_GLOBAL", config.to_str().unwrap())], environment].concat();
+        let output = commit(&sandbox, &environment);
+        assert!(output.status.success(), "{text}: {}", output_of(&output));
+        let format = ["log", "-1", "--format=%an|%ae|%cn|%ce"];
+        assert_eq!(sandbox.git(&format).trim(), expected, "{text}");
+        let mut git = git_in(&sandbox.root);
+        git.env_remove("GIT_AUTHOR_NAME").env_remove("GIT_AUTHOR_EMAIL");
+        git.env_remove("GIT_COMMITTER_NAME").env_remove("GIT_COMMITTER_EMAIL");
+        git.envs(environment).args(["commit", "-q", "--allow-empty", "-m", "git's own"]);
+        assert!(git.status().unwrap().success());
+        assert_eq!(sandbox.git(&format).trim(), expected, "{text}");
+    }
+}
+
 /// Like git, drops line breaks. No git could read a commit with a line break in its header.
 #[test]
 fn line_ends_in_names_and_addresses_are_left_out() {

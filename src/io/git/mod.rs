@@ -11,6 +11,7 @@ mod fetch;
 mod folders;
 mod handles;
 mod history;
+mod identity;
 mod index;
 mod journal;
 mod lock;
@@ -39,10 +40,7 @@ use std::{
 use git2::{Config, ConfigLevel, ErrorCode, Oid, RepositoryOpenFlags, RepositoryState, Signature};
 
 use super::disk::Workspace;
-use crate::{
-    note::{Fault, in_words},
-    tree::is_ours,
-};
+use crate::{note::Fault, tree::is_ours};
 
 pub use base::Base;
 pub use commit::CommitSink;
@@ -150,9 +148,11 @@ impl Repository {
 
     /// The author and the committer of new commits.
     pub fn identity(&self) -> Result<(Signature<'static>, Signature<'static>), Fault> {
-        let author = self.inner.author_from_env().and_then(|person| on_one_line(&person));
-        let committer = self.inner.committer_from_env().and_then(|person| on_one_line(&person));
-        Ok((author.map_err(no_identity)?, committer.map_err(no_identity)?))
+        let config = self.inner.config().and_then(|mut config| config.snapshot());
+        let config = config.map_err(|error| Fault::because("cannot read git's configuration", error))?;
+        let of = |person, role| identity::configured(person, role, &config).map_err(identity::missing);
+        let author = of(self.inner.author_from_env(), "author")?;
+        Ok((author, of(self.inner.committer_from_env(), "committer")?))
     }
 
     /// Whether a blob begins with the program's own header.
@@ -336,31 +336,4 @@ fn cannot_open(root: &Path, error: git2::Error) -> Fault {
         "`git status` may tell more".to_owned()
     };
     Fault::because(format!("cannot open the git repository of `{}`", root.display()), error).hint(hint)
-}
-
-/// Why there is no identity.
-fn no_identity(error: git2::Error) -> Fault {
-    if error.code() == ErrorCode::NotFound {
-        return Fault::new("git does not know who you are, so nothing can be committed")
-            .hint("git config --global user.name \"Your Name\"")
-            .hint("git config --global user.email you@example.org");
-    }
-    // libgit2 reads both dates for either identity, and sets no message of its own for one that it cannot read: `error` has that
-    // of an earlier error.
-    let dates = ["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"].into_iter();
-    let dates: Vec<_> =
-        dates.filter(|name| std::env::var_os(name).is_some()).map(|name| format!("`{name}`")).collect();
-    if error.class() != git2::ErrorClass::Invalid && !dates.is_empty() {
-        let dates = in_words(&dates, "or");
-        return Fault::new(format!("the date in {dates} cannot be read"))
-            .hint(format!("write it as `2026-01-31T12:00:00Z`, or unset {dates}"));
-    }
-    Fault::because("git cannot tell who you are", error)
-        .hint("check `git config user.name` and `git config user.email`")
-}
-
-/// Removes line breaks from the name and the address, as git does: libgit2 would write a commit that git cannot read.
-fn on_one_line(person: &Signature<'_>) -> Result<Signature<'static>, git2::Error> {
-    let plain = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace('\n', "");
-    Signature::new(&plain(person.name_bytes()), &plain(person.email_bytes()), &person.when())
 }
