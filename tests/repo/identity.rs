@@ -215,6 +215,37 @@ fn a_signing_program_that_does_not_end_is_ended() {
     }
 }
 
+#[test]
+fn a_signing_program_that_dies_without_a_word_is_reported() {
+    let sandbox = Sandbox::repository();
+    let program = sandbox.outside().join("gpg");
+    for (name, value) in [("commit.gpgsign", "true"), ("gpg.program", program.to_str().unwrap())] {
+        sandbox.git(&["config", name, value]);
+    }
+    let fault = || {
+        let mut sink = CommitSink::open(&sandbox.workspace()).unwrap();
+        run(&mut sink, vec![base(), cluster("one", "b")]).0.unwrap_err().to_string()
+    };
+    for (script, printed) in [
+        ("cat >/dev/null; exit 3", "could not sign: it ended with exit status: 3"),
+        ("kill -9 $$", "could not sign: it ended with signal: 9"),
+        ("cat >/dev/null; echo wait >&2; kill -9 $$", "wait"),
+        ("cat >/dev/null", "could not sign: it reported no signature"),
+    ] {
+        sandbox::program(&program, &format!("#!/bin/sh\n{script}\n"));
+        let fault = fault();
+        assert!(fault.contains(printed), "{script}: {fault}");
+        assert!(!script.contains("kill") || fault.contains("signal: 9"), "{script}: {fault}");
+    }
+    for wrong in ["soon", "0", "-1"] {
+        sandbox.git(&["config", "stackloom.signingTimeout", wrong]);
+        assert_eq!(
+            fault(),
+            format!("`stackloom.signingTimeout` is `{wrong}`, which is not a number of seconds")
+        );
+    }
+}
+
 /// Gives a folder to another user, which only root can do. CI runs as root or may use `sudo`.
 fn give_away(folder: &Path) -> bool {
     // Git must refuse the folder because of its owner, not because this user cannot write to it.

@@ -4,10 +4,11 @@ use std::{
     fs::{self, OpenOptions},
     io::Write as _,
     path::{Path, PathBuf},
+    process::Output,
     time::Duration,
 };
 
-use git2::{Config, Signature};
+use git2::{Config, ErrorCode, Signature};
 
 use super::Repository;
 use crate::{
@@ -71,9 +72,17 @@ pub(super) fn sign(
 }
 
 /// A signature is short. The time limit leaves room for typing a passphrase or touching a security key.
-fn limits(config: &Config) -> Limits {
-    let seconds = config.get_i64(TIMEOUT).ok().and_then(|seconds| u64::try_from(seconds).ok());
-    Limits { bytes: 1024 * 1024, time: Some(Duration::from_secs(seconds.unwrap_or(300))) }
+fn limits(config: &Config) -> Result<Limits, Fault> {
+    let seconds = match config.get_i64(TIMEOUT) {
+        Ok(seconds) => u64::try_from(seconds).ok().filter(|seconds| *seconds > 0),
+        Err(error) if error.code() == ErrorCode::NotFound => Some(300),
+        Err(_) => None,
+    };
+    let Some(seconds) = seconds else {
+        let written = config.get_string(TIMEOUT).unwrap_or_default();
+        return Err(Fault::new(format!("`{TIMEOUT}` is `{written}`, which is not a number of seconds")));
+    };
+    Ok(Limits { bytes: 1024 * 1024, time: Some(Duration::from_secs(seconds)) })
 }
 
 fn first(config: &Config, keys: &[&str], otherwise: &str) -> String {
@@ -92,10 +101,10 @@ fn with_gpg(
     let key = first(config, &["user.signingkey"], &format!("{name} <{email}>"));
     let arguments = ["--status-fd=2", "-bsau", key.as_str()];
     let output =
-        program::run(program, &arguments, &repository.work_tree, content.as_bytes(), limits(config))?;
+        program::run(program, &arguments, &repository.work_tree, content.as_bytes(), limits(config)?)?;
     let said = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() || !said.contains("[GNUPG:] SIG_CREATED ") {
-        return Err(failed(program, &said));
+        return Err(failed(program, &output));
     }
     text(program, output.stdout)
 }
@@ -108,9 +117,9 @@ fn with_ssh(repository: &Repository, config: &Config, content: &str) -> Result<S
     // For a public key given in the settings, the private key is in the agent.
     arguments.extend(key.temporary.then_some("-U"));
     let output =
-        program::run(&program, &arguments, &repository.work_tree, content.as_bytes(), limits(config))?;
+        program::run(&program, &arguments, &repository.work_tree, content.as_bytes(), limits(config)?)?;
     if !output.status.success() {
-        return Err(failed(&program, &String::from_utf8_lossy(&output.stderr)));
+        return Err(failed(&program, &output));
     }
     text(&program, output.stdout)
 }
@@ -139,7 +148,7 @@ impl SshKey {
                 .hint("git config --global user.signingkey ~/.ssh/id_ed25519.pub")
         };
         let command = config.get_string("gpg.ssh.defaultKeyCommand").map_err(|_| missing())?;
-        let output = program::run("sh", &["-c", &command], &repository.work_tree, b"", limits(config))?;
+        let output = program::run("sh", &["-c", &command], &repository.work_tree, b"", limits(config)?)?;
         let said = String::from_utf8_lossy(&output.stdout);
         let key = said.lines().find_map(literal).ok_or_else(missing)?;
         Self::write(repository.inner.path(), key)
@@ -176,6 +185,14 @@ fn text(program: &str, bytes: Vec<u8>) -> Result<String, Fault> {
         .map_err(|error| Fault::because(format!("`{program}` returned a signature that is not text"), error))
 }
 
-fn failed(program: &str, said: &str) -> Fault {
-    Fault::new(format!("`{program}` could not sign: {}", said.trim()))
+fn failed(program: &str, output: &Output) -> Fault {
+    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    let why = match (said.is_empty(), output.status.success()) {
+        (true, true) => "it reported no signature".to_owned(),
+        (true, false) => format!("it ended with {}", output.status),
+        // A program that was killed may have said something else before.
+        (false, _) if output.status.code().is_none() => format!("it ended with {}: {said}", output.status),
+        (false, _) => said,
+    };
+    Fault::new(format!("`{program}` could not sign: {why}"))
 }
