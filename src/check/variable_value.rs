@@ -275,19 +275,21 @@ fn wants(schema: &Node) -> Option<String> {
     };
     words.extend(listed("enum").map(|values| format!("one of {values}")));
     words.extend(listed("required").map(|names| format!("with {names}")));
-    let bounds = [
-        ("format", "in the format"),
-        ("pattern", "matching"),
-        ("minimum", "at least"),
-        ("maximum", "at most"),
-        ("minLength", "characters at least"),
-        ("maxLength", "characters at most"),
-        ("minItems", "items at least"),
-        ("maxItems", "items at most"),
+    let texts = [
+        ("format", "in the format", ""),
+        ("pattern", "matching", ""),
+        ("minimum", "at least", ""),
+        ("maximum", "at most", ""),
+        ("minLength", "at least", " character"),
+        ("maxLength", "at most", " character"),
+        ("minItems", "at least", " item"),
+        ("maxItems", "at most", " item"),
     ];
-    words.extend(
-        bounds.iter().filter_map(|(key, text)| Some(format!("{text} {}", to_json(schema.get(key)?)))),
-    );
+    words.extend(texts.iter().filter_map(|(key, text, unit)| {
+        let limit = to_json(schema.get(key)?).to_string();
+        let many = if unit.is_empty() || limit == "1" { "" } else { "s" };
+        Some(format!("{text} {limit}{unit}{many}"))
+    }));
     (!words.is_empty()).then(|| words.join(", "))
 }
 
@@ -309,6 +311,16 @@ mod tests {
               message: a core needs memory
   patches:
 ";
+
+    #[test]
+    fn limits_are_numbers_of_something() {
+        let schema = serde_json::json!({ "type": "string", "minLength": 1, "maxLength": 63 });
+        let schema = crate::yaml::from_json(&schema, crate::yaml::Origin::NOWHERE);
+        assert_eq!(
+            super::wants(&schema).as_deref(),
+            Some("a string, at least 1 character, at most 63 characters")
+        );
+    }
 
     fn of_values(variables: &str) -> Vec<String> {
         found(&[("  patches:\n", QUOTA)], variables)

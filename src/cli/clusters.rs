@@ -307,7 +307,7 @@ fn warn_of_ends(rows: &[Row<'_>], understood: &Understood, today: Date, notes: &
                 format!("{clusters} {verb} a Kubernetes version that {their} stack has deprecated or no longer maintains"),
             )
             .hint(
-                "`stackloom matrix` shows the versions of a stack, and `stackloom upgrade plan` the way out",
+                "`stackloom matrix` shows the versions of a stack, and `stackloom upgrade plan` how to reach them",
             );
     }
     let count = releases().filter(ends).count();

@@ -6,6 +6,7 @@ use super::{
     Done, Exit, Global, Printer,
     cluster::{self, ClusterName},
     or_exit,
+    printer::counted,
 };
 use crate::{
     explain::{Explained, ExplainedValue, RecordedFleet, Source},
@@ -108,7 +109,7 @@ fn lines(
         .filter(|(at, _)| line.is_none_or(|line| line == *at))
         .collect();
     if wanted.is_empty() {
-        let message = format!("it has {} lines", explained.len());
+        let message = format!("the file has only {}", counted(explained.len(), "line"));
         notes.error("no-line", Place::file(path), message).hint("lines are counted from 1");
         return None;
     }

@@ -162,7 +162,7 @@ fn report(args: &Args, generation: &Generation, printer: &Printer) {
     };
     printer.result(&outcome);
     if args.keep_going && args.only.is_empty() && !changes.left.is_empty() {
-        printer.talk("kept, although no definition without errors produces them; a full run removes files that no definition produces:");
+        printer.talk("not removed, because definitions with errors may still need them:");
         let parts: Vec<_> = changes.left.iter().filter_map(named).collect();
         list(&parts, printer);
     }

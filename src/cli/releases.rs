@@ -17,13 +17,13 @@ use crate::{
     release::{Listed, ReleaseList},
 };
 
-/// List releases: what they contain, which clusters use them, and since when they are unused
+/// List releases: what they contain, which clusters use them, and when they were last used
 ///
 /// Lists all numbered releases in generated/releases/, and the head releases that clusters use. Skips
 /// definitions with errors, and lists them, because the releases that they use are unknown.
 ///
-/// With --check, lists newer releases in the sources that stackloom.yaml names (`spec.releases.sources`), for
-/// which clusters they are, and the command that takes each one. Changes nothing. The exit code is 3 if there
+/// With --check, lists newer releases in the sources that stackloom.yaml names (`spec.releases.sources`), the
+/// clusters that each one is for, and the command that pulls it. Changes nothing. The exit code is 3 if there
 /// is a newer release, and 4 if a source did not answer.
 #[derive(Debug, clap::Args)]
 #[command(

@@ -46,7 +46,7 @@ pub(super) struct Args {
     /// The cluster: its name, or <namespace>/<name>, or <management cluster>/<namespace>/<name>
     #[arg(value_name = "CLUSTER")]
     cluster: String,
-    /// Why, for readers of the definition; required for the first of several steps
+    /// The reason, kept in the definition; required for the first of several steps
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
     /// Remove this node pool of the cluster, and keep the cluster

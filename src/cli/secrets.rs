@@ -25,11 +25,13 @@ use crate::{
 /// List the Secrets that clusters need, what refers to them, and which files provide them
 ///
 /// A cluster needs a Secret if one of its objects refers to it, or an object that Cluster API creates for it:
-/// for the values of an addon, the identity of the infrastructure, or files of machines. "Referred to in" is
-/// the line of a definition, or of the stack or release, that names the Secret. A file provides a
-/// Secret if it is in the `.d` folder of a cluster in the same namespace and creates the Secret: as a Secret,
-/// a `SealedSecret`, an `ExternalSecret` or with a kustomize generator. Secrets that exist only in the
-/// management cluster are listed as not provided here.
+/// for the values of an addon, the identity of the infrastructure, or files of machines. The
+/// column "referred to in" shows the lines of the definition that name it, or else those of the stack, the
+/// release or the fleet.
+///
+/// A file provides a Secret if it is in the `.d` folder of a cluster in the same namespace and creates the
+/// Secret: as a Secret, a `SealedSecret`, an `ExternalSecret` or with a kustomize generator. Secrets that
+/// exist only in the management cluster are listed as not provided here.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  stackloom secrets\n  stackloom secrets prod-eu-1\n  stackloom secrets --format json | jq '.clusters[].secrets[] | select(.providedBy == [])'"

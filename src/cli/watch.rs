@@ -21,7 +21,7 @@ use crate::{
 
 /// Write generated/ again whenever a definition changes, until it is stopped
 ///
-/// Prints one line per run to standard output. Prints errors in full to standard error, and goes on.
+/// Prints one line per run to standard output. Prints errors in full to standard error, and continues.
 ///
 /// A run starts when the content of the sources differs from that of the last run: stackloom.yaml,
 /// stackloom.lock, stacks/, clusters/, rollouts/, charts/values/ or a numbered release. Output in generated/
@@ -38,7 +38,7 @@ pub(super) struct Args {
     /// Commit generated/, and nothing else, after each run that changes it
     #[arg(long)]
     commit: bool,
-    /// Look every so many seconds, instead of waiting for events of the operating system
+    /// Look for changes every SECONDS seconds, instead of waiting for events of the operating system
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3600))]
     poll: Option<u64>,
 }

@@ -311,7 +311,7 @@ fn check_pools(cluster: &Cluster, release: &Release, notes: &mut Notes) {
             continue;
         }
         let place = pool.class_origin;
-        let message = format!("the release `{}` has no class of workers `{}`", release.name, pool.class);
+        let message = format!("the release `{}` has no worker class `{}`", release.name, pool.class);
         let note = notes.error("unknown-class", place, message);
         match crate::definition::closest(&pool.class, known.iter().map(String::as_str)) {
             Some(similar) => note.hint(format!("did you mean `{similar}`?")),

@@ -19,7 +19,8 @@ pub(super) fn judge(
     notes: &mut Notes,
 ) {
     let PartId::Cluster { management, namespace, cluster: name } = part else { return };
-    for (key, before, after) in [("pods", &old.pods, &new.pods), ("services", &old.services, &new.services)] {
+    let both = [("pods", "pod", &old.pods, &new.pods), ("services", "service", &old.services, &new.services)];
+    for (key, kind, before, after) in both {
         if before == after {
             continue;
         }
@@ -28,7 +29,7 @@ pub(super) fn judge(
             None => "none".to_owned(),
         };
         let place = Place::file(path.as_str());
-        let what = format!("the network of {key} of `{namespace}/{name}`");
+        let what = format!("the {kind} network of `{namespace}/{name}`");
         // A cluster without networks may still be waiting for them.
         if before.is_none() {
             notes
@@ -39,7 +40,7 @@ pub(super) fn judge(
         }
         let (before, after) = (shown(before), shown(after));
         notes
-            .error("network-changed", place, format!("{what} would change from {before} to {after}: a cluster keeps the network it was created with"))
+            .error("network-changed", place, format!("{what} would change from {before} to {after}, but a cluster keeps the network that it was created with"))
             .about(About::Network(key))
             .hint(format!("set `network.{key}` back to {before} in its definition or in the defaults of its folders"))
             .hint("for another network, create a new cluster, move the workloads, and remove the old cluster with `stackloom remove`")

@@ -392,7 +392,7 @@ impl Loader<'_> {
         let Some(pieces) = self.mask.pieces(text, &within) else {
             self.notes
                 .error("template-character", self.source.word(raw.start), "a private-use character")
-                .hint("templates hold no characters from U+E000 to U+F8FF");
+                .hint("remove it: templates cannot contain characters from U+E000 to U+F8FF");
             return None;
         };
         if pieces.iter().any(|piece| matches!(piece, Piece::Text(text) if text.contains("${{"))) {

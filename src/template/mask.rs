@@ -35,7 +35,7 @@ impl Mask {
         if let Some((at, _)) = text.char_indices().find(|(_, c)| PRIVATE.contains(c)) {
             notes
                 .error("template-character", source.place(at, 1), "a private-use character")
-                .hint("templates hold no characters from U+E000 to U+F8FF");
+                .hint("remove it: templates cannot contain characters from U+E000 to U+F8FF");
             return None;
         }
         // Only YAML breaks lines here, so statements would be on lines that nobody sees.

@@ -25,7 +25,7 @@ fn find(view: &View<'_>, found: &mut Vec<LintFinding>) {
             found.push(LintFinding {
                 lint: LINT.name,
                 origin: entry.key.origin,
-                message: format!("the class of workers `{name}` carries the autoscaler's annotations"),
+                message: format!("the worker class `{name}` has the autoscaler's annotations"),
                 hint: "set the range in node pools instead: `autoscale: { min: …, max: … }`".to_owned(),
             });
         }

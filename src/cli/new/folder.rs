@@ -204,7 +204,7 @@ fn fault(path: &str) -> Option<String> {
         Some((_, "yaml" | "yml")) => Some(format!("`{part}` has the name of a file")),
         _ if part.is_empty() => Some("a part of it has no name".to_owned()),
         _ if part.starts_with('.') => Some(format!("`{part}` is hidden, and is not read")),
-        _ if part == "clusters" => Some("it has `clusters` in it twice".to_owned()),
+        _ if part == "clusters" => Some("it contains `clusters` twice".to_owned()),
         _ => None,
     })
 }

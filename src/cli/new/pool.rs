@@ -76,7 +76,7 @@ pub(super) fn make(args: &PoolArgs, world: &Workspace, notes: &mut Notes) -> Res
         None => origin.usual_class(input),
     };
     if !known.is_empty() && !known.contains(&class) {
-        let message = format!("`{}` has no class of workers `{class}`", args.cluster);
+        let message = format!("the release of `{}` has no worker class `{class}`", args.cluster);
         let note = notes.error("unknown-class", None, message);
         match closest(&class, known.iter().map(String::as_str)) {
             Some(similar) => note.hint(format!("did you mean `--class {similar}`?")),

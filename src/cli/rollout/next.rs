@@ -41,8 +41,7 @@ use crate::{
 /// rollout. A cluster that gets a matching label later does not join, and a newer release is not used.
 ///
 /// Takes no step outside the windows of the rollout, in a freeze, while the previous wave soaks, or while the rollout is
-/// paused. Leaves out clusters that are held, suspended, or
-/// outside of their own windows; their wave waits for them.
+/// paused. Skips clusters that are held, suspended, or outside of their own windows; their wave waits for them.
 ///
 /// Until the rollout is done, `upgrade next` and other rollouts leave its clusters alone. Once all clusters are there, one
 /// more run records that.

@@ -27,7 +27,7 @@ pub(super) struct Pause {
     /// The rollout; required if there are several
     #[arg(value_name = "ROLLOUT")]
     name: Option<String>,
-    /// Why, for readers of the file
+    /// The reason, kept in the file
     #[arg(long)]
     reason: String,
 }
@@ -54,7 +54,7 @@ pub(super) struct Abort {
     /// The rollout; required if there are several
     #[arg(value_name = "ROLLOUT")]
     name: Option<String>,
-    /// Why, for readers of the file
+    /// The reason, kept in the file
     #[arg(long)]
     reason: String,
 }

@@ -8,8 +8,8 @@ use crate::note::{Notes, Place};
 const FIELDS: [(&str, &str); 4] = [
     ("pods/cidrBlocks", "the pod network"),
     ("services/cidrBlocks", "the service network"),
-    ("serviceDomain", "the domain of services"),
-    ("apiServerPort", "the port of the API server"),
+    ("serviceDomain", "the service domain"),
+    ("apiServerPort", "the API server port"),
 ];
 
 /// Warns about each part of the network that changes. With `merges`, a field that is no longer written keeps its value.

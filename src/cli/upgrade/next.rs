@@ -25,7 +25,7 @@ use crate::{
 /// An addon that stays behind during an upgrade gets an `interimVersion`, which a later step removes. A
 /// `version` that you wrote stays, unless the plan has to change it.
 ///
-/// Leaves clusters alone that are suspended, held, or outside of their maintenance windows. Also leaves out
+/// Skips clusters that are suspended, held, or outside of their maintenance windows. Also skips
 /// clusters without a plan, and those whose step would be refused, or would leave the definition with errors;
 /// the exit code is then 1. A run that fails writes nothing.
 ///

@@ -136,7 +136,7 @@ impl One<'_> {
             severity: Severity::Warning,
             origin: pin.origin,
             message: format!(
-                "{} takes the chart of `{}` by its version only, and does not compare the digest of the lock",
+                "{} identifies the chart of `{}` by its version only, and does not verify the digest in the lock",
                 self.capabilities.actor,
                 self.name()
             ),
