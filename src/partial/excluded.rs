@@ -10,6 +10,8 @@ use crate::{definition::Identity, world::Input, yaml::Sources};
 pub struct Excluded {
     /// Definitions and other files below `clusters/`, and rollouts, each with the reason.
     files: BTreeMap<String, String>,
+    /// Definitions that the defaults of a folder do not fit, each with the file of the defaults.
+    unfit: BTreeMap<String, String>,
     /// Folders below `clusters/` whose defaults have errors.
     folders: BTreeSet<String>,
     /// Stacks, as `<provider>/<stack>`.
@@ -53,7 +55,10 @@ impl Excluded {
             clusters.iter().map(|name| self.defined.get(name).cloned()).collect();
         let Some(files) = files else { return false };
         for definition in files {
-            self.add_cluster(&definition, &unfit(file));
+            if !self.files.contains_key(&definition) {
+                self.unfit.insert(definition.clone(), file.to_owned());
+            }
+            self.add_cluster(&definition, &format!("the defaults in `{file}` do not fit it"));
         }
         true
     }
@@ -135,8 +140,11 @@ impl Excluded {
 
     /// The skipped definitions, sorted by path.
     pub fn left(&self) -> Vec<Left> {
-        let left = self.files.iter().map(|(file, why)| Left { file: file.clone(), why: why.clone() });
-        left.collect()
+        let left = |(file, why): (&String, &String)| {
+            let unfit = self.unfit.get(file).cloned();
+            Left { file: file.clone(), why: why.clone(), unfit }
+        };
+        self.files.iter().map(left).collect()
     }
 
     /// Adds the excluded files at a path, or with a cluster's name, to the scope. Reports whether there are any.
@@ -160,11 +168,6 @@ impl Excluded {
 }
 
 /// Reports whether a file holds the defaults of a folder.
-pub(super) fn is_defaults(file: &str) -> bool {
+fn is_defaults(file: &str) -> bool {
     file.rsplit('/').next().is_some_and(|name| name.starts_with("_defaults."))
-}
-
-/// Why a definition is left out if the defaults in a file do not fit it.
-pub(super) fn unfit(file: &str) -> String {
-    format!("the defaults in `{file}` do not fit it")
 }

@@ -1,13 +1,10 @@
 //! Definitions that a command skipped because of errors; for commands that need only a part of the fleet.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde_json::{Value as Json, json};
 
-use super::{
-    Left,
-    excluded::{is_defaults, unfit},
-};
+use super::Left;
 use crate::{
     model::{StackId, is_called},
     note::{Diagnostic, Halted, LEFT_OUT, Notes, Severity},
@@ -111,19 +108,11 @@ impl LeftOut {
 
     /// The skipped files that have errors, or that defaults do not fit; and the sound definitions that depend on them.
     fn causes(&self) -> (BTreeSet<&str>, Vec<&str>) {
-        let places =
-            || self.faults.iter().filter_map(|note| Some((note, note.place.as_ref()?.file.as_str())));
+        let is_unfit = |left: &&Left| left.unfit.is_some();
         // Defaults that do not fit some clusters are still those of others.
-        let unfit_to: BTreeMap<&str, String> = places()
-            .filter(|(note, file)| is_defaults(file) && !note.clusters.is_empty())
-            .map(|(_, file)| (file, unfit(file)))
-            .collect();
-        let reasons: BTreeSet<&str> = self.left.iter().map(|left| left.why.as_str()).collect();
-        let is_skipped = |file: &str| unfit_to.get(file).is_none_or(|why| !reasons.contains(why.as_str()));
-        let mut faulty: BTreeSet<&str> =
-            places().map(|(_, file)| file).filter(|file| is_skipped(file)).collect();
-        let unfits: BTreeSet<&str> = unfit_to.values().map(String::as_str).collect();
-        let is_unfit = |left: &&Left| unfits.contains(left.why.as_str());
+        let unfit: BTreeSet<&str> = self.left.iter().filter_map(|left| left.unfit.as_deref()).collect();
+        let places = self.faults.iter().filter_map(|note| Some(note.place.as_ref()?.file.as_str()));
+        let mut faulty: BTreeSet<&str> = places.filter(|file| !unfit.contains(file)).collect();
         faulty.extend(self.left.iter().filter(is_unfit).map(|left| left.file.as_str()));
         let files = self.left.iter().map(|left| left.file.as_str());
         let others = files.filter(|file| !faulty.contains(file)).collect();

@@ -68,6 +68,8 @@ pub struct Left {
     pub file: String,
     /// The reason.
     pub why: String,
+    /// The file with the defaults that do not fit it, if that is the reason.
+    pub unfit: Option<String>,
 }
 
 /// Removes clusters outside the scope, and those that depend on excluded units, from the definitions.
