@@ -7,18 +7,23 @@ use super::{
 };
 
 /// Words of texts in which a tool takes a password in a form of its own.
-pub(super) const WORDS: [&str; 12] = [
+pub(super) const WORDS: [&str; 17] = [
     "--",
     "auth_pass",
     "chpasswd",
     "curl",
+    "htpasswd",
+    "ldap",
     "login",
     "mariadb",
     "masterauth",
+    "mongo",
     "mysql",
+    "password ",
     "redis-cli",
     "requirepass",
     "sshpass",
+    "stats auth",
     "wget",
 ];
 /// Settings of keepalived and Redis whose value follows after a space.
@@ -27,6 +32,9 @@ const SETTINGS: [&str; 3] = ["auth_pass", "masterauth", "requirepass"];
 const SHORTEST_SETTING: usize = 4;
 /// Clients whose option `-p` has the password attached.
 const MYSQL: [&str; 6] = ["mariadb", "mariadb-admin", "mariadb-dump", "mysql", "mysqladmin", "mysqldump"];
+
+const MONGO: [&str; 4] = ["mongo", "mongodump", "mongorestore", "mongosh"];
+const LDAP: [&str; 5] = ["ldapadd", "ldapdelete", "ldapmodify", "ldapsearch", "ldapwhoami"];
 
 /// Whether a command line passes a password: `--password hunter2`, `sshpass -p …`, `echo root:… | chpasswd`, and `.netrc`.
 pub(super) fn hands_over(line: &str) -> bool {
@@ -38,8 +46,10 @@ pub(super) fn hands_over(line: &str) -> bool {
         let (flag, value) = (pair[0], pair[1]);
         let name = flag.trim_start_matches('-');
         let named = flag.starts_with("--") && names_credential(name) || netrc && flag == "password";
+        // A setting whose value follows after a space, within a longer line.
+        let is_set = !flag.starts_with('-') && is_made_up(value) && names_credential(flag);
         let literal = !value.starts_with('-') && is_literal_in_line(value) && is_literal(value);
-        (named || login && flag == "-p") && literal && value.len() >= SHORTEST
+        (named || is_set || login && flag == "-p") && literal && value.len() >= SHORTEST
     });
     let piped = || {
         let word = line.split("chpasswd").next().unwrap_or_default().split([' ', '"', '\'', '|']);
@@ -61,8 +71,17 @@ fn of_client(words: &[&str]) -> bool {
     let of_user = |text: &str| {
         text.split_once(':').is_some_and(|(user, password)| !user.is_empty() && is_password(password))
     };
-    let attached = || words.iter().any(|word| word.strip_prefix("-p").is_some_and(is_password));
+    let own = |word: &str| word.strip_prefix("-p").map(|own| own.trim_matches(['"', '\'']).to_owned());
+    let attached = || words.iter().filter_map(|word| own(word)).any(|own| is_password(&own));
+    let is_batch = |word: &&str| word.starts_with('-') && !word.starts_with("--") && word.contains('b');
     runs(&MYSQL) && attached()
+        || runs(&["sshpass"]) && attached()
+        || runs(&MONGO) && after(&["-p"], &is_password)
+        || runs(&LDAP) && after(&["-w"], &is_password)
+        || runs(&["stats"]) && after(&["auth"], &of_user)
+        || runs(&["htpasswd"])
+            && words.iter().any(is_batch)
+            && words.last().is_some_and(|last| is_password(last))
         || runs(&["curl"]) && after(&["-u", "--user", "-U", "--proxy-user"], &of_user)
         || runs(&["redis-cli"]) && after(&["-a"], &is_password)
 }
@@ -157,16 +176,29 @@ mod tests {
             "redis-cli -a hunter2hunter2 ping",
             "auth_pass x1y2",
             "requirepass hunter2",
+            "sshpass -phunter2hunter2 ssh node",
+            "mongosh -u root -p hunter2hunter2",
+            "ldapsearch -D cn=admin -w hunter2hunter2",
+            "stats auth admin:hunter2hunter2",
+            "user admin insecure-password hunter2hunter2",
+            "htpasswd -bc /etc/htpasswd admin hunter2hunter2",
         ] {
             assert!(hands_over(line), "{line}");
         }
         for line in [
             "mysql -uroot -p app",
             "mysql -p$PASSWORD",
+            "mysql -u root -p\"$PASSWORD\" -e 'select 1'",
             "curl -u me:$PASSWORD https://x",
             "curl -u me https://x",
             "ls -pretty",
             "auth_pass ${PASS}",
+            "mongosh -p 27017",
+            "ldapsearch -w $PASSWORD",
+            "htpasswd -c /etc/htpasswd administrator",
+            "stats auth admin:${PASSWORD}",
+            "the password is required",
+            "ssl_password_file /etc/keys/global2.pass",
             "requirepass the setting",
         ] {
             assert!(!hands_over(line), "{line}");

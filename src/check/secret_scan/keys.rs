@@ -46,17 +46,20 @@ const ENDS: [&str; 34] = [
 pub(super) const SHORTEST: usize = 6;
 /// The minimum length of the value of a key that ends in `password`. Charts' default passwords, such as `admin`, are short.
 const SHORTEST_PASSWORD: usize = 3;
-/// Values that switch something on or off, or say where a password comes from.
-const SWITCHES: [&str; 19] = [
+/// Values that switch something on or off, or say where a password comes from, or that there is none.
+const SWITCHES: [&str; 24] = [
     "ask",
     "auto",
     "disabled",
     "enabled",
     "env",
+    "expired",
     "false",
     "file",
     "generated",
     "inherit",
+    "invalid",
+    "missing",
     "nil",
     "no",
     "none",
@@ -66,6 +69,8 @@ const SWITCHES: [&str; 19] = [
     "random",
     "required",
     "true",
+    "unknown",
+    "unset",
     "yes",
 ];
 

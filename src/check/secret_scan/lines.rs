@@ -25,7 +25,7 @@ pub(super) fn assigns(line: &str) -> bool {
     } else {
         line
     };
-    assigns_as_a_whole(line) || assigns_inside(line) || commands::hands_over(line)
+    assigns_as_a_whole(line) || assigns_inside(line) || is_element(line) || commands::hands_over(line)
 }
 
 /// The same for prose, where only values that look random count as credentials.
@@ -58,12 +58,25 @@ fn assigns_as_a_whole(line: &str) -> bool {
 
 /// Whether a value continues a sentence, as in `Pass: skips the remaining rules, and goes on`. A passphrase has few words.
 fn is_sentence(value: &str) -> bool {
-    value.contains(", ") || value.contains(". ") || value.split_whitespace().count() > MOST_WORDS
+    let words = value.split_whitespace().count();
+    value.contains(", ") || value.contains(". ") || words > MOST_WORDS || words > 2 && value.ends_with('.')
 }
 
 /// Examines pieces of JSON, flow maps, queries and command lines.
 fn assigns_inside(line: &str) -> bool {
     pieces(line).any(|(key, value)| is_literal_in_line(value) && is_credential(key, value))
+}
+
+/// Whether a line has an element of XML with a credential: `<password>…</password>`.
+fn is_element(line: &str) -> bool {
+    line.match_indices("</").any(|(at, _)| {
+        let (from, to) = (at.saturating_sub(LONGEST), line.len().min(at + LONGEST));
+        let (before, after) =
+            (&line[line.ceil_char_boundary(from)..at], &line[at + 2..line.floor_char_boundary(to)]);
+        let key = after.split('>').next().unwrap_or_default();
+        let value = before.rsplit_once('>').map(|(_, value)| value);
+        value.is_some_and(|value| is_literal_in_line(value) && is_credential(last(key), value))
+    })
 }
 
 /// Every `key: value` and `key=value` in a line, whatever surrounds it, if the key can be that of a credential.
@@ -78,7 +91,12 @@ pub(super) fn pieces(line: &str) -> impl Iterator<Item = (&str, &str)> {
             return None;
         }
         let after = &line[at + separator.len()..];
-        let after = if separator == ":" { after.trim_start() } else { after };
+        let after = match (separator, after.strip_prefix('>')) {
+            (":", _) => after.trim_start(),
+            // `=>` assigns in Ruby, PHP and Puppet.
+            (_, Some(after)) => after.trim_start(),
+            (_, None) => after,
+        };
         let after = &after[..after.floor_char_boundary(LONGEST + 1)];
         let value = match after.chars().next() {
             Some(quote @ ('"' | '\'')) => after[1..].split(quote).next().unwrap_or_default(),
@@ -86,7 +104,9 @@ pub(super) fn pieces(line: &str) -> impl Iterator<Item = (&str, &str)> {
         };
         let is_prose =
             separator == ":" && value.bytes().all(|byte| byte.is_ascii_alphabetic()) && is_sentence(after);
-        (value.len() <= LONGEST && !is_prose).then(|| (last(key), value))
+        // The end of a prompt, as in `read -p "Password: " password`.
+        let is_prompt = value.starts_with(' ');
+        (value.len() <= LONGEST && !is_prose && !is_prompt).then(|| (last(key), value))
     })
 }
 
@@ -166,6 +186,9 @@ mod tests {
             "the password: ask your administrator",
             "passwordAuthentication=no",
             "password=<unset>",
+            "Password: at least twelve characters.",
+            "read -r -p \"Password: \" password",
+            "if [ -z \"$TOKEN\" ]; then echo \"token: missing\" >&2; fi",
             "Pass: instructs the selected traffic to skip all remaining rules, and",
             "password=$(cat /run/secret)",
             "password: {{ .password }}",
@@ -206,6 +229,19 @@ mod tests {
             assigns(&format!("a: {long}, password: hunter2hunter2"))
                 && !assigns(&format!("b, password: {long}"))
         );
+    }
+
+    #[test]
+    fn elements_of_xml_and_arrows_assign() {
+        for line in ["<password>hunter2hunter2</password>", "'password' => 'hunter2hunter2',"] {
+            assert!(assigns(line), "{line}");
+        }
+        for line in
+            ["<password>${PASSWORD}</password>", "<user>hunter2hunter2</user>", "if password => 1 then"]
+        {
+            assert!(!assigns(line), "{line}");
+        }
+        assert!(!assigns(&"</".repeat(1 << 16)));
     }
 
     #[test]
