@@ -20,6 +20,8 @@ const GENERATED: &str = "generated";
 const WHOLE: usize = 5;
 /// How many commits before the base are searched for what they removed.
 const SEARCHED: usize = 1000;
+/// How many files are looked up in all of them together, so that a change with many new clusters takes no longer.
+const LOOKUPS: usize = 200_000;
 
 /// The commits since a base that change the generated tree, oldest first.
 pub struct Since<'a> {
@@ -144,12 +146,21 @@ impl Since<'_> {
         Ok([self.listing(parent, new)?, self.listing(commit, old)?])
     }
 
-    fn text(&self, id: &BlobId) -> Result<String, Fault> {
-        let read = || -> Result<String, git2::Error> {
-            let blob = self.repository.inner.find_blob(Oid::from_bytes(&id.0)?)?;
-            Ok(String::from_utf8_lossy(blob.content()).into_owned())
+    /// The text of a file in a commit; none if there is no such file, or if a partial clone lacks it.
+    fn text(&self, commit: Oid, path: &str) -> Result<Option<String>, Fault> {
+        let inner = &self.repository.inner;
+        let read = || -> Result<Option<String>, git2::Error> {
+            let tree = inner.find_commit(commit)?.tree()?;
+            let entry = tree.get_path(format!("{}{path}", self.repository.prefix).as_ref())?;
+            if entry.kind() != Some(ObjectType::Blob) {
+                return Ok(None);
+            }
+            Ok(Some(String::from_utf8_lossy(inner.find_blob(entry.id())?.content()).into_owned()))
         };
-        read().map_err(|error| Fault::because("cannot read a file of the history", error))
+        match read() {
+            Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
+            read => read.map_err(|error| failed(&commit.to_string(), error)),
+        }
     }
 
     fn listing(&self, commit: Oid, other: Option<Oid>) -> Result<BTreeMap<String, BlobId>, Fault> {
@@ -217,21 +228,17 @@ impl Past for Since<'_> {
 
     fn lost(&self, paths: &BTreeSet<String>) -> Result<BTreeMap<String, LostFile>, Fault> {
         let (mut found, mut child) = (BTreeMap::new(), self.base);
-        for _ in 0..SEARCHED {
+        let mut open: BTreeSet<&String> = paths.iter().collect();
+        for _ in 0..SEARCHED.min(LOOKUPS / paths.len().max(1)) {
             let parent = self.repository.parents(child)?.first().copied();
-            let Some(parent) = parent.filter(|parent| self.repository.has_commit(&parent.to_string())) else {
-                break;
-            };
-            if found.len() == paths.len() {
-                break;
-            }
-            let (before, after) = (self.generated(parent)?, self.generated(child)?);
-            if before != after {
-                let (old, new) = (self.listing(parent, after)?, self.listing(child, before)?);
-                let gone = old.iter().filter(|(path, _)| paths.contains(*path) && !new.contains_key(*path));
-                for (path, id) in gone {
-                    let lost = LostFile { commit: child.to_string(), text: self.text(id)? };
-                    found.entry(path.clone()).or_insert(lost);
+            let parent = parent.filter(|parent| self.repository.has_commit(&parent.to_string()));
+            let Some(parent) = parent.filter(|_| !open.is_empty()) else { break };
+            if self.generated(parent)? != self.generated(child)? {
+                for path in open.clone() {
+                    if let Some(text) = self.text(parent, path)? {
+                        found.insert(path.clone(), LostFile { commit: child.to_string(), text });
+                        open.remove(path);
+                    }
                 }
             }
             child = parent;
