@@ -12,7 +12,7 @@ use std::{
 
 use ahash::RandomState;
 
-use super::{At, patterns};
+use super::{At, embedded::Objects, patterns};
 
 /// The maximum number of texts cached per thread.
 const TEXTS: usize = 1 << 16;
@@ -57,31 +57,32 @@ thread_local! {
 }
 
 /// Whether a text is known to be clean.
-pub(super) fn is_known(at: At<'_>, text: &str) -> bool {
+pub(super) fn is_known(at: At<'_>, text: &str, objects: Objects) -> bool {
     text.len() <= LONGEST
         && CLEAN.with_borrow_mut(|clean| {
-            clean.ask(at, text);
+            clean.ask(at, text, objects);
             clean.texts.contains(&*clean.key)
         })
 }
 
 /// Records that a text is clean.
-pub(super) fn learn(at: At<'_>, text: &str) {
+pub(super) fn learn(at: At<'_>, text: &str, objects: Objects) {
     if text.len() <= LONGEST {
         CLEAN.with_borrow_mut(|clean| {
             if clean.texts.len() >= TEXTS {
                 clean.texts.clear();
             }
-            clean.ask(at, text);
+            clean.ask(at, text, objects);
             clean.texts.insert(clean.key.as_slice().into());
         });
     }
 }
 
 impl Clean {
-    /// Builds the key from everything that [`look`](super::look) depends on.
-    fn ask(&mut self, at: At<'_>, text: &str) {
+    /// Builds the key from everything that [`in_text`](super::in_text) depends on.
+    fn ask(&mut self, at: At<'_>, text: &str, objects: Objects) {
         self.key.clear();
+        self.key.push(u8::from(objects == Objects::Checked));
         self.key.extend_from_slice(&self.paths.number(at.path).to_le_bytes());
         // The length prefix separates adjacent parts, whatever they contain.
         for part in [at.parent.as_bytes(), at.key.as_bytes()] {

@@ -30,6 +30,8 @@ pub(super) const WORDS: [&str; 17] = [
 const SETTINGS: [&str; 3] = ["auth_pass", "masterauth", "requirepass"];
 /// The minimum length of the value of such a setting.
 const SHORTEST_SETTING: usize = 4;
+/// The minimum length of the name of an option after one dash; others are letters.
+const SHORTEST_OPTION: usize = 5;
 /// Clients whose option `-p` has the password attached.
 const MYSQL: [&str; 6] = ["mariadb", "mariadb-admin", "mariadb-dump", "mysql", "mysqladmin", "mysqldump"];
 
@@ -45,7 +47,7 @@ pub(super) fn hands_over(line: &str) -> bool {
     let by_flag = words.windows(2).any(|pair| {
         let (flag, value) = (pair[0], pair[1]);
         let name = flag.trim_start_matches('-');
-        let named = flag.starts_with("--") && names_credential(name) || netrc && flag == "password";
+        let named = is_long_option(flag) && names_credential(name) || netrc && flag == "password";
         // A setting whose value follows after a space, within a longer line.
         let is_set = !flag.starts_with('-') && is_made_up(value) && names_credential(flag);
         let literal = !value.starts_with('-') && is_literal_in_line(value) && is_literal(value);
@@ -57,6 +59,11 @@ pub(super) fn hands_over(line: &str) -> bool {
         pairs.any(|(user, password)| !user.is_empty() && is_literal(password) && password.len() >= SHORTEST)
     };
     by_flag || line.contains("chpasswd") && piped() || of_client(&words) || sets(line)
+}
+
+/// Whether a word is an option with a name. Some programs have such options with one dash, as in `keytool -storepass`.
+pub(super) fn is_long_option(word: &str) -> bool {
+    word.starts_with("--") || word.starts_with('-') && word.len() > SHORTEST_OPTION
 }
 
 /// Whether a command line logs in to a server: `mysql -phunter2`, `curl -u me:hunter2`, `redis-cli -a hunter2`.

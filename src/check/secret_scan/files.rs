@@ -1,13 +1,17 @@
 //! Finds secrets in a file: in its values and comments, in its lines if it is not YAML, and by its name.
 
-use super::{At, Found, Tree, in_comment, in_object, in_text, patterns, report};
+use super::{At, Found, Tree, embedded::Objects, in_comment, in_object, in_text, literal, patterns, report};
 use crate::{
     note::{Notes, Place},
     yaml::{Document, RawNode, Source, read_raw},
 };
 
 /// Extensions of binary key files.
-const KEY_FILES: [&str; 6] = [".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk"];
+const EXTENSIONS: [&str; 6] = [".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk"];
+
+/// Names of files that contain nothing but a key or passwords.
+const NAMES: [&str; 8] =
+    [".git-credentials", ".netrc", ".pgpass", ".vault-token", "id_dsa", "id_ecdsa", "id_ed25519", "id_rsa"];
 
 /// A finding in a file.
 #[derive(Debug)]
@@ -21,11 +25,12 @@ pub(in crate::check) struct Spot {
 /// Finds text in a file that looks like a secret. Messages of the YAML reader go to `notes`.
 pub(in crate::check) fn in_file(source: &Source, notes: &mut Notes) -> Vec<Spot> {
     let mut spots = Vec::new();
-    let lower = source.path.to_ascii_lowercase();
-    if patterns::by_path(&lower).is_some() || KEY_FILES.iter().any(|end| lower.ends_with(end)) {
-        let found = Found { name: "key-file", what: "a key file".to_owned(), line: 0 };
-        spots.push(Spot { place: Place::file(&*source.path), found });
-        return spots;
+    let key_file = || Spot {
+        place: Place::file(&*source.path),
+        found: Found { name: "key-file", what: "a key file".to_owned(), line: 0 },
+    };
+    if is_binary_key(&source.path.to_ascii_lowercase()) {
+        return vec![key_file()];
     }
     // A YAML reader takes a file of assignments or plain text for one or more long scalars.
     let documents = read_raw(source, notes).filter(|all| all.iter().any(|one| is_collection(&one.root)));
@@ -33,10 +38,23 @@ pub(in crate::check) fn in_file(source: &Source, notes: &mut Notes) -> Vec<Spot>
         Some(documents) => documents.iter().for_each(|one| in_document(source, one, &mut spots)),
         None => in_lines(source, &mut spots),
     }
+    if spots.is_empty() && is_key_file(&source.path) && literal::is_open(source.text.trim()) {
+        spots.push(key_file());
+    }
     spots
 }
 
-fn is_collection(node: &RawNode) -> bool {
+/// Whether the name of a file says that it contains a key or passwords.
+pub(super) fn is_key_file(path: &str) -> bool {
+    let path = path.to_ascii_lowercase();
+    NAMES.contains(&path.rsplit('/').next().unwrap_or_default()) || is_binary_key(&path)
+}
+
+fn is_binary_key(path: &str) -> bool {
+    patterns::by_path(path).is_some() || EXTENSIONS.iter().any(|end| path.ends_with(end))
+}
+
+pub(super) fn is_collection(node: &RawNode) -> bool {
     node.entries().next().is_some() || !node.items().is_empty()
 }
 
@@ -66,7 +84,7 @@ fn in_lines(source: &Source, spots: &mut Vec<Spot>) {
     let secret = lines().any(|line| says(line, "kind") && is_secret(line));
     let sealed = lines().any(|line| says(line, "sops") || says(line, "encryptedData"));
     let at = At { path: &source.path, parent: "", key: "" };
-    let mut found = if sealed { Vec::new() } else { in_text(at, &source.text) };
+    let mut found = if sealed { Vec::new() } else { in_text(at, &source.text, Objects::Unchecked, 0) };
     if secret && !sealed {
         let data = |line: &&str| ["data", "stringData"].iter().any(|key| says(line, key));
         found.extend(lines().enumerate().filter(|(_, line)| data(line)).map(|(line, _)| Found {

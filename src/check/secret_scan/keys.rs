@@ -6,7 +6,7 @@ use super::{
 };
 
 /// Suffixes of the keys of credentials, in lower case and without `-` and `_`.
-const ENDS: [&str; 34] = [
+const ENDS: [&str; 42] = [
     "password",
     "passwords",
     "psk",
@@ -41,7 +41,43 @@ const ENDS: [&str; 34] = [
     "kennwort",
     "motdepasse",
     "contrasena",
+    "storepass",
+    "keypass",
+    "rootpw",
+    "adminpw",
+    "secretkeybase",
+    "erlangcookie",
+    "mnemonic",
+    "recoverykey",
 ];
+/// Suffixes of keys whose values are credentials if they look random. Otherwise they are names, numbers or addresses.
+const ENDS_OF_RANDOM: [&str; 21] = [
+    "accountkey",
+    "apikeys",
+    "authkey",
+    "bearer",
+    "credentials",
+    "hmackey",
+    "hmacsecret",
+    "integrationkey",
+    "licensekey",
+    "lukskey",
+    "otpsecret",
+    "otpseed",
+    "routingkey",
+    "secretkeys",
+    "sessionkey",
+    "sharedaccesskey",
+    "sharedkey",
+    "storagekey",
+    "tokens",
+    "tsigkey",
+    "tsigsecret",
+];
+/// Suffixes of keys whose values are numbers that unlock something.
+const ENDS_OF_PINS: [&str; 4] = ["unlockpin", "userpin", "sopin", "pincode"];
+/// The minimum length of a value that looks random.
+const SHORTEST_RANDOM: usize = 8;
 /// The minimum length of a credential.
 pub(super) const SHORTEST: usize = 6;
 /// The minimum length of the value of a key that ends in `password`. Charts' default passwords, such as `admin`, are short.
@@ -111,9 +147,38 @@ pub(super) fn is_credential(key: &str, text: &str) -> bool {
     if whole.len() < SHORTEST {
         return is_letter_or_digit(whole) && ends_with(key, "password");
     }
-    names_credential(key) && !is_name(key, whole) && !is_limit(key, whole)
+    names_credential(key) && !is_name(key, whole) && !is_limit(key, whole) && !lists_sources(key, whole)
         || ends_with(key, "secret") && is_random(key, whole)
         || ends_with(key, "basicauth") && is_login(whole)
+        || ends_with(key, "credentials") && is_login(whole) && has_digit(whole)
+        || ENDS_OF_RANDOM.iter().any(|end| ends_with(key, end)) && looks_random(whole)
+        || ENDS_OF_PINS.iter().any(|end| ends_with(key, end)) && is_digits(whole)
+}
+
+/// Whether a value has letters and digits, and is neither a name with dashes nor a list of words.
+fn looks_random(value: &str) -> bool {
+    let has = |test: fn(&u8) -> bool| value.bytes().any(|byte| test(&byte));
+    let is_name = value.contains(['-', '_']) && !has(u8::is_ascii_uppercase);
+    value.len() >= SHORTEST_RANDOM
+        && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=-_".contains(&byte))
+        && has(u8::is_ascii_digit)
+        && has(u8::is_ascii_alphabetic)
+        && !is_name
+}
+
+/// Whether a text after the key `passwd` lists the sources of a system's users, as in `/etc/nsswitch.conf`.
+fn lists_sources(key: &str, value: &str) -> bool {
+    const SOURCES: [&str; 9] =
+        ["compat", "db", "files", "hesiod", "ldap", "nis", "sss", "systemd", "winbind"];
+    key == "passwd" && value.split_whitespace().all(|word| SOURCES.contains(&word) || word.starts_with('['))
+}
+
+fn has_digit(value: &str) -> bool {
+    value.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+fn is_digits(value: &str) -> bool {
+    value.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Whether a value names where a credential is: in a variable, as in `secretKey: AWS_SECRET_ACCESS_KEY`, or in a Secret.
@@ -143,7 +208,7 @@ fn names_secret(key: &str, value: &str) -> bool {
 /// Whether a value is a number that limits something, as in `maxToken: 1000000`.
 fn is_limit(key: &str, value: &str) -> bool {
     let limits = ["max", "min", "num"].iter().any(|begin| key.to_ascii_lowercase().starts_with(begin));
-    limits && value.bytes().all(|byte| byte.is_ascii_digit())
+    limits && is_digits(value)
 }
 
 /// Whether the value of a key such as `secret` or `APP_SECRET` is random text. It can also be the name of a Secret, which has
@@ -170,7 +235,8 @@ fn plain_text(text: &str) -> String {
 
 /// Whether some values of a key are credentials because of the key alone.
 pub(super) fn may_name_credential(key: &str) -> bool {
-    names_credential(key) || ["secret", "basicauth"].iter().any(|end| ends_with(key, end))
+    let of_value = ["secret", "basicauth"].iter().chain(&ENDS_OF_RANDOM).chain(&ENDS_OF_PINS);
+    names_credential(key) || of_value.into_iter().any(|end| ends_with(key, end))
 }
 
 fn is_letter_or_digit(text: &str) -> bool {
@@ -184,12 +250,33 @@ fn is_of_variable(text: &str) -> bool {
 
 /// Whether a value under this key is the name of something, rather than a secret.
 pub(super) fn is_reference(parent: &str, key: &str) -> bool {
-    const ENDS: [&str; 9] = ["name", "ref", "path", "file", "dir", "class", "namespace", "url", "id"];
+    const ENDS: [&str; 16] = [
+        "name",
+        "ref",
+        "path",
+        "file",
+        "dir",
+        "class",
+        "namespace",
+        "url",
+        "id",
+        "tag",
+        "digest",
+        "version",
+        "image",
+        "repository",
+        "revision",
+        "checksum",
+    ];
+    // The public parts of JSON web keys, RFC 7517 and RFC 7518, section 6.
+    const PUBLIC: [&str; 6] = ["e", "kid", "n", "x", "x5t", "y"];
     let (parent, key) = (parent.to_ascii_lowercase(), key.to_ascii_lowercase());
     ENDS.iter().any(|end| key.ends_with(end))
         || parent.ends_with("ref")
         || parent.ends_with("selector")
         || key.starts_with("existing")
+        || ["apigroup", "checksum"].iter().any(|begin| key.starts_with(begin))
+        || parent == "keys" && PUBLIC.contains(&&*key)
 }
 
 #[cfg(test)]

@@ -131,7 +131,7 @@ pub(super) fn logs_in(line: &str) -> bool {
         let random = token.len() >= 16
             && token.bytes().any(|b| b.is_ascii_digit())
             && token.bytes().any(|b| b.is_ascii_alphabetic());
-        ["basic", "bearer", "token"].iter().any(|known| scheme.eq_ignore_ascii_case(known))
+        ["basic", "bearer", "token", "apikey"].iter().any(|known| scheme.eq_ignore_ascii_case(known))
             && random
             && is_literal_in_line(token)
             && is_literal(token)

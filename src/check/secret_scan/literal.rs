@@ -39,7 +39,33 @@ pub(super) fn is_literal(text: &str) -> bool {
         && !is_hash(text)
         && !is_encrypted(text)
         && !is_store_reference(text)
-        && !is_path(text)
+        && !is_path(text.strip_prefix('@').unwrap_or(text))
+        && !is_marked(text)
+        && !is_address(text)
+}
+
+/// Whether a value marks what another program replaces: `%PASSWORD%`, `%(password)s`, `%{env:PASSWORD}`, `!secret name`.
+fn is_marked(text: &str) -> bool {
+    let inside = |begin: char, end: &str| text.strip_prefix(begin).and_then(|rest| rest.strip_suffix(end));
+    inside('%', "%").is_some_and(|name| !name.is_empty() && name.chars().all(is_of_variable))
+        || text.starts_with("%(") && text.ends_with(")s")
+        || text.starts_with("%{") && text.ends_with('}')
+        || text.starts_with("AVP<") && text.ends_with('>')
+        || text.strip_prefix('!').is_some_and(|rest| {
+            let mut words = rest.split(' ');
+            let tag = words.next().is_some_and(|word| word.bytes().all(|byte| byte.is_ascii_lowercase()));
+            tag && words.next().is_some_and(|name| !name.is_empty()) && words.next().is_none()
+        })
+}
+
+/// Whether a value is an address, and so says where a credential is. `ref+echo://` of vals has the value itself.
+fn is_address(value: &str) -> bool {
+    value.split_once("://").is_some_and(|(scheme, _)| {
+        let is_of_scheme = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "+.-".contains(c);
+        scheme.starts_with(|c: char| c.is_ascii_lowercase())
+            && scheme.chars().all(is_of_scheme)
+            && !scheme.ends_with("ref+echo")
+    })
 }
 
 /// Whether a value within a line is a literal; calls, placeholders and URLs are not.
@@ -56,13 +82,7 @@ pub(super) fn is_literal_in_line(value: &str) -> bool {
             || value.len() > 2 && value.starts_with('%') && value.ends_with('%')
             || value.ends_with('`') && !is_made_up(value.trim_end_matches('`'))
     };
-    let is_address = || {
-        value.split_once("://").is_some_and(|(scheme, _)| {
-            let is_of_scheme = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "+.-".contains(c);
-            scheme.starts_with(|c: char| c.is_ascii_lowercase()) && scheme.chars().all(is_of_scheme)
-        })
-    };
-    !is_call() && !is_placeholder() && !is_address()
+    !is_call() && !is_placeholder() && !is_address(value)
 }
 
 /// What a text says beside holes; none if it has none. A hole without an end reaches to the end of the text.
@@ -144,7 +164,7 @@ fn is_store_reference(text: &str) -> bool {
     let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-' | b'_' | b'.');
     match *prefix {
         "vault:" | ">>vault:" | "<path:" => rest.contains('/') && rest.contains('#'),
-        "ref+" | "secretref+" => rest.contains("://"),
+        "ref+" | "secretref+" => rest.contains("://") && !rest.starts_with("echo:"),
         "env:" => rest.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_'),
         "alias/" | "kms/" | "projects/" => !rest.is_empty() && rest.bytes().all(is_of_name),
         "awskms:" | "azurekms:" | "gcpkms:" | "hashivault:" => rest.starts_with("//"),

@@ -6,6 +6,7 @@
 mod allow;
 mod clean_texts;
 mod commands;
+mod embedded;
 mod files;
 mod keys;
 mod lines;
@@ -24,10 +25,7 @@ use base64::{
     engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD},
 };
 
-use crate::{
-    note::Notes,
-    yaml::{FileId, Source, read_raw},
-};
+use embedded::{Objects, in_structure};
 
 pub(super) use allow::{
     AllowanceCache, CHANGING_FIELDS, FLEET, KIND, KUSTOMIZE_FIELD, allowed, faults as allowance_faults,
@@ -45,7 +43,8 @@ const PAIR: &str = "a user name and password in base64";
 /// An HTTP header with a credential.
 const HEADER: &str = "a header that logs in";
 /// Markers of the first line of a private key.
-const KEYS: [&str; 3] = ["PRIVATE KEY-----", "PRIVATE KEY BLOCK-----", "PuTTY-User-Key-File"];
+const KEYS: [&str; 4] =
+    ["PRIVATE KEY-----", "PRIVATE KEY BLOCK-----", "PuTTY-User-Key-File", "BEGIN OpenVPN Static key"];
 /// Shorter texts can be credentials only by their keys.
 const SHORT: usize = 8;
 /// The maximum number of findings of one name in a text. One is enough to refuse the text.
@@ -97,15 +96,17 @@ pub(super) const OWN: [&str; 10] = [
 /// The name of a finding for a file that is not text.
 pub(super) const UNREADABLE: &str = "unreadable-file";
 
-/// Finds what looks like a secret in a text, at most once per line.
-pub(super) fn in_text(at: At<'_>, text: &str) -> Vec<Found> {
-    if ordinary::is_ordinary(at, text) || clean_texts::is_known(at, text) {
+/// Finds what looks like a secret in a text, at most once per line. `depth` counts the texts around it.
+fn in_text(at: At<'_>, text: &str, objects: Objects, depth: usize) -> Vec<Found> {
+    if ordinary::is_ordinary(at, text) || clean_texts::is_known(at, text, objects) {
         return Vec::new();
     }
     let mut found = Vec::new();
-    look(at, text, 0, &mut found);
-    if found.is_empty() {
-        clean_texts::learn(at, text);
+    look(at, text, depth, &mut found);
+    found.extend(in_structure(at, text, objects, depth));
+    // What is not searched for at this depth may be found nearer to the root.
+    if found.is_empty() && depth == 0 {
+        clean_texts::learn(at, text, objects);
     }
     found.sort_by_key(|one| one.line);
     found.dedup_by_key(|one| one.line);
@@ -193,18 +194,6 @@ fn by_lines(text: &str, found: &mut Vec<Found>) {
     found.extend(of_tools.into_iter().flatten().map(password));
 }
 
-/// Finds a Secret with plaintext content in the text of objects.
-fn in_objects(text: &str) -> Option<Found> {
-    if !text.contains("Secret") || !text.contains("kind") {
-        return None;
-    }
-    let source = Source::new(FileId(0), "text", text);
-    let documents = read_raw(&source, &mut Notes::new())?;
-    let secret = documents.iter().find(|one| tree::is_open_secret(&one.root))?;
-    let line = text[..secret.root.start.min(text.len())].matches('\n').count();
-    Some(Found { name: OBJECT, what: "a Secret with plain content".to_owned(), line })
-}
-
 /// Whether this is the key for user and password in a docker configuration, or that of npm.
 fn is_auth(key: &str) -> bool {
     matches!(key, "auth" | "_auth")
@@ -232,10 +221,28 @@ fn by_rules(at: At<'_>, text: &str, found: &mut Vec<Found>) {
         counted = start;
         // The generic rule only looks at keys, and many Kubernetes keys contain the name of a Secret rather than its
         // content.
-        if line == 0 && hit.rule == patterns::GENERIC && keys::is_reference(at.parent, at.key) {
+        let is_named = line == 0 && hit.rule == patterns::GENERIC && keys::is_reference(at.parent, at.key);
+        if is_named || is_public(hit, &whole) {
             continue;
         }
         found.push(Found { name: hit.rule, what: format!("a secret (`{}`)", hit.rule), line });
+    }
+}
+
+/// Whether a rule of the scanner found a digest, the name of a key, or a login with variables, none of which is a secret.
+fn is_public(hit: patterns::Hit, text: &str) -> bool {
+    let (Some(before), Some(secret)) = (text.get(..hit.start), text.get(hit.start..hit.end)) else {
+        return false;
+    };
+    let before = before.trim_end_matches([' ', '"', '\'', ':', '=']);
+    match hit.rule {
+        patterns::GENERIC => {
+            secret.starts_with("sha256:") || ["sha256", "kid"].iter().any(|key| before.ends_with(key))
+        }
+        "curl-auth-user" => secret
+            .split_once(':')
+            .is_some_and(|(_, password)| !literal::is_literal(password.trim_matches(['"', '\'']))),
+        _ => false,
     }
 }
 
@@ -246,7 +253,9 @@ fn decoded(at: At<'_>, text: &str, depth: usize, found: &mut Vec<Found>) {
         let inner = match String::from_utf8(bytes) {
             Ok(inner) => {
                 let mut inner_found = Vec::new();
-                look(At { key: "", parent: "", ..at }, &inner, depth + 1, &mut inner_found);
+                let at = At { key: "", parent: "", ..at };
+                look(at, &inner, depth + 1, &mut inner_found);
+                inner_found.extend(in_structure(at, &inner, Objects::Unchecked, depth + 1));
                 inner_found.into_iter().next().map(|one| (one.name, one.what))
             }
             Err(error) => is_key(error.as_bytes()).then(|| ("private-key", "a private key".to_owned())),
@@ -351,7 +360,7 @@ const EXAMPLES: [[&str; 2]; 5] = [
 
 /// Finds what looks like a secret in a comment.
 pub(super) fn in_comment(path: &str, text: &str) -> Vec<Found> {
-    in_text(At { path, parent: "", key: "" }, text)
+    in_text(At { path, parent: "", key: "" }, text, Objects::Unchecked, 0)
 }
 
 #[cfg(test)]
@@ -360,7 +369,7 @@ mod tests {
 
     fn found(key: &str, text: &str) -> Option<&'static str> {
         let at = At { path: "a.yaml", parent: "", key };
-        in_text(at, text).first().map(|one| one.name)
+        in_text(at, text, Objects::Unchecked, 0).first().map(|one| one.name)
     }
 
     #[test]
@@ -400,7 +409,7 @@ mod tests {
         assert!(found("run", "docker login -u a -p S3cr3tx9Q ghcr.io").is_some());
         assert!(found("run", "sshpass -p S3cr3tx9Q ssh host").is_some());
         let below = At { path: "a.yaml", parent: "password", key: "value" };
-        assert!(!in_text(below, "S3cr3tx9Q").is_empty());
+        assert!(!in_text(below, "S3cr3tx9Q", Objects::Unchecked, 0).is_empty());
         assert!(found("file", "passwordAuthentication=no\npassword=<unset>\n").is_none());
         assert!(found("adminPassword", "${PASSWORD}").is_none());
         assert!(found("adminPassword", "{{ .password }}").is_none());

@@ -33,6 +33,8 @@ pub(super) struct Hit {
     pub(super) rule: &'static str,
     /// The byte offset of the secret.
     pub(super) start: usize,
+    /// The byte offset of its end.
+    pub(super) end: usize,
 }
 
 static SCANNER: LazyLock<Scanner> = LazyLock::new(|| Scanner::read(&DATA));
@@ -204,11 +206,12 @@ impl Scanner {
         for rule in self.called_by(text).into_iter().map(|at| &self.rules[at]) {
             self.ask(rule, path, text, &mut hits);
         }
-        hits.into_iter().map(|(start, rule)| Hit { rule, start }).collect()
+        hits.into_iter().map(|(start, (end, rule))| Hit { rule, start, end }).collect()
     }
 
-    /// Adds the findings of a rule to those of others: the name of the rule, by the byte offset of the secret.
-    fn ask(&self, rule: &Rule, path: &str, text: &str, hits: &mut BTreeMap<usize, &'static str>) {
+    /// Adds the findings of a rule to those of others: the end of the secret and the name of the rule, by the byte offset of
+    /// the secret.
+    fn ask(&self, rule: &Rule, path: &str, text: &str, hits: &mut BTreeMap<usize, (usize, &'static str)>) {
         let Some(regex) = &rule.regex else { return };
         if rule.path.as_ref().is_some_and(|pattern| !pattern.fits(path)) {
             return;
@@ -240,7 +243,7 @@ impl Scanner {
             let allowed = self.allowed.allows(&found) || rule.allowed.iter().any(|one| one.allows(&found));
             let known = hits.range(whole.start()..=secret.end()).next().is_some();
             if !allowed && !known {
-                hits.insert(secret.start(), rule.id);
+                hits.insert(secret.start(), (secret.end(), rule.id));
             }
         }
     }

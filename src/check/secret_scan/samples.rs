@@ -89,9 +89,63 @@ fn hashes_and_keys() -> Samples {
     ]
 }
 
+/// Passwords in the command lines and the configuration of tools.
+fn of_tools() -> Samples {
+    let commands = [
+        ("option-password", "ipmitool -I lanplus -H bmc -U root -P Xk29dkwl chassis status"),
+        ("option-password", "useradd -m -p Xk29dkwl ops"),
+        ("option-password", "openssl enc -aes-256-cbc -k Xk29dkwl -in a"),
+        ("option-password", "mosquitto_pub -t a -m b -u me -P Xk29dkwl"),
+        ("login-password", "podman login -u me -p Xk29dkwl quay.io"),
+        ("login-password", "az login --service-principal -u a -p Xk29dkwl~9 --tenant b"),
+        ("piped-password", "echo Xk29dkwl | docker login -u me --password-stdin ghcr.io"),
+        ("piped-password", "echo 'Xk29dkwl' | passwd --stdin root"),
+        ("here-string-password", "docker login --password-stdin <<< Xk29dkwl"),
+        ("openssl-passphrase", "openssl rsa -passin pass:Xk29dkwl -in a.pem"),
+        ("samba-password", "smbclient //host/share -U me%Xk29dkwl"),
+        ("minio-secret-key", "mc alias set local http://minio:9000 admin Xk29dkwl"),
+        ("kubectl-secret-literal", "kubectl create secret generic a --from-literal=foo=Xk29dkwl"),
+        ("kickstart-root-password", "rootpw --plaintext Xk29dkwl"),
+        ("preseed-password", "d-i passwd/root-password password Xk29dkwl"),
+        ("sql-password", "CREATE USER 'a'@'%' IDENTIFIED BY 'Xk29dkwl';"),
+        ("sql-password", "ALTER ROLE app WITH LOGIN PASSWORD 'Xk29dkwl';"),
+        ("nginx-credential", "  set $api_key \"Xk29dkwlq8\";"),
+        ("nginx-credential", "proxy_set_header X-Api-Key Xk29dkwlq8;"),
+        ("router-password", " neighbor 10.0.0.1 password Xk29dkwl"),
+        ("statement-password", "key \"k\" { algorithm hmac-sha256; secret \"c2VjcmV0c2VjcmV0\"; };"),
+        ("ipsec-secret", "10.0.0.1 10.0.0.2 : PSK \"Xk29dkwl\""),
+        ("redis-acl-password", "user default on >Xk29dkwl ~* +@all"),
+        ("snmp-community", "rocommunity Xk29dkwl 10.0.0.0/8"),
+        ("snmp-community", "createUser me SHA \"Xk29dkwl\" AES"),
+        ("mnemonic", "mnemonic: legal winner thank year wave sausage worth useful legal winner thank yellow"),
+        ("session-cookie", "Cookie: lang=en; sessionid=x9Kd2mQ7zR4tB8vN1wY5"),
+        ("token-in-address", "git clone https://x9Kd2mQ7zR4tB8vN1wY5@git.example.org/a.git"),
+        ("xml-credential", "<password>\n  Xk29dkwl\n</password>"),
+        ("xml-credential", "<property name=\"db.password\" value=\"Xk29dkwl\"/>"),
+        ("xml-credential", "<entry key=\"password\">Xk29dkwl</entry>"),
+    ];
+    commands.map(|(rule, text)| (rule, text.to_owned())).to_vec()
+}
+
+/// Keys and hashes of programs.
+fn of_programs() -> Samples {
+    vec![
+        ("gossip-encryption-key", format!("encrypt = \"{}=\"", of(43))),
+        ("password-hash-scram", format!("SCRAM-SHA-256$4096:{}${}:{}", of(24), of(43), of(43))),
+        ("password-hash-postgresql", format!("password: md5{}", hex(32))),
+        (
+            "password-hash-grub",
+            format!("password_pbkdf2 root grub.pbkdf2.sha512.10000.{}.{}", hex(64), hex(64)),
+        ),
+        ("json-web-key", format!("{{\"kty\": \"EC\", \"x\": \"a\", \"d\": \"{}\"}}", of(43))),
+        ("laravel-app-key", format!("APP_KEY=base64:{}=", of(43))),
+    ]
+}
+
 #[test]
 fn every_rule_beside_those_of_gitleaks_finds_its_form() {
-    let samples: Samples = tokens().into_iter().chain(hashes_and_keys()).collect();
+    let samples: Samples =
+        [tokens(), hashes_and_keys(), of_tools(), of_programs()].into_iter().flatten().collect();
     for (rule, text) in &samples {
         let found: Vec<_> = scan("a.yaml", text).into_iter().map(|hit| hit.rule).collect();
         assert!(found.contains(rule), "{rule}: {text}: {found:?}");
@@ -114,6 +168,24 @@ fn what_only_looks_alike_is_left_alone() {
         "secret: prod-eu-1-cloud-config-of-team-a",
         "image@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
         "https://a.example.org/i.img?se=1&sig=$SIGNATURE",
+        "ipmitool -H bmc -U root -P \"$PASSWORD\" chassis status",
+        "unzip -P",
+        "podman login -u me --password-stdin quay.io < /run/token",
+        "echo \"$TOKEN\" | docker login -u me --password-stdin ghcr.io",
+        "openssl rsa -passin env:PASS -in a.pem",
+        "smbclient //host/share -U me%$PASSWORD",
+        "kubectl create secret generic a --from-literal=foo=\"$FOO\"",
+        "rootpw --lock",
+        "rootpw --iscrypted $6$x",
+        "CREATE USER a IDENTIFIED BY '${PASSWORD}';",
+        "proxy_set_header X-Api-Key $api_key;",
+        " neighbor 10.0.0.1 password $PASSWORD",
+        "rocommunity public 10.0.0.0/8",
+        "user default on nopass ~* +@all",
+        "the mnemonic: it helps to remember",
+        "<password>\n  ${PASSWORD}\n</password>",
+        "https://username@dev.azure.com/org/project/_git/repo",
+        "https://organization_name_of_us@dev.azure.com/org/project/_git/repo",
     ] {
         assert_eq!(scan("a.yaml", text), [], "{text}");
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{At, Found, in_objects, in_text, keys, literal};
+use super::{At, Found, commands, embedded::Objects, files, in_text, keys, literal};
 use crate::yaml::{Mapping, Node, RawKind, RawNode, Style};
 
 /// The name of a finding for a Secret with plaintext content.
@@ -10,8 +10,8 @@ pub(in crate::check) const OBJECT: &str = "secret-object";
 
 /// A tree of values from a generated object, or from a file, in which a key may occur twice.
 pub(in crate::check) trait Tree: Sized {
-    /// Whether the tree is that of a file. Objects within the text of a generated object were checked by themselves.
-    const IS_FILE: bool;
+    /// What objects within the texts of the tree are.
+    const OBJECTS: Objects;
 
     /// The text of a scalar; none for null and booleans.
     fn text(&self) -> Option<Cow<'_, str>>;
@@ -30,7 +30,7 @@ pub(in crate::check) trait Tree: Sized {
 }
 
 impl Tree for Node {
-    const IS_FILE: bool = false;
+    const OBJECTS: Objects = Objects::Checked;
 
     fn text(&self) -> Option<Cow<'_, str>> {
         let number = || self.as_int().map(|number| Cow::Owned(number.to_string()));
@@ -52,7 +52,7 @@ impl Tree for Node {
 }
 
 impl Tree for RawNode {
-    const IS_FILE: bool = true;
+    const OBJECTS: Objects = Objects::Unchecked;
 
     fn text(&self) -> Option<Cow<'_, str>> {
         match &self.kind {
@@ -96,13 +96,23 @@ pub(in crate::check) fn in_object<'a, T: Tree>(
     object: &'a T,
     skip: &dyn Fn(&T) -> bool,
 ) -> Vec<(&'a T, Found)> {
+    in_nested_object(path, object, skip, 0)
+}
+
+/// The same for an object within texts, as many as `depth`.
+pub(super) fn in_nested_object<'a, T: Tree>(
+    path: &str,
+    object: &'a T,
+    skip: &dyn Fn(&T) -> bool,
+    depth: usize,
+) -> Vec<(&'a T, Found)> {
     let mut found = Vec::new();
-    of_object(path, object, None, skip, &mut found);
+    of_object(&Walk { path, hidden: "", depth }, object, None, skip, &mut found);
     found
 }
 
 fn of_object<'a, T: Tree>(
-    path: &str,
+    walk: &Walk<'_>,
     object: &'a T,
     of_list: Option<&str>,
     skip: &dyn Fn(&T) -> bool,
@@ -116,17 +126,19 @@ fn of_object<'a, T: Tree>(
     // A list of the API: each item is an object. Items without a kind have that of the list.
     if let (Some(of), Some(items)) = (kind.strip_suffix("List"), object.child("items")) {
         let of = (!of.is_empty()).then_some(of);
-        items.items().iter().for_each(|item| of_object(path, item, of, skip, found));
+        items.items().iter().for_each(|item| of_object(walk, item, of, skip, found));
         return;
     }
     let encrypted = object.child("sops").is_some();
-    if kind == "Secret" {
+    if kind == "Secret" && walk.depth == 0 {
         of_secret(object, encrypted, found);
+    } else if kind == "Secret" {
+        inner_secret(object, found);
     } else if encrypted && !holds_encrypted(object) {
         found.push((object, plain("a SOPS file in which nothing is encrypted")));
     }
     let hidden = if kind == "SealedSecret" { "encryptedData" } else { "" };
-    Walk { path, hidden }.walk("", "", object, found);
+    Walk { hidden, ..*walk }.walk("", "", object, found);
 }
 
 fn of_secret<'a, T: Tree>(object: &'a T, encrypted: bool, found: &mut Vec<(&'a T, Found)>) {
@@ -147,8 +159,8 @@ fn of_secret<'a, T: Tree>(object: &'a T, encrypted: bool, found: &mut Vec<(&'a T
     }
 }
 
-/// Finds a Secret with plaintext content inside another object, as in the values of a chart that applies extra objects. A
-/// chart may fill in templates.
+/// Finds a Secret with plaintext content inside another object or a text, as in the values of a chart that applies extra
+/// objects. A program may fill in templates.
 fn inner_secret<'a, T: Tree>(object: &'a T, found: &mut Vec<(&'a T, Found)>) {
     if is_open_secret(object) {
         let what = "a Secret with plain content".to_owned();
@@ -204,6 +216,8 @@ struct Walk<'a> {
     path: &'a str,
     /// A key whose values are encrypted by a tool.
     hidden: &'static str,
+    /// The number of texts around the tree.
+    depth: usize,
 }
 
 impl Walk<'_> {
@@ -227,7 +241,7 @@ impl Walk<'_> {
             // A command line as a list: `--password`, followed by its value.
             let flag = at.checked_sub(1).and_then(|before| items[before].text());
             inner_secret(item, found);
-            let flag = flag.as_deref().filter(|flag| flag.starts_with("--") && !flag.contains('='));
+            let flag = flag.as_deref().filter(|flag| commands::is_long_option(flag) && !flag.contains('='));
             match flag {
                 Some(flag) if item.text().is_some_and(|text| !text.starts_with('-')) => {
                     self.walk(key, flag.trim_start_matches('-'), item, found);
@@ -236,6 +250,8 @@ impl Walk<'_> {
             }
         }
         self.named(node, before, found);
+        of_written_file(node, found);
+        of_web_key(node, found);
     }
 
     fn value<'a, T: Tree>(
@@ -246,9 +262,9 @@ impl Walk<'_> {
         text: &str,
         found: &mut Vec<(&'a T, Found)>,
     ) {
-        let reported = in_text(At { path: self.path, parent, key }, text);
-        let inner = if T::IS_FILE && reported.is_empty() { in_objects(text) } else { None };
-        found.extend(reported.into_iter().chain(inner).map(|one| (node, one)));
+        let at = At { path: self.path, parent, key };
+        let reported = in_text(at, text, T::OBJECTS, self.depth);
+        found.extend(reported.into_iter().map(|one| (node, one)));
     }
 
     /// A key may be a token itself.
@@ -263,10 +279,10 @@ impl Walk<'_> {
     fn named<'a, T: Tree>(&self, node: &'a T, before: usize, found: &mut Vec<(&'a T, Found)>) {
         let Some(value) = node.child("value") else { return };
         let Some(text) = value.text() else { return };
-        let name = ["name", "key", "path"].into_iter().find_map(|key| node.word(key));
+        let name = ["name", "key", "path", "type"].into_iter().find_map(|key| node.word(key));
         let Some(name) = name else { return };
         let name = name.rsplit('/').next().unwrap_or_default();
-        if found[before..].iter().any(|(known, _)| std::ptr::eq(*known, value)) {
+        if is_known(value, &found[before..]) {
             return;
         }
         if keys::is_credential(name, &text) {
@@ -275,6 +291,34 @@ impl Walk<'_> {
             self.value("", name, value, &text, found);
         }
     }
+}
+
+/// Handles files that cloud-init writes, as in `{path: /root/.pgpass, content: …}`, whose name says what they contain.
+fn of_written_file<'a, T: Tree>(node: &'a T, found: &mut Vec<(&'a T, Found)>) {
+    let Some((path, content)) = node.word("path").zip(node.child("content")) else { return };
+    let is_open = || content.text().is_some_and(|text| !text.trim().is_empty() && literal::is_open(&text));
+    if files::is_key_file(&path) && is_open() && !is_known(content, found) {
+        found.push((content, Found { name: "key-file", what: "a key file".to_owned(), line: 0 }));
+    }
+}
+
+/// Handles JSON web keys (RFC 7517): `d` is the private part of a key, `k` a symmetric key.
+fn of_web_key<'a, T: Tree>(node: &'a T, found: &mut Vec<(&'a T, Found)>) {
+    if node.child("kty").is_none() {
+        return;
+    }
+    for part in ["d", "k"].iter().filter_map(|name| node.child(name)) {
+        let is_open = || part.text().is_some_and(|text| literal::is_literal(&text));
+        if is_open() && !is_known(part, found) {
+            let what = "a private JSON web key".to_owned();
+            found.push((part, Found { name: "private-key", what, line: 0 }));
+        }
+    }
+}
+
+/// Whether something was found in a node.
+fn is_known<T>(node: &T, found: &[(&T, Found)]) -> bool {
+    found.iter().any(|(known, _)| std::ptr::eq(*known, node))
 }
 
 #[cfg(test)]
