@@ -225,6 +225,7 @@ fn of_written(before: &Side, after: &Side, settings: &Settings) -> Result<Foreca
         evidence.extend(rests_on_applier(&found, before, after));
         evidence.extend(observed::evidence(&found, &held, &cluster));
         evidence.extend(manual_steps::let_go(&state.running, &change, &found, &settled));
+        evidence.extend(manual_steps::pending(&state.running, &change, &settled));
         evidence.extend(edited_templates::evidence(&edited));
         evidence.extend(foreign_values::evidence(&found, &foreign));
         evidence.extend(foreign_values::of_paused(&found, end));

@@ -13,7 +13,7 @@ use super::machine_rollouts::is_on_delete;
 use crate::desired::contract::Contract;
 use crate::desired::state::{Desired, Worker};
 use crate::predict::change::Change;
-use crate::predict::evidence::Evidence;
+use crate::predict::evidence::{Evidence, On};
 use crate::predict::meaning::Kind;
 use crate::predict::running::{is_autoscaled, is_paused};
 use crate::predict::steps::{UpgradeStep, of_part, step};
@@ -108,6 +108,7 @@ pub(in crate::predict) fn let_go(
     found: &[Verdict],
     known: &BTreeSet<Part>,
 ) -> Vec<Evidence> {
+    const ENDS: &str = "that wait ends";
     let Some(end) = &change.running else { return Vec::new() };
     let is_judged = |part: &Part| {
         let kind =
@@ -115,30 +116,78 @@ pub(in crate::predict) fn let_go(
         !known.contains(part)
             && matches!(kind, Some(Kind::NoChange | Kind::MetadataOnly | Kind::InPlace | Kind::Scale))
     };
-    let unknown = |part: Part, by: String| {
+    let unknown = |part: Part, by: &str, ends: &str| {
         Evidence::unknown(part, Rule::HeldBack, SOURCE).because(format!(
-            "if it runs an older version than the Cluster because it waits for {by}, that wait ends: its upgrade begins, \
+            "if it runs an older version than the Cluster because it waits for {by}, {ends}: its upgrade begins, \
              unless it waits for other parts, too; its running object would show its version"
         ))
     };
     if is_paused(&before.control_plane) && !is_paused(&end.control_plane) {
         let pools = before.all_workers().map(|(pool, _)| Part::Pool(pool)).filter(is_judged);
-        return pools.map(|part| unknown(part, "the control plane".to_owned())).collect();
+        return pools.map(|part| unknown(part, "the control plane", ENDS)).collect();
     }
     let stay: BTreeSet<Part> = end.deployments.iter().filter_map(keeper).collect();
+    // Scaling down may remove the last old machines.
+    let shrink: BTreeSet<Part> = before.deployments.iter().filter_map(|one| shrinks(one, end)).collect();
     let has_more_places = concurrency(&end.cluster) > concurrency(&before.cluster);
     let mut keepers: Vec<Part> = Vec::new();
     let mut evidence = Vec::new();
     for one in &before.deployments {
         let part = Part::pool(PoolKind::MachineDeployment, &one.name);
-        let go = keepers.iter().filter(|one| has_more_places || !stay.contains(one));
-        let go: Vec<_> = go.map(Part::in_words).collect();
-        if keepers.len() >= concurrency(&before.cluster) && !go.is_empty() && is_judged(&part) {
-            evidence.push(unknown(part, go.join(" or ")));
+        let waits = keepers.len() >= concurrency(&before.cluster) && is_judged(&part);
+        let names = |go: &dyn Fn(&Part) -> bool| {
+            keepers.iter().filter(|one| go(one)).map(Part::in_words).collect::<Vec<_>>().join(" or ")
+        };
+        let gone = names(&|one| has_more_places || !stay.contains(one));
+        let smaller = names(&|one| shrink.contains(one));
+        if waits && !gone.is_empty() {
+            evidence.push(unknown(part, &gone, ENDS));
+        } else if waits && !smaller.is_empty() {
+            evidence.push(unknown(part, &smaller, "removing the last old machine there ends that wait"));
         }
         keepers.extend(keeper(one));
     }
     evidence
+}
+
+/// Remarks on changes of pools that may still wait for an upgrade: nothing of the change reaches them before that.
+///
+/// Source: `updateMachineDeployments` of `internal/topology/cluster/reconcile_state.go` leaves out pools whose upgrade is
+/// pending.
+pub(in crate::predict) fn pending(
+    before: &Desired,
+    change: &Change,
+    known: &BTreeSet<Part>,
+) -> Vec<Evidence> {
+    const CHANGES: On = On::Only(&[Kind::InPlace, Kind::Scale, Kind::Rollout]);
+    let Some(end) = &change.running else { return Vec::new() };
+    let keeps = |part: &Part| end.deployments.iter().filter_map(keeper).any(|one| one == *part);
+    let (mut keepers, mut evidence): (Vec<Part>, _) = (Vec::new(), Vec::new());
+    for one in &before.deployments {
+        let part = Part::pool(PoolKind::MachineDeployment, &one.name);
+        if keepers.len() >= concurrency(&end.cluster) && !known.contains(&part) {
+            let names = keepers.iter().map(Part::in_words).collect::<Vec<_>>().join(" and ");
+            let why = format!(
+                "if it still runs an older version than the Cluster because it waits for {names}, nothing of this change \
+                 happens before that wait ends"
+            );
+            evidence.push(Evidence::remark(part.clone(), Rule::HeldBack, CHANGES).because(why));
+        }
+        keepers.extend(keeper(one).filter(keeps));
+    }
+    evidence
+}
+
+/// The pool of a worker whose number of machines may become smaller.
+fn shrinks(worker: &Arc<Worker>, end: &Desired) -> Option<Part> {
+    let after = end.deployments.iter().find(|one| one.name == worker.name)?;
+    let is_smaller = match (count(&worker.object), count(&after.object)) {
+        (Some(was), Some(now)) => now < was,
+        // An autoscaler may have added machines.
+        (None, Some(_)) => true,
+        (_, None) => false,
+    };
+    is_smaller.then(|| Part::pool(PoolKind::MachineDeployment, &worker.name))
 }
 
 /// The pool of a worker, if it keeps machines of an older version until someone acts: deletes them, or ends a pause.
