@@ -76,9 +76,15 @@ pub fn kubernetes_of(cluster: &Node) -> Option<String> {
     text(cluster, &["spec", "topology", "version"])
 }
 
-/// Whether reconciliation of a Cluster is paused.
+/// The annotation that pauses an object.
+const PAUSED: &str = "cluster.x-k8s.io/paused";
+
+/// Whether reconciliation of a Cluster is paused. The annotation pauses it with any value.
+///
+/// Source: `IsPaused` and `HasPaused` of Cluster API's `util/annotations/helpers.go`.
 pub fn is_paused(cluster: &Node) -> bool {
     cluster.at(&["spec", "paused"]).and_then(Node::as_bool) == Some(true)
+        || cluster.at(&["metadata", "annotations", PAUSED]).is_some()
 }
 
 fn text(cluster: &Node, path: &[&str]) -> Option<String> {
