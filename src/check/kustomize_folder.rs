@@ -3,14 +3,15 @@
 use std::{collections::BTreeSet, path::Path};
 
 use super::{
-    Texts,
+    Texts, kustomize_build,
     kustomize_file::{self, Refused},
+    kustomize_generator::{self, MISSING},
     secret_scan::{CHANGING_FIELDS, Found, OBJECT, Spot, Tree, is_encrypted_file},
 };
 use crate::{
     note::{Notes, Place},
     world::KUSTOMIZATIONS,
-    yaml::{RawNode, Source, read_raw},
+    yaml::{RawKind, RawNode, Source, read_raw},
 };
 
 /// The `.d` folder of a definition.
@@ -78,7 +79,7 @@ pub(super) fn rewrites(folder: &str, namespace: &str, texts: Texts<'_>) -> Vec<(
             let generators = items("secretGenerator").iter().chain(items("configMapGenerator"));
             for set in [root].into_iter().chain(generators).filter_map(|one| one.child("namespace")) {
                 let text = set.text().unwrap_or_default();
-                if text != namespace {
+                if text != namespace && !text.is_empty() {
                     found.push((source.word(set.start), Rewrite::Namespace(text.into_owned())));
                 }
             }
@@ -109,13 +110,19 @@ pub(super) fn refused(folder: &str, texts: Texts<'_>) -> Vec<Refused> {
     for source in texts.beside.below(folder).filter(|source| is_kustomization(&source.path)) {
         if !folders.insert(source.path.rsplit_once('/').map_or("", |(folder, _)| folder)) {
             let message = "this folder has two kustomize files".to_owned();
-            found.push((Place::file(&*source.path), message, "keep one of them: kustomize refuses both"));
+            let place = Place::file(&*source.path);
+            found.push(Refused::new(place, message, "keep one of them: kustomize refuses both"));
         }
         found.extend(kustomize_file::faults(source));
         for document in read_raw(source, &mut Notes::new()).unwrap_or_default() {
-            let lists = LISTS.into_iter().filter_map(|key| document.root.child(key)).flat_map(Tree::items);
-            for item in lists {
+            found.extend(kustomize_generator::faults(&document.root, source, folder, texts));
+            for item in named_files(&document.root) {
                 let text = item.text().unwrap_or_default();
+                if text.is_empty() && matches!(item.kind, RawKind::Scalar { .. }) {
+                    let message = "this entry names nothing".to_owned();
+                    let hint = "remove it: kustomize refuses the whole folder";
+                    found.push(Refused::new(source.word(item.start), message, hint));
+                }
                 let Some(path) = joined(&source.path, &text).filter(|_| !text.contains(['\n', ':'])) else {
                     continue;
                 };
@@ -125,13 +132,23 @@ pub(super) fn refused(folder: &str, texts: Texts<'_>) -> Vec<Refused> {
                     || path == folder;
                 if within && !text.is_empty() && !exists {
                     let message = format!("`{text}` does not exist");
-                    let hint = "add the file, or remove its name: kustomize refuses the whole folder";
-                    found.push((source.word(item.start), message, hint));
+                    found.push(Refused::new(source.word(item.start), message, MISSING));
                 }
             }
         }
     }
+    found.extend(kustomize_build::faults(folder, texts));
     found
+}
+
+/// The names of files and folders in a kustomize file.
+fn named_files(root: &RawNode) -> impl Iterator<Item = &RawNode> {
+    let lists = LISTS.into_iter().chain(["patchesStrategicMerge"]);
+    let listed = lists.filter_map(|key| root.child(key)).flat_map(Tree::items);
+    let fields = ["patches", "patchesJson6902", "replacements"].into_iter();
+    let in_fields = fields.filter_map(|key| root.child(key)).flat_map(Tree::items);
+    let paths = in_fields.chain(root.child("openapi")).filter_map(|one| one.child("path"));
+    listed.chain(paths.filter(|path| path.text().is_some_and(|text| !text.is_empty())))
 }
 
 /// Whether the kustomize file of the folder itself sets the namespace of all objects; [`rewrites`] checks which one.
@@ -158,13 +175,14 @@ pub(super) fn outside(folder: &str, texts: Texts<'_>) -> Vec<Place> {
                 // A chart or an inline object is not a reference.
                 let text = item.text().unwrap_or_default();
                 let inline = text.contains('\n');
-                let path = joined(&source.path, &text);
+                let path = joined(&source.path, &text).filter(|_| !text.is_empty());
                 let below = path
                     .as_deref()
                     .is_some_and(|path| path == folder || path.starts_with(&format!("{folder}/")));
                 let address =
                     text.contains("://") || text.starts_with("git@") || text.starts_with("github.com/");
-                if !inline && (text.is_empty() || address || !below) {
+                let is_named = !text.is_empty() || !matches!(item.kind, RawKind::Scalar { .. });
+                if !inline && is_named && (address || !below) {
                     places.push(source.word(item.start));
                 }
             }
@@ -215,7 +233,7 @@ fn of_generator(
 }
 
 /// Resolves a path relative to a file; none if it leads out of the fleet.
-fn joined(from: &str, to: &str) -> Option<String> {
+pub(super) fn joined(from: &str, to: &str) -> Option<String> {
     let mut parts: Vec<&str> = from.split('/').collect();
     parts.pop();
     if to.starts_with('/') {
@@ -234,6 +252,8 @@ fn joined(from: &str, to: &str) -> Option<String> {
 /// An object in a file, unpacked from any lists.
 pub(super) struct Beside {
     pub(super) group: String,
+    /// Its `apiVersion`.
+    pub(super) version: String,
     pub(super) kind: String,
     pub(super) place: Place,
     pub(super) node: RawNode,
@@ -261,5 +281,5 @@ fn unpack(source: &Source, node: &RawNode, version: &str, of_list: &str, found: 
     }
     let at = node.child("kind").map_or(node.start, |kind| kind.start);
     let group = crate::release::group_of(&version).to_owned();
-    found.push(Beside { group, kind, place: source.word(at), node: node.clone() });
+    found.push(Beside { group, version, kind, place: source.word(at), node: node.clone() });
 }

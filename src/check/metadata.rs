@@ -83,6 +83,10 @@ fn is_built_in(group: &str) -> bool {
     !group.contains('.') || GROUPS.contains(&group)
 }
 
+pub(super) const A_LABEL_KEY: &str =
+    "write `<name>` or `<domain>/<name>`; the name has at most 63 letters, digits, `-`, `_` and `.`";
+pub(super) const A_LABEL_VALUE: &str = "use at most 63 letters, digits, `-`, `_` and `.`, starting and ending with a letter or digit; an annotation can hold any text";
+
 /// The API group of kustomize's own objects.
 pub(super) const KUSTOMIZE: &str = "kustomize.config.k8s.io";
 
@@ -263,8 +267,11 @@ fn of_entry(what: &str, key: &str, entry: &Entry, faults: &mut Vec<Violation>) {
     if !is_label_key(name) {
         faults.push(Violation {
             origin: entry.key.origin,
-            message: format!("the {one} `{}` of {what} has a key that no API server accepts", shortened(name)),
-            hint: "write `<name>` or `<domain>/<name>`; the name has at most 63 letters, digits, `-`, `_` and `.`",
+            message: format!(
+                "the {one} `{}` of {what} has a key that no API server accepts",
+                shortened(name)
+            ),
+            hint: A_LABEL_KEY,
         });
     }
     let Some(text) = entry.value.as_str() else {
@@ -278,8 +285,11 @@ fn of_entry(what: &str, key: &str, entry: &Entry, faults: &mut Vec<Violation>) {
     if key == "labels" && !is_label_value(text) {
         faults.push(Violation {
             origin: entry.value.origin,
-            message: format!("the label `{}` of {what} has a value that no API server accepts", shortened(name)),
-            hint: "use at most 63 letters, digits, `-`, `_` and `.`, starting and ending with a letter or digit; an annotation can hold any text",
+            message: format!(
+                "the label `{}` of {what} has a value that no API server accepts",
+                shortened(name)
+            ),
+            hint: A_LABEL_VALUE,
         });
     }
 }

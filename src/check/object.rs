@@ -113,14 +113,18 @@ pub(super) fn is_name(kind: &str, name: &str) -> bool {
         let is_started = kind == "Namespace" || name.starts_with(|c: char| c.is_ascii_lowercase());
         return is_started && Label::new(name).is_ok();
     }
-    let lenient = kind.ends_with("Role")
-        || kind.ends_with("RoleBinding")
-        || kind == "FlowSchema"
-        || kind == "PriorityLevelConfiguration";
-    if lenient {
+    if is_lenient(kind) {
         return !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '%']);
     }
     Subdomain::new(name).is_ok()
+}
+
+/// Whether names of a kind may contain colons and capitals.
+pub(super) fn is_lenient(kind: &str) -> bool {
+    kind.ends_with("Role")
+        || kind.ends_with("RoleBinding")
+        || kind == "FlowSchema"
+        || kind == "PriorityLevelConfiguration"
 }
 
 /// The namespace that an object of a stack must have: that of its part.

@@ -57,8 +57,12 @@ pub(super) fn check(plan: &ClusterPlan, cluster: &Node, finder: &mut Finder<'_>)
             check_object(&object, source, &mut folder, finder);
         }
     }
-    for (place, message, hint) in kustomize_folder::refused(&path, texts) {
-        finder.notes.error("object", hidden(place), message).hint(hint);
+    for refused in kustomize_folder::refused(&path, texts) {
+        let note = finder.notes.error("object", hidden(refused.place), refused.message);
+        if let Some(first) = refused.first {
+            note.related("first here", hidden(first));
+        }
+        note.hint(refused.hint);
     }
     for (place, rewrite) in kustomize_folder::rewrites(&path, folder.namespace, texts) {
         note_rewrite(place, &rewrite, folder.namespace, finder);
@@ -81,6 +85,13 @@ fn hidden(place: Place) -> Place {
 }
 
 fn check_object(object: &Beside, source: &Source, folder: &mut Folder<'_>, finder: &mut Finder<'_>) {
+    if let Some(key) = repeated_key(&object.node) {
+        let message = format!("the key `{}` occurs twice in one map", key.text().unwrap_or_default());
+        finder
+            .notes
+            .error("object", hidden(source.word(key.start)), message)
+            .hint("keep one of them: readers disagree about which one counts, and the engine refuses the whole folder");
+    }
     if object.group == KUSTOMIZE || kustomize_folder::is_kustomization(&source.path) {
         if !kustomize_folder::is_kustomization(&source.path) || object.kind == "Component" {
             finder
@@ -89,13 +100,6 @@ fn check_object(object: &Beside, source: &Source, folder: &mut Folder<'_>, finde
                 .hint("it changes how the engine builds the whole folder: only a `kustomization.yaml` of kind Kustomization may do that");
         }
         return;
-    }
-    if let Some(key) = repeated_key(&object.node) {
-        let message = format!("the key `{}` occurs twice in one map", key.text().unwrap_or_default());
-        finder
-            .notes
-            .error("object", hidden(source.word(key.start)), message)
-            .hint("keep one of them: readers disagree about which one counts, and the engine refuses the whole folder");
     }
     let applied = folder.all_applied && is_yaml(&source.path);
     let Some(node) = Node::from_raw(&object.node, source, &mut Notes::new()) else {

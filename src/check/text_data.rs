@@ -14,6 +14,7 @@ use crate::yaml::{Mapping, Node};
 const TOTAL: usize = 1024 * 1024;
 /// The maximum length of a key.
 const KEY: usize = 253;
+pub(super) const A_KEY: &str = "use at most 253 letters, digits, `-`, `_` and `.`";
 
 /// Reports what the API server refuses in the content of a ConfigMap or a Secret of the core group.
 pub(super) fn faults(object: &Node, kind: &str, name: &str) -> Vec<Violation> {
@@ -101,11 +102,7 @@ fn of_field(node: &Node, in_base64: bool, what: &str, faults: &mut Vec<Violation
     for entry in mapping.iter() {
         let key = &entry.key.name;
         if !is_key(key) {
-            wrong(
-                entry.key.origin,
-                format!("{what} has a key that no API server accepts"),
-                "use at most 253 letters, digits, `-`, `_` and `.`",
-            );
+            wrong(entry.key.origin, format!("{what} has a key that no API server accepts"), A_KEY);
         }
         match entry.value.as_str() {
             None if entry.value.is_null() => {}
@@ -127,12 +124,30 @@ fn of_field(node: &Node, in_base64: bool, what: &str, faults: &mut Vec<Violation
     size
 }
 
+/// The keys that a Secret of a type must have, and whether one of them is enough.
+const KEYS_OF_TYPES: [(&str, &[&str], bool); 5] = [
+    ("kubernetes.io/basic-auth", &["username", "password"], true),
+    ("kubernetes.io/dockercfg", &[".dockercfg"], false),
+    ("kubernetes.io/dockerconfigjson", &[".dockerconfigjson"], false),
+    ("kubernetes.io/ssh-auth", &["ssh-privatekey"], false),
+    ("kubernetes.io/tls", &["tls.crt", "tls.key"], false),
+];
+pub(super) const OF_TYPE: &str = "add it, or choose another type: the API server refuses the Secret";
+
+/// The keys that a Secret of this type lacks, in words.
+pub(super) fn missing_keys(of_type: &str, has: impl Fn(&str) -> bool) -> Option<String> {
+    let (_, keys, one_is_enough) = KEYS_OF_TYPES.iter().find(|(name, ..)| *name == of_type)?;
+    let missing: Vec<_> = keys.iter().filter(|key| !has(key)).map(|key| format!("the key `{key}`")).collect();
+    let is_complete = missing.is_empty() || *one_is_enough && missing.len() < keys.len();
+    (!is_complete).then(|| missing.join(if *one_is_enough { " or " } else { " and " }))
+}
+
 /// Go's decoder skips line ends.
 fn is_base64(text: &str) -> bool {
     STANDARD.decode(text.replace(['\n', '\r'], "")).is_ok()
 }
 
-fn is_key(key: &str) -> bool {
+pub(super) fn is_key(key: &str) -> bool {
     let inside = key.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'));
     inside && !key.is_empty() && key.len() <= KEY && key != "." && !key.starts_with("..")
 }

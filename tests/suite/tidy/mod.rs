@@ -61,8 +61,11 @@ fn every_rule_is_in_the_table() {
     let shared = [
         "src/check/class_lints/",
         "src/check/index.rs",
+        "src/check/kustomize_build.rs",
+        "src/check/kustomize_fields.rs",
         "src/check/kustomize_file.rs",
         "src/check/kustomize_folder.rs",
+        "src/check/kustomize_generator.rs",
         "src/check/metadata.rs",
         "src/check/own_object.rs",
         "src/check/secret_scan/",
