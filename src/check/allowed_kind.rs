@@ -127,6 +127,11 @@ pub(super) fn is_cluster_wide(group: &str, kind: &str) -> bool {
     CLUSTER_WIDE.contains(&(group, kind))
 }
 
+/// The known cluster-scoped kinds of a group.
+pub(super) fn cluster_wide_kinds(group: &str) -> impl Iterator<Item = &'static str> + use<'_> {
+    CLUSTER_WIDE.iter().filter(move |(known, _)| *known == group).map(|(_, kind)| *kind)
+}
+
 /// Whether a folder may contain a kind, according to docs/checks.md.
 pub(super) fn is_allowed(place: Where, group: &str, kind: &str) -> bool {
     let of_groups = TEMPLATE_GROUPS.iter().any(|one| group == *one || group.ends_with(&format!(".{one}")));

@@ -162,6 +162,16 @@ pub(super) fn sets_namespace(folder: &str, texts: Texts<'_>) -> bool {
     })
 }
 
+/// Whether the kustomize files of a folder leave the content of its objects as it is.
+pub(super) fn keeps_objects(folder: &str, texts: Texts<'_>) -> bool {
+    let mut files = texts.beside.below(folder).filter(|source| is_kustomization(&source.path));
+    files.all(|source| {
+        let documents = read_raw(source, &mut Notes::new()).unwrap_or_default();
+        let has = |field: &&str| documents.iter().any(|one| one.root.child(field).is_some());
+        !CHANGING_FIELDS.iter().chain(&["secretGenerator"]).any(has)
+    })
+}
+
 /// Finds places where a kustomize file refers to something outside the folder: another folder, or a URL.
 pub(super) fn outside(folder: &str, texts: Texts<'_>) -> Vec<Place> {
     let mut places = Vec::new();
@@ -275,7 +285,8 @@ fn unpack(source: &Source, node: &RawNode, version: &str, of_list: &str, found: 
         node.child(key).and_then(Tree::text).map_or_else(|| default.to_owned(), Into::into)
     };
     let (version, kind) = (word("apiVersion", version), word("kind", of_list));
-    if let (Some(of), Some(items)) = (kind.strip_suffix("List"), node.child("items")) {
+    let items = node.child("items").filter(|items| matches!(items.kind, RawKind::Sequence(_)));
+    if let (Some(of), Some(items)) = (kind.strip_suffix("List"), items) {
         items.items().iter().for_each(|item| unpack(source, item, &version, of, found));
         return;
     }

@@ -2,10 +2,13 @@
 //!
 //! The rules come from apimachinery's `ValidateObjectMeta` and from the types `ObjectMeta` and `TypeMeta`.
 
-use super::{allowed_kind::is_cluster_wide, text_data};
+use super::{
+    allowed_kind::{cluster_wide_kinds, is_cluster_wide},
+    text_data,
+};
 use crate::{
     model::{Label, Subdomain, is_label_key, is_label_value},
-    release::group_of,
+    release::{group_of, namespaced_kinds},
     yaml::{Entry, Mapping, Node, Origin},
 };
 
@@ -109,8 +112,15 @@ pub(super) fn faults(object: &Node, kind: &str, name: &str) -> Vec<Violation> {
             hint: "write `<group>/<version>`, or `v1` for the core: apps/v1, cluster.x-k8s.io/v1beta2",
         });
     }
-    let what = format!("{kind} `{name}`");
     let group = version.as_str().map(group_of).unwrap_or_default();
+    if let Some(right) = right_spelling(group, kind) {
+        faults.push(Violation {
+            origin: object.get("kind").unwrap_or(object).origin,
+            message: format!("`{kind}` is not a kind: it is written `{right}`"),
+            hint: "correct it: the API server knows each kind in one spelling only",
+        });
+    }
+    let what = format!("{kind} `{name}`");
     if let Some(metadata) = object.get("metadata") {
         of_metadata(&what, metadata, is_built_in(group), &mut faults);
     }
@@ -145,6 +155,12 @@ pub(super) fn is_no_object(object: &Node) -> Option<(&'static str, &'static str)
         "an object for kustomize, which changes how the engine builds the whole folder",
         "remove it, or write out the objects that it would build",
     ))
+}
+
+/// The spelling of a known kind that differs only in its case.
+fn right_spelling(group: &str, kind: &str) -> Option<&'static str> {
+    let known = namespaced_kinds(group).chain(cluster_wide_kinds(group));
+    known.filter(|known| is_kind(kind) && known.eq_ignore_ascii_case(kind)).find(|known| *known != kind)
 }
 
 /// Whether a kind is one word of letters and digits that starts with a capital letter.

@@ -4,7 +4,7 @@ use super::{
     Check, Finder, Rule,
     allowed_kind::is_cluster_wide,
     metadata::{self, is_kind},
-    own_object,
+    own_object, text_data,
 };
 use crate::{
     model::{Label, Subdomain},
@@ -78,7 +78,7 @@ fn check_object<'a>(
             .error("object", at, format!("{kind} `{name}` has a name that no API server accepts"))
             .hint(A_NAME);
     }
-    for fault in metadata::faults(node, kind, name) {
+    for fault in metadata::faults(node, kind, name).into_iter().chain(text_data::lacking(node, kind, name)) {
         let place = fault.origin.written().map_or_else(|| finder.place(node, path), At::Word);
         finder.notes.error("object", place, fault.message).hint(fault.hint);
     }

@@ -7,9 +7,10 @@ use super::{
     Finder,
     allowed_kind::is_cluster_wide,
     kustomize_folder::{self, Beside, Rewrite},
-    metadata::{self, KUSTOMIZE, is_kind},
+    metadata::{self, KUSTOMIZE, Violation, is_kind},
     object::{A_KIND, A_NAME, COMPLETE, is_name},
     secret_scan::{KIND, KUSTOMIZE_FIELD, Tree as _, allowed, is_encrypted},
+    text_data,
 };
 use crate::{
     note::{Notes, Place},
@@ -20,12 +21,18 @@ use crate::{
     yaml::{Node, RawKind, RawNode, Source},
 };
 
+/// The annotation of objects that configure a function of kustomize.
+const FUNCTION: &str = "config.kubernetes.io/function";
+
 /// What is found of the folder as a whole.
 struct Folder<'a> {
-    /// The namespace of the cluster.
+    /// The cluster and its namespace.
+    cluster: &'a str,
     namespace: &'a str,
     /// Whether every document is applied as it is. With a kustomize file, a document can be a patch, or change its name.
     all_applied: bool,
+    /// Whether the objects that are applied are as written, but for names, namespaces and labels.
+    keeps_objects: bool,
     /// Whether a kustomize file gives all objects the namespace of the cluster.
     sets_namespace: bool,
     /// Whether the engine refuses an object without a namespace.
@@ -39,8 +46,10 @@ pub(super) fn check(plan: &ClusterPlan, cluster: &Node, finder: &mut Finder<'_>)
     let path = kustomize_folder::folder(&plan.cluster.file);
     let kustomized = texts.beside.below(&path).any(|source| kustomize_folder::is_kustomization(&source.path));
     let mut folder = Folder {
+        cluster: plan.cluster.name.as_str(),
         namespace: plan.cluster.namespace.as_str(),
         all_applied: !kustomized,
+        keeps_objects: kustomize_folder::keeps_objects(&path, texts),
         sets_namespace: kustomize_folder::sets_namespace(&path, texts),
         needs_namespaces: needs_namespaces(cluster),
         seen: BTreeMap::new(),
@@ -121,6 +130,10 @@ fn check_object(object: &Beside, source: &Source, folder: &mut Folder<'_>, finde
         let namespace = node.at(&["metadata", "namespace"]).and_then(Node::as_str);
         check_namespace(namespace, object, name, folder, finder);
         check_twice(&node, object, name, folder, finder);
+    } else if folder.all_applied && !is_yaml(&source.path) {
+        if !object.kind.is_empty() && !name.is_empty() {
+            check_twice(&node, object, name, folder, finder);
+        }
     } else if !applied && !folder.sets_namespace && is_yaml(&source.path) {
         // A kustomize file applies the objects that it names as they are.
         let namespace = node.at(&["metadata", "namespace"]).and_then(Node::as_str);
@@ -128,9 +141,49 @@ fn check_object(object: &Beside, source: &Source, folder: &mut Folder<'_>, finde
             check_namespace(namespace, object, name, folder, finder);
         }
     }
-    for fault in metadata::faults(&node, &object.kind, name) {
+    let faults = metadata::faults(&node, &object.kind, name).into_iter();
+    let lacking = text_data::lacking(&node, &object.kind, name).filter(|_| folder.keeps_objects);
+    let function = function(&node, &object.kind, name).filter(|_| applied);
+    for fault in faults.chain(lacking).chain(function) {
         let place = hidden(source.word(fault.origin.offset as usize));
         finder.notes.error("object", place, fault.message).hint(fault.hint);
+    }
+    if folder.keeps_objects {
+        check_cluster_name(&node, object, source, folder, finder);
+    }
+}
+
+/// An object that configures a function of kustomize is meant to be run, not applied.
+fn function(node: &Node, kind: &str, name: &str) -> Option<Violation> {
+    let annotation = node.at(&["metadata", "annotations"])?.as_mapping()?.entry(FUNCTION)?;
+    Some(Violation {
+        origin: annotation.key.origin,
+        message: format!("{kind} `{name}` configures a function of kustomize, which no engine runs here"),
+        hint: "write the objects that the function makes, and remove this one",
+    })
+}
+
+/// Machines of another cluster would come and go with the folder of this one.
+fn check_cluster_name(
+    node: &Node,
+    object: &Beside,
+    source: &Source,
+    folder: &Folder<'_>,
+    finder: &mut Finder<'_>,
+) {
+    let Some(named) = node.at(&["spec", "clusterName"]).filter(|_| object.group == "cluster.x-k8s.io") else {
+        return;
+    };
+    let other = named.as_str().filter(|text| is_name("Cluster", text) && *text != folder.cluster);
+    if let Some(other) = other {
+        let message = format!(
+            "this {} belongs to the cluster `{other}`, but its folder to `{}`",
+            object.kind, folder.cluster
+        );
+        finder
+            .notes
+            .error("object", hidden(source.word(named.origin.offset as usize)), message)
+            .hint("correct `clusterName`, or move the object to the folder of that cluster");
     }
 }
 
@@ -252,11 +305,16 @@ fn check_namespace(
     }
 }
 
-/// kustomize refuses a folder that holds an object twice.
+/// Kustomize refuses a folder that holds an object twice. Not every engine reads JSON in a folder without a kustomize file.
 fn check_twice(node: &Node, object: &Beside, name: &str, folder: &mut Folder<'_>, finder: &mut Finder<'_>) {
     let namespace = node.at(&["metadata", "namespace"]).and_then(Node::as_str).unwrap_or_default();
     let key = [&object.group, &object.kind, namespace, name].map(str::to_owned);
     if let Some(first) = folder.seen.get(&key) {
+        let hint = if is_yaml(&first.file) && is_yaml(&object.place.file) {
+            "keep one of them: kustomize refuses the whole folder"
+        } else {
+            "keep one of them: which one is applied depends on the engine"
+        };
         finder
             .notes
             .error(
@@ -265,7 +323,7 @@ fn check_twice(node: &Node, object: &Beside, name: &str, folder: &mut Folder<'_>
                 format!("{} `{name}` is in this folder twice", object.kind),
             )
             .related("first here", hidden(first.clone()))
-            .hint("keep one of them: kustomize refuses the whole folder");
+            .hint(hint);
         return;
     }
     folder.seen.insert(key, object.place.clone());

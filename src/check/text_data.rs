@@ -134,6 +134,23 @@ const KEYS_OF_TYPES: [(&str, &[&str], bool); 5] = [
 ];
 pub(super) const OF_TYPE: &str = "add it, or choose another type: the API server refuses the Secret";
 
+/// Reports a Secret without the keys of its type. Only a whole object can lack them, not a patch.
+pub(super) fn lacking(object: &Node, kind: &str, name: &str) -> Option<Violation> {
+    let text = |key| object.get(key).and_then(Node::as_str);
+    let of_type = text("type").filter(|_| (text("apiVersion"), kind) == (Some("v1"), "Secret"))?;
+    let maps = ["data", "stringData"].map(|field| object.get(field).filter(|node| !node.is_null()));
+    // Another check reports what is not a map.
+    if maps.into_iter().flatten().any(|node| node.as_mapping().is_none()) {
+        return None;
+    }
+    let missing = missing_keys(of_type, |key| maps.into_iter().flatten().any(|map| map.get(key).is_some()))?;
+    Some(Violation {
+        origin: object.get("type").unwrap_or(object).origin,
+        message: format!("Secret `{name}` of type `{of_type}` needs {missing}"),
+        hint: OF_TYPE,
+    })
+}
+
 /// The keys that a Secret of this type lacks, in words.
 pub(super) fn missing_keys(of_type: &str, has: impl Fn(&str) -> bool) -> Option<String> {
     let (_, keys, one_is_enough) = KEYS_OF_TYPES.iter().find(|(name, ..)| *name == of_type)?;

@@ -56,7 +56,7 @@ pub use manifest::{Artifact, Layer, MANIFEST_TYPE, ReleaseOrigin, artifact, laye
 pub use matrix::{
     AddonRow, Cell, Column, Fit, OfChart, Pin, StackMatrix, VersionRow, fleet_matrix, stack_matrix,
 };
-pub use namespaced::is_namespaced;
+pub use namespaced::{is_namespaced, namespaced_kinds};
 pub use newer::{Newer, is_stable, newer, newest, stack_and_minor};
 pub use notes_text::tag_message;
 pub use number::check as check_version;

@@ -55,6 +55,11 @@ pub fn is_namespaced(group: &str, kind: &str) -> bool {
     has(&NAMESPACED, group, kind) || has(&OF_OTHERS, group, kind)
 }
 
+/// The namespaced kinds of a group of Kubernetes.
+pub fn namespaced_kinds(group: &str) -> impl Iterator<Item = &'static str> + use<'_> {
+    NAMESPACED.iter().filter(move |(known, _)| *known == group).flat_map(|(_, kinds)| kinds.iter().copied())
+}
+
 fn has(table: &[(&str, &[&str])], group: &str, kind: &str) -> bool {
     table.iter().any(|(known, kinds)| group == *known && kinds.contains(&kind))
 }
