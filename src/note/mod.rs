@@ -17,7 +17,7 @@ use serde::Serialize;
 
 pub use causes::Cause;
 pub use fault::Fault;
-pub use names::in_words;
+pub use names::{in_words, short_commit};
 pub use origin::{At, FileId, Origin};
 
 /// How severe a message is.

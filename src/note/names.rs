@@ -23,6 +23,11 @@ pub(super) fn write<S: Serializer>(clusters: &BTreeSet<String>, serializer: S) -
     }))
 }
 
+/// An abbreviated commit ID, as messages have it.
+pub fn short_commit(commit: &str) -> String {
+    commit.chars().take(10).collect()
+}
+
 /// Lists items in a sentence: `a, b and c`, with `and` or another conjunction.
 pub fn in_words(items: &[String], conjunction: &str) -> String {
     match items.split_last() {

@@ -217,7 +217,7 @@ impl Guard {
 }
 
 /// Judges a Cluster that changes, given its text before and after, and its facts if they are known.
-fn judge_change(
+pub(super) fn judge_change(
     (path, part): (&TreePath, &PartId),
     (old, new): (&str, &str),
     known: Option<[&ClusterFacts; 2]>,

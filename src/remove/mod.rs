@@ -14,6 +14,7 @@ mod guard;
 mod network;
 mod place;
 mod replaced;
+mod returned;
 
 use crate::{
     edit::{self, Locator},
@@ -30,6 +31,7 @@ pub use former_texts::ReadFormer;
 pub use guard::{Before, Guard, addon_of};
 pub use place::{Defined, cluster_of, is_unplaced, place_in_definitions};
 pub use replaced::Former;
+pub use returned::{judge_returned, removed_by};
 
 /// The object of a removal.
 #[derive(Clone, Debug, PartialEq, Eq)]

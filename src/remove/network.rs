@@ -44,6 +44,6 @@ pub(super) fn judge(
             .about(About::Network(key))
             .hint(format!("set `network.{key}` back to {before} in its definition or in the defaults of its folders"))
             .hint("for another network, create a new cluster, move the workloads, and remove the old cluster with `stackloom remove`")
-            .hint(format!("if the cluster was never created in `{management}`: delete its folder below `generated/`, commit that, and generate again"));
+            .hint(format!("if the cluster was never created in `{management}`: restore its networks and remove it in steps (`stackloom remove {name}`), then define it again"));
     }
 }

@@ -77,6 +77,7 @@ pub use risk::Risk;
 pub use summary::summary;
 
 use broken_clusters::Sound;
+use returned::LostClusters;
 use untouched::Untouched;
 
 /// The effects of a change on the fleet.
@@ -207,6 +208,7 @@ pub fn check_against(
     let input = &world.input;
     if accept::Acceptances::read(input).is_empty() {
         let (mut refused, _) = guarded(&after, &[], past)?;
+        LostClusters::find(&after, past)?.judge(&after, &mut refused)?;
         place(&mut refused, input, before)?;
         notes.append(refused);
         return Ok(plan);
@@ -349,10 +351,12 @@ impl Comparing<'_> {
         // The guards judge what was generated, not what runs.
         let generated = if self.exports.is_empty() { &*compared.clusters } else { &[] };
         let (mut refused, announced) = guarded(self.after, generated, self.past)?;
+        let lost = LostClusters::find(self.after, self.past)?;
+        lost.judge(self.after, &mut refused)?;
         self.background.heed(&refused);
         self.background.announced = announced;
         self.background.kept = self.kept_addons()?;
-        self.background.returned = returned::find(&compared, self.after, self.past)?;
+        self.background.returned = lost.returned(&compared, self.after)?;
         if !self.exports.is_empty() {
             note_unexported(&compared, &live, notes);
         }

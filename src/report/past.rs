@@ -13,7 +13,7 @@ use super::new_tree::{After, GENERATED, Listing, edited_releases};
 use crate::{
     compare::{Archive as _, BlobId, cluster_folder},
     model::ClusterId,
-    note::{About, Diagnostic, Fault, Notes, Severity},
+    note::{About, Diagnostic, Fault, Notes, Severity, short_commit},
     remove::{Before, Guard, cluster_of},
     tree::{Changes, File, FileChange, Part, PartId, TreePath},
 };
@@ -33,7 +33,8 @@ pub trait Past {
     /// out; of a cluster that differs, all files are there.
     fn whole(&self) -> Result<[BTreeMap<String, BlobId>; 2], Fault>;
 
-    /// Which of these files a commit up to the base removed. The latest commit counts, and only recent ones are searched.
+    /// Which of these files of Clusters a commit up to the base removed. The latest commit counts, and only recent ones are
+    /// searched.
     fn lost(&self, paths: &BTreeSet<String>) -> Result<BTreeMap<String, LostFile>, Fault>;
 }
 
@@ -164,7 +165,9 @@ fn settled(
     let commits: Vec<String> = steps
         .iter()
         .filter(|one| one.touched.contains(&part))
-        .map(|one| one.step.map_or_else(|| "the definitions here".to_owned(), |step| short(&step.commit)))
+        .map(|one| {
+            one.step.map_or_else(|| "the definitions here".to_owned(), |step| short_commit(&step.commit))
+        })
         .collect();
     announced.entry(cluster.clone()).or_default().insert(about.clone());
     announcement(note, &cluster, &about, &commits)
@@ -199,8 +202,8 @@ fn note_missing(note: &mut Diagnostic, past: &dyn Past) {
     if matches!(note.about, Some(About::Cluster | About::Pool(_) | About::Addon(_))) {
         note.hint(format!(
             "earlier steps of a removal may be in history that this shallow clone does not have: the commit {}, parent of {}; fetch it: `git fetch --unshallow`; in CI, clone all of it: `fetch-depth: 0` with actions/checkout, `GIT_DEPTH: \"0\"` with GitLab",
-            short(&missing.commit),
-            short(&missing.child)
+            short_commit(&missing.commit),
+            short_commit(&missing.child)
         ));
     }
 }
@@ -208,17 +211,16 @@ fn note_missing(note: &mut Diagnostic, past: &dyn Past) {
 /// A finding of a commit in between.
 fn in_commit(note: &Diagnostic, step: &PastStep, severity: Severity) -> Diagnostic {
     let mut note = note.clone();
-    note.message = format!("in the commit {} ({}): {}", short(&step.commit), step.title, note.message);
+    note.message = format!("in the commit {} ({}): {}", short_commit(&step.commit), step.title, note.message);
     if severity == Severity::Warning {
-        note.hints = vec![
-            "a later commit undoes it, so nothing is wrong in the end; an engine that reads the branch in between applies it: squash the commits".to_owned(),
-        ];
+        let hint = if note.code == "abandoned" {
+            "a later commit defines it again, so nothing is wrong in the end: an engine that reads the branch in between deletes nothing, and manages it again afterwards"
+        } else {
+            "a later commit undoes it, so nothing is wrong in the end; an engine that reads the branch in between applies it: squash the commits"
+        };
+        note.hints = vec![hint.to_owned()];
     }
     Diagnostic { severity, ..note }
-}
-
-pub(super) fn short(commit: &str) -> String {
-    commit.chars().take(10).collect()
 }
 
 /// The clusters whose files differ.

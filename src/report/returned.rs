@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::{Past, new_tree::After};
+use super::{LostFile, Past, cluster_of, new_tree::After};
 use crate::{
-    compare::{Archive as _, Comparison, Fate},
+    compare::{Archive as _, Comparison, Fate, cluster_folder},
     model::ClusterId,
-    note::Fault,
-    render,
+    note::{Fault, Notes},
+    remove, render,
+    tree::{FileChange, PartId, TreePath},
 };
 
 /// What became of a cluster that is back.
@@ -19,27 +20,53 @@ pub(super) struct Returned {
     pub(super) is_same: bool,
 }
 
-/// Finds new clusters whose files an earlier commit removed while they were protected from deletion.
-pub(super) fn find(
-    compared: &Comparison,
-    after: &After<'_>,
-    past: Option<&dyn Past>,
-) -> Result<BTreeMap<ClusterId, Returned>, Fault> {
-    let new = compared.clusters.iter().filter(|one| one.fate == Fate::Created).map(|one| &one.cluster);
-    let new: BTreeMap<String, ClusterId> = new.map(|cluster| (file(cluster), cluster.clone())).collect();
-    let Some(past) = past.filter(|_| !new.is_empty()) else { return Ok(BTreeMap::new()) };
-    let lost = past.lost(&new.keys().cloned().collect())?;
-    let [_, listing] = after.listings();
-    let mut found = BTreeMap::new();
-    for (path, lost) in lost.into_iter().filter(|(_, lost)| render::is_protected(&lost.text)) {
-        let now = listing.get(&path).map(|id| after.read(id)).transpose()?;
-        let is_same = now.is_some_and(|now| now == lost.text);
-        found.insert(new[&path].clone(), Returned { commit: lost.commit, is_same });
+/// The Cluster objects that are new, and that an earlier commit removed while they were protected from deletion.
+pub(super) struct LostClusters(BTreeMap<TreePath, LostFile>);
+
+impl LostClusters {
+    pub(super) fn find(after: &After<'_>, past: Option<&dyn Past>) -> Result<Self, Fault> {
+        let added = after.changes().files.iter().filter(|(_, change)| **change == FileChange::Added);
+        let is_cluster = |path: &str| {
+            cluster_folder(path)
+                .is_some_and(|folder| path[folder.len()..].strip_prefix('/') == Some(render::CLUSTER_FILE))
+        };
+        let new = added.map(|(path, _)| path.to_string()).filter(|path| is_cluster(path)).collect();
+        let lost = past.map(|past| past.lost(&new)).transpose()?.unwrap_or_default();
+        let lost = lost.into_iter().filter(|(_, lost)| render::is_protected(&lost.text));
+        Ok(Self(lost.filter_map(|(path, lost)| Some((TreePath::parse(&path)?, lost))).collect()))
     }
-    Ok(found)
+
+    /// Reports what the guards of `generate` refuse.
+    pub(super) fn judge(&self, after: &After<'_>, notes: &mut Notes) -> Result<(), Fault> {
+        for (path, lost) in &self.0 {
+            if let Some(now) = text(after, path)? {
+                remove::judge_returned(path, [&lost.text, &now], &lost.commit, notes);
+            }
+        }
+        Ok(())
+    }
+
+    /// What became of these clusters.
+    pub(super) fn returned(
+        &self,
+        compared: &Comparison,
+        after: &After<'_>,
+    ) -> Result<BTreeMap<ClusterId, Returned>, Fault> {
+        let mut found = BTreeMap::new();
+        for (path, lost) in &self.0 {
+            let Some(cluster) = PartId::of_path(path).as_ref().and_then(cluster_of) else { continue };
+            let at = compared.clusters.binary_search_by(|one| one.cluster.cmp(&cluster));
+            if at.is_ok_and(|at| compared.clusters[at].fate == Fate::Created) {
+                let is_same = text(after, path)?.is_some_and(|now| now == lost.text);
+                found.insert(cluster, Returned { commit: lost.commit.clone(), is_same });
+            }
+        }
+        Ok(found)
+    }
 }
 
-/// The file with the Cluster object.
-fn file(cluster: &ClusterId) -> String {
-    format!("{}/cluster/cluster.yaml", render::folder_of_cluster(cluster))
+/// The new text of a file.
+fn text(after: &After<'_>, path: &TreePath) -> Result<Option<String>, Fault> {
+    let [_, listing] = after.listings();
+    listing.get(path.as_str()).map(|id| after.read(id)).transpose()
 }

@@ -9,12 +9,12 @@ use super::{
     cluster::Sides,
     group::{CLUSTER, Counts, Group, GroupChange},
     machine_words::{counted, counts, extra_of_all, machines, of_whole},
-    past::short,
     risk::Risk,
 };
 use crate::{
     compare::{FieldChange, Section},
     model::ClusterId,
+    note::short_commit,
     topology::{Meaning, Part, predict::ListChange},
 };
 
@@ -66,11 +66,11 @@ fn effect(change: &GroupChange, clusters: usize) -> String {
         Effect::Created => format!("is created{}", with(built)),
         Effect::Returned { commit, is_same: true } => format!(
             "is defined again, as it was before {} removed its files: if it still runs, nothing changes",
-            short(commit)
+            short_commit(commit)
         ),
         Effect::Returned { commit, is_same: false } => format!(
             "is defined again, but differs from what {} removed: if it still runs, machines can be replaced",
-            short(commit)
+            short_commit(commit)
         ),
         Effect::Gone(Leaving::Announced) => format!(
             "is deleted{}, as the `removal` in its definition announced: pools first, then the control plane, then the infrastructure",

@@ -18,6 +18,7 @@ mod killed;
 mod line_ends;
 mod lines;
 mod lock;
+mod lost;
 mod prune;
 mod registry;
 mod relock;

@@ -13,9 +13,11 @@ use rayon::prelude::*;
 use super::open;
 use super::scan::{Scan, TreeEntry, is_ours_on_disk, is_ours_or_empty, note_foreign, note_link};
 use crate::{
+    compare::cluster_folder,
     io::known_to_git::{Committed, Published, former_definitions, tracked},
-    note::{Fault, Notes, Severity},
-    remove::{Before, Guard},
+    note::{Diagnostic, Fault, Notes, Severity},
+    remove::{Before, Guard, removed_by},
+    render::CLUSTER_FILE,
     tree::{Changes, File, FileChange, Part, PartId, TreePath},
 };
 
@@ -35,11 +37,11 @@ pub(super) struct DiskComparison {
     /// Folders that are left as they are (true), and folders inside them that are not (false).
     kept: BTreeMap<String, bool>,
     guard: Guard,
-    /// The last commit.
+    /// The last commit, and the clusters that the history lost.
     committed: OnceLock<Committed>,
-    /// Whether files of the last commit are missing on the disk.
+    /// Whether files that git has are missing on the disk.
     is_incomplete: bool,
-    /// The changes as the guard judges them: whatever is missing on the disk is as the last commit has it.
+    /// The changes as the guard judges them: whatever is missing on the disk is as git has it.
     judged: Changes,
     /// The changes found so far.
     pub(super) changes: Changes,
@@ -98,12 +100,12 @@ impl DiskComparison {
         Ok(changes)
     }
 
-    /// What happens to a file, compared with the last commit if it is missing on the disk.
+    /// What happens to a file, compared with what git has if it is missing on the disk.
     fn since_commit(&mut self, file: &File, change: FileChange) -> FileChange {
         if change != FileChange::Added || !Guard::reads(&file.path) {
             return change;
         }
-        let committed = self.committed().bytes(file.path.as_str());
+        let committed = self.former(&file.path);
         self.is_incomplete |= committed.is_some();
         match committed {
             None => FileChange::Added,
@@ -112,11 +114,23 @@ impl DiskComparison {
         }
     }
 
+    /// The content of a file that is missing on the disk: as the last commit has it, or as the history last had it if its
+    /// cluster was lost.
+    fn former(&self, path: &TreePath) -> Option<Vec<u8>> {
+        let committed = self.committed();
+        let is_there = || {
+            let cluster = cluster_folder(path.as_str()).map(|folder| format!("{folder}/{CLUSTER_FILE}"));
+            cluster.and_then(|file| TreePath::parse(&file)).is_some_and(|file| self.is_on_disk(&file))
+        };
+        let path = path.as_str();
+        committed.bytes(path).or_else(|| if is_there() { None } else { committed.lost(path) })
+    }
+
     fn committed(&self) -> &Committed {
         self.committed.get_or_init(|| Committed::read(&self.root))
     }
 
-    /// Records the files of the last commit that are missing on the disk, and that no part contains.
+    /// Records the files that git has and the disk lacks, and that no part contains.
     fn judge_missing(&mut self) {
         if !self.is_incomplete {
             return;
@@ -224,7 +238,7 @@ impl DiskComparison {
             match open::read(&file) {
                 Ok(bytes) => Ok(Some(bytes)),
                 Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-                    Ok(self.committed().bytes(path.as_str()))
+                    Ok(self.former(path))
                 }
                 Err(error) => Err(Fault::because(format!("cannot read `{path}`"), error)),
             }
@@ -232,6 +246,7 @@ impl DiskComparison {
         let published = OnceLock::new();
         let published =
             |path: &TreePath| published.get_or_init(|| Published::read(&self.root)).may_have(path.as_str());
+        let mut found = Notes::new();
         self.guard.judge(
             &self.judged,
             Before {
@@ -241,8 +256,15 @@ impl DiskComparison {
                 definitions: &|| former_definitions(&self.root, open::read),
                 lost: Severity::Warning,
             },
-            notes,
+            &mut found,
         )?;
+        let commit = |note: &Diagnostic| self.committed.get()?.removed_by(&note.place.as_ref()?.file);
+        found.change(|note| {
+            if let Some(commit) = commit(note) {
+                note.hint(removed_by(&commit));
+            }
+        });
+        notes.append(found);
         Ok(removed)
     }
 

@@ -9,7 +9,8 @@ use super::{
     trees::{FILE, RUNNABLE},
 };
 use crate::{
-    compare::BlobId,
+    compare::{BlobId, cluster_folder},
+    io::known_to_git::LostClusters,
     note::Fault,
     report::{LostFile, Missing, Past, PastStep},
 };
@@ -18,10 +19,6 @@ use crate::{
 const GENERATED: &str = "generated";
 /// At this depth below the folder, all files are listed if any differs: those of a whole cluster or release.
 const WHOLE: usize = 5;
-/// How many commits before the base are searched for what they removed.
-const SEARCHED: usize = 1000;
-/// How many files are looked up in all of them together, so that a change with many new clusters takes no longer.
-const LOOKUPS: usize = 200_000;
 
 /// The commits since a base that change the generated tree, oldest first.
 pub struct Since<'a> {
@@ -227,21 +224,15 @@ impl Past for Since<'_> {
     }
 
     fn lost(&self, paths: &BTreeSet<String>) -> Result<BTreeMap<String, LostFile>, Fault> {
-        let (mut found, mut child) = (BTreeMap::new(), self.base);
-        let mut open: BTreeSet<&String> = paths.iter().collect();
-        for _ in 0..SEARCHED.min(LOOKUPS / paths.len().max(1)) {
-            let parent = self.repository.parents(child)?.first().copied();
-            let parent = parent.filter(|parent| self.repository.has_commit(&parent.to_string()));
-            let Some(parent) = parent.filter(|_| !open.is_empty()) else { break };
-            if self.generated(parent)? != self.generated(child)? {
-                for path in open.clone() {
-                    if let Some(text) = self.text(parent, path)? {
-                        found.insert(path.clone(), LostFile { commit: child.to_string(), text });
-                        open.remove(path);
-                    }
-                }
+        let inner = &self.repository.inner;
+        let lost = LostClusters::find(inner, self.repository.prefix.as_ref(), self.base);
+        let mut found = BTreeMap::new();
+        for path in paths {
+            let removal = cluster_folder(path).and_then(|folder| lost.removal(inner, folder));
+            let Some(removal) = removal else { continue };
+            if let Some(text) = self.text(removal.before, path)? {
+                found.insert(path.clone(), LostFile { commit: removal.commit.to_string(), text });
             }
-            child = parent;
         }
         Ok(found)
     }

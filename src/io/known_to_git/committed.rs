@@ -1,11 +1,16 @@
-//! The files of the last commit. A file that is missing from the work tree may still run in a cluster.
+//! The files of the last commit, and those of clusters that it no longer has. What is missing from the work tree may still
+//! run in a cluster.
 
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
-    sync::Mutex,
+    sync::{Mutex, OnceLock},
 };
 
 use git2::{ObjectType, Oid, Repository, TreeWalkMode, TreeWalkResult};
+
+use super::lost::{LostClusters, Removal};
+use crate::{compare::cluster_folder, render};
 
 /// The tree of HEAD of the repository around a folder.
 pub(in crate::io) struct Committed {
@@ -18,7 +23,11 @@ struct Head {
     repository: Mutex<Repository>,
     /// The folder's path in the repository.
     prefix: PathBuf,
+    commit: Oid,
     tree: Oid,
+    lost: OnceLock<LostClusters>,
+    /// The folders of clusters that were looked for, and where the history lost them. None if nothing of them may run.
+    known: Mutex<BTreeMap<String, Option<Removal>>>,
 }
 
 impl Committed {
@@ -30,15 +39,33 @@ impl Committed {
     /// The content of a file; none if the commit has no such file.
     pub(in crate::io) fn bytes(&self, path: &str) -> Option<Vec<u8>> {
         let head = self.head.as_ref()?;
-        let repository = head.repository.lock().ok()?;
-        let entry = repository.find_tree(head.tree).ok()?.get_path(&head.prefix.join(path)).ok()?;
-        let blob = repository.find_blob(entry.id()).ok()?;
-        Some(blob.content().to_vec())
+        head.bytes(head.tree, path)
     }
 
-    /// The paths of all files below a folder.
+    /// The last content of a file of a cluster that the commit does not have, if the cluster may still run.
+    pub(in crate::io) fn lost(&self, path: &str) -> Option<Vec<u8>> {
+        let head = self.head.as_ref()?;
+        let removal = head.removal(cluster_folder(path)?)?;
+        head.bytes(head.tree_of(removal.before)?, path)
+    }
+
+    /// The paths of all files below a folder, with those of the clusters that were looked for and may still run.
     pub(in crate::io) fn below(&self, folder: &str) -> Vec<String> {
-        self.head.as_ref().and_then(|head| head.below(folder)).unwrap_or_default()
+        let Some(head) = &self.head else { return Vec::new() };
+        let mut paths = head.below(head.tree, folder).unwrap_or_default();
+        let known: Vec<_> =
+            head.known.lock().map(|known| known.clone().into_iter().collect()).unwrap_or_default();
+        for (folder, removal) in known {
+            let tree = removal.and_then(|removal: Removal| head.tree_of(removal.before));
+            paths.extend(tree.and_then(|tree| head.below(tree, &folder)).unwrap_or_default());
+        }
+        paths
+    }
+
+    /// The commit that removed the cluster of a file, if it may still run, and was looked for.
+    pub(in crate::io) fn removed_by(&self, path: &str) -> Option<String> {
+        let known = self.head.as_ref()?.known.lock().ok()?;
+        known.get(cluster_folder(path)?)?.map(|removal| removal.commit.to_string())
     }
 }
 
@@ -47,13 +74,52 @@ impl Head {
         let repository = Repository::discover(root).ok()?;
         let top = repository.workdir()?.canonicalize().ok()?;
         let prefix = root.canonicalize().ok()?.strip_prefix(top).ok()?.to_path_buf();
-        let tree = repository.head().ok()?.peel_to_tree().ok()?.id();
-        Some(Self { repository: Mutex::new(repository), prefix, tree })
+        let commit = repository.head().ok()?.peel_to_commit().ok()?.id();
+        let tree = repository.find_commit(commit).ok()?.tree_id();
+        let (lost, known) = (OnceLock::new(), Mutex::default());
+        Some(Self { repository: Mutex::new(repository), prefix, commit, tree, lost, known })
     }
 
-    fn below(&self, folder: &str) -> Option<Vec<String>> {
+    fn tree_of(&self, commit: Oid) -> Option<Oid> {
         let repository = self.repository.lock().ok()?;
-        let entry = repository.find_tree(self.tree).ok()?.get_path(&self.prefix.join(folder)).ok()?;
+        repository.find_commit(commit).ok().map(|commit| commit.tree_id())
+    }
+
+    fn bytes(&self, tree: Oid, path: &str) -> Option<Vec<u8>> {
+        let repository = self.repository.lock().ok()?;
+        let entry = repository.find_tree(tree).ok()?.get_path(&self.prefix.join(path)).ok()?;
+        let blob = repository.find_blob(entry.id()).ok()?;
+        Some(blob.content().to_vec())
+    }
+
+    /// Where the history lost the cluster of a folder. None if it has it, never had it, or had detached it: what is not
+    /// protected, git deletes.
+    fn removal(&self, folder: &str) -> Option<Removal> {
+        let mut known = self.known.lock().ok()?;
+        if let Some(found) = known.get(folder) {
+            return *found;
+        }
+        let file = format!("{folder}/{}", render::CLUSTER_FILE);
+        // The search takes a while, and most new files belong to clusters that the commit has.
+        let removal = if self.bytes(self.tree, &file).is_some() {
+            None
+        } else {
+            let repository = self.repository.lock().ok()?;
+            let find = || LostClusters::find(&repository, &self.prefix, self.commit);
+            self.lost.get_or_init(find).removal(&repository, folder)
+        };
+        let is_protected = |removal: &Removal| {
+            let text = self.bytes(self.tree_of(removal.before)?, &file)?;
+            Some(render::is_protected(&String::from_utf8_lossy(&text)))
+        };
+        let removal = removal.filter(|removal| is_protected(removal).unwrap_or(false));
+        known.insert(folder.to_owned(), removal);
+        removal
+    }
+
+    fn below(&self, tree: Oid, folder: &str) -> Option<Vec<String>> {
+        let repository = self.repository.lock().ok()?;
+        let entry = repository.find_tree(tree).ok()?.get_path(&self.prefix.join(folder)).ok()?;
         let tree = repository.find_tree(entry.id()).ok()?;
         let mut paths = Vec::new();
         let walked = tree.walk(TreeWalkMode::PreOrder, |parent, entry| {

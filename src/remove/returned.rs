@@ -1,0 +1,27 @@
+//! Guards clusters whose generated files left git without the steps of a removal, and that are generated again. Git did not
+//! delete them, so they may still run.
+
+use super::guard::judge_change;
+use crate::{
+    note::{Notes, short_commit},
+    tree::{PartId, TreePath},
+};
+
+/// Judges a Cluster that is back, given its last text and its new one. `commit` removed its files.
+pub fn judge_returned(path: &TreePath, [old, new]: [&str; 2], commit: &str, notes: &mut Notes) {
+    let Some(part) = PartId::of_path(path) else { return };
+    let mut found = judge_change((path, &part), (old, new), None, &super::class_kinds::Classes::default());
+    found.change(|note| {
+        note.hint(removed_by(commit));
+    });
+    notes.append(found);
+}
+
+/// A hint for messages about a cluster that is back.
+pub fn removed_by(commit: &str) -> String {
+    format!(
+        "the commit {} removed its generated files, but the cluster may still run; if it no longer exists, define the new one \
+         under another name, or restore the old definition and remove it in steps first (`stackloom remove`)",
+        short_commit(commit)
+    )
+}
