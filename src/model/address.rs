@@ -13,18 +13,21 @@ use crate::note::in_words;
 pub struct Form {
     /// The permitted schemes, without `://`.
     pub schemes: &'static [&'static str],
-    /// Whether a user may precede the host.
+    /// Whether a user may precede the host. Registries have no such addresses.
     pub user: bool,
+    /// Whether a part of the path may contain an encoded `/`, as in the addresses of packages of a GitLab project.
+    pub slash: bool,
     /// Whether a path must follow the host.
     pub path: bool,
 }
 
 /// An address that Flux clones a repository from.
-pub const GIT: Form = Form { schemes: &["https", "http", "ssh"], user: true, path: true };
+pub const GIT: Form = Form { schemes: &["https", "http", "ssh"], user: true, slash: false, path: true };
 /// The address of a chart repository.
-pub const CHARTS: Form = Form { schemes: &["https", "http", "oci"], user: false, path: false };
+pub const CHARTS: Form = Form { schemes: &["https", "http", "oci"], user: true, slash: true, path: false };
 /// An address that a provider loads an image from.
-pub const IMAGE: Form = Form { schemes: &["https", "http", "oci", "s3", "gs"], user: false, path: true };
+pub const IMAGE: Form =
+    Form { schemes: &["https", "http", "oci", "s3", "gs"], user: false, slash: false, path: true };
 
 impl Form {
     /// Validates an address. The error says what is wrong.
@@ -42,12 +45,13 @@ impl Form {
         }
         let (authority, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
         let host = match authority.rsplit_once('@') {
-            Some((user, host)) if self.user && is_user(user) => host,
+            Some((user, host)) if self.user && scheme != "oci" && is_user(user) => host,
             Some(_) => return Err("it contains a user name".to_owned()),
             None => authority,
         };
         check_host(host)?;
-        check_path(path)?;
+        let decoded = path.replace("%2F", "/").replace("%2f", "/");
+        check_path(if self.slash { &decoded } else { path })?;
         if self.path && path.trim_matches('/').is_empty() {
             return Err("it has no path".to_owned());
         }
@@ -59,6 +63,33 @@ impl Form {
         in_words(&schemes, "or")
     }
 }
+
+/// The same address with `ssh://`, if it has the short form that git reads: `user@host:path`.
+pub fn with_scheme(text: &str) -> Option<String> {
+    let (authority, path) = text.split_once(':')?;
+    let is_short = authority.contains('@') && !authority.contains('/') && !path.starts_with("//");
+    is_short.then(|| format!("ssh://{authority}/{}", path.trim_start_matches('/')))
+}
+
+/// Whether the user of an address looks like a token: long, and random rather than a name.
+pub fn is_token(user: &str) -> bool {
+    let has = |test: fn(&u8) -> bool| user.bytes().any(|byte| test(&byte));
+    let words = || user.split(|c: char| !c.is_ascii_alphanumeric());
+    let is_digit = |c: &u8| c.is_ascii_digit();
+    let changes =
+        |word: &str| word.as_bytes().windows(2).filter(|two| is_digit(&two[0]) != is_digit(&two[1])).count();
+    let (changes, longest) = (words().map(changes).sum::<usize>(), words().map(str::len).max());
+    let has_both_cases = has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
+    longest >= Some(LONG_WORD)
+        || user.len() >= LONG_USER && (changes >= MIXED || changes > 1 && has_both_cases)
+}
+
+/// From this length on, a user may be a token.
+const LONG_USER: usize = 16;
+/// From this length on, a word without any separator is no name.
+const LONG_WORD: usize = 32;
+/// From this number of changes between letters and digits on, a user is random.
+const MIXED: usize = 4;
 
 /// Reports whether a text is a valid user, with or without a password. The caller decides whether a user is permitted at
 /// all.
@@ -217,6 +248,8 @@ mod tests {
             "oci://registry.example.org/charts/net",
             "oci://registry.example.org:5000",
             "https://charts.example.org/",
+            "https://org@pkgs.example.org/helm",
+            "https://gitlab.example.org/api/v4/projects/group%2Fproject/packages/helm/stable",
         ] {
             assert_eq!(CHARTS.check(text), Ok(()), "{text}");
         }
@@ -283,10 +316,48 @@ mod tests {
             "ssh://host/charts",
             "oci://[fd00::1/charts",
             "oci://host:99999/charts",
+            "oci://host/a%2Fb",
+            "https://host/a%2F..%2Fb",
+            "https://host/%2Fetc",
+            "https://host/a%2f%2fb",
         ] {
             assert!(CHARTS.check(text).is_err(), "{text:?}");
         }
         assert!(IMAGE.check("file:///images/node.qcow2").is_err());
+    }
+
+    #[test]
+    fn short_addresses_of_git_have_a_long_form() {
+        assert_eq!(with_scheme("git@host:a/b.git").as_deref(), Some("ssh://git@host/a/b.git"));
+        assert_eq!(with_scheme("git@host:/srv/b.git").as_deref(), Some("ssh://git@host/srv/b.git"));
+        for text in ["https://git@host/a", "ssh://git@host/a", "host:path", "a/b@c:d", "git@host", "/srv/a"] {
+            assert_eq!(with_scheme(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn users_are_names_and_not_tokens() {
+        for user in [
+            "git",
+            "contoso",
+            "contoso-platform-engineering-2024",
+            "ContosoPlatform2024",
+            "alice-at-123456789012",
+            "jane.doe%40example.org",
+            "team4k8s",
+            "svc-k8s-1-35-reader",
+        ] {
+            assert!(!is_token(user), "{user}");
+        }
+        for user in [
+            &format!("ghp_{}", "a".repeat(36)),
+            "glpat-x9Kd2mQ7zR4tB8vN1wY5",
+            "3f2504e0-4f89-11d3-9a0c-0305e82c3301",
+            "x9Kd2mQ7zR4tB8vN",
+            "kvbq2hpr7zylw4nddexcu3j5moaf6gtis3qk2rxyzabcdefghijk",
+        ] {
+            assert!(is_token(user), "{user}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use crate::{
     definition as written,
     model::{
         AddonDelivery, ArgoCd, ClusterNames, Decryption, Destination, Engine, EngineSource, Registration,
+        address,
     },
     note::{Notes, Place},
 };
@@ -131,6 +132,15 @@ impl One<'_> {
         notes: &mut Notes,
     ) -> Option<()> {
         let is_read_by_flux = delivery == Some(AddonDelivery::FluxHelmRelease);
+        if let EngineSource::Git { url, .. } = source
+            && let Some(long) = address::with_scheme(url)
+            && (engine == Engine::Flux || is_read_by_flux)
+        {
+            let message =
+                format!("`{url}` is not an address that Flux can read: it needs the scheme `ssh://`");
+            notes.error("source", self.place(&["source", "url"]), message).hint(format!("write `{long}`"));
+            return None;
+        }
         let (key, message, hint) = match (engine, source) {
             (Engine::ArgoCd, EngineSource::Existing { .. }) => (
                 "ref",

@@ -312,8 +312,9 @@ impl One<'_> {
 
     fn git(&self, url: &str, source: &written::SourceRef, notes: &mut Notes) -> Option<EngineSource> {
         let place = self.place(&["source", "url"]);
+        let long = address::with_scheme(url);
         let good = ["https://", "http://", "ssh://"].iter().any(|scheme| url.starts_with(scheme));
-        if !good {
+        if !good && long.is_none() {
             notes
                 .error(
                     "source",
@@ -323,7 +324,7 @@ impl One<'_> {
                         url.escape_debug()
                     ),
                 )
-                .hint("write ssh addresses as `ssh://git@host/path.git`, not as `git@host:path`");
+                .hint("write an address such as `https://host/path.git` or `ssh://git@host/path.git`");
             return None;
         }
         if holds_credential(url) {
@@ -333,7 +334,7 @@ impl One<'_> {
                 .hint("put it into a Secret of the management cluster and name that in `source.secret`");
             return None;
         }
-        if !check_address(address::GIT, url, "source", place, notes) {
+        if !check_address(address::GIT, long.as_deref().unwrap_or(url), "source", place, notes) {
             return None;
         }
         for (key, name) in [("branch", &source.branch), ("tag", &source.tag)] {

@@ -159,11 +159,14 @@ fn name_error(text: &str, what: &str, place: Option<Place>, fault: &NameFault, n
         .hint("use lower-case letters, digits and dashes, at most 63, beginning and ending with a letter or digit");
 }
 
-/// Reports whether an address contains a credential: anything before the `@` except the plain user of an ssh address.
+/// Reports whether an address contains a credential: a password, or a token in the place of the user.
 fn holds_credential(url: &str) -> bool {
     let Some((scheme, rest)) = url.split_once("://") else { return false };
     let host = rest.split('/').next().unwrap_or_default();
-    host.rsplit_once('@').is_some_and(|(user, _)| scheme != "ssh" || user.contains(':'))
+    host.rsplit_once('@').is_some_and(|(user, _)| {
+        let has_password = user.contains(':') || user.to_ascii_lowercase().contains("%3a");
+        has_password || scheme != "ssh" && address::is_token(user)
+    })
 }
 
 /// Checks that an address is valid and unambiguous.

@@ -97,7 +97,12 @@ impl Http {
             Some(login) => request.basic_auth(&login.user, Some(&login.password)),
             None => request,
         };
-        self.fetch(url, limit, authorized, denied)
+        let mut url = url.clone();
+        if login.is_some() {
+            // With a user in the address, two headers would be sent.
+            url.set_username("").ok();
+        }
+        self.fetch(&url, limit, authorized, denied)
     }
 
     /// Gets a file of at most so many bytes; `denied` is the hint if the server denies access.
