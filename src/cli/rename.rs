@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     definition::{self, Identity},
-    generate::Failure,
+    generate::{self, Failure},
     io::disk::{self, Workspace},
     model::{Label, is_called},
     note::{Fault, Notes, Place},
@@ -134,6 +134,7 @@ fn find(name: &str, snapshot: &Snapshot, notes: &mut Notes) -> Option<Identity> 
     let found: Vec<_> = all.iter().filter(|one| is_called(&one.name, name)).collect();
     match found.as_slice() {
         [only] => return Some((*only).clone()),
+        [] if is_unread(name, snapshot, notes) => {}
         [] => {
             let names = all.iter().filter_map(|one| one.name.rsplit('/').next());
             cluster::note_unknown(name, names, notes);
@@ -146,6 +147,18 @@ fn find(name: &str, snapshot: &Snapshot, notes: &mut Notes) -> Option<Identity> 
         }
     }
     None
+}
+
+/// Whether errors may be why a cluster cannot be found; reports them if so.
+fn is_unread(name: &str, snapshot: &Snapshot, notes: &mut Notes) -> bool {
+    let mut found = Notes::new();
+    match generate::understand_sound(snapshot, &mut found) {
+        Ok((_, left)) => left.blame(name, notes),
+        Err(_) => {
+            notes.append(found);
+            notes.errors() > 0
+        }
+    }
 }
 
 /// The new path of a cluster's definition and, if NEW is a cluster name, that name.

@@ -153,3 +153,23 @@ fn what_a_killed_run_left_half_moved_is_undone_by_the_next() {
     assert!(!is_there(root, "clusters/blue/one.yaml") && !is_there(root, "clusters/blue/one.d"));
     assert_eq!(sandbox::snapshot(root).len(), before.len());
 }
+
+#[test]
+fn a_definition_that_cannot_be_read_is_named() {
+    let root = fleet();
+    let broken = root.path().join("clusters/blue/two.yaml");
+    for (text, words) in [("spec: [", "error[yaml-syntax]"), ("kind: Other", "error[wrong-kind]")] {
+        sandbox::write(&broken, text);
+        for subject in ["two", "clusters/blue/two.yaml"] {
+            let refused = ends(root.path(), &["rename", subject, "other"], 1).err;
+            assert!(
+                refused.contains(words) && refused.contains("--> clusters/blue/two.yaml:1:"),
+                "{refused}"
+            );
+            assert!(!refused.contains("there is no cluster"), "{refused}");
+        }
+        let other = ends(root.path(), &["rename", "nobody", "other"], 1).err;
+        assert!(other.contains("there is no cluster `nobody`"), "{other}");
+        ends(root.path(), &["rename", "one", "other"], 0);
+    }
+}
