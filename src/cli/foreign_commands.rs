@@ -3,7 +3,7 @@
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// Words that people type, and the advice for them.
-const MEANT: [(&[&str], &str); 18] = [
+const MEANT: [(&[&str], &str); 19] = [
     (
         &["plan", "preview", "what-if"],
         "`stackloom diff` says what a change does to all clusters; `stackloom generate --check` lists the files that would change",
@@ -65,6 +65,10 @@ const MEANT: [(&[&str], &str); 18] = [
     (
         &["fmt", "format"],
         "there is nothing to format: stackloom ignores the layout of definitions, and keeps it when it edits them; `stackloom check` finds errors",
+    ),
+    (
+        &["kubeconfig", "connect"],
+        "stackloom talks to no cluster: `clusterctl get kubeconfig CLUSTER --namespace NAMESPACE` prints the kubeconfig of a cluster, with access to its management cluster",
     ),
     (&["build", "render", "template"], "`stackloom generate` writes generated/"),
 ];

@@ -452,6 +452,7 @@ fn commands_of_other_programs_lead_to_those_of_this_one() {
         (&["edit"], "stackloom explain CLUSTER"),
         (&["delete"], "stackloom remove CLUSTER"),
         (&["destroy"], "stackloom remove CLUSTER"),
+        (&["kubeconfig", "dev-1"], "clusterctl get kubeconfig CLUSTER --namespace NAMESPACE"),
         (&["new", "release"], "stackloom release PROVIDER/STACK"),
         (&["new", "secret"], "stackloom secrets"),
         (&["new", "fleet"], "stackloom init"),
