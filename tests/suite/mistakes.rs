@@ -481,3 +481,17 @@ fn folders_in_capitals_are_named_even_if_the_right_ones_exist() {
         assert!(reported.contains(words), "{words}: {reported}");
     }
 }
+
+#[test]
+fn a_definition_that_is_no_text_hides_no_change_of_others() {
+    let root = committed();
+    edit(root.path(), DEV, "replicas: 1", "replicas: 3");
+    std::fs::write(root.path().join("clusters/dev/other.yaml"), b"\xff\xfe").unwrap();
+    let ran = ends(root.path(), &["diff", "HEAD"], 1);
+    assert!(
+        ran.err.contains("error[not-utf8]") && ran.err.contains("clusters/dev/other.yaml"),
+        "{}",
+        ran.err
+    );
+    assert!(ran.out.contains("1 of 1 cluster changes"), "{}", ran.out);
+}

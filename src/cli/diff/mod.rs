@@ -199,9 +199,11 @@ fn drawn(
 }
 
 fn fleet(snapshot: &Snapshot, notes: &mut Notes) -> Result<Fleet, Failure> {
-    let mut own = snapshot.notes.clone();
+    // What cannot be read elsewhere is reported with what it is about.
+    let mut own = Notes::new();
     let found = generate::fleet(&snapshot.input, &mut own);
     if found.is_err() {
+        notes.append(snapshot.notes.clone());
         notes.append(own);
     }
     Ok(found?)
