@@ -72,7 +72,9 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     left.warn(&mut notes);
     let exit = if answer.is_some() { Exit::Done } else { Exit::Input };
     printer.notes(&notes);
-    printer.document(exit, &notes, answer.unwrap_or_else(|| json!({})));
+    let mut document = answer.unwrap_or_else(|| json!({}));
+    document["leftOut"] = left.document();
+    printer.document(exit, &notes, document);
     Ok(exit)
 }
 

@@ -136,3 +136,32 @@ fn health_scripts_are_those_that_are_tested() {
     }
     assert_eq!(document["scripts"].as_array().unwrap().len(), config_map["data"].as_object().unwrap().len());
 }
+
+#[test]
+fn what_explain_left_out_is_in_its_document() {
+    let root = cli::fleet();
+    sandbox::write(&root.path().join("clusters/dev/broken.yaml"), "spec: [");
+    for (subject, exit) in [("dev-1", 0), ("broken", 1)] {
+        let document = cli::json(root.path(), &["explain", subject], exit);
+        assert_eq!(document["leftOut"][0]["file"], "clusters/dev/broken.yaml", "{document}");
+    }
+}
+
+#[test]
+fn a_dry_run_of_new_shows_what_it_would_write() {
+    let root = cli::fleet();
+    let before = sandbox::snapshot(root.path());
+    let shown = cli::ends(root.path(), &["new", "cluster", "dev-2", "--dry-run"], 0);
+    assert!(shown.out.starts_with("clusters/dev/dev-2.yaml:\n"), "{}", shown.out);
+    assert!(shown.out.contains("\n    name: dev-2\n"), "{}", shown.out);
+    assert!(shown.err.contains("nothing was written"), "{}", shown.err);
+    let pool = cli::ends(root.path(), &["new", "--dry-run", "pool", "dev-1", "gpu"], 0);
+    assert!(pool.out.contains("+") && pool.out.contains("name: gpu"), "{}", pool.out);
+    cli::ends(root.path(), &["new", "cluster", "dev-1", "--dry-run"], 1);
+    let document = cli::json(root.path(), &["new", "cluster", "dev-2", "--dry-run"], 0);
+    assert_eq!(
+        (&document["written"], &document["files"][0]),
+        (&false.into(), &"clusters/dev/dev-2.yaml".into())
+    );
+    assert!(before == sandbox::snapshot(root.path()), "something was written");
+}

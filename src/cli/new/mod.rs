@@ -16,7 +16,7 @@ use clap::Subcommand;
 use serde_json::{Map, Value as Json, json};
 
 use super::{
-    Done, Exit, Global, Printer, input_or_world,
+    Done, Exit, Global, Printer, changed, input_or_world,
     printer::{counted, shell_word},
     scaffold,
 };
@@ -37,11 +37,14 @@ use crate::{
 /// Add a stack, an addon, a cluster folder, a cluster or a node pool
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  stackloom new folder clusters/prod --namespace team-b\n  stackloom new cluster prod-eu-1 --folder clusters/prod\n  stackloom new pool prod-eu-1 gpu --replicas 2\n  stackloom new stack openstack/scs\n  stackloom new addon openstack/scs priority-classes"
+    after_help = "Examples:\n  stackloom new folder clusters/prod --namespace team-b\n  stackloom new cluster prod-eu-1 --folder clusters/prod\n  stackloom new cluster prod-eu-2 --dry-run\n  stackloom new pool prod-eu-1 gpu --replicas 2\n  stackloom new stack openstack/scs\n  stackloom new addon openstack/scs priority-classes"
 )]
 pub(super) struct Args {
     #[command(subcommand)]
     what: What,
+    /// Show what would be written, and write nothing
+    #[arg(long, global = true)]
+    dry_run: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -100,13 +103,19 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         Ok(found) => found,
         Err(found) => return Ok(failed(&by_option(&found, &made, &world), printer)),
     };
-    disk::write_all(world.root(), &made.files)?;
-    if let Some((path, text)) = &made.edited {
-        disk::replace(&world.root().join(path), text)?;
-    }
     found.append(made.warnings.clone());
-    printer.notes(&found);
-    report(made, &found, printer);
+    if args.dry_run {
+        printer.notes(&found);
+        show(&made, &world, printer);
+    } else {
+        disk::write_all(world.root(), &made.files)?;
+        if let Some((path, text)) = &made.edited {
+            disk::replace(&world.root().join(path), text)?;
+        }
+        printer.notes(&found);
+        report(&made, printer);
+    }
+    printer.document(Exit::Done, &found, document_of(made, args.dry_run));
     Ok(Exit::Done)
 }
 
@@ -120,7 +129,7 @@ fn make(what: &What, world: &Workspace, notes: &mut Notes) -> Result<Outcome, Fa
     })
 }
 
-fn report(made: Outcome, found: &Notes, printer: &Printer) {
+fn report(made: &Outcome, printer: &Printer) {
     if !made.files.is_empty() {
         printer.result(&format!("{} written:", counted(made.files.len(), "file")));
         made.files.keys().for_each(|path| printer.result(&format!("  {path}")));
@@ -129,10 +138,30 @@ fn report(made: Outcome, found: &Notes, printer: &Printer) {
         printer.result(&format!("{path} edited"));
     }
     made.talk.iter().for_each(|line| printer.talk(line));
+}
+
+/// Shows the text that would be written.
+fn show(made: &Outcome, world: &Workspace, printer: &Printer) {
+    for (path, text) in &made.files {
+        printer.result(&format!("{path}:"));
+        text.lines().for_each(|line| printer.result(format!("  {line}").trim_end()));
+    }
+    if let Some((path, text)) = &made.edited {
+        printer.result(&format!("{path}:"));
+        let before = disk::text(world, path).unwrap_or_default();
+        for line in changed::lines(&before, text) {
+            printer.result(&format!("  {line}"));
+        }
+    }
+    printer.talk("this was a dry run: nothing was written");
+}
+
+fn document_of(made: Outcome, dry_run: bool) -> Json {
     let mut document = made.more;
     document.insert("files".to_owned(), json!(made.files.keys().collect::<Vec<_>>()));
     document.insert("edited".to_owned(), json!(made.edited.map(|(path, _)| path)));
-    printer.document(Exit::Done, found, Json::Object(document));
+    document.insert("written".to_owned(), json!(!dry_run));
+    Json::Object(document)
 }
 
 /// The fleet with the unwritten files.
