@@ -156,7 +156,7 @@ fn summary(verdicts: &[Verdict]) -> Judgement {
             parts.entry(words).or_default().insert(words_of(&verdict.subject));
         }
         if effect(verdict) == Some(Effect::Unknown) && reason.is_none() {
-            reason = verdict.reasons.first().map(|reason| short(reason));
+            reason = verdict.reasons.first().map(|reason| short(&reason.to_string()));
         }
     }
     if parts.is_empty() {

@@ -76,8 +76,9 @@ impl UnchangedPools {
     /// and its verdicts can be recounted.
     pub(super) fn can_differ(&self, answer: &Answer, strategies: &Strategies) -> bool {
         let Answer { verdicts, faults, opaque, notes, conditions, .. } = answer;
-        let reasons = verdicts.iter().flat_map(|one| &one.reasons).chain(notes).chain(conditions);
-        let mut texts = reasons.cloned().chain([format!("{opaque:?}")]);
+        let reasons = verdicts.iter().flat_map(|one| &one.reasons).map(ToString::to_string);
+        let others = notes.iter().chain(conditions).cloned().chain([format!("{opaque:?}")]);
+        let mut texts = reasons.chain(others);
         let is_said = |text: String| self.counts.values().any(|count| has_number(&text, *count));
         faults.is_empty() && !texts.any(is_said) && self.apply(answer, strategies, self).is_some()
     }

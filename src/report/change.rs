@@ -9,7 +9,7 @@ use super::risk::Risk;
 use crate::{
     compare::{Address, FieldChange, Section},
     model::{ClusterId, hex},
-    topology::{Meaning, Part, predict::ListChange},
+    topology::{Field, Meaning, Part, Reason, predict::ListChange},
 };
 
 /// The subject of a change.
@@ -216,6 +216,30 @@ impl Revert {
     }
 }
 
+/// A field of a generated object that causes a change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CausingField {
+    /// The object and the path.
+    pub field: String,
+    /// Whether it holds the name of an object, which differs between any two classes.
+    pub is_name: bool,
+}
+
+impl CausingField {
+    /// Describes a field of a forecast.
+    pub fn of(field: &Field) -> Self {
+        let is_name = match field {
+            Field::Refused(_) => false,
+            Field::Changed { path, .. } => match path.as_slice() {
+                [first, _, ..] if first == "metadata" => true,
+                [.., reference, name] => reference.ends_with("Ref") && name == "name",
+                _ => false,
+            },
+        };
+        Self { field: field.to_string(), is_name }
+    }
+}
+
 /// One change of a cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
@@ -240,10 +264,12 @@ pub struct Change {
     /// The fields that differ, shared with the group of the cluster.
     pub fields: Arc<[FieldChange]>,
     /// The fields of generated objects that cause it.
-    pub causes: Vec<String>,
+    pub causes: Vec<CausingField>,
     /// The entries that differ in lists among these fields, by field.
     pub entries: BTreeMap<String, ListChange>,
-    /// The reasons, in words.
+    /// The reasons for the forecast.
+    pub forecast: Vec<Reason>,
+    /// Further reasons, in words. They are shown after those for the forecast.
     pub reasons: Vec<String>,
     /// Whether a runtime extension decides the effect.
     pub by_extension: bool,
@@ -282,6 +308,7 @@ impl Change {
             fields: Arc::default(),
             causes: Vec::new(),
             entries: BTreeMap::new(),
+            forecast: Vec::new(),
             reasons: Vec::new(),
             by_extension: false,
             grants: false,
@@ -340,7 +367,7 @@ impl Change {
             }
         }
         part(&self.content);
-        self.causes.iter().for_each(|text| part(text));
+        self.causes.iter().for_each(|cause| part(&cause.field));
         hex(&hash.finalize()[..8])
     }
 

@@ -123,14 +123,18 @@ impl Report {
     }
 
     /// Collects what findings already say, so that messages need not repeat it.
-    pub fn covered(&self) -> Covered<'_> {
+    pub fn covered(&self) -> Covered {
         let changes = self.clusters.iter().flat_map(|one| &one.changes);
         let refused = changes.filter(|change| change.risk == Risk::Refused);
         Covered {
-            reasons: refused.flat_map(|change| change.reasons.iter().map(String::as_str)).collect(),
+            reasons: refused.flat_map(said).collect(),
             lost: self.clusters.iter().filter_map(lost).map(|id| format!("the cluster `{id}` ")).collect(),
         }
     }
+}
+
+fn said(change: &Change) -> impl Iterator<Item = String> {
+    change.forecast.iter().map(ToString::to_string).chain(change.reasons.iter().cloned())
 }
 
 /// The former ID of a cluster that is lost.
@@ -144,14 +148,14 @@ fn lost(cluster: &ClusterReport) -> Option<&ClusterId> {
 
 /// What findings already say.
 #[derive(Debug)]
-pub struct Covered<'a> {
+pub struct Covered {
     /// The reasons for refusals: messages, each with its first hint.
-    reasons: BTreeSet<&'a str>,
+    reasons: BTreeSet<String>,
     /// How messages about lost clusters begin.
     lost: BTreeSet<String>,
 }
 
-impl Covered<'_> {
+impl Covered {
     /// Whether a finding already says the same as a message.
     pub fn says(&self, note: &Diagnostic) -> bool {
         if note.code == "abandoned" && self.lost.iter().any(|start| note.message.starts_with(start)) {

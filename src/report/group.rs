@@ -21,7 +21,7 @@ use super::{
 use crate::{
     compare::{FieldChange, FieldPath, PathSegment},
     model::ClusterId,
-    topology::{Part, predict::ListChange},
+    topology::{Part, Reason, predict::ListChange},
 };
 
 /// Clusters with equal changes.
@@ -144,7 +144,7 @@ fn key(cluster: &ClusterReport) -> [u8; 32] {
         .map(|one| {
             let what = (one.subject.key(), one.effect_key(), one.risk, one.surge.is_none(), &one.accepted);
             let refused = (one.guarded, one.rejected);
-            (what, refused, &one.fields, &one.causes, &one.entries, &one.reasons)
+            (what, refused, &one.fields, &one.causes, &one.entries, &one.forecast, &one.reasons)
         })
         .collect();
     let is_renamed = cluster.is_renamed();
@@ -230,12 +230,26 @@ impl Mask<'_> {
             .into_iter()
             .map(|(cause, list)| (self.text(&cause), self.list(list)))
             .collect();
-        for texts in [&mut change.causes, &mut change.reasons] {
-            for text in texts.iter_mut() {
-                *text = self.text(text);
-            }
+        for reason in &mut change.forecast {
+            *reason = self.reason(reason);
+        }
+        for cause in &mut change.causes {
+            cause.field = self.text(&cause.field);
+        }
+        for text in &mut change.reasons {
+            *text = self.text(text);
         }
         change
+    }
+
+    fn reason(&self, reason: &Reason) -> Reason {
+        match reason {
+            Reason::Version { .. } | Reason::NotUpToDate { .. } => reason.clone(),
+            Reason::FailureDomain { from, to } => {
+                Reason::FailureDomain { from: self.text(from), to: self.text(to) }
+            }
+            other => Reason::Words(self.text(&other.to_string())),
+        }
     }
 
     fn list(&self, mut list: ListChange) -> ListChange {

@@ -1,24 +1,22 @@
 //! Turns the forecasts for the parts of a cluster into changes.
 
 use super::{
-    change::{Change, Effect, Revert, Subject},
+    change::{CausingField, Change, Effect, Revert, Subject},
     machines::{added, machines, shed, unavailable},
     risk::Risk,
 };
 use crate::{
     compare::{Answer, ClusterFacts},
-    topology::{Meaning, Verdict},
+    topology::{Meaning, Note, Reason, Verdict},
 };
-
-/// The reason that the effect of a rollout with `OnDelete` already states.
-const ON_DELETE: &str = "machines are replaced when they are deleted";
 
 /// The change of a part, as forecast.
 pub(super) fn of_verdict(verdict: &Verdict, answer: &Answer, sides: [Option<&ClusterFacts>; 2]) -> Change {
     let part = &verdict.subject;
     let (machines, surge) = machines(part, &verdict.meaning, sides);
-    let causes: Vec<String> = verdict.fields.iter().map(ToString::to_string).collect();
-    let entries = causes.iter().filter_map(|cause| Some((cause.clone(), answer.entries.get(cause)?.clone())));
+    let causes: Vec<CausingField> = verdict.fields.iter().map(CausingField::of).collect();
+    let fields = causes.iter().map(|cause| &cause.field);
+    let entries = fields.filter_map(|field| Some((field.clone(), answer.entries.get(field)?.clone())));
     Change {
         machines,
         built: added(part, &verdict.meaning, sides),
@@ -27,7 +25,7 @@ pub(super) fn of_verdict(verdict: &Verdict, answer: &Answer, sides: [Option<&Clu
         unavailable: unavailable(&verdict.meaning),
         entries: entries.collect(),
         causes,
-        reasons: verdict.reasons.iter().filter(|reason| *reason != ON_DELETE).cloned().collect(),
+        forecast: verdict.reasons.iter().filter(is_news).cloned().collect(),
         by_extension: verdict.by_extension,
         ..Change::new(
             Subject::Part(part.clone()),
@@ -36,6 +34,11 @@ pub(super) fn of_verdict(verdict: &Verdict, answer: &Answer, sides: [Option<&Clu
             revert(&verdict.meaning),
         )
     }
+}
+
+/// Whether the effect of a change does not state a reason already.
+fn is_news(reason: &&Reason) -> bool {
+    **reason != Reason::Note(Note::OnDelete)
 }
 
 /// The change of a part while its cluster is paused: if it is reverted in time, nothing has happened.

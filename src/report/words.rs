@@ -15,7 +15,7 @@ use crate::{
     compare::{FieldChange, Section},
     model::ClusterId,
     note::short_commit,
-    topology::{Meaning, Part, predict::ListChange},
+    topology::{Meaning, Part, Reason, predict::ListChange},
 };
 
 /// The maximum number of entries of a list that are named.
@@ -250,7 +250,8 @@ fn addon(before: Option<&str>, after: Option<&str>, needed: Option<bool>) -> Str
 
 /// The reasons of a change. What Cluster API says in few words is explained, and what to do about a runtime extension comes last.
 pub(super) fn reasons(change: &Change) -> Vec<String> {
-    let mut all: Vec<String> = change.reasons.iter().map(|one| reason(one)).collect();
+    let mut all: Vec<String> = change.forecast.iter().map(reason).collect();
+    all.extend_from_slice(&change.reasons);
     if change.risk == Risk::Unknown && change.by_extension {
         all.push(
             "to learn the effect, try the change on a test cluster whose management cluster runs the extension"
@@ -261,34 +262,30 @@ pub(super) fn reasons(change: &Change) -> Vec<String> {
 }
 
 /// A reason, with Cluster API's own words explained.
-fn reason(text: &str) -> String {
-    let required = |what: &str| Some(text.strip_prefix(what)?.strip_suffix(" required")?.split_once(", "));
-    let said = if let Some(kind) = text.strip_suffix(" is not up-to-date").filter(|kind| !kind.contains(' '))
-    {
-        format!("machines do not match the changed {kind}, which only new machines get")
-    } else if let Some(Some((from, to))) = required("Version ") {
-        format!("machines with Kubernetes {from} do not match the required {to}")
-    } else if let Some(Some((from, to))) = required("Failure domain ") {
-        let [from, to] = [from, to].map(|one| if one.is_empty() { "none" } else { one });
-        format!("machines with the failure domain {from} do not match the required {to}")
-    } else {
-        return text.to_owned();
+fn reason(reason: &Reason) -> String {
+    let said = match reason {
+        Reason::NotUpToDate { kind } => {
+            format!("machines do not match the changed {kind}, which only new machines get")
+        }
+        Reason::Version { from, to } => {
+            format!("machines with Kubernetes {from} do not match the required {to}")
+        }
+        Reason::FailureDomain { from, to } => {
+            let [from, to] = [from, to].map(|one| if one.is_empty() { "none" } else { one });
+            format!("machines with the failure domain {from} do not match the required {to}")
+        }
+        other => return other.to_string(),
     };
-    format!("{said} (Cluster API: `{text}`)")
+    format!("{said} (Cluster API: `{reason}`)")
 }
 
 /// The fields that cause a change, each with what differs in it, if it is a list. Leaves out names that differ between any
 /// two classes, unless there are no other fields.
 pub(super) fn causes(change: &Change) -> Vec<(&str, String)> {
-    let is_name = |cause: &&str| {
-        let path = cause.split_once(": ").map_or("", |(_, path)| path);
-        path.starts_with("metadata.") || path.ends_with("Ref.name")
-    };
-    let all = || change.causes.iter().map(String::as_str);
-    let own: Vec<&str> = all().filter(|cause| !is_name(cause)).collect();
-    let shown: Vec<&str> = if own.is_empty() { all().collect() } else { own };
-    let entries = |cause: &str| change.entries.get(cause).map(entries).unwrap_or_default();
-    shown.into_iter().map(|cause| (cause, entries(cause))).collect()
+    let has_own = change.causes.iter().any(|cause| !cause.is_name);
+    let shown = change.causes.iter().filter(|cause| !(has_own && cause.is_name));
+    let entries = |field: &str| change.entries.get(field).map(entries).unwrap_or_default();
+    shown.map(|cause| (&*cause.field, entries(&cause.field))).collect()
 }
 
 /// The entries that differ in a list: ` (`/etc/a` changes)`.

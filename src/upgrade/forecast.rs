@@ -281,7 +281,7 @@ fn refused(outcome: &Outcome) -> Option<String> {
             let stuck = |meaning: &Meaning| matches!(meaning, Meaning::Rejected | Meaning::Wedged);
             let verdict = || {
                 let verdict = answer.verdicts.iter().find(|one| stuck(&one.meaning))?;
-                Some(verdict.reasons.first().cloned().unwrap_or_else(|| verdict.meaning.words()))
+                Some(verdict.reasons.first().map_or_else(|| verdict.meaning.words(), ToString::to_string))
             };
             answer.faults.first().map(ToString::to_string).or_else(verdict)
         }

@@ -182,9 +182,10 @@ fn every_page_is_sound_and_whole() {
         is_whole(&all, &made.report, &name);
         assert_eq!(named(&all, "h1").next().unwrap().text, report::summary(&made.report));
         let page = &named(&all, "body").next().unwrap().text;
-        for reason in
-            made.report.groups.iter().flat_map(|group| &group.changes).flat_map(|one| &one.change.reasons)
-        {
+        let changes = made.report.groups.iter().flat_map(|group| &group.changes).map(|one| &one.change);
+        let reasons = changes
+            .flat_map(|one| one.forecast.iter().map(ToString::to_string).chain(one.reasons.iter().cloned()));
+        for reason in reasons {
             // What stands between backticks is code on the page.
             let is_code = reason.matches('`').count().is_multiple_of(2);
             let shown = if is_code { reason.replace('`', "") } else { reason.clone() };

@@ -89,6 +89,7 @@ pub use predict::field::Field;
 pub use predict::forecast::Forecast;
 pub use predict::meaning::Meaning;
 pub use predict::observed::Observed;
+pub use predict::reason::{Keeper, MachinePoolPart, Note, Reason};
 pub use predict::shared::SharedClass;
 pub use predict::side::Side;
 pub use predict::steps::UpgradeStep;

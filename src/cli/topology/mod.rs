@@ -132,7 +132,8 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         // A change that a controller refuses half-way was already reported as a fault; here a provider refuses it.
         if verdict.meaning == Meaning::Wedged && notes.errors() == 0 {
             let what = verdict.subject.in_words();
-            let message = format!("the {what} would be stuck half-way: {}", verdict.reasons.join(", "));
+            let reasons: Vec<String> = verdict.reasons.iter().map(ToString::to_string).collect();
+            let message = format!("the {what} would be stuck half-way: {}", reasons.join(", "));
             notes.error("topology", None, message).hint(format!("the rule is in {}", verdict.source));
         }
     }

@@ -80,7 +80,7 @@ fn of_change(change: &Change, cluster: &ClusterId, refusal: Option<Refusal>) -> 
         "risk": change.risk.as_str(),
         "revert": change.revert.as_str(),
         "fields": change.fields.iter().map(field).collect::<Vec<_>>(),
-        "causes": change.causes,
+        "causes": change.causes.iter().map(|cause| &cause.field).collect::<Vec<_>>(),
         "reasons": words::reasons(change),
     });
     count(change, &mut out);

@@ -327,7 +327,7 @@ fn of_verdict(verdict: &Verdict) -> Option<ClassEffect> {
     let mut why = why.join(", ");
     let is_plain = matches!(kind, Kind::InPlace | Kind::Rollout);
     if let Some(reason) = verdict.reasons.first().filter(|_| !is_plain || fields.is_empty()) {
-        why = if why.is_empty() { reason.clone() } else { format!("{why}: {reason}") };
+        why = if why.is_empty() { reason.to_string() } else { format!("{why}: {reason}") };
     }
     Some(ClassEffect { part, kind, cause: Cause::Fields(why) })
 }

@@ -4,6 +4,7 @@
 
 use super::field::Field;
 use super::meaning::{Kind, Meaning};
+use super::reason::Reason;
 use super::rules::Rule;
 use crate::role::Part;
 
@@ -56,8 +57,8 @@ pub(super) struct Evidence {
     pub outcome: Outcome,
     /// The fields that lead to the finding.
     pub fields: Vec<Field>,
-    /// The reasons, in words.
-    pub reasons: Vec<String>,
+    /// The reasons for the finding.
+    pub reasons: Vec<Reason>,
     /// Whether a runtime extension decides the outcome.
     pub by_extension: bool,
     /// The source of the rule; none if the source of another finding is shown instead.
@@ -83,7 +84,7 @@ impl Evidence {
 
     /// Adds a reason.
     #[must_use]
-    pub(super) fn because(mut self, reason: impl Into<String>) -> Self {
+    pub(super) fn because(mut self, reason: impl Into<Reason>) -> Self {
         self.reasons.push(reason.into());
         self
     }

@@ -347,7 +347,7 @@ pub fn of_all_parts(desired: &Desired, meaning: &Meaning) -> Vec<Verdict> {
 
 fn whole(meaning: Meaning, unknown: &[Opaque]) -> Evidence {
     Evidence {
-        reasons: unknown.iter().map(|one| one.reason.clone()).collect(),
+        reasons: unknown.iter().map(|one| (&one.reason).into()).collect(),
         by_extension: unknown.iter().any(|one| one.by_extension),
         source: Some(RECONCILE),
         ..Evidence::new(Part::Cluster, Rule::Change, Outcome::Means(meaning))

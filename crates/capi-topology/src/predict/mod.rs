@@ -75,6 +75,7 @@ pub(crate) mod objects;
 pub(crate) mod observed;
 pub mod one_by_one;
 mod overwrite;
+pub(crate) mod reason;
 mod reconcile;
 pub mod report;
 pub(crate) mod rules;

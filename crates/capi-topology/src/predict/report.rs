@@ -233,7 +233,7 @@ fn verdict(verdict: &Verdict) -> Value {
         "subject": verdict.subject.to_string(),
         "verdict": verdict.meaning.as_str(),
         "fields": texts(&verdict.fields),
-        "reasons": verdict.reasons,
+        "reasons": verdict.reasons.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "source": verdict.source,
     });
     match &verdict.meaning {

@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use super::evidence::{Evidence, Outcome};
 use super::field::Field;
 use super::meaning::{Kind, Meaning};
+use super::reason::Reason;
 use crate::role::Part;
 
 /// A verdict on one part of a cluster.
@@ -27,8 +28,8 @@ pub struct Verdict {
     pub meaning: Meaning,
     /// The fields that cause it.
     pub fields: Vec<Field>,
-    /// Reasons in words: Cluster API's own, refusals, or unknown facts.
-    pub reasons: Vec<String>,
+    /// Its reasons: Cluster API's own, refusals, or unknown facts.
+    pub reasons: Vec<Reason>,
     /// Whether a runtime extension decides the outcome, so that only a try can show it.
     pub by_extension: bool,
     /// The source of the rule.
@@ -274,7 +275,7 @@ mod tests {
             let verdict = verdict(&all).unwrap();
             let is_refused = all.iter().any(|one| one.outcome == Outcome::Means(Meaning::Rejected));
             prop_assert_eq!(verdict.meaning, if is_refused { Meaning::Rejected } else { Meaning::Opaque });
-            prop_assert!(is_refused || verdict.reasons.contains(&"not known".to_owned()));
+            prop_assert!(is_refused || verdict.reasons.contains(&"not known".into()));
         }
 
         #[test]
@@ -316,7 +317,7 @@ mod tests {
         ];
         let verdict = verdict(&all).unwrap();
         assert_eq!(verdict.meaning, Meaning::InPlace);
-        assert_eq!(verdict.reasons, ["another version", "it is paused"]);
+        assert_eq!(verdict.reasons, ["another version", "it is paused"].map(Reason::from));
     }
 
     #[test]

@@ -14,7 +14,7 @@ fn pool(case: &Case, before: &Value, after: &Value) -> (Meaning, Vec<String>) {
     let side = |cluster: &Value| Side::new(cluster.clone(), ClassFiles::new(objects.clone()));
     let forecast = of_change(&side(before), &side(after), &Settings::new("1.14").unwrap()).unwrap();
     let pool = forecast.verdicts.into_iter().find(|one| matches!(one.subject, Part::Pool(_))).unwrap();
-    (pool.meaning, pool.reasons)
+    (pool.meaning, pool.reasons.iter().map(ToString::to_string).collect())
 }
 
 fn example(name: &str) -> Case {

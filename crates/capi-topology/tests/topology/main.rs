@@ -30,7 +30,7 @@ use std::sync::Arc;
 use capi_topology::predict::{Basis, Change, ObjectChange, Replaced, Rollout, create};
 use capi_topology::testing::change::{self, After, Before, Instants, Writing};
 use capi_topology::testing::objects;
-use capi_topology::{Catalog, Desired, Opaque, Pool, PoolKind, PoolObject, Refusal, Role, Settings};
+use capi_topology::{Catalog, Desired, Note, Opaque, Pool, PoolKind, PoolObject, Refusal, Role, Settings};
 use case::{Case, cases, pack};
 use compare::compare;
 use serde_json::{Value, json};
@@ -374,17 +374,16 @@ fn rollout(one: &Rollout) -> Value {
         rollout["replicas"] = json!(replicas);
     }
     if !one.reasons.is_empty() {
-        rollout["reasons"] = json!(one.reasons);
+        rollout["reasons"] = one.reasons.iter().map(ToString::to_string).collect();
     }
     // The cases record the numbers of rolling updates of machine deployments only.
-    let on_delete = "machines are replaced when they are deleted";
-    let is_recorded = one.part.is_of(PoolKind::MachineDeployment) && one.note != Some(on_delete);
+    let is_recorded = one.part.is_of(PoolKind::MachineDeployment) && one.note != Some(Note::OnDelete);
     if let Some((surge, unavailable)) = one.surge.filter(|_| is_recorded) {
         rollout["maxSurge"] = json!(surge);
         rollout["maxUnavailable"] = json!(unavailable);
     }
     if let Some(note) = one.note {
-        rollout["note"] = json!(note);
+        rollout["note"] = json!(note.to_string());
     }
     rollout
 }

@@ -5,7 +5,7 @@ use crate::{
     compare::{FieldChange, FieldPath, PathSegment},
     model::{ClusterId, Label},
     report::{
-        change::{Change, Effect, Revert, Subject},
+        change::{CausingField, Change, Effect, Revert, Subject},
         cluster::{ClusterReport, Sides},
         group,
     },
@@ -65,7 +65,11 @@ fn the_page_of_a_large_fleet_can_be_opened() {
         let refused = Change::new(Subject::Whole, Effect::Refused, Risk::Refused, Revert::Nothing);
         one.changes = vec![
             Change { reasons: ["first", "second", "third"].map(text).into(), ..refused },
-            Change { fields: [].into(), causes: vec![text("spec")], ..one.changes.remove(0) },
+            Change {
+                fields: [].into(),
+                causes: vec![CausingField { field: text("spec"), is_name: false }],
+                ..one.changes.remove(0)
+            },
         ];
         one.risk = Risk::Refused;
         one

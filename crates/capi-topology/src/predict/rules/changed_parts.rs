@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::infrastructure_webhooks::{Acceptance, takes};
-use super::machine_rollouts::{Basis, ON_DELETE, Replaced, Rollout, is_on_delete, surge};
+use super::machine_rollouts::{Basis, Replaced, Rollout, is_on_delete, surge};
 use super::manual_steps;
 use super::refused_pool;
 use crate::convert::is_own;
@@ -15,6 +15,7 @@ use crate::predict::change::{Change, Effect, ObjectChange};
 use crate::predict::evidence::{Evidence, On, Outcome};
 use crate::predict::field::Field;
 use crate::predict::meaning::{Kind, Meaning};
+use crate::predict::reason::{Note, Reason};
 use crate::predict::reconcile::RECONCILE;
 use crate::predict::rules::Rule;
 use crate::predict::running::{is_autoscaled, is_paused};
@@ -100,7 +101,7 @@ pub(in crate::predict) fn refused(faults: &[Refusal], meaning: Meaning, source: 
     let mut evidence = Evidence::new(Part::Cluster, Rule::Refusal, Outcome::Means(meaning));
     evidence.source = Some(source);
     for fault in faults {
-        let (field, reason) = (Field::Refused(fault.error.field.clone()), fault.to_string());
+        let (field, reason) = (Field::Refused(fault.error.field.clone()), Reason::from(fault.to_string()));
         if !fault.error.field.is_empty() && !evidence.fields.contains(&field) {
             evidence.fields.push(field);
         }
@@ -126,7 +127,7 @@ fn of_part(facts: Facts<'_>, part: &Part, unknown: &[&Opaque]) -> Vec<Evidence> 
             Evidence::unknown(part.clone(), Rule::Unknown, RECONCILE)
         };
         let reasons: BTreeSet<&String> = unknown.iter().map(|one| &one.reason).collect();
-        let reasons = reasons.into_iter().cloned().collect();
+        let reasons = reasons.into_iter().map(Reason::from).collect();
         let by_extension = unknown.iter().any(|one| one.by_extension);
         all.push(Evidence { reasons, by_extension, ..evidence });
     }
@@ -146,7 +147,7 @@ struct Finding {
     part: Part,
     meaning: Meaning,
     fields: Vec<Field>,
-    reasons: Vec<String>,
+    reasons: Vec<Reason>,
     source: &'static str,
 }
 
@@ -188,10 +189,10 @@ fn found(before: &Desired, change: &Change, part: &Part, objects: &[&ObjectChang
 }
 
 /// The reason for a part that scales in addition to its version change.
-fn scaled(change: &Change, subject: &Part) -> Option<String> {
+fn scaled(change: &Change, subject: &Part) -> Option<Reason> {
     let now = get(change.running.as_ref()?.own(subject)?, &["spec", "replicas"])?.as_i64()?;
     let was = change.replicas_before.get(subject).copied()?;
-    (was != now).then(|| format!("it scales from {was} to {now}, too"))
+    (was != now).then_some(Reason::Scales { from: was, to: now, is_added: true })
 }
 
 /// If nothing sets a pool's number of machines, it is unknown unless it was given. The number here is the initial one; an
@@ -260,6 +261,7 @@ fn by_hand(finding: &Finding, before: &Desired, change: &Change) -> Option<Evide
         return None;
     }
     let reasons = manual_steps::by_hand(before, change, &finding.part);
+    let reasons: Vec<Reason> = reasons.into_iter().map(Reason::from).collect();
     let remark = Evidence::remark(finding.part.clone(), Rule::ByHand, On::Only(ON));
     (!reasons.is_empty()).then_some(Evidence { reasons, ..remark })
 }
@@ -297,7 +299,7 @@ fn beside(part: &Part, objects: &[&ObjectChange]) -> Option<Evidence> {
             _ => continue,
         };
         evidence.fields.push(Field::Changed { role: one.role.clone(), path: Vec::new() });
-        evidence.reasons.push(reason);
+        evidence.reasons.push(reason.into());
     }
     (!evidence.reasons.is_empty()).then_some(evidence)
 }
@@ -337,23 +339,23 @@ fn machines(finding: &mut Finding, before: &Desired, change: &Change, rollout: O
         let own = change.running.as_ref().and_then(|end| end.own(&finding.part));
         let is_empty = own.is_some_and(|own| !manual_steps::has_machines(&finding.part, own));
         // Without machines, there is nothing to delete.
-        let has_nothing = is_empty && note == Some(ON_DELETE);
+        let has_nothing = is_empty && note == Some(Note::OnDelete);
         let note = note.filter(|_| !has_nothing);
         let surge = rollout.and_then(|one| one.surge).filter(|_| !has_nothing);
-        let on_delete = note == Some(ON_DELETE);
+        let on_delete = note == Some(Note::OnDelete);
         let unaided =
             if on_delete { 0 } else { times - manual_steps::aided(before, change, &finding.part).min(times) };
         finding.meaning = Meaning::Upgrade { from, to, times, unaided, surge, on_delete };
         finding.source = PLAN;
         finding.reasons.extend(scaled(change, &finding.part));
-        finding.reasons.extend(note.map(str::to_owned));
+        finding.reasons.extend(note.map(Reason::from));
         return;
     }
-    let on_delete = rollout.is_some_and(|one| one.note == Some(ON_DELETE));
+    let on_delete = rollout.is_some_and(|one| one.note == Some(Note::OnDelete));
     let is_paused =
         |part: &Part| change.running.as_ref().and_then(|end| end.own(part)).is_some_and(is_paused);
     let is_other = |one: &&Rollout| {
-        let rolls = one.replaced == Replaced::Yes && one.note != Some(ON_DELETE);
+        let rolls = one.replaced == Replaced::Yes && one.note != Some(Note::OnDelete);
         rolls && one.part != finding.part && !is_paused(&one.part)
     };
     let others = change.rollouts.iter().filter(|_| !on_delete).filter(is_other);
@@ -371,10 +373,10 @@ fn machines(finding: &mut Finding, before: &Desired, change: &Change, rollout: O
         on_delete,
     };
     if was != now {
-        finding.reasons.push(format!("it scales from {was} to {now}, too"));
+        finding.reasons.push(Reason::Scales { from: was, to: now, is_added: true });
     }
     if let Some(note) = rollout.and_then(|one| one.note) {
-        finding.reasons.push(note.to_owned());
+        finding.reasons.push(note.into());
     }
 }
 
@@ -394,7 +396,7 @@ fn in_place(finding: &mut Finding, change: &Change, objects: &[&ObjectChange], e
         finding.meaning = Meaning::Scale { from: before.unwrap_or(1), to: count(to) };
         if finding.fields.len() > 1 {
             let detail = "the other fields change in place; no machine is replaced for them";
-            finding.reasons.push(detail.to_owned());
+            finding.reasons.push(detail.into());
         }
     }
     if finding.part == Part::Infrastructure && finding.meaning == Meaning::InPlace {
@@ -404,14 +406,12 @@ fn in_place(finding: &mut Finding, change: &Change, objects: &[&ObjectChange], e
     if changed && has(finding, &["spec", "failureDomains"]) {
         // This is a machine pool: a machine deployment has a single failure domain, and a change of it replaces machines.
         finding.reasons = match finding.meaning {
-            Meaning::Scale { from, to } => vec![format!("it scales from {from} to {to}")],
+            Meaning::Scale { from, to } => vec![Reason::Scales { from, to, is_added: false }],
             _ => Vec::new(),
         };
         finding.meaning = Meaning::ProviderDependent;
         finding.source = PROVIDER;
-        finding
-            .reasons
-            .push("the provider decides whether machines move to other failure domains".to_owned());
+        finding.reasons.push("the provider decides whether machines move to other failure domains".into());
     }
 }
 
@@ -432,7 +432,7 @@ fn infrastructure(finding: &mut Finding, change: &Change) {
         match taken {
             Acceptance::No => {
                 worst = Acceptance::No;
-                finding.reasons.push(format!("spec.{} is immutable", path.join(".")));
+                finding.reasons.push(Reason::Immutable { path: path.to_vec() });
             }
             Acceptance::Unknown if worst == Acceptance::Yes => worst = Acceptance::Unknown,
             _ => {}
@@ -443,7 +443,7 @@ fn infrastructure(finding: &mut Finding, change: &Change) {
         Acceptance::No => finding.meaning = Meaning::Wedged,
         Acceptance::Unknown => {
             finding.meaning = Meaning::ProviderDependent;
-            finding.reasons.push(format!("whether {kind} takes the change is not known"));
+            finding.reasons.push(format!("whether {kind} takes the change is not known").into());
         }
     }
 }

@@ -163,7 +163,7 @@ pub(in crate::predict) fn evidence(edited: &[Edited]) -> Vec<Evidence> {
     for one in edited.iter().filter(|one| one.sure) {
         let part = one.role.part();
         let new = || Evidence::remark(part.clone(), Rule::EditedTemplates, on);
-        parts.entry(part.clone()).or_insert_with(new).reasons.push(one.reason.clone());
+        parts.entry(part.clone()).or_insert_with(new).reasons.push((&one.reason).into());
     }
     parts.into_values().collect()
 }

@@ -11,6 +11,7 @@ use crate::desired::contract::Contract;
 use crate::desired::state::{Desired, Worker};
 use crate::predict::evidence::{Evidence, On, Outcome};
 use crate::predict::meaning::{Kind, Meaning};
+use crate::predict::reason::{MachinePoolPart, Note, Reason};
 use crate::predict::rules::Rule;
 use crate::predict::verdict::Verdict;
 use crate::role::{Part, Pool, PoolKind, PoolObject, Role};
@@ -53,11 +54,11 @@ pub struct Rollout {
     /// The minimum and maximum number of replaced machines, if not all are replaced.
     pub some: Option<(i64, i64)>,
     /// Cluster API's reasons.
-    pub reasons: Vec<String>,
+    pub reasons: Vec<Reason>,
     /// How many extra machines may exist during the replacement, and how many may be unavailable; none if unknown.
     pub surge: Option<(i64, i64)>,
     /// An additional remark.
-    pub note: Option<&'static str>,
+    pub note: Option<Note>,
 }
 
 /// The instants used to evaluate `rollout.after`: the current time, and the creation of the machines. If they are known,
@@ -105,8 +106,8 @@ pub(crate) fn rollouts(before: &Desired, after: &Desired, instants: Instants<'_>
         all.push(match (old, new, kind) {
             (Some(old), Some(new), PoolKind::MachineDeployment) => deployment(part, old, new, instants),
             (Some(old), Some(new), PoolKind::MachinePool) => pool(part, old, new),
-            (Some(_), None, _) => noted(part, "deleted with its machines"),
-            _ => noted(part, "created with its machines"),
+            (Some(_), None, _) => noted(part, Note::Deleted),
+            _ => noted(part, Note::Created),
         });
     }
     all
@@ -128,16 +129,16 @@ pub(in crate::predict) fn worst(role: &Role, control_plane: &str) -> Kind {
     }
 }
 
-fn noted(part: Part, note: &'static str) -> Rollout {
+fn noted(part: Part, note: Note) -> Rollout {
     Rollout { note: Some(note), ..Rollout::new(part, Basis::Derived) }
 }
 
-fn version_reason(old: &str, new: &str) -> Option<String> {
-    (old != new).then(|| format!("Version {old}, {new} required"))
+fn version_reason(old: &str, new: &str) -> Option<Reason> {
+    (old != new).then(|| Reason::Version { from: old.to_owned(), to: new.to_owned() })
 }
 
-fn machine_kind(kind: &str) -> String {
-    format!("{} is not up-to-date", kind.strip_suffix("Template").unwrap_or(kind))
+fn not_up_to_date(kind: &str) -> Reason {
+    Reason::NotUpToDate { kind: kind.strip_suffix("Template").unwrap_or(kind).to_owned() }
 }
 
 /// Group, kind and name of a control plane's machine template, wherever the contract stores the reference.
@@ -160,11 +161,11 @@ fn is_due(old: &Value, new: &Value, instants: Instants<'_>) -> bool {
     !after.is_empty() && after < instants.now && instants.machines < after
 }
 
-/// The reason in upstream's words, or with the date if the current time is unknown.
-fn due_reason(kind: &str, new: &Value, instants: Instants<'_>) -> String {
+/// Upstream's reason, or one with the date if the current time is unknown.
+fn due_reason(kind: &'static str, new: &Value, instants: Instants<'_>) -> Reason {
     match instants.now {
-        "" => format!("{kind} spec.rollout.after is {}", text(new, &["spec", "rollout", "after"])),
-        _ => format!("{kind} spec.rolloutAfter expired"),
+        "" => Reason::RolloutAfter { kind, at: text(new, &["spec", "rollout", "after"]).to_owned() },
+        _ => Reason::RolloutAfterExpired { kind },
     }
 }
 
@@ -172,7 +173,7 @@ fn due_reason(kind: &str, new: &Value, instants: Instants<'_>) -> String {
 /// window that does not grow matches no additional machines.
 ///
 /// Source: `util/collections/machine_filters.go`, `ShouldRolloutBefore`.
-fn expiring(old: &Value, new: &Value, instants: Instants<'_>) -> Option<String> {
+fn expiring(old: &Value, new: &Value, instants: Instants<'_>) -> Option<Reason> {
     if !instants.now.is_empty() {
         return None;
     }
@@ -180,8 +181,7 @@ fn expiring(old: &Value, new: &Value, instants: Instants<'_>) -> Option<String> 
         get(object, &["spec", "rollout", "before", "certificatesExpiryDays"]).and_then(Value::as_i64)
     });
     let days = after.filter(|days| *days > before.unwrap_or(0))?;
-    let reason = "spec.rollout.before: machines whose certificates expire within";
-    Some(format!("{reason} {days} days are replaced; whether there are any is not known offline"))
+    Some(Reason::CertificatesExpire { days })
 }
 
 fn control_plane(before: &Desired, after: &Desired, instants: Instants<'_>) -> Rollout {
@@ -203,12 +203,12 @@ fn control_plane(before: &Desired, after: &Desired, instants: Instants<'_>) -> R
         let one = |object| get(object, Contract::REPLICAS).and_then(Value::as_i64) == Some(1);
         outdated.joined &= instants.now.is_empty() || !one(old) && !one(new);
         if outdated.init || outdated.joined {
-            rollout.reasons.push("KubeadmConfig is not up-to-date".to_owned());
+            rollout.reasons.push(not_up_to_date("KubeadmConfig"));
         }
     }
     let [from, to] = [old, new].map(machine_reference);
     if from != to {
-        rollout.reasons.push(machine_kind(from.1));
+        rollout.reasons.push(not_up_to_date(from.1));
     }
     if !is_kubeadm {
         let spec = |object: &Value| get(object, &["spec"]).cloned().unwrap_or_default();
@@ -248,11 +248,9 @@ fn control_plane(before: &Desired, after: &Desired, instants: Instants<'_>) -> R
 fn by_instant(rollout: &mut Rollout, there: i64, instants: Instants<'_>) {
     if instants.now.is_empty() {
         rollout.some = Some((0, there));
-        rollout.note = Some(OLDER);
+        rollout.note = Some(Note::Older);
     }
 }
-
-const OLDER: &str = "only machines created before that time, and not before it has come";
 
 /// Limits a rollout to the machines that joined, or to the one that kubeadm init created. Whether the latter still runs is
 /// unknown: any earlier rollout or repair replaces it with one that joined.
@@ -261,17 +259,14 @@ fn by_origin(rollout: &mut Rollout, there: i64, outdated: Outdated, instants: In
     // A running object may state any number.
     let others = there.saturating_sub(1);
     let (some, note) = match (outdated.joined, is_fresh) {
-        (true, true) => ((others, others), "only the joined machine"),
-        (true, false) => ((others, there), JOINED),
-        (false, true) => ((1, 1), INIT),
-        (false, false) => ((0, 1), INIT),
+        (true, true) => ((others, others), Note::TheJoined),
+        (true, false) => ((others, there), Note::Joined),
+        (false, true) => ((1, 1), Note::Init),
+        (false, false) => ((0, 1), Note::Init),
     };
     rollout.some = Some((some.0.max(0), some.1));
     rollout.note = Some(note);
 }
-
-const JOINED: &str = "only machines that joined: the one that kubeadm init created stays, if it still runs";
-const INIT: &str = "only the machine that kubeadm init created, if it still runs";
 
 fn deployment(part: Part, old: &Worker, new: &Worker, instants: Instants<'_>) -> Rollout {
     let mut rollout = Rollout::new(part, Basis::Upstream);
@@ -291,13 +286,13 @@ fn deployment(part: Part, old: &Worker, new: &Worker, instants: Instants<'_>) ->
     for field in [&["bootstrap", "configRef"][..], &["infrastructureRef"]] {
         let before = of(old, field);
         if !same(&before, &of(new, field)) {
-            rollout.reasons.push(machine_kind(text(&before, &["kind"])));
+            rollout.reasons.push(not_up_to_date(text(&before, &["kind"])));
         }
     }
     let domains = [old, new].map(|object| words(of(object, &["failureDomain"])));
     if domains[0] != domains[1] {
-        let [before, after] = domains;
-        rollout.reasons.push(format!("Failure domain {before}, {after} required"));
+        let [from, to] = domains;
+        rollout.reasons.push(Reason::FailureDomain { from, to });
     }
     if !rollout.reasons.is_empty() {
         rollout.replaced = Replaced::Yes;
@@ -307,7 +302,7 @@ fn deployment(part: Part, old: &Worker, new: &Worker, instants: Instants<'_>) ->
             by_instant(&mut rollout, was.min(now), instants);
         }
         if is_on_delete(new) {
-            rollout.note = Some(ON_DELETE);
+            rollout.note = Some(Note::OnDelete);
             rollout.surge = Some(NO_SURGE);
         } else {
             rollout.surge = surge(new, rollout.replicas.unwrap_or(1));
@@ -334,9 +329,6 @@ fn control_plane_surge(control_plane: &Value) -> Option<(i64, i64)> {
         _ => None,
     }
 }
-
-/// The note on a strategy that replaces nothing by itself.
-pub(in crate::predict) const ON_DELETE: &str = "machines are replaced when they are deleted";
 
 /// Reports whether the machines of a deployment are replaced only once someone deletes them.
 pub(in crate::predict) fn is_on_delete(deployment: &Value) -> bool {
@@ -373,16 +365,15 @@ fn pool(part: Part, old: &Worker, new: &Worker) -> Rollout {
         |worker: &Worker| get(&worker.object, &["spec", "template", "spec"]).cloned().unwrap_or_default();
     let spec = |object: &Value| get(object, &["spec"]).cloned().unwrap_or_default();
     let changes = [
-        ("machine template changed", !same(&template(old), &template(new))),
-        ("bootstrap config changed", !same(&spec(&old.bootstrap), &spec(&new.bootstrap))),
-        ("infrastructure changed", !same(&spec(&old.infrastructure), &spec(&new.infrastructure))),
+        (MachinePoolPart::MachineTemplate, !same(&template(old), &template(new))),
+        (MachinePoolPart::Bootstrap, !same(&spec(&old.bootstrap), &spec(&new.bootstrap))),
+        (MachinePoolPart::Infrastructure, !same(&spec(&old.infrastructure), &spec(&new.infrastructure))),
     ];
-    for (reason, _) in changes.iter().filter(|(_, changed)| *changed) {
-        rollout.reasons.push((*reason).to_owned());
-    }
+    let changed = changes.into_iter().filter(|(_, changed)| *changed);
+    rollout.reasons.extend(changed.map(|(part, _)| Reason::MachinePoolChanged(part)));
     if !rollout.reasons.is_empty() {
         rollout.replaced = Replaced::Unknown;
-        rollout.note = Some("decided by the infrastructure provider");
+        rollout.note = Some(Note::Provider);
     }
     rollout
 }

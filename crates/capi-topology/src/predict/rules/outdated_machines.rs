@@ -11,6 +11,7 @@ use super::machine_rollouts::{Replaced, Rollout, is_on_delete, surge};
 use crate::desired::contract::Contract;
 use crate::desired::state::Desired;
 use crate::predict::observed::{self, Observed};
+use crate::predict::reason::{Keeper, Reason};
 use crate::predict::running::is_paused;
 use crate::role::{Part, Pool, PoolKind};
 use crate::upgrade::version::Version;
@@ -40,16 +41,16 @@ pub(in crate::predict) fn released(
             taken_back(rollout, (&old, &new), live);
             continue;
         }
-        let Some(how) = ends(&old, &new) else { continue };
+        let Some(keeper) = released_by(&old, &new) else { continue };
         match outdated(name, &old, text(&before.cluster, &["metadata", "name"]), observed) {
             Some(0) => {}
             Some(count) => {
-                replace(rollout, (&old, &new), count, how);
+                replace(rollout, (&old, &new), count, keeper);
                 rollout.surge = surge(&new, replicas(&new));
             }
             None => {
                 rollout.replaced = Replaced::Unknown;
-                rollout.reasons.push(not_known(how, "MachineDeployment", live));
+                rollout.reasons.push(not_known(keeper, "MachineDeployment", live));
             }
         }
     }
@@ -61,13 +62,11 @@ pub(in crate::predict) fn released(
 ///
 /// Source: `core/reconcilers/machinedeployment/mdutil/util.go`, `FindNewAndOldMachineSets`.
 fn taken_back(rollout: &mut Rollout, (old, new): (&Value, &Value), live: Option<&Value>) {
-    let only = rollout.reasons.iter().all(|one| one.starts_with("Failure domain "));
+    let only = rollout.reasons.iter().all(|one| matches!(one, Reason::FailureDomain { .. }));
     let left = live.and_then(of_status).unwrap_or(0);
     if only && left > 0 {
         rollout.some = Some((0, replicas(old).min(replicas(new))));
-        rollout.reasons.push(format!(
-            "machines are already being replaced: if the change reverts that, the remaining ones ({left}) stay"
-        ));
+        rollout.reasons.push(Reason::MayRevert { left });
     }
 }
 
@@ -81,7 +80,7 @@ fn of_control_plane(rollout: &mut Rollout, old: &Value, new: &Value, observed: &
     let kind = text(old, &["kind"]);
     if kind != "KubeadmControlPlane" {
         rollout.replaced = Replaced::Unknown;
-        rollout.reasons.push(format!("{NOT_PAUSED}: changes to its {kind} in the meantime take effect now"));
+        rollout.reasons.push(Reason::ChangesWhilePaused { kind: kind.to_owned() });
         return;
     }
     let live = observed.objects.iter().find(|one| text(one, &["kind"]) == kind);
@@ -90,20 +89,20 @@ fn of_control_plane(rollout: &mut Rollout, old: &Value, new: &Value, observed: &
         (Some(0), None) => {}
         (Some(count), None) => {
             let (least, most) = rollout.some.unwrap_or((0, 0));
-            replace(rollout, (old, new), count, NOT_PAUSED);
+            replace(rollout, (old, new), count, Keeper::Pause);
             let both =
                 |(fewest, all): (i64, i64)| (fewest.max(least), all.saturating_add(most).min(replicas(new)));
             rollout.some = rollout.some.map(both);
         }
         (_, Some((count, from))) => {
-            let wanted = text(new, Contract::VERSION);
-            replace(rollout, (old, new), count, NOT_PAUSED);
-            rollout.reasons.push(format!("Version {from}, {wanted} required"));
+            let to = text(new, Contract::VERSION).to_owned();
+            replace(rollout, (old, new), count, Keeper::Pause);
+            rollout.reasons.push(Reason::Version { from: from.clone(), to });
             rollout.from = Some(from);
         }
         _ => {
             rollout.replaced = Replaced::Unknown;
-            rollout.reasons.push(not_known(NOT_PAUSED, kind, live));
+            rollout.reasons.push(not_known(Keeper::Pause, kind, live));
         }
     }
 }
@@ -124,39 +123,29 @@ fn replicas(object: &Value) -> i64 {
     get(object, &["spec", "replicas"]).and_then(Value::as_i64).unwrap_or(1)
 }
 
-fn replace(rollout: &mut Rollout, (old, new): (&Value, &Value), count: i64, how: &str) {
+fn replace(rollout: &mut Rollout, (old, new): (&Value, &Value), count: i64, keeper: Keeper) {
     let (was, now) = (replicas(old), replicas(new));
     // Scaling down may remove outdated machines.
     let least = count.saturating_sub(was.saturating_sub(now).max(0)).max(0);
     let most = count.min(now);
     rollout.some = Some((least.min(most), most));
     rollout.replaced = Replaced::Yes;
-    let reason =
-        format!("{how}: the machines that an earlier change made outdated ({count}) are replaced now");
-    rollout.reasons.push(reason);
+    rollout.reasons.push(Reason::Released { keeper, count });
 }
 
-fn not_known(how: &str, kind: &str, live: Option<&Value>) -> String {
-    let why = match live {
-        Some(_) => ": its status is older than its last change".to_owned(),
-        None => format!("; the status of its running {kind} would show that"),
-    };
-    format!(
-        "{how}: machines that an earlier change made outdated are replaced now; whether there are any is not known{why}"
-    )
+fn not_known(keeper: Keeper, kind: &str, live: Option<&Value>) -> Reason {
+    Reason::PerhapsReleased { keeper, kind: kind.to_owned(), is_late: live.is_some() }
 }
 
-const NOT_PAUSED: &str = "it is no longer paused";
-
-/// The reason why outdated machines are no longer kept, if they were kept before.
-fn ends(old: &Value, new: &Value) -> Option<&'static str> {
+/// What kept outdated machines before and no longer does.
+fn released_by(old: &Value, new: &Value) -> Option<Keeper> {
     if is_paused(new) || is_on_delete(new) {
         return None;
     }
     if is_on_delete(old) {
-        return Some("its strategy is not OnDelete any more");
+        return Some(Keeper::OnDelete);
     }
-    is_paused(old).then_some(NOT_PAUSED)
+    is_paused(old).then_some(Keeper::Pause)
 }
 
 /// The number of outdated machines of a pool, if known.
