@@ -41,7 +41,7 @@ struct Folder<'a> {
     seen: BTreeMap<[String; 4], Place>,
 }
 
-pub(super) fn check(plan: &ClusterPlan, cluster: &Node, finder: &mut Finder<'_>) {
+pub(super) fn check(plan: &ClusterPlan, _: &Node, finder: &mut Finder<'_>) {
     let texts = finder.texts;
     let path = kustomize_folder::folder(&plan.cluster.file);
     let kustomized = texts.beside.below(&path).any(|source| kustomize_folder::is_kustomization(&source.path));
@@ -51,7 +51,7 @@ pub(super) fn check(plan: &ClusterPlan, cluster: &Node, finder: &mut Finder<'_>)
         all_applied: !kustomized,
         keeps_objects: kustomize_folder::keeps_objects(&path, texts),
         sets_namespace: kustomize_folder::sets_namespace(&path, texts),
-        needs_namespaces: needs_namespaces(cluster),
+        needs_namespaces: needs_namespaces(&plan.cluster.management),
         seen: BTreeMap::new(),
     };
     for source in texts.beside.below(&path) {

@@ -262,13 +262,9 @@ pub fn keeper(text: &str) -> Option<Engine> {
     engine_table::all().find(|engine| engine.is_kept(text)).map(engine::Engine::engine)
 }
 
-/// Whether the engine that protects a Cluster refuses the objects beside it if one of a namespaced kind has no namespace.
-pub fn needs_namespaces(cluster: &Node) -> bool {
-    let protects = |engine: &&dyn engine::Engine| {
-        let mut annotations = engine.annotations(cluster, true).into_iter();
-        annotations.any(|(name, _)| cluster.at(&["metadata", "annotations", name]).is_some())
-    };
-    engine_table::all().find(protects).is_some_and(engine::Engine::needs_namespaces)
+/// Whether the engine of a management cluster refuses the objects beside a Cluster if one of a namespaced kind has no namespace.
+pub fn needs_namespaces(management: &ManagementCluster) -> bool {
+    engine_of(management).needs_namespaces()
 }
 
 /// The objects of a release as the engine of a management cluster applies them.
