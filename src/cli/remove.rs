@@ -170,9 +170,9 @@ fn refuse_early(
     };
     let current = read(&step.file)?.and_then(|text| remove::step_in(&text, leaver));
     let mut drawn = true;
-    for (file, meant) in remove::drawn(cluster, leaver) {
-        let there = read(&file)?;
-        drawn &= remove::is_drawn(leaver, meant.as_deref(), there.as_deref());
+    for meant in remove::drawn(cluster, leaver) {
+        let there = read(&meant.path)?;
+        drawn &= meant.is_drawn(leaver, there.as_deref());
     }
     if current == Some(before) && drawn {
         return Ok(());

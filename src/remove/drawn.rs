@@ -5,40 +5,56 @@ use crate::{
     compare::ClusterFacts,
     note::Notes,
     plan::ClusterPlan,
-    render::{self, Subject},
+    render::{self, Object, Subject},
     yaml::{self, Node},
 };
 
-/// The generated files about the object of a removal, with their text according to the current definition; none if the file
-/// should not exist.
-pub fn drawn(plan: &ClusterPlan, leaver: &Leaver) -> Vec<(String, Option<String>)> {
-    let part = render::draw(Subject::Cluster(plan), &mut Notes::new()).to_part();
-    let files = match leaver {
+/// A generated file about the object of a removal, as the current definition means it.
+#[derive(Clone, Debug)]
+pub struct Meant {
+    /// The path of the file.
+    pub path: String,
+    /// The object in the file, and the text; none if the file should not exist.
+    drawn: Option<(Object, String)>,
+}
+
+/// The generated files about the object of a removal.
+pub fn drawn(plan: &ClusterPlan, leaver: &Leaver) -> Vec<Meant> {
+    let drawn = render::draw(Subject::Cluster(plan), &mut Notes::new());
+    let part = drawn.to_part();
+    let paths = match leaver {
         Leaver::Cluster | Leaver::Pool(_) => vec![render::cluster_file(plan)],
         Leaver::Addon(name) => render::addon_files(plan, name).to_vec(),
     };
     let meant = |path: &crate::tree::TreePath| {
+        let object = drawn.objects.iter().find(|object| object.path == *path)?;
         let file = part.files.iter().find(|file| file.path == *path)?;
-        Some(String::from_utf8_lossy(&file.bytes).into_owned())
+        Some((object.clone(), String::from_utf8_lossy(&file.bytes).into_owned()))
     };
-    files.iter().map(|path| (path.to_string(), meant(path))).collect()
+    paths.iter().map(|path| Meant { path: path.to_string(), drawn: meant(path) }).collect()
 }
 
-/// Whether an existing file matches the expected one, as far as the removal is concerned.
-pub fn is_drawn(leaver: &Leaver, meant: Option<&str>, there: Option<&str>) -> bool {
-    match (meant, there) {
-        (Some(meant), Some(there)) => match leaver {
-            Leaver::Cluster => render::is_protected(meant) == render::is_protected(there),
-            Leaver::Pool(name) => pool(meant, name) == pool(there, name),
-            Leaver::Addon(_) => meant == there,
-        },
-        (meant, there) => meant.is_none() && there.is_none(),
+impl Meant {
+    /// Whether an existing file matches this one, as far as the removal is concerned.
+    pub fn is_drawn(&self, leaver: &Leaver, there: Option<&str>) -> bool {
+        match (&self.drawn, there) {
+            (Some((object, text)), Some(there)) => match leaver {
+                Leaver::Cluster => object.kept == render::is_protected(there),
+                Leaver::Pool(name) => {
+                    let there = facts(there);
+                    let there = there.as_ref().and_then(|there| pool(there, name));
+                    pool(&ClusterFacts::of(&object.node), name) == there
+                }
+                Leaver::Addon(_) => text == there,
+            },
+            (drawn, there) => drawn.is_none() && there.is_none(),
+        }
     }
 }
 
 /// A node pool of a Cluster.
-fn pool(text: &str, name: &str) -> Option<Node> {
-    facts(text)?.pools.into_iter().find(|((_, its), _)| its == name).map(|(_, pool)| pool)
+fn pool<'a>(cluster: &'a ClusterFacts, name: &str) -> Option<&'a Node> {
+    cluster.pools.iter().find(|((_, its), _)| its == name).map(|(_, pool)| pool)
 }
 
 /// Reads the facts from the text of a Cluster.

@@ -22,7 +22,7 @@ use crate::{
     compare::ClusterFacts,
     model::AddonDelivery,
     note::{About, Diagnostic, Fault, Notes, Place, Severity},
-    render::{SUSPENDED, delivery_of, is_paused, is_protected, keeper, leaves_behind, rests},
+    render::{addon_of, delivery_of, is_paused, is_protected, is_suspended, keeper, leaves_behind, rests},
     tree::{Changes, File, FileChange, Part, PartId, TreePath},
     yaml::Node,
 };
@@ -117,7 +117,7 @@ impl Guard {
                 let installer = text(path);
                 let before = delivery_of(&installer).filter(|before| before != after)?;
                 // A suspended cluster is paused, too, but its engine still runs.
-                let rests = is_paused(&old) && (!old.contains(SUSPENDED) || rests(&installer));
+                let rests = is_paused(&old) && (!is_suspended(&old) || rests(&installer));
                 (!rests && !leaves_behind(&installer)).then_some((path, before, *after))
             });
             if let Some((path, before, after)) = change {
@@ -351,12 +351,6 @@ fn note_left_behind(path: &TreePath, part: &PartId, notes: &mut Notes) {
             format!("the manifests of `{addon}` are removed from git but stay in the cluster `{namespace}/{cluster}`: Cluster API deletes nothing there"),
         )
         .hint("delete the objects in the workload cluster by hand");
-}
-
-/// The addon that a file below `addons/` installs: `<addon>.yaml`, `<addon>.manifests.yaml`.
-pub fn addon_of(path: &TreePath) -> &str {
-    let name = path.as_str().rsplit_once('/').map_or(path.as_str(), |(_, name)| name);
-    name.split_once('.').map_or(name, |(addon, _)| addon)
 }
 
 fn note_never_committed(path: &TreePath, part: &PartId, notes: &mut Notes) {

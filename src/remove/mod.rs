@@ -26,9 +26,9 @@ use crate::{
 };
 
 pub use advice::Advice;
-pub use drawn::{drawn, is_drawn};
+pub use drawn::{Meant, drawn};
 pub use former_texts::ReadFormer;
-pub use guard::{Before, Guard, addon_of};
+pub use guard::{Before, Guard};
 pub use place::{Defined, cluster_of, is_unplaced, place_in_definitions};
 pub use replaced::Former;
 pub use returned::{judge_returned, removed_by};

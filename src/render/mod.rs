@@ -11,6 +11,7 @@ mod engine;
 mod engine_table;
 mod facts;
 mod file_names;
+mod generated_text;
 mod flux;
 mod namespace;
 mod provenance;
@@ -21,12 +22,15 @@ pub(crate) use delivery::Shown;
 pub use drawn::{ChartValues, Drawn, Inlaid, Object, Target};
 pub use engine_table::{applying_groups, selecting_kinds};
 pub use facts::{AddonPart, AppliedFolder, Facts, Installs, Purpose};
+pub use generated_text::{
+    addon_of, delivery_of, is_paused, is_protected, is_suspended, keeper, leaves_behind, rests,
+};
 pub use provenance::{ChartProvenance, ComposedField, Provenance};
 
 use file_names::{file_name, tell_apart};
 
 use crate::{
-    model::{AddonDelivery, Cluster, ClusterId, Engine, ManagementCluster},
+    model::{Cluster, ClusterId, Engine, ManagementCluster},
     note::{Notes, Severity},
     plan::{ClusterPlan, ManagementPlan, NamespacePlan, Phase, Plan},
     release::{self, Release},
@@ -232,34 +236,9 @@ pub fn cluster_object(plan: &ClusterPlan) -> Option<Node> {
     Some(engine::annotated(object, &annotations))
 }
 
-/// Whether the object of a generated file is protected from deletion through git alone.
-pub fn is_protected(text: &str) -> bool {
-    engine_table::all().any(|engine| engine.is_kept(text))
-}
-
-/// The delivery that wrote a file, given its text, if it installs addons.
-pub fn delivery_of(text: &str) -> Option<AddonDelivery> {
-    delivery::writer(text)
-}
-
-/// Whether objects applied to a workload cluster by a generated file's object stay there when the file is deleted.
-pub fn leaves_behind(text: &str) -> bool {
-    delivery::leaves_behind(text)
-}
-
 /// Whether the manifests of an addon stay in the workload cluster when the addon is removed from git.
 pub fn addon_stays(plan: &ClusterPlan, addon: &str) -> bool {
     delivery::stays(plan, addon)
-}
-
-/// Whether a generated file's object, which installs an addon, is suspended and leaves the addon alone.
-pub fn rests(text: &str) -> bool {
-    delivery::rests(text)
-}
-
-/// The engine that protects the object of a generated file from deletion through git alone, if any.
-pub fn keeper(text: &str) -> Option<Engine> {
-    engine_table::all().find(|engine| engine.is_kept(text)).map(engine::Engine::engine)
 }
 
 /// Whether the engine of a management cluster refuses the objects beside a Cluster if one of a namespaced kind has no namespace.
@@ -340,11 +319,6 @@ pub fn registration(plan: &ClusterPlan) -> Option<(String, String)> {
 /// What to add so that the engine decrypts files next to clusters; none if it already does.
 pub fn decryption_missing(management: &ManagementCluster) -> Option<&'static str> {
     engine_of(management).decryption_missing(management)
-}
-
-/// Whether the Cluster of a generated file is paused.
-pub fn is_paused(text: &str) -> bool {
-    text.contains("\n  paused: true\n")
 }
 
 /// The folder of a release.

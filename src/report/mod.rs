@@ -424,7 +424,7 @@ impl Comparing<'_> {
                 continue;
             };
             if render::is_protected(&self.before.read(id)?) {
-                found.insert((cluster, remove::addon_of(path).to_owned()));
+                found.insert((cluster, render::addon_of(path).to_owned()));
             }
         }
         Ok(found)

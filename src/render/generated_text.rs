@@ -1,0 +1,51 @@
+//! What the files of a generated tree say about their objects: for trees of other runs, which are read from git or from the disk.
+//!
+//! What this run draws, it knows without reading it (`Object`, `Facts`). The guards judge both in the same way, and also get
+//! commits that nobody drew, so they read.
+
+use super::{SUSPENDED, delivery, engine, engine_table};
+use crate::{
+    model::{AddonDelivery, Engine},
+    tree::TreePath,
+};
+
+/// The engine that protects the object of a file from deletion through git alone, if any.
+pub fn keeper(text: &str) -> Option<Engine> {
+    engine_table::all().find(|engine| engine.is_kept(text)).map(engine::Engine::engine)
+}
+
+/// Whether the object of a file is protected from deletion through git alone.
+pub fn is_protected(text: &str) -> bool {
+    keeper(text).is_some()
+}
+
+/// Whether the Cluster of a file is paused.
+pub fn is_paused(text: &str) -> bool {
+    text.contains("\n  paused: true\n")
+}
+
+/// Whether the Cluster of a file is suspended by its definition.
+pub fn is_suspended(text: &str) -> bool {
+    text.contains(SUSPENDED)
+}
+
+/// The delivery that wrote a file, if the file installs addons.
+pub fn delivery_of(text: &str) -> Option<AddonDelivery> {
+    delivery::writer(text)
+}
+
+/// Whether the object of a file, which installs an addon, is suspended and leaves the addon alone.
+pub fn rests(text: &str) -> bool {
+    delivery::rests(text)
+}
+
+/// Whether objects applied to a workload cluster by the object of a file stay there when the file is deleted.
+pub fn leaves_behind(text: &str) -> bool {
+    delivery::leaves_behind(text)
+}
+
+/// The addon that a file below `addons/` installs: `<addon>.yaml`, `<addon>.manifests.yaml`.
+pub fn addon_of(path: &TreePath) -> &str {
+    let name = path.as_str().rsplit_once('/').map_or(path.as_str(), |(_, name)| name);
+    name.split_once('.').map_or(name, |(addon, _)| addon)
+}
