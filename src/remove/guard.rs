@@ -22,13 +22,14 @@ use crate::{
     compare::ClusterFacts,
     model::AddonDelivery,
     note::{About, Diagnostic, Fault, Notes, Place, Severity},
-    render::{addon_of, delivery_of, is_paused, is_protected, is_suspended, keeper, leaves_behind, rests},
+    render::{
+        CLUSTER_FILE, addon_of, delivery_of, is_cluster_file, is_paused, is_protected, is_suspended, keeper,
+        leaves_behind, rests,
+    },
     tree::{Changes, File, FileChange, Part, PartId, TreePath},
     yaml::Node,
 };
 
-/// The path of the Cluster in the folder of a cluster.
-const CLUSTER: &str = "/cluster/cluster.yaml";
 /// The path of the objects that install addons in the folder of a cluster.
 const ADDONS: &str = "/addons/";
 
@@ -65,7 +66,7 @@ pub struct Guard {
 impl Guard {
     /// Whether the guard needs the text of a file that a run makes.
     pub fn reads(path: &TreePath) -> bool {
-        let is_of_cluster = path.as_str().ends_with(CLUSTER) || path.as_str().contains(ADDONS);
+        let is_of_cluster = is_cluster(path) || path.as_str().contains(ADDONS);
         is_of_cluster || addon_step::reads(path) || class_kinds::reads(path)
     }
 
@@ -88,7 +89,6 @@ impl Guard {
         if !deliveries.is_empty() {
             self.deliveries.insert(part.id.clone(), deliveries);
         }
-        let is_cluster = |path: &TreePath| path.as_str().ends_with(CLUSTER);
         let Some(file) = part.files.iter().find(|file| is_cluster(&file.path)) else { return };
         if changes.files.contains_key(&file.path) {
             let text = String::from_utf8_lossy(&file.bytes).into_owned();
@@ -144,7 +144,7 @@ impl Guard {
             let Some(part) = PartId::of_path(path) else { continue };
             let PartId::Cluster { namespace, cluster, .. } = &part else { continue };
             let defined = changes.parts.contains_key(&part);
-            if path.as_str().ends_with(CLUSTER) {
+            if is_cluster(path) {
                 let protected = is_protected(&text(path));
                 match arrivals.get(&(namespace.as_str(), cluster.as_str())) {
                     Some(there) if protected => judge_move(path, &part, *there, notes),
@@ -263,10 +263,15 @@ fn judge_engine(path: &TreePath, part: &PartId, old: &str, new: &str, notes: &mu
         .hint("the steps are in docs/management-clusters.md, under \"Change the engine\"");
 }
 
+/// Whether a path is that of a Cluster. The engine's own file for a cluster named `cluster` ends like it.
+fn is_cluster(path: &TreePath) -> bool {
+    is_cluster_file(path.as_str())
+}
+
 /// The file of the Cluster that a file among its addons belongs to.
 fn cluster_beside(path: &TreePath) -> Option<TreePath> {
     let (folder, _) = path.as_str().rsplit_once(ADDONS)?;
-    TreePath::parse(&format!("{folder}{CLUSTER}"))
+    TreePath::parse(&format!("{folder}/{CLUSTER_FILE}"))
 }
 
 fn judge_pools(

@@ -237,6 +237,22 @@ fn removing_a_pool_without_its_steps_is_refused_and_an_addon_warns() {
     );
 }
 
+/// Argo CD's file for a cluster named `cluster` has a path that ends like that of a Cluster.
+#[test]
+fn a_cluster_named_like_its_file_is_guarded() {
+    let root = sandbox::folder();
+    let root = root.path();
+    ends(root, &["init", "--name", "demo", "--engine", "argocd"], 0);
+    let file = root.join("clusters/dev/cluster.yaml");
+    let definition = DEFINITION.replace("name: dev-2", "name: cluster");
+    sandbox::write(&file, &definition);
+    ends(root, &["generate"], 0);
+    sandbox::write(&file, definition.replace("name: builds", "name: builders"));
+    let refused = ends(root, &["generate"], 1);
+    let why = "the node pool `builds` of `team-a/cluster` would be deleted with its 3 machines";
+    assert!(refused.err.contains(why), "{}", refused.err);
+}
+
 #[test]
 fn a_changed_name_or_namespace_is_refused_and_a_moved_file_is_not() {
     let root = committed();
