@@ -48,7 +48,7 @@ pub use cluster_facts::{ClusterFacts, is_paused, kubernetes_of, release_of};
 pub use definitions::Definitions;
 pub use fields::{FieldChange, FieldPath, PathSegment, changed};
 pub use live::{Export, Live};
-pub use plan_steps::Change;
+pub use plan_steps::StepDifference;
 pub use secret_references::{Needs, is_made_by_cluster_api, refer};
 pub use state::{BlobId, ByAddress, ClassName, Classes, File, Files, FolderId, State, Unread};
 pub use tree::{Archive, Memory, Outline, Tree, cluster_folder, is_cluster_folder};

@@ -17,7 +17,7 @@ use crate::{
 
 /// The difference of a Cluster between two consecutive states.
 #[derive(Clone, Debug)]
-pub struct Change {
+pub struct StepDifference {
     /// The facts of the Cluster before; none if that state is refused.
     pub before: Option<ClusterFacts>,
     /// How Cluster API acts on the change.
@@ -25,7 +25,7 @@ pub struct Change {
 }
 
 /// A Cluster drawn for one state, with its class.
-struct Drawn {
+struct DrawnCluster {
     node: Node,
     written: Written,
 }
@@ -33,8 +33,9 @@ struct Drawn {
 impl Definitions<'_> {
     /// Compares each state of a cluster with the one before it. Only the Cluster itself is compared, no other objects. Each
     /// state is drawn once.
-    pub fn along(&self, states: &[Cluster], answers: &Answers) -> Vec<Change> {
-        let mut drawn: Vec<Result<Drawn, String>> = states.iter().map(|state| self.drawn(state)).collect();
+    pub fn along(&self, states: &[Cluster], answers: &Answers) -> Vec<StepDifference> {
+        let mut drawn: Vec<Result<DrawnCluster, String>> =
+            states.iter().map(|state| self.drawn(state)).collect();
         // The first step may repair an addon that does not fit today, and addons are no part of the Cluster.
         if let ([state, ..], [first @ Err(_), ..]) = (states, &mut *drawn) {
             *first = std::mem::replace(first, Err(String::new()))
@@ -51,15 +52,19 @@ impl Definitions<'_> {
         Cluster { addons: names.map(|name| (name, off.clone())).collect(), ..cluster.clone() }
     }
 
-    fn drawn(&self, cluster: &Cluster) -> Result<Drawn, String> {
+    fn drawn(&self, cluster: &Cluster) -> Result<DrawnCluster, String> {
         let plan = self.sound_plan(cluster)?;
         let node = render::cluster_object(&plan).ok_or_else(|| "it has no Cluster".to_owned())?;
         let written = Written::drawn(&plan, &node, self.classes());
-        Ok(Drawn { node, written })
+        Ok(DrawnCluster { node, written })
     }
 }
 
-fn change(before: &Result<Drawn, String>, after: &Result<Drawn, String>, answers: &Answers) -> Change {
+fn change(
+    before: &Result<DrawnCluster, String>,
+    after: &Result<DrawnCluster, String>,
+    answers: &Answers,
+) -> StepDifference {
     let refused = |side, why: &String| Outcome::Unknown(Unknown::Refused { side, why: why.clone() });
     let outcome = match (before, after) {
         (Err(why), _) => refused(Which::Before, why),
@@ -70,5 +75,5 @@ fn change(before: &Result<Drawn, String>, after: &Result<Drawn, String>, answers
             Err(faults) => Outcome::Unknown(Unknown::Faulty(faults)),
         },
     };
-    Change { before: before.as_ref().ok().map(|drawn| ClusterFacts::of(&drawn.node)), outcome }
+    StepDifference { before: before.as_ref().ok().map(|drawn| ClusterFacts::of(&drawn.node)), outcome }
 }

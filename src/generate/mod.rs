@@ -21,7 +21,7 @@ use rayon::prelude::*;
 use crate::{
     check, commit_message,
     note::Notes,
-    partial::Left,
+    partial::SkippedDefinition,
     plan::Plan,
     remove::{self, Defined},
     render::Subject,
@@ -47,7 +47,7 @@ pub struct Generation {
     /// The changes to the tree.
     pub changes: Changes,
     /// Definitions that were skipped because of errors.
-    pub left: Vec<Left>,
+    pub left: Vec<SkippedDefinition>,
 }
 
 /// Generates the tree of a world into a sink.

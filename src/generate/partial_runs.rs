@@ -13,7 +13,7 @@ use crate::{
     check, commit_message,
     model::{Cluster, ClusterId, Label},
     note::{Fault, Notes, Severity},
-    partial::{self, Faulty, Left, Scope},
+    partial::{self, Faulty, Scope, SkippedDefinition},
     plan::{self, Plan},
     render::{self, Subject},
     tree::{Changes, Nowhere, Part, Sink, TreePath},
@@ -105,7 +105,7 @@ fn attempts(
     obstructed: &[Faulty],
     notes: &mut Notes,
     mut draw: impl FnMut(&Planned, &mut Notes) -> Vec<Faulty>,
-) -> Option<(Planned, Vec<Left>)> {
+) -> Option<(Planned, Vec<SkippedDefinition>)> {
     partial::settle(input, scope, read, obstructed, notes, |input, excluded, found| {
         let narrow =
             |definitions: &mut _, notes: &mut _| partial::narrow(definitions, scope, excluded, notes);

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Component, EndOfLife, Found, Knowledge, Row, Skew};
+use super::{Component, EndOfLife, FactSource, Knowledge, Row, Skew};
 use crate::{
     model::{Chart, Date, Minor, VersionRange},
     note::Notes,
@@ -131,11 +131,11 @@ fn row(written: WrittenRow) -> Result<Row, String> {
     })
 }
 
-fn found(source: String, looked_up: &str) -> Result<Found, String> {
+fn found(source: String, looked_up: &str) -> Result<FactSource, String> {
     if !source.starts_with("https://") {
         return Err(format!("`{source}` is not a public address"));
     }
-    Ok(Found { source, looked_up: date(looked_up)? })
+    Ok(FactSource { source, looked_up: date(looked_up)? })
 }
 
 fn minor(text: &str) -> Result<Minor, String> {

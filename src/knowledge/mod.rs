@@ -35,19 +35,19 @@ pub struct Row {
     /// Kubernetes minors that are only supported from a later patch version on.
     pub since: Vec<(Minor, semver::Version)>,
     /// The source of the row.
-    pub found: Found,
+    pub found: FactSource,
 }
 
 /// The source of a fact.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct FactSource {
     /// Its URL.
     pub source: String,
     /// The date of the lookup.
     pub looked_up: Date,
 }
 
-impl std::fmt::Display for Found {
+impl std::fmt::Display for FactSource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}, looked up on {}", self.source, self.looked_up)
     }

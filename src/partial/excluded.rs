@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Left, within};
+use super::{SkippedDefinition, within};
 use crate::{definition::Identity, world::Input, yaml::Sources};
 
 /// The units that a run leaves out.
@@ -139,10 +139,10 @@ impl Excluded {
     }
 
     /// The skipped definitions, sorted by path.
-    pub fn left(&self) -> Vec<Left> {
+    pub fn left(&self) -> Vec<SkippedDefinition> {
         let left = |(file, why): (&String, &String)| {
             let unfit = self.unfit.get(file).cloned();
-            Left { file: file.clone(), why: why.clone(), unfit }
+            SkippedDefinition { file: file.clone(), why: why.clone(), unfit }
         };
         self.files.iter().map(left).collect()
     }

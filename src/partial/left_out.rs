@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value as Json, json};
 
-use super::Left;
+use super::SkippedDefinition;
 use crate::{
     model::{StackId, is_called},
     note::{Diagnostic, Halted, LEFT_OUT, Notes, Severity},
@@ -13,13 +13,13 @@ use crate::{
 /// The definitions that a run skipped, and their errors.
 #[derive(Debug, Default)]
 pub struct LeftOut {
-    left: Vec<Left>,
+    left: Vec<SkippedDefinition>,
     faults: Notes,
 }
 
 impl LeftOut {
     /// Extracts the errors from the messages of a run; the other messages go to `notes`.
-    pub(crate) fn new(left: Vec<Left>, found: &Notes, notes: &mut Notes) -> Self {
+    pub(crate) fn new(left: Vec<SkippedDefinition>, found: &Notes, notes: &mut Notes) -> Self {
         let mut faults = Notes::new();
         for note in found.iter() {
             let to = if note.severity == Severity::Error { &mut faults } else { &mut *notes };
@@ -108,7 +108,7 @@ impl LeftOut {
 
     /// The skipped files that have errors, or that defaults do not fit; and the sound definitions that depend on them.
     fn causes(&self) -> (BTreeSet<&str>, Vec<&str>) {
-        let is_unfit = |left: &&Left| left.unfit.is_some();
+        let is_unfit = |left: &&SkippedDefinition| left.unfit.is_some();
         // Defaults that do not fit some clusters are still those of others.
         let unfit: BTreeSet<&str> = self.left.iter().filter_map(|left| left.unfit.as_deref()).collect();
         let places = self.faults.iter().filter_map(|note| Some(note.place.as_ref()?.file.as_str()));

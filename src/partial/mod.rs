@@ -63,7 +63,7 @@ fn within(file: &str, path: &str) -> bool {
 
 /// A definition that was skipped, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Left {
+pub struct SkippedDefinition {
     /// The path of the definition.
     pub file: String,
     /// The reason.
@@ -133,7 +133,7 @@ pub fn settle<T>(
     faulty: &[Faulty],
     notes: &mut Notes,
     mut attempt: impl FnMut(Input, &mut Excluded, &mut Notes) -> (Option<T>, Vec<Faulty>),
-) -> Option<(T, Vec<Left>)> {
+) -> Option<(T, Vec<SkippedDefinition>)> {
     let mut excluded = Excluded::default();
     for (file, why) in faulty {
         excluded.add_cluster(file, why);

@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 use super::{
     claim::{has_claim, is_claimed},
     draft,
-    reviews_and_labels::{Asks, plain},
+    reviews_and_labels::{ReviewsAndLabels, plain},
     text::prose,
 };
 use crate::model::hex;
@@ -87,20 +87,20 @@ impl Request {
 
 /// The state of git and the forge.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct RequestFacts {
     /// The newest commit of the base.
     pub base: String,
     /// The branch, if it exists on the remote.
     pub branch: Option<Branch>,
     /// The requests from this branch into the base, newest first; none without a forge.
     pub requests: Option<Vec<Request>>,
-    /// The comments on [`Seen::discussed`].
+    /// The comments on [`RequestFacts::discussed`].
     pub comments: Vec<String>,
     /// What precedes the title of a request that must not be merged yet.
     pub draft: &'static str,
 }
 
-impl Seen {
+impl RequestFacts {
     /// The open request. Of several, the oldest: runs that open one at the same moment then agree.
     pub fn open(&self) -> Option<&Request> {
         self.requests
@@ -143,7 +143,7 @@ pub struct Proposed {
     /// Identifies the step. A request that a person closed is not opened again for the same step.
     pub step: String,
     /// Its reviews and labels.
-    pub asks: Asks,
+    pub asks: ReviewsAndLabels,
 }
 
 /// An action on git or the forge.
@@ -177,7 +177,7 @@ pub enum Action {
         /// Its number; none if it was opened just now.
         number: Option<u64>,
         /// What is to be asked.
-        new: Asks,
+        new: ReviewsAndLabels,
         /// Labels that no longer apply.
         old: Vec<String>,
         /// The title of the request.
@@ -243,7 +243,7 @@ const TEXT: &str = "<!-- stackloom-text ";
 const STOPPED: &str = "stackloom-stopped";
 
 /// Decides what to do. Never overwrites commits of people, and never closes or deletes their work.
-pub fn decide(seen: &Seen, wish: &Wish) -> Decision {
+pub fn decide(seen: &RequestFacts, wish: &Wish) -> Decision {
     let (open, authors) = (seen.open(), authors(seen));
     match (wish, &seen.branch) {
         (Wish::Unsure(why), _) => Decision { actions: Vec::new(), outcome: Outcome::Nothing(why.clone()) },
@@ -264,7 +264,7 @@ pub fn decide(seen: &Seen, wish: &Wish) -> Decision {
 }
 
 /// The people with commits on the branch.
-fn authors(seen: &Seen) -> Vec<String> {
+fn authors(seen: &RequestFacts) -> Vec<String> {
     let mut authors = Vec::new();
     for commit in seen.branch.iter().flat_map(|branch| &branch.commits) {
         let person = commit.person().to_owned();
@@ -277,7 +277,13 @@ fn authors(seen: &Seen) -> Vec<String> {
 
 /// What to do with a request whose branch has commits of people: says once per state of the branch that it is not updated, and
 /// whether it may be merged.
-fn stop(open: &Request, branch: &Branch, wish: &Wish, authors: &[String], seen: &Seen) -> Vec<Action> {
+fn stop(
+    open: &Request,
+    branch: &Branch,
+    wish: &Wish,
+    authors: &[String],
+    seen: &RequestFacts,
+) -> Vec<Action> {
     let (what, marker) = match wish {
         Wish::Later(_) | Wish::Step(_) => {
             ("This request is no longer updated".to_owned(), branch.tip.clone())
@@ -317,7 +323,7 @@ fn defer(draft: &str, open: &Request, why: &str) -> Option<Action> {
 
 /// Closes what is no longer needed: first the request, then the branch. The text of the request then names no step, so the
 /// same step can be proposed again when it is needed again.
-fn retire(seen: &Seen, open: Option<&Request>, why: &str) -> Vec<Action> {
+fn retire(seen: &RequestFacts, open: Option<&Request>, why: &str) -> Vec<Action> {
     let mut actions = without_doubles(seen, open);
     if let Some(Request { number, title, body, .. }) = open {
         const MARKER: &str = "<!-- stackloom-retired -->";
@@ -339,7 +345,7 @@ fn retire(seen: &Seen, open: Option<&Request>, why: &str) -> Vec<Action> {
 }
 
 /// Closes requests that another run opened at the same moment.
-fn without_doubles(seen: &Seen, open: Option<&Request>) -> Vec<Action> {
+fn without_doubles(seen: &RequestFacts, open: Option<&Request>) -> Vec<Action> {
     let Some(Request { number: kept, .. }) = open else { return Vec::new() };
     let is_double =
         |one: &&Request| one.state == RequestState::Open && one.number != *kept && one.body.contains(STEP);
@@ -349,7 +355,7 @@ fn without_doubles(seen: &Seen, open: Option<&Request>) -> Vec<Action> {
     doubles.flat_map(|number| [rewrite(number), Action::Close { number }]).collect()
 }
 
-fn propose(seen: &Seen, open: Option<&Request>, step: &Proposed) -> Decision {
+fn propose(seen: &RequestFacts, open: Option<&Request>, step: &Proposed) -> Decision {
     let newest = seen.requests.iter().flatten().find(|one| one.body.trim_end() != DOUBLE.trim_end());
     // Some forges close a request once its branch is deleted, which is what the comment asks for.
     let is_as_asked = seen.branch.is_none() && seen.comments.iter().any(|comment| comment.contains(STOPPED));
@@ -364,7 +370,7 @@ fn propose(seen: &Seen, open: Option<&Request>, step: &Proposed) -> Decision {
         actions.push(Action::Push { old, new: Some(step.commit.id.clone()) });
     }
     let asks = &step.asks;
-    let asked = open.map(|open| Asks::recorded(&open.body)).unwrap_or_default();
+    let asked = open.map(|open| ReviewsAndLabels::recorded(&open.body)).unwrap_or_default();
     let mark = mark_of_text(&step.body);
     // What people add to a text stays until the text changes.
     let body = match open.filter(|open| open.body.contains(&mark)) {
@@ -387,7 +393,7 @@ fn propose(seen: &Seen, open: Option<&Request>, step: &Proposed) -> Decision {
     let old: Vec<String> = asked.without(asks).labels.into_iter().collect();
     if !new.is_empty() || !old.is_empty() {
         let reviewers = &asked.reviewers | &asks.reviewers;
-        let body = Asks { reviewers, labels: asks.labels.clone() }.record(&body);
+        let body = ReviewsAndLabels { reviewers, labels: asks.labels.clone() }.record(&body);
         actions.push(Action::Ask { number: open.map(|one| one.number), new, old, title, body });
     }
     Decision { actions, outcome: Outcome::Proposed }

@@ -10,14 +10,14 @@ const LABEL: &str = "label:";
 
 /// The reviews and labels of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Asks {
+pub struct ReviewsAndLabels {
     /// The people and teams whose review is asked for, such as `@ada` and `@platform/network`.
     pub reviewers: BTreeSet<String>,
     /// The labels.
     pub labels: BTreeSet<String>,
 }
 
-impl Asks {
+impl ReviewsAndLabels {
     /// Whether nothing is asked.
     pub fn is_empty(&self) -> bool {
         self.reviewers.is_empty() && self.labels.is_empty()
@@ -79,15 +79,17 @@ mod tests {
 
     #[test]
     fn the_record_can_be_read_again() {
-        let asks =
-            Asks { reviewers: set(&["@ada", "@platform/network"]), labels: set(&["stackloom/upgrade"]) };
+        let asks = ReviewsAndLabels {
+            reviewers: set(&["@ada", "@platform/network"]),
+            labels: set(&["stackloom/upgrade"]),
+        };
         let body = asks.record("Text.\n\n<!-- stackloom-step 1 -->\n");
-        assert_eq!(Asks::recorded(&body), asks);
-        assert_eq!(Asks::recorded(&body.replace('\n', "\r\n")), asks);
+        assert_eq!(ReviewsAndLabels::recorded(&body), asks);
+        assert_eq!(ReviewsAndLabels::recorded(&body.replace('\n', "\r\n")), asks);
         assert_eq!(plain(&body), "Text.\n\n<!-- stackloom-step 1 -->\n");
         assert_eq!(
-            (Asks::default().record("Text.\n"), Asks::recorded("Text.\n")),
-            ("Text.\n".to_owned(), Asks::default())
+            (ReviewsAndLabels::default().record("Text.\n"), ReviewsAndLabels::recorded("Text.\n")),
+            ("Text.\n".to_owned(), ReviewsAndLabels::default())
         );
     }
 

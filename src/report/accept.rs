@@ -25,12 +25,12 @@ struct Acceptance {
     reason: String,
     change: String,
     place: Option<note::Place>,
-    of: Of,
+    of: AcceptanceScope,
 }
 
 /// The scope of an acceptance.
 #[derive(Debug)]
-enum Of {
+enum AcceptanceScope {
     Cluster(Option<ClusterId>),
     /// A folder, with a trailing `/`.
     Folder(String),
@@ -46,15 +46,17 @@ impl Acceptances {
         let definitions = definition::parse(input, &mut Notes::new());
         let mut found = Self::default();
         for (folder, layer) in &definitions.defaults {
-            found.add(&layer.node, input, || Of::Folder(format!("{folder}/")));
+            found.add(&layer.node, input, || AcceptanceScope::Folder(format!("{folder}/")));
         }
         for layer in &definitions.clusters {
-            found.add(&layer.node, input, || Of::Cluster(Identity::new(&definitions, layer).id()));
+            found.add(&layer.node, input, || {
+                AcceptanceScope::Cluster(Identity::new(&definitions, layer).id())
+            });
         }
         found
     }
 
-    fn add(&mut self, node: &Node, input: &Input, of: impl Fn() -> Of) {
+    fn add(&mut self, node: &Node, input: &Input, of: impl Fn() -> AcceptanceScope) {
         for one in node.at(&["spec", "accept"]).and_then(Node::as_sequence).unwrap_or_default() {
             let text = |key: &str| one.get(key).and_then(Node::as_str);
             let (Some(risk), Some(reason), Some(change)) =
@@ -166,17 +168,17 @@ impl Acceptance {
             stems.into_iter().any(|(stem, _)| folder.strip_suffix(".d") == Some(stem))
         };
         match (&self.of, place) {
-            (Of::Folder(above), Place::Own(folder)) => folder.starts_with(above.as_str()),
-            (Of::Folder(_), _) => true,
-            (Of::Cluster(Some(cluster)), Place::Own(folder)) => is_own(cluster, folder),
-            (Of::Cluster(_), _) => false,
+            (AcceptanceScope::Folder(above), Place::Own(folder)) => folder.starts_with(above.as_str()),
+            (AcceptanceScope::Folder(_), _) => true,
+            (AcceptanceScope::Cluster(Some(cluster)), Place::Own(folder)) => is_own(cluster, folder),
+            (AcceptanceScope::Cluster(_), _) => false,
         }
     }
 
     fn is_of(&self, cluster: &ClusterId, defined: [&Defined<'_>; 2]) -> bool {
         match &self.of {
-            Of::Cluster(own) => own.as_ref() == Some(cluster),
-            Of::Folder(folder) => defined
+            AcceptanceScope::Cluster(own) => own.as_ref() == Some(cluster),
+            AcceptanceScope::Folder(folder) => defined
                 .iter()
                 .filter_map(|one| one.file(cluster))
                 .any(|file| file.starts_with(folder.as_str())),

@@ -7,7 +7,7 @@ use crate::{
     definition::{self, Identity},
     model::{ClusterId, Label, ManagementCluster},
     note::{Diagnostic, Fault, Notes, Severity},
-    partial::Left,
+    partial::SkippedDefinition,
     topology::SharedClass,
     world::Input,
 };
@@ -24,7 +24,7 @@ impl LeftClusters {
     /// Finds the clusters that the definitions belong to. A definition that does not say so belongs to the cluster that the
     /// same file defined `before`.
     pub fn of(
-        left: &[Left],
+        left: &[SkippedDefinition],
         input: &Input,
         before: &dyn Fn() -> Result<Input, Fault>,
         notes: &Notes,
@@ -75,7 +75,7 @@ impl LeftClusters {
 const ERRORS: usize = 3;
 
 /// Why a definition was left out: the errors in it, or in the defaults of its folders, or else what was recorded.
-fn why(left: &Left, cluster: Option<&str>, notes: &Notes) -> String {
+fn why(left: &SkippedDefinition, cluster: Option<&str>, notes: &Notes) -> String {
     let is_above = |file: &str| {
         let defaults = file.rsplit_once('/').filter(|(_, name)| name.starts_with("_defaults."));
         file == left.file || defaults.is_some_and(|(folder, _)| left.file.starts_with(&format!("{folder}/")))

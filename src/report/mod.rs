@@ -22,7 +22,7 @@ mod objects;
 mod own_objects;
 mod owners;
 mod parts;
-mod past;
+mod commits_since_base;
 mod peaks;
 mod places;
 mod preflight;
@@ -60,6 +60,7 @@ use crate::{
 pub use broken_clusters::LeftClusters;
 pub use change::{Change, Effect, Leaving, Machines, Revert, Subject};
 pub use cluster::{ClusterReport, Sides};
+pub use commits_since_base::{CommitSinceBase, CommitsSinceBase, LostFile, Missing};
 pub use findings::{Covered, FOUND, Finding};
 pub use formats::{
     LIMIT, Page, digest, document, html, lines, markdown, markdown_of_nothing, markdown_within,
@@ -69,7 +70,6 @@ pub use machines::replaced;
 pub use new_tree::After;
 pub use outside_clusters::{OutsideChange, Place, RefusedShare};
 pub use own_objects::OwnObject;
-pub use past::{LostFile, Missing, Past, PastStep};
 pub use peaks::Peak;
 pub use places::Places;
 pub use refusal::Refusal;
@@ -107,7 +107,7 @@ struct Background {
     /// The Kubernetes versions of all releases, before and after.
     kubernetes: BTreeSet<String>,
     /// Everything whose removal takes all its steps within this change.
-    announced: past::Announced,
+    announced: commits_since_base::Announced,
     /// The addons that leave the tree with their protection still on: engines leave them installed.
     kept: BTreeSet<(ClusterId, String)>,
     /// New clusters whose files an earlier commit removed, without the steps of a removal.
@@ -169,7 +169,7 @@ fn cluster_of(part: &PartId) -> Option<ClusterId> {
 pub fn drawn(
     before: &dyn Archive,
     world: &Snapshot,
-    past: Option<&dyn Past>,
+    past: Option<&dyn CommitsSinceBase>,
     exports: &[Export],
     progress: Progress<'_>,
     notes: &mut Notes,
@@ -198,7 +198,7 @@ pub fn drawn(
 pub fn check_against(
     before: &dyn Archive,
     world: &Snapshot,
-    past: Option<&dyn Past>,
+    past: Option<&dyn CommitsSinceBase>,
     progress: Progress<'_>,
     notes: &mut Notes,
 ) -> Result<Plan, Failure> {
@@ -228,7 +228,7 @@ pub fn committed(
     before: &dyn Archive,
     archive: &dyn Archive,
     sources: &Input,
-    past: Option<&dyn Past>,
+    past: Option<&dyn CommitsSinceBase>,
     exports: &[Export],
     notes: &mut Notes,
 ) -> Result<Report, Failure> {
@@ -263,13 +263,13 @@ fn definitions_before(before: &dyn Archive, after: &Input) -> Result<Input, Faul
 fn guarded(
     after: &After<'_>,
     compared: &[ClusterChange],
-    past: Option<&dyn Past>,
-) -> Result<(Notes, past::Announced), Fault> {
+    past: Option<&dyn CommitsSinceBase>,
+) -> Result<(Notes, commits_since_base::Announced), Fault> {
     let mut whole = Notes::new();
     after.judge(compared, &mut whole)?;
     past.map_or_else(
-        || Ok((whole.clone(), past::Announced::new())),
-        |past| past::judge(past, after, whole.clone()),
+        || Ok((whole.clone(), commits_since_base::Announced::new())),
+        |past| commits_since_base::judge(past, after, whole.clone()),
     )
 }
 
@@ -330,7 +330,7 @@ struct Comparing<'a> {
     background: Background,
     /// The definitions after the change.
     input: &'a Input,
-    past: Option<&'a dyn Past>,
+    past: Option<&'a dyn CommitsSinceBase>,
     /// The running objects that were exported.
     exports: &'a [Export],
     /// The differences of the users' own objects.

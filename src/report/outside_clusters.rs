@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    Background, cluster::ClusterReport, new_tree::After, own_objects::OwnObject, past::Announced, risk::Risk,
+    Background, cluster::ClusterReport, commits_since_base::Announced, new_tree::After,
+    own_objects::OwnObject, risk::Risk,
 };
 use crate::{
     compare::{Archive, BlobId},

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{LostFile, Past, cluster_of, new_tree::After};
+use super::{LostFile, CommitsSinceBase, cluster_of, new_tree::After};
 use crate::{
     compare::{Archive as _, Comparison, Fate, cluster_folder},
     model::ClusterId,
@@ -24,7 +24,7 @@ pub(super) struct Returned {
 pub(super) struct LostClusters(BTreeMap<TreePath, LostFile>);
 
 impl LostClusters {
-    pub(super) fn find(after: &After<'_>, past: Option<&dyn Past>) -> Result<Self, Fault> {
+    pub(super) fn find(after: &After<'_>, past: Option<&dyn CommitsSinceBase>) -> Result<Self, Fault> {
         let added = after.changes().files.iter().filter(|(_, change)| **change == FileChange::Added);
         let is_cluster = |path: &str| {
             cluster_folder(path)

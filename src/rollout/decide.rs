@@ -6,7 +6,7 @@ use crate::model::{ClusterId, Rollout};
 
 /// Everything known at a moment.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct RolloutFacts {
     /// The current time.
     pub now: DateTime<Utc>,
     /// Whether definitions were skipped because of errors.
@@ -194,7 +194,7 @@ pub struct Decision {
 }
 
 /// Decides the next action.
-pub fn decide(rollout: &Rollout, seen: &Seen) -> Decision {
+pub fn decide(rollout: &Rollout, seen: &RolloutFacts) -> Decision {
     let mut waves = Vec::new();
     let mut is_reached = true;
     for (at, wave) in seen.waves.iter().enumerate() {
@@ -287,7 +287,7 @@ fn state(wave: &WaveSeen, phases: &[Phase], now: DateTime<Utc>) -> WaveState {
     }
 }
 
-fn next(rollout: &Rollout, seen: &Seen, waves: &[(WaveState, Vec<Phase>)]) -> Next {
+fn next(rollout: &Rollout, seen: &RolloutFacts, waves: &[(WaveState, Vec<Phase>)]) -> Next {
     if let Some(reason) = &rollout.aborted {
         return Next::Aborted(reason.clone());
     }
@@ -333,7 +333,7 @@ fn next(rollout: &Rollout, seen: &Seen, waves: &[(WaveState, Vec<Phase>)]) -> Ne
 }
 
 /// Why the rollout cannot begin, if it cannot.
-fn cannot_begin(seen: &Seen) -> Option<Next> {
+fn cannot_begin(seen: &RolloutFacts) -> Option<Next> {
     if seen.has_errors {
         let why = "definitions have errors, and the first step freezes the waves: run `stackloom check`";
         return Some(Next::Blocked(why.to_owned()));
@@ -358,7 +358,7 @@ fn cannot_begin(seen: &Seen) -> Option<Next> {
 }
 
 /// The next action for the open wave.
-fn open(rollout: &Rollout, seen: &Seen, waves: &[(WaveState, Vec<Phase>)], at: usize) -> Next {
+fn open(rollout: &Rollout, seen: &RolloutFacts, waves: &[(WaveState, Vec<Phase>)], at: usize) -> Next {
     let (wave, phases) = (&seen.waves[at], waves[at].1.as_slice());
     let able = |(_, phase): &(&SeenCluster, &Phase)| matches!(phase, Phase::Ready | Phase::Waiting);
     if wave.clusters.iter().zip(phases).any(|one| able(&one))

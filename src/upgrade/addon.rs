@@ -15,7 +15,7 @@ use crate::{
 
 /// The parts of an addon's definition that affect a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Chosen {
+pub(super) struct AddonSettings {
     enabled: Option<bool>,
     is_gone: bool,
     version: Option<AddonVersion>,
@@ -24,7 +24,7 @@ pub(super) struct Chosen {
     is_unlisted: bool,
 }
 
-impl Chosen {
+impl AddonSettings {
     pub(super) fn of(choice: &AddonChoice) -> Self {
         let step = choice.removal.as_ref().map(|removal| removal.step);
         Self {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 
-use super::edits::{Chosen, Edits, INTERIM, Taken, chosen};
+use super::edits::{ChosenVersion, ClusterStep, Edits, INTERIM, chosen};
 use crate::{
     definition::{self, Layer},
     generate::Understood,
@@ -17,7 +17,7 @@ use crate::{
 /// The result is the clusters of the edits that fail.
 pub fn check(
     fleet: &Understood,
-    taken: &[Taken<'_>],
+    taken: &[ClusterStep<'_>],
     edits: &Edits,
     edited: &Understood,
     notes: &mut Notes,
@@ -69,9 +69,9 @@ fn is_above(file: &str, definition: &str) -> bool {
 }
 
 /// The release and the addon versions that a definition sets.
-fn said(cluster: &Cluster) -> (&ReleaseRef, Vec<(&str, Chosen)>) {
+fn said(cluster: &Cluster) -> (&ReleaseRef, Vec<(&str, ChosenVersion)>) {
     let addons = cluster.addons.iter().map(|(name, choice)| (name.as_str(), chosen(choice)));
-    (&cluster.release, addons.filter(|(_, chosen)| *chosen != Chosen::default()).collect())
+    (&cluster.release, addons.filter(|(_, chosen)| *chosen != ChosenVersion::default()).collect())
 }
 
 /// What definitions say besides the release and the versions of addons, before and after edits.

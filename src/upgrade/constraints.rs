@@ -23,7 +23,7 @@ use crate::{
 
 /// The target of an upgrade.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Target {
+pub enum UpgradeTarget {
     /// This release.
     Release(ReleaseRef),
     /// Any release of this Kubernetes minor.
@@ -60,14 +60,14 @@ pub struct Key {
     release: ReleaseRef,
     /// The management cluster; none if it supports all releases that the cluster could use.
     management: Option<Label>,
-    addons: Vec<(String, addon::Chosen)>,
+    addons: Vec<(String, addon::AddonSettings)>,
 }
 
 /// The starting point for planning a cluster.
 #[derive(Clone, Debug)]
 pub enum Situated {
     /// A plan must be searched for.
-    Open(Box<Open>),
+    IndexedSituation(Box<IndexedSituation>),
     /// The cluster already has a later Kubernetes minor than the target.
     Ahead,
     /// The cluster cannot use the target.
@@ -76,7 +76,7 @@ pub enum Situated {
 
 /// A situation, and the releases that its indexes refer to.
 #[derive(Clone, Debug)]
-pub struct Open {
+pub struct IndexedSituation {
     /// The situation.
     pub situation: Situation,
     /// The releases.
@@ -130,21 +130,22 @@ impl<'a> Fleet<'a> {
 
     /// Everything that decides the plan of a cluster. `is_limited` says whether its management cluster rules releases out.
     pub fn key(&self, cluster: &Cluster, is_limited: bool) -> Key {
-        let addons = cluster.addons.iter().map(|(name, choice)| (name.clone(), addon::Chosen::of(choice)));
+        let addons =
+            cluster.addons.iter().map(|(name, choice)| (name.clone(), addon::AddonSettings::of(choice)));
         // Many clusters change only the values of an addon.
-        let addons = addons.filter(|(_, chosen)| *chosen != addon::Chosen::default()).collect();
+        let addons = addons.filter(|(_, chosen)| *chosen != addon::AddonSettings::default()).collect();
         let management = is_limited.then(|| cluster.management.name.clone());
         Key { release: cluster.release.clone(), management, addons }
     }
 
     /// Whether the management cluster of a cluster rules out releases that it could use.
-    pub(super) fn is_limited(&self, cluster: &Cluster, target: &Target) -> bool {
+    pub(super) fn is_limited(&self, cluster: &Cluster, target: &UpgradeTarget) -> bool {
         let mut notes = Notes::new();
         let mut of = |release: &ReleaseRef| {
             let one = Cluster { release: release.clone(), ..cluster.clone() };
             self.releases.of(&one, &mut notes)
         };
-        let named = if let Target::Release(target) = target { of(target) } else { None };
+        let named = if let UpgradeTarget::Release(target) = target { of(target) } else { None };
         let Some(own) = of(&cluster.release) else { return true };
         let line = |of: &Release| release::line(self.releases, of);
         let releases = line(&own).into_iter().chain(named.iter().flat_map(|one| line(one)));
@@ -153,12 +154,17 @@ impl<'a> Fleet<'a> {
     }
 
     /// The situation of a cluster; none if its release has errors, which are in the notes.
-    pub fn situation(&self, cluster: &Cluster, target: &Target, notes: &mut Notes) -> Option<Situated> {
+    pub fn situation(
+        &self,
+        cluster: &Cluster,
+        target: &UpgradeTarget,
+        notes: &mut Notes,
+    ) -> Option<Situated> {
         let own = self.releases.of(cluster, notes)?;
         let mut line = release::line(self.releases, &own);
         let mut reason = GoalReason::Asked;
         let goal = match target {
-            Target::Release(target) => {
+            UpgradeTarget::Release(target) => {
                 let named = Cluster { release: target.clone(), ..cluster.clone() };
                 let target = self.releases.of(&named, notes)?;
                 if target.stack != own.stack {
@@ -170,14 +176,14 @@ impl<'a> Fleet<'a> {
                 }
                 (target.kubernetes.minor(), Some(target.name.clone()))
             }
-            Target::Minor(minor) => (*minor, None),
-            Target::Newest => {
+            UpgradeTarget::Minor(minor) => (*minor, None),
+            UpgradeTarget::Newest => {
                 reason = GoalReason::Newest;
                 let minor = own.kubernetes.minor();
                 let newest = line.iter().rfind(|one| one.kubernetes.minor() == minor).unwrap_or(&own);
                 (minor, Some(newest.name.clone()))
             }
-            Target::Latest => {
+            UpgradeTarget::Latest => {
                 let frozen: Vec<_> = line.iter().filter(|one| self.is_frozen(one)).cloned().collect();
                 reason = if frozen.is_empty() { GoalReason::Newest } else { GoalReason::Frozen };
                 let newest = match frozen.iter().rfind(|one| one.kubernetes.minor() >= own.kubernetes.minor())
@@ -261,7 +267,7 @@ impl<'a> Fleet<'a> {
         let mut doubts = Vec::new();
         let addons = addon::tracks(cluster, &line, start, self, (&mut constraints, &mut doubts));
         let situation = Situation { releases, addons, constraints, doubts, start, goal, moves };
-        Situated::Open(Box::new(Open { situation, releases: line, reason }))
+        Situated::IndexedSituation(Box::new(IndexedSituation { situation, releases: line, reason }))
     }
 
     /// Adds the head of the stack for each minor in between that has no release, in order, and returns those minors. No plan

@@ -1,7 +1,7 @@
 //! Describes what each step of a plan changes, by name, for people, documents and edits.
 
 use super::{
-    plan::{Change, Plan, Step},
+    plan::{Step, StepChange, UpgradePlan},
     situation::{Situation, Track},
 };
 use crate::model::AddonVersion;
@@ -52,9 +52,9 @@ pub enum DescribedChange {
 }
 
 /// Describes each step.
-pub fn describe(situation: &Situation, plan: &Plan) -> Vec<StepDescription> {
+pub fn describe(situation: &Situation, plan: &UpgradePlan) -> Vec<StepDescription> {
     let start = Step {
-        change: Change::Release { from: situation.start },
+        change: StepChange::Release { from: situation.start },
         release: situation.start,
         versions: situation.addons.iter().map(|track| track.start).collect(),
     };
@@ -65,13 +65,13 @@ pub fn describe(situation: &Situation, plan: &Plan) -> Vec<StepDescription> {
 fn of_step(situation: &Situation, before: &Step, step: &Step) -> StepDescription {
     let release = |at: usize| &situation.releases[at];
     let change = match step.change {
-        Change::Release { from } => DescribedChange::Release {
+        StepChange::Release { from } => DescribedChange::Release {
             before: release(from).name.clone(),
             after: release(step.release).name.clone(),
             kubernetes_before: release(from).kubernetes.to_string(),
             kubernetes_after: release(step.release).kubernetes.to_string(),
         },
-        Change::Addon { addon, from, to } => {
+        StepChange::Addon { addon, from, to } => {
             let track = &situation.addons[addon];
             DescribedChange::Addon {
                 addon: track.name.clone(),

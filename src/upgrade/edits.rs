@@ -20,7 +20,7 @@ use crate::{
 
 /// A cluster before and after a step.
 #[derive(Clone, Debug)]
-pub struct Taken<'a> {
+pub struct ClusterStep<'a> {
     /// Its current definition.
     pub before: &'a Cluster,
     /// Its definition after the step.
@@ -74,7 +74,7 @@ enum Value {
 pub fn edits(
     fleet: &Understood,
     all: &Input,
-    taken: &[Taken<'_>],
+    taken: &[ClusterStep<'_>],
     notes: &mut Notes,
 ) -> Result<Edits, BTreeSet<ClusterId>> {
     let layers = Layers::of(fleet, all);
@@ -188,10 +188,10 @@ pub fn with_edits(all: &Input, edits: &Edits) -> Input {
 }
 
 /// The version of an addon, whether it is pinned for an upgrade, its release, and whether it is unlisted.
-pub(super) type Chosen = (Option<String>, bool, Option<String>, bool);
+pub(super) type ChosenVersion = (Option<String>, bool, Option<String>, bool);
 
 /// What a definition sets of an addon's version.
-pub(super) fn chosen(choice: &AddonChoice) -> Chosen {
+pub(super) fn chosen(choice: &AddonChoice) -> ChosenVersion {
     let version = choice.version.as_ref().map(|(version, _)| version.to_string());
     let release = choice.release.as_ref().map(|(release, _)| release.clone());
     (version, choice.interim, release, choice.unlisted.is_some())
@@ -210,7 +210,7 @@ fn path(keys: &[&str]) -> Vec<String> {
 }
 
 /// The settings that a step requires in a definition.
-fn settings(one: &Taken<'_>) -> Vec<Setting> {
+fn settings(one: &ClusterStep<'_>) -> Vec<Setting> {
     let (before, after) = (one.before, &one.after);
     let set = |keys: &[&str], value: Value| Setting { path: path(keys), value };
     let mut settings = Vec::new();

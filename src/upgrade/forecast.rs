@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 
 use super::{
-    constraints::{Fleet, Open},
+    constraints::{Fleet, IndexedSituation},
     plan::Step,
 };
 use crate::{
-    compare::{Answers, Change, Definitions, Outcome, Unknown, Which},
+    compare::{Answers, Definitions, Outcome, StepDifference, Unknown, Which},
     model::{Cluster, ClusterId, ReleaseRef},
     note::Notes,
     rebase,
@@ -19,7 +19,7 @@ use crate::{
 
 /// The effect of a step on a cluster.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Rollout {
+pub struct StepEffect {
     /// What happens, in words.
     pub means: String,
     /// The number of machines replaced; none if the step is refused.
@@ -36,7 +36,7 @@ pub struct Rollout {
     pub remedy: Option<Remedy>,
 }
 
-impl Rollout {
+impl StepEffect {
     /// The same step, refused: no machine is replaced.
     #[must_use]
     pub fn refused(self, why: String) -> Self {
@@ -59,21 +59,21 @@ pub enum Remedy {
 
 /// A cluster and the steps of its plan.
 #[derive(Clone, Copy, Debug)]
-pub struct Planned<'a> {
+pub struct PlannedCluster<'a> {
     /// The cluster.
     pub cluster: &'a Cluster,
     /// Its situation.
-    pub open: &'a Open,
+    pub open: &'a IndexedSituation,
     /// The steps.
     pub steps: &'a [Step],
 }
 
 impl Fleet<'_> {
     /// Forecasts each step of each cluster. Suspended clusters have none: nothing happens to them until they are resumed.
-    pub fn rollouts(&self, planned: &[Planned<'_>]) -> BTreeMap<ClusterId, Vec<Rollout>> {
+    pub fn rollouts(&self, planned: &[PlannedCluster<'_>]) -> BTreeMap<ClusterId, Vec<StepEffect>> {
         let definitions = self.definitions();
         let answers = Answers::default();
-        let one = |one: &Planned<'_>| {
+        let one = |one: &PlannedCluster<'_>| {
             let mut states = vec![one.cluster.clone()];
             for step in one.steps {
                 let next = after(&states[states.len() - 1], one, step, self);
@@ -127,7 +127,7 @@ impl Fleet<'_> {
     }
 }
 
-fn known_machines(rollout: &Rollout) -> u64 {
+fn known_machines(rollout: &StepEffect) -> u64 {
     let is_known = !rollout.is_unknown && rollout.refused.is_none() && !rollout.machines.more;
     if is_known { rollout.machines.most.max(0).unsigned_abs() } else { UNKNOWN }
 }
@@ -136,7 +136,7 @@ fn known_machines(rollout: &Rollout) -> u64 {
 const UNKNOWN: u64 = 1 << 40;
 
 /// A cluster's definition after a step.
-pub fn after(cluster: &Cluster, planned: &Planned<'_>, step: &Step, fleet: &Fleet<'_>) -> Cluster {
+pub fn after(cluster: &Cluster, planned: &PlannedCluster<'_>, step: &Step, fleet: &Fleet<'_>) -> Cluster {
     let mut cluster = cluster.clone();
     let situation = &planned.open.situation;
     if let Some(release) = fleet.releases.find(&situation.releases[step.release].name) {
@@ -165,8 +165,8 @@ pub fn after(cluster: &Cluster, planned: &Planned<'_>, step: &Step, fleet: &Flee
 }
 
 /// Says what helps if the definition has errors already, and the first step does not mend them.
-fn note_repair(definitions: &Definitions<'_>, states: &[Cluster], rollouts: &mut [Rollout]) {
-    let is_refused = |one: &&mut Rollout| one.refused.is_some() && one.remedy != Some(Remedy::CatchUp);
+fn note_repair(definitions: &Definitions<'_>, states: &[Cluster], rollouts: &mut [StepEffect]) {
+    let is_refused = |one: &&mut StepEffect| one.refused.is_some() && one.remedy != Some(Remedy::CatchUp);
     if !rollouts.first_mut().as_ref().is_some_and(is_refused) || definitions.is_sound(&states[0]) {
         return;
     }
@@ -181,7 +181,7 @@ fn note_repair(definitions: &Definitions<'_>, states: &[Cluster], rollouts: &mut
 /// pool may have been left behind before.
 ///
 /// Source: Cluster API, `validateTopologyMachineDeploymentVersions` of `core/webhooks/admission/cluster.go`.
-fn in_sequence(changes: &[Change], mut behind: Option<String>) -> Vec<Rollout> {
+fn in_sequence(changes: &[StepDifference], mut behind: Option<String>) -> Vec<StepEffect> {
     let mut found = Vec::with_capacity(changes.len());
     let mut is_first = true;
     for change in changes {
@@ -195,7 +195,7 @@ fn in_sequence(changes: &[Change], mut behind: Option<String>) -> Vec<Rollout> {
                      holds them back (`defer-upgrade`, `hold-upgrade-sequence`, `{PAUSED}`), and wait for the rollout"
                 );
                 if rollout.refused.is_none() {
-                    rollout = Rollout { remedy: Some(Remedy::CatchUp), ..rollout.refused(why) };
+                    rollout = StepEffect { remedy: Some(Remedy::CatchUp), ..rollout.refused(why) };
                 }
             }
             // A step that is refused half-way leaves pools behind for another reason.
@@ -236,13 +236,13 @@ fn held_back(parts: &BTreeMap<Part, String>) -> Option<String> {
     (!words.is_empty()).then(|| format!("{} {are} held back", words.join(" and ")))
 }
 
-fn of(change: &Change) -> Rollout {
+fn of(change: &StepDifference) -> StepEffect {
     let judgement = rebase::judge(Some(&change.outcome));
     let machines = match &change.outcome {
         Outcome::Judged(answer) => report::replaced(&answer.verdicts, change.before.as_ref()),
         _ => Machines::default(),
     };
-    let rollout = Rollout {
+    let rollout = StepEffect {
         is_unknown: judgement.effects.contains(&crate::release::Effect::Unknown),
         means: judgement.means,
         machines,

@@ -1,7 +1,7 @@
 //! Plans upgrades: the shortest sequence of steps from a cluster's current state to its target.
 //!
 //! ```text
-//! definitions, releases ─situation→ Situation ─search→ Found ─steps→ Plan
+//! definitions, releases ─situation→ Situation ─search→ ReleasePath ─steps→ UpgradePlan
 //!                                                  └conflict→ Conflict
 //! ```
 //!
@@ -30,13 +30,13 @@ pub use addon_path::Cost;
 pub use charts::Charts;
 pub use check_edits::check as check_edits;
 pub use conflict::{Blocking, Conflict, conflict};
-pub use constraints::{Fleet, Key, Open, PoolsBehind, Situated, Target};
+pub use constraints::{Fleet, IndexedSituation, Key, PoolsBehind, Situated, UpgradeTarget};
 pub use describe::{DescribedChange, StepDescription, describe};
-pub use edits::{Edited, Edits, Taken, edits, fold, with_edits};
-pub use forecast::{Planned, Remedy, Rollout, after};
-pub use plan::{Change, Plan, Step, steps};
+pub use edits::{ClusterStep, Edited, Edits, edits, fold, with_edits};
+pub use forecast::{PlannedCluster, Remedy, StepEffect, after};
+pub use plan::{Step, StepChange, UpgradePlan, steps};
 pub use policy::Asked;
-pub use release_path::{Found, Machines, NotFound, search};
+pub use release_path::{Machines, NotFound, ReleasePath, search};
 pub use situation::{
     Candidate, Constraint, ConstraintKind, Goal, Kept, Listing, Situation, Track, Version, distance,
 };

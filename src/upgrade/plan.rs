@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use super::{
     addon_path::{Cost, Way},
-    release_path::Found,
+    release_path::ReleasePath,
     situation::Situation,
 };
 
 /// An upgrade plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct UpgradePlan {
     /// Its steps, in order; empty if there is nothing to do.
     pub steps: Vec<Step>,
     /// Its cost.
@@ -21,7 +21,7 @@ pub struct Plan {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// Its change.
-    pub change: Change,
+    pub change: StepChange,
     /// The release after the step.
     pub release: usize,
     /// The version of each addon after the step; none if the cluster does not have the addon.
@@ -30,7 +30,7 @@ pub struct Step {
 
 /// The change of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum StepChange {
     /// The release changes.
     Release {
         /// The release before.
@@ -48,7 +48,7 @@ pub enum Change {
 }
 
 /// Converts a search result to a plan.
-pub fn steps(situation: &Situation, found: &Found) -> Plan {
+pub fn steps(situation: &Situation, found: &ReleasePath) -> UpgradePlan {
     let order = order(situation);
     let ways = with_dependencies(situation, found, &order);
     let mut steps = Vec::new();
@@ -58,22 +58,22 @@ pub fn steps(situation: &Situation, found: &Found) -> Plan {
             for (addon, ways) in ways.iter().enumerate() {
                 versions[addon] = version(situation, addon, ways[at][0]);
             }
-            let change = Change::Release { from: found.path[at - 1] };
+            let change = StepChange::Release { from: found.path[at - 1] };
             steps.push(Step { change, release: *release, versions: versions.clone() });
         }
         for addon in first_repairs(situation, &order, &ways, at) {
             for pair in ways[addon][at].windows(2) {
                 versions[addon] = version(situation, addon, pair[1]);
-                let change = Change::Addon { addon, from: pair[0], to: pair[1] };
+                let change = StepChange::Addon { addon, from: pair[0], to: pair[1] };
                 steps.push(Step { change, release: *release, versions: versions.clone() });
             }
         }
     }
-    Plan { steps, cost: found.cost }
+    UpgradePlan { steps, cost: found.cost }
 }
 
 /// The ways of the addons. What an addon depends on moves before it, if the earlier release allows that.
-fn with_dependencies(situation: &Situation, found: &Found, order: &[usize]) -> Vec<Vec<Vec<usize>>> {
+fn with_dependencies(situation: &Situation, found: &ReleasePath, order: &[usize]) -> Vec<Vec<Vec<usize>>> {
     let kept = situation.all();
     let mut ways = found.ways.clone();
     let moves_at = |ways: &[Vec<usize>]| ways.iter().position(|entries| entries.len() > 1);
@@ -137,7 +137,7 @@ fn order(situation: &Situation) -> Vec<usize> {
 }
 
 /// The constraints that a plan breaks.
-pub(super) fn broken(situation: &Situation, found: &Found) -> BTreeSet<usize> {
+pub(super) fn broken(situation: &Situation, found: &ReleasePath) -> BTreeSet<usize> {
     let mut broken = BTreeSet::new();
     for pair in found.path.windows(2) {
         broken.extend(&situation.moves[&(pair[0], pair[1])]);

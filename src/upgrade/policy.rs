@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 
 use super::{
-    constraints::Target,
+    constraints::UpgradeTarget,
     solve::{Answer, Solved},
 };
 use crate::model::{Cluster, Date, Hold, Rollout, UpgradePolicy};
@@ -16,7 +16,7 @@ const POLICY_NONE: &str = "`upgrades.policy` is `none`";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
     /// The target; none if each cluster follows its policy.
-    pub target: Option<Target>,
+    pub target: Option<UpgradeTarget>,
     /// The date for evaluating holds.
     pub today: Date,
     /// The time for maintenance windows; none if they do not matter.
@@ -29,11 +29,11 @@ pub struct Asked {
 
 impl Asked {
     /// The target of a cluster. `Err` explains why it stays as it is.
-    pub fn of(&self, cluster: &Cluster) -> Result<Target, String> {
+    pub fn of(&self, cluster: &Cluster) -> Result<UpgradeTarget, String> {
         match (&self.target, cluster.upgrades.policy) {
             (Some(target), _) => Ok(target.clone()),
-            (None, UpgradePolicy::Patch) => Ok(Target::Newest),
-            (None, UpgradePolicy::Minor) => Ok(Target::Latest),
+            (None, UpgradePolicy::Patch) => Ok(UpgradeTarget::Newest),
+            (None, UpgradePolicy::Minor) => Ok(UpgradeTarget::Latest),
             (None, UpgradePolicy::None) => Err(POLICY_NONE.to_owned()),
         }
     }

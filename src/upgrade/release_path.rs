@@ -28,7 +28,7 @@ pub enum NotFound {
 
 /// A path of releases and its cost.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct ReleasePath {
     /// The releases, first to last.
     pub path: Vec<usize>,
     /// The cost of the plan.
@@ -64,7 +64,11 @@ struct Search<'a> {
 
 /// Finds the cheapest plan that satisfies the constraints. `machines` is called only for moves that could be part of a plan
 /// with the fewest steps.
-pub fn search(situation: &Situation, kept: &Kept, machines: Option<Machines<'_>>) -> Result<Found, NotFound> {
+pub fn search(
+    situation: &Situation,
+    kept: &Kept,
+    machines: Option<Machines<'_>>,
+) -> Result<ReleasePath, NotFound> {
     let found = Search::new(situation, kept, None, u64::MAX).run()?;
     match machines {
         Some(machines) if found.path.len() > 1 => {
@@ -85,7 +89,7 @@ impl<'a> Search<'a> {
         situation.addons.iter().map(move |track| Way { situation, track, kept })
     }
 
-    fn run(mut self) -> Result<Found, NotFound> {
+    fn run(mut self) -> Result<ReleasePath, NotFound> {
         let start = self.situation.start;
         let mut addons: Vec<Reached> = self.ways().map(Way::begin).collect();
         self.close(start, &mut addons);
@@ -164,7 +168,7 @@ impl<'a> Search<'a> {
         self.labels.push(label);
     }
 
-    fn found(&self, cost: Cost, at: usize) -> Option<Found> {
+    fn found(&self, cost: Cost, at: usize) -> Option<ReleasePath> {
         let mut path = Vec::new();
         let mut next = Some(at);
         while let Some(one) = next {
@@ -173,7 +177,7 @@ impl<'a> Search<'a> {
         }
         path.reverse();
         let ways = self.ways().map(|way| way.trace(&path)).collect::<Option<_>>()?;
-        Some(Found { path, cost, ways })
+        Some(ReleasePath { path, cost, ways })
     }
 }
 

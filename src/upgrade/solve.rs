@@ -6,8 +6,8 @@ use rayon::prelude::*;
 
 use super::{
     conflict::{Conflict, conflict},
-    constraints::{Fleet, Open, Situated, Target},
-    plan::{Plan, steps},
+    constraints::{Fleet, IndexedSituation, Situated, UpgradeTarget},
+    plan::{UpgradePlan, steps},
     release_path::{NotFound, search},
     situation::Constraint,
     step_reasons::reasons,
@@ -32,16 +32,16 @@ pub enum Answer {
     /// The steps to take; none if the target is reached.
     Plan {
         /// The situation.
-        open: Box<Open>,
+        open: Box<IndexedSituation>,
         /// The plan.
-        plan: Plan,
+        plan: UpgradePlan,
         /// The reason for each step.
         reasons: Vec<String>,
     },
     /// There is no plan.
     Blocked {
         /// The situation.
-        open: Box<Open>,
+        open: Box<IndexedSituation>,
         /// The constraints that rule out every plan.
         conflict: Conflict,
     },
@@ -61,7 +61,7 @@ pub enum Answer {
 
 impl Fleet<'_> {
     /// Solves the situations of clusters with the same target, ordered by the first cluster of each.
-    pub fn solve<'a>(&self, target: &Target, clusters: &[&'a Cluster]) -> Vec<Solved<'a>> {
+    pub fn solve<'a>(&self, target: &UpgradeTarget, clusters: &[&'a Cluster]) -> Vec<Solved<'a>> {
         let mut places: BTreeMap<_, usize> = BTreeMap::new();
         let mut groups: Vec<Vec<&Cluster>> = Vec::new();
         let mut limited: BTreeMap<(&ReleaseRef, &Label), bool> = BTreeMap::new();
@@ -82,11 +82,11 @@ impl Fleet<'_> {
         groups.into_par_iter().map(solve).collect()
     }
 
-    fn answer(&self, target: &Target, clusters: &[&Cluster]) -> Answer {
+    fn answer(&self, target: &UpgradeTarget, clusters: &[&Cluster]) -> Answer {
         let Some(first) = clusters.first().filter(|one| !one.is_leaving()) else { return Answer::Leaves };
         let mut notes = Notes::new();
         let open = match self.situation(first, target, &mut notes) {
-            Some(Situated::Open(open)) => open,
+            Some(Situated::IndexedSituation(open)) => open,
             Some(Situated::Ahead) => return Answer::Ahead,
             Some(Situated::NoTarget(constraint)) => return Answer::NoTarget(constraint),
             None => {

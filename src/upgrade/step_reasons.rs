@@ -1,27 +1,27 @@
 //! Explains the steps of a plan in words.
 
 use super::{
-    constraints::{GoalReason, Open},
-    plan::{Change, Plan},
+    constraints::{GoalReason, IndexedSituation},
+    plan::{StepChange, UpgradePlan},
     situation::{Goal, Situation, Track},
 };
 
 /// The reason for each step.
-pub fn reasons(open: &Open, plan: &Plan) -> Vec<String> {
+pub fn reasons(open: &IndexedSituation, plan: &UpgradePlan) -> Vec<String> {
     (0..plan.steps.len()).map(|at| Why { open, situation: &open.situation, plan }.reason(at)).collect()
 }
 
 struct Why<'a> {
-    open: &'a Open,
+    open: &'a IndexedSituation,
     situation: &'a Situation,
-    plan: &'a Plan,
+    plan: &'a UpgradePlan,
 }
 
 impl Why<'_> {
     fn reason(&self, at: usize) -> String {
         match self.plan.steps[at].change {
-            Change::Release { from } => self.of_release(at, from),
-            Change::Addon { addon, from, to } => self.of_addon(at, (addon, from, to)),
+            StepChange::Release { from } => self.of_release(at, from),
+            StepChange::Addon { addon, from, to } => self.of_addon(at, (addon, from, to)),
         }
     }
 
@@ -31,8 +31,8 @@ impl Why<'_> {
             return format!("{mended}; `{}` resolves that", self.name(to));
         }
         let last = self.plan.steps.iter().rev().find_map(|step| match step.change {
-            Change::Release { .. } => Some(step.release),
-            Change::Addon { .. } => None,
+            StepChange::Release { .. } => Some(step.release),
+            StepChange::Addon { .. } => None,
         });
         let minor = self.situation.minor(to);
         if last != Some(to) {
@@ -93,7 +93,7 @@ impl Why<'_> {
         let stays = |version: usize| self.first_refusal(track, version, at);
         let is_broken_today = !broken(track, from, here).is_empty();
         let goes_on = self.plan.steps[at + 1..].iter().find_map(|step| {
-            matches!(step.change, Change::Addon { addon: other, .. } if other == addon).then_some(())
+            matches!(step.change, StepChange::Addon { addon: other, .. } if other == addon).then_some(())
         });
         let reason = if is_broken_today {
             let text = self.text(track, from, here);

@@ -60,10 +60,15 @@ pub type ItemPair<'a> = (PathSegment, Option<&'a Node>, Option<&'a Node>);
 type Pairing = for<'a> fn(&'a [Node], &'a [Node]) -> Option<Vec<ItemPair<'a>>>;
 
 /// Gets a field that differs: its path, and its value before and after.
-type Found<'f> = dyn FnMut(&FieldPath, Option<&Node>, Option<&Node>) + 'f;
+type OnDifference<'f> = dyn FnMut(&FieldPath, Option<&Node>, Option<&Node>) + 'f;
 
 /// Passes each field that differs between two values to `found`.
-pub fn differences(before: Option<&Node>, after: Option<&Node>, pairing: Pairing, found: &mut Found<'_>) {
+pub fn differences(
+    before: Option<&Node>,
+    after: Option<&Node>,
+    pairing: Pairing,
+    found: &mut OnDifference<'_>,
+) {
     walk(&FieldPath::default(), (before, after), pairing, found);
 }
 
@@ -71,7 +76,7 @@ fn walk(
     path: &FieldPath,
     (before, after): (Option<&Node>, Option<&Node>),
     pairing: Pairing,
-    found: &mut Found<'_>,
+    found: &mut OnDifference<'_>,
 ) {
     if before == after {
         return;

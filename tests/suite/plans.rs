@@ -11,8 +11,8 @@ use stackloom::{
     model::{AddonVersion, Cluster, KubernetesVersion, Minor},
     note::Notes,
     upgrade::{
-        Candidate, Change, Constraint, ConstraintKind, Fleet, Goal, Kept, Listing, NotFound, Situation,
-        Target, Track, Version, conflict, search, steps,
+        Candidate, Constraint, ConstraintKind, Fleet, Goal, Kept, Listing, NotFound, Situation, StepChange,
+        Track, UpgradeTarget, Version, conflict, search, steps,
     },
 };
 
@@ -296,7 +296,7 @@ fn is_ruled_out_by_fewer(situation: &Situation, size: usize) -> bool {
 }
 
 /// Checks that exhaustive search knows each step of a plan, and that the last step reaches the goal.
-fn replay(situation: &Situation, found: &stackloom::upgrade::Found) {
+fn replay(situation: &Situation, found: &stackloom::upgrade::ReleasePath) {
     let all = situation.all();
     let plain = Plain(situation, &all);
     let mut state: State = (situation.start, situation.addons.iter().map(|track| track.start).collect());
@@ -305,7 +305,7 @@ fn replay(situation: &Situation, found: &stackloom::upgrade::Found) {
     for step in plan.steps {
         let next = (step.release, step.versions.clone());
         assert!(plain.next(&state).iter().any(|(one, _)| *one == next), "{state:?} to {next:?}");
-        if let Change::Addon { addon, from, to } = step.change {
+        if let StepChange::Addon { addon, from, to } = step.change {
             assert_eq!((state.1[addon], next.1[addon]), (Some(from), Some(to)));
         }
         state = next;
@@ -430,7 +430,7 @@ fn equal_situations_are_solved_once() {
     let clusters: Vec<&Cluster> = understood.model.clusters.iter().collect();
     let lab = clusters.iter().filter(|one| one.management.name.as_str() == "lab").count();
     assert_eq!((clusters.len(), lab), (40, 8));
-    let solved = Fleet::new(&understood, false).solve(&Target::Latest, &clusters);
+    let solved = Fleet::new(&understood, false).solve(&UpgradeTarget::Latest, &clusters);
     let sizes: usize = solved.iter().map(|one| one.clusters.len()).sum();
     // Two stacks with two minors each, and three of these without Metrics Server.
     assert_eq!((solved.len(), sizes), (7, 40));

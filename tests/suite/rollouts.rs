@@ -13,7 +13,8 @@ use stackloom::{
     model::{ClusterId, Rollout},
     note::Notes,
     rollout::{
-        ClusterHealth, Decision, Next, Obstacle, Phase, Seen, SeenCluster, WaveSeen, WaveState, decide,
+        ClusterHealth, Decision, Next, Obstacle, Phase, RolloutFacts, SeenCluster, WaveSeen, WaveState,
+        decide,
     },
     world::{Files, World as _},
 };
@@ -93,7 +94,7 @@ impl Fleet {
         Self { clusters, random }
     }
 
-    fn seen(&self, now: DateTime<Utc>) -> Seen {
+    fn seen(&self, now: DateTime<Utc>) -> RolloutFacts {
         let wave = |(at, (name, _, soak)): (usize, &(&str, usize, i64))| WaveSeen {
             name: (*name).to_owned(),
             soak: TimeDelta::days(*soak),
@@ -107,7 +108,7 @@ impl Fleet {
             unread: Vec::new(),
             gone: 0,
         };
-        Seen { now, has_errors: false, waves: WAVES.iter().enumerate().map(wave).collect() }
+        RolloutFacts { now, has_errors: false, waves: WAVES.iter().enumerate().map(wave).collect() }
     }
 
     /// The events of an hour: requests are merged, and machines replaced.
@@ -300,7 +301,7 @@ fn next_beside(changed: Option<DateTime<Utc>>, earlier: Option<DateTime<Utc>>, i
         WaveSeen { name, soak, is_selective: true, clusters, unread: Vec::new(), gone: 0 }
     };
     let waves = WAVES.iter().enumerate().map(wave).collect();
-    decide(&rollout(), &Seen { now, has_errors: false, waves }).next
+    decide(&rollout(), &RolloutFacts { now, has_errors: false, waves }).next
 }
 
 #[test]

@@ -6,7 +6,7 @@ mod output;
 
 use std::{collections::BTreeSet, str::FromStr};
 
-use output::{DiffOutcome, Found, Target};
+use output::{DiffFindings, DiffOutcome, Target};
 
 use super::{Done, Exit, Global, Printer, input_or_world, progress::Progress, revision};
 use crate::{
@@ -152,7 +152,7 @@ fn compared(args: &Args, global: &Global, printer: &Printer) -> Done {
         Some(Compared { before, .. }) => report::definitions(before, before.file("stackloom.yaml")?),
         None => Ok(Input::default()),
     };
-    let found = made.as_ref().map(|made| Found {
+    let found = made.as_ref().map(|made| DiffFindings {
         report: &made.report,
         base: &made.base,
         before: &before,

@@ -67,14 +67,14 @@ pub(super) struct DiffOutcome<'a> {
     /// The messages of the run.
     pub(super) notes: &'a Notes,
     /// The findings; None if nothing could be compared.
-    pub(super) found: Option<Found<'a>>,
+    pub(super) found: Option<DiffFindings<'a>>,
     /// The fleet's path in its repository.
     pub(super) folder: &'a str,
 }
 
 /// The findings of a run of `diff`.
 #[derive(Clone, Copy)]
-pub(super) struct Found<'a> {
+pub(super) struct DiffFindings<'a> {
     pub(super) report: &'a Report,
     /// The commit that the change is compared with.
     pub(super) base: &'a Base,
@@ -84,7 +84,7 @@ pub(super) struct Found<'a> {
     pub(super) after: &'a Input,
 }
 
-impl Found<'_> {
+impl DiffFindings<'_> {
     /// Describes the commit that the change is compared with.
     pub(super) fn compared(&self) -> String {
         format!("{} ({})", short_id(&self.base.commit), self.base.why)
@@ -176,7 +176,7 @@ impl DiffOutcome<'_> {
     }
 
     fn html(&self) -> String {
-        let compared = self.found.as_ref().map(Found::compared).unwrap_or_default();
+        let compared = self.found.as_ref().map(DiffFindings::compared).unwrap_or_default();
         let report = self.found.as_ref().map(|found| found.report);
         report::html(&Page { report, compared: &compared, notes: self.notes })
     }
@@ -201,7 +201,7 @@ pub(super) fn write_fault(fault: &Fault, targets: &[Target], global: &Global) ->
     Ok(())
 }
 
-fn text(found: &Found<'_>, printer: &Printer) {
+fn text(found: &DiffFindings<'_>, printer: &Printer) {
     printer.talk(&format!("compared with {}", found.compared()));
     let lines = report::lines(found.report, printer.is_verbose()).into_iter();
     printer.lines(&lines.map(|line| (line.text, line.risk.map(colour))).collect::<Vec<_>>());

@@ -15,7 +15,7 @@ use crate::{
         printer::counted,
         upgrade::{
             next as single,
-            next_step::{self, Found, Mode, OfRollout, Solution},
+            next_step::{self, FoundStep, Mode, OfRollout, Solution},
             plan::Outcome,
             preconditions::Preconditions,
             propose::{self, Propose, Subject},
@@ -29,7 +29,7 @@ use crate::{
     partial::LeftOut,
     pull_request::Wish,
     rollout::{Next, Wave, WaveState},
-    upgrade::{self, Answer, Change, Edited, Edits, Solved},
+    upgrade::{self, Answer, Edited, Edits, Solved, StepChange},
     world::{Snapshot, release_line},
     yaml::{Origin, from_json},
 };
@@ -82,7 +82,7 @@ struct Of<'a> {
 }
 
 impl Subject for Of<'_> {
-    fn find(&self, mode: Mode, world: &Workspace, notes: &mut Notes) -> Result<Found, Failure> {
+    fn find(&self, mode: Mode, world: &Workspace, notes: &mut Notes) -> Result<FoundStep, Failure> {
         let snapshot = Snapshot::read(world)?;
         let (understood, left) = generate::understand_sound(&snapshot, notes)?;
         left.refuse_rollouts(notes)?;
@@ -105,7 +105,7 @@ impl Subject for Of<'_> {
             if matches!(mode, Mode::WorkTree | Mode::Commit) && !found.edits.files.is_empty() {
                 refuse_early(&found.edits, &observed, (&understood, &snapshot), world, notes)?;
             }
-            return Ok(Found { progress: Some(progress), ..found });
+            return Ok(FoundStep { progress: Some(progress), ..found });
         };
         let also = freeze(rollout, &observed, &snapshot, notes)?;
         let wave = observed
@@ -132,12 +132,12 @@ impl Subject for Of<'_> {
         Ok(found)
     }
 
-    fn branch(&self, found: &Found) -> String {
+    fn branch(&self, found: &FoundStep) -> String {
         let name = found.of.as_ref().map(|of| of.name.as_str()).unwrap_or_default();
         format!("stackloom/rollout/{name}")
     }
 
-    fn command(&self, found: &Found) -> String {
+    fn command(&self, found: &FoundStep) -> String {
         let name = found.of.as_ref().map(|of| format!(" {}", of.name)).unwrap_or_default();
         let health =
             self.known.health.as_ref().map(|source| format!(" --health {source}")).unwrap_or_default();
@@ -160,7 +160,7 @@ fn idle(
     left: LeftOut,
     world: &Workspace,
     notes: &mut Notes,
-) -> Result<Found, Failure> {
+) -> Result<FoundStep, Failure> {
     let Observed { rollout, decision, .. } = observed;
     let zone = |at: &chrono::DateTime<chrono::Utc>| rollout.calendar.local(*at);
     let why = format!("{}: {}", rollout.name, status::next(&decision.next, &zone));
@@ -202,7 +202,7 @@ fn idle(
     let idle = Some(idle).filter(|_| edits.files.is_empty());
     let outcome = Outcome { groups: Vec::new(), left, exit };
     let (suspended, named) = (BTreeSet::new(), BTreeSet::new());
-    Ok(Found {
+    Ok(FoundStep {
         outcome,
         edits,
         is_stopped: false,
@@ -341,7 +341,7 @@ fn freeze(
 /// changes no target.
 fn passed(solved: &Solved<'_>) -> BTreeSet<String> {
     let Answer::Plan { open, plan, .. } = &solved.answer else { return BTreeSet::new() };
-    let moves = plan.steps.iter().filter(|step| matches!(step.change, Change::Release { .. }));
+    let moves = plan.steps.iter().filter(|step| matches!(step.change, StepChange::Release { .. }));
     let all = moves
         .chain(plan.steps.last())
         .map(|step| release_line(&open.releases[step.release].name).into_owned());

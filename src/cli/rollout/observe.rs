@@ -15,8 +15,8 @@ use crate::{
     io::{disk::Workspace, git::Repository},
     model::{Cluster, Rollout, RolloutTarget, Size},
     note::{Fault, Notes, Place},
-    rollout::{self, Decision, Next, Seen, SeenCluster, Wave, WaveSeen},
-    upgrade::{Solved, Target},
+    rollout::{self, Decision, Next, RolloutFacts, SeenCluster, Wave, WaveSeen},
+    upgrade::{Solved, UpgradeTarget},
     world::Input,
 };
 
@@ -24,7 +24,7 @@ use crate::{
 pub(super) struct Observed<'a> {
     pub(super) rollout: &'a Rollout,
     pub(super) now: DateTime<Utc>,
-    pub(super) seen: Seen,
+    pub(super) seen: RolloutFacts,
     pub(super) decision: Decision,
     /// The clusters of each wave.
     pub(super) waves: Vec<Wave<'a>>,
@@ -121,7 +121,7 @@ impl<'a> Context<'a> {
         let history = History::read(rollout, &clusters, self, repository.as_ref(), notes)?;
         let unpublished = history.unpublished(&clusters, fleet, repository.as_ref())?;
         let mut standings = standing::standings(&solved, &target, &fleet.input, now);
-        let mut seen = Seen { now, has_errors, waves: Vec::new() };
+        let mut seen = RolloutFacts { now, has_errors, waves: Vec::new() };
         for (wave, meant) in waves.iter().zip(&rollout.waves) {
             let mut found = Vec::new();
             for cluster in &wave.clusters {
@@ -215,21 +215,21 @@ fn note_other_branch(repository: &Repository, fleet: &Understood, notes: &mut No
 }
 
 /// The target of a rollout, or why it cannot be used.
-fn target(rollout: &Rollout, fleet: &Understood) -> Result<Target, String> {
+fn target(rollout: &Rollout, fleet: &Understood) -> Result<UpgradeTarget, String> {
     match &rollout.target {
-        RolloutTarget::Minor(minor) => Ok(Target::Minor(*minor)),
-        RolloutTarget::Latest => Ok(Target::Latest),
+        RolloutTarget::Minor(minor) => Ok(UpgradeTarget::Minor(*minor)),
+        RolloutTarget::Latest => Ok(UpgradeTarget::Latest),
         RolloutTarget::Release(name) => fleet
             .releases
             .find(name)
-            .map(Target::Release)
+            .map(UpgradeTarget::Release)
             .ok_or_else(|| format!("there is no release `{name}`")),
     }
 }
 
 /// A rollout whose target does not exist. Nothing is known about its waves.
 fn without_target<'a>(rollout: &'a Rollout, now: DateTime<Utc>, why: &str) -> Observed<'a> {
-    let seen = Seen { now, has_errors: false, waves: Vec::new() };
+    let seen = RolloutFacts { now, has_errors: false, waves: Vec::new() };
     let next = match &rollout.aborted {
         Some(reason) => Next::Aborted(reason.clone()),
         None if rollout.is_done() => Next::Done,

@@ -9,8 +9,10 @@ use crate::{
     generate::Understood,
     model::{Cluster, ClusterId, Date, Rollout},
     note::Notes,
-    rollout::{Decision, Next, Obstacle, Phase, Seen, WaveSeen, WaveState, decide},
-    upgrade::{self, Answer, Asked, Fleet, Planned, PoolsBehind, Solved, Taken, Target, after},
+    rollout::{Decision, Next, Obstacle, Phase, RolloutFacts, WaveSeen, WaveState, decide},
+    upgrade::{
+        self, Answer, Asked, ClusterStep, Fleet, PlannedCluster, PoolsBehind, Solved, UpgradeTarget, after,
+    },
     world::Input,
 };
 
@@ -31,7 +33,7 @@ pub(super) fn fleet<'a>(rollout: &Rollout, understood: &'a Understood, behind: P
 
 /// Plans the clusters; held ones stay where they are.
 pub(super) fn solve<'a>(
-    target: &Target,
+    target: &UpgradeTarget,
     clusters: &[&'a Cluster],
     fleet: &Fleet<'_>,
     owners: &BTreeMap<&str, &Rollout>,
@@ -52,12 +54,12 @@ pub(super) fn solve<'a>(
 /// How far each cluster is.
 pub(super) fn standings(
     solved: &[Solved<'_>],
-    target: &Target,
+    target: &UpgradeTarget,
     input: &Input,
     now: DateTime<Utc>,
 ) -> BTreeMap<ClusterId, Standing> {
     let mut found = BTreeMap::new();
-    let is_of_release = matches!(target, Target::Release(_));
+    let is_of_release = matches!(target, UpgradeTarget::Release(_));
     for one in solved {
         let (is_there, why) = match &one.answer {
             Answer::Plan { plan, .. } => (plan.steps.is_empty(), None),
@@ -102,7 +104,7 @@ fn reopens(cluster: &Cluster, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
 /// that would be refused, or that cannot be edited, give way to those of other clusters.
 pub(super) fn settle(
     rollout: &Rollout,
-    seen: &mut Seen,
+    seen: &mut RolloutFacts,
     solved: &[Solved<'_>],
     context: (&Fleet<'_>, &Understood, &Input),
 ) -> Decision {
@@ -140,18 +142,18 @@ fn failing(
         let Answer::Plan { open, plan, .. } = &one.answer else { continue };
         let steps = plan.steps.get(..1).unwrap_or_default();
         let meant = one.clusters.iter().copied().filter(|cluster| clusters.contains(&cluster.id()));
-        planned.extend(meant.map(|cluster| Planned { cluster, open, steps }));
+        planned.extend(meant.map(|cluster| PlannedCluster { cluster, open, steps }));
     }
-    let refused = |(cluster, rollouts): (ClusterId, Vec<upgrade::Rollout>)| {
+    let refused = |(cluster, rollouts): (ClusterId, Vec<upgrade::StepEffect>)| {
         let why = rollouts.into_iter().next()?.refused?;
         Some((cluster, format!("its step would be refused: {why}")))
     };
     let mut found: BTreeMap<_, _> = fleet.rollouts(&planned).into_iter().filter_map(refused).collect();
     let able = planned.iter().filter(|one| !found.contains_key(&one.cluster.id()));
-    let taken: Vec<Taken<'_>> = able
+    let taken: Vec<ClusterStep<'_>> = able
         .filter_map(|one| {
             let step = one.steps.first()?;
-            Some(Taken { before: one.cluster, after: after(one.cluster, one, step, fleet) })
+            Some(ClusterStep { before: one.cluster, after: after(one.cluster, one, step, fleet) })
         })
         .collect();
     let mut notes = Notes::new();
@@ -177,7 +179,7 @@ pub(super) fn faults<'s>(wave: &'s WaveSeen, phases: &'s [Phase]) -> BTreeMap<&'
 }
 
 /// The clusters of the open wave that take no step now, by reason.
-pub(super) fn left_out(seen: &Seen, decision: &Decision) -> BTreeMap<String, Vec<ClusterId>> {
+pub(super) fn left_out(seen: &RolloutFacts, decision: &Decision) -> BTreeMap<String, Vec<ClusterId>> {
     let mut found: BTreeMap<String, Vec<ClusterId>> = BTreeMap::new();
     for (wave, (state, phases)) in seen.waves.iter().zip(&decision.waves) {
         for (one, phase) in wave.clusters.iter().zip(phases).filter(|_| *state == WaveState::Open) {

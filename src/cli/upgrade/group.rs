@@ -7,7 +7,9 @@ use crate::{
     model::ClusterId,
     note::{Notes, Place, Severity},
     report::Machines,
-    upgrade::{Answer, Blocking, Constraint, Open, Remedy, Rollout, Solved, StepDescription, describe},
+    upgrade::{
+        Answer, Blocking, Constraint, IndexedSituation, Remedy, Solved, StepDescription, StepEffect, describe,
+    },
     world::Input,
 };
 
@@ -107,7 +109,7 @@ impl StepShown {
 /// Forms the groups, ordered: those that need a person first, then the largest.
 pub(super) fn groups(
     solved: &[Solved<'_>],
-    rollouts: &BTreeMap<ClusterId, Vec<Rollout>>,
+    rollouts: &BTreeMap<ClusterId, Vec<StepEffect>>,
     input: &Input,
 ) -> Vec<Shown> {
     let mut found: BTreeMap<(State, Option<(String, String)>), Shown> = BTreeMap::new();
@@ -145,7 +147,7 @@ impl Shown {
         }
     }
 
-    fn add(&mut self, rollouts: &BTreeMap<ClusterId, Vec<Rollout>>) {
+    fn add(&mut self, rollouts: &BTreeMap<ClusterId, Vec<StepEffect>>) {
         let State::Plan(steps) = &mut self.state else { return };
         for (at, step) in steps.iter_mut().enumerate() {
             let mut kinds: BTreeMap<(String, Option<String>, bool), RolloutShown> = BTreeMap::new();
@@ -154,7 +156,7 @@ impl Shown {
             }
             for cluster in &self.clusters {
                 let Some(rollout) = rollouts.get(cluster).and_then(|all| all.get(at)) else { continue };
-                let Rollout { means, machines, refused, is_unknown, leaves_pools, needs_someone, remedy } =
+                let StepEffect { means, machines, refused, is_unknown, leaves_pools, needs_someone, remedy } =
                     rollout.clone();
                 let key = (means.clone(), refused.clone(), is_unknown);
                 let empty = RolloutShown {
@@ -234,7 +236,7 @@ pub(in crate::cli) fn why_not(answer: &Answer, input: &Input) -> String {
 
 fn from(answer: &Answer) -> Option<(String, String)> {
     let (Answer::Plan { open, .. } | Answer::Blocked { open, .. }) = answer else { return None };
-    let Open { situation, .. } = &**open;
+    let IndexedSituation { situation, .. } = &**open;
     let release = &situation.releases[situation.start];
     Some((release.name.clone(), release.kubernetes.to_string()))
 }

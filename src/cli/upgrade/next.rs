@@ -115,7 +115,7 @@ fn push(world: &Workspace) -> Result<String, Fault> {
 
 /// Reports the step: what was written, if anything was, and the command that pushes it.
 fn report(
-    found: &next_step::Found,
+    found: &next_step::FoundStep,
     written: Option<&Generation>,
     world: &Workspace,
     printer: &Printer,

@@ -20,7 +20,9 @@ use crate::{
     partial::{LeftOut, Scope},
     pull_request::Wish,
     tree::Nowhere,
-    upgrade::{self, Answer, DescribedChange, Edited, Edits, Fleet, Planned, Solved, Taken, after},
+    upgrade::{
+        self, Answer, ClusterStep, DescribedChange, Edited, Edits, Fleet, PlannedCluster, Solved, after,
+    },
     world::{Snapshot, definitions_of},
 };
 
@@ -38,7 +40,7 @@ pub(in crate::cli) enum Mode {
 }
 
 /// The step that was found.
-pub(in crate::cli) struct Found {
+pub(in crate::cli) struct FoundStep {
     pub(in crate::cli) outcome: Outcome,
     pub(in crate::cli) edits: Edits,
     /// Whether a step that was only tried may not be taken now, because the one before is not committed or pushed.
@@ -82,7 +84,7 @@ pub(super) fn find(
     mode: Mode,
     world: &Workspace,
     notes: &mut Notes,
-) -> Result<Found, Failure> {
+) -> Result<FoundStep, Failure> {
     let snapshot = Snapshot::read(world)?;
     let (understood, left) = generate::understand_sound(&snapshot, notes)?;
     left.refuse_rollouts(notes)?;
@@ -126,7 +128,7 @@ pub(in crate::cli) fn take(
     mode: Mode,
     world: &Workspace,
     notes: &mut Notes,
-) -> Result<Found, Failure> {
+) -> Result<FoundStep, Failure> {
     refuse_unreadable(&snapshot, notes)?;
     let behind = pools_behind::find(understood, Repository::find(world)?.as_ref())?;
     let fleet = Fleet::new(understood, false).with_pools_behind(behind);
@@ -137,7 +139,7 @@ pub(in crate::cli) fn take(
             let shown = if mode == Mode::Propose { plan.steps.len() } else { 1 };
             let steps = plan.steps.get(..shown).unwrap_or_default();
             let clusters = one.clusters.iter().copied();
-            planned.extend(clusters.map(|cluster| Planned { cluster, open, steps }));
+            planned.extend(clusters.map(|cluster| PlannedCluster { cluster, open, steps }));
         }
     }
     let mut rollouts = fleet.rollouts(&planned);
@@ -151,7 +153,7 @@ pub(in crate::cli) fn take(
         if one.cluster.suspend.is_some() {
             suspended.insert(cluster);
         } else if rollouts.get(&cluster).and_then(|all| all.first()).is_none_or(|one| one.refused.is_none()) {
-            taken.push(Taken { before: one.cluster, after: after(one.cluster, one, step, &fleet) });
+            taken.push(ClusterStep { before: one.cluster, after: after(one.cluster, one, step, &fleet) });
         }
     }
     let Step { mut edits, failed, is_stopped } =
@@ -167,7 +169,7 @@ pub(in crate::cli) fn take(
     let exit = plan::exit(notes.errors() > errors, &groups, &left, !named.is_empty());
     edits.files.extend(also);
     let edited = with_edits(&snapshot, &edits);
-    Ok(Found {
+    Ok(FoundStep {
         outcome: Outcome { groups, left, exit },
         edits,
         is_stopped,
@@ -215,7 +217,7 @@ fn edited(
     (mode, needs_commits): (Mode, bool),
     world: &Workspace,
     (understood, snapshot): (&Understood, &Snapshot),
-    mut taken: Vec<Taken<'_>>,
+    mut taken: Vec<ClusterStep<'_>>,
     notes: &mut Notes,
 ) -> Result<Step, Failure> {
     let (mut left, mut is_stopped) = (BTreeMap::new(), false);
@@ -259,7 +261,7 @@ fn edited(
 /// would not.
 fn faulty(
     edited: &Snapshot,
-    taken: &[Taken<'_>],
+    taken: &[ClusterStep<'_>],
     notes: &mut Notes,
 ) -> Result<BTreeMap<ClusterId, String>, Failure> {
     if taken.is_empty() {
@@ -326,7 +328,7 @@ fn with_edits(snapshot: &Snapshot, edits: &Edits) -> Snapshot {
 fn checked(
     understood: &Understood,
     snapshot: &Snapshot,
-    taken: &[Taken<'_>],
+    taken: &[ClusterStep<'_>],
     notes: &mut Notes,
 ) -> Result<Result<Edits, BTreeSet<ClusterId>>, Failure> {
     let edits = match upgrade::edits(understood, &snapshot.input, taken, notes) {
@@ -340,7 +342,7 @@ fn checked(
 }
 
 /// The message of a step's commit: what changes, and why.
-pub(super) fn message(found: &Found) -> String {
+pub(super) fn message(found: &FoundStep) -> String {
     let groups = &found.outcome.groups;
     let clusters: BTreeSet<&ClusterId> = found.edits.files.iter().flat_map(|one| &one.clusters).collect();
     let who = match clusters.first() {

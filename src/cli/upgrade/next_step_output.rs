@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::{
-    next_step::{self, Found},
+    next_step::{self, FoundStep},
     plan_document, plan_text,
 };
 use crate::{
@@ -47,7 +47,7 @@ fn failed_as(failure: Failure, outcome: &str, notes: &Notes, printer: &Printer) 
 const SHOWN: usize = 10;
 
 /// Prints the steps, and the lines that they edit.
-pub(super) fn edits(found: &Found, printer: &Printer) {
+pub(super) fn edits(found: &FoundStep, printer: &Printer) {
     if let Some(Wish::Nothing(why) | Wish::Later(why) | Wish::Unsure(why)) = &found.idle {
         printer.result(why);
         return;
@@ -88,7 +88,7 @@ pub(super) fn edits(found: &Found, printer: &Printer) {
     }
 }
 
-pub(super) fn document(asked: &Json, found: &Found, generation: Option<&Generation>) -> Json {
+pub(super) fn document(asked: &Json, found: &FoundStep, generation: Option<&Generation>) -> Json {
     let file = |file: &upgrade::Edited| {
         json!({
             "file": file.file,

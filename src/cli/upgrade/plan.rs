@@ -12,7 +12,7 @@ use crate::{
     model::{ClusterId, Rollout},
     note::Notes,
     partial::LeftOut,
-    upgrade::{Answer, Fleet, Planned},
+    upgrade::{Answer, Fleet, PlannedCluster},
 };
 
 /// Show the steps that upgrade clusters, and what each step replaces
@@ -124,7 +124,7 @@ fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<(Outcome, I
                 }
             }
             let clusters = one.clusters.iter().copied();
-            planned.extend(clusters.map(|cluster| Planned { cluster, open, steps: &plan.steps }));
+            planned.extend(clusters.map(|cluster| PlannedCluster { cluster, open, steps: &plan.steps }));
         }
     }
     let rollouts = fleet.rollouts(&planned);

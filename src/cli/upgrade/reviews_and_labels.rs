@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::{
     io::forge::{Forge, NotAsked},
     note::{Fault, Notes},
-    pull_request::{self, Asks},
+    pull_request::{self, ReviewsAndLabels},
     report::Report,
 };
 
@@ -14,7 +14,7 @@ const REVIEWERS: usize = 15;
 
 /// The reviews of the owners of all clusters that change, and the labels that the repository has for such a request.
 /// Owners beyond the maximum are left out with a warning.
-pub(super) fn of(forge: &Forge<'_>, made: &Report, is_rollout: bool, notes: &mut Notes) -> Asks {
+pub(super) fn of(forge: &Forge<'_>, made: &Report, is_rollout: bool, notes: &mut Notes) -> ReviewsAndLabels {
     let reviewers = pull_request::handles(made.clusters.iter().flat_map(|one| &one.owners));
     if reviewers.len() > REVIEWERS {
         let count = reviewers.len();
@@ -32,7 +32,7 @@ pub(super) fn of(forge: &Forge<'_>, made: &Report, is_rollout: bool, notes: &mut
     let risk = made.clusters.iter().map(|one| one.risk).max().unwrap_or_default();
     let wanted = [kind, risk.as_str()].map(|word| format!("stackloom/{word}"));
     let labels = forge.labels().into_iter().filter(|label| wanted.contains(label)).collect();
-    Asks { reviewers: reviewers.into_iter().take(REVIEWERS).collect(), labels }
+    ReviewsAndLabels { reviewers: reviewers.into_iter().take(REVIEWERS).collect(), labels }
 }
 
 /// Asks for reviews and sets labels. What the forge does not do is a warning; what it does not answer is asked again by the
@@ -40,7 +40,7 @@ pub(super) fn of(forge: &Forge<'_>, made: &Report, is_rollout: bool, notes: &mut
 pub(super) fn ask(
     forge: &Forge<'_>,
     number: u64,
-    (new, old): (&Asks, &[String]),
+    (new, old): (&ReviewsAndLabels, &[String]),
     (title, body): (&str, &str),
     notes: &mut Notes,
 ) -> Result<BTreeSet<String>, Fault> {

@@ -17,7 +17,7 @@ use crate::{
     partial::LeftOut,
     pull_request,
     release::Releases,
-    upgrade::{Answer, Asked, Fleet, Solved, Target},
+    upgrade::{Answer, Asked, Fleet, Solved, UpgradeTarget},
 };
 
 /// Clusters and a target.
@@ -74,11 +74,11 @@ impl Selection {
     ) -> Option<Asked> {
         let asked = |target| Asked { target, today, now, despite_hold: self.despite_hold, is_rollout: false };
         let Some(name) = &self.to_release else {
-            let latest = self.latest.then_some(Target::Latest);
-            return Some(asked(self.to_kubernetes.map(Target::Minor).or(latest)));
+            let latest = self.latest.then_some(UpgradeTarget::Latest);
+            return Some(asked(self.to_kubernetes.map(UpgradeTarget::Minor).or(latest)));
         };
         if let Some(found) = releases.find(name) {
-            return Some(asked(Some(Target::Release(found))));
+            return Some(asked(Some(UpgradeTarget::Release(found))));
         }
         let note = notes.error("unknown-release", None, format!("there is no release `{name}`"));
         match closest(name, releases.names().into_iter()) {
@@ -103,7 +103,7 @@ impl Selection {
         let asked = self.asked_for(&fleet.releases, (today, now), notes);
         let Some(asked) = notes.halt(asked)? else { return Err(Failure::from(notes.halted())) };
         let (mut moving, mut held) =
-            (BTreeMap::<Target, Vec<&Cluster>>::new(), BTreeMap::<String, Vec<_>>::new());
+            (BTreeMap::<UpgradeTarget, Vec<&Cluster>>::new(), BTreeMap::<String, Vec<_>>::new());
         for cluster in self.chosen(asked.target.as_ref(), fleet) {
             match asked.of(cluster) {
                 Ok(target) => moving.entry(target).or_default().push(cluster),
@@ -112,7 +112,7 @@ impl Selection {
         }
         let owners = Rollout::owners(&fleet.model.rollouts);
         let fleet = Fleet::new(fleet, self.through_expired);
-        let solve = |(target, clusters): (&Target, &Vec<&'a Cluster>)| fleet.solve(target, clusters);
+        let solve = |(target, clusters): (&UpgradeTarget, &Vec<&'a Cluster>)| fleet.solve(target, clusters);
         let mut solved: Vec<Solved<'a>> = moving.iter().flat_map(solve).collect();
         asked.keep_apart(&mut solved, &owners);
         let is_held = |one: &&Solved<'_>| !self.clusters.is_empty() && matches!(one.answer, Answer::Held(_));
@@ -126,13 +126,13 @@ impl Selection {
     }
 
     /// The chosen clusters. With a release as the target and no names, only those of the release's stack.
-    fn chosen<'a>(&self, target: Option<&Target>, fleet: &'a Understood) -> Vec<&'a Cluster> {
+    fn chosen<'a>(&self, target: Option<&UpgradeTarget>, fleet: &'a Understood) -> Vec<&'a Cluster> {
         let stack = |release: &ReleaseRef| match release {
             ReleaseRef::Head(stack, _) => Some(stack.clone()),
             ReleaseRef::Named(name) => fleet.releases.by_name(name.as_str()).map(|one| one.stack.clone()),
         };
         let of_target = match target {
-            Some(Target::Release(release)) if self.clusters.is_empty() => stack(release),
+            Some(UpgradeTarget::Release(release)) if self.clusters.is_empty() => stack(release),
             _ => None,
         };
         let is_meant = |cluster: &&Cluster| {

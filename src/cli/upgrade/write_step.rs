@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::next_step::{Found, Mode, NAMED_AT_MOST, message};
+use super::next_step::{FoundStep, Mode, NAMED_AT_MOST, message};
 use crate::{
     cli::{Printer, printer::counted, progress::Progress},
     generate::{self, Failure, Generation},
@@ -23,7 +23,7 @@ use crate::{
 pub(super) fn write(
     mode: Mode,
     world: &Workspace,
-    found: &Found,
+    found: &FoundStep,
     printer: &Printer,
     notes: &mut Notes,
 ) -> Result<Generation, Failure> {
@@ -61,7 +61,7 @@ pub(super) fn write(
 /// Tries what [`write()`] does, and writes nothing: finds what would stop it, such as a foreign file in `generated/`.
 pub(super) fn rehearse(
     world: &Workspace,
-    found: &Found,
+    found: &FoundStep,
     printer: &Printer,
     notes: &mut Notes,
 ) -> Result<(), Failure> {
@@ -70,7 +70,7 @@ pub(super) fn rehearse(
 }
 
 /// Records the edits, if the fleet is in a repository.
-fn recorded(world: &Workspace, found: &Found) -> Result<Option<StepRecord>, Fault> {
+fn recorded(world: &Workspace, found: &FoundStep) -> Result<Option<StepRecord>, Fault> {
     let Some(repository) = Repository::find(world)? else { return Ok(None) };
     let files = &found.edits.files;
     let edit = |one: &upgrade::Edited| RecordedEdit {
@@ -84,7 +84,7 @@ fn recorded(world: &Workspace, found: &Found) -> Result<Option<StepRecord>, Faul
 /// Generates the tree. Clusters with errors of their own that take no step do not stop the step of others.
 fn generated_into(
     mut sink: Box<dyn Sink>,
-    found: &Found,
+    found: &FoundStep,
     printer: &Printer,
     notes: &mut Notes,
 ) -> Result<Generation, Failure> {
@@ -118,7 +118,7 @@ fn is_sound(world: &Snapshot) -> bool {
 }
 
 /// The clusters that must be generated: those that take the step, and all that have no errors without it.
-fn required(found: &Found, notes: &mut Notes) -> Result<BTreeSet<ClusterId>, Failure> {
+fn required(found: &FoundStep, notes: &mut Notes) -> Result<BTreeSet<ClusterId>, Failure> {
     let scope = Scope { keep_going: true, ..Scope::default() };
     let before = Snapshot { input: before(found), notes: found.edited.notes.clone() };
     let mut own = Notes::new();
@@ -132,7 +132,7 @@ fn required(found: &Found, notes: &mut Notes) -> Result<BTreeSet<ClusterId>, Fai
 }
 
 /// The input before the edits.
-fn before(found: &Found) -> Input {
+fn before(found: &FoundStep) -> Input {
     let mut edits = found.edits.clone();
     for file in &mut edits.files {
         std::mem::swap(&mut file.before, &mut file.after);
@@ -142,7 +142,7 @@ fn before(found: &Found) -> Input {
 
 /// Refuses a step of clusters whose definitions and generated files differ before it: the step would carry that change, too.
 /// Clusters with errors have nothing to compare; the step may mend them.
-fn refuse_not_generated(world: &Workspace, found: &Found, notes: &mut Notes) -> Result<(), Failure> {
+fn refuse_not_generated(world: &Workspace, found: &FoundStep, notes: &mut Notes) -> Result<(), Failure> {
     let files = &found.edits.files;
     let clusters: BTreeSet<&ClusterId> = files.iter().flat_map(|one| &one.clusters).collect();
     if clusters.is_empty() {

@@ -18,7 +18,7 @@ use serde_json::{Value as Json, json};
 use crate::{
     model::ForgeKind,
     note::Fault,
-    pull_request::{Address, Asks, DOUBLE, Limits, Request, RequestState},
+    pull_request::{Address, DOUBLE, Limits, Request, RequestState, ReviewsAndLabels},
     rollout::{CommitState, CommitStatus},
 };
 
@@ -272,7 +272,7 @@ impl<'a> Forge<'a> {
     }
 
     /// Asks for reviews, adds labels and removes others. Gives what the forge does not do. `Err` if it does not answer.
-    pub fn ask(&self, number: u64, new: &Asks, old: &[String]) -> Result<NotAsked, Fault> {
+    pub fn ask(&self, number: u64, new: &ReviewsAndLabels, old: &[String]) -> Result<NotAsked, Fault> {
         let mut refused = NotAsked::default();
         let send = |call: &Call| self.client.send(call);
         let what = "ask for a review of the request";

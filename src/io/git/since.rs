@@ -12,7 +12,7 @@ use crate::{
     compare::{BlobId, cluster_folder},
     io::known_to_git::LostClusters,
     note::Fault,
-    report::{LostFile, Missing, Past, PastStep},
+    report::{CommitSinceBase, CommitsSinceBase, LostFile, Missing},
 };
 
 /// The folder of everything that is generated.
@@ -24,7 +24,7 @@ const WHOLE: usize = 5;
 pub struct Since<'a> {
     repository: &'a Repository,
     commits: Vec<(Oid, Oid)>,
-    steps: Vec<PastStep>,
+    steps: Vec<CommitSinceBase>,
     missing: Option<Missing>,
     base: Oid,
     tip: Oid,
@@ -115,7 +115,7 @@ impl Since<'_> {
         let found = self.repository.inner.find_commit(commit).map_err(|error| failed(&name, error))?;
         let title = found.summary().ok().flatten().unwrap_or_default().to_owned();
         self.commits.push((parent, commit));
-        self.steps.push(PastStep { commit: name, title, is_merge: parents.len() > 1 });
+        self.steps.push(CommitSinceBase { commit: name, title, is_merge: parents.len() > 1 });
         Ok(())
     }
 
@@ -205,8 +205,8 @@ fn collect(
     Ok(())
 }
 
-impl Past for Since<'_> {
-    fn steps(&self) -> &[PastStep] {
+impl CommitsSinceBase for Since<'_> {
+    fn steps(&self) -> &[CommitSinceBase] {
         &self.steps
     }
 

@@ -2,8 +2,8 @@
 //! end after any action.
 
 use stackloom::pull_request::{
-    Action, Asks, Branch, Commit, Decision, Outcome, Proposed, Request, RequestState, Seen, Wish, decide,
-    with_claim,
+    Action, Branch, Commit, Decision, Outcome, Proposed, Request, RequestFacts, RequestState,
+    ReviewsAndLabels, Wish, decide, with_claim,
 };
 
 use crate::support::random::Random;
@@ -20,7 +20,7 @@ struct World {
     requests: Vec<Request>,
     comments: Vec<Vec<String>>,
     /// What each request was asked for, in order.
-    asked: Vec<Vec<Asks>>,
+    asked: Vec<Vec<ReviewsAndLabels>>,
     /// The next step.
     step: usize,
     /// Whether it must wait.
@@ -36,12 +36,12 @@ impl World {
         Commit { id: format!("c{}", self.made), tree, parents: vec![parent], message, author, committer }
     }
 
-    fn seen(&self) -> Seen {
+    fn seen(&self) -> RequestFacts {
         let open = self.requests.iter().position(|one| one.state == RequestState::Open);
         let comments = open.map(|at| self.comments[at].clone()).unwrap_or_default();
         let requests = self.requests.iter().rev().cloned().collect();
         let (base, branch) = (self.base.clone(), self.branch.clone());
-        Seen { base, branch, requests: Some(requests), comments, draft: DRAFT }
+        RequestFacts { base, branch, requests: Some(requests), comments, draft: DRAFT }
     }
 
     fn wish(&mut self) -> Wish {
@@ -57,7 +57,7 @@ impl World {
         let body = format!("text of {step} on {}\n<!-- stackloom-step {step} -->\n", self.base);
         let set = |words: &[String]| words.iter().cloned().collect();
         let reviewers = set(&["@ada".to_owned(), format!("@team/s{}", self.step % 3)]);
-        let asks = Asks { reviewers, labels: set(&[format!("risk-{}", self.step % 2)]) };
+        let asks = ReviewsAndLabels { reviewers, labels: set(&[format!("risk-{}", self.step % 2)]) };
         Wish::Step(Box::new(Proposed { commit, title: step.clone(), body, step, asks }))
     }
 

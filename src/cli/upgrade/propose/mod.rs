@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 
 use super::{
     group::{Reason, RolloutShown, Shown, State, StepShown},
-    next_step::{self, Found, Mode},
+    next_step::{self, FoundStep, Mode},
     next_step_output, plan, plan_text, reviews_and_labels,
     selection::Selection,
     write_step,
@@ -28,7 +28,7 @@ use crate::{
     note::{Fault, Notes},
     pull_request::{
         self, Action, Address, Commit, Decision, Limits, Outcome, Plan, PlanOf, Proposed, ProposedStep,
-        Request, RolloutOf, Seen, Wish,
+        Request, RequestFacts, RolloutOf, Wish,
     },
     report,
     upgrade::DescribedChange,
@@ -62,25 +62,25 @@ pub(in crate::cli) struct Propose {
 /// The subject of a proposal.
 pub(in crate::cli) trait Subject {
     /// Finds the step in a fleet.
-    fn find(&self, mode: Mode, world: &Workspace, notes: &mut Notes) -> Result<Found, Failure>;
+    fn find(&self, mode: Mode, world: &Workspace, notes: &mut Notes) -> Result<FoundStep, Failure>;
     /// The branch of the proposal. It is the same for each run with the same options.
-    fn branch(&self, found: &Found) -> String;
+    fn branch(&self, found: &FoundStep) -> String;
     /// The command that proposes the step after this one.
-    fn command(&self, found: &Found) -> String;
+    fn command(&self, found: &FoundStep) -> String;
     /// The options of the request, for documents.
     fn asked(&self) -> Json;
 }
 
 impl Subject for (&Selection, Now) {
-    fn find(&self, mode: Mode, world: &Workspace, notes: &mut Notes) -> Result<Found, Failure> {
+    fn find(&self, mode: Mode, world: &Workspace, notes: &mut Notes) -> Result<FoundStep, Failure> {
         next_step::find(*self, mode, world, notes)
     }
 
-    fn branch(&self, found: &Found) -> String {
+    fn branch(&self, found: &FoundStep) -> String {
         self.0.branch(&found.named)
     }
 
-    fn command(&self, _found: &Found) -> String {
+    fn command(&self, _found: &FoundStep) -> String {
         self.0.command()
     }
 
@@ -103,7 +103,7 @@ struct Target<'a> {
 
 /// The result of a run.
 struct Ended {
-    found: Found,
+    found: FoundStep,
     generation: Option<Generation>,
     branch: String,
     commit: Option<String>,
@@ -219,7 +219,7 @@ impl Target<'_> {
             }
             None => found.idle.clone().unwrap_or_else(|| nothing(&found)),
         };
-        let seen = self.seen(base, &branch, requests)?;
+        let seen = self.facts(base, &branch, requests)?;
         self.refuse_foreign(&branch, &seen)?;
         let mut decision = pull_request::decide(&seen, &wish);
         let mut request = seen.open().cloned();
@@ -244,7 +244,7 @@ impl Target<'_> {
     }
 
     /// The command that proposes the step after this one.
-    fn command(&self, found: &Found) -> String {
+    fn command(&self, found: &FoundStep) -> String {
         let mut command = self.subject.command(found);
         for (option, value) in [("--base", &self.args.base), ("--branch", &self.args.branch)] {
             command.extend(value.iter().map(|value| format!(" {option} {}", shell_word(value))));
@@ -253,7 +253,7 @@ impl Target<'_> {
     }
 
     /// Refuses to replace or delete a branch that somebody else made. Only `--branch` can name one.
-    fn refuse_foreign(&self, branch: &str, seen: &Seen) -> Result<(), Fault> {
+    fn refuse_foreign(&self, branch: &str, seen: &RequestFacts) -> Result<(), Fault> {
         let (Some(_), Some(there)) = (&self.args.branch, &seen.branch) else { return Ok(()) };
         let mut requests = seen.requests.iter().flatten();
         if requests.any(Request::is_own) || there.commits.iter().any(Commit::is_own) {
@@ -264,10 +264,10 @@ impl Target<'_> {
             .hint("name another branch with `--branch`, or delete this one if it is left from a step that was merged"))
     }
 
-    fn seen(&self, base: String, branch: &str, requests: Option<Vec<Request>>) -> Result<Seen, Fault> {
+    fn facts(&self, base: String, branch: &str, all: Option<Vec<Request>>) -> Result<RequestFacts, Fault> {
         let on_remote = self.repository.fetch_branch(&self.remote, &base, branch)?;
         let draft = self.kind().draft();
-        let mut seen = Seen { base, branch: on_remote, requests, comments: Vec::new(), draft };
+        let mut seen = RequestFacts { base, branch: on_remote, requests: all, comments: Vec::new(), draft };
         if let (Some(forge), Some(one)) = (&self.forge, seen.discussed()) {
             seen.comments = forge.comments(one.number)?;
         }
@@ -279,7 +279,7 @@ impl Target<'_> {
         &self,
         base: &str,
         commit: &str,
-        found: &Found,
+        found: &FoundStep,
         earlier: &[Request],
         notes: &mut Notes,
     ) -> Result<Wish, Failure> {
@@ -367,7 +367,7 @@ enum Performed {
 
 /// The reason that there is no step. If a cluster is not settled, an earlier proposal must wait. If its definition may have
 /// errors, that proposal stays as it is.
-fn nothing(found: &Found) -> Wish {
+fn nothing(found: &FoundStep) -> Wish {
     let plan::Outcome { groups, left, .. } = &found.outcome;
     let why = match left.definitions().count() {
         broken if groups.is_empty() && broken > 0 => {
@@ -393,7 +393,7 @@ fn nothing(found: &Found) -> Wish {
 }
 
 /// The plans of all groups, and the clusters that the request leaves out.
-fn plans(found: &Found) -> Vec<PlanOf> {
+fn plans(found: &FoundStep) -> Vec<PlanOf> {
     let mut plans = Vec::new();
     for group in &found.outcome.groups {
         let Some(mut whole) = plan(group, found) else { continue };
@@ -429,7 +429,7 @@ fn plans(found: &Found) -> Vec<PlanOf> {
 }
 
 /// The plan of a group; None if there is nothing to do.
-fn plan(group: &Shown, found: &Found) -> Option<PlanOf> {
+fn plan(group: &Shown, found: &FoundStep) -> Option<PlanOf> {
     let clusters = group.clusters.iter().map(ToString::to_string).collect();
     let from = group.from.as_ref().map(|(name, version)| format!("{name} (Kubernetes {version})"));
     let plan = match &group.state {
@@ -492,6 +492,6 @@ fn blocking(reason: &Reason) -> String {
 }
 
 /// The subject as a title; a title that begins with a rollout's name keeps its case.
-fn title(subject: &str, found: &Found) -> String {
+fn title(subject: &str, found: &FoundStep) -> String {
     if found.of.is_some() { subject.to_owned() } else { pull_request::capital(subject) }
 }

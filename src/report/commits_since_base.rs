@@ -19,9 +19,9 @@ use crate::{
 };
 
 /// The commits since the base.
-pub trait Past {
+pub trait CommitsSinceBase {
     /// The commits that change generated files, oldest first.
-    fn steps(&self) -> &[PastStep];
+    fn steps(&self) -> &[CommitSinceBase];
 
     /// The commit missing from a shallow clone, if its history ends too early.
     fn missing(&self) -> Option<&Missing>;
@@ -49,7 +49,7 @@ pub struct LostFile {
 
 /// A commit since the base.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PastStep {
+pub struct CommitSinceBase {
     /// The commit's ID.
     pub commit: String,
     /// The first line of its message.
@@ -85,12 +85,16 @@ fn key(note: &Diagnostic) -> Key {
 
 /// Judges the steps, including the one from the last commit to the definitions of the run. `whole` holds the guards'
 /// messages about the whole change. The result holds the remaining messages and those added by the steps.
-pub(super) fn judge(past: &dyn Past, after: &After<'_>, whole: Notes) -> Result<(Notes, Announced), Fault> {
+pub(super) fn judge(
+    past: &dyn CommitsSinceBase,
+    after: &After<'_>,
+    whole: Notes,
+) -> Result<(Notes, Announced), Fault> {
     let mut steps = Vec::new();
     for (at, step) in past.steps().iter().enumerate() {
         let listings = past.listings(at)?;
         let touched = touched(&listings);
-        steps.push(Judged { found: guards(&listings, after)?, step: Some(step), touched });
+        steps.push(JudgedStep { found: guards(&listings, after)?, step: Some(step), touched });
     }
     if steps.is_empty() {
         let mut whole = whole;
@@ -99,7 +103,7 @@ pub(super) fn judge(past: &dyn Past, after: &After<'_>, whole: Notes) -> Result<
     }
     let last = last(past, after)?;
     let touched = touched(&last);
-    steps.push(Judged { found: guards(&last, after)?, step: None, touched });
+    steps.push(JudgedStep { found: guards(&last, after)?, step: None, touched });
     let of_whole: BTreeSet<Key> = whole.iter().map(key).collect();
     let mut announced = Announced::new();
     let mut notes = Notes::new();
@@ -123,10 +127,10 @@ pub(super) fn judge(past: &dyn Past, after: &After<'_>, whole: Notes) -> Result<
 }
 
 /// The guards' messages about a step.
-struct Judged<'a> {
+struct JudgedStep<'a> {
     found: Notes,
     /// None for the step from the last commit to the definitions of the run.
-    step: Option<&'a PastStep>,
+    step: Option<&'a CommitSinceBase>,
     /// The clusters with any differences.
     touched: BTreeSet<PartId>,
 }
@@ -138,8 +142,8 @@ fn is_error_of(whole: &Notes, note: &Diagnostic) -> bool {
 /// Updates a finding of the whole change in the light of the steps.
 fn settled(
     note: &Diagnostic,
-    steps: &[Judged<'_>],
-    past: &dyn Past,
+    steps: &[JudgedStep<'_>],
+    past: &dyn CommitsSinceBase,
     announced: &mut Announced,
 ) -> Diagnostic {
     let own = key(note);
@@ -197,7 +201,7 @@ fn announcement(note: Diagnostic, cluster: &ClusterId, about: &About, commits: &
 }
 
 /// Adds a hint about the missing history.
-fn note_missing(note: &mut Diagnostic, past: &dyn Past) {
+fn note_missing(note: &mut Diagnostic, past: &dyn CommitsSinceBase) {
     let Some(missing) = past.missing() else { return };
     if matches!(note.about, Some(About::Cluster | About::Pool(_) | About::Addon(_))) {
         note.hint(format!(
@@ -209,7 +213,7 @@ fn note_missing(note: &mut Diagnostic, past: &dyn Past) {
 }
 
 /// A finding of a commit in between.
-fn in_commit(note: &Diagnostic, step: &PastStep, severity: Severity) -> Diagnostic {
+fn in_commit(note: &Diagnostic, step: &CommitSinceBase, severity: Severity) -> Diagnostic {
     let mut note = note.clone();
     note.message = format!("in the commit {} ({}): {}", short_commit(&step.commit), step.title, note.message);
     if severity == Severity::Warning {
@@ -232,7 +236,7 @@ fn touched([old, new]: &[BTreeMap<String, BlobId>; 2]) -> BTreeSet<PartId> {
 }
 
 /// The step from the last commit to the definitions of the run. Clusters that neither side changed since the base are left out.
-fn last(past: &dyn Past, after: &After<'_>) -> Result<[Listing; 2], Fault> {
+fn last(past: &dyn CommitsSinceBase, after: &After<'_>) -> Result<[Listing; 2], Fault> {
     let [base, tip] = past.whole()?;
     let [old, new] = after.listings();
     let mut before = old.clone();
