@@ -220,7 +220,6 @@ enum PathKind {
     Source,
 }
 
-/// The requested files.
 #[derive(Debug, Default)]
 struct RequestedFiles {
     /// Sources and folders of sources, as paths in the fleet.

@@ -15,7 +15,6 @@ use crate::{
     note::Notes,
 };
 
-/// The name of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ClusterName {

@@ -9,11 +9,11 @@ use crate::yaml::Node;
 pub struct Address {
     /// The API group; empty for the core group.
     pub group: String,
-    /// The kind.
+    /// The kind, without version.
     pub kind: String,
     /// The namespace; empty if the object has none.
     pub namespace: String,
-    /// The name.
+    /// The name in `metadata`.
     pub name: String,
 }
 

@@ -202,7 +202,6 @@ impl File {
         }
     }
 
-    /// The object in the file.
     pub(super) fn object(&self, state: &dyn State) -> Result<Result<Node, Unread>, Fault> {
         match &self.body {
             Body::Drawn(node, _) => Ok(Ok(node.clone())),

@@ -36,7 +36,6 @@ impl<'a> Layers<'a> {
         self.merged.get_or_init(|| merged(self.definitions, self.own))
     }
 
-    /// The layer of a file.
     pub(super) fn file(&self, path: &str) -> Option<&'a Layer> {
         self.all.iter().find(|layer| *layer.source.path == *path).copied()
     }

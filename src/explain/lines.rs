@@ -9,7 +9,6 @@ pub(super) struct Mark<'a, T> {
     pub(super) at: usize,
     /// The index of its parent.
     pub(super) parent: Option<usize>,
-    /// Its path.
     pub(super) path: Path,
     /// The origin of its key, if any. For a statement, its own origin.
     pub(super) key: Option<Origin>,

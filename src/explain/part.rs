@@ -29,7 +29,6 @@ pub(super) struct Part<'a> {
     pub(super) files: Vec<PartFile<'a>>,
 }
 
-/// A file of a part.
 #[derive(Debug)]
 pub(super) struct PartFile<'a> {
     /// Its path, from the root of the fleet.

@@ -155,7 +155,7 @@ impl Serialize for Words {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Source {
-    /// Its role.
+    /// How it takes part in the value.
     pub role: Role,
     /// The file, relative to the root of the fleet.
     pub file: Words,

@@ -106,7 +106,6 @@ pub(super) fn draw_some_parts<'a>(
     Ok(taker.faulty)
 }
 
-/// A drawn part.
 struct DrawnPart {
     identities: check::Identities,
     part: Part,

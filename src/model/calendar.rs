@@ -32,7 +32,7 @@ pub struct Window {
 /// A period in which nothing is proposed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Freeze {
-    /// The reason.
+    /// Why no step is taken then.
     pub reason: String,
     /// The first day.
     pub first: Date,

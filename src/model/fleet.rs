@@ -97,7 +97,7 @@ impl ForgeKind {
 /// A place where releases are published.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReleaseSource {
-    /// The repository.
+    /// The registry or git repository that has them.
     pub repository: ReleaseRepository,
     /// The public key that must have signed the artifacts, as a path relative to the root of the fleet.
     pub key: Option<String>,
@@ -168,7 +168,7 @@ pub struct Provided {
 /// A statement of the fleet about versions of a component, which overrides the built-in data.
 #[derive(Clone, Debug)]
 pub struct Assumption {
-    /// The component.
+    /// The component that it is about.
     pub component: Arc<str>,
     /// The versions of the component.
     pub versions: VersionRange,

@@ -5,7 +5,7 @@ use crate::yaml::Origin;
 /// A removal in progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Removal {
-    /// The reason.
+    /// Why it goes, as the definition says.
     pub reason: String,
     /// The current step.
     pub step: RemovalStep,

@@ -11,7 +11,7 @@ pub struct FileId(pub u32);
 /// Two nodes with different origins and equal content are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Origin {
-    /// The file.
+    /// The file that is read, as a number.
     pub file: FileId,
     /// The byte at which it begins.
     pub offset: u32,

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::model::hex;
 
-/// A commit.
+/// A commit on the base or on a branch for a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Commit {
     /// Its ID.
@@ -21,9 +21,9 @@ pub struct Commit {
     pub tree: String,
     /// The IDs of its parents.
     pub parents: Vec<String>,
-    /// Its message.
+    /// The whole message, with its trailers.
     pub message: String,
-    /// Its author.
+    /// Who wrote it first.
     pub author: String,
     /// Who wrote it in its present form.
     pub committer: String,
@@ -50,10 +50,10 @@ pub struct Branch {
     pub commits: Vec<Commit>,
 }
 
-/// The state of a request.
+/// Whether a request can still be merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestState {
-    /// It is open.
+    /// It waits for a review or for its merge.
     Open,
     /// It was merged.
     Merged,
@@ -64,9 +64,9 @@ pub enum RequestState {
 /// A merge request for the branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Its number.
+    /// The number by which the forge calls it.
     pub number: u64,
-    /// Its state.
+    /// Whether it can still be merged.
     pub state: RequestState,
     /// The target branch.
     pub base: String,
@@ -121,7 +121,7 @@ impl RequestFacts {
 /// What should be proposed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wish {
-    /// A step.
+    /// This step.
     Step(Box<Proposed>),
     /// Nothing, for this reason. An existing proposal is no longer needed.
     Nothing(String),
@@ -158,16 +158,16 @@ pub enum Action {
     },
     /// Opens a request.
     Create {
-        /// Its title.
+        /// The new title.
         title: String,
         /// Its text.
         body: String,
     },
     /// Replaces the title and text of a request.
     Update {
-        /// Its number.
+        /// The number by which the forge calls it.
         number: u64,
-        /// Its title.
+        /// The new title.
         title: String,
         /// Its text.
         body: String,
@@ -187,14 +187,14 @@ pub enum Action {
     },
     /// Comments on a request.
     Comment {
-        /// Its number.
+        /// The number by which the forge calls it.
         number: u64,
         /// The comment.
         text: String,
     },
     /// Closes a request.
     Close {
-        /// Its number.
+        /// The number by which the forge calls it.
         number: u64,
     },
 }

@@ -13,7 +13,7 @@ const LABEL: &str = "label:";
 pub struct ReviewsAndLabels {
     /// The people and teams whose review is asked for, such as `@ada` and `@platform/network`.
     pub reviewers: BTreeSet<String>,
-    /// The labels.
+    /// The labels that a request should have.
     pub labels: BTreeSet<String>,
 }
 

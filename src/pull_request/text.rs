@@ -12,7 +12,7 @@ use crate::model::{ForgeKind, hex};
 pub struct ProposedStep {
     /// Its change.
     pub title: String,
-    /// The reason for it.
+    /// Why the plan takes it.
     pub reason: String,
     /// The effects on other addons, each with a word for its kind.
     pub addons: Vec<(&'static str, String)>,
@@ -56,9 +56,9 @@ pub struct Limits {
 /// The title and text of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Text {
-    /// The title.
+    /// The title, in one line.
     pub title: String,
-    /// The text.
+    /// The text below it, in Markdown.
     pub body: String,
     /// Identifies the step.
     pub step: String,
@@ -86,7 +86,7 @@ pub struct RolloutOf<'a> {
     pub name: &'a str,
     /// The wave; none if the change only ends the rollout.
     pub wave: Option<&'a str>,
-    /// The reason for it.
+    /// Why the clusters are upgraded, from the rollout's file.
     pub reason: &'a str,
 }
 

@@ -31,7 +31,7 @@ pub struct Request {
     pub stack: Option<StackId>,
     /// The minor; all minors if not specified.
     pub minor: Option<Minor>,
-    /// The channel.
+    /// The channel of the releases to cut.
     pub channel: Channel,
     /// The version; only for the channel `custom`.
     pub version: Option<String>,
@@ -46,7 +46,7 @@ pub struct Request {
 /// The result for a stack and minor.
 #[derive(Clone, Debug)]
 pub struct Considered {
-    /// The stack.
+    /// The stack that was looked at.
     pub stack: StackId,
     /// The Kubernetes version.
     pub kubernetes: KubernetesVersion,

@@ -48,7 +48,7 @@ pub enum Scope {
     Language,
     /// An object in `namespace/` or `cluster/`.
     Beside {
-        /// The folder.
+        /// Which of the two folders it is in.
         folder: &'static str,
         /// The label of the object.
         object: String,

@@ -19,7 +19,7 @@ pub const AHEAD: u32 = 90;
 pub struct Lifecycle {
     /// The stack.
     pub stack: StackId,
-    /// The minor.
+    /// The Kubernetes minor that this is about.
     pub minor: Minor,
     /// The maturity that the stack declares; none if the stack does not serve the minor.
     pub maturity: Option<Maturity>,

@@ -29,7 +29,7 @@ pub struct ReleaseOrigin {
 /// The parts of a release that a registry stores.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Artifact {
-    /// The manifest.
+    /// The manifest, as the bytes that the registry gets.
     pub manifest: Vec<u8>,
     /// The digest of the manifest, which covers all parts.
     pub digest: String,
@@ -42,7 +42,7 @@ pub struct Artifact {
 /// The layer of a manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layer {
-    /// Its digest.
+    /// The digest by which the registry stores it.
     pub digest: String,
     /// Its length.
     pub size: usize,

@@ -105,7 +105,7 @@ pub type OfChart<'a> = &'a dyn Fn(&super::ReleaseAddon, &AddonVersion) -> Option
 pub struct VersionRow {
     /// The exact version.
     pub kubernetes: KubernetesVersion,
-    /// The stack.
+    /// The stack of the clusters.
     pub stack: StackId,
     /// The maturity of the minor; none if the stack no longer serves it.
     pub maturity: Option<Maturity>,

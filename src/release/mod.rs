@@ -161,7 +161,7 @@ pub struct ReleaseAddon {
     pub values_objects: Vec<Arc<Text>>,
     /// The Helm values.
     pub values: Option<StackTemplate>,
-    /// The manifests.
+    /// Templates of objects for the workload cluster.
     pub manifests: Vec<StackTemplate>,
     /// The locked entries of its chart, by version.
     pub locked: BTreeMap<AddonVersion, LockedChart>,

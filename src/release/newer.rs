@@ -11,7 +11,7 @@ use crate::{
 /// A release that is not in this repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Newer {
-    /// Its name.
+    /// Its name there, such as `openstack-scs-1-35-v7`.
     pub name: String,
     /// Its stack.
     pub stack: StackId,

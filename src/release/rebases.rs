@@ -29,7 +29,7 @@ pub struct Rebase {
     /// The fields that cause it, in the objects that Cluster API makes for the clusters. Contains the fields of all clusters
     /// of the group.
     pub why: BTreeSet<String>,
-    /// The clusters.
+    /// The clusters with this outcome.
     pub clusters: Vec<ClusterId>,
 }
 

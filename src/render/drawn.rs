@@ -17,7 +17,7 @@ pub struct Object {
     pub source: String,
     /// The cluster it is applied to.
     pub target: Target,
-    /// The object.
+    /// The object as it will be written.
     pub node: Node,
     /// Whether it is protected from deletion through git alone.
     pub kept: bool,
@@ -80,9 +80,9 @@ pub struct Inlaid {
 /// The values that a chart is installed with.
 #[derive(Clone, Debug)]
 pub struct ChartValues {
-    /// The addon.
+    /// The name of the addon that brings it.
     pub addon: String,
-    /// The chart.
+    /// The name of its chart.
     pub chart: String,
     /// Its version.
     pub version: String,
@@ -90,7 +90,7 @@ pub struct ChartValues {
     pub described: (Digest, Origin),
     /// The place where the addon lists the version.
     pub listed: Origin,
-    /// The values.
+    /// The values, merged and rendered.
     pub values: Node,
     /// Whether other objects (`valuesFrom`) add further values.
     pub is_part: bool,

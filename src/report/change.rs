@@ -243,11 +243,11 @@ impl CausingField {
 /// One change of a cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// Its subject.
+    /// What changes: a part of the cluster, or an object.
     pub subject: Subject,
     /// What happens to the subject.
     pub effect: Effect,
-    /// Its risk.
+    /// How much harm it can do.
     pub risk: Risk,
     /// The number of machines replaced or removed.
     pub machines: Machines,

@@ -22,7 +22,7 @@ use crate::{
 pub struct ClusterReport {
     /// The cluster. If it moved, its new ID.
     pub cluster: ClusterId,
-    /// Its owners.
+    /// The people or teams that answer for it.
     pub owners: Vec<String>,
     /// Its release before and after.
     pub release: Sides,

@@ -37,7 +37,7 @@ pub struct Finding {
     pub place: Place,
     /// What happens, and to which cluster.
     pub text: String,
-    /// The reasons.
+    /// The reasons, then the fields that differ and those that cause it.
     pub reasons: Vec<String>,
     /// The affected clusters.
     pub clusters: Vec<ClusterId>,

@@ -48,7 +48,7 @@ pub struct OutsideChange {
     pub id: String,
     /// The place that changes.
     pub place: Place,
-    /// Its risk.
+    /// How much harm it can do.
     pub risk: Risk,
     /// How the place changes as a whole.
     pub kind: FileChange,

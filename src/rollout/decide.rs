@@ -18,7 +18,7 @@ pub struct RolloutFacts {
 /// The clusters of a wave.
 #[derive(Clone, Debug)]
 pub struct WaveSeen {
-    /// Its name.
+    /// Its name in the rollout's file.
     pub name: String,
     /// How long the next wave waits after this one.
     pub soak: TimeDelta,
@@ -70,7 +70,7 @@ pub enum ClusterHealth {
     Outdated,
     /// It is not healthy.
     Unhealthy,
-    /// It is healthy.
+    /// It is healthy at a revision that has the change.
     Healthy,
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// A status of a commit.
+/// What somebody reported to the forge about a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommitStatus {
     /// Its subject. Flux writes `kustomization/<name>/<part of the provider's uid>`, in lower case. For Argo CD, the user's template
@@ -10,11 +10,11 @@ pub struct CommitStatus {
     ///
     /// Source: Flux' notification-controller, `generateDefaultCommitStatus`.
     pub context: String,
-    /// Its state.
+    /// What is reported.
     pub state: CommitState,
 }
 
-/// The state of a commit status.
+/// What a commit status reports about its object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommitState {
     /// The object is healthy at this commit.

@@ -7,7 +7,7 @@ use crate::model::{Cluster, Rollout, Selector};
 /// The clusters of a wave.
 #[derive(Clone, Debug)]
 pub struct Wave<'a> {
-    /// Its name.
+    /// Its name in the rollout's file.
     pub name: &'a str,
     /// Its defined clusters, in order.
     pub clusters: Vec<&'a Cluster>,

@@ -77,9 +77,9 @@ pub enum Situated {
 /// A situation, and the releases that its indexes refer to.
 #[derive(Clone, Debug)]
 pub struct IndexedSituation {
-    /// The situation.
+    /// The situation, in which releases are numbers.
     pub situation: Situation,
-    /// The releases.
+    /// The releases that these numbers mean.
     pub releases: Vec<Arc<Release>>,
     /// Why the plan ends where it does.
     pub reason: GoalReason,

@@ -60,11 +60,11 @@ pub enum Remedy {
 /// A cluster and the steps of its plan.
 #[derive(Clone, Copy, Debug)]
 pub struct PlannedCluster<'a> {
-    /// The cluster.
+    /// The cluster, as it is before the steps.
     pub cluster: &'a Cluster,
     /// Its situation.
     pub open: &'a IndexedSituation,
-    /// The steps.
+    /// The steps that are left, in order.
     pub steps: &'a [Step],
 }
 

@@ -13,14 +13,14 @@ use super::{
 pub struct UpgradePlan {
     /// Its steps, in order; empty if there is nothing to do.
     pub steps: Vec<Step>,
-    /// Its cost.
+    /// What it costs; no other plan costs less.
     pub cost: Cost,
 }
 
 /// A step of a plan, and the state of the cluster after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Its change.
+    /// What it changes; everything else stays.
     pub change: StepChange,
     /// The release after the step.
     pub release: usize,
@@ -28,7 +28,7 @@ pub struct Step {
     pub versions: Vec<Option<usize>>,
 }
 
-/// The change of a step.
+/// What a step changes. Numbers are indexes of the situation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepChange {
     /// The release changes.

@@ -39,7 +39,7 @@ pub enum Goal {
 /// A release that a cluster could use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// Its name.
+    /// Its name, by which steps and messages call it.
     pub name: String,
     /// Its Kubernetes version.
     pub kubernetes: KubernetesVersion,
@@ -50,7 +50,7 @@ pub struct Candidate {
 /// An addon along the upgrade.
 #[derive(Clone, Debug)]
 pub struct Track {
-    /// Its name.
+    /// Its name, by which steps and messages call it.
     pub name: String,
     /// Whether the cluster pins it, so that releases do not change its version.
     pub held: bool,
@@ -93,9 +93,9 @@ pub struct Listing {
 /// A constraint that a plan must satisfy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Constraint {
-    /// Its kind.
+    /// What it limits.
     pub kind: ConstraintKind,
-    /// Its text.
+    /// What it says, for messages.
     pub text: String,
     /// The place that defines it.
     pub origin: Option<Origin>,
@@ -103,7 +103,7 @@ pub struct Constraint {
     pub lift: String,
 }
 
-/// The kind of a constraint.
+/// What a constraint limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ConstraintKind {
     /// A Kubernetes minor cannot be skipped.

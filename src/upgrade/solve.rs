@@ -22,7 +22,7 @@ use crate::{
 pub struct Solved<'a> {
     /// The clusters, in order.
     pub clusters: Vec<&'a Cluster>,
-    /// The answer.
+    /// Its plan, or why it has none.
     pub answer: Answer,
 }
 

@@ -17,16 +17,16 @@ const SHORT: usize = 32;
 pub struct Key {
     /// Its text.
     pub name: Arc<str>,
-    /// Its origin.
+    /// Where it is written.
     pub origin: Origin,
 }
 
 /// One entry of a map.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Its key.
+    /// The key, which no other entry of the map has.
     pub key: Key,
-    /// Its value.
+    /// What is written behind it.
     pub value: Node,
 }
 

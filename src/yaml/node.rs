@@ -8,13 +8,13 @@ use crate::note::Notes;
 /// A node. Equality compares content, never origins. Cloning is cheap because collections are shared.
 #[derive(Clone)]
 pub struct Node {
-    /// Its value.
+    /// What it holds, without comments or style.
     pub value: Value,
-    /// Its origin.
+    /// Where it is written, or what made it.
     pub origin: Origin,
 }
 
-/// The value of a node.
+/// What a node can hold.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// `null`.

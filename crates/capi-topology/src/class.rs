@@ -218,12 +218,10 @@ pub(crate) struct Template {
 }
 
 impl Template {
-    /// The template's kind.
     pub(crate) fn kind(&self) -> &str {
         text(&self.object, &["kind"])
     }
 
-    /// The template's apiVersion.
     pub(crate) fn api_version(&self) -> &str {
         text(&self.object, &["apiVersion"])
     }

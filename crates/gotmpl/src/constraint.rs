@@ -73,7 +73,7 @@ pub enum Operator {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Bound<'a> {
-    /// The operator.
+    /// How a version compares with the bound.
     pub operator: Operator,
     /// The major version.
     pub major: Option<u64>,

@@ -6,7 +6,7 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Error {
-    /// The kind of error.
+    /// Whether Go reports an error, too, or its result is unknown.
     pub kind: ErrorKind,
     /// What is wrong, in the wording of Go's packages where they have one.
     pub message: String,

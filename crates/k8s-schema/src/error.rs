@@ -52,7 +52,7 @@ impl ErrorType {
 pub struct FieldError {
     /// The path of the field, as printed by the API.
     pub field: String,
-    /// The kind of error.
+    /// What is wrong with the value.
     pub kind: ErrorType,
     /// The reason as text.
     pub detail: String,

@@ -66,7 +66,6 @@ pub static LINTS: [&Lint; 15] = [
     &version_like_text::LINT,
 ];
 
-/// A finding of a lint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LintFinding {
     pub(super) lint: &'static str,

@@ -16,7 +16,6 @@ const NAMES: [&str; 8] =
 /// A finding in a file.
 #[derive(Debug)]
 pub(in crate::check) struct Spot {
-    /// Its place.
     pub(in crate::check) place: Place,
     /// The finding.
     pub(in crate::check) found: Found,

@@ -76,7 +76,6 @@ pub(super) struct At<'a> {
     pub(super) path: &'a str,
     /// The parent of its key.
     pub(super) parent: &'a str,
-    /// Its key.
     pub(super) key: &'a str,
 }
 

@@ -23,7 +23,6 @@ pub(super) struct Target {
     path: PathBuf,
 }
 
-/// The formats of files.
 #[derive(Clone, Copy, Debug)]
 enum FileFormat {
     Html,

@@ -63,11 +63,9 @@ pub(in crate::cli) struct FoundStep {
 
 /// The rollout that a step belongs to.
 pub(in crate::cli) struct OfRollout {
-    /// Its name.
     pub(in crate::cli) name: String,
     /// The wave; none if the step only ends the rollout.
     pub(in crate::cli) wave: Option<String>,
-    /// The reason for the rollout.
     pub(in crate::cli) reason: String,
 }
 

@@ -36,7 +36,6 @@ pub struct Described {
     subcharts: Vec<Subchart>,
 }
 
-/// A subchart.
 #[derive(Clone, Debug, PartialEq)]
 struct Subchart {
     /// The key of its values: its alias, or its name.

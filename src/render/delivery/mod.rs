@@ -30,7 +30,6 @@ pub(crate) use text::Shown;
 
 /// A way to install addons.
 pub(super) struct Delivery {
-    /// Its kind.
     kind: AddonDelivery,
     /// The features of addons that it supports.
     capabilities: Capabilities,

@@ -30,7 +30,7 @@ pub(crate) struct PatchBehavior {
 /// A patch of a class, with its templates parsed.
 #[derive(Debug)]
 pub(crate) struct Patch {
-    /// The patch's name.
+    /// Its name in the class, for messages.
     pub name: String,
     /// The condition under which the patch runs; without one, it always runs.
     pub enabled_if: Option<Parsed>,

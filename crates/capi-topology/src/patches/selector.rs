@@ -35,7 +35,6 @@ pub(crate) struct Selector {
 }
 
 impl Selector {
-    /// Reads a selector.
     pub(crate) fn read(selector: &Value) -> Self {
         let flag =
             |name: &str| get(selector, &["matchResources", name]).and_then(Value::as_bool) == Some(true);

@@ -72,9 +72,9 @@ impl Effect {
 pub struct ObjectChange {
     /// What the object is for.
     pub role: Role,
-    /// Its kind.
+    /// The kind of the object, without version.
     pub kind: String,
-    /// The effect on the object.
+    /// Whether it is created, changed or deleted.
     pub effect: Effect,
     /// The merge patch from before to after.
     pub patch: Option<Value>,

@@ -11,7 +11,7 @@ pub struct ClassEffect {
     pub part: Part,
     /// What may happen to it.
     pub kind: Kind,
-    /// The cause.
+    /// What in the class leads to it.
     pub cause: Cause,
 }
 

@@ -26,7 +26,6 @@ pub(super) struct Size {
 impl Size {
     /// The size of a value that counts as one.
     pub(super) const ONE: Self = Self { min: 1, max: 1 };
-    /// An unknown size.
     pub(super) const UNKNOWN: Self = Self { min: 0, max: u64::MAX };
 
     /// A size up to a limit.
@@ -101,7 +100,6 @@ impl Type {
 pub(super) struct Typed {
     /// The type.
     pub(super) kind: Type,
-    /// The size.
     pub(super) size: Size,
     /// The fewest bytes that such a value takes up in a request.
     pub(super) min_bytes: u64,
