@@ -152,6 +152,8 @@ pub enum Revert {
     BeforeItIsResumed,
     /// Reverting restores the old values. Machines that were replaced in the meantime stay until someone deletes them.
     KeepsReplaced,
+    /// Reverting restores the old values. Machines that were replaced stay, because they are still up to date.
+    KeepsNew,
     /// Reverting replaces the machines again.
     ReplacesAgain,
     /// Reverting creates a new object; the data of the old one is lost.
@@ -177,6 +179,7 @@ impl Revert {
             Self::Restarts => "restarts-again",
             Self::BeforeItIsResumed => "undoes-while-paused",
             Self::KeepsReplaced => "keeps-replaced",
+            Self::KeepsNew => "keeps-new",
             Self::ReplacesAgain => "replaces-again",
             Self::CreatesNew => "creates-new",
             Self::Refused => "refused",
@@ -199,6 +202,7 @@ impl Revert {
             Self::KeepsReplaced => {
                 "undoes this; machines replaced in the meantime stay as they are until someone deletes them"
             }
+            Self::KeepsNew => "undoes this; machines that were replaced stay as they are",
             Self::ReplacesAgain => "undoes this by replacing the machines again",
             Self::CreatesNew => {
                 "replaces what was deleted with something new and empty; what it held is lost"

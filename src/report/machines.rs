@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{
     compare::ClusterFacts,
+    model::AUTOSCALER_MIN,
     topology::{Meaning, Part, Pool, PoolKind, Verdict},
     yaml::Node,
 };
@@ -178,7 +179,7 @@ pub(super) fn added(part: &Part, meaning: &Meaning, sides: [Option<&ClusterFacts
     let [before, after] = sides.map(|side| count(part, side));
     let written = after.zip(before).map_or(0, |(after, before)| after.saturating_sub(before));
     let more = match meaning {
-        Meaning::Create => return Machines::exactly(after),
+        Meaning::Create => return Machines::exactly(at_first(part, sides[1])),
         Meaning::Scale { from, to } => to.saturating_sub(*from),
         // What runs may have another size than what was written before. Machines that are there already are replaced.
         Meaning::Rollout { machines, .. } => {
@@ -222,6 +223,17 @@ pub(super) fn count(part: &Part, before: Option<&ClusterFacts>) -> Option<i64> {
         }
         Part::Cluster | Part::Infrastructure => None,
     }
+}
+
+/// The number of machines that a new part is built with. A new pool with an autoscaler starts with its minimum.
+///
+/// Source: `calculateMachineDeploymentReplicas` of Cluster API's `core/webhooks/admission/machinedeployment.go`.
+fn at_first(part: &Part, cluster: Option<&ClusterFacts>) -> Option<i64> {
+    count(part, cluster).or_else(|| {
+        let Part::Pool(Pool { kind: kind @ PoolKind::MachineDeployment, name }) = part else { return None };
+        let pool = cluster?.pools.get(&(kind.list().to_owned(), name.clone()))?;
+        pool.at(&["metadata", "annotations", AUTOSCALER_MIN]).and_then(Node::as_str)?.parse().ok()
+    })
 }
 
 /// The machines of a cluster, by the part that they belong to.

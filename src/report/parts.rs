@@ -2,7 +2,7 @@
 
 use super::{
     change::{CausingField, Change, Effect, Revert, Subject},
-    machines::{added, machines, shed, unavailable},
+    machines::{added, count, machines, shed, unavailable},
     risk::Risk,
 };
 use crate::{
@@ -25,20 +25,20 @@ pub(super) fn of_verdict(verdict: &Verdict, answer: &Answer, sides: [Option<&Clu
         unavailable: unavailable(&verdict.meaning),
         entries: entries.collect(),
         causes,
-        forecast: verdict.reasons.iter().filter(is_news).cloned().collect(),
+        forecast: verdict.reasons.iter().filter(|reason| is_news(reason)).cloned().collect(),
         by_extension: verdict.by_extension,
         ..Change::new(
             Subject::Part(part.clone()),
             Effect::Verdict(verdict.meaning.clone()),
             Risk::of(part, &verdict.meaning),
-            revert(&verdict.meaning),
+            revert(verdict, sides),
         )
     }
 }
 
 /// Whether the effect of a change does not state a reason already.
-fn is_news(reason: &&Reason) -> bool {
-    **reason != Reason::Note(Note::OnDelete)
+fn is_news(reason: &Reason) -> bool {
+    *reason != Reason::Note(Note::OnDelete)
 }
 
 /// The change of a part while its cluster is paused: if it is reverted in time, nothing has happened.
@@ -52,16 +52,35 @@ pub(super) fn paused(change: Change) -> Change {
     Change { machines, built, shed, paused: true, revert, ..change }
 }
 
-fn revert(meaning: &Meaning) -> Revert {
-    match meaning {
+fn revert(verdict: &Verdict, sides: [Option<&ClusterFacts>; 2]) -> Revert {
+    let [before, after] = sides.map(|side| count(&verdict.subject, side));
+    match &verdict.meaning {
         Meaning::NoChange | Meaning::Rejected => Revert::Nothing,
+        // The number that an autoscaler has set by then is unknown.
+        Meaning::InPlace if before.is_some() && after.is_none() && verdict.subject.as_pool().is_some() => {
+            Revert::Unknown
+        }
         Meaning::MetadataOnly | Meaning::InPlace => Revert::Undoes,
         Meaning::Scale { from, to } if from <= to => Revert::Removes,
         Meaning::Scale { .. } | Meaning::Delete => Revert::CreatesNew,
         Meaning::Rollout { on_delete: true, .. } => Revert::KeepsReplaced,
+        Meaning::Rollout { .. } if !verdict.reasons.is_empty() && verdict.reasons.iter().all(is_once) => {
+            Revert::KeepsNew
+        }
         Meaning::Rollout { .. } => Revert::ReplacesAgain,
         Meaning::Upgrade { .. } => Revert::Refused,
         Meaning::Create => Revert::Deletes,
         Meaning::Wedged | Meaning::ProviderDependent | Meaning::Opaque => Revert::Unknown,
     }
+}
+
+/// Whether a reason applies once: without it, machines that were replaced are still up to date.
+fn is_once(reason: &Reason) -> bool {
+    matches!(
+        reason,
+        Reason::RolloutAfter { .. }
+            | Reason::RolloutAfterExpired { .. }
+            | Reason::Released { .. }
+            | Reason::Note(Note::Older)
+    )
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{LostFile, CommitsSinceBase, cluster_of, new_tree::After};
+use super::{CommitsSinceBase, LostFile, cluster_of, new_tree::After};
 use crate::{
     compare::{Archive as _, Comparison, Fate, cluster_folder},
     model::ClusterId,

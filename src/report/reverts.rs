@@ -7,7 +7,7 @@ use super::{
 };
 
 /// In the order of the report. What is merely undone comes last, because it is shortened to "everything else".
-const ORDER: [Revert; 12] = [
+const ORDER: [Revert; 13] = [
     Revert::Nothing,
     Revert::Refused,
     Revert::CreatesNew,
@@ -17,6 +17,7 @@ const ORDER: [Revert; 12] = [
     Revert::Unknown,
     Revert::ReplacesAgain,
     Revert::KeepsReplaced,
+    Revert::KeepsNew,
     Revert::BeforeItIsResumed,
     Revert::Restarts,
     Revert::Undoes,
@@ -41,6 +42,7 @@ impl Revert {
             | Self::Restarts
             | Self::BeforeItIsResumed
             | Self::KeepsReplaced
+            | Self::KeepsNew
             | Self::ReplacesAgain
             | Self::Removes => false,
         }

@@ -7,7 +7,6 @@ use super::{
     Report,
     change::{Change, Effect, Leaving, Subject},
     cluster::Sides,
-    commits_since_base::short,
     group::{CLUSTER, Counts, Group, GroupChange},
     machine_words::{counted, counts, extra_of_all, machines, of_whole},
     risk::Risk,

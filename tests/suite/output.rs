@@ -156,7 +156,7 @@ fn a_dry_run_of_new_shows_what_it_would_write() {
     assert!(shown.out.contains("\n    name: dev-2\n"), "{}", shown.out);
     assert!(shown.err.contains("nothing was written"), "{}", shown.err);
     let pool = cli::ends(root.path(), &["new", "--dry-run", "pool", "dev-1", "gpu"], 0);
-    assert!(pool.out.contains("+") && pool.out.contains("name: gpu"), "{}", pool.out);
+    assert!(pool.out.contains('+') && pool.out.contains("name: gpu"), "{}", pool.out);
     cli::ends(root.path(), &["new", "cluster", "dev-1", "--dry-run"], 1);
     let document = cli::json(root.path(), &["new", "cluster", "dev-2", "--dry-run"], 0);
     assert_eq!(
