@@ -66,9 +66,13 @@ impl ClusterFacts {
     }
 }
 
-/// The release of a Cluster: its class has the same name.
+/// The release of a Cluster: its class has the same name. A name that no object can have is none; a tree may be edited by hand.
 pub fn release_of(cluster: &Node) -> Option<String> {
-    text(cluster, &["spec", "topology", "classRef", "name"])
+    let is_of_name =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'.');
+    let is_name =
+        |name: &String| name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.bytes().all(is_of_name);
+    text(cluster, &["spec", "topology", "classRef", "name"]).filter(is_name)
 }
 
 /// The Kubernetes version of a Cluster as written, such as `v1.36.4`.

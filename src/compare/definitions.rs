@@ -135,7 +135,8 @@ impl State for Definitions<'_> {
 
 fn unknown(release: &str) -> Unread {
     let message = format!("there is no release `{release}`");
-    Unread { path: render::release_folder(release).to_string(), line: None, message }
+    // The reference may be edited by hand, and no path.
+    Unread { path: format!("generated/releases/{release}"), line: None, message }
 }
 
 fn first_error(notes: &Notes) -> String {

@@ -17,6 +17,7 @@ use crate::{
     note::Fault,
     render,
     topology::{SharedClass, import::Objects},
+    tree::TreePath,
 };
 
 /// Stores the files of a tree.
@@ -115,6 +116,12 @@ impl<'a> Tree<'a> {
         Ok(self.clusters.get_or_init(|| found))
     }
 
+    /// The files of a class. A tree may be edited by hand, so a Cluster may refer to a name that no file can have.
+    fn list_class(&self, release: &str) -> Result<BTreeMap<String, BlobId>, Fault> {
+        let folder = TreePath::parse(&class_folder(release));
+        folder.map_or_else(|| Ok(BTreeMap::new()), |folder| self.archive.list(folder.as_str()))
+    }
+
     /// Reads the class of a release, with its templates.
     fn read_class(
         &self,
@@ -123,7 +130,7 @@ impl<'a> Tree<'a> {
     ) -> Result<Result<SharedClass, Unread>, Fault> {
         let folder = class_folder(release);
         let mut objects = Objects::default();
-        for (path, id) in self.archive.list(&folder)? {
+        for (path, id) in self.list_class(release)? {
             if let Err(unread) = objects.read(&path, &self.archive.read(&id)?) {
                 return Ok(Err(Unread { path, line: Some(unread.line), message: unread.message }));
             }
@@ -166,7 +173,7 @@ impl State for Tree<'_> {
     }
 
     fn releases(&self) -> Result<Vec<String>, Fault> {
-        let files = self.archive.list("generated/releases")?;
+        let files = self.archive.list(RELEASES)?;
         let mut names: Vec<String> =
             files.keys().filter_map(|path| Some(path.split('/').nth(2)?.to_owned())).collect();
         names.dedup();
@@ -175,7 +182,7 @@ impl State for Tree<'_> {
 
     fn class_objects(&self, release: &str) -> Result<Result<ByAddress, Unread>, Fault> {
         let mut objects = BTreeMap::new();
-        for (path, id) in self.archive.list(&class_folder(release))? {
+        for (path, id) in self.list_class(release)? {
             match read(&path, self.archive.read(&id)?) {
                 Ok(object) => drop(objects.insert(Address::of(&object), object)),
                 Err(unread) => return Ok(Err(unread)),
@@ -197,8 +204,11 @@ impl State for Tree<'_> {
     }
 }
 
+/// The folder of all releases.
+const RELEASES: &str = "generated/releases";
+
 fn class_folder(release: &str) -> String {
-    format!("{}/cluster-class", render::release_folder(release))
+    format!("{RELEASES}/{release}/cluster-class")
 }
 
 /// The cluster that a folder belongs to.

@@ -15,6 +15,7 @@ use crate::{
     model::ClusterId,
     note::{About, Diagnostic, Fault, Notes, Severity, short_commit},
     remove::{Before, Guard, cluster_of},
+    render,
     tree::{Changes, File, FileChange, Part, PartId, TreePath},
 };
 
@@ -93,8 +94,7 @@ pub(super) fn judge(
     let mut steps = Vec::new();
     for (at, step) in past.steps().iter().enumerate() {
         let listings = past.listings(at)?;
-        let touched = touched(&listings);
-        steps.push(JudgedStep { found: guards(&listings, after)?, step: Some(step), touched });
+        steps.push(JudgedStep::new(&listings, after, Some(step))?);
     }
     if steps.is_empty() {
         let mut whole = whole;
@@ -102,8 +102,7 @@ pub(super) fn judge(
         return Ok((whole, Announced::new()));
     }
     let last = last(past, after)?;
-    let touched = touched(&last);
-    steps.push(JudgedStep { found: guards(&last, after)?, step: None, touched });
+    steps.push(JudgedStep::new(&last, after, None)?);
     let of_whole: BTreeSet<Key> = whole.iter().map(key).collect();
     let mut announced = Announced::new();
     let mut notes = Notes::new();
@@ -133,6 +132,19 @@ struct JudgedStep<'a> {
     step: Option<&'a CommitSinceBase>,
     /// The clusters with any differences.
     touched: BTreeSet<PartId>,
+    /// The clusters that have no Cluster any more.
+    lost: BTreeSet<PartId>,
+}
+
+impl<'a> JudgedStep<'a> {
+    fn new(
+        listings: &[Listing; 2],
+        after: &After<'_>,
+        step: Option<&'a CommitSinceBase>,
+    ) -> Result<Self, Fault> {
+        let found = guards(listings, after)?;
+        Ok(Self { found, step, touched: touched(listings), lost: lost(listings) })
+    }
 }
 
 fn is_error_of(whole: &Notes, note: &Diagnostic) -> bool {
@@ -166,6 +178,11 @@ fn settled(
         namespace: cluster.namespace.to_string(),
         cluster: cluster.name.to_string(),
     };
+    // No step removed it: it left with everything that its cluster has.
+    if about != About::Cluster && steps.iter().any(|one| one.lost.contains(&part)) {
+        note.hint("a commit of this change removes all generated files of the cluster, which is no step of a removal");
+        return note;
+    }
     let commits: Vec<String> = steps
         .iter()
         .filter(|one| one.touched.contains(&part))
@@ -233,6 +250,13 @@ fn touched([old, new]: &[BTreeMap<String, BlobId>; 2]) -> BTreeSet<PartId> {
     let is_new = new.iter().filter(|(path, _)| !old.contains_key(*path));
     let parts = differs.chain(is_new).filter_map(|(path, _)| PartId::of_path(&TreePath::parse(path)?));
     parts.filter(|part| matches!(part, PartId::Cluster { .. })).collect()
+}
+
+/// The clusters whose Cluster a step removes.
+fn lost([old, new]: &[Listing; 2]) -> BTreeSet<PartId> {
+    let gone = old.keys().filter(|path| !new.contains_key(*path));
+    let paths = gone.filter(|path| render::is_cluster_file(path)).filter_map(|path| TreePath::parse(path));
+    paths.filter_map(|path| PartId::of_path(&path)).collect()
 }
 
 /// The step from the last commit to the definitions of the run. Clusters that neither side changed since the base are left out.

@@ -83,7 +83,7 @@ pub(super) const SHORTEST: usize = 6;
 /// The minimum length of the value of a key that ends in `password`. Charts' default passwords, such as `admin`, are short.
 const SHORTEST_PASSWORD: usize = 3;
 /// Values that switch something on or off, or say where a password comes from, or that there is none.
-const SWITCHES: [&str; 24] = [
+const SWITCHES: [&str; 26] = [
     "ask",
     "auto",
     "disabled",
@@ -95,6 +95,7 @@ const SWITCHES: [&str; 24] = [
     "generated",
     "inherit",
     "invalid",
+    "masked",
     "missing",
     "nil",
     "no",
@@ -103,6 +104,7 @@ const SWITCHES: [&str; 24] = [
     "off",
     "optional",
     "random",
+    "redacted",
     "required",
     "true",
     "unknown",

@@ -45,7 +45,8 @@ fn assigns_as_a_whole(line: &str) -> bool {
     let Some(at) = line.find(['=', ':']) else { return false };
     let key = line[..at].trim().trim_start_matches('-').trim_matches(['"', '\'']);
     let plain = !key.is_empty() && key.chars().all(is_of_key);
-    let value = line[at + 1..].trim();
+    // `:=` assigns in Go and Make.
+    let value = line[at + 1..].trim_start_matches('=').trim();
     let value =
         value.split(" #").next().unwrap_or(value).trim().trim_end_matches(',').trim_matches(['"', '\'']);
     // A map or list below the key is examined piece by piece.
@@ -87,7 +88,9 @@ pub(super) fn pieces(line: &str) -> impl Iterator<Item = (&str, &str)> {
             before.char_indices().rfind(|(_, c)| !is_of_key(*c)).map_or(0, |(at, c)| at + c.len_utf8());
         let key = before[start..].trim_start_matches('-');
         let is_telling = may_name_credential(last(key)) || is_auth(last(key));
-        if !is_telling {
+        // `${PASSWORD:?it is missing}`: what a shell does if a variable is not set.
+        let is_of_shell = line[..start].ends_with("${") && line[at..].starts_with(':');
+        if !is_telling || is_of_shell {
             return None;
         }
         let after = &line[at + separator.len()..];
@@ -229,6 +232,21 @@ mod tests {
             assigns(&format!("a: {long}, password: hunter2hunter2"))
                 && !assigns(&format!("b, password: {long}"))
         );
+    }
+
+    #[test]
+    fn programs_read_passwords_from_elsewhere() {
+        for line in [
+            "export API_KEY=\"${API_KEY:?it is missing}\"",
+            "PASSWORD=\"${PASSWORD:?PASSWORD is not set}\"",
+            "password = os.environ[\"PASSWORD\"]",
+            "db_password = config[\"database\"][\"password\"]",
+            "password := os.Getenv(\"PASSWORD\")",
+            "password = var.db_password",
+        ] {
+            assert!(!assigns(line), "{line}");
+        }
+        assert!(assigns("password := \"hunter2hunter2\"") && assigns("password = var.x9hunter2"));
     }
 
     #[test]

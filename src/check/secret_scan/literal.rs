@@ -1,6 +1,6 @@
 //! Tells literal credentials from references, placeholders, calls and encrypted values.
 
-use super::decode;
+use super::{decode, keys::names_credential};
 
 /// Prefixes of references that another program resolves: the bank-vaults webhook, vals, Argo CD's vault plugin, 1Password,
 /// key management services, files and environment variables.
@@ -71,10 +71,14 @@ fn is_address(value: &str) -> bool {
 /// Whether a value within a line is a literal; calls, placeholders and URLs are not.
 pub(super) fn is_literal_in_line(value: &str) -> bool {
     let is_call = || {
-        value.split_once('(').is_some_and(|(name, rest)| {
-            let named = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | ':' | '$'));
-            named && (rest.is_empty() || rest.ends_with([')', '(']))
-        })
+        let index =
+            value.split_once('[').filter(|(_, rest)| rest.is_empty() || rest.starts_with(['"', '\'']));
+        let is_index = index.is_some_and(|(name, _)| !name.is_empty() && name.chars().all(is_of_path));
+        is_index
+            || value.split_once('(').is_some_and(|(name, rest)| {
+                let named = name.chars().all(is_of_path);
+                named && (rest.is_empty() || rest.ends_with([')', '(']))
+            })
     };
     let is_placeholder = || {
         value.starts_with(['<', '>', '`'])
@@ -82,7 +86,21 @@ pub(super) fn is_literal_in_line(value: &str) -> bool {
             || value.len() > 2 && value.starts_with('%') && value.ends_with('%')
             || value.ends_with('`') && !is_made_up(value.trim_end_matches('`'))
     };
-    !is_call() && !is_placeholder() && !is_address(value)
+    !is_call() && !is_placeholder() && !is_address(value) && !is_attribute(value)
+}
+
+fn is_of_path(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | ':' | '$')
+}
+
+/// Whether a value in a program names an attribute, as in `password = var.db_password`.
+fn is_attribute(value: &str) -> bool {
+    let is_name = |part: &str| {
+        part.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
+            && part.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_')
+    };
+    let last = value.rsplit('.').next().unwrap_or_default();
+    value.contains('.') && value.split('.').all(is_name) && names_credential(last)
 }
 
 /// What a text says beside holes; none if it has none. A hole without an end reaches to the end of the text.
@@ -116,7 +134,9 @@ fn holds_literal(rest: &str) -> bool {
 pub(super) fn is_open(text: &str) -> bool {
     let is_filled_in = text.contains("{{") || text.contains("${");
     let rest = without_holes(text).filter(|_| is_filled_in);
-    rest.map_or(!text.is_empty(), |rest| holds_literal(&rest)) && !is_encrypted(text)
+    // `?*` is a pattern of a policy.
+    let is_open = rest.map_or(text.contains(|c: char| !matches!(c, '?' | '*')), |rest| holds_literal(&rest));
+    is_open && !is_encrypted(text)
 }
 
 /// What follows a variable at the start of a text, as in `$PASSWORD`. Nobody names variables like `$ecretPassw0rd`.

@@ -171,7 +171,12 @@ fn by_lines(text: &str, found: &mut Vec<Found>) {
     let begins = text.contains("-----BEGIN ");
     let hands_over = || commands::WORDS.iter().any(|word| text.contains(word));
     let assigns = text.contains(['\n', '=', '{']) || hands_over();
+    // In an ExternalSecret, `secretKey` contains the name of a key.
+    let names_keys = text.contains("remoteRef:");
     for (number, line) in text.lines().enumerate() {
+        if names_keys && line.trim_start_matches([' ', '-']).starts_with("secretKey:") {
+            continue;
+        }
         if KEYS.iter().any(|mark| line.contains(mark)) && !(begins && line.contains("-----END ")) {
             add("private-key", "a private key", number);
         } else if has_password(line) {

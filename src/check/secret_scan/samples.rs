@@ -175,7 +175,7 @@ fn what_only_looks_alike_is_left_alone() {
         "openssl rsa -passin env:PASS -in a.pem",
         "smbclient //host/share -U me%$PASSWORD",
         "kubectl create secret generic a --from-literal=foo=\"$FOO\"",
-        "rootpw --lock",
+        "rootpw --lock\nuser --name=operator --groups=wheel",
         "rootpw --iscrypted $6$x",
         "CREATE USER a IDENTIFIED BY '${PASSWORD}';",
         "proxy_set_header X-Api-Key $api_key;",
@@ -184,6 +184,8 @@ fn what_only_looks_alike_is_left_alone() {
         "user default on nopass ~* +@all",
         "the mnemonic: it helps to remember",
         "<password>\n  ${PASSWORD}\n</password>",
+        "Users are identified by 'user-id'.",
+        "`docker login -u USER -p PASSWORD`",
         "https://username@dev.azure.com/org/project/_git/repo",
         "https://organization_name_of_us@dev.azure.com/org/project/_git/repo",
     ] {

@@ -38,10 +38,11 @@ impl Repository {
         }
     }
 
-    /// The commit before the checked-out change. If CI checked out a merge commit, its first parent; otherwise the merge
-    /// base with the branch that engines read, as last fetched.
+    /// The commit before the checked-out change. If CI merged it into the branch that engines read and checked out the merge
+    /// commit, the first parent of that; otherwise the merge base with that branch, as last fetched.
     pub fn base(&self, branches: &BTreeSet<String>) -> Result<Base, Fault> {
         let head = match self.tip()? {
+            Tip::Detached(commit) if self.updates_branch(commit, branches)? => commit,
             Tip::Detached(commit) => match self.first_parent(commit)? {
                 Some(base) => return Ok(base),
                 None => commit,
@@ -92,6 +93,22 @@ impl Repository {
             Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
             Err(error) => Err(failed(error)),
         }
+    }
+
+    /// Whether a commit merges the branch that engines read into another, as the button "Update branch" of forges does. CI
+    /// merges the other way: the first parent of its commit is on the branch that engines read.
+    fn updates_branch(&self, commit: Oid, branches: &BTreeSet<String>) -> Result<bool, Fault> {
+        let parents = self.parents(commit)?;
+        let [first, others @ ..] = parents.as_slice() else { return Ok(false) };
+        let Ok((_, tip)) = self.read_by_engines(branches) else { return Ok(false) };
+        let is_published = |parent: &Oid| -> Result<bool, Fault> {
+            let parent = parent.to_string();
+            Ok(self.has_commit(&parent) && self.contains(&tip.to_string(), &parent)?)
+        };
+        if others.is_empty() || is_published(first)? {
+            return Ok(false);
+        }
+        others.iter().try_fold(false, |found, parent| Ok(found || is_published(parent)?))
     }
 
     /// The first parent of a merge commit, which CI creates and checks out without a branch.
