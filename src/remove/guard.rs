@@ -418,6 +418,7 @@ impl Lost<'_> {
                     Place::file(path.as_str()),
                     format!("a part of the addon `{name}` of `{namespace}/{cluster}` is removed from git, but its nodes need the addon: that part stays installed from `{management}`, unmanaged"),
                 )
+                .about(About::Addon(name.to_owned()))
                 .hint("delete it by hand once nodes no longer need it");
             return;
         }

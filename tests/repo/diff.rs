@@ -37,7 +37,7 @@ pub(crate) fn save(sandbox: &Sandbox, message: &str) {
 }
 
 /// Generates without the guards: they know nothing of what was there if there is neither a tree nor a repository.
-fn generate_unguarded(sandbox: &Sandbox) {
+pub(crate) fn generate_unguarded(sandbox: &Sandbox) {
     let (here, aside) = (sandbox.root.join(".git"), sandbox.outside().join("aside"));
     fs::rename(&here, &aside).unwrap();
     fs::remove_dir_all(sandbox.root.join("generated")).unwrap();

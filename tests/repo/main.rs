@@ -9,6 +9,7 @@ mod commit;
 mod cutting;
 mod diff;
 mod disk;
+mod edited;
 #[path = "../support/environment.rs"]
 mod environment;
 mod histories;

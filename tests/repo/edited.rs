@@ -1,0 +1,89 @@
+//! `stackloom diff` where someone edited the generated tree by hand, or merged branches.
+
+use crate::{
+    diff::{ONE, fleet, generate_unguarded, replace, save, says},
+    release::ends,
+    sandbox::Sandbox,
+};
+
+const CLUSTER: &str = "generated/management/mgmt/clusters/blue/one/cluster/cluster.yaml";
+
+/// Publishes HEAD as the branch that the engine reads.
+fn publish(sandbox: &Sandbox) {
+    sandbox.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
+}
+
+#[test]
+fn a_merge_of_the_published_branch_into_another_is_not_the_merge_of_a_pull_request() {
+    let sandbox = fleet();
+    sandbox.git(&["checkout", "--quiet", "-b", "topic"]);
+    replace(&sandbox, ONE, "replicas: 2", "replicas: 4");
+    ends(&sandbox, &["generate"], 0);
+    save(&sandbox, "more machines");
+    sandbox.git(&["checkout", "--quiet", "main"]);
+    sandbox.write("README.md", "words\n");
+    save(&sandbox, "meanwhile");
+    publish(&sandbox);
+    sandbox.git(&["checkout", "--quiet", "--detach", "topic"]);
+    sandbox.git(&["merge", "--quiet", "--no-ff", "--message", "update", "main"]);
+    says(&sandbox, &["diff"], 0, "1 of 3 clusters changes: 1 adds 2 pool machines");
+    says(&sandbox, &["diff"], 0, "merge base with origin/main");
+    // The other way round, as CI merges, even if the branch has moved on.
+    sandbox.git(&["checkout", "--quiet", "--detach", "main"]);
+    sandbox.git(&["merge", "--quiet", "--no-ff", "--message", "merge", "topic"]);
+    says(&sandbox, &["diff"], 0, "first parent of the merge commit");
+}
+
+#[test]
+fn a_cluster_without_a_class_ends_no_comparison() {
+    for class in ["", "      name: ''\n", "      name: ../../x\n"] {
+        let sandbox = fleet();
+        let whole = sandbox.read(CLUSTER).unwrap();
+        let line = whole.lines().skip_while(|line| !line.contains("classRef:")).nth(1).unwrap();
+        sandbox.write(CLUSTER, whole.replacen(&format!("{line}\n"), class, 1));
+        save(&sandbox, "an edit");
+        publish(&sandbox);
+        sandbox.write(CLUSTER, whole);
+        save(&sandbox, "as it was");
+        says(&sandbox, &["diff"], 0, "1 of 3 clusters changes: 1 unknown");
+        says(&sandbox, &["diff", "HEAD", "HEAD~1"], 0, "1 of 3 clusters changes: 1 unknown");
+    }
+}
+
+#[test]
+fn a_pool_that_leaves_with_its_whole_cluster_is_not_announced() {
+    let sandbox = fleet();
+    sandbox.git(&["rm", "-r", "--quiet", "generated/management"]);
+    sandbox.git(&["commit", "--quiet", "--message", "empty"]);
+    replace(&sandbox, ONE, "name: md-0", "name: md-9");
+    generate_unguarded(&sandbox);
+    save(&sandbox, "again");
+    says(&sandbox, &["diff", "--fail-on", "unannounced-deletes"], 1, "error[removal]");
+    says(&sandbox, &["check", "--against", "origin/main"], 1, "which is no step of a removal");
+}
+
+#[test]
+fn an_addon_whose_files_were_removed_by_hand_is_not_announced() {
+    let sandbox = fleet();
+    let addons = "generated/management/mgmt/clusters/blue/one/addons";
+    let files: Vec<String> = std::fs::read_dir(sandbox.root.join(addons))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.starts_with("demo."))
+        .collect();
+    assert!(!files.is_empty());
+    for name in files {
+        sandbox.git(&["rm", "--quiet", &format!("{addons}/{name}")]);
+    }
+    sandbox.git(&["commit", "--quiet", "--message", "by hand"]);
+    replace(
+        &sandbox,
+        ONE,
+        "spec:\n",
+        "spec:\n  addons:\n    demo: { enabled: false }\n    extra: { enabled: false }\n",
+    );
+    generate_unguarded(&sandbox);
+    save(&sandbox, "turned off");
+    says(&sandbox, &["diff", "--fail-on", "unannounced-deletes"], 1, "error[abandoned]");
+    says(&sandbox, &["check", "--against", "origin/main"], 1, "error[abandoned]");
+}
