@@ -84,11 +84,11 @@ pub fn is_token(user: &str) -> bool {
         || user.len() >= LONG_USER && (changes >= MIXED || changes > 1 && has_both_cases)
 }
 
-/// From this length on, a user may be a token.
+/// The minimum length of a user that can be a token.
 const LONG_USER: usize = 16;
-/// From this length on, a word without any separator is no name.
+/// The minimum length of a word without separators that counts as a token.
 const LONG_WORD: usize = 32;
-/// From this number of changes between letters and digits on, a user is random.
+/// The minimum number of changes between letters and digits in a random user.
 const MIXED: usize = 4;
 
 /// Reports whether a text is a valid user, with or without a password. The caller decides whether a user is permitted at

@@ -1,7 +1,7 @@
 //! What the files of a generated tree say about their objects: for trees of other runs, which are read from git or from the disk.
 //!
-//! What this run draws, it knows without reading it (`Object`, `Facts`). The guards judge both in the same way, and also get
-//! commits that nobody drew, so they read.
+//! A run knows what it draws without reading it (`Object`, `Facts`). The guards read both sides, because they also judge
+//! commits, which no run has drawn.
 
 use super::{SUSPENDED, delivery, engine, engine_table};
 use crate::{

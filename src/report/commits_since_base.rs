@@ -180,7 +180,7 @@ fn settled(
     };
     // No step removed it: it left with everything that its cluster has.
     if about != About::Cluster && steps.iter().any(|one| one.lost.contains(&part)) {
-        note.hint("a commit of this change removes all generated files of the cluster, which is no step of a removal");
+        note.hint("a commit of this change removes all generated files of the cluster: no step of a removal does that");
         return note;
     }
     let commits: Vec<String> = steps

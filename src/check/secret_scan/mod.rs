@@ -18,7 +18,7 @@ mod report;
 mod samples;
 mod tree;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use base64::{
     Engine as _,
@@ -171,10 +171,9 @@ fn by_lines(text: &str, found: &mut Vec<Found>) {
     let begins = text.contains("-----BEGIN ");
     let hands_over = || commands::WORDS.iter().any(|word| text.contains(word));
     let assigns = text.contains(['\n', '=', '{']) || hands_over();
-    // In an ExternalSecret, `secretKey` contains the name of a key.
-    let names_keys = text.contains("remoteRef:");
+    let named = keys_of_references(text);
     for (number, line) in text.lines().enumerate() {
-        if names_keys && line.trim_start_matches([' ', '-']).starts_with("secretKey:") {
+        if named.contains(&number) {
             continue;
         }
         if KEYS.iter().any(|mark| line.contains(mark)) && !(begins && line.contains("-----END ")) {
@@ -196,6 +195,26 @@ fn by_lines(text: &str, found: &mut Vec<Found>) {
     let of_tools = [commands::of_netrc(text), commands::of_chpasswd(text), commands::of_pgpass(text)];
     let password = |line| Found { name: "credential", what: "a password".to_owned(), line };
     found.extend(of_tools.into_iter().flatten().map(password));
+}
+
+/// The lines of an `ExternalSecret` in which `secretKey` contains the name of a key: `remoteRef` stands beside it.
+fn keys_of_references(text: &str) -> BTreeSet<usize> {
+    /// The maximum number of lines of a `remoteRef`: its key, property, version and three policies.
+    const REFERENCE: usize = 7;
+    let lines_with = |key: &str| {
+        let is_key = |line: &str| line.trim_start_matches([' ', '-']).starts_with(key);
+        text.lines()
+            .enumerate()
+            .filter(|(_, line)| is_key(line))
+            .map(|(number, _)| number)
+            .collect::<BTreeSet<_>>()
+    };
+    if !text.contains("remoteRef:") {
+        return BTreeSet::new();
+    }
+    let references = lines_with("remoteRef:");
+    let is_beside = |at: &usize| references.range(at.saturating_sub(REFERENCE)..=at + 1).next().is_some();
+    lines_with("secretKey:").into_iter().filter(is_beside).collect()
 }
 
 /// Whether this is the key for user and password in a docker configuration, or that of npm.
@@ -418,6 +437,9 @@ mod tests {
         assert!(found("adminPassword", "${PASSWORD}").is_none());
         assert!(found("adminPassword", "{{ .password }}").is_none());
         assert!(found("existingSecret", "cloud-config").is_none());
+        let keys = "data:\n- secretKey: password\n  remoteRef: {key: db}\n- remoteRef:\n    key: db\n  secretKey: tls.key\n";
+        assert!(found("es.yaml", keys).is_none());
+        assert!(found("es.yaml", &format!("{keys}{}secretKey: minioadmin\n", "# a\n".repeat(8))).is_some());
         assert!(found("tokenTTL", "24h0m0s").is_none());
     }
 

@@ -224,8 +224,7 @@ fn of_written(before: &Side, after: &Side, settings: &Settings) -> Result<Foreca
         let end = change.running.as_ref().unwrap_or(&state.running);
         evidence.extend(rests_on_applier(&found, before, after));
         evidence.extend(observed::evidence(&found, &held, &cluster));
-        evidence.extend(manual_steps::let_go(&state.running, &change, &found, &settled));
-        evidence.extend(manual_steps::pending(&state.running, &change, &settled));
+        evidence.extend(manual_steps::of_waiting(&state.running, &change, &found, &settled));
         evidence.extend(edited_templates::evidence(&edited));
         evidence.extend(foreign_values::evidence(&found, &foreign));
         evidence.extend(foreign_values::of_paused(&found, end));

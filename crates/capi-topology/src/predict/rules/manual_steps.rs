@@ -97,17 +97,24 @@ pub(in crate::predict) fn conditions(before: &Desired, known: &BTreeSet<Part>, a
     )]
 }
 
-/// Marks pools as unknown that may have waited for other parts, which the change lets go: they then get the version of the
-/// Cluster.
-///
-/// Pools wait for the control plane, and for the pools before them in the Cluster that take all places of the upgrade
-/// (`UpgradeConcurrencyReached` of `exp/topology/scope/upgradetracker.go`).
-pub(in crate::predict) fn let_go(
+/// Judges the pools that may wait for an upgrade because of other parts.
+pub(in crate::predict) fn of_waiting(
     before: &Desired,
     change: &Change,
     found: &[Verdict],
     known: &BTreeSet<Part>,
 ) -> Vec<Evidence> {
+    let mut evidence = let_go(before, change, found, known);
+    evidence.extend(pending(before, change, known));
+    evidence
+}
+
+/// Marks pools as unknown that may have waited for other parts, which the change lets go: they then get the version of the
+/// Cluster.
+///
+/// Pools wait for the control plane, and for the pools before them in the Cluster that take all places of the upgrade
+/// (`UpgradeConcurrencyReached` of `exp/topology/scope/upgradetracker.go`).
+fn let_go(before: &Desired, change: &Change, found: &[Verdict], known: &BTreeSet<Part>) -> Vec<Evidence> {
     const ENDS: &str = "that wait ends";
     let Some(end) = &change.running else { return Vec::new() };
     let is_judged = |part: &Part| {
@@ -118,8 +125,8 @@ pub(in crate::predict) fn let_go(
     };
     let unknown = |part: Part, by: &str, ends: &str| {
         Evidence::unknown(part, Rule::HeldBack, SOURCE).because(format!(
-            "if it runs an older version than the Cluster because it waits for {by}, {ends}: its upgrade begins, \
-             unless it waits for other parts, too; its running object would show its version"
+            "its upgrade may still wait for {by}. If so, {ends}, and the upgrade begins unless other parts hold it back; \
+             its running object would show its version"
         ))
     };
     if is_paused(&before.control_plane) && !is_paused(&end.control_plane) {
@@ -154,11 +161,7 @@ pub(in crate::predict) fn let_go(
 ///
 /// Source: `updateMachineDeployments` of `internal/topology/cluster/reconcile_state.go` leaves out pools whose upgrade is
 /// pending.
-pub(in crate::predict) fn pending(
-    before: &Desired,
-    change: &Change,
-    known: &BTreeSet<Part>,
-) -> Vec<Evidence> {
+fn pending(before: &Desired, change: &Change, known: &BTreeSet<Part>) -> Vec<Evidence> {
     const CHANGES: On = On::Only(&[Kind::InPlace, Kind::Scale, Kind::Rollout]);
     let Some(end) = &change.running else { return Vec::new() };
     let keeps = |part: &Part| end.deployments.iter().filter_map(keeper).any(|one| one == *part);
@@ -168,8 +171,7 @@ pub(in crate::predict) fn pending(
         if keepers.len() >= concurrency(&end.cluster) && !known.contains(&part) {
             let names = keepers.iter().map(Part::in_words).collect::<Vec<_>>().join(" and ");
             let why = format!(
-                "if it still runs an older version than the Cluster because it waits for {names}, nothing of this change \
-                 happens before that wait ends"
+                "its upgrade may still wait for {names}. If so, nothing of this change happens before that wait ends"
             );
             evidence.push(Evidence::remark(part.clone(), Rule::HeldBack, CHANGES).because(why));
         }
