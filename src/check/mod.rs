@@ -75,7 +75,7 @@ pub enum Check {
 }
 
 /// All rules, ordered by name.
-pub static RULES: [&Rule; 26] = [
+pub static RULES: [&Rule; 27] = [
     &allowed_kind::RULE,
     &allowed_kind::OF_CLUSTER,
     &allowed_kind::OF_STACK,
@@ -99,6 +99,7 @@ pub static RULES: [&Rule; 26] = [
     &registered_name::RULE,
     &requirements::RULE,
     &undecrypted_secret::RULE,
+    &undecrypted_secret::OF_STACK,
     &unencrypted_secret::RULE,
     &unlisted_version::RULE,
     &variable_value::RULE,

@@ -1,14 +1,18 @@
-//! Finds encrypted files next to a cluster that nothing would decrypt.
+//! Finds encrypted files that nothing would decrypt: next to a cluster, or in a stack.
 
 use super::{Check, Finder, Rule, kustomize_folder, secret_scan};
-use crate::{note::Place, plan::ClusterPlan, render, yaml::Node};
+use crate::{note::Place, plan::ClusterPlan, release::Release, render, yaml::Node};
 
 pub(super) static RULE: Rule = Rule {
     name: "undecrypted-secret",
     docs: "A file in a `<cluster>.d/` folder is encrypted with SOPS, and the engine of the management cluster does not decrypt it. \
-           The engine would apply the encrypted text, or fail.",
+           The engine would apply the encrypted text, or fail. Files of a stack are templates, and what is rendered from them \
+           is never decrypted.",
     check: Check::Cluster(check),
 };
+
+/// The same rule for the files of a stack.
+pub(super) static OF_STACK: Rule = Rule { check: Check::Release(check_stack), ..RULE };
 
 fn check(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
     let management = &plan.cluster.management;
@@ -23,5 +27,18 @@ fn check(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
             management.name
         );
         finder.notes.error(RULE.name, Some(Place::file(&*source.path)), message).hint(advice);
+    }
+}
+
+fn check_stack(release: &Release, finder: &mut Finder<'_>) {
+    let texts = finder.texts;
+    for source in texts.sources.below(&format!("stacks/{}", release.stack)) {
+        if secret_scan::is_encrypted_file(&source.text) {
+            let message = "the file is encrypted with SOPS, and nothing decrypts what is generated from the files of a stack";
+            finder
+                .notes
+                .error(RULE.name, Some(Place::file(&*source.path)), message)
+                .hint("put the Secret into the `.d` folders of clusters, or let External Secrets create it, and refer to it");
+        }
     }
 }

@@ -74,6 +74,9 @@ impl Field<'_, '_> {
             Provenance::Dependencies { charts } => Some(self.dependencies(*charts)),
             Provenance::Installer(name) => self.installer(name),
             Provenance::Suspension => self.suspended(),
+            Provenance::AddonRemoval => {
+                Some(scope.set(&Path::of(&["spec", "addons", self.resolver.addon?, "removal", "reason"])))
+            }
             Provenance::ReleaseChoice => Some(scope.choice()),
             Provenance::Addon(keys) => addon(keys),
             Provenance::AddonVersion => Some(scope.addon_version(self.resolver.addon?)),

@@ -25,6 +25,8 @@ pub struct AddonPlan {
     pub helm: Option<HelmPlan>,
     /// The manifests, if the addon has any.
     pub manifests: Option<ManifestsPlan>,
+    /// Why the addon is being removed, if it is.
+    pub removal: Option<String>,
 }
 
 /// A chart to install.
@@ -145,8 +147,8 @@ impl Planner<'_> {
         self.check_dependencies(frozen, notes);
         let bootstrap = frozen.addon.stage == Stage::Bootstrap;
         let suspended = self.cluster.removal.is_some();
-        let leaves = choice.is_some_and(|choice| choice.removal.is_some());
-        let protected = bootstrap && !suspended && !leaves;
+        let removal = choice.and_then(|choice| choice.removal.as_ref()).map(|removal| removal.reason.clone());
+        let protected = bootstrap && !suspended && removal.is_none();
         let helm = match (&frozen.addon.chart, &version) {
             (Some(chart), Some(version)) => Some(HelmPlan {
                 chart: ChartSource::new(
@@ -170,7 +172,7 @@ impl Planner<'_> {
             orphan: protected || suspended,
             suspended,
         });
-        Some(AddonPlan { frozen: frozen.clone(), version, values, helm, manifests })
+        Some(AddonPlan { frozen: frozen.clone(), version, values, helm, manifests, removal })
     }
 
     /// Checks that the dependencies of an addon are enabled, and that the engine can wait for them.

@@ -23,15 +23,12 @@ use crate::{
     model::AddonDelivery,
     note::{About, Diagnostic, Fault, Notes, Place, Severity},
     render::{
-        CLUSTER_FILE, addon_of, delivery_of, is_cluster_file, is_paused, is_protected, is_suspended, keeper,
-        leaves_behind, rests,
+        CLUSTER_FILE, addon_of, delivery_of, is_addon_file, is_cluster_file, is_paused, is_protected,
+        is_suspended, keeper, leaves_behind, rests,
     },
     tree::{Changes, File, FileChange, Part, PartId, TreePath},
     yaml::Node,
 };
-
-/// The path of the objects that install addons in the folder of a cluster.
-const ADDONS: &str = "/addons/";
 
 /// The tree before the run.
 #[derive(Clone, Copy)]
@@ -66,7 +63,7 @@ pub struct Guard {
 impl Guard {
     /// Whether the guard needs the text of a file that a run makes.
     pub fn reads(path: &TreePath) -> bool {
-        let is_of_cluster = is_cluster(path) || path.as_str().contains(ADDONS);
+        let is_of_cluster = is_cluster(path) || is_addon_file(path);
         is_of_cluster || addon_step::reads(path) || class_kinds::reads(path)
     }
 
@@ -76,7 +73,7 @@ impl Guard {
         part.files.iter().for_each(|file| self.classes.see(file));
         let PartId::Cluster { .. } = &part.id else { return };
         let changed = part.files.iter().filter(|file| {
-            let is_installer = file.path.as_str().contains(ADDONS);
+            let is_installer = is_addon_file(&file.path);
             is_installer && changes.files.get(&file.path) == Some(&FileChange::Changed)
         });
         let delivery = |file: &File| {
@@ -165,7 +162,7 @@ impl Guard {
                         }
                     }
                 }
-            } else if defined && path.as_str().contains(ADDONS) {
+            } else if defined && is_addon_file(path) {
                 let cluster = cluster_beside(path).and_then(|cluster| made(&cluster));
                 lost.judge_addon((path, &part), (&text(path), cluster), changes, notes);
             }
@@ -270,7 +267,7 @@ fn is_cluster(path: &TreePath) -> bool {
 
 /// The file of the Cluster that a file among its addons belongs to.
 fn cluster_beside(path: &TreePath) -> Option<TreePath> {
-    let (folder, _) = path.as_str().rsplit_once(ADDONS)?;
+    let (folder, _) = path.as_str().rsplit_once("/addons/")?;
     TreePath::parse(&format!("{folder}/{CLUSTER_FILE}"))
 }
 

@@ -10,7 +10,7 @@ use crate::{
     yaml::{Mapping, Node},
 };
 
-/// The annotation with the reason for a removal. It marks a Cluster that git may delete.
+/// The annotation with the reason for a removal. It marks a Cluster, or an object that installs an addon, that git may delete.
 pub const REMOVAL: &str = "stackloom.dev/removal";
 
 /// The annotation with the reason why a cluster is suspended.

@@ -69,12 +69,17 @@ pub(super) trait Engine: Sync {
     /// The engine's word for the objects that apply a cluster.
     fn appliers(&self) -> &'static str;
 
+    /// The names under which a management cluster is registered, which no workload cluster may have, each with its registry.
+    fn taken_names(&self, _management: &model::ManagementCluster) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
     /// The name of the object that is healthy once a cluster is as its definition says.
     fn health_of(&self, cluster: &model::Cluster) -> String;
 }
 
 /// Adds annotations to an object, unless it already has them. Existing values stay, so that the checks see them.
-pub(super) fn annotated(mut object: Node, annotations: &[(&'static str, &'static str)]) -> Node {
+pub(super) fn annotated(mut object: Node, annotations: &[(&str, &str)]) -> Node {
     let origin = object.origin;
     let empty = || Node::from(Mapping::new()).with_origin(origin);
     let Some(root) = object.as_mapping_mut().filter(|_| !annotations.is_empty()) else { return object };

@@ -3,7 +3,7 @@
 //! A run knows what it draws without reading it (`Object`, `Facts`). The guards read both sides, because they also judge
 //! commits, which no run has drawn.
 
-use super::{SUSPENDED, delivery, engine, engine_table};
+use super::{REMOVAL, SUSPENDED, delivery, engine, engine_table};
 use crate::{
     model::{AddonDelivery, Engine},
     tree::TreePath,
@@ -29,6 +29,13 @@ pub fn is_suspended(text: &str) -> bool {
     text.contains(SUSPENDED)
 }
 
+/// Whether the object of a file announces its removal.
+pub fn is_leaving(text: &str) -> bool {
+    let entry = format!("    {REMOVAL}: ");
+    let mut lines = text.lines().skip_while(|line| *line != "metadata:").skip(1);
+    lines.by_ref().take_while(|line| line.starts_with(' ')).any(|line| line.starts_with(&entry))
+}
+
 /// The delivery that wrote a file, if the file installs addons.
 pub fn delivery_of(text: &str) -> Option<AddonDelivery> {
     delivery::writer(text)
@@ -42,6 +49,12 @@ pub fn rests(text: &str) -> bool {
 /// Whether objects applied to a workload cluster by the object of a file stay there when the file is deleted.
 pub fn leaves_behind(text: &str) -> bool {
     delivery::leaves_behind(text)
+}
+
+/// Whether a file is among those that install the addons of a cluster.
+pub fn is_addon_file(path: &TreePath) -> bool {
+    let parts: Vec<&str> = path.as_str().splitn(8, '/').collect();
+    matches!(*parts.as_slice(), [_, "management", _, "clusters", _, _, "addons", _])
 }
 
 /// The addon that a file below `addons/` installs: `<addon>.yaml`, `<addon>.manifests.yaml`.

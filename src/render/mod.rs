@@ -23,7 +23,8 @@ pub use drawn::{ChartValues, Drawn, Inlaid, Object, Target};
 pub use engine_table::{applying_groups, selecting_kinds};
 pub use facts::{AddonPart, AppliedFolder, Facts, Installs, Purpose};
 pub use generated_text::{
-    addon_of, delivery_of, is_paused, is_protected, is_suspended, keeper, leaves_behind, rests,
+    addon_of, delivery_of, is_addon_file, is_leaving, is_paused, is_protected, is_suspended, keeper,
+    leaves_behind, rests,
 };
 pub use provenance::{ChartProvenance, ComposedField, Provenance};
 
@@ -188,6 +189,9 @@ pub fn holds_addon_values(kind: &str, key: &str) -> bool {
 
 /// Where a field that an engine or an addon delivery reads comes from; none if the field's own origin is enough.
 pub fn provenance<'a>(field: &ComposedField<'a>) -> Option<Vec<Provenance<'a>>> {
+    if field.addon().is_some() && field.path.names() == ["metadata", "annotations", REMOVAL] {
+        return Some(vec![Provenance::AddonRemoval]);
+    }
     engine_table::all()
         .find_map(|engine| engine.provenance(field))
         .or_else(|| delivery::provenance::of(field))
@@ -309,6 +313,11 @@ pub struct Limit {
 /// The limitations of the delivery of a cluster's addons.
 pub fn limits(plan: &ClusterPlan) -> Vec<Limit> {
     delivery::limits(plan)
+}
+
+/// The names under which a management cluster is registered itself, each with its registry.
+pub fn taken_names(management: &ManagementCluster) -> Vec<(String, String)> {
+    engine_of(management).taken_names(management)
 }
 
 /// The registry and name under which a cluster must be registered to get its addons; none if no registration is needed.

@@ -74,6 +74,8 @@ pub enum Provenance<'a> {
     Installer(&'a str),
     /// Whether the cluster or addon is suspended.
     Suspension,
+    /// The reason for the removal of the addon.
+    AddonRemoval,
     /// The selection of the cluster's release.
     ReleaseChoice,
     /// A key of the addon's definition.

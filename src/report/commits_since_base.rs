@@ -134,6 +134,8 @@ struct JudgedStep<'a> {
     touched: BTreeSet<PartId>,
     /// The clusters that have no Cluster any more.
     lost: BTreeSet<PartId>,
+    /// What left after a step of its removal.
+    left: BTreeSet<(PartId, About)>,
 }
 
 impl<'a> JudgedStep<'a> {
@@ -143,7 +145,13 @@ impl<'a> JudgedStep<'a> {
         step: Option<&'a CommitSinceBase>,
     ) -> Result<Self, Fault> {
         let found = guards(listings, after)?;
-        Ok(Self { found, step, touched: touched(listings), lost: lost(listings) })
+        let (touched, lost) = (touched(listings), lost(listings));
+        Ok(Self { found, step, touched, lost, left: left(listings, after)? })
+    }
+
+    /// Whether something left a cluster after a step of its removal, or with its cluster.
+    fn has_removed(&self, cluster: &PartId, about: &About) -> bool {
+        self.left.iter().any(|(part, left)| part == cluster && (left == about || *left == About::Cluster))
     }
 }
 
@@ -181,6 +189,12 @@ fn settled(
     // No step removed it: it left with everything that its cluster has.
     if about != About::Cluster && steps.iter().any(|one| one.lost.contains(&part)) {
         note.hint("a commit of this change removes all generated files of the cluster: no step of a removal does that");
+        return note;
+    }
+    // A pool leaves by steps if it has no machines, which the guards of each step require.
+    let has_steps = matches!(about, About::Pool(_)) || steps.iter().any(|one| one.has_removed(&part, &about));
+    if !has_steps {
+        note.hint("no commit of this change is a step of its removal, although no single commit is refused");
         return note;
     }
     let commits: Vec<String> = steps
@@ -257,6 +271,25 @@ fn lost([old, new]: &[Listing; 2]) -> BTreeSet<PartId> {
     let gone = old.keys().filter(|path| !new.contains_key(*path));
     let paths = gone.filter(|path| render::is_cluster_file(path)).filter_map(|path| TreePath::parse(path));
     paths.filter_map(|path| PartId::of_path(&path)).collect()
+}
+
+/// What a step removes from clusters, of the objects that announce it.
+fn left([old, new]: &[Listing; 2], after: &After<'_>) -> Result<BTreeSet<(PartId, About)>, Fault> {
+    let mut left = BTreeSet::new();
+    for (path, id) in old.iter().filter(|(path, _)| !new.contains_key(*path)) {
+        let about = match TreePath::parse(path) {
+            Some(_) if render::is_cluster_file(path) => About::Cluster,
+            Some(path) if render::is_addon_file(&path) => About::Addon(render::addon_of(&path).to_owned()),
+            _ => continue,
+        };
+        let part = TreePath::parse(path).and_then(|path| PartId::of_path(&path));
+        if let Some(part) = part
+            && render::is_leaving(&after.read(id)?)
+        {
+            left.insert((part, about));
+        }
+    }
+    Ok(left)
 }
 
 /// The step from the last commit to the definitions of the run. Clusters that neither side changed since the base are left out.

@@ -23,6 +23,7 @@ mod own_objects;
 mod owners;
 mod parts;
 mod commits_since_base;
+mod notices;
 mod peaks;
 mod places;
 mod preflight;
@@ -32,6 +33,8 @@ mod returned;
 mod reverts;
 mod risk;
 mod steps;
+mod stale_tree;
+mod stray_errors;
 mod summary;
 mod untouched;
 mod words;
@@ -44,16 +47,16 @@ use std::{
 use rayon::prelude::*;
 
 use crate::{
-    compare::{Archive, ClusterChange, Comparison, Export, Live, Outcome, Tree, compare},
+    compare::{Archive, ClusterChange, Comparison, Export, Live, Tree, compare},
     generate::{self, Failure, Progress},
     model::{ClusterId, Label, ManagementCluster},
-    note::{self, Fault, Notes, Severity},
+    note::{Fault, Notes, Severity},
     partial::Scope,
     plan::Plan,
     remove::{self, Defined},
     render,
-    tree::{FileChange, PartId, is_ours},
-    world::{Input, Snapshot, companion_folder, is_input, release_of},
+    tree::{FileChange, PartId},
+    world::{Input, Snapshot, companion_folder, is_input},
     yaml::{self, FileId, Mapping, Node, Source, Sources},
 };
 
@@ -74,6 +77,7 @@ pub use peaks::Peak;
 pub use places::Places;
 pub use refusal::Refusal;
 pub use risk::Risk;
+pub use stray_errors::StrayErrors;
 pub use summary::summary;
 
 use broken_clusters::Sound;
@@ -93,6 +97,10 @@ pub struct Report {
     pub beside: Vec<OutsideChange>,
     /// The peak number of additional machines, if all rollouts happen at once.
     pub peaks: Vec<Peak>,
+    /// Errors in the definitions that no change repeats.
+    pub errors: StrayErrors,
+    /// What the commit of the change has instead of what the report shows, if that differs.
+    pub stale: Option<String>,
 }
 
 /// What is known in addition to the two states.
@@ -165,9 +173,10 @@ fn cluster_of(part: &PartId) -> Option<ClusterId> {
 }
 
 /// Compares the tree generated from the definitions with an earlier tree. Errors that `generate` would report go to `notes`,
-/// except those that the checks find of clusters which the change does not touch. `past` holds the commits in between.
+/// except those that the checks find of clusters which the change does not touch. `past` holds the commits in between, and
+/// `head` is the last of them.
 pub fn drawn(
-    before: &dyn Archive,
+    [before, head]: [&dyn Archive; 2],
     world: &Snapshot,
     past: Option<&dyn CommitsSinceBase>,
     exports: &[Export],
@@ -189,8 +198,13 @@ pub fn drawn(
     drop(made);
     let input = &world.input;
     let own = own_objects::changes(before, input, &|| definitions_before(before, input))?;
-    Ok(Comparing { before, after: &after, left: &left, management, background, input, past, exports, own }
-        .report(notes)?)
+    let mut report =
+        Comparing { before, after: &after, left: &left, management, background, input, past, exports, own }
+            .report(notes)?;
+    if notes.errors() == 0 {
+        report.stale = stale_tree::note(&after, head, input, notes)?;
+    }
+    Ok(report)
 }
 
 /// Checks a world as `check` does. Also judges the result against an earlier tree, as `generate` judges it against the tree
@@ -286,42 +300,6 @@ fn place(notes: &mut Notes, input: &Input, before: &dyn Archive) -> Result<(), F
     Ok(())
 }
 
-/// Says which changed clusters no export shows.
-fn note_unexported(compared: &Comparison, live: &Live<'_>, notes: &mut Notes) {
-    let is_judged = |one: &&ClusterChange| matches!(one.outcome, Outcome::Judged(_)) && one.before.is_some();
-    let judged = compared.clusters.iter().filter(is_judged);
-    let missing: Vec<String> =
-        judged.filter(|one| !live.is_exported(&one.cluster)).map(|one| one.cluster.to_string()).collect();
-    if missing.is_empty() {
-        return;
-    }
-    let shown = missing.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
-    let more = if missing.len() > 3 { ", …" } else { "" };
-    let (clusters, are) = if missing.len() == 1 { ("cluster", "is") } else { ("clusters", "are") };
-    let count = missing.len();
-    let message = format!("{count} changed {clusters} {are} not in the files of --before: {shown}{more}");
-    notes
-        .warning("not-exported", None, message)
-        .hint("they are judged by what was generated before; export them to judge what runs");
-}
-
-/// Warns about removed files that the program did not write: `generate` refuses to delete them.
-fn note_foreign(after: &After<'_>, before: &dyn Archive, notes: &mut Notes) -> Result<(), Fault> {
-    let [old, _] = after.listings();
-    let removed = after.changes().files.iter().filter(|(_, change)| **change == FileChange::Removed);
-    for path in removed.map(|(path, _)| path.as_str()).filter(|path| release_of(path).is_none()) {
-        let Some(id) = old.get(path) else { continue };
-        if !is_ours(before.read(id)?.as_bytes()) {
-            let message = "stackloom did not write this file of the base: the report shows it as removed, and `generate` refuses to \
-                           delete it";
-            notes
-                .warning("foreign-file", note::Place::file(path), message)
-                .hint("move it out of `generated/`; objects for a cluster belong in `clusters/<cluster>.d/`");
-        }
-    }
-    Ok(())
-}
-
 struct Comparing<'a> {
     before: &'a dyn Archive,
     after: &'a After<'a>,
@@ -341,7 +319,7 @@ impl Comparing<'_> {
     fn report(mut self, notes: &mut Notes) -> Result<Report, Fault> {
         self.background.learn(self.before)?;
         self.background.learn(self.after)?;
-        note_foreign(self.after, self.before, notes)?;
+        notices::note_foreign(self.after, self.before, notes)?;
         let earlier = self.after.earlier();
         let (old, new) = (Tree::new(&earlier, &self.management), Tree::new(self.after, &self.management));
         let is_made = |cluster: &ClusterId| self.after.is_made(cluster);
@@ -358,7 +336,7 @@ impl Comparing<'_> {
         self.background.kept = self.kept_addons()?;
         self.background.returned = lost.returned(&compared, self.after)?;
         if !self.exports.is_empty() {
-            note_unexported(&compared, &live, notes);
+            notices::note_unexported(&compared, &live, notes);
         }
         self.learn_owners(&compared)?;
         let report = |found: &mut ClusterChange| {
@@ -376,9 +354,12 @@ impl Comparing<'_> {
         beside.sort_by(|a, b| (b.risk, &a.place).cmp(&(a.risk, &b.place)));
         place(&mut refused, self.input, self.before)?;
         notes.append(refused);
+        let groups = group::groups(&clusters);
         Ok(Report {
             total: compared.clusters.len() + compared.unchanged,
-            groups: group::groups(&clusters),
+            errors: StrayErrors::of(notes, &groups),
+            stale: None,
+            groups,
             peaks: peaks::of(&clusters),
             clusters,
             beside,

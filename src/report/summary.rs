@@ -19,7 +19,7 @@ use crate::{
 pub fn summary(report: &Report) -> String {
     let (changed, total) = (report.clusters.len(), report.total);
     let all: Vec<&ClusterReport> = report.clusters.iter().collect();
-    let beside = beside(report);
+    let beside = beside(report) + &errors(report);
     if changed == 0 {
         return match total {
             0 => format!("No clusters are defined{beside}"),
@@ -30,6 +30,15 @@ pub fn summary(report: &Report) -> String {
     let changes = if changed == 1 { "changes" } else { "change" };
     let clusters = if total == 1 { "cluster" } else { "clusters" };
     format!("{changed} of {total} {clusters} {changes}: {}{beside}", parts(&all))
+}
+
+/// The errors that no change of the report repeats.
+fn errors(report: &Report) -> String {
+    match report.errors.count {
+        0 => String::new(),
+        1 => "; 1 error in the definitions stops `generate`".to_owned(),
+        count => format!("; {count} errors in the definitions stop `generate`"),
+    }
 }
 
 /// The changes outside clusters. Mild ones accompany any change of a cluster, so they count only on their own.

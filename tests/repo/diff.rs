@@ -302,8 +302,8 @@ fn example(path: &str, command: &[&str], files: &[&str]) -> (String, Vec<String>
 fn the_examples_for_reviews_write_what_they_keep() {
     let github = example(
         "diff.yml",
-        &["jobs", "diff", "steps", "2", "run"],
-        &["jobs", "diff", "steps", "3", "with", "path"],
+        &["jobs", "diff", "steps", "3", "run"],
+        &["jobs", "diff", "steps", "4", "with", "path"],
     );
     assert_eq!(github.1, ["report/"]);
     let job = "stackloom-diff";

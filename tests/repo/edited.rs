@@ -87,3 +87,60 @@ fn an_addon_whose_files_were_removed_by_hand_is_not_announced() {
     says(&sandbox, &["diff", "--fail-on", "unannounced-deletes"], 1, "error[abandoned]");
     says(&sandbox, &["check", "--against", "origin/main"], 1, "error[abandoned]");
 }
+
+#[test]
+fn an_addon_that_changes_its_stage_before_it_is_turned_off_is_not_announced() {
+    let sandbox = fleet();
+    let addon = "stacks/dev/inmemory/addons/demo/addon.yaml";
+    assert!(sandbox.read(addon).unwrap().contains("stage: bootstrap"));
+    replace(&sandbox, addon, "stage: bootstrap", "stage: default");
+    generate_unguarded(&sandbox);
+    save(&sandbox, "another stage");
+    let off = "spec:\n  addons:\n    demo: { enabled: false }\n    extra: { enabled: false }\n";
+    replace(&sandbox, ONE, "spec:\n", off);
+    generate_unguarded(&sandbox);
+    save(&sandbox, "turned off");
+    says(
+        &sandbox,
+        &["diff", "--fail-on", "unannounced-deletes"],
+        1,
+        "no commit of this change is a step of its removal",
+    );
+    says(&sandbox, &["check", "--against", "origin/main"], 1, "error[abandoned]");
+}
+
+#[test]
+fn a_generated_file_that_the_definitions_do_not_generate_is_in_the_report() {
+    let sandbox = fleet();
+    let whole = sandbox.read(CLUSTER).unwrap();
+    sandbox.write(CLUSTER, whole.replacen("replicas: 2", "replicas: 7", 1));
+    save(&sandbox, "by hand");
+    says(
+        &sandbox,
+        &["diff"],
+        0,
+        "warning[stale-tree]: `generated/` of HEAD is not what its definitions generate",
+    );
+    says(&sandbox, &["diff", "--format", "markdown"], 0, "clusters that differ: `blue/one`.");
+    // What is not committed yet is still to be generated.
+    replace(&sandbox, ONE, "replicas: 2", "replicas: 4");
+    let printed = ends(&sandbox, &["diff"], 0);
+    assert!(!printed.contains("stale-tree"), "{printed}");
+    // A forgotten `generate`.
+    sandbox.write(CLUSTER, whole);
+    save(&sandbox, "more machines");
+    says(&sandbox, &["diff"], 0, "clusters that differ: `blue/one`");
+    ends(&sandbox, &["generate", "--commit"], 0);
+    let printed = ends(&sandbox, &["diff"], 0);
+    assert!(!printed.contains("stale-tree"), "{printed}");
+}
+
+#[test]
+fn errors_of_no_cluster_are_in_the_report() {
+    let sandbox = fleet();
+    sandbox.write("clusters/blue/new.yaml", "apiVersion: [\n");
+    let first = "None of the 3 clusters change; 1 error in the definitions stops `generate`";
+    says(&sandbox, &["diff"], 1, first);
+    says(&sandbox, &["diff", "--format", "markdown"], 1, "- `clusters/blue/new.yaml:");
+    says(&sandbox, &["diff", "--format", "json"], 1, "\"count\": 1");
+}

@@ -48,7 +48,7 @@ fn judged(
     exports: &[Export],
     notes: &mut Notes,
 ) -> Result<Report, Failure> {
-    report::drawn(before, &Snapshot::read(after).unwrap(), None, exports, &|_, _| {}, notes)
+    report::drawn([before, before], &Snapshot::read(after).unwrap(), None, exports, &|_, _| {}, notes)
 }
 
 /// The cluster `blue/one` of a tree and all classes, as if exported from the only management cluster after the edits of `live.txt`:

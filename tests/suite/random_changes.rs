@@ -116,7 +116,7 @@ fn archive(files: &Files) -> Memory {
 
 fn drawn(before: &Memory, after: &Files) -> Report {
     let snapshot = Snapshot::read(after).unwrap();
-    report::drawn(before, &snapshot, None, &[], &|_, _| {}, &mut Notes::new()).unwrap()
+    report::drawn([before, before], &snapshot, None, &[], &|_, _| {}, &mut Notes::new()).unwrap()
 }
 
 fn risks(clusters: &[ClusterReport]) -> BTreeSet<Risk> {

@@ -192,8 +192,15 @@ fn drawn(
     let exports = exports::read(&args.before, &fleet, global, notes)?;
     let progress = Progress::new(printer, "Comparing");
     let since = repository.since(&base.commit, None)?;
-    let made =
-        report::drawn(&before, &snapshot, Some(&since), &exports, &|done, all| progress.at(done, all), notes);
+    let head = repository.revision("HEAD")?;
+    let made = report::drawn(
+        [&before, &head],
+        &snapshot,
+        Some(&since),
+        &exports,
+        &|done, all| progress.at(done, all),
+        notes,
+    );
     progress.end();
     Ok(Compared { report: made?, base, before, after: snapshot.input })
 }

@@ -9,6 +9,28 @@ use crate::{
 /// Argo CD's name for the cluster that it runs in.
 const OWN_SERVER: &str = "https://kubernetes.default.svc";
 
+/// The same cluster's name in Argo CD, unless it is registered under another one.
+const OWN_NAME: &str = "in-cluster";
+
+/// Where the clusters of a management cluster are registered. Argo CD in a management cluster only knows that cluster's own
+/// workload clusters, while a hub knows those of several.
+pub(in crate::render) fn registry(management: &ManagementCluster) -> String {
+    match management.argocd.destination {
+        Destination::Own => format!("management cluster {}", management.name),
+        Destination::Name(_) | Destination::Server(_) => "hub".to_owned(),
+    }
+}
+
+/// The names under which Argo CD knows a management cluster, and the cluster that it runs in.
+pub(super) fn taken_names(management: &ManagementCluster) -> Vec<(String, String)> {
+    let own = match &management.argocd.destination {
+        Destination::Name(name) => Some(name.clone()),
+        Destination::Own | Destination::Server(_) => None,
+    };
+    let names = own.into_iter().chain([OWN_NAME.to_owned()]);
+    names.map(|name| (registry(management), name)).collect()
+}
+
 /// Deletes the objects of an Application along with it, in the background. With foreground deletion, everything that a
 /// Cluster owns would be deleted at once, including machines before their pre-terminate hooks, and the Cluster would never
 /// be gone.

@@ -23,7 +23,7 @@ use crate::{
     yaml::{Mapping, Node},
 };
 
-pub(super) use application::{Application, Source, name_in};
+pub(super) use application::{Application, Source, name_in, registry};
 pub(super) use project::{addons_name, chart_address};
 
 /// Keeps Argo CD from deleting an object when it leaves git or along with its Application.
@@ -112,6 +112,10 @@ impl engine::Engine for ArgoCd {
 
     fn appliers(&self) -> &'static str {
         "Applications"
+    }
+
+    fn taken_names(&self, management: &ManagementCluster) -> Vec<(String, String)> {
+        application::taken_names(management)
     }
 
     fn health_of(&self, cluster: &Cluster) -> String {

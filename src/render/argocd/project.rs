@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::application::{destination, name_in, repository};
+use super::application::{destination, name_in, repository, taken_names};
 use crate::{
     model::{AddonDelivery, ManagementCluster},
     plan::{ChartHost, ChartSource, NamespacePlan},
@@ -96,7 +96,13 @@ pub(super) fn of_addons(plan: &NamespacePlan) -> Node {
         format!("Addons of the clusters in the namespace {} of {}", plan.name, management.name),
     );
     spec.set("sourceRepos", sources.into_iter().map(Node::from).collect::<Vec<_>>());
-    spec.set("destinations", vec![one(("name", clusters), "*")]);
+    // A pattern without the namespace leaves only the management cluster to exclude.
+    let clusters = match clusters.as_str() {
+        "*" => taken_names(management).into_iter().map(|(_, name)| format!("!{name}")).collect(),
+        _ => vec![clusters],
+    };
+    let destinations = clusters.into_iter().map(|name| one(("name", name), "*"));
+    spec.set("destinations", destinations.collect::<Vec<_>>());
     spec.set("clusterResourceWhitelist", vec![resource("*", "*", Origin::NOWHERE)]);
     project(management, &addons_name(plan.name.as_str()), spec)
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     super::{
         AppliedFolder, Drawn, Installs, Limit,
-        argocd::{Application, Source, addons_name, chart_address, labels, name_in},
+        argocd::{Application, Source, addons_name, chart_address, labels, name_in, registry},
     },
     Delivery,
     addon::{self, Addon},
@@ -182,15 +182,9 @@ fn chart_source(chart: &ChartSource) -> Mapping {
     source
 }
 
-/// The place to register the cluster. Argo CD in a management cluster only knows that cluster's own workload clusters, while
-/// a hub knows those of several.
+/// Where the cluster must be registered, and under which name.
 fn registration(plan: &ClusterPlan) -> (String, String) {
-    let management = &plan.cluster.management;
-    let registry = match management.argocd.destination {
-        Destination::Own => format!("management cluster {}", management.name),
-        Destination::Name(_) | Destination::Server(_) => "hub".to_owned(),
-    };
-    (registry, registered_name(plan))
+    (registry(&plan.cluster.management), registered_name(plan))
 }
 
 /// The label that makes capi2argo-cluster-operator ignore a Cluster.
@@ -198,6 +192,19 @@ const IGNORED: &str = "ignore-cluster.capi-to-argocd";
 
 /// The patterns of the names that capi2argo-cluster-operator can give to clusters.
 const NAMES_OF_CAPI2ARGO: [&str; 2] = ["{cluster}", "{namespace}-{cluster}"];
+
+/// The longest name of a cluster whose kubeconfig Secret, `<cluster>-kubeconfig`, still fits a label's value.
+const LONGEST_NAME: usize = 63 - "-kubeconfig".len();
+
+/// Why capi2argo-cluster-operator registers no cluster of this name, and what to do (`controllers/argo_cluster.go` at 1.5.0).
+fn unregistrable(name: &str) -> Option<(&'static str, &'static str)> {
+    if name.len() > LONGEST_NAME {
+        let why = "it writes the name of the kubeconfig Secret into a label, which holds 63 characters";
+        return Some((why, "a name has at most 52 characters with this operator"));
+    }
+    let why = "it ignores Secrets whose names end in `-user-kubeconfig`";
+    name.ends_with("-user").then_some((why, "choose a name that does not end in `-user`"))
+}
 
 /// Reasons why the cluster may not be registered in Argo CD.
 fn limits(plan: &ClusterPlan) -> Vec<Limit> {
@@ -243,6 +250,14 @@ fn limits(plan: &ClusterPlan) -> Vec<Limit> {
                         management.name
                     ),
                     "copy the Secrets to the hub, and set `argocd.registration: other`".to_owned(),
+                ));
+            }
+            if let Some((why, hint)) = unregistrable(cluster.name.as_str()) {
+                limits.push(limit(
+                    Severity::Error,
+                    cluster.origin,
+                    format!("capi2argo-cluster-operator cannot register {}: {why}", cluster.full_name()),
+                    hint.to_owned(),
                 ));
             }
             if let Some(label) = cluster.labels.get(IGNORED) {

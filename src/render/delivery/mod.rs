@@ -15,13 +15,13 @@ pub(super) mod provenance;
 mod sveltos_profile;
 mod text;
 
-use super::{ComposedField, Drawn, Limit, Provenance, cluster};
+use super::{ComposedField, Drawn, Limit, Provenance, Target, cluster, engine};
 use crate::{
     model::{AddonDelivery, Cluster},
     note::Notes,
     plan::{ClusterPlan, installer_name},
     tree::TreePath,
-    yaml::Node,
+    yaml::{Mapping, Node},
 };
 
 use capabilities::Capabilities;
@@ -73,6 +73,24 @@ static DELIVERIES: [&Delivery; 6] = [
 /// Draws a cluster's addons with the cluster's delivery.
 pub(super) fn draw(plan: &ClusterPlan, drawn: &mut Drawn, notes: &mut Notes) {
     (of(plan).draw)(plan, &cluster::folder(plan), drawn, notes);
+    mark_removals(plan, drawn);
+}
+
+/// Annotates the objects that install an addon with the reason for its removal. Without it, a commit that announces the removal
+/// would look like one that moves the addon to another stage.
+fn mark_removals(plan: &ClusterPlan, drawn: &mut Drawn) {
+    for addon in &plan.addons {
+        let Some(reason) = &addon.removal else { continue };
+        let name = addon.frozen.addon.name.as_str();
+        let installers = drawn
+            .objects
+            .iter_mut()
+            .filter(|object| object.target == Target::Management && object.facts.addon() == Some(name));
+        for object in installers {
+            let bare = std::mem::replace(&mut object.node, Node::from(Mapping::new()));
+            object.node = engine::annotated(bare, &[(cluster::REMOVAL, reason)]);
+        }
+    }
 }
 
 /// The object that installs an addon: its namespace, and its name for `kubectl`.

@@ -42,6 +42,15 @@ pub fn document(report: &Report) -> Map<String, Json> {
     out.insert("groups".to_owned(), report.groups.iter().map(group).collect());
     out.insert("beside".to_owned(), report.beside.iter().map(beside).collect());
     out.insert("peaks".to_owned(), report.peaks.iter().map(peak).collect());
+    if let Some(stale) = &report.stale {
+        out.insert("stale".to_owned(), json!(stale));
+    }
+    if report.errors.count > 0 {
+        out.insert(
+            "errors".to_owned(),
+            json!({ "count": report.errors.count, "shown": report.errors.shown }),
+        );
+    }
     out
 }
 

@@ -127,6 +127,10 @@ impl Out {
             out.line("");
             out.line(&line);
         }
+        if let Some(stale) = &report.stale {
+            out.line(&format!("\n**Warning:** {}.", plain(stale)));
+        }
+        out.errors(report);
         out.classes(report);
         out.text.push_str(owners);
         for risk in Risk::ALL {
@@ -138,6 +142,21 @@ impl Out {
 
     fn line(&mut self, text: &str) {
         writeln!(self.text, "{text}").expect("memory takes everything");
+    }
+
+    fn errors(&mut self, report: &Report) {
+        let errors = &report.errors;
+        if errors.count == 0 {
+            return;
+        }
+        self.line("\n**Errors in the definitions.** What they concern is missing from this report.\n");
+        let shown = |text: &String| plain(&text.chars().take(MESSAGE).collect::<String>());
+        let most = self.detail.fields.clamp(3, 20);
+        let lines: Vec<String> = errors.shown.iter().take(most).map(shown).collect();
+        self.list(&lines, "", most);
+        if errors.count > lines.len() {
+            self.line(&format!("- … and {} more", errors.count - lines.len()));
+        }
     }
 
     fn classes(&mut self, report: &Report) {

@@ -1,0 +1,94 @@
+//! Whether the generated files of a commit are what its definitions generate.
+//!
+//! The report shows what the definitions generate. If the commit has something else, because someone edited a generated file or
+//! forgot to generate, merging it does something else.
+
+use std::collections::BTreeSet;
+
+use super::new_tree::After;
+use crate::{
+    compare::{Archive, BlobId},
+    note::{Fault, Notes},
+    tree::{PartId, TreePath},
+    world::{Input, companion_folder, is_input},
+};
+
+/// The maximum number of names in the message.
+const NAMED: usize = 5;
+
+/// Warns if a commit has other generated files than the run. Says nothing if the definitions of the run are not those of the
+/// commit: then it is still to be generated. The result is the message.
+pub(super) fn note(
+    after: &After<'_>,
+    head: &dyn Archive,
+    input: &Input,
+    notes: &mut Notes,
+) -> Result<Option<String>, Fault> {
+    let (mine, theirs) = (after.outline()?, head.outline()?);
+    let mut clusters = BTreeSet::new();
+    for folder in mine.clusters.keys().chain(theirs.clusters.keys()) {
+        if mine.clusters.get(folder) != theirs.clusters.get(folder) {
+            clusters.insert(cluster_name(folder));
+        }
+    }
+    let all: BTreeSet<&String> = mine.files.keys().chain(theirs.files.keys()).collect();
+    let files: Vec<String> = all
+        .into_iter()
+        .filter(|path| mine.files.get(*path) != theirs.files.get(*path))
+        .map(|path| format!("`{path}`"))
+        .collect();
+    if clusters.is_empty() && files.is_empty() || !has_definitions(head, input)? {
+        return Ok(None);
+    }
+    let clusters: Vec<String> = clusters.into_iter().collect();
+    let named = [("clusters", some_of(&clusters)), ("files", some_of(&files))];
+    let differ: Vec<String> = named
+        .into_iter()
+        .filter(|(_, names)| !names.is_empty())
+        .map(|(what, names)| format!("{what} that differ: {names}"))
+        .collect();
+    let message = format!(
+        "`generated/` of HEAD is not what its definitions generate, and this report shows what they generate; {}",
+        differ.join("; ")
+    );
+    notes
+        .warning("stale-tree", None, message.clone())
+        .hint("run `stackloom generate --commit`, so that merging does what the report shows");
+    Ok(Some(message))
+}
+
+/// The first of some names, and how many there are beyond them.
+fn some_of(names: &[String]) -> String {
+    let shown = names.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(NAMED) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+/// The namespace and name of the cluster of a folder.
+fn cluster_name(folder: &str) -> String {
+    let inside = TreePath::parse(&format!("{folder}/cluster"));
+    match inside.and_then(|path| PartId::of_path(&path)) {
+        Some(PartId::Cluster { namespace, cluster, .. }) => format!("`{namespace}/{cluster}`"),
+        _ => format!("`{folder}`"),
+    }
+}
+
+/// Whether a commit has the sources of the run, and no others.
+fn has_definitions(head: &dyn Archive, input: &Input) -> Result<bool, Fault> {
+    for source in input.sources.iter() {
+        if head.id(&source.path)? != Some(BlobId::of(source.text.as_bytes())) {
+            return Ok(false);
+        }
+    }
+    for folder in ["clusters", "stacks", "rollouts"] {
+        let there = head.list(folder)?;
+        if there.keys().any(|path| {
+            is_input(path) && companion_folder(path).is_none() && input.sources.at(path).is_none()
+        }) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
