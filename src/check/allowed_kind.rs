@@ -7,6 +7,7 @@ use super::{
     secret_scan::{self, Tree},
 };
 use crate::{
+    model::is_cluster_wide,
     note::Place,
     plan::ClusterPlan,
     release::{Release, TEMPLATE_GROUPS, TEMPLATE_KINDS, Where, brought, full_kind, group_of},
@@ -26,57 +27,6 @@ pub(super) static RULE: Rule = Rule {
 pub(super) static OF_STACK: Rule = Rule { check: Check::Release(check_stack), ..RULE };
 /// The same rule for a `.d` folder.
 pub(super) static OF_CLUSTER: Rule = Rule { check: Check::Cluster(check_beside), ..RULE };
-
-/// Cluster-scoped kinds, which affect the whole management cluster.
-const CLUSTER_WIDE: [(&str, &str); 47] = [
-    ("", "Namespace"),
-    ("", "Node"),
-    ("", "PersistentVolume"),
-    ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"),
-    ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"),
-    ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"),
-    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
-    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"),
-    ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
-    ("apiextensions.k8s.io", "CustomResourceDefinition"),
-    ("apiregistration.k8s.io", "APIService"),
-    ("cert-manager.io", "ClusterIssuer"),
-    ("certificates.k8s.io", "CertificateSigningRequest"),
-    ("certificates.k8s.io", "ClusterTrustBundle"),
-    ("cilium.io", "CiliumClusterwideNetworkPolicy"),
-    ("cilium.io", "CiliumLoadBalancerIPPool"),
-    ("external-secrets.io", "ClusterExternalSecret"),
-    ("external-secrets.io", "ClusterSecretStore"),
-    ("flowcontrol.apiserver.k8s.io", "FlowSchema"),
-    ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"),
-    ("gateway.networking.k8s.io", "GatewayClass"),
-    ("infrastructure.cluster.x-k8s.io", "AWSClusterControllerIdentity"),
-    ("infrastructure.cluster.x-k8s.io", "AWSClusterRoleIdentity"),
-    ("infrastructure.cluster.x-k8s.io", "AWSClusterStaticIdentity"),
-    ("infrastructure.cluster.x-k8s.io", "OpenStackClusterIdentity"),
-    ("infrastructure.cluster.x-k8s.io", "VSphereClusterIdentity"),
-    ("infrastructure.cluster.x-k8s.io", "VSphereDeploymentZone"),
-    ("infrastructure.cluster.x-k8s.io", "VSphereFailureDomain"),
-    ("ipam.cluster.x-k8s.io", "GlobalInClusterIPPool"),
-    ("kyverno.io", "ClusterCleanupPolicy"),
-    ("kyverno.io", "ClusterPolicy"),
-    ("networking.k8s.io", "IngressClass"),
-    ("networking.k8s.io", "IPAddress"),
-    ("networking.k8s.io", "ServiceCIDR"),
-    ("node.k8s.io", "RuntimeClass"),
-    ("rbac.authorization.k8s.io", "ClusterRole"),
-    ("rbac.authorization.k8s.io", "ClusterRoleBinding"),
-    ("resource.k8s.io", "DeviceClass"),
-    ("resource.k8s.io", "ResourceSlice"),
-    ("runtime.cluster.x-k8s.io", "ExtensionConfig"),
-    ("scheduling.k8s.io", "PriorityClass"),
-    ("snapshot.storage.k8s.io", "VolumeSnapshotClass"),
-    ("snapshot.storage.k8s.io", "VolumeSnapshotContent"),
-    ("storage.k8s.io", "CSIDriver"),
-    ("storage.k8s.io", "CSINode"),
-    ("storage.k8s.io", "StorageClass"),
-    ("storage.k8s.io", "VolumeAttachment"),
-];
 
 /// Namespaced kinds that do more in the management cluster than configure their own namespace, with what they do. An empty kind
 /// stands for all kinds of the group.
@@ -120,16 +70,6 @@ fn acts(group: &str, kind: &str) -> Option<&'static str> {
     }
     let mut fitting = ACTING.iter().filter(|one| one.0 == group && (one.1 == kind || one.1.is_empty()));
     fitting.next().map(|(.., does)| *does)
-}
-
-/// Whether a kind is cluster-scoped.
-pub(super) fn is_cluster_wide(group: &str, kind: &str) -> bool {
-    CLUSTER_WIDE.contains(&(group, kind))
-}
-
-/// The known cluster-scoped kinds of a group.
-pub(super) fn cluster_wide_kinds(group: &str) -> impl Iterator<Item = &'static str> + use<'_> {
-    CLUSTER_WIDE.iter().filter(move |(known, _)| *known == group).map(|(_, kind)| *kind)
 }
 
 /// Whether a folder may contain a kind, according to docs/checks.md.

@@ -10,7 +10,6 @@ use std::{
 
 use super::{
     Texts,
-    allowed_kind::is_cluster_wide,
     kustomize_file::{Refused, is_null},
     kustomize_folder::{is_kustomization, is_read, joined, objects},
     kustomize_generator::GENERATORS,
@@ -19,6 +18,7 @@ use super::{
     secret_scan::{CHANGING_FIELDS, Tree},
 };
 use crate::{
+    model::is_cluster_wide,
     note::{Notes, Place},
     release::group_of,
     world::KUSTOMIZATIONS,

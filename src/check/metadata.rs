@@ -2,12 +2,9 @@
 //!
 //! The rules come from apimachinery's `ValidateObjectMeta` and from the types `ObjectMeta` and `TypeMeta`.
 
-use super::{
-    allowed_kind::{cluster_wide_kinds, is_cluster_wide},
-    text_data,
-};
+use super::text_data;
 use crate::{
-    model::{Label, Subdomain, is_label_key, is_label_value},
+    model::{Label, Subdomain, cluster_wide_kinds, is_cluster_wide, is_label_key, is_label_value},
     release::{group_of, namespaced_kinds},
     yaml::{Entry, Mapping, Node, Origin},
 };

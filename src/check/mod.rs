@@ -30,6 +30,7 @@ mod registered_name;
 mod requirements;
 mod secret_scan;
 mod text_data;
+mod source_secret;
 mod undecrypted_secret;
 mod unencrypted_secret;
 mod unlisted_version;
@@ -75,7 +76,7 @@ pub enum Check {
 }
 
 /// All rules, ordered by name.
-pub static RULES: [&Rule; 27] = [
+pub static RULES: [&Rule; 28] = [
     &allowed_kind::RULE,
     &allowed_kind::OF_CLUSTER,
     &allowed_kind::OF_STACK,
@@ -98,6 +99,7 @@ pub static RULES: [&Rule; 27] = [
     &pod_network::RULE,
     &registered_name::RULE,
     &requirements::RULE,
+    &source_secret::RULE,
     &undecrypted_secret::RULE,
     &undecrypted_secret::OF_STACK,
     &unencrypted_secret::RULE,

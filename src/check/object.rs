@@ -2,12 +2,11 @@
 
 use super::{
     Check, Finder, Rule,
-    allowed_kind::is_cluster_wide,
     metadata::{self, is_kind},
     own_object, text_data,
 };
 use crate::{
-    model::{Label, Subdomain},
+    model::{Label, Subdomain, is_cluster_wide},
     note::At,
     release::group_of,
     render::{Drawn, Object, Target},

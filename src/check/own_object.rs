@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Finder,
-    allowed_kind::is_cluster_wide,
     kustomize_folder::{self, Beside, Rewrite},
     metadata::{self, KUSTOMIZE, Violation, is_kind},
     object::{A_KIND, A_NAME, COMPLETE, is_name},
@@ -13,6 +12,7 @@ use super::{
     text_data,
 };
 use crate::{
+    model::is_cluster_wide,
     note::{Notes, Place},
     plan::ClusterPlan,
     release::{full_kind, is_namespaced},

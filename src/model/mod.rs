@@ -15,6 +15,7 @@ mod names;
 mod range;
 mod removal;
 mod rollout;
+mod scope;
 mod selector;
 mod source;
 mod stack;
@@ -40,6 +41,7 @@ pub use names::{Label, NameFault, StackId, Subdomain, hex, is_label_key, is_labe
 pub use range::VersionRange;
 pub use removal::{Removal, RemovalStep};
 pub use rollout::{Frozen, Rollout, RolloutTarget, RolloutWave};
+pub use scope::{cluster_wide_kinds, is_cluster_wide};
 pub use selector::Selector;
 pub use source::{OciRepository, ReleaseAddress, ReleaseRepository};
 pub use stack::{

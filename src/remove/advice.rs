@@ -3,7 +3,7 @@
 use super::{Leaver, Reached};
 use crate::{
     model::{Companion, PoolKind},
-    plan::{AddonPlan, ClusterPlan},
+    plan::{AddonPlan, ClusterPart, ClusterPlan},
     render,
 };
 
@@ -20,11 +20,23 @@ pub struct Advice {
 
 impl Advice {
     pub(super) fn new(plan: &ClusterPlan, leaver: &Leaver, reached: Reached) -> Self {
-        match leaver {
+        let mut advice = match leaver {
             Leaver::Cluster => cluster(plan, reached),
             Leaver::Pool(name) => pool(plan, name, reached),
             Leaver::Addon(name) => addon(plan, name, reached),
-        }
+        };
+        advice.beside.extend(render::by_hand(plan, parts(leaver, reached)));
+        advice
+    }
+}
+
+/// The parts of the cluster that a step changes; none if it is the cluster as a whole.
+fn parts(leaver: &Leaver, reached: Reached) -> &'static [ClusterPart] {
+    match (leaver, reached) {
+        (Leaver::Cluster, Reached::Detached) => &[ClusterPart::Cluster, ClusterPart::Addons],
+        (Leaver::Cluster, Reached::Deleted) | (Leaver::Pool(_), _) => &[ClusterPart::Cluster],
+        (Leaver::Cluster, Reached::Gone) => &[],
+        (Leaver::Addon(_), _) => &[ClusterPart::Addons],
     }
 }
 

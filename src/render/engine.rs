@@ -6,7 +6,7 @@
 use super::{ComposedField, Drawn, Provenance};
 use crate::{
     model,
-    plan::{ClusterPlan, ManagementPlan, NamespacePlan},
+    plan::{ClusterPart, ClusterPlan, ManagementPlan, NamespacePlan},
     tree::TreePath,
     yaml::{Mapping, Node},
 };
@@ -68,6 +68,17 @@ pub(super) trait Engine: Sync {
 
     /// The engine's word for the objects that apply a cluster.
     fn appliers(&self) -> &'static str;
+
+    /// What a person has to do so that a change of these parts of a cluster is applied; of the cluster as a whole, if there are
+    /// none. Nothing if the engine does it.
+    fn by_hand(&self, _plan: &ClusterPlan, _parts: &[ClusterPart]) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Whether the engine reads the fleet's repository with the Secret that the source names.
+    fn reads_secret(&self) -> bool {
+        true
+    }
 
     /// The names under which a management cluster is registered, which no workload cluster may have, each with its registry.
     fn taken_names(&self, _management: &model::ManagementCluster) -> Vec<(String, String)> {

@@ -31,9 +31,9 @@ pub use provenance::{ChartProvenance, ComposedField, Provenance};
 use file_names::{file_name, tell_apart};
 
 use crate::{
-    model::{Cluster, ClusterId, Engine, ManagementCluster},
+    model::{AddonDelivery, Cluster, ClusterId, Engine, EngineSource, ManagementCluster},
     note::{Notes, Severity},
-    plan::{ClusterPlan, ManagementPlan, NamespacePlan, Phase, Plan},
+    plan::{ClusterPart, ClusterPlan, ManagementPlan, NamespacePlan, Phase, Plan},
     release::{self, Release},
     template::Recorder,
     tree::{GITATTRIBUTES, HEADER, PartId, TreePath},
@@ -313,6 +313,21 @@ pub struct Limit {
 /// The limitations of the delivery of a cluster's addons.
 pub fn limits(plan: &ClusterPlan) -> Vec<Limit> {
     delivery::limits(plan)
+}
+
+/// What a person has to do so that a change of these parts of a cluster is applied; of the cluster as a whole, if there are none.
+pub fn by_hand(plan: &ClusterPlan, parts: &[ClusterPart]) -> Vec<String> {
+    engine_of(&plan.cluster.management).by_hand(plan, parts)
+}
+
+/// Whether nothing reads the Secret that the source of a management cluster names: neither its engine, nor an addon delivery
+/// that reads the repository itself.
+pub fn has_unread_secret(plan: &ManagementPlan) -> bool {
+    let management = &plan.management;
+    let is_named = matches!(&management.source, EngineSource::Git { secret: Some(_), .. });
+    is_named
+        && !engine_of(management).reads_secret()
+        && !plan.charts.contains_key(&AddonDelivery::FluxHelmRelease)
 }
 
 /// The names under which a management cluster is registered itself, each with its registry.

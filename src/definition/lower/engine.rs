@@ -147,11 +147,6 @@ impl One<'_> {
                 "Argo CD reads no source object: it needs the address of the repository",
                 "write `source: { url: https://…, branch: main }`",
             ),
-            (Engine::ArgoCd, EngineSource::Git { secret: Some(_), .. }) if !is_read_by_flux => (
-                "secret",
-                "an Application of Argo CD cannot refer to a Secret",
-                "remove `secret`, and register the repository with its credentials: `argocd repo add`",
-            ),
             _ => return Some(()),
         };
         notes.error("engine", self.place(&["source", key]), message).hint(hint);

@@ -180,6 +180,10 @@ impl<'a> Application<'a> {
         spec.set("destination", destination);
         spec.set("source", self.source());
         spec.set("syncPolicy", self.sync_policy());
+        if matches!(self.source, Source::Chart(_)) {
+            // Each entry of the history has a copy of the values. By default, there are ten.
+            spec.set("revisionHistoryLimit", 0);
+        }
         spec
     }
 

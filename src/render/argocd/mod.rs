@@ -17,7 +17,7 @@ use super::{
     management_folder, namespace as namespace_part, release_folder,
 };
 use crate::{
-    model::{AddonDelivery, Cluster, Engine, Label, ManagementCluster},
+    model::{AddonDelivery, Cluster, Destination, Engine, Label, ManagementCluster},
     plan::{ClusterPart, ClusterPlan, ManagementPlan, NamespacePlan, Phase, Unit},
     tree::{PartId, TreePath},
     yaml::{Mapping, Node},
@@ -114,6 +114,14 @@ impl engine::Engine for ArgoCd {
         "Applications"
     }
 
+    fn by_hand(&self, plan: &ClusterPlan, parts: &[ClusterPart]) -> Vec<String> {
+        by_hand(&plan.cluster, parts)
+    }
+
+    fn reads_secret(&self) -> bool {
+        false
+    }
+
     fn taken_names(&self, management: &ManagementCluster) -> Vec<(String, String)> {
         application::taken_names(management)
     }
@@ -121,6 +129,30 @@ impl engine::Engine for ArgoCd {
     fn health_of(&self, cluster: &Cluster) -> String {
         name_in(&cluster.management, &Unit::cluster(cluster, ClusterPart::Cluster).name())
     }
+}
+
+/// The syncs that a person starts, and where `kubectl` finds the Applications of a hub.
+fn by_hand(cluster: &Cluster, parts: &[ClusterPart]) -> Vec<String> {
+    let management = &cluster.management;
+    let mut names: Vec<String> =
+        parts.iter().map(|part| Unit::cluster(cluster, part.clone()).name()).collect();
+    if names.is_empty() {
+        names.push(format!("clusters.{}", cluster.namespace));
+    }
+    let sync = |name: &String| {
+        format!(
+            "`argocd.automated` is false, so a person starts the sync: `argocd app sync {} --prune`",
+            name_in(management, name)
+        )
+    };
+    let syncs = names.iter().map(sync).filter(|_| !management.argocd.automated);
+    let hub = (management.argocd.destination != Destination::Own).then(|| {
+        format!(
+            "Argo CD runs in another cluster (`argocd.destination`): look for Applications there, and for everything else in `{}`",
+            management.name
+        )
+    });
+    syncs.chain(hub).collect()
 }
 
 /// The folder that the entry applies.

@@ -57,6 +57,9 @@ fn application<'a>(field: &ComposedField<'a>, names: &[&'a str]) -> Option<Vec<P
         ["spec", "destination", "namespace"] => vec![namespace(field)],
         ["spec", "source", rest @ ..] => source(field, rest)?,
         ["spec", "syncPolicy", "automated"] => vec![setting("automated"), Provenance::Suspension],
+        ["spec", "revisionHistoryLimit"] => {
+            vec![Provenance::Program("no copies of the values in the history: see docs/deliveries.md")]
+        }
         ["spec", "syncPolicy", ..] => vec![Provenance::Program("how Argo CD syncs: see docs/argocd.md")],
         _ => return None,
     })

@@ -17,7 +17,7 @@ use crate::{
     note::{Notes, Severity},
     plan::{ChartHost, ChartSource, ClusterPart, ClusterPlan, HelmPlan, Unit},
     tree::TreePath,
-    yaml::{Mapping, Node},
+    yaml::{Mapping, Node, emit},
 };
 
 /// Delivery as Applications of Argo CD.
@@ -58,6 +58,7 @@ fn draw(plan: &ClusterPlan, part: &TreePath, drawn: &mut Drawn, notes: &mut Note
         if let Some(helm) = &addon.plan.helm {
             let Some(values) = addon.values(notes) else { continue };
             drawn.values.extend(addon.chart_values(Some(values.clone())));
+            check_size(&addon, &values, notes);
             let mut application = of_chart(&addon, helm, values);
             application.wave = waves.get(&Applied::Chart(name)).copied();
             let object = application.object();
@@ -79,6 +80,25 @@ fn draw(plan: &ClusterPlan, part: &TreePath, drawn: &mut Drawn, notes: &mut Note
             let added = added.of_addon(name, Installs::Manifests).with(application.purpose());
             added.kept = manifests.protected;
         }
+    }
+}
+
+/// The largest values of a chart in an Application, in bytes. Argo CD copies them to `status.sync` and to
+/// `status.operationState`, and etcd takes requests of 1.5 MiB by default.
+const LARGEST_VALUES: usize = 300 * 1024;
+
+fn check_size(addon: &Addon<'_>, values: &Node, notes: &mut Notes) {
+    let mut text = String::new();
+    emit(values, &mut text);
+    if text.len() > LARGEST_VALUES {
+        let message = format!(
+            "the values of `{}` have {} bytes, and an Application of Argo CD holds at most 300 KiB: it keeps three copies in one object",
+            addon.name(),
+            text.len()
+        );
+        notes
+            .error("delivery", addon.cluster.cluster.origin, message)
+            .hint("move large files into a ConfigMap of the addon's manifests, or let Flux install the addons of this cluster: `addonDelivery: flux-helm-release`");
     }
 }
 

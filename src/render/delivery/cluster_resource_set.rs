@@ -1,6 +1,8 @@
 //! Cluster API itself: a `ClusterResourceSet` for the manifests of an addon, which are in a `ConfigMap` next to it. It
 //! applies them again when they change, and deletes nothing.
 
+use std::collections::BTreeMap;
+
 use super::{
     super::{ComposedField, Drawn, Installs, Provenance, Target},
     Delivery,
@@ -9,9 +11,10 @@ use super::{
     manifests_name, provenance,
 };
 use crate::{
-    model::{AddonDelivery, Cluster},
+    model::{AddonDelivery, Cluster, is_cluster_wide},
     note::Notes,
     plan::ClusterPlan,
+    release::{group_of, is_namespaced},
     tree::TreePath,
     yaml::{Mapping, Node},
 };
@@ -130,43 +133,45 @@ pub(super) fn list(kind: &str, plan: &ClusterPlan) -> String {
     )
 }
 
-/// Namespaced kinds of Kubernetes itself.
-const IN_NAMESPACES: [&str; 18] = [
-    "ConfigMap",
-    "CronJob",
-    "DaemonSet",
-    "Deployment",
-    "HorizontalPodAutoscaler",
-    "Ingress",
-    "Job",
-    "LimitRange",
-    "NetworkPolicy",
-    "PersistentVolumeClaim",
-    "Pod",
-    "PodDisruptionBudget",
-    "ResourceQuota",
-    "Role",
-    "RoleBinding",
-    "Secret",
-    "Service",
-    "ServiceAccount",
-];
-
-/// Refuses objects without a namespace. Other deliveries default to `default`; Cluster API does not, so the API server
-/// refuses the object.
+/// Reports objects without a namespace. Other deliveries default to `default`; Cluster API does not, so the API server refuses
+/// the object.
 fn check_namespaces(addon: &Addon<'_>, objects: &[super::super::Object], notes: &mut Notes) {
-    for object in objects {
-        let text = |path: &[&str]| object.node.at(path).and_then(Node::as_str);
-        let Some(kind) = text(&["kind"]).filter(|kind| IN_NAMESPACES.contains(kind)) else { continue };
-        if text(&["metadata", "namespace"]).is_none() {
-            let name = text(&["metadata", "name"]).unwrap_or_default();
-            let message = format!(
-                "{kind} `{name}` of the addon `{}` has no namespace, and a ClusterResourceSet adds none",
-                addon.name()
-            );
-            notes
-                .error("delivery", object.node.origin, message)
-                .hint("write `namespace: default`, which other deliveries assume");
+    let text = |object: &Node, path: &[&str]| object.at(path).and_then(Node::as_str).map(str::to_owned);
+    let defined: BTreeMap<(String, String), bool> = objects
+        .iter()
+        .filter(|object| text(&object.node, &["kind"]).as_deref() == Some("CustomResourceDefinition"))
+        .filter_map(|object| {
+            let spec = |path: &[&str]| text(&object.node, path);
+            let kind = (spec(&["spec", "group"])?, spec(&["spec", "names", "kind"])?);
+            Some((kind, spec(&["spec", "scope"])? == "Namespaced"))
+        })
+        .collect();
+    for object in objects.iter().filter(|one| one.node.at(&["metadata", "namespace"]).is_none()) {
+        let (Some(version), Some(kind)) =
+            (text(&object.node, &["apiVersion"]), text(&object.node, &["kind"]))
+        else {
+            continue;
+        };
+        let group = group_of(&version).to_owned();
+        let known = match defined.get(&(group.clone(), kind.clone())) {
+            Some(namespaced) => Some(*namespaced),
+            None if is_namespaced(&group, &kind) => Some(true),
+            None => is_cluster_wide(&group, &kind).then_some(false),
+        };
+        let name = text(&object.node, &["metadata", "name"]).unwrap_or_default();
+        let what = format!("{kind} `{name}` of the addon `{}` has no namespace", addon.name());
+        match known {
+            Some(false) => {}
+            Some(true) => {
+                let message = format!("{what}, and a ClusterResourceSet adds none");
+                let note = notes.error("delivery", object.node.origin, message);
+                note.hint("write `namespace: default`, which other deliveries assume");
+            }
+            None => {
+                let message = format!("{what}, and a ClusterResourceSet adds none if the kind needs one");
+                let note = notes.warning("delivery", object.node.origin, message);
+                note.hint("write `namespace: default`, unless the kind is cluster-scoped; if the addon brings its CustomResourceDefinition, that is known");
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        ComposedField, Drawn, Installs, Provenance, Target,
+        ComposedField, Drawn, Installs, Limit, Provenance, Target,
         flux::{Kustomization, OnDeletion, path, secret_reference, sources},
     },
     Delivery,
@@ -10,8 +10,8 @@ use super::{
     capabilities::{Capabilities, Order},
 };
 use crate::{
-    model::{AddonDelivery, Engine, Subdomain, ValuesFrom},
-    note::Notes,
+    model::{AddonDelivery, Engine, EngineSource, Subdomain, ValuesFrom, address},
+    note::{Notes, Severity},
     plan::{ClusterPart, ClusterPlan, HelmPlan, ManifestsPlan, Unit, installer_name},
     template::Text,
     tree::TreePath,
@@ -49,9 +49,26 @@ pub(super) static DELIVERY: Delivery = Delivery {
     values,
     values_at: &["spec", "values"],
     provenance,
-    limits: |_| Vec::new(),
+    limits,
     registration: |_| None,
 };
+
+/// Why Flux cannot read the fleet's repository, if another engine does.
+fn limits(plan: &ClusterPlan) -> Vec<Limit> {
+    let cluster = &plan.cluster;
+    let EngineSource::Git { url, .. } = &cluster.management.source else { return Vec::new() };
+    let long = address::with_scheme(url).filter(|_| cluster.management.engine != Engine::Flux);
+    let limit = |long: String| Limit {
+        severity: Severity::Error,
+        origin: cluster.origin,
+        message: format!(
+            "Flux installs the addons of {}, and `{url}` is not an address that it can read: it needs the scheme `ssh://`",
+            cluster.full_name()
+        ),
+        hints: vec![format!("write `{long}` as `source.url` in stackloom.yaml")],
+    };
+    long.map(limit).into_iter().collect()
+}
 
 fn draw(plan: &ClusterPlan, part: &TreePath, drawn: &mut Drawn, notes: &mut Notes) {
     for addon in addon::all(plan, drawn) {
