@@ -305,6 +305,10 @@ impl Sink for Guarded<'_> {
         self.inner.parts(parts)
     }
 
+    fn current(&self, path: &TreePath) -> Result<Option<String>, Fault> {
+        self.inner.current(path)
+    }
+
     fn keep(&mut self, folder: TreePath) {
         self.inner.keep(folder);
     }

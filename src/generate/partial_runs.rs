@@ -16,7 +16,7 @@ use crate::{
     partial::{self, Faulty, Scope, SkippedDefinition},
     plan::{self, Plan},
     render::{self, Subject},
-    tree::{Changes, Nowhere, Part, Sink, TreePath},
+    tree::{Changes, Nowhere, Part, PartId, Sink, TreePath},
     world::{Input, World},
 };
 
@@ -45,9 +45,9 @@ pub fn generate_changed(
     let mut obstructed: Vec<Faulty> = Vec::new();
     loop {
         let mut found = Notes::new();
-        let mut outlet = Outlet { sink: &mut *sink, notes: Notes::new(), fault: None };
-        let attempt = |planned: &Planned, notes: &mut Notes| {
-            outlet.open(&planned.plan);
+        let mut outlet = Outlet { sink: &mut *sink, notes: Notes::new(), fault: None, is_partial: false };
+        let attempt = |planned: &Planned, is_partial: bool, notes: &mut Notes| {
+            outlet.open(&planned.plan, is_partial);
             faulty(planned, baseline, &mut outlet, progress, notes)
         };
         let settled = attempts(&input, scope, read.clone(), &obstructed, &mut found, attempt);
@@ -92,19 +92,20 @@ fn lost<'a>(scope: &'a Scope, plan: &Plan) -> Option<&'a ClusterId> {
 
 /// Checks everything without errors, and discards the result.
 pub(super) fn settle(input: &Input, scope: &Scope, read: Notes, notes: &mut Notes) {
-    attempts(input, scope, read, &[], notes, |planned, notes| {
+    attempts(input, scope, read, &[], notes, |planned, _, notes| {
         faulty(planned, &(), &mut Nowhere, &|_, _| {}, notes)
     });
 }
 
-/// Plans and draws everything without errors, until no drawn part has errors. Also returns what was left out.
+/// Plans and draws everything without errors, until no drawn part has errors. Also returns what was left out. `draw` also
+/// gets whether anything is left out.
 fn attempts(
     input: &Input,
     scope: &Scope,
     read: Notes,
     obstructed: &[Faulty],
     notes: &mut Notes,
-    mut draw: impl FnMut(&Planned, &mut Notes) -> Vec<Faulty>,
+    mut draw: impl FnMut(&Planned, bool, &mut Notes) -> Vec<Faulty>,
 ) -> Option<(Planned, Vec<SkippedDefinition>)> {
     partial::settle(input, scope, read, obstructed, notes, |input, excluded, found| {
         let narrow =
@@ -118,7 +119,8 @@ fn attempts(
                 return (None, Vec::new());
             }
         };
-        let faulty = draw(&planned, found);
+        let is_partial = !scope.only.is_empty() || !excluded.is_empty();
+        let faulty = draw(&planned, is_partial, found);
         (Some(planned), faulty)
     })
 }
@@ -158,15 +160,31 @@ struct Outlet<'a> {
     sink: &'a mut dyn Sink,
     notes: Notes,
     fault: Option<Fault>,
+    /// Whether clusters are left out, so that it is unknown what they need.
+    is_partial: bool,
 }
 
 impl Outlet<'_> {
     /// Starts an attempt, and discards the parts of earlier ones.
-    fn open(&mut self, plan: &Plan) {
+    fn open(&mut self, plan: &Plan, is_partial: bool) {
+        self.is_partial = is_partial;
         self.notes = Notes::new();
         self.fault = self.sink.begin(&mut self.notes).err();
         self.sink.keep(TreePath::root());
         plan.clusters.iter().flat_map(render::cluster_folders).for_each(|folder| self.sink.sweep(folder));
+    }
+
+    /// Keeps what the clusters that are left out need of the objects that they share with others.
+    fn join(&self, parts: &mut [Part]) -> Result<(), Fault> {
+        let shared = parts.iter_mut().filter(|part| !matches!(part.id, PartId::Cluster { .. }));
+        for file in shared.flat_map(|part| &mut part.files) {
+            if let Some(current) = self.sink.current(&file.path)?
+                && let Some(joined) = render::joined(&current, &String::from_utf8_lossy(&file.bytes))
+            {
+                file.bytes = joined.into_bytes();
+            }
+        }
+        Ok(())
     }
 
     /// Makes the last attempt visible, unless there are obstacles.
@@ -186,9 +204,10 @@ impl Sink for Outlet<'_> {
         self.sink.begin(notes)
     }
 
-    fn parts(&mut self, parts: Vec<Part>) -> Result<(), Fault> {
+    fn parts(&mut self, mut parts: Vec<Part>) -> Result<(), Fault> {
         if self.fault.is_none() && self.notes.errors() == 0 {
-            self.fault = self.sink.parts(parts).err();
+            let joined = if self.is_partial { self.join(&mut parts) } else { Ok(()) };
+            self.fault = joined.and_then(|()| self.sink.parts(parts)).err();
         }
         Ok(())
     }

@@ -138,6 +138,11 @@ impl Excluded {
         }
     }
 
+    /// Reports whether nothing is left out.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.stacks.is_empty() && self.releases.is_empty() && self.folders.is_empty()
+    }
+
     /// The skipped definitions, sorted by path.
     pub fn left(&self) -> Vec<SkippedDefinition> {
         let left = |(file, why): (&String, &String)| {

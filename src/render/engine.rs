@@ -69,6 +69,11 @@ pub(super) trait Engine: Sync {
     /// The engine's word for the objects that apply a cluster.
     fn appliers(&self) -> &'static str;
 
+    /// The text of an object that lists what clusters need, with what the current one lists as well; none for other objects.
+    fn joined(&self, _current: &str, _made: &str) -> Option<String> {
+        None
+    }
+
     /// What a person has to do so that a change of these parts of a cluster is applied; of the cluster as a whole, if there are
     /// none. Nothing if the engine does it.
     fn by_hand(&self, _plan: &ClusterPlan, _parts: &[ClusterPart]) -> Vec<String> {

@@ -301,6 +301,10 @@ impl Sink for After<'_> {
         Ok(())
     }
 
+    fn current(&self, path: &TreePath) -> Result<Option<String>, Fault> {
+        self.id_before(path.as_str())?.map(|id| self.before.read(&id)).transpose()
+    }
+
     /// The report itself says which clusters were left out.
     fn keep(&mut self, _folder: TreePath) {}
 

@@ -90,6 +90,11 @@ pub trait Sink {
     /// Accepts parts, which the sink may process in parallel. Nothing becomes visible yet.
     fn parts(&mut self, parts: Vec<Part>) -> Result<(), Fault>;
 
+    /// The text that a file has at the destination now; none if there is no such file, or the sink has none.
+    fn current(&self, _path: &TreePath) -> Result<Option<String>, Fault> {
+        Ok(None)
+    }
+
     /// Declares that files below this folder belong to no part of this run and must stay as they are.
     fn keep(&mut self, folder: TreePath);
 

@@ -356,3 +356,34 @@ fn a_cause_is_reported_once_and_names_its_clusters() {
     assert!(text.contains("affects 3 clusters: blue/one, blue/three, green/two"), "{text}");
     assert!(text.ends_with("1 error\n"), "{text}");
 }
+
+#[test]
+fn projects_allow_what_left_out_clusters_need() {
+    let root = fleet();
+    let root = root.path();
+    edit(root, "stackloom.yaml", "engine: flux", "engine: argocd");
+    let addon = "stacks/test/small/addons/net/addon.yaml";
+    edit(root, addon, "https://charts.example.org", "https://charts.example.com");
+    // There is no tree of Flux to take over from.
+    fs::remove_dir_all(root.join("generated")).unwrap();
+    ends(root, &["generate"], 0);
+    let project = root.join("generated/management/mgmt/argocd/fleet/projects/blue/addons.yaml");
+    let whole = fs::read_to_string(&project).unwrap();
+    assert!(
+        whole.contains("https://charts.example.com") && whole.contains("https://charts.example.org"),
+        "{whole}"
+    );
+    for only in ["blue/one", "green/two"] {
+        let (paths, _) = changed(root, &["generate", "--only", only], 0);
+        assert!(paths.is_empty(), "{only}: {paths:?}");
+    }
+    edit(root, "clusters/blue/three.yaml", "replicas: 2", "replicas: : 2");
+    let (paths, _) = changed(root, &["generate", "--keep-going"], 1);
+    assert!(paths.is_empty(), "{paths:?}");
+    // What no cluster needs any more goes with the next whole run.
+    edit(root, "clusters/blue/three.yaml", "replicas: : 2", "replicas: 2");
+    edit(root, addon, "https://charts.example.com", "https://charts.example.org");
+    ends(root, &["generate", "--keep-going"], 0);
+    let whole = fs::read_to_string(&project).unwrap();
+    assert!(!whole.contains("https://charts.example.com"), "{whole}");
+}

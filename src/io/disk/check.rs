@@ -1,6 +1,10 @@
 //! `generate --check`: finds what would change on disk, and writes nothing.
 
-use std::path::PathBuf;
+use std::{
+    fs,
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
 
 use super::{Workspace, compare::DiskComparison};
 use crate::{
@@ -32,6 +36,10 @@ impl Sink for CheckSink {
         begun(self.comparison.as_mut())?.parts(&parts).map(drop)
     }
 
+    fn current(&self, path: &TreePath) -> Result<Option<String>, Fault> {
+        current(&self.root, path)
+    }
+
     fn keep(&mut self, folder: TreePath) {
         if let Some(comparison) = &mut self.comparison {
             comparison.keep(&folder);
@@ -48,6 +56,15 @@ impl Sink for CheckSink {
         let comparison = begun(self.comparison.as_mut())?;
         comparison.finish(notes)?;
         Ok(std::mem::take(&mut comparison.changes))
+    }
+}
+
+/// The text of a generated file on the disk; none if there is no such file, or it is not text.
+pub(super) fn current(root: &Path, path: &TreePath) -> Result<Option<String>, Fault> {
+    match fs::read_to_string(root.join(path.as_str())) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidData) => Ok(None),
+        Err(error) => Err(Fault::because(format!("cannot read {path}"), error)),
     }
 }
 

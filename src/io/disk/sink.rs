@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fmt, fs, path::PathBuf};
 
 use super::{
     Workspace,
-    check::begun,
+    check::{begun, current},
     compare::DiskComparison,
     stage::{Milestone, OnMilestone, Stage},
 };
@@ -147,6 +147,10 @@ impl Sink for DiskSink {
             .filter_map(|(file, change)| (change != FileChange::Unchanged).then_some(file))
             .collect();
         stage.add(&changed)
+    }
+
+    fn current(&self, path: &TreePath) -> Result<Option<String>, Fault> {
+        current(&self.root, path)
     }
 
     fn keep(&mut self, folder: TreePath) {

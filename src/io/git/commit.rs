@@ -316,6 +316,10 @@ impl Sink for CommitSink {
         self.disk.parts(parts)
     }
 
+    fn current(&self, path: &TreePath) -> Result<Option<String>, Fault> {
+        self.disk.current(path)
+    }
+
     fn keep(&mut self, folder: TreePath) {
         self.disk.keep(folder);
     }

@@ -114,6 +114,10 @@ impl engine::Engine for ArgoCd {
         "Applications"
     }
 
+    fn joined(&self, current: &str, made: &str) -> Option<String> {
+        project::joined(current, made)
+    }
+
     fn by_hand(&self, plan: &ClusterPlan, parts: &[ClusterPart]) -> Vec<String> {
         by_hand(&plan.cluster, parts)
     }

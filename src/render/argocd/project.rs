@@ -5,10 +5,13 @@ use std::collections::BTreeMap;
 use super::application::{destination, name_in, repository, taken_names};
 use crate::{
     model::{AddonDelivery, ManagementCluster},
+    note::Notes,
     plan::{ChartHost, ChartSource, NamespacePlan},
     release::{TEMPLATE_GROUPS, TEMPLATE_KINDS, group_of},
-    yaml::{Mapping, Node, Origin},
+    yaml::{self, FileId, Mapping, Node, Origin, Source},
 };
+
+const PROJECT: &str = "AppProject";
 
 /// The project for the generated objects of clusters in the management cluster.
 pub(super) fn of_clusters(plan: &NamespacePlan, delivered: &[(&str, &str)]) -> Node {
@@ -147,8 +150,40 @@ fn project(management: &ManagementCluster, name: &str, spec: Mapping) -> Node {
     metadata.set("annotations", annotations);
     let mut root = Mapping::new();
     root.set("apiVersion", "argoproj.io/v1alpha1");
-    root.set("kind", "AppProject");
+    root.set("kind", PROJECT);
     root.set("metadata", metadata);
     root.set("spec", spec);
     root.into()
+}
+
+/// The lists of a project that depend on what its clusters need.
+const LISTS: [&str; 2] = ["namespaceResourceWhitelist", "sourceRepos"];
+
+/// The text of a project that allows what the current one allows as well.
+pub(super) fn joined(current: &str, made: &str) -> Option<String> {
+    if !made.contains(&format!("\nkind: {PROJECT}\n")) {
+        return None;
+    }
+    let read = |text: &str| yaml::read(&Source::new(FileId(0), "project", text), &mut Notes::new());
+    let (old, mut new) = (read(current)?, read(made)?);
+    let spec = new.as_mapping_mut()?.get_mut("spec")?.as_mapping_mut()?;
+    for list in LISTS {
+        let Some(own) = spec.get(list).and_then(Node::as_sequence) else { continue };
+        let others = old.at(&["spec", list]).and_then(Node::as_sequence).unwrap_or_default();
+        let all: BTreeMap<Vec<String>, Node> =
+            others.iter().chain(own).map(|item| (words(item), item.clone())).collect();
+        spec.set(list, all.into_values().collect::<Vec<_>>());
+    }
+    let mut text = format!("{}\n", made.lines().next()?);
+    yaml::emit(&new, &mut text);
+    Some(text)
+}
+
+/// What identifies an item of a list, in the order of the list: an address, or a group and a kind.
+fn words(item: &Node) -> Vec<String> {
+    let text = |node: &Node| node.as_str().unwrap_or_default().to_owned();
+    match item.as_mapping() {
+        Some(kind) => ["group", "kind"].map(|key| kind.get(key).map(text).unwrap_or_default()).into(),
+        None => vec![text(item)],
+    }
 }
