@@ -146,8 +146,9 @@ impl<'a> Application<'a> {
 
     pub(in crate::render) fn object(&self) -> Node {
         let mut annotations = Mapping::new();
-        // Legacy diffs do not know which fields belong to other controllers.
-        annotations.set("argocd.argoproj.io/compare-options", "ServerSideDiff=true");
+        // A server-side diff fails while the API server refuses an object, such as a Cluster before its class is there. Argo CD
+        // then takes the differences of the commit before for those of this one, and never applies it.
+        annotations.set("argocd.argoproj.io/compare-options", "ServerSideDiff=false");
         if matches!(self.source, Source::Folder { .. }) {
             annotations.set("argocd.argoproj.io/manifest-generate-paths", ".");
         }

@@ -232,7 +232,8 @@ fn namespace(plan: &NamespacePlan, delivered: &[(&str, &str)], drawn: &mut Drawn
     add(file("clusters"), "stackloom.yaml", &clusters, drawn);
     let projects = folder.join("projects").join(name);
     let mut add = |file: &str, project, purpose| {
-        drawn.add_engines(projects.join(file), "stackloom.yaml", project).with(purpose);
+        // Argo CD deletes nothing of an Application whose project is gone, so projects outlive the Applications in them.
+        drawn.add_engines(projects.join(file), "stackloom.yaml", project).with(purpose).kept = true;
     };
     add("clusters.yaml", project::of_clusters(plan, delivered), Purpose::ManagementProject);
     if plan.has_own_objects {

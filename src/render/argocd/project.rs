@@ -144,6 +144,8 @@ fn project(management: &ManagementCluster, name: &str, spec: Mapping) -> Node {
     let mut annotations = Mapping::new();
     // Sync before the Applications in the project.
     annotations.set("argocd.argoproj.io/sync-wave", "-1");
+    // Once its namespace has no clusters, it stays, and must not keep the entry out of sync.
+    annotations.set("argocd.argoproj.io/compare-options", "IgnoreExtraneous");
     let mut metadata = Mapping::new();
     metadata.set("name", name_in(management, name));
     metadata.set("namespace", management.argocd.namespace.as_str());

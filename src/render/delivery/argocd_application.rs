@@ -83,18 +83,19 @@ fn draw(plan: &ClusterPlan, part: &TreePath, drawn: &mut Drawn, notes: &mut Note
     }
 }
 
-/// The largest values of a chart in an Application, in bytes. Argo CD copies them to `status.sync` and to
-/// `status.operationState`, and etcd takes requests of 1.5 MiB by default.
-const LARGEST_VALUES: usize = 300 * 1024;
+/// The largest values of a chart in an Application, in bytes. During a sync, an Application holds them five times, and their
+/// keys once more for each writer (`managedFields`). With 200 kB in short values, the API server drops these; with 300 kB, it
+/// refuses the object.
+const LARGEST_VALUES: usize = 100_000;
 
 fn check_size(addon: &Addon<'_>, values: &Node, notes: &mut Notes) {
     let mut text = String::new();
     emit(values, &mut text);
     if text.len() > LARGEST_VALUES {
         let message = format!(
-            "the values of `{}` have {} bytes, and an Application of Argo CD holds at most 300 KiB: it keeps three copies in one object",
+            "the values of `{}` have {} kB, and an Application of Argo CD holds at most 100 kB: it keeps five copies of them",
             addon.name(),
-            text.len()
+            text.len() / 1000
         );
         notes
             .error("delivery", addon.cluster.cluster.origin, message)
