@@ -353,11 +353,13 @@ impl Comparing<'_> {
         self.accept(&mut clusters, &mut beside, &mut refused, notes)?;
         beside.sort_by(|a, b| (b.risk, &a.place).cmp(&(a.risk, &b.place)));
         place(&mut refused, self.input, self.before)?;
-        notes.append(refused);
         let groups = group::groups(&clusters);
+        // What the guards refuse is a change of the report.
+        let errors = StrayErrors::of(notes, &groups);
+        notes.append(refused);
         Ok(Report {
             total: compared.clusters.len() + compared.unchanged,
-            errors: StrayErrors::of(notes, &groups),
+            errors,
             stale: None,
             groups,
             peaks: peaks::of(&clusters),
