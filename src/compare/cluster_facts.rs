@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     model::KubernetesVersion,
-    render,
+    render, topology,
     yaml::{Mapping, Node, emit},
 };
 
@@ -17,6 +17,8 @@ pub struct ClusterFacts {
     pub release: Option<String>,
     /// Its Kubernetes version as written, such as `v1.36.4`.
     pub kubernetes: Option<String>,
+    /// Whether it has the annotation with which Cluster API accepts any version.
+    pub any_version: bool,
     /// Whether reconciliation is paused.
     pub paused: bool,
     /// The reason for its removal, once it was detached.
@@ -44,6 +46,7 @@ impl ClusterFacts {
         Self {
             release: release_of(cluster),
             kubernetes: kubernetes_of(cluster),
+            any_version: cluster.at(&["metadata", "annotations", topology::UNSAFE_VERSION]).is_some(),
             paused: is_paused(cluster),
             removal: text(cluster, &["metadata", "annotations", render::REMOVAL]),
             control_plane: replicas.and_then(Node::as_int),

@@ -23,6 +23,7 @@ mod state;
 mod tree;
 mod unchanged_pools;
 mod user_files;
+mod written;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -33,10 +34,10 @@ use rayon::prelude::*;
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    model::{ClusterId, ManagementCluster, hex},
+    model::{ClusterId, hex},
     note::Fault,
     render, topology,
-    yaml::{Node, emit, to_json},
+    yaml::{Node, emit},
 };
 
 pub use addons::AddonChange;
@@ -48,11 +49,15 @@ pub use cluster_facts::{ClusterFacts, is_paused, kubernetes_of, release_of};
 pub use definitions::Definitions;
 pub use fields::{FieldChange, FieldPath, PathSegment, changed};
 pub use live::{Export, Live};
+pub use pair::former_id;
 pub use plan_steps::StepDifference;
 pub use secret_references::{Needs, is_made_by_cluster_api, refer};
 pub use state::{BlobId, ByAddress, ClassName, Classes, File, Files, FolderId, State, Unread};
 pub use tree::{Archive, Memory, Outline, Tree, cluster_folder, is_cluster_folder};
 pub use user_files::{UserFiles, all_running};
+pub use written::{written, written_as};
+
+use written::with_class;
 
 /// The differences between two states of the fleet.
 #[derive(Clone, Debug, Default)]
@@ -191,44 +196,6 @@ pub fn compare(before: &dyn State, after: &dyn State) -> Result<Comparison, Faul
         }
     }
     Ok(Comparison { clusters, unchanged })
-}
-
-/// The Cluster of a state with its class; none if the state has no such Cluster.
-pub fn written(
-    state: &dyn State,
-    cluster: &ClusterId,
-    management: &Arc<ManagementCluster>,
-) -> Result<Result<Option<Written>, Unread>, Fault> {
-    let files = match state.files(cluster)? {
-        Files::Known(files) => files,
-        Files::Refused(why) => {
-            let path = render::folder_of_cluster(cluster).to_string();
-            return Ok(Err(Unread { path, line: None, message: why }));
-        }
-    };
-    let own = files.into_iter().filter(|file| file.path == render::CLUSTER_FILE).collect();
-    let objects = match objects(cluster, own, state)? {
-        Ok(objects) => objects,
-        Err(unread) => return Ok(Err(unread)),
-    };
-    let Some(node) = cluster_of(&objects) else { return Ok(Ok(None)) };
-    Ok(with_class(state, cluster, node, management)?.map(Some))
-}
-
-fn with_class(
-    state: &dyn State,
-    id: &ClusterId,
-    cluster: &Node,
-    management: &Arc<ManagementCluster>,
-) -> Result<Result<Written, Unread>, Fault> {
-    let class = state.class(&ClassName::of(cluster), management)?;
-    let running = state.running(id);
-    Ok(class.map(|class| Written {
-        cluster: to_json(cluster),
-        class,
-        management: management.clone(),
-        running,
-    }))
 }
 
 /// A cluster in both states, with its files parsed into objects.

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{ClusterChange, Fate, State};
+use super::{ClusterChange, ClusterFacts, Fate, State, written::facts_of};
 use crate::{model::ClusterId, note::Fault};
 
 /// The clusters of both states.
@@ -14,10 +14,53 @@ pub(super) fn all(before: &dyn State, after: &dyn State) -> Result<Vec<ClusterId
     Ok(all.into_iter().collect())
 }
 
+/// The clusters that moved: the old ID of each, by its new ID.
+pub(super) fn moved(changes: &[ClusterChange]) -> BTreeMap<ClusterId, ClusterId> {
+    let of = |fate: Fate| changes.iter().filter(move |one| one.fate == fate);
+    let gone: Vec<_> =
+        of(Fate::Gone).map(|one| Single { id: &one.cluster, facts: one.before.as_ref() }).collect();
+    let created: Vec<_> =
+        of(Fate::Created).map(|one| Single { id: &one.cluster, facts: one.after.as_ref() }).collect();
+    paired(&gone, &created)
+}
+
+/// The ID that a cluster of the state after had in the state before; none if it is new. Clusters that `is_known` to remain,
+/// although the state after does not have them, have not moved.
+pub fn former_id(
+    before: &dyn State,
+    after: &dyn State,
+    cluster: &ClusterId,
+    is_known: impl Fn(&ClusterId) -> bool,
+) -> Result<Option<ClusterId>, Fault> {
+    let [old, new]: [BTreeSet<ClusterId>; 2] =
+        [before.clusters()?.into_iter().collect(), after.clusters()?.into_iter().collect()];
+    if old.contains(cluster) {
+        return Ok(Some(cluster.clone()));
+    }
+    let facts = |state, id: &ClusterId| Ok((id.clone(), facts_of(state, id)?));
+    let gone = old.difference(&new).filter(|id| !is_known(id)).map(|id| facts(before, id));
+    let gone: Vec<_> = gone.collect::<Result<_, Fault>>()?;
+    if gone.is_empty() {
+        return Ok(None);
+    }
+    let created: Vec<_> = new.difference(&old).map(|id| facts(after, id)).collect::<Result<_, Fault>>()?;
+    let [gone, created] = [&gone, &created].map(|all: &Vec<(ClusterId, Option<ClusterFacts>)>| {
+        all.iter().map(|(id, facts)| Single { id, facts: facts.as_ref() }).collect::<Vec<_>>()
+    });
+    Ok(paired(&gone, &created).remove(cluster))
+}
+
+/// A cluster that only one of the states has.
+struct Single<'a> {
+    id: &'a ClusterId,
+    /// The facts of its Cluster object; none if there is none, or if it cannot be read.
+    facts: Option<&'a ClusterFacts>,
+}
+
 /// Whether two Clusters have the same spec. One whose removal has begun leaves, and does not move.
-fn is_same(old: &ClusterChange, new: &ClusterChange) -> bool {
-    let stays = old.before.as_ref().filter(|facts| facts.removal.is_none());
-    stays.is_some_and(|old| new.after.as_ref().is_some_and(|new| new.spec == old.spec))
+fn is_same(old: &Single<'_>, new: &Single<'_>) -> bool {
+    let stays = old.facts.filter(|facts| facts.removal.is_none());
+    stays.is_some_and(|old| new.facts.is_some_and(|new| new.spec == old.spec))
 }
 
 /// The clusters that moved: the old ID of each, by its new ID.
@@ -25,31 +68,25 @@ fn is_same(old: &ClusterChange, new: &ClusterChange) -> bool {
 /// A cluster moves if it disappears from one management cluster and appears in another with the same namespace and name. It
 /// also moves if it disappears from one namespace and appears in another with the same name and the same spec, or appears in
 /// the same namespace with another name and the same spec. The match must be unambiguous.
-pub(super) fn moved(changes: &[ClusterChange]) -> BTreeMap<ClusterId, ClusterId> {
-    let of = |fate: Fate| changes.iter().filter(move |one| one.fate == fate).collect::<Vec<_>>();
-    let (gone, created) = (of(Fate::Gone), of(Fate::Created));
+fn paired(gone: &[Single<'_>], created: &[Single<'_>]) -> BTreeMap<ClusterId, ClusterId> {
+    let between_clusters = |old: &Single<'_>, new: &Single<'_>| {
+        (&old.id.namespace, &old.id.name) == (&new.id.namespace, &new.id.name)
+    };
+    let between_namespaces = |old: &Single<'_>, new: &Single<'_>| {
+        (&old.id.management, &old.id.name) == (&new.id.management, &new.id.name) && is_same(old, new)
+    };
+    let between_names = |old: &Single<'_>, new: &Single<'_>| {
+        (&old.id.management, &old.id.namespace) == (&new.id.management, &new.id.namespace)
+            && is_same(old, new)
+    };
     let mut moved = BTreeMap::new();
-    for new in &created {
-        let between_clusters = |old: &ClusterChange, new: &ClusterChange| {
-            let (old, new) = (&old.cluster, &new.cluster);
-            (&old.namespace, &old.name) == (&new.namespace, &new.name)
-        };
-        let between_namespaces = |old: &ClusterChange, new: &ClusterChange| {
-            let is_named =
-                (&old.cluster.management, &old.cluster.name) == (&new.cluster.management, &new.cluster.name);
-            is_named && is_same(old, new)
-        };
-        let between_names = |old: &ClusterChange, new: &ClusterChange| {
-            let is_beside = (&old.cluster.management, &old.cluster.namespace)
-                == (&new.cluster.management, &new.cluster.namespace);
-            is_beside && is_same(old, new)
-        };
+    for new in created {
         for is_meant in [between_clusters as fn(&_, &_) -> bool, between_namespaces, between_names] {
             let candidates: Vec<_> = gone.iter().filter(|old| is_meant(old, new)).collect();
             if let [old] = candidates.as_slice()
                 && created.iter().filter(|new| is_meant(old, new)).count() == 1
             {
-                moved.insert(new.cluster.clone(), old.cluster.clone());
+                moved.insert(new.id.clone(), old.id.clone());
                 break;
             }
         }

@@ -1,5 +1,5 @@
-//! Refuses a class of the same stack whose infrastructure or control plane is of another kind. Cluster API refuses to move a
-//! running Cluster to it.
+//! What the guards know of classes. Refuses a class of the same stack whose infrastructure or control plane is of another kind:
+//! Cluster API refuses to move a running Cluster to it.
 //!
 //! Source: `ClusterClassesAreCompatible` of `internal/topology/check/compatibility.go`.
 
@@ -10,8 +10,9 @@ use crate::{
     compare::ClusterFacts,
     note::{About, Notes, Place},
     release::group_of,
+    topology,
     tree::{Changes, File, FileChange, PartId, TreePath},
-    yaml::{self, FileId, Node, Source},
+    yaml::{self, FileId, Node, Source, to_json},
 };
 
 /// The kinds of templates that a class may not exchange: what they make, with kind and group.
@@ -19,7 +20,15 @@ type Kinds = BTreeMap<&'static str, String>;
 
 /// The classes that a run writes and removes, by the name of their release.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Classes(BTreeMap<String, Kinds>);
+pub(super) struct Classes(BTreeMap<String, Known>);
+
+/// What is known of a class.
+#[derive(Clone, Debug)]
+struct Known {
+    kinds: Kinds,
+    /// Whether it plans upgrades over several minor versions.
+    plans_upgrades: bool,
+}
 
 /// Where a class names the templates. `ref` is the field of `v1beta1`.
 const TEMPLATES: [(&str, &[&str]); 3] = [
@@ -37,9 +46,15 @@ impl Classes {
     }
 
     fn add(&mut self, release: &str, text: &str) {
-        if let Some(kinds) = text.contains("kind: ClusterClass").then(|| kinds(text)).flatten() {
-            self.0.insert(release.to_owned(), kinds);
+        if let Some(class) = text.contains("kind: ClusterClass").then(|| known(text)).flatten() {
+            self.0.insert(release.to_owned(), class);
         }
+    }
+
+    /// Whether the class of a Cluster plans upgrades over several minor versions. False if it is not among these.
+    pub(super) fn plan_upgrades(&self, facts: &ClusterFacts) -> bool {
+        let class = facts.release.as_deref().and_then(|release| self.0.get(release));
+        class.is_some_and(|class| class.plans_upgrades)
     }
 
     /// The same classes, with those that the run removes.
@@ -61,7 +76,7 @@ impl Classes {
         [old, new]: [&ClusterFacts; 2],
         notes: &mut Notes,
     ) {
-        let kinds = |facts: &ClusterFacts| self.0.get(facts.release.as_deref()?);
+        let kinds = |facts: &ClusterFacts| Some(&self.0.get(facts.release.as_deref()?)?.kinds);
         let (PartId::Cluster { namespace, cluster, .. }, Some(old), Some(new)) =
             (part, kinds(old), kinds(new))
         else {
@@ -94,7 +109,7 @@ fn release_of(path: &TreePath) -> Option<&str> {
     file.starts_with("cluster-class/").then_some(release)
 }
 
-fn kinds(text: &str) -> Option<Kinds> {
+fn known(text: &str) -> Option<Known> {
     let class = yaml::read(&Source::new(FileId(0), "class", text), &mut Notes::new())?;
     let kind = |(what, path): &(&'static str, &[&str])| {
         let owner = class.at(path)?;
@@ -102,5 +117,6 @@ fn kinds(text: &str) -> Option<Kinds> {
         let word = |key: &str| named.get(key).and_then(Node::as_str);
         Some((*what, format!("{}.{}", word("kind")?, group_of(word("apiVersion")?))))
     };
-    Some(TEMPLATES.iter().filter_map(kind).collect())
+    let kinds = TEMPLATES.iter().filter_map(kind).collect();
+    Some(Known { kinds, plans_upgrades: topology::plans_upgrades(&to_json(&class)) })
 }

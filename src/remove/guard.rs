@@ -191,12 +191,13 @@ impl Guard {
 
     /// Whether a cluster of the run has the spec of a former Cluster.
     fn has_spec(&self, management: &str, (namespace, cluster): (&str, &str), former: &str) -> bool {
+        let former = facts(former);
         self.made.values().any(|(part, text)| {
             let PartId::Cluster { management: there, namespace: of, cluster: name } = part else {
                 return false;
             };
             let is_it = there == management && of == namespace && name == cluster;
-            is_it && replaced::is_same_spec(former, text)
+            is_it && facts(text).is_some_and(|new| former.as_ref().is_some_and(|old| old.spec == new.spec))
         })
     }
 
@@ -232,7 +233,7 @@ pub(super) fn judge_change(
     judge_pools(path, part, (old, new), &mut notes);
     if let (Some(old), Some(new)) = (old, new) {
         network::judge(path, part, old, new, &mut notes);
-        cluster_change::judge(path, part, old, new, &mut notes);
+        cluster_change::judge(path, part, old, new, classes.plan_upgrades(new), &mut notes);
         classes.judge((path, part), [old, new], &mut notes);
     }
     notes

@@ -2,7 +2,6 @@
 //! Cluster, so git would build a second one and leave the first without a definition.
 
 use crate::{
-    compare::changed,
     note::Notes,
     yaml::{FileId, Node, Source, read},
 };
@@ -40,14 +39,4 @@ fn identity(path: &str, text: &str) -> Option<Identity> {
     let root = read(&Source::new(FileId(0), path, text), &mut Notes::new())?;
     let word = |key: &str| root.at(&["metadata", key]).and_then(Node::as_str).map(str::to_owned);
     Some((word("namespace"), word("name")?))
-}
-
-/// Whether two generated Clusters differ in their metadata alone.
-pub(super) fn is_same_spec(one: &str, other: &str) -> bool {
-    let spec = |text: &str| {
-        let cluster = read(&Source::new(FileId(0), "cluster", text), &mut Notes::new())?;
-        cluster.get("spec").cloned()
-    };
-    let (Some(one), Some(other)) = (spec(one), spec(other)) else { return false };
-    changed(&one, &other).is_empty()
 }

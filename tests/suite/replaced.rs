@@ -20,8 +20,15 @@ fn over(from: &str, to: &str) -> Vec<String> {
 }
 
 fn run_over(from: &str, to: &str) -> Notes {
+    run_with(from, to, ("clusters/_defaults.yaml", "", ""))
+}
+
+/// The messages of a run whose tree had a different Cluster before, with a source that is edited in both.
+fn run_with(from: &str, to: &str, (source, old, new): (&str, &str, &str)) -> Notes {
     let root = sandbox::folder();
     sandbox::copy(&support::package().join("tests/cases/_base"), root.path());
+    let edited = fs::read_to_string(root.path().join(source)).unwrap().replacen(old, new, 1);
+    sandbox::write(&root.path().join(source), edited);
     sandbox::to_disk(root.path());
     let file = root.path().join(CLUSTER);
     let text = fs::read_to_string(&file).unwrap();
@@ -67,6 +74,29 @@ fn a_cluster_cannot_downgrade_skip_a_minor_or_change_its_provider() {
     let found = over("name: test-tiny", "name: cloud-tiny");
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].contains("from the provider `cloud` to `test`"), "{found:?}");
+}
+
+/// The guard accepts the versions that Cluster API accepts.
+#[test]
+fn a_version_is_refused_only_if_cluster_api_refuses_it() {
+    let annotated = "  namespace: blue\n  annotations: { unsafe.topology.cluster.x-k8s.io/disable-update-version-check: \"\" }\n";
+    let planned = "spec:\n  kubernetesVersions: [v1.33.9, v1.34.13, v1.35.10, v1.36.6]\n";
+    let unchecked = ("clusters/blue/one.yaml", "  namespace: blue\n", annotated);
+    let with_plan = ("stacks/test/tiny/cluster-class/class.yaml", "spec:\n", planned);
+    for (edit, before, refused) in [
+        (unchecked, "v1.36.0", false),
+        (unchecked, "v1.33.9", false),
+        (with_plan, "v1.33.9", false),
+        (with_plan, "v1.36.0", true),
+    ] {
+        let notes = run_with("version: v1.35.10", &format!("version: {before}"), edit);
+        let found: Vec<_> = notes.iter().map(|note| format!("{}: {}", note.code, note.message)).collect();
+        assert_eq!(
+            found.iter().any(|note| note.starts_with("replaced: ")),
+            refused,
+            "{edit:?} {before}: {found:?}"
+        );
+    }
 }
 
 /// Whoever deletes generated files before the run is stopped like everybody else.

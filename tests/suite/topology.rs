@@ -86,10 +86,47 @@ fn definitions_are_compared_with_what_a_revision_has_generated() {
 fn a_cluster_that_a_revision_does_not_have_is_new_and_an_unknown_revision_is_a_fault() {
     let root = committed();
     edit(&root.path().join("clusters/dev/dev-1.yaml"), "name: dev-1", "name: dev-1\n  namespace: elsewhere");
+    edit(&root.path().join("clusters/dev/dev-1.yaml"), "      replicas: 1", "      replicas: 2");
     let found = verdicts(root.path(), &["--against", "HEAD"], 0);
     assert!(found.values().all(|verdict| verdict == "create"), "{found:?}");
     assert_eq!(found.len(), 3);
     verdicts(root.path(), &["--against", "nowhere"], 1);
+}
+
+/// `topology --against` pairs clusters as `diff` does: one that moved is not merely new.
+#[test]
+fn a_cluster_that_moved_is_compared_with_what_it_was() {
+    let root = committed();
+    let text = |arguments: &[&str]| {
+        let output = cli::stackloom(root.path()).args(arguments).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let definition = root.path().join("clusters/dev/dev-1.yaml");
+    let as_it_was = fs::read_to_string(&definition).unwrap();
+    edit(&definition, "name: dev-1", "name: dev-1\n  namespace: elsewhere");
+    let found = text(&["topology", "dev-1", "--against", "HEAD"]);
+    assert!(found.contains("compared with HEAD, where it was `mgmt/team-a/dev-1`"), "{found}");
+    assert!(
+        found.contains("note: Cluster API cannot move or rename a cluster: it builds a new one"),
+        "{found}"
+    );
+    assert!(verdicts(root.path(), &["--against", "HEAD"], 0).values().all(|verdict| verdict == "create"));
+    let moved = text(&["diff", "HEAD"]);
+    assert!(moved.contains("was `mgmt/team-a/dev-1` before"), "{moved}");
+
+    fs::write(&definition, as_it_was).unwrap();
+    edit(
+        &root.path().join("stackloom.yaml"),
+        "  managementClusters:\n",
+        "  managementClusters:\n    - { name: second, standby: true }\n",
+    );
+    edit(&definition, "spec:\n", "spec:\n  managementCluster: second\n");
+    edit(&definition, "      replicas: 1", "      replicas: 3");
+    let found = verdicts(root.path(), &["--against", "HEAD"], 0);
+    assert_eq!((found["control-plane"].as_str(), found["md.md-0"].as_str()), ("no-change", "scale"));
+    let found = text(&["topology", "dev-1", "--against", "HEAD"]);
+    assert!(found.contains("compared with HEAD, where it was `mgmt/team-a/dev-1`"), "{found}");
+    assert!(found.contains("note: git moves only files: the cluster keeps running in `mgmt`"), "{found}");
 }
 
 #[test]

@@ -78,7 +78,7 @@ pub mod testing;
 mod upgrade;
 pub mod variables;
 
-pub use admission::cluster_update::UNSAFE_VERSION;
+pub use admission::cluster_update::{UNSAFE_VERSION, VersionRefusal, plans_upgrades, version_refusal};
 pub use admission::gates::Gates;
 pub use class::{Blueprint, Catalog};
 pub use desired::contract::{AUTOSCALER_MAX, AUTOSCALER_MIN, PAUSED};

@@ -1,6 +1,7 @@
 //! `stackloom topology --from`: judges Clusters from any files, without a fleet.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, BTreeSet},
     path::PathBuf,
     sync::Arc,
@@ -117,6 +118,7 @@ impl Files<'_> {
                 faults
                     .for_each(|fault| tell(fault, "", Some(place(fault, &side.class, cluster, now)), notes));
                 let cluster = ClusterName::outside(namespace, name);
+                let caveat = caveat.map(Cow::Borrowed);
                 Some(Answer { cluster, compared, forecast, caveat, taken })
             }
             Err(faults) => {

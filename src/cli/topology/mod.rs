@@ -3,10 +3,11 @@
 mod choice;
 mod files;
 mod network;
+mod published;
 
 pub(super) use files::objects_of;
 
-use std::path::PathBuf;
+use std::{borrow::Cow, path::PathBuf};
 
 use choice::Choice;
 use serde_json::{Map, Value as Json, json};
@@ -18,10 +19,9 @@ use super::{
 };
 use crate::{
     check,
-    compare::{self, Classes, Tree, Written},
+    compare::{self, Classes, Written},
     definition::{Model, closest},
     generate::{self, Failure, Understood},
-    io::{disk::Workspace, git::Repository},
     model::{Cluster, is_called},
     note::{Notes, Place},
     partial::LeftOut,
@@ -165,7 +165,7 @@ struct Answer {
     compared: Option<String>,
     forecast: Forecast,
     /// What the comparison could not see.
-    caveat: Option<&'static str>,
+    caveat: Option<Cow<'static, str>>,
     /// Whether the manager that applies the new Cluster was derived from the live one.
     taken: bool,
 }
@@ -191,7 +191,7 @@ impl Answer {
         let is_compared = forecast.change.is_some() || !forecast.opaque.is_empty();
         let taken = (self.taken && is_compared)
             .then_some("if something else applies the files, name it with --applied-by");
-        lines.extend(self.caveat.into_iter().chain(taken).map(|note| format!("note: {note}")));
+        lines.extend(self.caveat.as_deref().into_iter().chain(taken).map(|note| format!("note: {note}")));
         lines
     }
 
@@ -324,20 +324,25 @@ fn of_fleet(
     let cluster = cluster.map_err(|()| Failure::Input)?.clone();
     let mut now = drawn(cluster.clone(), &understood, notes)?;
     now.choice = Choice::of(&cluster, &understood.definitions);
+    let mut caveat = None;
     let (compared, forecast) = if let Some(release) = &args.release {
         let after = rebased(release, &cluster, &understood, notes)?;
         let words = format!("moved from {} to {}", now.plan.release.name, after.plan.release.name);
         (Some(words), compare(now.written(), &after, notes)?)
     } else if let Some(revision) = &args.against {
-        let words = format!("compared with {revision}");
-        match published(&cluster, revision, &world, notes)? {
-            Some(before) => (Some(words), compare(before, &now, notes)?),
-            None => (Some(format!("{words}, which does not have it")), new(&now, true, notes)),
-        }
+        let before = published::before(&cluster, revision, (&understood, &left), &world, notes)?;
+        caveat = before.as_ref().and_then(|before| before.caveat(&cluster, &now.node)).map(Cow::Owned);
+        let forecast = match &before {
+            Some(before) if before.is_same_cluster(&cluster, &now.node) => {
+                compare(before.written.clone(), &now, notes)?
+            }
+            _ => new(&now, true, notes),
+        };
+        (Some(published::in_words(before.as_ref(), &cluster, revision)), forecast)
     } else {
         (None, new(&now, false, notes))
     };
-    Ok(vec![Answer { cluster: ClusterName::from(&cluster), compared, forecast, caveat: None, taken: false }])
+    Ok(vec![Answer { cluster: ClusterName::from(&cluster), compared, forecast, caveat, taken: false }])
 }
 
 /// Finds the cluster with a name.
@@ -395,42 +400,6 @@ fn rebased<'a>(
     };
     let moved = drawn(Cluster { release, ..cluster.clone() }, fleet, notes)?;
     Ok(Now { choice: Some(Choice::Option(name.to_owned())), ..moved })
-}
-
-/// A cluster in a git revision; None if the revision does not have it.
-fn published(
-    cluster: &Cluster,
-    revision: &str,
-    world: &Workspace,
-    notes: &mut Notes,
-) -> Result<Option<Written>, Failure> {
-    let repository = Repository::discover(world)?;
-    let given = format!("--against {revision}");
-    let archive = super::revision::named(&repository, revision, &given, notes)?;
-    let tree = Tree::new(&archive, std::slice::from_ref(&cluster.management));
-    match compare::written(&tree, &cluster.id(), &cluster.management)? {
-        Ok(found) => Ok(found),
-        Err(unread) => {
-            match unread.line {
-                Some(line) => {
-                    let path = format!("{revision}:{}", unread.path);
-                    let place = Place { line, ..Place::file(&path) };
-                    notes.error("unreadable", place, unread.message);
-                }
-                None => {
-                    let class = unread.path.split('/').nth(2).unwrap_or_default();
-                    notes
-                        .error(
-                            "no-class",
-                            None,
-                            format!("`{revision}` has the cluster, but not its class `{class}`"),
-                        )
-                        .hint("choose a revision with a complete `generated/`");
-                }
-            }
-            Err(Failure::from(notes.halted()))
-        }
-    }
 }
 
 fn report_unread(unread: &Unread, path: &str, notes: &mut Notes) {

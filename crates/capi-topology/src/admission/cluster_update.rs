@@ -76,6 +76,36 @@ pub(crate) fn validate(
     errors
 }
 
+/// Why the Cluster webhook refuses another version, whatever runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VersionRefusal {
+    /// The version is older.
+    Decreased,
+    /// The version skips a minor version, and the class does not plan upgrades.
+    SkipsMinor,
+}
+
+/// Judges a change of `spec.topology.version` of a Cluster without [`UNSAFE_VERSION`], as far as the result does not depend on
+/// running objects. None if it is not refused, or if a version is invalid. `planned` is whether its class plans upgrades.
+pub fn version_refusal(before: &str, after: &str, planned: bool) -> Option<VersionRefusal> {
+    refused_version(&Version::tolerant(before)?, &Version::tolerant(after)?, planned)
+}
+
+fn refused_version(current: &Version, wanted: &Version, planned: bool) -> Option<VersionRefusal> {
+    let bare = wanted.without_pre_release();
+    if bare.compare(&current.without_pre_release()) == Ordering::Less {
+        return Some(VersionRefusal::Decreased);
+    }
+    let skips = !planned && bare.compare(&current.ceiling()) != Ordering::Less;
+    skips.then_some(VersionRefusal::SkipsMinor)
+}
+
+/// Whether a class plans upgrades over several minor versions.
+pub fn plans_upgrades(class: &Value) -> bool {
+    !list(class, &["spec", "kubernetesVersions"]).is_empty()
+        || !text(class, &["spec", "upgrade", "external", "generateUpgradePlanExtension"]).is_empty()
+}
+
 fn validate_version(
     new: &Value,
     old: &Value,
@@ -92,14 +122,14 @@ fn validate_version(
     if wanted.to_string() == current.to_string() {
         return Vec::new();
     }
-    let (bare, before) = (wanted.without_pre_release(), current.without_pre_release());
-    if bare.compare(&before) == Ordering::Less {
-        return vec![wrong(&format!("version cannot be decreased from \"{current}\" to \"{wanted}\""))];
-    }
-    let planned = !list(class, &["spec", "kubernetesVersions"]).is_empty()
-        || !text(class, &["spec", "upgrade", "external", "generateUpgradePlanExtension"]).is_empty();
-    if !planned && bare.compare(&current.ceiling()) != Ordering::Less {
-        return vec![wrong(&format!("version cannot be increased from \"{current}\" to \"{wanted}\""))];
+    match refused_version(&current, &wanted, plans_upgrades(class)) {
+        Some(VersionRefusal::Decreased) => {
+            return vec![wrong(&format!("version cannot be decreased from \"{current}\" to \"{wanted}\""))];
+        }
+        Some(VersionRefusal::SkipsMinor) => {
+            return vec![wrong(&format!("version cannot be increased from \"{current}\" to \"{wanted}\""))];
+        }
+        None => {}
     }
     let hooks = text(new, &["metadata", "annotations", PENDING_HOOKS]);
     if hooks.split(',').any(|hook| hook == AFTER_UPGRADE) {
