@@ -247,7 +247,6 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         Err(exit) => return Ok(exit),
     };
     left.warn(&mut notes);
-    understood.warn_of_changed_releases(&mut notes);
     let mut rows = rows(&understood, today);
     let unmatched = args.unmatched(&rows);
     rows.retain(|row| row.fits(args, end));

@@ -48,7 +48,6 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         Err(exit) => return Ok(exit),
     };
     left.warn(&mut notes);
-    understood.warn_of_changed_releases(&mut notes);
     let (lines, mut document) = match &args.stack {
         None => of_fleet(&understood, args.today.day()?),
         Some(name) => match of_stack(name, &understood, &left, &mut notes) {

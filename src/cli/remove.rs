@@ -222,6 +222,7 @@ impl World for Edited<'_> {
             folder: self.input.folder.clone(),
             damaged: self.input.damaged.clone(),
             recorded: self.input.recorded.clone(),
+            deleted: self.input.deleted.clone(),
         })
     }
 }

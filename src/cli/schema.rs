@@ -105,6 +105,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     } else {
         files()
     };
+    printer.notes(&notes);
     let Some(folder) = &args.write else {
         for text in files.values() {
             printer.data(text);

@@ -130,7 +130,7 @@ fn find_sound(
             of_cluster(&cluster, world, notes)
         }
         [] => {
-            if !left.blame(of, notes) {
+            if !releases.note_refused(of, None, notes) && !left.blame(of, notes) {
                 unknown(of, &model, &releases, notes);
             }
             Err(generate::Failure::Input)

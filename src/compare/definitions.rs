@@ -110,7 +110,7 @@ impl State for Definitions<'_> {
     fn class_objects(&self, release: &str) -> Result<Result<ByAddress, Unread>, Fault> {
         let objects =
             |release: &Release| release.objects.iter().map(|one| (Address::of(one), one.clone())).collect();
-        Ok(self.releases.by_name(release).map(objects).ok_or_else(|| unknown(release)))
+        Ok(self.releases.by_name(release).map(objects).ok_or_else(|| unknown(release, self.releases)))
     }
 
     fn class(
@@ -123,7 +123,7 @@ impl State for Definitions<'_> {
         self.classes.get(&class, management, || {
             Ok(match self.releases.by_name(&class.name) {
                 Some(release) => Ok(with_templates(release, management)),
-                None => Err(unknown(&class.name)),
+                None => Err(unknown(&class.name, self.releases)),
             })
         })
     }
@@ -133,8 +133,8 @@ impl State for Definitions<'_> {
     }
 }
 
-fn unknown(release: &str) -> Unread {
-    let message = format!("there is no release `{release}`");
+fn unknown(release: &str, releases: &Releases) -> Unread {
+    let message = releases.why_missing(release);
     // The reference may be edited by hand, and no path.
     Unread { path: format!("generated/releases/{release}"), line: None, message }
 }

@@ -21,7 +21,6 @@ pub fn release_list(
 ) -> Result<(release::ReleaseList, LeftOut), Failure> {
     let (understood, left) = understand_sound(world, notes)?;
     let Understood { input, definitions, model, releases } = &understood;
-    understood.warn_of_changed_releases(notes);
     Ok((release::release_list(definitions, model, releases, &input.sources), left))
 }
 

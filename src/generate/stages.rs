@@ -98,9 +98,9 @@ impl Understood {
         plan
     }
 
-    /// Warns of numbered releases that differ from their records, for commands that only show the fleet: used or not, such a
-    /// release is unknown to them.
-    pub fn warn_of_changed_releases(&self, notes: &mut Notes) {
+    /// Warns of numbered releases that differ from their records: used or not, such a release is unknown to a command that does
+    /// not plan. The plan makes errors of those that clusters use.
+    fn warn_of_changed_releases(&self, notes: &mut Notes) {
         notes.append_as_warnings(self.releases.refused_and_unused(&BTreeSet::new()));
     }
 
@@ -162,17 +162,22 @@ pub fn fleet(input: &Input, notes: &mut Notes) -> Result<Fleet, Halted> {
 /// Runs the stages up to the releases.
 pub fn understand(world: &dyn World, notes: &mut Notes) -> Result<Understood, Failure> {
     let input = world.read(notes)?;
-    Ok(Understood::narrowed(input, notes, |_, _| {})?)
+    let understood = Understood::narrowed(input, notes, |_, _| {})?;
+    understood.warn_of_changed_releases(notes);
+    Ok(understood)
 }
 
 /// Runs the stages up to the plan.
 pub fn prepare(world: &dyn World, notes: &mut Notes) -> Result<Planned, Failure> {
-    Ok(understand(world, notes)?.planned(notes)?)
+    let input = world.read(notes)?;
+    Ok(Understood::narrowed(input, notes, |_, _| {})?.planned(notes)?)
 }
 
 /// Like [`understand`], but skips everything with errors; for commands that need only a part of the fleet.
 pub fn understand_sound(world: &dyn World, notes: &mut Notes) -> Result<(Understood, LeftOut), Failure> {
-    sound(world, notes, |understood, _| Ok(understood))
+    let (understood, left) = sound(world, notes, |understood, _| Ok(understood))?;
+    understood.warn_of_changed_releases(notes);
+    Ok((understood, left))
 }
 
 /// Like [`prepare`], but skips everything with errors.

@@ -20,18 +20,27 @@ impl World for Workspace {
         hidden?;
         notes.append(found);
         let mut input = input?;
-        if !numbered_releases(&input.sources).is_empty() {
+        match compare_releases(self, &mut input) {
+            Ok(()) => {}
             // If git cannot be read, the releases are reported as not verified: generating needs no repository.
-            match git::Repository::find(self)
-                .and_then(|found| found.map(|repository| repository.recorded(&input.sources)).transpose())
-            {
-                Ok(recorded) => input.recorded = recorded.unwrap_or_default(),
-                Err(fault) => note_unread(&fault, notes),
-            }
-            note_not_fetched(&input, notes);
+            Err(fault) if !numbered_releases(&input.sources).is_empty() => note_unread(&fault, notes),
+            Err(_) => {}
         }
+        note_not_fetched(&input, notes);
         Ok(input)
     }
+}
+
+/// Compares the numbered releases with what git recorded about them.
+fn compare_releases(world: &Workspace, input: &mut Input) -> Result<(), Fault> {
+    let Some(repository) = git::Repository::find(world)? else { return Ok(()) };
+    let there = numbered_releases(&input.sources);
+    if !there.is_empty() {
+        input.recorded = repository.recorded(&input.sources)?;
+    }
+    let is_there = |name: &str| there.iter().any(|one| one == name) || input.damaged.contains_key(name);
+    input.deleted = repository.deleted_releases(is_there)?;
+    Ok(())
 }
 
 fn note_unread(fault: &Fault, notes: &mut Notes) {

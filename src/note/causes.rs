@@ -1,6 +1,6 @@
 //! Merges equal messages and sorts causes before their possible consequences.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Diagnostic, LEFT_OUT, Place, Severity, names};
 
@@ -16,9 +16,12 @@ pub struct Cause {
 /// Up to this many names or definitions are listed one by one; more are counted.
 const SHOWN: usize = 3;
 
-/// Sorts messages and merges equal ones.
+/// Sorts messages and merges equal ones. A warning that an error repeats is dropped.
 pub(super) fn merged(list: &[Diagnostic]) -> Vec<Diagnostic> {
-    let mut all: Vec<&Diagnostic> = list.iter().collect();
+    let is_error = |note: &&Diagnostic| note.severity == Severity::Error;
+    let errors: BTreeSet<_> = list.iter().filter(is_error).map(said).collect();
+    let is_repeated = |note: &&Diagnostic| !is_error(note) && errors.contains(&said(note));
+    let mut all: Vec<&Diagnostic> = list.iter().filter(|note| !is_repeated(note)).collect();
     // A message that counts others comes after those that are shown for the file.
     let order = |note: &Diagnostic| (rank(note), file(note), note.more > 0);
     all.sort_by_cached_key(|note| (order(note), note.key()));
@@ -30,6 +33,11 @@ pub(super) fn merged(list: &[Diagnostic]) -> Vec<Diagnostic> {
         }
     }
     merged
+}
+
+/// What a message says, whatever its severity.
+fn said(note: &Diagnostic) -> (&'static str, &Option<Place>, &str) {
+    (note.code, &note.place, &note.message)
 }
 
 /// Combines messages that report the same fault of many files or clusters. If a file has a fault twice, there are two things to

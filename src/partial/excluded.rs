@@ -112,6 +112,7 @@ impl Excluded {
             folder: input.folder.clone(),
             damaged,
             recorded: input.recorded.clone(),
+            deleted: input.deleted.difference(&self.releases).cloned().collect(),
         }
     }
 

@@ -62,6 +62,7 @@ pub use notes_text::tag_message;
 pub use number::check as check_version;
 pub use read::read;
 pub use rebases::{Rebase, Rebases};
+pub use record::note_deleted;
 pub use schema::{definition_schema, head_schema_file, schema_file};
 pub use standing::{AddonDifference, Standing, addon_differences, line, standing};
 pub use take::{Arrival, Taken, published, take};
@@ -74,7 +75,7 @@ use crate::{
         Addon, AddonVersion, ChartVersion, Cluster, CompatibilityRule, Digest, KubernetesVersion, Lock,
         LockedChart, Migration, Minor, NodeImage, ReleaseRef, Requirements, StackId, Subdomain,
     },
-    note::{Halted, Notes},
+    note::{At, Halted, Notes},
     resolve::Resolution,
     template::{Recorder, Text, Visible},
     world::{Input, LOCK, numbered_releases},
@@ -302,11 +303,7 @@ impl Releases {
         if let Some(found) = self.named.get(name) {
             return Some(found.clone());
         }
-        if let Some(why) = self.refused.get(name) {
-            notes.append(why.clone());
-            notes
-                .error("release-refused", origin, format!("the release `{name}` does not match its records"))
-                .hint("restore it as the other messages say, or move the cluster to another release");
+        if self.note_refused(name, origin, notes) {
             return None;
         }
         let note = notes.error("unknown-release", origin, format!("there is no release `{name}`"));
@@ -324,6 +321,25 @@ impl Releases {
         ))
         .hint("if another repository publishes it, get it with `stackloom pull`");
         None
+    }
+
+    /// Reports why a release is refused; false if it is not.
+    pub fn note_refused(&self, name: &str, at: impl Into<At>, notes: &mut Notes) -> bool {
+        let Some(why) = self.refused.get(name) else { return false };
+        notes.append(why.clone());
+        notes
+            .error("release-refused", at, format!("the release `{name}` does not match its records"))
+            .hint("restore it as the other messages say, or choose another release");
+        true
+    }
+
+    /// Why no release of this name can be used, in words.
+    pub fn why_missing(&self, name: &str) -> String {
+        if self.refused.contains_key(name) {
+            format!("the release `{name}` does not match its records")
+        } else {
+            format!("there is no release `{name}`")
+        }
     }
 
     /// The reference that a cluster would use for the release of this name. A head release is also found without its
@@ -443,6 +459,11 @@ pub fn releases_recorded(
             }
             None => drop(releases.refused.insert(name, own)),
         }
+    }
+    for name in &input.deleted {
+        let mut own = Notes::new();
+        record::note_deleted(name, &mut own);
+        releases.refused.entry(name.clone()).or_insert(own);
     }
     notes.halt(releases)
 }

@@ -201,6 +201,19 @@ pub(super) fn check(name: &str, input: &Input, notes: &mut Notes) {
     }
 }
 
+/// Reports a release that was deleted from the work tree as a whole.
+pub fn note_deleted(name: &str, notes: &mut Notes) {
+    let folder = folder(name);
+    notes
+        .error(
+            "release-changed",
+            Place::file(&*folder),
+            format!("the release `{name}` was deleted here, but is in HEAD"),
+        )
+        .hint(format!("restore it with `git checkout HEAD -- {folder}`"))
+        .hint("to remove releases that no cluster uses, run `stackloom release prune`");
+}
+
 /// Reports files of a release in which git or an editor changed nothing but the line ends. Git considers such a file
 /// unchanged, so checking it out again has no effect until git has forgotten it.
 pub(super) fn note_line_ends(name: &str, paths: &[&String], reference: Option<&str>, notes: &mut Notes) {

@@ -172,6 +172,10 @@ pub fn published(
     };
     let mut found = BTreeMap::new();
     for name in asked {
+        if input.deleted.contains(&name) {
+            record::note_deleted(&name, notes);
+            continue;
+        }
         if !all.contains(&name) {
             let note = notes.error("unknown-release", None, format!("there is no release `{name}`"));
             match closest(&name, all.iter().map(String::as_str)) {

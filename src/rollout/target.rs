@@ -11,7 +11,7 @@ pub fn note_missing_targets(rollouts: &[Rollout], releases: &Releases, notes: &m
     for rollout in rollouts.iter().filter(|one| one.aborted.is_none() && !one.is_done()) {
         let (what, way) = match &rollout.target {
             RolloutTarget::Release(name) if releases.find(name).is_none() => {
-                (format!("there is no release `{name}`"), "run `stackloom releases` for a list")
+                (releases.why_missing(name), "run `stackloom releases` for a list")
             }
             RolloutTarget::Minor(minor) if !releases.has_minor(*minor) => (
                 format!("no stack has a release for Kubernetes {minor}"),

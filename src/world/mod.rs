@@ -34,6 +34,8 @@ pub struct Input {
     pub damaged: BTreeMap<String, Notes>,
     /// Git's record of the numbered releases, by name. Releases unknown to git are missing.
     pub recorded: BTreeMap<String, Recorded>,
+    /// Numbered releases that HEAD has and the work tree does not. `stackloom release prune` removes them from both.
+    pub deleted: BTreeSet<String>,
 }
 
 /// Git's record of a numbered release, compared with its files.

@@ -182,13 +182,19 @@ fn checks_fail_on_an_edited_unused_release() {
         let (_, document) = crate::share::json(&sandbox, &["check"]);
         assert_eq!(document["exit"], 1, "{document}");
         // Other commands still work, and warn.
-        let others: [&[&str]; 6] = [
+        let others: [&[&str]; 12] = [
             &["generate"],
             &["explain", "one"],
             &["releases"],
             &["clusters"],
             &["matrix"],
             &["upgrade", "plan"],
+            &["upgrade", "next", "--dry-run"],
+            &["variables", "one"],
+            &["migrate"],
+            &["schema", "--stack", "test/tiny"],
+            &["topology", "one"],
+            &["secrets"],
         ];
         for others in others {
             let printed = ends(&sandbox, others, 0);
@@ -197,6 +203,83 @@ fn checks_fail_on_an_edited_unused_release() {
         sandbox.git(&["checkout", "-q", "--", RELEASE]);
         ends(&sandbox, &["check"], 0);
     }
+}
+
+/// The release is there, so "there is no release" would send its user in the wrong direction.
+#[test]
+fn commands_that_name_an_edited_release_say_that_it_was_edited() {
+    let sandbox = fleet();
+    ends(&sandbox, &["release", "--kubernetes", "1.35"], 0);
+    ends(&sandbox, &["generate", "--commit"], 0);
+    let name = "test-tiny-1-35-v1";
+    let ask = |path: &str| {
+        let named: [&[&str]; 5] = [
+            &["topology", "one", "--release", name],
+            &["upgrade", "plan", "--to-release", name],
+            &["schema", "--release", name],
+            &["variables", name],
+            &["new", "cluster", "three", "--folder", "clusters/blue", "--release", name, "--dry-run"],
+        ];
+        for named in named {
+            let printed = ends(&sandbox, named, 1);
+            assert!(
+                printed.contains("error[release-changed]") && printed.contains(path),
+                "{named:?}: {printed}"
+            );
+            assert!(!printed.contains("there is no"), "{named:?}: {printed}");
+        }
+    };
+    tamper(&sandbox, "NOTES.md");
+    ask(&format!("{RELEASE}/NOTES.md"));
+    fs::remove_dir_all(sandbox.root.join(RELEASE)).unwrap();
+    ask(&format!("git checkout HEAD -- {RELEASE}"));
+}
+
+#[test]
+fn a_release_that_was_deleted_by_hand_is_noticed() {
+    let sandbox = fleet();
+    ends(&sandbox, &["release", "--kubernetes", "1.35"], 0);
+    ends(&sandbox, &["generate", "--commit"], 0);
+    let is_noticed = |sandbox: &Sandbox| {
+        for checks in [&["check"][..], &["generate", "--check"]] {
+            let printed = ends(sandbox, checks, 1);
+            assert!(
+                printed.contains("error[release-changed]")
+                    && printed.contains("the release `test-tiny-1-35-v1` was deleted here, but is in HEAD")
+                    && printed.contains("stackloom release prune"),
+                "{checks:?}: {printed}"
+            );
+        }
+    };
+    fs::remove_dir_all(sandbox.root.join(RELEASE)).unwrap();
+    is_noticed(&sandbox);
+    for others in [&["generate"][..], &["releases"]] {
+        assert!(ends(&sandbox, others, 0).contains("warning[release-changed]"));
+    }
+    sandbox.git(&["checkout", "-q", "HEAD", "--", RELEASE]);
+    ends(&sandbox, &["check"], 0);
+    // Nor is it enough to tell git.
+    sandbox.git(&["rm", "-rq", RELEASE]);
+    is_noticed(&sandbox);
+    sandbox.git(&["reset", "-q", "--hard"]);
+    // The right way to remove a release stays possible.
+    edit(&sandbox, "addons/net/values.yaml", "replicas: 2", "replicas: 3");
+    commit(&sandbox, "an edit");
+    ends(&sandbox, &["release", "--kubernetes", "1.35"], 0);
+    ends(&sandbox, &["release", "prune"], 0);
+    assert!(!sandbox.root.join(RELEASE).exists());
+    assert!(!ends(&sandbox, &["check"], 0).contains("release-changed"));
+}
+
+#[test]
+fn a_used_release_that_was_deleted_by_hand_is_not_called_unknown() {
+    let sandbox = pinned();
+    fs::remove_dir_all(sandbox.root.join(RELEASE)).unwrap();
+    let printed = refused(&sandbox, "release-changed", RELEASE);
+    assert!(printed.contains(&format!("git checkout HEAD -- {RELEASE}")), "{printed}");
+    assert!(!printed.contains("there is no release"), "{printed}");
+    sandbox.git(&["checkout", "-q", "HEAD", "--", RELEASE]);
+    ends(&sandbox, &["check"], 0);
 }
 
 /// Puts something unreadable in the place of a release's file, or next to it.

@@ -167,6 +167,10 @@ impl Origins<'_> {
     }
 
     fn numbered(&self, asked: &str, names: &[String], notes: &mut Notes) -> Option<Origin> {
+        if self.input.deleted.contains(asked) {
+            release::note_deleted(asked, notes);
+            return None;
+        }
         if !names.iter().any(|name| name == asked) {
             let note = notes.error("unknown-release", None, format!("there is no release `{asked}`"));
             match closest(asked, names.iter().map(String::as_str)) {

@@ -223,7 +223,7 @@ fn target(rollout: &Rollout, fleet: &Understood) -> Result<UpgradeTarget, String
             .releases
             .find(name)
             .map(UpgradeTarget::Release)
-            .ok_or_else(|| format!("there is no release `{name}`")),
+            .ok_or_else(|| fleet.releases.why_missing(name)),
     }
 }
 

@@ -63,7 +63,6 @@ fn shown(
     let (understood, left) = generate::understand_sound(&snapshot, notes)?;
     left.refuse_rollouts(notes)?;
     left.warn(notes);
-    understood.warn_of_changed_releases(notes);
     let meant = match &args.name {
         Some(name) => vec![pick(&understood, Some(name), notes).ok_or(Failure::Input)?],
         None => understood.model.rollouts.iter().collect(),

@@ -390,6 +390,9 @@ fn rebased<'a>(
 ) -> Result<Now<'a>, Failure> {
     let releases = &fleet.releases;
     let Some(release) = releases.find(name) else {
+        if releases.note_refused(name, None, notes) {
+            return Err(Failure::from(notes.halted()));
+        }
         let note = notes.error("unknown-release", None, format!("there is no release `{name}`"));
         match closest(name, releases.names().into_iter()) {
             Some(similar) => note.hint(format!("did you mean `{similar}`?")),

@@ -107,7 +107,6 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
 fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<(Outcome, InRollouts), Failure> {
     let (understood, left) = generate::understand_sound(world, notes)?;
     left.warn(notes);
-    understood.warn_of_changed_releases(notes);
     let errors = notes.errors();
     let solved = args.selection.solve(&understood, &left, None, notes)?;
     let behind = pools_behind::find(&understood, Repository::find(world)?.as_ref())?;

@@ -80,6 +80,9 @@ impl Selection {
         if let Some(found) = releases.find(name) {
             return Some(asked(Some(UpgradeTarget::Release(found))));
         }
+        if releases.note_refused(name, None, notes) {
+            return None;
+        }
         let note = notes.error("unknown-release", None, format!("there is no release `{name}`"));
         match closest(name, releases.names().into_iter()) {
             Some(similar) => note.hint(format!("did you mean `{similar}`?")),

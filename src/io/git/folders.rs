@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use git2::{ErrorCode, ObjectType, Oid};
+use git2::{ErrorCode, ObjectType, Oid, RepositoryState};
 
 use super::{Repository, tag, trees::RELEASES};
-use crate::note::Fault;
+use crate::{note::Fault, world::is_head_release};
 
 impl Repository {
     /// Names that a new release cannot have: those of tags, and of folders that the branch has or had.
@@ -32,6 +32,24 @@ impl Repository {
     /// The names of the releases in HEAD.
     pub fn committed_names(&self) -> Result<BTreeSet<String>, Fault> {
         Ok(self.committed_releases()?.into_keys().collect())
+    }
+
+    /// The numbered releases of HEAD that are not in the work tree although they should be there. During a merge or the like,
+    /// HEAD does not say what should be there.
+    pub(in crate::io) fn deleted_releases(
+        &self,
+        is_there: impl Fn(&str) -> bool,
+    ) -> Result<BTreeSet<String>, Fault> {
+        if self.inner.state() != RepositoryState::Clean {
+            return Ok(BTreeSet::new());
+        }
+        let mut lost = self.committed_releases()?;
+        lost.retain(|name, tree| !is_head_release(name) && !is_there(name) && self.has_release_file(*tree));
+        Ok(lost.into_keys().collect())
+    }
+
+    fn has_release_file(&self, tree: Oid) -> bool {
+        self.inner.find_tree(tree).is_ok_and(|tree| tree.get_name("release.yaml").is_some())
     }
 
     /// The folders of releases in HEAD, with their trees.
