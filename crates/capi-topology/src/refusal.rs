@@ -4,6 +4,7 @@ use std::fmt;
 
 pub use k8s_schema::{ErrorType, FieldError};
 
+use super::admission::gates;
 use super::role::Role;
 
 /// The stage at which something is refused.
@@ -89,6 +90,11 @@ impl Refusal {
             object: String::new(),
             error: FieldError::new(ErrorType::Controller, "", detail),
         }
+    }
+
+    /// The feature gate without which it is refused; none if no gate would change that.
+    pub fn gate(&self) -> Option<&'static str> {
+        gates::required(&self.error.detail)
     }
 
     /// Converts the field errors of one object to refusals.

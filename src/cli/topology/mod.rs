@@ -28,7 +28,7 @@ use crate::{
     plan::ClusterPlan,
     render,
     topology::{
-        By, ErrorType, Forecast, Gates, Meaning, Opaque, Refusal,
+        By, Forecast, Meaning, Opaque, Refusal,
         import::Unread,
         predict::{
             forecast,
@@ -289,12 +289,7 @@ fn tell(fault: &Refusal, option: &str, place: Option<Place>, notes: &mut Notes) 
             "the API server accepts it, but Cluster API's controller stops here and does nothing with it"
         }
     };
-    let needs = |gate: &&str| {
-        let named = [format!("{gate} feature "), format!("feature gate {gate} ")];
-        named.iter().any(|words| fault.error.detail.contains(words))
-    };
-    let gate = Gates::names().filter(|_| fault.error.kind == ErrorType::Forbidden).find(needs);
-    let hint = match gate {
+    let hint = match fault.gate() {
         Some(gate) => format!("{who}; if the gate is on, pass `--from … --feature-gates {gate}=true`"),
         None => who.to_owned(),
     };

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value;
 
-use super::gates::Gates;
+use super::gates::{Gates, NO_TAINTS};
 use crate::names::{Named, sample};
 use crate::refusal::FieldError;
 use crate::upgrade::version::Version;
@@ -132,10 +132,6 @@ pub(crate) fn rollout(owner: &Value, path: &str) -> Vec<FieldError> {
     }
     errors
 }
-
-/// The message for taints if their feature gate is off.
-pub(crate) const NO_TAINTS: &str =
-    "taints are not allowed to be set when the feature gate MachineTaintPropagation is disabled";
 
 /// Errors in the taints of machines, which need a feature gate that is off by default.
 ///

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::gates::Gates;
+use super::gates::{Gates, NO_RUNTIME_SDK};
 use crate::patches::json_patch::{Operation, Source};
 use crate::patches::selector::{Selector, class_matches};
 use crate::patches::{Parsed, Patch};
@@ -72,8 +72,7 @@ pub(crate) fn validate(class: &Value, gates: Gates) -> Vec<FieldError> {
         }
         errors.extend(validate_patch(source, &patch, class, &path));
         if patch.external && !gates.runtime_sdk {
-            let detail = "patch.external can be used only if the RuntimeSDK feature flag is enabled";
-            errors.push(FieldError::forbidden(format!("{path}.external"), detail));
+            errors.push(FieldError::forbidden(format!("{path}.external"), NO_RUNTIME_SDK));
         }
     }
     errors

@@ -25,6 +25,31 @@ pub struct Gates {
 
 /// The message for what is refused without `ClusterTopology`.
 pub(crate) const NO_TOPOLOGY: &str = "can be set only if the ClusterTopology feature flag is enabled";
+/// The message for what is refused without `MachinePool`.
+pub(crate) const NO_MACHINE_POOLS: &str = "can be set only if the MachinePool feature flag is enabled";
+/// The message for what is refused without `RuntimeSDK`.
+pub(crate) const NO_RUNTIME_SDK: &str =
+    "patch.external can be used only if the RuntimeSDK feature flag is enabled";
+/// The message for what is refused without `KubeadmBootstrapFormatIgnition`.
+pub(crate) const NO_IGNITION: &str =
+    "can be set only if the KubeadmBootstrapFormatIgnition feature gate is enabled";
+/// The message for what is refused without `MachineTaintPropagation`.
+pub(crate) const NO_TAINTS: &str =
+    "taints are not allowed to be set when the feature gate MachineTaintPropagation is disabled";
+
+/// The gate without which webhooks refuse something, by their message.
+const REQUIRED: [(&str, &str); 5] = [
+    (NO_TOPOLOGY, "ClusterTopology"),
+    (NO_MACHINE_POOLS, "MachinePool"),
+    (NO_RUNTIME_SDK, "RuntimeSDK"),
+    (NO_IGNITION, "KubeadmBootstrapFormatIgnition"),
+    (NO_TAINTS, "MachineTaintPropagation"),
+];
+
+/// The gate that a refused field requires.
+pub(crate) fn required(detail: &str) -> Option<&'static str> {
+    REQUIRED.into_iter().find(|(message, _)| *message == detail).map(|(_, gate)| gate)
+}
 
 const ALPHA: &str = "AllAlpha";
 const BETA: &str = "AllBeta";

@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use super::checks;
-use super::gates::Gates;
+use super::gates::{Gates, NO_IGNITION};
 use super::kubeadm_types::is_defined;
 use crate::refusal::FieldError;
 use k8s_schema::value::{get, list, present, text};
@@ -100,12 +100,11 @@ fn ignition(config: &Value, path: &str, gates: Gates) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let (format, set) = (text(config, &["format"]), is_defined(config, &["ignition"]));
     if !gates.ignition {
-        let gate = "can be set only if the KubeadmBootstrapFormatIgnition feature gate is enabled";
         if format == "ignition" {
-            errors.push(FieldError::forbidden(format!("{path}.format"), gate));
+            errors.push(FieldError::forbidden(format!("{path}.format"), NO_IGNITION));
         }
         if set {
-            errors.push(FieldError::forbidden(format!("{path}.ignition"), gate));
+            errors.push(FieldError::forbidden(format!("{path}.ignition"), NO_IGNITION));
         }
         return errors;
     }

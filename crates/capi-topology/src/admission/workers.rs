@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::checks;
-use super::gates::Gates;
+use super::gates::{Gates, NO_MACHINE_POOLS, NO_TAINTS};
 use super::kubeadm_types::is_defined;
 use crate::desired::contract::{AUTOSCALER_MAX, AUTOSCALER_MIN};
 use crate::names::Named;
@@ -70,8 +70,7 @@ pub(crate) fn deployment(object: &Value, running: Option<&Value>, gates: Gates) 
 /// Errors of the validating webhook for a machine pool; `running` is its state before.
 pub(crate) fn pool(object: &Value, running: Option<&Value>, gates: Gates) -> Vec<FieldError> {
     if gates.no_machine_pools {
-        let detail = "can be set only if the MachinePool feature flag is enabled";
-        return vec![FieldError::forbidden("spec", detail)];
+        return vec![FieldError::forbidden("spec", NO_MACHINE_POOLS)];
     }
     let spec = get(object, &["spec"]).unwrap_or(&Value::Null);
     let template = get(spec, &["template"]).unwrap_or(&Value::Null);
@@ -79,7 +78,7 @@ pub(crate) fn pool(object: &Value, running: Option<&Value>, gates: Gates) -> Vec
     if !list(template, &["spec", "taints"]).is_empty() {
         errors.push(FieldError::forbidden("spec.taints", "machine pools do not have taints yet"));
         if !gates.taints {
-            errors.push(FieldError::forbidden("spec.taints", checks::NO_TAINTS));
+            errors.push(FieldError::forbidden("spec.taints", NO_TAINTS));
         }
     }
     errors.extend(checks::metadata(template, "spec.template.metadata"));
