@@ -217,7 +217,7 @@ pub(super) fn unavailable(meaning: &Meaning) -> i64 {
 pub(super) fn count(part: &Part, before: Option<&ClusterFacts>) -> Option<i64> {
     match part {
         Part::ControlPlane => before?.control_plane,
-        Part::Pool(Pool { kind, name }) => {
+        Part::Pool(Pool { kind, name, .. }) => {
             let pool = before?.pools.get(&(kind.list().to_owned(), name.clone()))?;
             pool.get("replicas").and_then(Node::as_int)
         }
@@ -230,7 +230,9 @@ pub(super) fn count(part: &Part, before: Option<&ClusterFacts>) -> Option<i64> {
 /// Source: `calculateMachineDeploymentReplicas` of Cluster API's `core/webhooks/admission/machinedeployment.go`.
 fn at_first(part: &Part, cluster: Option<&ClusterFacts>) -> Option<i64> {
     count(part, cluster).or_else(|| {
-        let Part::Pool(Pool { kind: kind @ PoolKind::MachineDeployment, name }) = part else { return None };
+        let Part::Pool(Pool { kind: kind @ PoolKind::MachineDeployment, name, .. }) = part else {
+            return None;
+        };
         let pool = cluster?.pools.get(&(kind.list().to_owned(), name.clone()))?;
         pool.at(&["metadata", "annotations", AUTOSCALER_MIN]).and_then(Node::as_str)?.parse().ok()
     })

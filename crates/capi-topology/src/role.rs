@@ -45,6 +45,7 @@ impl PoolKind {
 
 /// A pool of a topology. A machine deployment and a machine pool may share a name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub struct Pool {
     /// Machine deployment or machine pool.
     pub kind: PoolKind,

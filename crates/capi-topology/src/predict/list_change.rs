@@ -8,6 +8,7 @@ use k8s_schema::value::{get, leaves};
 
 /// The entries that differ in a list of named entries.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ListChange {
     /// The path of the list.
     pub path: Vec<String>,
