@@ -73,9 +73,8 @@ fn addon(section: &Section, file: &str) -> Option<String> {
     match section {
         Section::Manifests(addon) => Some(addon.clone()),
         Section::Installers => {
-            let name = file.strip_prefix("addons/")?.strip_suffix(".yaml")?;
-            let of = [".manifests", ".manifests-data"].into_iter().find_map(|what| name.strip_suffix(what));
-            Some(of.unwrap_or(name).to_owned())
+            let name = file.strip_prefix("addons/").filter(|name| name.ends_with(".yaml"))?;
+            Some(render::addon_of_file(name).to_owned())
         }
         _ => None,
     }

@@ -23,8 +23,8 @@ use crate::{
     model::AddonDelivery,
     note::{About, Diagnostic, Fault, Notes, Place, Severity},
     render::{
-        CLUSTER_FILE, addon_of, delivery_of, is_addon_file, is_cluster_file, is_paused, is_protected,
-        is_suspended, keeper, leaves_behind, rests,
+        CLUSTER_FILE, addon_of, delivery_of, installs_manifests, is_addon_file, is_cluster_file, is_paused,
+        is_protected, is_suspended, keeper, leaves_behind, rests,
     },
     tree::{Changes, File, FileChange, Part, PartId, TreePath},
     yaml::Node,
@@ -82,7 +82,7 @@ impl Guard {
         };
         let mut deliveries: Vec<_> = changed.filter_map(delivery).collect();
         // Two deliveries may apply manifests the same way; the objects that install charts tell them apart.
-        deliveries.sort_by_key(|(path, _)| path.as_str().ends_with(".manifests.yaml"));
+        deliveries.sort_by_key(|(path, _)| installs_manifests(path));
         if !deliveries.is_empty() {
             self.deliveries.insert(part.id.clone(), deliveries);
         }

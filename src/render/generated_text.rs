@@ -59,6 +59,16 @@ pub fn is_addon_file(path: &TreePath) -> bool {
 
 /// The addon that a file below `addons/` installs: `<addon>.yaml`, `<addon>.manifests.yaml`.
 pub fn addon_of(path: &TreePath) -> &str {
-    let name = path.as_str().rsplit_once('/').map_or(path.as_str(), |(_, name)| name);
+    addon_of_file(path.as_str())
+}
+
+/// The addon of a file with this path. Names of addons have no dots.
+pub fn addon_of_file(path: &str) -> &str {
+    let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
     name.split_once('.').map_or(name, |(addon, _)| addon)
+}
+
+/// Whether a file below `addons/` installs the manifests of an addon, and not its chart.
+pub fn installs_manifests(path: &TreePath) -> bool {
+    path.as_str().ends_with(".manifests.yaml")
 }

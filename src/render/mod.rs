@@ -23,8 +23,8 @@ pub use drawn::{ChartValues, Drawn, Inlaid, Object, Target};
 pub use engine_table::{applying_groups, selecting_kinds};
 pub use facts::{AddonPart, AppliedFolder, Facts, Installs, Purpose};
 pub use generated_text::{
-    addon_of, delivery_of, is_addon_file, is_leaving, is_paused, is_protected, is_suspended, keeper,
-    leaves_behind, rests,
+    addon_of, addon_of_file, delivery_of, installs_manifests, is_addon_file, is_leaving, is_paused,
+    is_protected, is_suspended, keeper, leaves_behind, rests,
 };
 pub use provenance::{ChartProvenance, ComposedField, Provenance};
 
