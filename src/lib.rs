@@ -1,8 +1,8 @@
 //! Stackloom weaves versioned stack and cluster definitions into one GitOps tree.
 //!
 //! ```text
-//! files ─World→ Sources ─parse→ Definitions ─lower→ Model ─resolve→ Resolution ─freeze→ Releases ─plan→ Plan
-//!       (text)          (as written)       (as meant)      (exact)             (read or made)    (no choices left)
+//! files ─World→ Input ─parse→ Definitions ─lower→ Model ─resolve→ Resolution ─freeze, read→ Releases ─plan→ Plan
+//!       (text)        (as written)       (as meant)      (exact)                   (made or read)    (no choices left)
 //!       ─draw→ objects ─check→ parts ─Sink→ tree
 //! ```
 //!

@@ -111,3 +111,16 @@ fn a_use_of_what_is_below_is_caught_however_it_is_written() {
     );
     assert_eq!(breaches(&order, "other", ""), ["`other` is not in lib.rs"]);
 }
+
+/// The table of ARCHITECTURE.md says that a module uses only those above it.
+#[test]
+fn architecture_lists_the_modules_in_the_same_order() {
+    let read = |file: &str| fs::read_to_string(support::package().join(file)).unwrap();
+    let modules = order(&read("src/lib.rs"));
+    let text = read("ARCHITECTURE.md");
+    let (_, table) = text.split_once("| module | what | invariants |").unwrap();
+    let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
+    let listed: Vec<&str> = rows.filter_map(|row| row.strip_prefix("| `")?.split('`').next()).collect();
+    let expected: Vec<&str> = modules.iter().map(String::as_str).filter(|name| *name != "topology").collect();
+    assert_eq!(listed, expected);
+}
