@@ -16,7 +16,7 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Management(check),
 };
 
-const HINT: &str = "rename a cluster, or change `argocd.clusterNames`; it may hold `{managementCluster}`, `{namespace}` and `{cluster}`";
+const HINT: &str = "rename a cluster, or change `argocd.clusterNames`; it may contain `{managementCluster}`, `{namespace}` and `{cluster}`";
 
 fn check(plan: &Plan, management: &ManagementPlan, finder: &mut Finder<'_>) {
     let own = |one: &ClusterPlan| one.cluster.management.name == management.management.name;

@@ -19,8 +19,8 @@ const SHOWN: usize = 3;
 /// Sorts messages and merges equal ones. A warning that an error repeats is dropped.
 pub(super) fn merged(list: &[Diagnostic]) -> Vec<Diagnostic> {
     let is_error = |note: &&Diagnostic| note.severity == Severity::Error;
-    let errors: BTreeSet<_> = list.iter().filter(is_error).map(said).collect();
-    let is_repeated = |note: &&Diagnostic| !is_error(note) && errors.contains(&said(note));
+    let errors: BTreeSet<_> = list.iter().filter(is_error).map(content).collect();
+    let is_repeated = |note: &&Diagnostic| !is_error(note) && errors.contains(&content(note));
     let mut all: Vec<&Diagnostic> = list.iter().filter(|note| !is_repeated(note)).collect();
     // A message that counts others comes after those that are shown for the file.
     let order = |note: &Diagnostic| (rank(note), file(note), note.more > 0);
@@ -36,7 +36,7 @@ pub(super) fn merged(list: &[Diagnostic]) -> Vec<Diagnostic> {
 }
 
 /// What a message says, whatever its severity.
-fn said(note: &Diagnostic) -> (&'static str, &Option<Place>, &str) {
+fn content(note: &Diagnostic) -> (&'static str, &Option<Place>, &str) {
     (note.code, &note.place, &note.message)
 }
 

@@ -86,7 +86,7 @@ fn meaning(release: &Release, last: &Release, rebases: &Rebases) -> Vec<String> 
                 format!("- {}: {}", effect.words(), why.join("; "))
             }));
         }
-        _ => lines.push("- nothing but names changes; no machine is replaced".to_owned()),
+        _ => lines.push("- only names change; no machine is replaced".to_owned()),
     }
     lines.push(String::new());
     if rebases.count() > 0 {

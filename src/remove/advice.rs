@@ -132,7 +132,7 @@ fn addon(plan: &ClusterPlan, name: &str, reached: Reached) -> Advice {
         Reached::Detached => Advice {
             effect: format!("git may uninstall `{name}` from now on; it keeps running"),
             wait: texts(&[format!(
-                "kubectl --namespace {home} get {object} --output jsonpath='{{.metadata.annotations}}'   # until it says nothing of `prune`"
+                "kubectl --namespace {home} get {object} --output jsonpath='{{.metadata.annotations}}'   # until it no longer mentions `prune`"
             )]),
             beside: texts(&[
                 "nodes need this addon before they are ready: have its replacement in place".to_owned()
@@ -151,7 +151,7 @@ fn addon(plan: &ClusterPlan, name: &str, reached: Reached) -> Advice {
             beside: stays.into_iter().collect(),
         },
         Reached::Gone => Advice {
-            effect: format!("`{name}` is off for good; the tree does not change by that"),
+            effect: format!("`{name}` is off permanently; the generated files do not change"),
             wait: Vec::new(),
             beside: Vec::new(),
         },

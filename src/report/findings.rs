@@ -127,13 +127,14 @@ impl Report {
         let changes = self.clusters.iter().flat_map(|one| &one.changes);
         let refused = changes.filter(|change| change.risk == Risk::Refused);
         Covered {
-            reasons: refused.flat_map(said).collect(),
+            reasons: refused.flat_map(reasons).collect(),
             lost: self.clusters.iter().filter_map(lost).map(|id| format!("the cluster `{id}` ")).collect(),
         }
     }
 }
 
-fn said(change: &Change) -> impl Iterator<Item = String> {
+/// The reasons for a change, as messages of the guards word them.
+fn reasons(change: &Change) -> impl Iterator<Item = String> {
     change.forecast.iter().map(ToString::to_string).chain(change.reasons.iter().cloned())
 }
 

@@ -179,7 +179,7 @@ fn verdict(meaning: &Meaning, change: &GroupChange, clusters: usize) -> String {
                 _ if *on_delete => {
                     ", each once someone deletes it, and not before; there is no extra machine"
                 }
-                0 => ", but not before what it waits for is done",
+                0 => ", but only after what it waits for is done",
                 _ if unaided < times => ", but not all of them before what it waits for is done",
                 _ => "",
             };

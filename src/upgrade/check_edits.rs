@@ -38,7 +38,7 @@ pub fn check(
     for cluster in &edited.model.clusters {
         let id = cluster.id();
         let changes_more = change_more.contains(&*cluster.file);
-        if due.remove(&id).is_some_and(|due| said(due) == said(cluster)) && !changes_more {
+        if due.remove(&id).is_some_and(|due| versions(due) == versions(cluster)) && !changes_more {
             continue;
         }
         let is_taken = taken.iter().any(|one| one.before.id() == id);
@@ -69,7 +69,7 @@ fn is_above(file: &str, definition: &str) -> bool {
 }
 
 /// The release and the addon versions that a definition sets.
-fn said(cluster: &Cluster) -> (&ReleaseRef, Vec<(&str, ChosenVersion)>) {
+fn versions(cluster: &Cluster) -> (&ReleaseRef, Vec<(&str, ChosenVersion)>) {
     let addons = cluster.addons.iter().map(|(name, choice)| (name.as_str(), chosen(choice)));
     (&cluster.release, addons.filter(|(_, chosen)| *chosen != ChosenVersion::default()).collect())
 }

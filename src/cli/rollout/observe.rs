@@ -179,7 +179,7 @@ impl Context<'_> {
         if self.mode == Some(Mode::Propose) {
             return Ok(());
         }
-        let Some(name) = repository.lacks(&branches(self.fleet))? else { return Ok(()) };
+        let Some(name) = repository.branch_ahead(&branches(self.fleet))? else { return Ok(()) };
         let message = format!("HEAD lacks commits of {name}, which may have paused or moved this rollout");
         let is_taken = matches!(self.mode, Some(Mode::WorkTree | Mode::Commit));
         let note = if is_taken {

@@ -188,7 +188,7 @@ fn first_apply(args: &Args, before: &Objects, notes: &mut Notes) {
         let note = notes.warning(
             "topology",
             Place { line: cluster.line, ..Place::file(&*cluster.file) },
-            format!("`{word}` has applied nothing of the live Cluster {namespace}/{name}: this would be its first apply, which removes nothing"),
+            format!("`{word}` has not applied any field of the live Cluster {namespace}/{name} yet: its first apply removes nothing"),
         );
         match closest(&word.to_lowercase(), applier::WORDS.into_iter()).filter(|one| *one != word) {
             Some(similar) => note.hint(format!("did you mean `{similar}`?")),

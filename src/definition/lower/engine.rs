@@ -75,14 +75,14 @@ impl One<'_> {
                     format!("`{}` is not a pattern for names of clusters", pattern.escape_debug()),
                 )
                 .hint(format!(
-                    "it must hold `{{cluster}}`; it may hold {}, and letters, digits, dots, dashes and underscores",
+                    "it must contain `{{cluster}}`; it may contain {}, and letters, digits, dots, dashes and underscores",
                     ClusterNames::PLACEHOLDERS.map(|one| format!("`{one}`")).join(", ")
                 ));
         }
         names
     }
 
-    #[expect(clippy::option_option, reason = "none is at fault, some of none says nothing")]
+    #[expect(clippy::option_option, reason = "none after an error; some of none if the setting is absent")]
     pub(super) fn decryption(&self, engine: Engine, notes: &mut Notes) -> Option<Option<Decryption>> {
         let Some(decryption) = &self.management.decryption else { return Some(None) };
         let written::DecryptionProvider::Sops = decryption.provider;

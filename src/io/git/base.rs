@@ -72,7 +72,7 @@ impl Repository {
     }
 
     /// The name of the branch that engines read, if this clone knows commits of it that HEAD lacks.
-    pub fn lacks(&self, branches: &BTreeSet<String>) -> Result<Option<String>, Fault> {
+    pub fn branch_ahead(&self, branches: &BTreeSet<String>) -> Result<Option<String>, Fault> {
         let (Some(head), Ok((name, tip))) = (self.head()?, self.read_by_engines(branches)) else {
             return Ok(None);
         };

@@ -92,7 +92,7 @@ impl Impact {
     /// Describes the effects in one sentence.
     pub fn sentence(&self) -> String {
         if self.effects.is_empty() {
-            return "nothing but names changes".to_owned();
+            return "only names change".to_owned();
         }
         // In-place changes are mentioned only if there are no other effects.
         let shown =

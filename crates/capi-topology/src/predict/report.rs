@@ -150,7 +150,7 @@ fn upgrade(from: &str, to: &str, [times, unaided]: [usize; 2], on_delete: bool) 
     };
     let waits = match unaided {
         _ if on_delete || unaided >= times => "",
-        0 => ", but not before what it waits for is done",
+        0 => ", but only after what it waits for is done",
         1 => ", but only the first time before what it waits for is done",
         _ => ", but not all of them before what it waits for is done",
     };
