@@ -31,7 +31,7 @@ pub use provenance::{ChartProvenance, ComposedField, Provenance};
 use file_names::{file_name, tell_apart};
 
 use crate::{
-    model::{AddonDelivery, Cluster, ClusterId, Engine, EngineSource, ManagementCluster},
+    model::{Cluster, ClusterId, Engine, EngineSource, ManagementCluster},
     note::{Notes, Severity},
     plan::{ClusterPart, ClusterPlan, ManagementPlan, NamespacePlan, Phase, Plan},
     release::{self, Release},
@@ -333,7 +333,7 @@ pub fn has_unread_secret(plan: &ManagementPlan) -> bool {
     let is_named = matches!(&management.source, EngineSource::Git { secret: Some(_), .. });
     is_named
         && !engine_of(management).reads_secret()
-        && !plan.charts.contains_key(&AddonDelivery::FluxHelmRelease)
+        && !plan.charts.keys().any(|delivery| delivery::reads_source(*delivery))
 }
 
 /// The names under which a management cluster is registered itself, each with its registry.

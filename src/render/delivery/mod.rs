@@ -28,6 +28,11 @@ use capabilities::Capabilities;
 
 pub(crate) use text::Shown;
 
+/// Whether a delivery reads the repository of the fleet itself, with the Secret of its source.
+pub(super) fn reads_source(delivery: AddonDelivery) -> bool {
+    delivery == AddonDelivery::FluxHelmRelease
+}
+
 /// A way to install addons.
 pub(super) struct Delivery {
     kind: AddonDelivery,
