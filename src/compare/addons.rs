@@ -73,7 +73,7 @@ fn addon(section: &Section, file: &str) -> Option<String> {
     match section {
         Section::Manifests(addon) => Some(addon.clone()),
         Section::Installers => {
-            let name = file.strip_prefix("addons/").filter(|name| name.ends_with(".yaml"))?;
+            let name = file.strip_prefix("addons/").filter(|name| crate::world::is_yaml(name))?;
             Some(render::addon_of_file(name).to_owned())
         }
         _ => None,

@@ -20,11 +20,11 @@ impl World for Workspace {
         hidden?;
         notes.append(found);
         let mut input = input?;
-        match compare_releases(self, &mut input) {
-            Ok(()) => {}
-            // If git cannot be read, the releases are reported as not verified: generating needs no repository.
-            Err(fault) if !numbered_releases(&input.sources).is_empty() => note_unread(&fault, notes),
-            Err(_) => {}
+        // If git cannot be read, the releases are reported as not verified: generating needs no repository.
+        if let Err(fault) = compare_releases(self, &mut input)
+            && !numbered_releases(&input.sources).is_empty()
+        {
+            note_unread(&fault, notes);
         }
         note_not_fetched(&input, notes);
         Ok(input)

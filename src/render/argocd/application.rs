@@ -2,7 +2,8 @@
 
 use crate::{
     model::{Destination, EngineSource, GitReference, Label, ManagementCluster, shortened},
-    render::{AppliedFolder, Purpose},
+    plan::ClusterPlan,
+    render::{AppliedFolder, Purpose, cluster_folder},
     yaml::{Mapping, Node},
 };
 
@@ -66,6 +67,12 @@ pub(in crate::render) struct Application<'a> {
     pub in_tenant_project: bool,
     pub labels: Mapping,
     pub source: Source,
+    /// The paths whose commits concern it; if there are none, every commit does.
+    ///
+    /// Argo CD does not see all deletions: if a commit adds a file elsewhere that resembles a deleted one, git reports a rename,
+    /// with the new path only (`ChangedFiles` in `util/git/client.go` of 3.5.1). So a folder from which files are only deleted
+    /// needs a wider path, one in which the same commit changes something.
+    pub watches: Option<String>,
     /// The server or the name of its destination cluster.
     pub destination: (&'static str, String),
     pub namespace: String,
@@ -111,6 +118,7 @@ impl<'a> Application<'a> {
             in_tenant_project: false,
             labels: Mapping::new(),
             source: Source::Folder { folder: folder.to_owned(), built: false, plugin: None },
+            watches: Some(".".to_owned()),
             destination: destination(&management.argocd.destination),
             namespace: namespace.to_string(),
             wave: None,
@@ -133,6 +141,7 @@ impl<'a> Application<'a> {
     ) -> Self {
         Self {
             destination: destination(&Destination::Own),
+            watches: None,
             holds_applications: true,
             ..Self::new(management, applies, folder, &management.argocd.namespace)
         }
@@ -149,8 +158,8 @@ impl<'a> Application<'a> {
         // A server-side diff fails while the API server refuses an object, such as a Cluster before its class is there. Argo CD
         // then takes the differences of the commit before for those of this one, and never applies it.
         annotations.set("argocd.argoproj.io/compare-options", "ServerSideDiff=false");
-        if matches!(self.source, Source::Folder { .. }) {
-            annotations.set("argocd.argoproj.io/manifest-generate-paths", ".");
+        if let Some(paths) = self.watches.as_ref().filter(|_| matches!(self.source, Source::Folder { .. })) {
+            annotations.set("argocd.argoproj.io/manifest-generate-paths", paths.as_str());
         }
         if let Some(wave) = self.wave {
             annotations.set("argocd.argoproj.io/sync-wave", wave.to_string());
@@ -246,6 +255,11 @@ impl<'a> Application<'a> {
         policy.set("retry", retry);
         policy
     }
+}
+
+/// The whole folder of a cluster, as a path for [`Application::watches`].
+pub(in crate::render) fn whole_cluster(plan: &ClusterPlan) -> String {
+    format!("/{}", path(&plan.cluster.management, cluster_folder(plan).as_str()))
 }
 
 /// The name of an Application or a project. It includes the management cluster, because one Argo CD may serve several.

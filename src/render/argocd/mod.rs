@@ -23,7 +23,7 @@ use crate::{
     yaml::{Mapping, Node},
 };
 
-pub(super) use application::{Application, Source, name_in, registry};
+pub(super) use application::{Application, Source, name_in, registry, whole_cluster};
 pub(super) use project::{addons_name, chart_address};
 
 /// Keeps Argo CD from deleting an object when it leaves git or along with its Application.
@@ -201,7 +201,10 @@ fn flux_sources(fleet: &Label, plan: &ManagementPlan, drawn: &mut Drawn) {
     let management = &plan.management;
     let folder = management_folder(management).join("argocd").join("flux-sources");
     let name = Label::new(flux::NAMESPACE).expect("a label");
-    let application = Application::new(management, AppliedFolder::Sources, folder.as_str(), &name);
+    let application = Application {
+        watches: None,
+        ..Application::new(management, AppliedFolder::Sources, folder.as_str(), &name)
+    };
     add(entry_folder(management).join("flux-sources.yaml"), "stackloom.yaml", &application, drawn);
     if let Some(source) = sources::repository(fleet, management) {
         drawn.add_engines(folder.join("source.yaml"), "stackloom.yaml", source).with(Purpose::Source);
@@ -214,7 +217,11 @@ fn namespace(plan: &NamespacePlan, delivered: &[(&str, &str)], drawn: &mut Drawn
     let folder = entry_folder(management);
     let file = |kind: &str| folder.join(kind).join(&format!("{name}.yaml"));
     let unit = AppliedFolder::Unit(Unit::namespace(name));
-    let objects = Application::new(management, unit, namespace_part::folder(plan).as_str(), &plan.name);
+    let folder_of_namespace = namespace_part::folder(plan);
+    let objects = Application {
+        watches: None,
+        ..Application::new(management, unit, folder_of_namespace.as_str(), &plan.name)
+    };
     add(file("namespaces"), "stackloom.yaml", &objects, drawn);
     if plan.releases.is_empty() {
         return;
@@ -255,6 +262,7 @@ fn cluster(plan: &ClusterPlan, drawn: &mut Drawn) {
         in_tenant_project: true,
         labels: labels(plan),
         cascade: plan.phase == Phase::Deleted,
+        watches: Some(whole_cluster(plan)),
         ..Application::new(management, unit(part), folder, &cluster.namespace)
     };
     let mut applications = vec![("cluster.yaml", of(ClusterPart::Cluster, part.join("cluster").as_str()))];
@@ -269,6 +277,8 @@ fn cluster(plan: &ClusterPlan, drawn: &mut Drawn) {
                     built: companion.is_built,
                     plugin,
                 },
+                // It prunes nothing, so it need not see deletions.
+                watches: Some(".".to_owned()),
                 // The users' own objects include the cluster's credentials, which must last until the cluster is gone.
                 keeps_all: true,
                 ..of(ClusterPart::Objects, &companion.folder)
@@ -279,6 +289,7 @@ fn cluster(plan: &ClusterPlan, drawn: &mut Drawn) {
     let addons = if cluster.addon_delivery == AddonDelivery::ArgoCdApplication {
         Application {
             labels: labels(plan),
+            watches: Some(whole_cluster(plan)),
             only_out_of_sync: false,
             ..Application::of_applications(management, unit(ClusterPart::Addons), installers.as_str())
         }

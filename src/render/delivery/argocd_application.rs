@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     super::{
         AppliedFolder, Drawn, Installs, Limit,
-        argocd::{Application, Source, addons_name, chart_address, labels, name_in, registry},
+        argocd::{Application, Source, addons_name, chart_address, labels, name_in, registry, whole_cluster},
     },
     Delivery,
     addon::{self, Addon},
@@ -156,6 +156,7 @@ fn of_addon<'a>(plan: &'a ClusterPlan, addon: &str, name: &str, namespace: &Labe
         project: name_in(management, &addons_name(cluster.namespace.as_str())),
         in_tenant_project: true,
         labels: labels(plan),
+        watches: Some(whole_cluster(plan)),
         destination: ("name", registered),
         ..Application::new(management, AppliedFolder::Unit(unit(plan, addon)), "", namespace)
     }
