@@ -194,7 +194,7 @@ fn leave_out_filled(out: &mut Outcome, catalog: &Catalog, cluster: &Value) {
 /// Formats a role the way the cases do. They do not quote names of pools, so no two objects of a case may have the same
 /// name.
 fn written(role: &Role) -> String {
-    let Role::Pool(Pool { kind, name }, object) = role else { return role.to_string() };
+    let Role::Pool(Pool { kind, name, .. }, object) = role else { return role.to_string() };
     let short = match kind {
         PoolKind::MachineDeployment => "md",
         PoolKind::MachinePool => "mp",
