@@ -720,7 +720,7 @@ fn a_lost_cluster_is_refused_and_can_be_accepted() {
         &sandbox,
         &["diff", "origin/main"],
         1,
-        "1 of 3 clusters changes: 1 is abandoned; changes outside clusters: 2 delete objects",
+        "1 of 3 clusters changes: 1 is abandoned; changes outside clusters: 2 delete or abandon objects",
     );
     let output = stackloom(&sandbox, &["diff", "origin/main", "--format", "json"]);
     let document: Json = serde_json::from_slice(&output.stdout).unwrap();

@@ -144,3 +144,26 @@ fn errors_of_no_cluster_are_in_the_report() {
     says(&sandbox, &["diff", "--format", "markdown"], 1, "- `clusters/blue/new.yaml:");
     says(&sandbox, &["diff", "--format", "json"], 1, "\"count\": 1");
 }
+
+#[test]
+fn a_change_does_not_choose_what_it_is_compared_with() {
+    let sandbox = fleet();
+    sandbox.git(&["checkout", "--quiet", "-b", "topic"]);
+    replace(&sandbox, "stackloom.yaml", "branch: main", "branch: topic");
+    ends(&sandbox, &["generate"], 0);
+    save(&sandbox, "another branch");
+    let publish = |commit: &str| sandbox.git(&["update-ref", "refs/remotes/origin/topic", commit]);
+    // The branch on the remote is where this one began, so the base has the old settings.
+    publish("HEAD~1");
+    says(&sandbox, &["diff"], 1, "error[changed-branch]");
+    // The branch on the remote has the change already, so the base is the change.
+    publish("HEAD");
+    sandbox.git(&["symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/main"]);
+    says(
+        &sandbox,
+        &["diff"],
+        1,
+        "this change names `topic` as the branch that engines read, and now they read `main`",
+    );
+    says(&sandbox, &["diff", "origin/main"], 0, "None of the 3 clusters change");
+}

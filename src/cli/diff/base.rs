@@ -1,8 +1,11 @@
 //! What a reader should know about the commit that a change is compared with.
 
+use std::collections::BTreeSet;
+
 use crate::{
-    generate,
+    generate::{self, Failure},
     io::git::{Base, Repository, Revision},
+    model::Fleet,
     note::{Fault, Notes, Place},
     world::Input,
     yaml::Sources,
@@ -33,10 +36,8 @@ pub(super) fn note(
             .warning("unrelated-base", None, format!("`{named}` and {head} have no commit in common: the report compares two trees, and not what a merge does"))
             .hint("name a commit that the change began from");
     }
-    let fleet = before.file("stackloom.yaml")?.map(|text| ("stackloom.yaml".to_owned(), text));
-    let input = Input { sources: Sources::new(fleet.into_iter().collect()), ..Input::default() };
     let mut found = Notes::new();
-    generate::fleet(&input, &mut found).ok();
+    fleet_of(before, &mut found)?;
     if found.iter().any(|note| note.code == "wrong-program") {
         notes
             .warning(
@@ -45,6 +46,49 @@ pub(super) fn note(
                 format!("another version of stackloom generated `{named}`: what this version writes differently is in the report, too"),
             )
             .hint("upgrade stackloom in a pull request of its own, so that its report shows nothing else");
+    }
+    Ok(())
+}
+
+/// The fleet of a commit, if this program can read it.
+fn fleet_of(commit: &Revision, notes: &mut Notes) -> Result<Option<Fleet>, Fault> {
+    let text = commit.file("stackloom.yaml")?.map(|text| ("stackloom.yaml".to_owned(), text));
+    let input = Input { sources: Sources::new(text.into_iter().collect()), ..Input::default() };
+    Ok(generate::fleet(&input, notes).ok())
+}
+
+/// The branches that engines read.
+pub(super) fn branches(fleet: &Fleet) -> BTreeSet<String> {
+    fleet.management_clusters.iter().filter_map(|one| one.branch().map(str::to_owned)).collect()
+}
+
+/// Refuses a base that the change itself chose, by naming another branch as the one that engines read. The base and the default
+/// branch of the remote say which one they read now.
+pub(super) fn refuse_changed_branch(
+    before: &Revision,
+    repository: &Repository,
+    branches: &BTreeSet<String>,
+    notes: &mut Notes,
+) -> Result<(), Failure> {
+    let default = repository.revision("refs/remotes/origin/HEAD").ok();
+    for commit in default.iter().chain([before]) {
+        let Some(fleet) = fleet_of(commit, &mut Notes::new())? else { continue };
+        let published = self::branches(&fleet);
+        if published.is_empty() || published == *branches {
+            continue;
+        }
+        let list = |names: &BTreeSet<String>| {
+            names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+        };
+        let message = format!(
+            "this change names {} as the branch that engines read, and now they read {}: it would choose what it is compared with",
+            list(branches),
+            list(&published)
+        );
+        notes.error("changed-branch", Place::file("stackloom.yaml"), message).hint(
+            "name the commit to compare with: `stackloom diff <BASE>`, such as `stackloom diff origin/main`",
+        );
+        return Err(Failure::Input);
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ mod base;
 mod exports;
 mod output;
 
-use std::{collections::BTreeSet, str::FromStr};
+use std::str::FromStr;
 
 use output::{DiffFindings, DiffOutcome, Target};
 
@@ -224,12 +224,14 @@ fn before(
 ) -> Result<(Base, Revision), Failure> {
     if let Some(name) = &args.base {
         let before = revision::named(repository, name, name, notes)?;
-        return Ok((Base { commit: before.commit(), why: name.clone() }, before));
+        return Ok((Base { commit: before.commit(), why: name.clone(), is_by_branch: false }, before));
     }
-    let branches: BTreeSet<String> =
-        fleet.management_clusters.iter().filter_map(|one| one.branch().map(str::to_owned)).collect();
+    let branches = base::branches(fleet);
     let base = repository.base(&branches)?;
     let before = repository.revision(&base.commit)?;
+    if base.is_by_branch {
+        base::refuse_changed_branch(&before, repository, &branches, notes)?;
+    }
     Ok((base, before))
 }
 
@@ -250,7 +252,7 @@ fn committed(
         [] => Vec::new(),
         files => exports::read(files, &generate::fleet(&after, notes)?, global, notes)?,
     };
-    let base = Base { commit: before.commit(), why: name.to_owned() };
+    let base = Base { commit: before.commit(), why: name.to_owned(), is_by_branch: false };
     base::note(&before, &base, repository, head, notes)?;
     let report = report::committed(&before, &archive, &after, Some(&since), &exports, notes)?;
     Ok(Compared { report, base, before, after })

@@ -14,6 +14,8 @@ pub struct Base {
     pub commit: String,
     /// How it was found, for a message.
     pub why: String,
+    /// Whether it was found by the branch that the definitions of the change name.
+    pub is_by_branch: bool,
 }
 
 /// The hint if no commit can be found.
@@ -55,7 +57,11 @@ impl Repository {
         };
         let (name, tip) = self.read_by_engines(branches)?;
         match self.inner.merge_base(head, tip) {
-            Ok(base) => Ok(Base { commit: base.to_string(), why: format!("merge base with {name}") }),
+            Ok(base) => Ok(Base {
+                commit: base.to_string(),
+                why: format!("merge base with {name}"),
+                is_by_branch: true,
+            }),
             Err(error) if error.code() == ErrorCode::NotFound && self.is_shallow() => Err(Fault::new(
                 format!("this clone is shallow, and lacks the merge base of HEAD and `{name}`"),
             )
@@ -122,7 +128,8 @@ impl Repository {
             ))
             .hint(format!("fetch it: `git fetch --deepen=1`; {WHOLE}")));
         }
-        Ok(Some(Base { commit: parent.to_string(), why: "first parent of the merge commit".to_owned() }))
+        let why = "first parent of the merge commit".to_owned();
+        Ok(Some(Base { commit: parent.to_string(), why, is_by_branch: false }))
     }
 
     /// The remote-tracking reference of the branch that engines read.
