@@ -25,7 +25,7 @@ impl Advice {
             Leaver::Pool(name) => pool(plan, name, reached),
             Leaver::Addon(name) => addon(plan, name, reached),
         };
-        advice.beside.extend(render::by_hand(plan, parts(leaver, reached)));
+        advice.beside.extend(render::by_hand(plan, parts(leaver, reached), reached != Reached::Detached));
         advice
     }
 }

@@ -75,8 +75,8 @@ pub(super) trait Engine: Sync {
     }
 
     /// What a person has to do so that a change of these parts of a cluster is applied; of the cluster as a whole, if there are
-    /// none. Nothing if the engine does it.
-    fn by_hand(&self, _plan: &ClusterPlan, _parts: &[ClusterPart]) -> Vec<String> {
+    /// none. Nothing if the engine does it. `deletes` says whether the change deletes objects.
+    fn by_hand(&self, _plan: &ClusterPlan, _parts: &[ClusterPart], _deletes: bool) -> Vec<String> {
         Vec::new()
     }
 

@@ -322,8 +322,9 @@ pub fn joined(current: &str, made: &str) -> Option<String> {
 }
 
 /// What a person has to do so that a change of these parts of a cluster is applied; of the cluster as a whole, if there are none.
-pub fn by_hand(plan: &ClusterPlan, parts: &[ClusterPart]) -> Vec<String> {
-    engine_of(&plan.cluster.management).by_hand(plan, parts)
+/// `deletes` says whether the change deletes objects.
+pub fn by_hand(plan: &ClusterPlan, parts: &[ClusterPart], deletes: bool) -> Vec<String> {
+    engine_of(&plan.cluster.management).by_hand(plan, parts, deletes)
 }
 
 /// Whether nothing reads the Secret that the source of a management cluster names: neither its engine, nor an addon delivery

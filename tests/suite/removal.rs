@@ -407,3 +407,28 @@ fn a_removal_that_makes_no_sound_fleet_writes_nothing() {
     // A name that differs only in its number is another cluster, so the message suggests none.
     assert!(unknown.err.contains("run `stackloom clusters` for a list"), "{}", unknown.err);
 }
+
+#[test]
+fn with_manual_syncs_and_on_a_hub_each_step_says_what_a_person_does() {
+    let root = sandbox::folder();
+    ends(root.path(), &["init", "demo", "--engine", "argocd"], 0);
+    let root = root.path().join("demo");
+    let settings = fs::read_to_string(root.join("stackloom.yaml")).unwrap();
+    let by_hand =
+        settings.replacen("argocd:", "argocd:\n        automated: false\n        destination: eu", 1);
+    assert_ne!(by_hand, settings);
+    sandbox::write(&root.join("stackloom.yaml"), by_hand);
+    commit(&root);
+    let remove = ["remove", "dev-1", "--reason", "over"];
+    let syncs = |text: &str| {
+        let lines = text.lines().filter_map(|line| line.split_once("`argocd app sync "));
+        lines.map(|(_, rest)| rest.trim_end_matches('`').to_owned()).collect::<Vec<_>>()
+    };
+    let detach = ends(&root, &remove, 0).out;
+    assert_eq!(syncs(&detach), ["mgmt.cluster.team-a.dev-1", "mgmt.cluster.team-a.dev-1.addons"]);
+    assert!(detach.contains("Argo CD runs in another cluster"), "{detach}");
+    commit(&root);
+    assert_eq!(syncs(&ends(&root, &remove, 0).out), ["mgmt.cluster.team-a.dev-1 --prune"]);
+    commit(&root);
+    assert_eq!(syncs(&ends(&root, &remove, 0).out), ["mgmt.clusters.team-a --prune"]);
+}

@@ -118,8 +118,8 @@ impl engine::Engine for ArgoCd {
         project::joined(current, made)
     }
 
-    fn by_hand(&self, plan: &ClusterPlan, parts: &[ClusterPart]) -> Vec<String> {
-        by_hand(&plan.cluster, parts)
+    fn by_hand(&self, plan: &ClusterPlan, parts: &[ClusterPart], deletes: bool) -> Vec<String> {
+        by_hand(&plan.cluster, parts, deletes)
     }
 
     fn reads_secret(&self) -> bool {
@@ -136,16 +136,17 @@ impl engine::Engine for ArgoCd {
 }
 
 /// The syncs that a person starts, and where `kubectl` finds the Applications of a hub.
-fn by_hand(cluster: &Cluster, parts: &[ClusterPart]) -> Vec<String> {
+fn by_hand(cluster: &Cluster, parts: &[ClusterPart], deletes: bool) -> Vec<String> {
     let management = &cluster.management;
     let mut names: Vec<String> =
         parts.iter().map(|part| Unit::cluster(cluster, part.clone()).name()).collect();
     if names.is_empty() {
         names.push(format!("clusters.{}", cluster.namespace));
     }
+    let prune = if deletes { " --prune" } else { "" };
     let sync = |name: &String| {
         format!(
-            "`argocd.automated` is false, so a person starts the sync: `argocd app sync {} --prune`",
+            "`argocd.automated` is false, so a person starts the sync: `argocd app sync {}{prune}`",
             name_in(management, name)
         )
     };
