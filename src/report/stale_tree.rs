@@ -3,7 +3,7 @@
 //! The report shows what the definitions generate. If the commit has something else, because someone edited a generated file or
 //! forgot to generate, merging it does something else.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::new_tree::After;
 use crate::{
@@ -75,20 +75,23 @@ fn cluster_name(folder: &str) -> String {
     }
 }
 
+/// The folders of sources that the fleet alone fills.
+const FOLDERS: [&str; 3] = ["clusters", "rollouts", "stacks"];
+
 /// Whether a commit has the sources of the run, and no others.
 fn has_definitions(head: &dyn Archive, input: &Input) -> Result<bool, Fault> {
+    let mut there = BTreeMap::new();
+    for folder in FOLDERS {
+        there.extend(head.list(folder)?);
+    }
+    let is_listed = |path: &str| path.split('/').next().is_some_and(|folder| FOLDERS.contains(&folder));
     for source in input.sources.iter() {
-        if head.id(&source.path)? != Some(BlobId::of(source.text.as_bytes())) {
+        let id =
+            if is_listed(&source.path) { there.get(&*source.path).copied() } else { head.id(&source.path)? };
+        if id != Some(BlobId::of(source.text.as_bytes())) {
             return Ok(false);
         }
     }
-    for folder in ["clusters", "stacks", "rollouts"] {
-        let there = head.list(folder)?;
-        if there.keys().any(|path| {
-            is_input(path) && companion_folder(path).is_none() && input.sources.at(path).is_none()
-        }) {
-            return Ok(false);
-        }
-    }
-    Ok(true)
+    let is_source = |path: &&String| is_input(path) && companion_folder(path).is_none();
+    Ok(there.keys().filter(is_source).all(|path| input.sources.at(path).is_some()))
 }
