@@ -321,10 +321,14 @@ fn hostile_fleets_are_written_for_other_readers() {
     assert!(most["huge"].as_str().unwrap().len() > 1 << 20);
     let (_, files) = wishes().into_iter().find(|(wish, _)| *wish == "both").unwrap();
     for delivery in AddonDelivery::all().filter(|one| *one != AddonDelivery::ClusterResourceSet) {
-        let name = format!("hostile/{}", delivery.as_str());
-        let is_argocd = delivery == AddonDelivery::ArgoCdApplication;
-        let values = if is_argocd { &of_argocd } else { &most };
-        objects(&fleet(delivery, &files, values), Some(&name)).unwrap();
+        if delivery != AddonDelivery::ArgoCdApplication {
+            let name = format!("hostile/{}", delivery.as_str());
+            objects(&fleet(delivery, &files, &most), Some(&name)).unwrap();
+        }
+    }
+    for delivery in [AddonDelivery::FluxHelmRelease, AddonDelivery::ArgoCdApplication] {
+        let name = format!("hostile-smaller/{}", delivery.as_str());
+        objects(&fleet(delivery, &files, &of_argocd), Some(&name)).unwrap();
     }
     let faults = objects(&fleet(AddonDelivery::ArgoCdApplication, &files, &most), None).unwrap_err();
     assert!(faults.iter().any(|fault| fault.contains("holds at most 100 kB")), "{faults:?}");
