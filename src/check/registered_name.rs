@@ -73,11 +73,11 @@ fn warn_of_wide_projects(plan: &Plan, management: &ManagementPlan, finder: &mut 
         return;
     }
     let message = format!(
-        "names of workload clusters (`{pattern}`) do not contain their namespace, so the project of each namespace allows addons in \
-         the clusters of all"
+        "`argocd.clusterNames` (`{pattern}`) has no `{{namespace}}`, so the project of each namespace allows addons in the clusters of \
+         all namespaces"
     );
     finder
         .notes
         .warning(RULE.name, management.provided.origin, message)
-        .hint("let them be registered as `{namespace}-{cluster}`, and set `argocd.clusterNames`");
+        .hint("register clusters as `{namespace}-{cluster}`, and set `argocd.clusterNames` to that");
 }

@@ -174,14 +174,14 @@ impl Outlet<'_> {
         plan.clusters.iter().flat_map(render::cluster_folders).for_each(|folder| self.sink.sweep(folder));
     }
 
-    /// Keeps what the clusters that are left out need of the objects that they share with others.
-    fn join(&self, parts: &mut [Part]) -> Result<(), Fault> {
-        let shared = parts.iter_mut().filter(|part| !matches!(part.id, PartId::Cluster { .. }));
+    /// Keeps what the clusters that are left out need of the objects that they share with others of their namespace.
+    fn merge_shared(&self, parts: &mut [Part]) -> Result<(), Fault> {
+        let shared = parts.iter_mut().filter(|part| matches!(part.id, PartId::Namespace { .. }));
         for file in shared.flat_map(|part| &mut part.files) {
             if let Some(current) = self.sink.current(&file.path)?
-                && let Some(joined) = render::joined(&current, &String::from_utf8_lossy(&file.bytes))
+                && let Some(merged) = render::merged(&current, &String::from_utf8_lossy(&file.bytes))
             {
-                file.bytes = joined.into_bytes();
+                file.bytes = merged.into_bytes();
             }
         }
         Ok(())
@@ -206,8 +206,8 @@ impl Sink for Outlet<'_> {
 
     fn parts(&mut self, mut parts: Vec<Part>) -> Result<(), Fault> {
         if self.fault.is_none() && self.notes.errors() == 0 {
-            let joined = if self.is_partial { self.join(&mut parts) } else { Ok(()) };
-            self.fault = joined.and_then(|()| self.sink.parts(parts)).err();
+            let merged = if self.is_partial { self.merge_shared(&mut parts) } else { Ok(()) };
+            self.fault = merged.and_then(|()| self.sink.parts(parts)).err();
         }
         Ok(())
     }

@@ -1,5 +1,5 @@
-//! Cluster-scoped kinds: those of Kubernetes, and those of tools that fleets often use. Without a cluster, nobody knows the scope
-//! of other kinds.
+//! Cluster-scoped kinds: those of Kubernetes, and those of tools that fleets often use. The scope of
+//! other kinds is unknown without a cluster.
 
 /// Cluster-scoped kinds, each with its group.
 const CLUSTER_WIDE: [(&str, &str); 49] = [

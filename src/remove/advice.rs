@@ -3,7 +3,7 @@
 use super::{Leaver, Reached};
 use crate::{
     model::{Companion, PoolKind},
-    plan::{AddonPlan, ClusterPart, ClusterPlan},
+    plan::{ClusterPart, ClusterPlan},
     render,
 };
 
@@ -25,19 +25,32 @@ impl Advice {
             Leaver::Pool(name) => pool(plan, name, reached),
             Leaver::Addon(name) => addon(plan, name, reached),
         };
-        advice.beside.extend(render::by_hand(plan, parts(leaver, reached), reached != Reached::Detached));
+        if let Some((parts, deletes)) = applied(plan, leaver, reached) {
+            advice.beside.extend(render::by_hand(plan, parts, deletes));
+        }
         advice
     }
 }
 
-/// The parts of the cluster that a step changes; none if it is the cluster as a whole.
-fn parts(leaver: &Leaver, reached: Reached) -> &'static [ClusterPart] {
-    match (leaver, reached) {
-        (Leaver::Cluster, Reached::Detached) => &[ClusterPart::Cluster, ClusterPart::Addons],
-        (Leaver::Cluster, Reached::Deleted) | (Leaver::Pool(_), _) => &[ClusterPart::Cluster],
-        (Leaver::Cluster, Reached::Gone) => &[],
-        (Leaver::Addon(_), _) => &[ClusterPart::Addons],
-    }
+/// The parts of the cluster that the engine applies for a step, none of them for the cluster as a whole, and whether it deletes
+/// objects. None if the step does not change the generated files.
+fn applied(plan: &ClusterPlan, leaver: &Leaver, reached: Reached) -> Option<(&'static [ClusterPart], bool)> {
+    Some(match (leaver, reached) {
+        (Leaver::Cluster, Reached::Detached) => (&[ClusterPart::Cluster, ClusterPart::Addons], false),
+        (Leaver::Cluster, Reached::Deleted) => (&[ClusterPart::Cluster], true),
+        (Leaver::Cluster, Reached::Gone) => (&[], true),
+        (Leaver::Pool(_), Reached::Detached | Reached::Deleted) => (&[ClusterPart::Cluster], false),
+        (Leaver::Addon(_), Reached::Detached) => (&[ClusterPart::Addons], false),
+        (Leaver::Addon(_), Reached::Deleted) => (&[ClusterPart::Addons], true),
+        (Leaver::Addon(name), Reached::Gone) if takes_one_step(plan, name) => (&[ClusterPart::Addons], true),
+        (Leaver::Pool(_) | Leaver::Addon(_), Reached::Gone) => return None,
+    })
+}
+
+/// Whether an addon is still installed, and leaves at once, because nodes do not need it.
+fn takes_one_step(plan: &ClusterPlan, name: &str) -> bool {
+    let planned = plan.addons.iter().find(|addon| addon.frozen.addon.name.as_str() == name);
+    planned.is_some_and(|addon| !addon.helm.as_ref().is_some_and(|helm| helm.protected))
 }
 
 fn texts(texts: &[String]) -> Vec<String> {
@@ -122,9 +135,7 @@ fn pool(plan: &ClusterPlan, name: &str, reached: Reached) -> Advice {
 }
 
 fn addon(plan: &ClusterPlan, name: &str, reached: Reached) -> Advice {
-    let planned = plan.addons.iter().find(|addon| addon.frozen.addon.name.as_str() == name);
     let (home, object) = render::installer(plan, name);
-    let is_protected = |addon: &AddonPlan| addon.helm.as_ref().is_some_and(|helm| helm.protected);
     let stays = render::addon_stays(plan, name).then(|| {
         "its manifests stay in the cluster, because Cluster API deletes nothing there: delete them by hand".to_owned()
     });
@@ -143,7 +154,7 @@ fn addon(plan: &ClusterPlan, name: &str, reached: Reached) -> Advice {
             wait: texts(&[format!("kubectl --namespace {home} wait {object} --for=delete --timeout=10m")]),
             beside: stays.into_iter().collect(),
         },
-        Reached::Gone if planned.is_some_and(|addon| !is_protected(addon)) => Advice {
+        Reached::Gone if takes_one_step(plan, name) => Advice {
             effect: format!(
                 "`{name}` is uninstalled from the cluster: nodes do not need this addon, so one step is enough"
             ),

@@ -70,7 +70,7 @@ pub(super) trait Engine: Sync {
     fn appliers(&self) -> &'static str;
 
     /// The text of an object that lists what clusters need, with what the current one lists as well; none for other objects.
-    fn joined(&self, _current: &str, _made: &str) -> Option<String> {
+    fn merged(&self, _current: &str, _made: &str) -> Option<String> {
         None
     }
 

@@ -317,8 +317,8 @@ pub fn limits(plan: &ClusterPlan) -> Vec<Limit> {
 
 /// The text of an object that lists what the clusters of a namespace need, with what the current one lists as well; none for
 /// other objects.
-pub fn joined(current: &str, made: &str) -> Option<String> {
-    engine_table::all().find_map(|engine| engine.joined(current, made))
+pub fn merged(current: &str, made: &str) -> Option<String> {
+    engine_table::all().find_map(|engine| engine.merged(current, made))
 }
 
 /// What a person has to do so that a change of these parts of a cluster is applied; of the cluster as a whole, if there are none.

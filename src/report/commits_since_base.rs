@@ -194,7 +194,7 @@ fn settled(
     // A pool leaves by steps if it has no machines, which the guards of each step require.
     let has_steps = matches!(about, About::Pool(_)) || steps.iter().any(|one| one.has_removed(&part, &about));
     if !has_steps {
-        note.hint("no commit of this change is a step of its removal, although no single commit is refused");
+        note.hint("no commit of this change is a step of its removal");
         return note;
     }
     let commits: Vec<String> = steps

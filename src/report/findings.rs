@@ -134,7 +134,7 @@ impl Report {
 }
 
 /// The reasons for a change, as messages of the guards word them.
-fn reasons(change: &Change) -> impl Iterator<Item = String> {
+pub(super) fn reasons(change: &Change) -> impl Iterator<Item = String> {
     change.forecast.iter().map(ToString::to_string).chain(change.reasons.iter().cloned())
 }
 

@@ -48,7 +48,7 @@ pub(super) fn note(
         .map(|(what, names)| format!("{what} that differ: {names}"))
         .collect();
     let message = format!(
-        "`generated/` of HEAD is not what its definitions generate, and this report shows what they generate; {}",
+        "`generated/` of HEAD does not match its definitions, and this report shows what the definitions generate; {}",
         differ.join("; ")
     );
     notes

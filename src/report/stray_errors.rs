@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Group, change::Change, risk::Risk};
+use super::{Group, findings::reasons, risk::Risk};
 use crate::note::{Diagnostic, Notes, Severity};
 
 /// The maximum number of errors that are repeated.
@@ -41,10 +41,6 @@ impl StrayErrors {
         }
         found
     }
-}
-
-fn reasons(change: &Change) -> impl Iterator<Item = String> {
-    change.forecast.iter().map(ToString::to_string).chain(change.reasons.iter().cloned())
 }
 
 fn words(note: &Diagnostic) -> String {

@@ -115,12 +115,7 @@ fn a_generated_file_that_the_definitions_do_not_generate_is_in_the_report() {
     let whole = sandbox.read(CLUSTER).unwrap();
     sandbox.write(CLUSTER, whole.replacen("replicas: 2", "replicas: 7", 1));
     save(&sandbox, "by hand");
-    says(
-        &sandbox,
-        &["diff"],
-        0,
-        "warning[stale-tree]: `generated/` of HEAD is not what its definitions generate",
-    );
+    says(&sandbox, &["diff"], 0, "warning[stale-tree]: `generated/` of HEAD does not match its definitions");
     says(&sandbox, &["diff", "--format", "markdown"], 0, "clusters that differ: `blue/one`.");
     // What is not committed yet is still to be generated.
     replace(&sandbox, ONE, "replicas: 2", "replicas: 4");
@@ -163,7 +158,7 @@ fn a_change_does_not_choose_what_it_is_compared_with() {
         &sandbox,
         &["diff"],
         1,
-        "this change names `topic` as the branch that engines read, and now they read `main`",
+        "this change makes engines read `topic` instead of `main`, so it would choose its own base",
     );
     says(&sandbox, &["diff", "origin/main"], 0, "None of the 3 clusters change");
 }

@@ -432,3 +432,27 @@ fn with_manual_syncs_and_on_a_hub_each_step_says_what_a_person_does() {
     commit(&root);
     assert_eq!(syncs(&ends(&root, &remove, 0).out), ["mgmt.clusters.team-a --prune"]);
 }
+
+#[test]
+fn a_removed_pool_or_addon_asks_for_pruning_only_where_objects_leave() {
+    let root = sandbox::folder();
+    ends(root.path(), &["init", "demo", "--engine", "argocd"], 0);
+    let root = root.path().join("demo");
+    let settings = fs::read_to_string(root.join("stackloom.yaml")).unwrap();
+    sandbox::write(
+        &root.join("stackloom.yaml"),
+        settings.replacen("argocd:", "argocd:\n        automated: false", 1),
+    );
+    commit(&root);
+    let pool = ["remove", "dev-1", "--pool", "md-0", "--reason", "over"];
+    for sync in ["sync mgmt.cluster.team-a.dev-1`", "sync mgmt.cluster.team-a.dev-1`"] {
+        let printed = ends(&root, &pool, 0).out;
+        assert!(printed.contains(sync) && !printed.contains("--prune"), "{printed}");
+        commit(&root);
+    }
+    let last = ends(&root, &pool, 0).out;
+    assert!(!last.contains("app sync"), "{last}");
+    commit(&root);
+    let addon = ends(&root, &["remove", "dev-1", "--addon", "metrics-server"], 0).out;
+    assert!(addon.contains("sync mgmt.cluster.team-a.dev-1.addons --prune`"), "{addon}");
+}

@@ -81,7 +81,7 @@ pub(super) fn refuse_changed_branch(
             names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
         };
         let message = format!(
-            "this change names {} as the branch that engines read, and now they read {}: it would choose what it is compared with",
+            "this change makes engines read {} instead of {}, so it would choose its own base",
             list(branches),
             list(&published)
         );

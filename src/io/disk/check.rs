@@ -1,12 +1,11 @@
 //! `generate --check`: finds what would change on disk, and writes nothing.
 
 use std::{
-    fs,
     io::ErrorKind,
     path::{Path, PathBuf},
 };
 
-use super::{Workspace, compare::DiskComparison};
+use super::{Workspace, compare::DiskComparison, open};
 use crate::{
     note::{Fault, Notes},
     tree::{Changes, Part, Sink, TreePath},
@@ -61,9 +60,9 @@ impl Sink for CheckSink {
 
 /// The text of a generated file on the disk; none if there is no such file, or it is not text.
 pub(super) fn current(root: &Path, path: &TreePath) -> Result<Option<String>, Fault> {
-    match fs::read_to_string(root.join(path.as_str())) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidData) => Ok(None),
+    match open::read(&root.join(path.as_str())) {
+        Ok(bytes) => Ok(String::from_utf8(bytes).ok()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Fault::because(format!("cannot read {path}"), error)),
     }
 }

@@ -114,8 +114,8 @@ impl engine::Engine for ArgoCd {
         "Applications"
     }
 
-    fn joined(&self, current: &str, made: &str) -> Option<String> {
-        project::joined(current, made)
+    fn merged(&self, current: &str, made: &str) -> Option<String> {
+        project::merged(current, made)
     }
 
     fn by_hand(&self, plan: &ClusterPlan, parts: &[ClusterPart], deletes: bool) -> Vec<String> {
@@ -146,14 +146,14 @@ fn by_hand(cluster: &Cluster, parts: &[ClusterPart], deletes: bool) -> Vec<Strin
     let prune = if deletes { " --prune" } else { "" };
     let sync = |name: &String| {
         format!(
-            "`argocd.automated` is false, so a person starts the sync: `argocd app sync {}{prune}`",
+            "`argocd.automated` is false: start the sync with `argocd app sync {}{prune}`",
             name_in(management, name)
         )
     };
     let syncs = names.iter().map(sync).filter(|_| !management.argocd.automated);
     let hub = (management.argocd.destination != Destination::Own).then(|| {
         format!(
-            "Argo CD runs in another cluster (`argocd.destination`): look for Applications there, and for everything else in `{}`",
+            "Argo CD runs in another cluster (`argocd.destination`): use its context for Applications, and that of `{}` for everything else",
             management.name
         )
     });

@@ -162,7 +162,7 @@ fn project(management: &ManagementCluster, name: &str, spec: Mapping) -> Node {
 const LISTS: [&str; 2] = ["namespaceResourceWhitelist", "sourceRepos"];
 
 /// The text of a project that allows what the current one allows as well.
-pub(super) fn joined(current: &str, made: &str) -> Option<String> {
+pub(super) fn merged(current: &str, made: &str) -> Option<String> {
     if !made.contains(&format!("\nkind: {PROJECT}\n")) {
         return None;
     }

@@ -93,9 +93,9 @@ fn check_size(addon: &Addon<'_>, values: &Node, notes: &mut Notes) {
     emit(values, &mut text);
     if text.len() > LARGEST_VALUES {
         let message = format!(
-            "the values of `{}` have {} kB, and an Application of Argo CD holds at most 100 kB: it keeps five copies of them",
+            "the values of `{}` have {} bytes, but an Application of Argo CD can have at most {LARGEST_VALUES}: it keeps five copies of them",
             addon.name(),
-            text.len() / 1000
+            text.len()
         );
         notes
             .error("delivery", addon.cluster.cluster.origin, message)

@@ -170,7 +170,7 @@ fn check_namespaces(addon: &Addon<'_>, objects: &[super::super::Object], notes: 
             None => {
                 let message = format!("{what}, and a ClusterResourceSet adds none if the kind needs one");
                 let note = notes.warning("delivery", object.node.origin, message);
-                note.hint("write `namespace: default`, unless the kind is cluster-scoped; if the addon brings its CustomResourceDefinition, that is known");
+                note.hint("write `namespace: default`, unless the kind is cluster-scoped; the scope is known if the addon brings the CustomResourceDefinition");
             }
         }
     }

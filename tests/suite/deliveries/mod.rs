@@ -331,7 +331,7 @@ fn hostile_fleets_are_written_for_other_readers() {
         objects(&fleet(delivery, &files, &of_argocd), Some(&name)).unwrap();
     }
     let faults = objects(&fleet(AddonDelivery::ArgoCdApplication, &files, &most), None).unwrap_err();
-    assert!(faults.iter().any(|fault| fault.contains("holds at most 100 kB")), "{faults:?}");
+    assert!(faults.iter().any(|fault| fault.contains("can have at most 100000")), "{faults:?}");
 }
 
 #[test]
