@@ -20,6 +20,11 @@
 //! | `stackloom.lock` | [`definition::read_lock`] | [`lock::write()`], by [`cli`] (`update`) with [`io::net`] |
 //! | `schemas/` | editors | [`cli`] (`schema`), from [`definition::Kind`] |
 
+#![expect(
+    missing_docs,
+    reason = "only the program uses this library, and a comment that repeats a name says nothing"
+)]
+
 pub use capi_topology as topology;
 pub mod note;
 pub mod yaml;

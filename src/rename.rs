@@ -35,7 +35,6 @@ impl Move {
 /// A generated file that a move changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changed {
-    /// Its path.
     pub path: String,
     /// Its text before; none if it is new.
     pub before: Option<String>,

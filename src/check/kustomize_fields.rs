@@ -5,9 +5,7 @@
 /// The form of a value. Null stands for the empty value of every form.
 #[derive(Clone, Copy)]
 pub(super) enum Form {
-    /// Any value.
     Any,
-    /// Text.
     Text,
     /// One of these words, or no text at all.
     Word(&'static [&'static str]),
@@ -31,7 +29,6 @@ pub(super) enum Form {
 
 use Form::{Annotations, Any, Flag, Flags, Labels, List, Map, Text, Texts, Whole, Word};
 
-/// A field and its form.
 pub(super) type Field = (&'static str, Form);
 
 /// The fields of a kustomize file.

@@ -49,7 +49,6 @@ pub use chart_values::check_rest;
 pub use index::{Identities, Index};
 pub use variable_value::{Classes, check_values};
 
-/// A rule.
 #[derive(Debug)]
 pub struct Rule {
     /// Its name, which is also the code of its messages.

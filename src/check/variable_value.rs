@@ -57,7 +57,6 @@ struct Class {
 }
 
 impl Classes {
-    /// Reads the classes of a plan.
     pub fn read(plan: &Plan) -> Self {
         let used: BTreeSet<_> = plan.heads.iter().map(|head| &head.stack).collect();
         let others = plan.spare.iter().filter(|head| used.contains(&head.stack));

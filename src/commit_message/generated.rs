@@ -116,7 +116,6 @@ impl Kind {
     }
 }
 
-/// The parts that changed.
 fn fates(changes: &Changes) -> BTreeMap<PartId, Fate> {
     let touched: BTreeSet<PartId> = changes
         .files

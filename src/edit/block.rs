@@ -17,7 +17,6 @@ pub(super) fn behind_colon(text: &str, key: &RawNode) -> Result<usize, Obstacle>
     }
 }
 
-/// Replaces a value.
 pub(super) fn replace(text: &str, at: Ancestor<'_>, value: &Node) -> Result<Edit, Obstacle> {
     let key = at.key().ok_or_else(|| Obstacle::new(at.parent.start, "it has no key"))?;
     let (old, colon) = (at.value(), behind_colon(text, key)?);

@@ -19,7 +19,6 @@ use crate::{
 /// A step on the path to a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Locator<'a> {
-    /// The value of a key.
     Key(&'a str),
     /// The list item with this `name`.
     Named(&'a str),

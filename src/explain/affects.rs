@@ -16,7 +16,6 @@ use crate::{
 pub struct Reaches {
     /// The affected clusters.
     pub clusters: BTreeSet<ClusterId>,
-    /// The affected files.
     pub files: BTreeMap<String, AffectedFile>,
 }
 

@@ -21,7 +21,6 @@ pub(super) struct Field<'f, 'a> {
     pub(super) resolver: &'f Resolver<'f, 'a>,
     pub(super) object: &'f Node,
     pub(super) path: &'f Path,
-    /// The value of the field.
     pub(super) node: &'f Node,
     /// What is known about the object beside its text.
     pub(super) facts: &'f Facts,

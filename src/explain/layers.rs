@@ -123,13 +123,11 @@ fn overrule(settings: &mut [Source], role: Role) {
 
 /// What a layer sets along a path.
 enum Reach {
-    /// Nothing.
     Nothing,
     /// A value that replaces the path's parent.
     Replaced,
     /// `null`, which removes the value.
     Removed,
-    /// The value.
     Found,
 }
 

@@ -93,7 +93,6 @@ impl RecordedFleet {
         &self.input
     }
 
-    /// The plan of the fleet.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }

@@ -56,7 +56,6 @@ pub(super) enum Content<'a> {
 pub struct Explained {
     /// The line, without its line break.
     pub text: String,
-    /// Its sources.
     pub sources: Vec<Source>,
 }
 
@@ -109,7 +108,6 @@ impl<'a> Part<'a> {
         part
     }
 
-    /// Whether this is the part of a cluster.
     pub(super) fn is_of_cluster(&self) -> bool {
         matches!(self.id, PartId::Cluster { .. })
     }

@@ -27,7 +27,6 @@ pub(super) enum Whose<'a> {
     Release(&'a Release),
     /// A namespace, and the release whose templates rendered the file.
     Namespace(&'a NamespacePlan, Option<&'a Release>),
-    /// A cluster.
     Cluster(&'a ClusterPlan),
 }
 

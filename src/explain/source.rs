@@ -178,7 +178,6 @@ pub struct Source {
 }
 
 impl Source {
-    /// A source from lines of a file.
     pub(super) fn lines(role: Role, what: impl Into<Words>, file: &File, line: usize, end: usize) -> Self {
         let text = file.line_text(line.max(1)).trim();
         let start = text.as_ptr().addr() - file.text.as_ptr().addr();

@@ -21,7 +21,6 @@ use crate::{
 pub struct ExplainedValue {
     /// Its path in the definition.
     pub path: String,
-    /// The value.
     pub value: Node,
     /// Its sources, including overridden ones, in the order of the layers.
     pub sources: Vec<Source>,

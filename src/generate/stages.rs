@@ -42,7 +42,6 @@ impl From<Fault> for Failure {
 /// A fleet up to its releases: its definitions, their meaning, and the releases that clusters can use.
 #[derive(Debug)]
 pub struct Understood {
-    /// The input.
     pub input: Input,
     /// The definitions as written.
     pub definitions: Definitions,
@@ -239,7 +238,6 @@ pub(super) fn prepare_all(world: &dyn World, notes: &mut Notes) -> Result<Planne
     Ok(planned?.for_drawing())
 }
 
-/// The version of this program.
 pub fn program_version() -> semver::Version {
     semver::Version::parse(env!("CARGO_PKG_VERSION")).expect("Cargo holds its version to be one")
 }

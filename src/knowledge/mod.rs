@@ -28,17 +28,14 @@ pub struct Component {
 /// What is known about some versions of a component.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// The versions.
     pub versions: VersionRange,
     /// The Kubernetes versions that they support.
     pub kubernetes: VersionRange,
     /// Kubernetes minors that are only supported from a later patch version on.
     pub since: Vec<(Minor, semver::Version)>,
-    /// The source of the row.
     pub found: FactSource,
 }
 
-/// The source of a fact.
 #[derive(Clone, Debug)]
 pub struct FactSource {
     /// Its URL.
@@ -67,7 +64,6 @@ struct Skew {
     minors: u64,
 }
 
-/// All knowledge.
 #[derive(Clone, Debug)]
 struct Knowledge {
     minors: Vec<EndOfLife>,

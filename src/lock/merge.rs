@@ -19,7 +19,6 @@ pub struct LookupResults {
     pub charts: BTreeMap<ChartVersion, FoundChart>,
     /// Versions that their repository doesn't have.
     pub missing: BTreeSet<ChartVersion>,
-    /// All available versions of each chart.
     pub available: BTreeMap<Chart, BTreeSet<AddonVersion>>,
     /// The digests of images; none if the repository doesn't have the image.
     pub images: BTreeMap<String, Option<Digest>>,

@@ -12,7 +12,6 @@ const HEADER: &str = "\
 # Commit it. A changed line under an unchanged version says that someone changed what was published.
 ";
 
-/// Writes a lock.
 pub fn write(lock: &Lock) -> String {
     let mut spec = Mapping::new();
     spec.set_filled("charts", lock.charts.iter().map(|(key, one)| chart(key, one)).collect::<Vec<_>>());

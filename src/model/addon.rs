@@ -6,7 +6,6 @@ use crate::yaml::Origin;
 /// A core component of every cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Addon {
-    /// The name of the addon.
     pub name: Label,
     /// The Helm chart. An addon without one consists of manifests.
     pub chart: Option<Chart>,
@@ -47,7 +46,6 @@ impl PartialEq for MinorStep {
 /// A row of a compatibility matrix.
 #[derive(Clone, Debug)]
 pub struct Requirement {
-    /// The version of the addon.
     pub version: AddonVersion,
     /// The Kubernetes versions it works with.
     pub kubernetes: VersionRange,
@@ -111,7 +109,6 @@ impl PartialEq for ValuesFrom {
 /// The kind of object that values come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValuesSource {
-    /// A Secret.
     Secret,
     /// A `ConfigMap`.
     ConfigMap,

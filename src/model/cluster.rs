@@ -15,7 +15,6 @@ pub struct ClusterId {
     pub management: Label,
     /// Its namespace in the management cluster.
     pub namespace: Label,
-    /// Its name.
     pub name: Label,
 }
 
@@ -39,10 +38,8 @@ impl fmt::Display for ClusterId {
     }
 }
 
-/// A cluster.
 #[derive(Clone, Debug)]
 pub struct Cluster {
-    /// Its name.
     pub name: Label,
     /// Its namespace in the management cluster.
     pub namespace: Label,
@@ -60,11 +57,8 @@ pub struct Cluster {
     pub release_origin: Origin,
     /// The people or teams that own it.
     pub owners: Vec<String>,
-    /// Labels of the Cluster.
     pub labels: Mapping,
-    /// Annotations of the Cluster.
     pub annotations: Mapping,
-    /// The control plane.
     pub control_plane: ControlPlane,
     /// The groups of workers, in the order of the definition, which is also the order of upgrades.
     pub node_pools: Vec<NodePool>,
@@ -140,9 +134,7 @@ pub struct ControlPlane {
     pub replicas: Option<i64>,
     /// The origin of that number.
     pub replicas_origin: Option<Origin>,
-    /// Labels of the control plane.
     pub labels: Mapping,
-    /// Annotations of the control plane.
     pub annotations: Mapping,
     /// Values of variables for the control plane only.
     pub variables: Mapping,
@@ -165,9 +157,7 @@ pub struct NodePool {
     pub kind: PoolKind,
     /// The number of machines.
     pub size: Size,
-    /// Labels of the pool.
     pub labels: Mapping,
-    /// Annotations of the pool.
     pub annotations: Mapping,
     /// Values of variables for this pool only.
     pub variables: Mapping,
@@ -211,7 +201,6 @@ pub struct Network {
     pub services: Option<Node>,
     /// The DNS domain of services.
     pub service_domain: Option<Node>,
-    /// The port of the API server.
     pub api_server_port: Option<Node>,
 }
 

@@ -24,9 +24,7 @@ const DEPENDS_ON_VERSION: [&str; 2] = ["PriorityQueue", "ReconcilerRateLimiting"
 /// The settings of a whole repository.
 #[derive(Clone, Debug)]
 pub struct Fleet {
-    /// The name of the fleet.
     pub name: Label,
-    /// Its management clusters, by name.
     pub management_clusters: Vec<Arc<ManagementCluster>>,
     /// The places where other repositories publish releases.
     pub release_sources: Vec<ReleaseSource>,
@@ -110,7 +108,6 @@ pub struct ReleaseSource {
 /// A cluster that runs Cluster API and the engine.
 #[derive(Clone, Debug)]
 pub struct ManagementCluster {
-    /// Its name.
     pub name: Label,
     /// The engine that reconciles the tree there.
     pub engine: Engine,
@@ -235,14 +232,11 @@ impl Mirror {
 /// The GitOps engine that reconciles the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
-    /// Flux.
     Flux,
-    /// Argo CD.
     ArgoCd,
 }
 
 impl Engine {
-    /// All engines.
     pub const ALL: [Self; 2] = [Self::Flux, Self::ArgoCd];
 
     /// The product name.
@@ -363,9 +357,7 @@ pub enum EngineSource {
 /// The reference that a git source follows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GitReference {
-    /// A branch.
     Branch(String),
-    /// A tag.
     Tag(String),
 }
 

@@ -37,9 +37,7 @@ impl fmt::Display for Digest {
 /// An exact version of a chart.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ChartVersion {
-    /// The chart.
     pub chart: Chart,
-    /// Its version.
     pub version: AddonVersion,
 }
 
@@ -52,7 +50,6 @@ impl fmt::Display for ChartVersion {
 /// The content of `stackloom.lock`. It is empty if there is no such file; then no digest is compared.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lock {
-    /// The locked charts.
     pub charts: BTreeMap<ChartVersion, LockedChart>,
     /// The digests of images that stacks name directly.
     pub images: BTreeMap<String, Digest>,
@@ -67,7 +64,6 @@ impl Lock {
     }
 }
 
-/// A locked chart.
 #[derive(Clone, Debug)]
 pub struct LockedChart {
     /// The digest of its archive, or of its manifest in a registry.

@@ -118,7 +118,6 @@ name!(
 pub struct StackId {
     /// The infrastructure provider.
     pub provider: Arc<str>,
-    /// The name of the stack.
     pub name: Arc<str>,
 }
 

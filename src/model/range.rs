@@ -89,7 +89,6 @@ impl VersionRange {
         !candidates.any(|(major, minor, patch)| self.contains(&Version::new(major, minor, patch)))
     }
 
-    /// Reports whether a version is in the range.
     pub fn contains(&self, version: &Version) -> bool {
         self.constraint.allows([version.major, version.minor, version.patch], &version.pre)
     }

@@ -9,11 +9,9 @@ use super::{Calendar, Label, Minor, Selector};
 /// An upgrade of many clusters in waves.
 #[derive(Clone, Debug)]
 pub struct Rollout {
-    /// The name of the rollout.
     pub name: Label,
     /// The path of its definition.
     pub file: String,
-    /// The reason for it.
     pub reason: String,
     /// The target of the clusters.
     pub target: RolloutTarget,
@@ -76,12 +74,10 @@ pub struct Frozen {
     pub is_done: bool,
 }
 
-/// The target of a rollout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RolloutTarget {
     /// A release of this Kubernetes minor.
     Minor(Minor),
-    /// This release.
     Release(String),
     /// The newest release of the newest minor.
     Latest,
@@ -90,7 +86,6 @@ pub enum RolloutTarget {
 /// A group of clusters that are upgraded together.
 #[derive(Clone, Debug)]
 pub struct RolloutWave {
-    /// The name of the wave.
     pub name: String,
     /// Its clusters; the remaining ones if there is no selector.
     pub selector: Option<Selector>,

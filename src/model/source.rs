@@ -11,7 +11,6 @@ pub struct OciRepository {
     pub path: String,
 }
 
-/// A repository of releases.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ReleaseRepository {
     /// A registry repository: releases are artifacts, identified by tags.
@@ -20,14 +19,11 @@ pub enum ReleaseRepository {
     Git(String),
 }
 
-/// The address of one release.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReleaseAddress {
     /// An artifact.
     Oci {
-        /// Its repository.
         repository: OciRepository,
-        /// Its tag.
         tag: Option<String>,
         /// The digest of its manifest.
         digest: Option<String>,

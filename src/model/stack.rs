@@ -77,7 +77,6 @@ pub enum Versioning {
 pub struct CompatibilityRule {
     /// A name for messages.
     pub name: Arc<str>,
-    /// The addon.
     pub addon: Label,
     /// The affected versions of the addon; all if not specified.
     pub version: Option<VersionRange>,
@@ -156,7 +155,6 @@ pub enum ValueType {
     String,
     /// A whole number.
     Integer,
-    /// A number.
     Number,
     /// `true` or `false`.
     Boolean,
@@ -179,7 +177,6 @@ impl ValueType {
 pub struct NodeImage {
     /// The name at the infrastructure provider.
     pub name: String,
-    /// The Kubernetes version in the image.
     pub kubernetes: KubernetesVersion,
     /// The operating system.
     pub os: Option<String>,

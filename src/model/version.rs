@@ -42,7 +42,6 @@ impl KubernetesVersion {
         Version::parse(text).map(Self).map_err(|_| VersionFault::Malformed)
     }
 
-    /// The minor version.
     pub fn minor(&self) -> Minor {
         Minor { major: self.0.major, minor: self.0.minor }
     }

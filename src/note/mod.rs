@@ -118,11 +118,8 @@ pub enum About {
     Cluster,
     /// One of its node pools.
     Pool(String),
-    /// One of its addons.
     Addon(String),
-    /// The version of one of its addons.
     AddonVersion(String),
-    /// Its release.
     Release,
     /// The Kubernetes version of its release.
     Kubernetes,
@@ -134,9 +131,7 @@ pub enum About {
     ManagementCluster,
     /// The cluster that its definition defines instead.
     Heir {
-        /// Its namespace.
         namespace: String,
-        /// Its name.
         name: String,
     },
 }

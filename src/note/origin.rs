@@ -48,7 +48,6 @@ impl Origin {
 pub enum At {
     /// No place in particular.
     Nowhere,
-    /// A place.
     Place(Place),
     /// The word at an origin.
     Word(Origin),

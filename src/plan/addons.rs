@@ -32,7 +32,6 @@ pub struct AddonPlan {
 /// A chart to install.
 #[derive(Clone, Debug)]
 pub struct HelmPlan {
-    /// The chart.
     pub chart: ChartSource,
     /// The addons whose charts must be ready first, by name.
     pub after: Vec<String>,

@@ -14,9 +14,7 @@ use crate::{
 pub struct ChartSource {
     /// The address of the repository, with mirrors applied.
     pub repository: String,
-    /// The name of the chart.
     pub chart: String,
-    /// Its version.
     pub version: AddonVersion,
     /// The required digest in the registry, if it is known.
     pub digest: Option<Pin>,
@@ -54,7 +52,6 @@ impl PartialEq for Pin {
 
 impl Eq for Pin {}
 
-/// What hosts a chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChartHost {
     /// A classic repository, with an index.
@@ -82,7 +79,6 @@ impl ChartSource {
         }
     }
 
-    /// What hosts it.
     pub fn host(&self) -> ChartHost {
         if self.repository.starts_with("oci://") { ChartHost::Registry } else { ChartHost::Repository }
     }

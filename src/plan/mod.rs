@@ -36,7 +36,6 @@ use crate::{
 /// The plan of a whole tree.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The name of the fleet.
     pub fleet: Label,
     /// The head releases that clusters use.
     pub heads: Vec<Arc<Release>>,
@@ -44,9 +43,7 @@ pub struct Plan {
     pub spare: Vec<Arc<Release>>,
     /// The management clusters.
     pub management: Vec<ManagementPlan>,
-    /// The namespaces.
     pub namespaces: Vec<NamespacePlan>,
-    /// The clusters.
     pub clusters: Vec<ClusterPlan>,
     /// Numbered releases in use for which git has neither a tag nor the commit that added them. They were verified only against
     /// their own files.
@@ -59,13 +56,11 @@ pub struct Plan {
     pub lifecycles: BTreeMap<(StackId, Minor), Lifecycle>,
 }
 
-/// Chart sources, by addon delivery.
 pub type Charts = BTreeMap<AddonDelivery, BTreeSet<ChartSource>>;
 
 /// The plan of a management cluster itself.
 #[derive(Clone, Debug)]
 pub struct ManagementPlan {
-    /// The management cluster.
     pub management: Arc<ManagementCluster>,
     /// The releases that its clusters use, by name.
     pub releases: Vec<Arc<Release>>,
@@ -76,11 +71,9 @@ pub struct ManagementPlan {
 /// A namespace of a management cluster.
 #[derive(Clone, Debug)]
 pub struct NamespacePlan {
-    /// The management cluster.
     pub management: Arc<ManagementCluster>,
     /// The name of the fleet, for templates.
     pub fleet: Label,
-    /// The name of the namespace.
     pub name: Label,
     /// The releases that clusters in it use, by name; none in the namespace of cluster classes.
     pub releases: Vec<Arc<Release>>,
@@ -90,7 +83,6 @@ pub struct NamespacePlan {
     pub has_own_objects: bool,
 }
 
-/// The plan of a cluster.
 #[derive(Clone, Debug)]
 pub struct ClusterPlan {
     /// The definition of the cluster.
@@ -103,14 +95,12 @@ pub struct ClusterPlan {
     pub release: Arc<Release>,
     /// All variables that its class declares, with their values, if any.
     pub variables: Vec<(String, Option<Node>)>,
-    /// Its addons, by name.
     pub addons: Vec<AddonPlan>,
 }
 
 /// The phase in the life cycle of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// It is running.
     Running,
     /// It is running, but Cluster API doesn't reconcile it.
     Suspended,

@@ -10,22 +10,15 @@ use crate::model::{Cluster, shortened};
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unit {
     /// The cluster class and templates of a release.
-    Release {
-        /// The release.
-        release: String,
-    },
+    Release { release: String },
     /// A Namespace with the objects that its clusters share.
-    Namespace {
-        /// The namespace.
-        namespace: String,
-    },
+    Namespace { namespace: String },
     /// A part of a cluster.
     Cluster {
         /// The cluster's namespace.
         namespace: String,
         /// The cluster's name.
         cluster: String,
-        /// The part.
         part: ClusterPart,
     },
 }
@@ -42,24 +35,18 @@ pub enum ClusterPart {
     /// Objects that become ready when the cluster is ready.
     Ready,
     /// The manifests of an addon, in the workload cluster.
-    Manifests {
-        /// The addon.
-        addon: String,
-    },
+    Manifests { addon: String },
 }
 
 impl Unit {
-    /// The unit of a release.
     pub fn release(release: &str) -> Self {
         Self::Release { release: release.to_owned() }
     }
 
-    /// The unit of a namespace.
     pub fn namespace(namespace: &str) -> Self {
         Self::Namespace { namespace: namespace.to_owned() }
     }
 
-    /// The unit of a part of a cluster.
     pub fn cluster(cluster: &Cluster, part: ClusterPart) -> Self {
         Self::Cluster { namespace: cluster.namespace.to_string(), cluster: cluster.name.to_string(), part }
     }

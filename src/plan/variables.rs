@@ -133,7 +133,6 @@ pub fn complete(value: &Node, schema: &Node) -> Node {
     }
 }
 
-/// Whether a completed value is the given one.
 fn is_unchanged(given: &Node, completed: &Node) -> bool {
     given.origin == completed.origin
         && match (&given.value, &completed.value) {

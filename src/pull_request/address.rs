@@ -5,7 +5,6 @@ use crate::model::{Forge, ForgeKind};
 /// A repository on a forge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
-    /// The kind of forge.
     pub kind: ForgeKind,
     /// The forge's start page, without a trailing slash.
     pub url: String,

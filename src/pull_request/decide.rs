@@ -15,7 +15,6 @@ use crate::model::hex;
 /// A commit on the base or on a branch for a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Commit {
-    /// Its ID.
     pub id: String,
     /// The ID of its tree.
     pub tree: String,
@@ -70,7 +69,6 @@ pub struct Request {
     pub state: RequestState,
     /// The target branch.
     pub base: String,
-    /// Its title.
     pub title: String,
     /// Its text.
     pub body: String,
@@ -121,7 +119,6 @@ impl RequestFacts {
 /// What should be proposed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wish {
-    /// This step.
     Step(Box<Proposed>),
     /// Nothing, for this reason. An existing proposal is no longer needed.
     Nothing(String),
@@ -142,7 +139,6 @@ pub struct Proposed {
     pub body: String,
     /// Identifies the step. A request that a person closed is not opened again for the same step.
     pub step: String,
-    /// Its reviews and labels.
     pub asks: ReviewsAndLabels,
 }
 

@@ -27,7 +27,6 @@ pub struct ProposedStep {
 /// The plan for clusters that take the same steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanOf {
-    /// Their names.
     pub clusters: Vec<String>,
     /// Their release and Kubernetes version; none if unknown.
     pub from: Option<String>,
@@ -82,7 +81,6 @@ const LEAST_REPORT: usize = 2_000;
 /// The rollout that a step belongs to.
 #[derive(Clone, Copy, Debug)]
 pub struct RolloutOf<'a> {
-    /// Its name.
     pub name: &'a str,
     /// The wave; none if the change only ends the rollout.
     pub wave: Option<&'a str>,

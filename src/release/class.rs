@@ -20,10 +20,8 @@ pub struct ClusterClass {
     pub machine_pools: Vec<String>,
 }
 
-/// A variable of a class.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClassVariable {
-    /// Its name.
     pub name: String,
     /// Whether every cluster must set it.
     pub required: bool,

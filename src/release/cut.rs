@@ -48,7 +48,6 @@ pub struct Request {
 pub struct Considered {
     /// The stack that was looked at.
     pub stack: StackId,
-    /// The Kubernetes version.
     pub kubernetes: KubernetesVersion,
     /// The release that the next one follows: the last one of the channel. For a custom version, its name determines which
     /// one.

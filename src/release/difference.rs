@@ -19,14 +19,11 @@ pub enum Component {
     /// The cluster class, the other templates of the management cluster, the Kubernetes version, and the compatibility
     /// rules.
     ClusterClass,
-    /// The addons.
     ClusterAddon,
-    /// The node images.
     NodeImage,
 }
 
 impl Component {
-    /// All components.
     pub const ALL: [Self; 3] = [Self::ClusterClass, Self::ClusterAddon, Self::NodeImage];
 
     /// The name in `metadata.yaml` and `release.yaml`.

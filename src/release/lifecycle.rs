@@ -17,7 +17,6 @@ pub const AHEAD: u32 = 90;
 /// The support status of a Kubernetes minor of a stack.
 #[derive(Clone, Debug)]
 pub struct Lifecycle {
-    /// The stack.
     pub stack: StackId,
     /// The Kubernetes minor that this is about.
     pub minor: Minor,

@@ -47,7 +47,6 @@ pub struct Column {
 /// One version of an addon.
 #[derive(Clone, Debug)]
 pub struct AddonRow {
-    /// The name of the addon.
     pub addon: String,
     /// The version; none for manifests without versions.
     pub version: Option<AddonVersion>,
@@ -67,7 +66,6 @@ pub struct Cell {
 /// A release that pins a version.
 #[derive(Clone, Debug)]
 pub struct Pin {
-    /// The release.
     pub release: Arc<Release>,
     /// Whether it is the newest of its minor and channel.
     pub is_newest: bool,
@@ -111,7 +109,6 @@ pub struct VersionRow {
     pub maturity: Option<Maturity>,
     /// The day on which patches end.
     pub end_of_life: Option<Date>,
-    /// The clusters with this version.
     pub clusters: Vec<ClusterId>,
 }
 

@@ -90,11 +90,9 @@ pub const FORMAT: i64 = 2;
 pub struct Release {
     /// The name, such as `openstack-scs-1-35-v7`; also the name of its cluster class.
     pub name: String,
-    /// The channel.
     pub channel: Channel,
     /// The version within the channel.
     pub version: String,
-    /// The stack.
     pub stack: StackId,
     /// The exact Kubernetes version.
     pub kubernetes: KubernetesVersion,
@@ -106,9 +104,7 @@ pub struct Release {
     pub namespace: Vec<StackTemplate>,
     /// Templates rendered once per cluster.
     pub cluster: Vec<StackTemplate>,
-    /// The addons, by name.
     pub addons: Vec<Arc<ReleaseAddon>>,
-    /// The node images, by name.
     pub images: Vec<NodeImage>,
     /// Combinations of addon and Kubernetes versions that don't work.
     pub compatibility: Vec<CompatibilityRule>,
@@ -151,7 +147,6 @@ pub struct History {
     pub impact: Option<BTreeMap<Effect, BTreeSet<String>>>,
 }
 
-/// An addon of a release.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReleaseAddon {
     /// The definition of the addon.
@@ -272,7 +267,6 @@ impl Releases {
             || self.named.values().any(|release| release.kubernetes.minor() == minor)
     }
 
-    /// The head releases.
     pub fn heads(&self) -> impl Iterator<Item = &Release> {
         self.heads.values().map(|release| &**release)
     }

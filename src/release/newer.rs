@@ -13,11 +13,9 @@ use crate::{
 pub struct Newer {
     /// Its name there, such as `openstack-scs-1-35-v7`.
     pub name: String,
-    /// Its stack.
     pub stack: StackId,
     /// Its Kubernetes minor.
     pub minor: Minor,
-    /// Its channel.
     pub channel: Channel,
     /// The newest local release of its stack, minor and channel.
     pub here: Option<String>,

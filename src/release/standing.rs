@@ -25,9 +25,7 @@ pub struct Standing {
 /// A change that a cluster makes to an addon of its release, other than to its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AddonDifference {
-    /// The name of the addon.
     pub name: String,
-    /// The version in the release.
     pub released: Option<AddonVersion>,
     /// The version in the cluster; none if the cluster lacks the addon, or the addon has no version.
     pub version: Option<AddonVersion>,

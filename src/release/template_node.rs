@@ -8,7 +8,6 @@ use crate::{
     yaml::{Emit, Item, Mapping, Node, Scalar, Value, View},
 };
 
-/// The documents of a template.
 pub(super) fn documents(template: &Template) -> Vec<Node> {
     template.documents().iter().map(node).collect()
 }

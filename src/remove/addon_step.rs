@@ -180,7 +180,6 @@ fn moved(old: &str, new: &str) -> Vec<(String, AddonVersion, AddonVersion)> {
     old.into_iter().filter_map(other).collect()
 }
 
-/// Reads a list of addons.
 fn versions(text: &str) -> BTreeMap<String, AddonVersion> {
     let list = read(text);
     let data = list.as_ref().and_then(|list| list.get("data")).and_then(Node::as_mapping);

@@ -52,12 +52,10 @@ impl Meant {
     }
 }
 
-/// A node pool of a Cluster.
 fn pool<'a>(cluster: &'a ClusterFacts, name: &str) -> Option<&'a Node> {
     cluster.pools.iter().find(|((_, its), _)| its == name).map(|(_, pool)| pool)
 }
 
-/// Reads the facts from the text of a Cluster.
 pub(super) fn facts(text: &str) -> Option<ClusterFacts> {
     let mut sources = yaml::Sources::default();
     let id = sources.add("cluster", text);

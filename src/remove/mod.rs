@@ -36,11 +36,9 @@ pub use returned::{judge_returned, removed_by};
 /// The object of a removal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Leaver {
-    /// The cluster.
     Cluster,
     /// One of its node pools.
     Pool(String),
-    /// One of its addons.
     Addon(String),
 }
 

@@ -48,7 +48,6 @@ impl<'a> Defined<'a> {
         self.clusters.keys().filter_map(|cluster| Some((cluster, self.file(cluster)?)))
     }
 
-    /// The owners of a cluster.
     pub fn owners(&self, cluster: &ClusterId) -> Vec<String> {
         self.merged(cluster).map(|node| definition::owners(&node)).unwrap_or_default()
     }
@@ -64,7 +63,6 @@ impl<'a> Defined<'a> {
         Some(definition::merged(&self.definitions, layer))
     }
 
-    /// The cluster that a file defines.
     fn at(&self, file: &str) -> Option<&ClusterId> {
         self.clusters.keys().find(|cluster| self.file(cluster) == Some(file))
     }

@@ -16,7 +16,6 @@ pub use versions::{Refused, Versions};
 /// Every stack of a fleet for every Kubernetes minor that it serves, with exact versions.
 #[derive(Clone, Debug)]
 pub struct Resolution<'a> {
-    /// The resolved stacks, by stack and minor.
     pub stacks: BTreeMap<(StackId, Minor), ResolvedStack<'a>>,
     /// The lock, with the digests of external inputs.
     pub lock: &'a Lock,
@@ -25,7 +24,6 @@ pub struct Resolution<'a> {
 /// A stack for one minor, with the version of each addon.
 #[derive(Clone, Debug)]
 pub struct ResolvedStack<'a> {
-    /// The stack.
     pub stack: &'a Stack<StackTemplate>,
     /// The version of each addon, in the order of the stack's addons; none for manifests without versions.
     pub versions: Vec<Option<AddonVersion>>,

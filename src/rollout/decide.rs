@@ -32,10 +32,8 @@ pub struct WaveSeen {
     pub gone: usize,
 }
 
-/// A cluster of a wave.
 #[derive(Clone, Debug)]
 pub struct SeenCluster {
-    /// Its ID.
     pub id: ClusterId,
     /// Whether no steps are left.
     pub is_there: bool,

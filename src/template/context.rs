@@ -97,7 +97,6 @@ impl Scope {
         Self::of(Frame { bound, outer, root: self.frame.root.clone() })
     }
 
-    /// The value of a name.
     pub(super) fn get(&self, name: &str) -> Option<Any> {
         self.frame.get_value_by_str(name)
     }

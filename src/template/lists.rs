@@ -70,7 +70,6 @@ pub(super) fn reverse(value: &Any) -> Result<Vec<Any>, Error> {
     Ok(items)
 }
 
-/// The value of an item at a path of attributes.
 fn attribute(item: &Any, path: &str) -> Result<Any, Error> {
     let mut value = item.clone();
     for name in path.split('.') {

@@ -22,7 +22,6 @@ pub(super) struct Mask {
 /// A piece of a scalar.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Piece<'a> {
-    /// Text.
     Text(&'a str),
     /// The bytes of an expression in the file, between its braces.
     Expression(Range<usize>),

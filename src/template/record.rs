@@ -50,7 +50,6 @@ impl Read {
 /// A statement that enclosed a result, and its reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnclosingStatement {
-    /// The statement.
     pub statement: Origin,
     /// The reads of its expression.
     pub reads: Vec<Read>,

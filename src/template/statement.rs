@@ -18,7 +18,6 @@ pub(super) struct Statement {
     pub(super) written: String,
 }
 
-/// The kind of a statement.
 pub(super) enum Kind {
     If(Expression),
     Elif(Expression),

@@ -115,7 +115,6 @@ pub(super) fn to_any_at(node: &Node, trail: Option<Trail>) -> Any {
 /// The reason that a value cannot become a node.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Unfit {
-    /// It is undefined.
     Undefined,
     /// It cannot be part of a document. The text completes "the value is …".
     Kind(String),

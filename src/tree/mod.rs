@@ -18,7 +18,6 @@ pub use path::TreePath;
 /// A generated file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
-    /// The path of the file.
     pub path: TreePath,
     /// The content of the file.
     pub bytes: Vec<u8>,
@@ -37,10 +36,8 @@ pub enum PartId {
     Namespace {
         /// The management cluster.
         management: String,
-        /// The namespace.
         namespace: String,
     },
-    /// A cluster.
     Cluster {
         /// The management cluster.
         management: String,

@@ -11,7 +11,6 @@ const ROOT: &str = "generated";
 pub struct TreePath(String);
 
 impl TreePath {
-    /// The root of the tree.
     pub fn root() -> Self {
         Self(ROOT.to_owned())
     }

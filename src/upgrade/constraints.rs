@@ -21,10 +21,8 @@ use crate::{
     world::{Input, release_line},
 };
 
-/// The target of an upgrade.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum UpgradeTarget {
-    /// This release.
     Release(ReleaseRef),
     /// Any release of this Kubernetes minor.
     Minor(Minor),
@@ -37,7 +35,6 @@ pub enum UpgradeTarget {
 /// The fleet that plans are made for.
 #[derive(Debug)]
 pub struct Fleet<'a> {
-    /// The model of the fleet.
     pub model: &'a Model,
     /// The releases that clusters can use.
     pub releases: &'a Releases,

@@ -29,7 +29,6 @@ pub struct StepDescription {
 /// The main change of a step.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DescribedChange {
-    /// The release.
     Release {
         /// The release before.
         before: String,
@@ -40,9 +39,7 @@ pub enum DescribedChange {
         /// The Kubernetes version after.
         kubernetes_after: String,
     },
-    /// An addon.
     Addon {
-        /// The addon.
         addon: String,
         /// Its version before.
         before: AddonVersion,
@@ -51,7 +48,6 @@ pub enum DescribedChange {
     },
 }
 
-/// Describes each step.
 pub fn describe(situation: &Situation, plan: &UpgradePlan) -> Vec<StepDescription> {
     let start = Step {
         change: StepChange::Release { from: situation.start },

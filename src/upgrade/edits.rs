@@ -30,7 +30,6 @@ pub struct ClusterStep<'a> {
 /// The edits for some steps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Edits {
-    /// The edited files.
     pub files: Vec<Edited>,
     /// Files of defaults that stay unchanged because not all clusters below them take the step. Definitions override them
     /// now.
@@ -46,7 +45,6 @@ pub struct Edited {
     pub before: String,
     /// Its new text.
     pub after: String,
-    /// The clusters for which it is edited.
     pub clusters: BTreeSet<ClusterId>,
 }
 

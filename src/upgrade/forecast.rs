@@ -62,7 +62,6 @@ pub enum Remedy {
 pub struct PlannedCluster<'a> {
     /// The cluster, as it is before the steps.
     pub cluster: &'a Cluster,
-    /// Its situation.
     pub open: &'a IndexedSituation,
     /// The steps that are left, in order.
     pub steps: &'a [Step],

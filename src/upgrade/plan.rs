@@ -8,7 +8,6 @@ use super::{
     situation::Situation,
 };
 
-/// An upgrade plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpgradePlan {
     /// Its steps, in order; empty if there is nothing to do.
@@ -31,14 +30,12 @@ pub struct Step {
 /// What a step changes. Numbers are indexes of the situation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepChange {
-    /// The release changes.
     Release {
         /// The release before.
         from: usize,
     },
     /// The version of an addon changes.
     Addon {
-        /// The addon.
         addon: usize,
         /// Its version before.
         from: usize,

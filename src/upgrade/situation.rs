@@ -41,7 +41,6 @@ pub enum Goal {
 pub struct Candidate {
     /// Its name, by which steps and messages call it.
     pub name: String,
-    /// Its Kubernetes version.
     pub kubernetes: KubernetesVersion,
     /// The number of newer releases of its minor.
     pub age: u64,
@@ -71,7 +70,6 @@ pub struct Track {
 /// A version that an addon could have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Version {
-    /// The version.
     pub version: AddonVersion,
     /// Whether only the cluster's own definition allows it. Plans can leave such a version, but not move to it.
     pub is_special: bool,

@@ -31,16 +31,13 @@ pub struct Solved<'a> {
 pub enum Answer {
     /// The steps to take; none if the target is reached.
     Plan {
-        /// The situation.
         open: Box<IndexedSituation>,
-        /// The plan.
         plan: UpgradePlan,
         /// The reason for each step.
         reasons: Vec<String>,
     },
     /// There is no plan.
     Blocked {
-        /// The situation.
         open: Box<IndexedSituation>,
         /// The constraints that rule out every plan.
         conflict: Conflict,

@@ -41,7 +41,6 @@ pub struct Input {
 /// Git's record of a numbered release, compared with its files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recorded {
-    /// The kind of record.
     pub by: Record,
     /// The files that differ from the record, by path within the release's folder; none if the tag points to something
     /// without such a folder.
@@ -115,7 +114,6 @@ pub enum Doubt {
 /// The record that a release is compared with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Record {
-    /// The tag with its name.
     Tag,
     /// The current commit, because this clone has no such tag.
     Head,
@@ -147,7 +145,6 @@ pub trait World {
 /// A world whose content was already read; can be used several times.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    /// The input.
     pub input: Input,
     /// The problems with single files.
     pub notes: Notes,

@@ -13,7 +13,6 @@ pub struct FieldPath(pub Vec<PathSegment>);
 /// One step of a [`FieldPath`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PathSegment {
-    /// The value of a key.
     Key(String),
     /// The list item with this name.
     Named(String),

@@ -15,7 +15,6 @@ pub trait Emit: Sized {
 
 /// The emitter's view of a value.
 pub enum View<'a, T> {
-    /// A scalar.
     Scalar(Scalar<'a>),
     /// A list in its order.
     Sequence(Vec<Item<'a, T, ()>>),
@@ -30,11 +29,9 @@ pub type Name<'a> = (Scalar<'a>, Origin);
 pub enum Item<'a, T, K> {
     /// A template statement, written as `#% …` on a line of its own, and its origin.
     Statement(&'a str, Origin),
-    /// An entry.
     Entry(K, &'a T),
 }
 
-/// A scalar.
 #[derive(Clone, Copy, Debug)]
 pub enum Scalar<'a> {
     /// `null`.

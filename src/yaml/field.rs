@@ -7,7 +7,6 @@ use super::Node;
 pub enum Edge<'a> {
     /// It is the start of the path.
     Root,
-    /// It is the value of a key.
     Key(&'a str),
     /// It is an item of a list.
     Item,

@@ -11,7 +11,6 @@ pub struct Path(Vec<Segment>);
 /// One step of a [`Path`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Segment {
-    /// The value of a key.
     Key(Arc<str>),
     /// An item of a list, counted from 0.
     Item(usize),
@@ -66,7 +65,6 @@ impl Path {
         Some(Self(above.to_vec()))
     }
 
-    /// The node at the path.
     pub fn find<'a>(&self, root: &'a Node) -> Option<&'a Node> {
         self.0.iter().try_fold(root, |node, segment| match segment {
             Segment::Key(name) => node.get(name),

@@ -43,11 +43,9 @@ pub struct RawNode {
 /// The content of a node as written.
 #[derive(Clone, Debug)]
 pub enum RawKind {
-    /// A scalar.
     Scalar {
         /// Its text with escapes resolved.
         text: String,
-        /// Its style.
         style: Style,
     },
     /// A list.
@@ -56,7 +54,6 @@ pub enum RawKind {
     Mapping(Vec<(RawNode, RawNode)>),
 }
 
-/// A comment.
 #[derive(Clone, Debug)]
 pub struct Comment {
     /// The byte of its `#`.
@@ -72,7 +69,6 @@ pub struct Comment {
 pub struct Document {
     /// The byte at which its content starts.
     pub start: usize,
-    /// Its root node.
     pub root: RawNode,
     /// Its comments in order. Comments after the last document of a file belong to that document.
     pub comments: Vec<Comment>,

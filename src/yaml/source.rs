@@ -20,7 +20,6 @@ pub struct Source {
     pub id: FileId,
     /// Its path relative to the root of the fleet, with `/`.
     pub path: Arc<str>,
-    /// Its text.
     pub text: Arc<str>,
     /// Its line index, built on first use.
     lines: Arc<OnceLock<LineIndex>>,

@@ -36,7 +36,6 @@ use crate::{
     yaml::Origin,
 };
 
-/// A lint.
 #[derive(Debug)]
 pub struct Lint {
     /// Its name, which is the code of its messages and the word to allow it.
@@ -88,7 +87,6 @@ pub(super) struct BadAllowance {
     pub(super) origin: Origin,
     pub(super) message: String,
     pub(super) hint: String,
-    /// Whether it is an error.
     pub(super) error: bool,
 }
 

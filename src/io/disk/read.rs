@@ -68,7 +68,6 @@ pub(in crate::io) fn read(root: &Path, notes: &mut Notes) -> Result<Input, Fault
     Ok(Input { sources, companions, beside, folder, damaged, ..Input::default() })
 }
 
-/// The files to read.
 struct FilesToRead<'a> {
     root: &'a Path,
     /// Paths from the root, and the locations of the files.

@@ -47,7 +47,6 @@ impl DiskSink {
         self
     }
 
-    /// Reports a milestone.
     pub(in crate::io) fn tell(&mut self, step: Milestone) -> Result<(), Fault> {
         self.on_milestone.as_mut().map_or(Ok(()), |tell| tell(step))
     }

@@ -67,7 +67,6 @@ impl Stage {
         Ok(stage)
     }
 
-    /// Stages files.
     pub(super) fn add(&mut self, files: &[&tree::File]) -> Result<(), Fault> {
         if files.is_empty() {
             return Ok(());
@@ -81,7 +80,6 @@ impl Stage {
         Ok(())
     }
 
-    /// The staged files.
     pub(super) fn files(&self) -> &[TreePath] {
         &self.files
     }

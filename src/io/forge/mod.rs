@@ -71,7 +71,6 @@ trait Dialect {
     fn label(&self, number: u64, known: &[Json], add: &[String], remove: &[String]) -> Vec<Call>;
     /// The permissions that the token needs for requests.
     fn permissions(&self) -> &'static str;
-    /// The statuses of a commit.
     fn statuses(&self, commit: &str) -> Call;
     /// Reads a status from the forge's JSON, with its number, which increases; none if it is not a status.
     fn read_status(&self, one: &Json) -> Option<(u64, CommitStatus)>;
@@ -81,7 +80,6 @@ trait Dialect {
     fn merges(&self, commit: &str) -> Call;
 }
 
-/// Sends a call.
 type Send<'a> = &'a dyn Fn(&Call) -> Result<Answer, Problem>;
 
 /// A repository on a forge.

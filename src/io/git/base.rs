@@ -185,7 +185,6 @@ impl Repository {
         })
     }
 
-    /// Whether the repository has a remote.
     pub fn has_remotes(&self) -> Result<bool, Fault> {
         let remotes =
             self.inner.remotes().map_err(|error| Fault::because("cannot list the remotes", error))?;
@@ -206,7 +205,6 @@ impl Repository {
         git2::Branch::name_is_valid(text).unwrap_or(false) && !text.starts_with('-')
     }
 
-    /// Whether the repository has a remote of this name.
     pub fn has_remote(&self, name: &str) -> bool {
         self.inner.find_remote(name).is_ok()
     }

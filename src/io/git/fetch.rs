@@ -27,7 +27,6 @@ const FILE_LIMIT: usize = 4 * 1024 * 1024;
 /// The maximum number of folders to search for the fleet.
 const FOLDER_LIMIT: usize = 100_000;
 
-/// Fetches a release with the tag of its name.
 pub fn fetch_release(url: &str, tag: &str) -> Result<Fetched, Fault> {
     let folder = tempfile::Builder::new()
         .prefix("stackloom-fetch-")

@@ -44,7 +44,6 @@ const SLOP: usize = 16;
 pub enum Event {
     /// Nothing.
     None,
-    /// A step.
     Step,
     /// Steps stop taking effect.
     Paused,
@@ -57,7 +56,6 @@ pub enum Event {
 /// An event, and the commit that brought it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dated {
-    /// The event.
     pub event: Event,
     /// The commit.
     pub changed: Changed,
@@ -89,7 +87,6 @@ type Files = BTreeMap<String, [Option<BlobId>; 2]>;
 pub type Judge<'a> = &'a (dyn Fn(&Edit<'_>) -> Result<Event, Fault> + Sync);
 
 impl Edit<'_> {
-    /// The folder.
     pub fn folder(&self) -> &str {
         self.folder
     }

@@ -29,9 +29,7 @@ pub(super) struct LockedIndex {
     _lock: Lock,
 }
 
-/// The intended entries of the index.
 pub(super) struct IntendedEntries<'a> {
-    /// The files of the tree.
     pub(super) files: &'a BTreeMap<TreePath, Oid>,
     /// Files that were just written, so that the index is out of date for them.
     pub(super) fresh: &'a BTreeSet<TreePath>,
@@ -64,7 +62,6 @@ impl LockedIndex {
         Ok(self.below(&index).map(|entry| (inside(&entry.path), entry.id)).collect())
     }
 
-    /// Updates the entries.
     pub(super) fn update(&self, meant: &IntendedEntries, root: &Path) -> Result<(), Fault> {
         if self.path.exists() {
             fs::copy(&self.path, &self.copy)

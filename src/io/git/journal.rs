@@ -76,7 +76,6 @@ impl Journal {
             .map_err(|error| Fault::because(format!("cannot write `{}`", path.display()), error))
     }
 
-    /// Removes the journal.
     pub(super) fn remove(repository: &Repository) {
         // If it stays, the next run finds that everything is done.
         fs::remove_file(Self::path(repository)).ok();

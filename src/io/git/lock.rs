@@ -22,7 +22,6 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    /// Locks the index at a path.
     pub(super) fn take(index: &Path) -> Result<Self, Fault> {
         let mut path = index.as_os_str().to_owned();
         path.push(".lock");

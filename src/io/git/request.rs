@@ -15,7 +15,6 @@ use crate::{
 /// A git remote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remote {
-    /// The name of the remote.
     pub name: String,
     /// The address. It may contain a credential, and is never printed.
     pub url: String,

@@ -60,7 +60,6 @@ struct Repository<'a> {
     login: Option<Login>,
 }
 
-/// The digest that an index gives for a chart.
 fn listed_digest(entry: &IndexEntry, key: &ChartVersion) -> Result<Option<Digest>, Fault> {
     let text = entry.digest.as_deref().filter(|text| !text.is_empty());
     let text = text.map(|text| format!("sha256:{}", text.trim_start_matches("sha256:")));

@@ -151,7 +151,6 @@ impl Registry {
         }
     }
 
-    /// The manifest with a digest.
     pub fn manifest(&self, digest: &str) -> Result<Vec<u8>, Fault> {
         let reference = self.pinned(digest);
         let asked = self.client.pull_manifest_raw(&reference, &self.login, &[MANIFEST_TYPE]);

@@ -71,7 +71,6 @@ fn matters(path: &str) -> bool {
         || path.contains("/charts/") && is_archive(name)
 }
 
-/// The files in a folder.
 fn below(files: &Files, folder: &str) -> Files {
     let prefix = format!("{folder}/");
     let inside = files.iter().filter_map(|(path, bytes)| Some((path.strip_prefix(&prefix)?, bytes)));

@@ -23,7 +23,6 @@ use crate::topology::{
 pub enum Effect {
     /// Objects change in place; no machine is replaced.
     InPlace,
-    /// Addons change.
     AddonsChanged,
     /// Worker machines are replaced.
     WorkersReplaced,

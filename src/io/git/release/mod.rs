@@ -109,7 +109,6 @@ impl ReleaseRun {
         Ok(self)
     }
 
-    /// The repository.
     pub fn repository(&self) -> &Repository {
         &self.repository
     }

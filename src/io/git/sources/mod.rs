@@ -33,7 +33,6 @@ const PLACES: [&str; 6] = ["stackloom.yaml", LOCK, "stacks", "clusters", "rollou
 pub(super) struct Sources {
     /// The changes of the commit: new contents, or None for removed files.
     pub(super) changes: BTreeMap<String, Option<Entry>>,
-    /// The kind of each change.
     pub(super) fates: BTreeMap<String, FileChange>,
     /// Every file and link that was read, as the commit will have it.
     pub(super) meant: BTreeMap<String, Entry>,
