@@ -24,7 +24,7 @@ fn check(plan: &ClusterPlan, cluster: &Node, finder: &mut Finder<'_>) {
             finder.place(node, &plan.cluster.file),
             format!("a control plane of {replicas} machines"),
         )
-        .hint("use 1, 3 or 5 machines with stacked etcd: an even number tolerates no more failures than one machine fewer");
+        .hint("use 1, 3 or 5 machines with stacked etcd: an even number tolerates no more failures than the odd number below it");
 }
 
 fn has_stacked_etcd(release: &Release) -> bool {

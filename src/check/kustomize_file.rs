@@ -140,7 +140,7 @@ impl std::fmt::Display for Where<'_> {
 }
 
 fn of_map(entries: &[(RawNode, RawNode)], fields: &[Field], of: &Where<'_>, finding: &mut Finding<'_>) {
-    const UNKNOWN: &str = "correct or remove it: kustomize refuses unknown fields, and reads those in other letters as their own";
+    const UNKNOWN: &str = "correct or remove it: kustomize refuses an unknown field, and the checks read a field only in its own spelling";
     for (key, value) in entries {
         let name = key.text().unwrap_or_default();
         if let Some((field, form)) = fields.iter().find(|(field, _)| *field == name) {

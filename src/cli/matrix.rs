@@ -29,7 +29,7 @@ use crate::{
 /// the number of clusters that have it.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  stackloom matrix                       list the Kubernetes versions of the fleet\n  stackloom matrix --today 2027-03-01    the same as of another day\n  stackloom matrix docker/scs            show which addons fit which Kubernetes versions\n  stackloom matrix docker/scs --format json | jq -r '.addons[] | select(.name == \"cilium\") | .version'"
+    after_help = "Examples:\n  stackloom matrix                       list the Kubernetes versions of the fleet\n  stackloom matrix --today 2027-03-01    the same for another day\n  stackloom matrix docker/scs            show which addons fit which Kubernetes versions\n  stackloom matrix docker/scs --format json | jq -r '.addons[] | select(.name == \"cilium\") | .version'"
 )]
 pub(super) struct Args {
     /// A stack, as <provider>/<stack>; by default the whole fleet

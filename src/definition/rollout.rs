@@ -133,7 +133,6 @@ pub struct Window {
 /// A day of the week.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "their names say it")]
 pub enum Day {
     Mon,
     Tue,

@@ -27,7 +27,7 @@ pub(super) struct Field<'f, 'a> {
 }
 
 /// Concatenates the sources of one value.
-#[expect(clippy::unnecessary_wraps, reason = "it ends arms of which others have no answer")]
+#[expect(clippy::unnecessary_wraps, reason = "other arms of the same match have no answer")]
 fn all(sources: impl IntoIterator<Item = Vec<Source>>) -> Option<Vec<Source>> {
     Some(sources.into_iter().flatten().collect())
 }
@@ -88,7 +88,7 @@ impl Field<'_, '_> {
         }
     }
 
-    #[expect(clippy::unnecessary_wraps, reason = "it ends arms of which others have no answer")]
+    #[expect(clippy::unnecessary_wraps, reason = "other arms of the same match have no answer")]
     fn program(&self, why: &str) -> Option<Vec<Source>> {
         Some(self.resolver.scope.program(why))
     }

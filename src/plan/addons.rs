@@ -229,7 +229,7 @@ impl Planner<'_> {
     }
 
     /// The version that the cluster requests, or else that of the release.
-    #[expect(clippy::option_option, reason = "none is at fault, some of none has no version")]
+    #[expect(clippy::option_option, reason = "an error is `None`, a missing version `Some(None)`")]
     fn version(
         &self,
         frozen: &ReleaseAddon,

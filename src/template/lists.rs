@@ -176,7 +176,7 @@ pub(super) fn map(
 fn order(a: &Any, b: &Any) -> Result<Ordering, Error> {
     match (a.kind(), b.kind()) {
         (ValueKind::String, ValueKind::String) | (ValueKind::Number, ValueKind::Number) => Ok(a.cmp(b)),
-        (a, b) => Err(invalid(format!("{a} and {b} have no order: only texts, or only numbers have"))),
+        (a, b) => Err(invalid(format!("{a} and {b} cannot be ordered: compare only texts, or only numbers"))),
     }
 }
 

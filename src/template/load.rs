@@ -151,7 +151,7 @@ impl Loader<'_> {
                 matches!(self.mask.pieces(text, &range).as_deref(), Some([Piece::Expression(_)]));
             if !is_expression || self.source.text[range.start..].starts_with(['"', '\'']) {
                 self.notes
-                    .error("template-document", self.source.word(range.start), "a document that is a text")
+                    .error("template-document", self.source.word(range.start), "a document that is only text")
                     .hint("a document is a map, a list, or one expression without quotes");
                 return None;
             }

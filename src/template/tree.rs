@@ -128,7 +128,7 @@ impl Emit for Tree {
                 Value::Int(number) => Scalar::Int(*number),
                 Value::Float(number) => Scalar::Float(*number),
                 Value::String(text) => Scalar::String(text),
-                Value::Sequence(_) | Value::Mapping(_) => unreachable!("collections are no scalars"),
+                Value::Sequence(_) | Value::Mapping(_) => unreachable!("a collection is not a scalar"),
             }),
             Kind::Typed(expression) => View::Scalar(Scalar::Expression(&expression.text)),
             Kind::Text(words) => View::Scalar(words.shown()),

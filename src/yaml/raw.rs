@@ -172,7 +172,7 @@ pub(crate) fn key_text(key: &RawNode, source: &Source, notes: &mut Notes) -> Opt
         }
         let hazard = match super::resolve_plain(text) {
             super::Plain::Value(super::Value::String(_)) => None,
-            super::Plain::Value(_) => Some("no string for every YAML reader"),
+            super::Plain::Value(_) => Some("not a string for every YAML reader"),
             super::Plain::Ambiguous(why) => Some(why),
         };
         if let Some(why) = hazard {
@@ -329,9 +329,7 @@ impl Builder<'_> {
         let tab = place.source[..place.source.len() - start.len()].contains('\t');
         if info.contains("recursion limit") {
             let message = format!("collections are nested more than {MAX_DEPTH} levels deep");
-            self.notes
-                .error("yaml-limit", place, message)
-                .hint("use less nesting: people stop at about 20 levels");
+            self.notes.error("yaml-limit", place, message).hint("reduce the nesting");
             return;
         }
         let note = self.notes.error(SYNTAX, place, format!("invalid YAML: {info}"));

@@ -38,7 +38,7 @@ fn window(at: usize, window: &written::Window, place: Find<'_>, notes: &mut Note
                 .error(
                     "wrong-time",
                     place(&["windows", &at.to_string(), key]),
-                    format!("`{text}` is not a time of the day"),
+                    format!("`{text}` is not a time of day"),
                 )
                 .hint("write it as \"09:00\", in quotes");
         }

@@ -82,7 +82,7 @@ impl One<'_> {
         names
     }
 
-    #[expect(clippy::option_option, reason = "none after an error; some of none if the setting is absent")]
+    #[expect(clippy::option_option, reason = "an error is `None`, a missing setting `Some(None)`")]
     pub(super) fn decryption(&self, engine: Engine, notes: &mut Notes) -> Option<Option<Decryption>> {
         let Some(decryption) = &self.management.decryption else { return Some(None) };
         let written::DecryptionProvider::Sops = decryption.provider;

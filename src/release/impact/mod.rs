@@ -153,7 +153,7 @@ fn beside(differences: &[Difference], impact: &mut Impact) {
             Scope::Beside { folder, object } => {
                 impact.add(Effect::Unknown, format!("objects of `{folder}/` change: {object}"));
             }
-            Scope::Language => impact.add(Effect::Unknown, "templates are read in another way"),
+            Scope::Language => impact.add(Effect::Unknown, "templates are evaluated differently"),
             Scope::Class | Scope::Addon(_) | Scope::Installed(_) => {}
         }
     }
