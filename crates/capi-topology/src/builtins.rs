@@ -8,9 +8,9 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value, json};
 
-use super::desired::contract::Contract;
-use super::desired::state::{Desired, Worker};
 use super::variables::Definition;
+use crate::contract::Contract;
+use crate::state::{Desired, Worker};
 use k8s_schema::value::{get, list, map, present, set, text};
 
 /// Placeholder for the uid of a Cluster that does not exist yet.

@@ -8,15 +8,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 
-use super::admission::gates::Gates;
 use super::convert;
-use super::desired::contract::Contract;
 use super::patches::Patch;
 use super::patches::whole::Patched;
 use super::refusal::{Refusal, Stage};
 use super::role::PoolKind;
 use super::shells::Shells;
 use super::variables::{Definition, definitions};
+use crate::contract::Contract;
+use crate::gates::Gates;
 use k8s_schema::value::{get, group, list, text, version};
 
 /// The key of an object: group, kind, name and namespace. Files in git often omit the namespace and let the deployment tool

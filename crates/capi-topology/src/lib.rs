@@ -56,33 +56,36 @@
 //!
 //! The internal modules follow Cluster API's topology controller and its webhooks, in order of execution. `class` reads a
 //! `ClusterClass` and its templates. `admission` defaults and validates the manifests, using `variables` and `schemas`.
-//! `desired` computes the objects, using `names`, `builtins`, and `patches` with [`gotmpl`]. `upgrade` plans versions.
+//! `desired` computes the objects (`state`), using `names`, `builtins`, and `patches` with [`gotmpl`]. `upgrade` plans versions.
 //! `predict` combines them all.
 #![warn(unnameable_types)]
 
 pub mod admission;
 mod builtins;
 mod class;
+mod contract;
 mod convert;
 mod desired;
 mod refusal;
 pub mod import;
 mod memo;
+mod gates;
+mod name_syntax;
 mod names;
 mod patches;
 pub mod predict;
 mod role;
 mod schemas;
 mod shells;
+mod state;
 pub mod testing;
 mod upgrade;
 pub mod variables;
 
 pub use admission::cluster_update::{UNSAFE_VERSION, VersionRefusal, plans_upgrades, version_refusal};
-pub use admission::gates::Gates;
 pub use class::{Blueprint, Catalog};
-pub use desired::contract::{AUTOSCALER_MAX, AUTOSCALER_MIN, PAUSED};
-pub use desired::state::{Desired, Worker};
+pub use contract::{AUTOSCALER_MAX, AUTOSCALER_MIN, PAUSED};
+pub use gates::Gates;
 pub use predict::Settings;
 pub use predict::create::{Created, create};
 pub use predict::field::Field;
@@ -97,6 +100,7 @@ pub use predict::verdict::Verdict;
 pub use refusal::{By, ErrorType, FieldError, Opaque, Refusal, Stage};
 pub use role::{Part, Pool, PoolKind, PoolObject, Role};
 pub use schemas::{apply_problems, schema_faults};
+pub use state::{Desired, Worker};
 pub use upgrade::tracker::held_back;
 
 #[cfg(doctest)]

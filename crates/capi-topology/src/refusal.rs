@@ -4,8 +4,8 @@ use std::fmt;
 
 pub use k8s_schema::{ErrorType, FieldError};
 
-use super::admission::gates;
 use super::role::Role;
+use crate::gates;
 
 /// The stage at which something is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
-use super::admission::checks::is_subdomain;
+use super::name_syntax::is_subdomain;
 use super::refusal::{By, ErrorType, FieldError, Refusal, Stage};
 use k8s_schema::value::{get, group, text, version};
 use k8s_schema::{Rules, Schema, fill, type_errors, validate};

@@ -3,7 +3,7 @@
 use k8s_schema::value::{get, map, remove, set, text};
 use serde_json::{Value, json};
 
-use super::desired::contract::{CLONED_FROM_KIND, CLONED_FROM_NAME, CLUSTER_NAME, LAST_APPLIED, OWNED};
+use crate::contract::{CLONED_FROM_KIND, CLONED_FROM_NAME, CLUSTER_NAME, LAST_APPLIED, OWNED};
 
 /// The content that all copies of a template share, built once. It lacks the spec, which the patches produce. All labels
 /// and annotations are present, even those whose values differ between copies.

@@ -2,34 +2,14 @@
 //!
 //! Source: `core/webhooks/admission` and apimachinery's `validation`.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
 use serde_json::Value;
 
-use super::gates::{Gates, NO_TAINTS};
+use crate::gates::{Gates, NO_TAINTS};
+use crate::name_syntax::{is_name_part, is_subdomain};
 use crate::names::{Named, sample};
 use crate::refusal::FieldError;
 use crate::upgrade::version::Version;
 use k8s_schema::value::{get, list, map, present, text};
-
-static NAME_PART: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?-u)^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$").expect("a constant pattern compiles")
-});
-static SUBDOMAIN: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?-u)^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$")
-        .expect("a constant pattern compiles")
-});
-
-/// Reports whether a text is a valid DNS subdomain, as most names of objects must be.
-pub(crate) fn is_subdomain(text: &str) -> bool {
-    text.len() <= 253 && SUBDOMAIN.is_match(text)
-}
-
-/// Reports whether a text is a valid label value.
-pub(crate) fn is_label_value(text: &str) -> bool {
-    text.len() <= 63 && (text.is_empty() || NAME_PART.is_match(text))
-}
 
 /// Errors in a label or annotation key, one for each rule that it violates.
 fn key_errors(key: &str) -> Vec<&'static str> {
@@ -53,7 +33,7 @@ fn key_errors(key: &str) -> Vec<&'static str> {
     } else if name.len() > 63 {
         errors.push("name part must be no more than 63 bytes");
     }
-    if !NAME_PART.is_match(name) {
+    if !is_name_part(name) {
         errors.push("name part must consist of alphanumeric characters, '-', '_' or '.'");
     }
     errors
@@ -69,7 +49,7 @@ pub(crate) fn metadata(owner: &Value, path: &str) -> Vec<FieldError> {
         if value.len() > 63 {
             errors.push(FieldError::invalid(&field, "must be no more than 63 bytes"));
         }
-        if !value.is_empty() && !NAME_PART.is_match(value) {
+        if !value.is_empty() && !is_name_part(value) {
             errors.push(FieldError::invalid(&field, "a valid label value must be alphanumeric"));
         }
     }

@@ -6,9 +6,10 @@ use std::cmp::Ordering;
 
 use serde_json::Value;
 
-use super::gates::{Gates, NO_TOPOLOGY};
 use super::{checks, class_patches, class_update, class_variables};
 use crate::desired::health_check::is_defined;
+use crate::gates::{Gates, NO_TOPOLOGY};
+use crate::name_syntax::is_subdomain;
 use crate::names::{Named, sample};
 use crate::refusal::FieldError;
 use crate::upgrade::version::{Order, Version};
@@ -152,7 +153,7 @@ fn naming(class: &Value) -> Vec<FieldError> {
             return;
         }
         match sample(template, "cluster", named) {
-            Ok(name) if checks::is_subdomain(&name) => {}
+            Ok(name) if is_subdomain(&name) => {}
             Ok(_) => errors.push(FieldError::invalid(field, "the name is not an RFC 1123 subdomain")),
             Err(error) => {
                 let detail = format!("invalid name template: {error}");

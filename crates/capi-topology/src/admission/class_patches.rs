@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::gates::{Gates, NO_RUNTIME_SDK};
+use crate::gates::{Gates, NO_RUNTIME_SDK};
 use crate::patches::json_patch::{Operation, Source};
 use crate::patches::selector::{Selector, class_matches};
 use crate::patches::{Parsed, Patch};
@@ -243,6 +243,6 @@ fn wrong_name(name: &str) -> Option<&'static str> {
         return Some("\"*\" rune can only appear at the beginning, or ending of the selector");
     }
     let plain = name.replace('*', "a");
-    let fits = super::checks::is_label_value(plain.rsplit('/').next().unwrap_or_default());
+    let fits = crate::name_syntax::is_label_value(plain.rsplit('/').next().unwrap_or_default());
     (!fits).then_some("selector does not comply with the Kubernetes naming standards")
 }

@@ -5,11 +5,12 @@
 use serde_json::{Value, json};
 
 use super::checks;
-use super::gates::{Gates, NO_TOPOLOGY};
 use crate::class::Blueprint;
-use crate::desired::contract::{AUTOSCALER_MAX, AUTOSCALER_MIN};
+use crate::contract::{AUTOSCALER_MAX, AUTOSCALER_MIN};
 use crate::desired::health_check::is_defined;
 use crate::desired::instant;
+use crate::gates::{Gates, NO_TOPOLOGY};
+use crate::name_syntax::is_label_value;
 use crate::refusal::{ErrorType, FieldError, Opaque};
 use crate::variables::Definition;
 use crate::variables::{Scope, default_in_place, validate_known};
@@ -171,7 +172,7 @@ pub fn validate(
 ) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let name = text(cluster, &["metadata", "name"]);
-    if !checks::is_label_value(name) {
+    if !is_label_value(name) {
         errors.push(FieldError::invalid("metadata.name", "must be a valid label value"));
     }
     for kind in ["pods", "services"] {

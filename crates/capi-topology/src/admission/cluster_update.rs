@@ -11,10 +11,10 @@ use serde_json::Value;
 
 use super::compatibility;
 use crate::class::{Catalog, class_key};
-use crate::desired::contract::Contract;
-use crate::desired::state::{Desired, Worker};
+use crate::contract::Contract;
 use crate::refusal::{ErrorType, FieldError};
 use crate::role::{Part, PoolKind};
+use crate::state::{Desired, Worker};
 use crate::upgrade::tracker::{is_provisioning, is_upgrading};
 use crate::upgrade::version::Version;
 use k8s_schema::value::{get, list, map, present, text};

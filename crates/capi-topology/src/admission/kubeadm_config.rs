@@ -5,8 +5,8 @@
 use serde_json::Value;
 
 use super::checks;
-use super::gates::{Gates, NO_IGNITION};
 use super::kubeadm_types::is_defined;
+use crate::gates::{Gates, NO_IGNITION};
 use crate::refusal::FieldError;
 use k8s_schema::value::{get, list, present, text};
 

@@ -7,9 +7,9 @@ use std::num::IntErrorKind;
 
 use serde_json::Value;
 
-use super::gates::Gates;
 use super::kubeadm_types::{is_defined, printed};
 use super::{checks, kubeadm_cluster_configuration as cluster_configuration, kubeadm_config};
+use crate::gates::Gates;
 use crate::names::Named;
 use crate::refusal::{ErrorType, FieldError};
 use crate::upgrade::version::Version;

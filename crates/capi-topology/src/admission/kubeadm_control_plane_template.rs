@@ -4,9 +4,9 @@
 
 use serde_json::{Value, json};
 
-use super::gates::{Gates, NO_TOPOLOGY};
 use super::kubeadm_types::{decoded, is_defined, previous_defaults};
 use super::{kubeadm_cluster_configuration as cluster_configuration, kubeadm_config, kubeadm_control_plane};
+use crate::gates::{Gates, NO_TOPOLOGY};
 use crate::refusal::FieldError;
 use k8s_schema::value::{get, same, set};
 

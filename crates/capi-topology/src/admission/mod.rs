@@ -26,7 +26,6 @@ pub(crate) mod class_variables;
 pub mod cluster;
 pub(crate) mod cluster_update;
 pub(crate) mod compatibility;
-pub(crate) mod gates;
 pub(crate) mod kubeadm_cluster_configuration;
 pub(crate) mod kubeadm_config;
 pub(crate) mod kubeadm_control_plane;

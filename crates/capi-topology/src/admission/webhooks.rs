@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::gates::Gates;
 use super::{kubeadm_config, kubeadm_control_plane, kubeadm_control_plane_template, workers};
 use crate::convert;
+use crate::gates::Gates;
 use crate::refusal::FieldError;
 use k8s_schema::value::text;
 

@@ -6,9 +6,10 @@
 use serde_json::Value;
 
 use super::checks;
-use super::gates::{Gates, NO_MACHINE_POOLS, NO_TAINTS};
 use super::kubeadm_types::is_defined;
-use crate::desired::contract::{AUTOSCALER_MAX, AUTOSCALER_MIN};
+use crate::contract::{AUTOSCALER_MAX, AUTOSCALER_MIN};
+use crate::gates::{Gates, NO_MACHINE_POOLS, NO_TAINTS};
+use crate::name_syntax::is_label_value;
 use crate::names::Named;
 use crate::refusal::FieldError;
 use k8s_schema::value::{get, list, map, present, text};
@@ -36,7 +37,7 @@ pub(crate) fn deployment(object: &Value, running: Option<&Value>, gates: Gates) 
     let none = Value::Null;
     let spec = get(object, &["spec"]).unwrap_or(&none);
     let mut errors = Vec::new();
-    if !checks::is_label_value(text(object, &["metadata", "name"])) {
+    if !is_label_value(text(object, &["metadata", "name"])) {
         errors.push(FieldError::invalid("metadata.name", "must be a valid label value"));
     }
     errors.extend(machine(spec, running));

@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use super::Input;
-use super::contract::{CLUSTER_NAME, OWNED, UPGRADE_STEP};
-use super::state::Desired;
 use super::templates::{Copy, object, reference};
+use crate::contract::{CLUSTER_NAME, OWNED, UPGRADE_STEP};
 use crate::names::{Named, from_template};
+use crate::state::Desired;
 use crate::upgrade::tracker::Tracker;
 use k8s_schema::value::{map, remove, set, text};
 

@@ -3,9 +3,9 @@
 use gotmpl::time::format_duration;
 use serde_json::{Map, Value, json};
 
-use super::contract::{CLUSTER_NAME, Contract, OWNED};
 use super::templates::{Copy, object_with, reference, template};
 use super::{Input, instant};
+use crate::contract::{CLUSTER_NAME, Contract, OWNED};
 use crate::names::{Named, from_template, simple};
 use crate::upgrade::tracker::Tracker;
 use k8s_schema::value::{get, map, merged, present, set, text};

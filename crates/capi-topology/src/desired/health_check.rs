@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::Input;
-use super::contract::{CLUSTER_NAME, DEPLOYMENT_NAME, OWNED};
 use super::templates::owner;
+use crate::contract::{CLUSTER_NAME, DEPLOYMENT_NAME, OWNED};
 use k8s_schema::value::{get, present, set, text};
 
 const DEFAULT_STARTUP_SECONDS: u64 = 600;

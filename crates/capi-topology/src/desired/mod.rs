@@ -3,23 +3,23 @@
 //! Source: `exp/topology/desiredstate/desired_state.go`.
 
 pub(crate) mod cluster;
-pub(crate) mod contract;
 pub(crate) mod control_plane;
 pub(crate) mod health_check;
-pub(crate) mod state;
+mod patch_engine;
+mod patch_item;
 pub(crate) mod templates;
 pub(crate) mod workers;
 
 use gotmpl::time::utc_seconds;
 use serde_json::Value;
 
-use self::state::Desired;
 use super::class::Blueprint;
 use super::names::Draw;
-use super::patches::{PatchBehavior, engine};
+use super::patches::PatchBehavior;
 use super::refusal::{Opaque, Refusal, Stage};
 use super::role::{PoolKind, Role};
 use super::upgrade::tracker::{Running, Tracker};
+use crate::state::Desired;
 use k8s_schema::value::get;
 
 /// The input of a desired state; the Cluster becomes part of the result.
@@ -93,8 +93,9 @@ pub(crate) fn generate(mut input: Input<'_>) -> Result<Generated, Refusal> {
     for kind in PoolKind::ALL {
         *desired.workers_mut(kind) = workers::workers(kind, &input, known, &mut tracker).map_err(failed)?;
     }
-    let mut opaque = engine::apply((&input.cluster, input.blueprint), input.version, known, &mut desired)
-        .map_err(failed)?;
+    let mut opaque =
+        patch_engine::apply((&input.cluster, input.blueprint), input.version, known, &mut desired)
+            .map_err(failed)?;
     let unknown = control_plane::unknown_contract(&input);
     opaque.extend(unknown.map(|reason| Opaque::new(Role::ControlPlane, reason)));
     let class = input.blueprint.opaque.iter().cloned();

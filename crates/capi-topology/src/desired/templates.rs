@@ -5,8 +5,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::contract::{CLONED_FROM_KIND, CLONED_FROM_NAME, CLUSTER_NAME, LAST_APPLIED, OWNED, Path};
 use crate::class::Template;
+use crate::contract::{CLONED_FROM_KIND, CLONED_FROM_NAME, CLUSTER_NAME, LAST_APPLIED, OWNED, Path};
 use k8s_schema::value::{get, remove, set, text};
 
 /// The fields of a copy that do not come from the template.

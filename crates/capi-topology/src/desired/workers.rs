@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::contract::{CLUSTER_NAME, DEFER, DEPLOYMENT_NAME, HOLD, OWNED, POOL_NAME};
 use super::health_check;
-use super::state::{Desired, Worker, positions};
 use super::templates::{Copy, object, reference, template};
 use super::{Input, instant};
 use crate::class::{Template, WorkerClass};
+use crate::contract::{CLUSTER_NAME, DEFER, DEPLOYMENT_NAME, HOLD, OWNED, POOL_NAME};
 use crate::names::{Named, from_template, simple};
 use crate::role::PoolKind;
+use crate::state::{Desired, Worker, positions};
 use crate::upgrade::tracker::Tracker;
 use k8s_schema::value::{get, list, map, merged, present, set, text};
 

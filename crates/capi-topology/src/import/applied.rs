@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 
 use super::applier::Applier;
 use super::renamed::renamed;
+use crate::contract::LAST_APPLIED;
 use crate::convert;
-use crate::desired::contract::LAST_APPLIED;
 use crate::schemas::source_schema;
 use k8s_schema::value::{get, list, present, text, version};
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::desired::contract::LAST_APPLIED;
+use crate::contract::LAST_APPLIED;
 use k8s_schema::value::{get, list, text};
 
 /// An applier of Clusters.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::{Imported, Objects, counts, has_version, identity, is, is_made, lies_in};
-use crate::desired::contract::CLUSTER_NAME;
+use crate::contract::CLUSTER_NAME;
 use k8s_schema::value::{name_of, text};
 
 impl Objects {

@@ -40,8 +40,8 @@ use serde_json::Value;
 use documents::documents;
 use stored::{cleaned, stored};
 
-use super::desired::contract::OWNED;
 use super::refusal::Refusal;
+use crate::contract::OWNED;
 use k8s_schema::value::{get, group, list, present, set, text, version};
 
 pub use applied::{Applied, Claim};

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::{Applied, Claim, is_made};
+use crate::contract::LAST_APPLIED;
 use crate::convert;
-use crate::desired::contract::LAST_APPLIED;
 use crate::refusal::{By, FieldError, Refusal, Stage};
 use crate::schemas::{apply_faults, schema_faults};
 use k8s_schema::value::{keep_numbers, remove, text};

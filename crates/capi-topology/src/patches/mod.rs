@@ -2,8 +2,6 @@
 //!
 //! Source: `core/reconcilers/topology/cluster/patches/engine.go` and `…/inline`.
 
-pub(crate) mod engine;
-mod item;
 pub(crate) mod json_patch;
 pub(crate) mod selector;
 pub(crate) mod values;
@@ -18,7 +16,7 @@ use super::memo::{Memo, SMALL};
 use k8s_schema::value::{get, list, present, text};
 
 /// The path that patches are meant for; most of them change nothing else.
-const SPEC: [&str; 3] = ["spec", "template", "spec"];
+pub(crate) const SPEC: [&str; 3] = ["spec", "template", "spec"];
 
 /// The behavior of patches that depends on the Cluster API version.
 #[derive(Debug, Clone, Copy)]

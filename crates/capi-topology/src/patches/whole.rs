@@ -36,7 +36,7 @@ impl Default for Patched {
 
 impl Patched {
     /// For each patch, the definitions that select the template.
-    pub(super) fn selected(&self, patches: &[Patch], template: &Value, holder: Holder<'_>) -> &[Vec<usize>] {
+    pub(crate) fn selected(&self, patches: &[Patch], template: &Value, holder: Holder<'_>) -> &[Vec<usize>] {
         &self.aim(patches, template, holder).selected
     }
 
@@ -54,12 +54,12 @@ impl Patched {
     }
 
     /// Reports whether the patches only compute a spec from variables, so that they need nothing else of the template.
-    pub(super) fn is_spec(&self, patches: &[Patch], template: &Value, holder: Holder<'_>) -> bool {
+    pub(crate) fn is_spec(&self, patches: &[Patch], template: &Value, holder: Holder<'_>) -> bool {
         self.aim(patches, template, holder).reads.is_some()
     }
 
     /// The cache key of the patched spec; none if it would be too long, or the spec is not cached.
-    pub(super) fn key(
+    pub(crate) fn key(
         &self,
         patches: &[Patch],
         template: &Value,
@@ -73,11 +73,11 @@ impl Patched {
         Key::of(aim.reads.as_ref()?, |name| variables.get(name))
     }
 
-    pub(super) fn known(&self, key: &Key) -> Option<Value> {
+    pub(crate) fn known(&self, key: &Key) -> Option<Value> {
         self.specs.known(key).map(|spec| Value::clone(&spec))
     }
 
-    pub(super) fn keep(&self, key: Key, spec: &Value) {
+    pub(crate) fn keep(&self, key: Key, spec: &Value) {
         self.specs.keep(key, Arc::new(spec.clone()), weight(spec));
     }
 }

@@ -8,7 +8,7 @@ use super::client_side::client_side_apply;
 use super::writing::Writing;
 use crate::admission;
 use crate::class::Catalog;
-use crate::desired::contract::{CLUSTER_NAME, OWNED};
+use crate::contract::{CLUSTER_NAME, OWNED};
 use crate::refusal::{By, Opaque, Refusal, Stage};
 use crate::schemas::{apply_faults, drop_nulls, schema_faults};
 use k8s_schema::value::{get, set, text};

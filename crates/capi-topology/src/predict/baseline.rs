@@ -6,8 +6,8 @@ use super::create;
 use super::live;
 use super::side::Side;
 use crate::class::Catalog;
-use crate::desired::state::Desired;
 use crate::refusal::{Opaque, Refusal};
+use crate::state::Desired;
 use k8s_schema::value::text;
 
 /// The running objects before a change.

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::writing::Writing;
 use crate::class::Catalog;
-use crate::desired::state::Desired;
 use crate::role::{Part, Role};
+use crate::state::Desired;
 
 /// The state before a change.
 #[derive(Debug, Clone)]

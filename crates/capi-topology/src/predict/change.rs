@@ -20,13 +20,13 @@ use super::steps::{UpgradeStep, step};
 pub use super::writing::Writing;
 use crate::admission;
 use crate::class::{Blueprint, Catalog};
+use crate::contract::Contract;
 use crate::convert::is_own;
-use crate::desired::contract::Contract;
-use crate::desired::state::Desired;
 use crate::desired::{Generated, Input, generate};
 use crate::names::Draw;
 use crate::refusal::{By, FieldError, Opaque, Refusal, Stage};
 use crate::role::{Part, PoolObject, Role};
+use crate::state::Desired;
 use crate::upgrade::plan::Plan;
 use k8s_schema::value::{get, list, merge_patch, remove, set, text};
 

@@ -64,7 +64,7 @@ use super::side::Side;
 use super::verdict::Verdict;
 use super::{Settings, variable_change};
 use crate::class::{Blueprint, Template, WorkerClass};
-use crate::desired::contract::{CLONED_FROM_KIND, CLONED_FROM_NAME};
+use crate::contract::{CLONED_FROM_KIND, CLONED_FROM_NAME};
 use crate::import::ClassFiles;
 use crate::patches::json_patch::Source;
 use crate::patches::selector::Holder;

@@ -9,13 +9,13 @@ use super::apply::{has_empty, read_metadata, server_side_apply};
 use super::client_side::client_side_apply;
 use super::writing::Writing;
 use crate::admission;
-use crate::admission::gates::Gates;
 use crate::class::{Blueprint, Catalog, class_key};
-use crate::desired::state::Desired;
 use crate::desired::{Generated, Input, generate};
+use crate::gates::Gates;
 use crate::names::Draw;
 use crate::refusal::{By, ErrorType, FieldError, Opaque, Refusal, Stage};
 use crate::schemas::{apply_faults, schema_faults};
+use crate::state::Desired;
 use k8s_schema::value::{present, set, text};
 
 /// A Cluster after admission.

@@ -34,10 +34,10 @@ use super::verdict::Verdict;
 use super::{Settings, adoption};
 use crate::admission::{class_update, cluster_update};
 use crate::class::Catalog;
-use crate::desired::state::Desired;
 use crate::import::{Applied, Claim};
 use crate::refusal::{By, Opaque, Refusal, Stage};
 use crate::role::{Part, Role};
+use crate::state::Desired;
 use k8s_schema::value::{get, present, text};
 
 /// The result of a prediction.

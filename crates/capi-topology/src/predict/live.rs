@@ -13,10 +13,10 @@ use serde_json::Value;
 
 use super::observed::{self, Observed};
 use super::running::{is_paused, with_defaults, with_filled};
-use crate::desired::contract::{Contract, pool_label};
-use crate::desired::state::{Desired, Worker};
+use crate::contract::{Contract, pool_label};
 use crate::import::ControllerObject;
 use crate::role::{Part, Pool, PoolKind, PoolObject, Role};
+use crate::state::{Desired, Worker};
 use k8s_schema::value::{get, group, list, remove, set, text};
 
 /// The running objects that replaced computed ones.

@@ -95,9 +95,9 @@ pub use meaning::Kind;
 pub use rules::held_pools::Waits;
 pub use rules::machine_rollouts::{Basis, Replaced, Rollout};
 
-use super::admission::gates::Gates;
 use super::patches::PatchBehavior;
 use super::upgrade::version::Version;
+use crate::gates::Gates;
 
 /// The known facts about the management cluster.
 #[derive(Debug, Clone)]

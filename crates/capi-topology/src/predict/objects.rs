@@ -3,13 +3,13 @@
 use serde_json::Value;
 
 use super::running::with_defaults;
-use crate::admission::gates::Gates;
 use crate::admission::{webhooks, workers};
 use crate::convert;
-use crate::desired::state::Desired;
+use crate::gates::Gates;
 use crate::refusal::{By, ErrorType, FieldError, Refusal, Stage};
 use crate::role::Role;
 use crate::schemas::{apply_faults, schema_faults};
+use crate::state::Desired;
 use k8s_schema::value::text;
 
 /// Lists why the controller cannot create a desired state; it stops at the first refused object.

@@ -13,10 +13,10 @@ use super::field::Field;
 use super::meaning::Meaning;
 use super::rules::Rule;
 use super::verdict::Verdict;
-use crate::desired::contract::{Contract, pool_label};
-use crate::desired::state::Desired;
+use crate::contract::{Contract, pool_label};
 use crate::import::{ControllerObject, Imported, Objects};
 use crate::role::{Part, PoolKind, Role};
+use crate::state::Desired;
 use crate::upgrade::tracker::{deferred_by, is_upgrading};
 use k8s_schema::value::{get, list, set, text};
 

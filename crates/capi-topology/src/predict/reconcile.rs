@@ -15,14 +15,14 @@ use super::objects;
 use super::rules::kubeadm_config;
 use super::running::{with_defaults, with_filled};
 use super::settled::Settled;
-use crate::admission::gates::Gates;
+use crate::contract::Contract;
 use crate::desired::Generated;
-use crate::desired::contract::Contract;
-use crate::desired::state::{Desired, Worker, positions};
+use crate::gates::Gates;
 use crate::names::{Draw, simple};
 use crate::refusal::{Opaque, Refusal, Stage};
 use crate::role::{Part, Pool, PoolKind, PoolObject, Role};
 use crate::schemas::is_known;
+use crate::state::{Desired, Worker, positions};
 use crate::upgrade::tracker::Workers;
 use k8s_schema::value::{get, group, same, set, text};
 

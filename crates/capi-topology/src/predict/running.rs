@@ -5,8 +5,8 @@
 
 use serde_json::{Value, json};
 
+use crate::contract::{AUTOSCALER_MAX, AUTOSCALER_MIN, Contract, PAUSED};
 use crate::convert;
-use crate::desired::contract::{AUTOSCALER_MAX, AUTOSCALER_MIN, Contract, PAUSED};
 use crate::desired::instant;
 use k8s_schema::value::{get, present, set, text, version};
 

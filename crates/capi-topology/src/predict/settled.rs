@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::desired::state::Worker;
 use crate::role::{Part, Pool};
+use crate::state::Worker;
 
 /// Results of earlier passes that need not be computed again.
 #[derive(Debug, Default)]

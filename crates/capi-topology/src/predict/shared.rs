@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::change::Writing;
 use super::create::{Written, apply_classes, write_classes};
 use crate::admission::class_update;
-use crate::admission::gates::Gates;
 use crate::class::Catalog;
+use crate::gates::Gates;
 use crate::import::ClassFiles;
 use crate::refusal::Refusal;
 

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::desired::contract::Contract;
-use crate::desired::state::{Desired, Worker};
+use crate::contract::Contract;
 use crate::role::{Part, Pool, PoolKind, Role};
+use crate::state::{Desired, Worker};
 use k8s_schema::value::text;
 
 /// One state of an upgrade.

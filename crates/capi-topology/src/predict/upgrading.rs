@@ -9,9 +9,9 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::observed::{self, Observed};
-use crate::desired::contract::DEPLOYMENT_NAME;
-use crate::desired::state::{Desired, Worker};
+use crate::contract::DEPLOYMENT_NAME;
 use crate::role::{Part, Pool, PoolKind};
+use crate::state::{Desired, Worker};
 use k8s_schema::value::{list, text};
 
 /// Finds such parts in the best source available: the Machines, which the webhook checks, then the running objects, then

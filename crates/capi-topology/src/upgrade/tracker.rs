@@ -9,9 +9,9 @@ use serde_json::Value;
 
 use super::plan::{self, Plan, Span};
 use super::version::{Order, Version};
-use crate::desired::contract::{Contract, DEFER, HOLD, PAUSED};
-use crate::desired::state::{Desired, Worker};
+use crate::contract::{Contract, DEFER, HOLD, PAUSED};
 use crate::role::PoolKind;
+use crate::state::{Desired, Worker};
 use k8s_schema::value::{get, list, map, present, text};
 
 /// The input of the version decisions in a pass.

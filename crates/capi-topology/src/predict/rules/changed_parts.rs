@@ -8,9 +8,8 @@ use super::infrastructure_webhooks::{Acceptance, takes};
 use super::machine_rollouts::{Basis, Replaced, Rollout, is_on_delete, surge};
 use super::manual_steps;
 use super::refused_pool;
+use crate::contract::Contract;
 use crate::convert::is_own;
-use crate::desired::contract::Contract;
-use crate::desired::state::{Desired, Worker};
 use crate::predict::change::{Change, Effect, ObjectChange};
 use crate::predict::evidence::{Evidence, On, Outcome};
 use crate::predict::field::Field;
@@ -22,6 +21,7 @@ use crate::predict::running::{is_autoscaled, is_paused};
 use crate::predict::verdict::Ledger;
 use crate::refusal::{Opaque, Refusal};
 use crate::role::{Part, Role};
+use crate::state::{Desired, Worker};
 use k8s_schema::value::{get, group, leaves, text, version};
 
 pub(in crate::predict) const ADMISSION: &str = "core/webhooks/admission";

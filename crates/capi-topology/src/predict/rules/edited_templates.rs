@@ -10,9 +10,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::kubeadm_config::comparable_spec;
+use crate::contract::{Contract, DEPLOYMENT_NAME};
 use crate::convert::is_own;
-use crate::desired::contract::{Contract, DEPLOYMENT_NAME};
-use crate::desired::state::Desired;
 use crate::predict::change::{Change, Effect};
 use crate::predict::evidence::{Evidence, On};
 use crate::predict::live::{self, Adopted};
@@ -23,6 +22,7 @@ use crate::predict::rules::Rule;
 use crate::predict::verdict::Verdict;
 use crate::refusal::Opaque;
 use crate::role::{Part, Pool, PoolKind, PoolObject, Role};
+use crate::state::Desired;
 use k8s_schema::value::{get, name_of, present, same, set, text};
 
 /// A running template that differs from what its class generates now.

@@ -8,8 +8,7 @@ use serde_json::Value;
 
 use super::kubeadm_config;
 use super::machine_rollouts::is_on_delete;
-use crate::desired::contract::Contract;
-use crate::desired::state::Desired;
+use crate::contract::Contract;
 use crate::predict::evidence::{Evidence, On, Outcome};
 use crate::predict::field::Field;
 use crate::predict::meaning::Kind;
@@ -19,6 +18,7 @@ use crate::predict::rules::Rule;
 use crate::predict::running::{is_paused, with_defaults};
 use crate::predict::verdict::Verdict;
 use crate::role::{Part, PoolKind};
+use crate::state::Desired;
 use k8s_schema::value::{get, leaves, merge_patch, same, set, text};
 
 /// The fields of a part that differ from what the Cluster asks for.

@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::desired::contract::Contract;
-use crate::desired::state::Desired;
+use crate::contract::Contract;
 use crate::role::{Part, Pool, PoolKind};
+use crate::state::Desired;
 use crate::upgrade::tracker::{Tracker, Workers};
 use k8s_schema::value::text;
 

@@ -7,14 +7,14 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::kubeadm_config::{self, Outdated};
-use crate::desired::contract::Contract;
-use crate::desired::state::{Desired, Worker};
+use crate::contract::Contract;
 use crate::predict::evidence::{Evidence, On, Outcome};
 use crate::predict::meaning::{Kind, Meaning};
 use crate::predict::reason::{MachinePoolPart, Note, Reason};
 use crate::predict::rules::Rule;
 use crate::predict::verdict::Verdict;
 use crate::role::{Part, Pool, PoolKind, PoolObject, Role};
+use crate::state::{Desired, Worker};
 use k8s_schema::value::{get, group, present, same, text};
 
 /// The basis of a prediction.

@@ -10,8 +10,7 @@ use serde_json::Value;
 
 use super::Rule;
 use super::machine_rollouts::is_on_delete;
-use crate::desired::contract::Contract;
-use crate::desired::state::{Desired, Worker};
+use crate::contract::Contract;
 use crate::predict::change::Change;
 use crate::predict::evidence::{Evidence, On};
 use crate::predict::meaning::Kind;
@@ -19,6 +18,7 @@ use crate::predict::running::{is_autoscaled, is_paused};
 use crate::predict::steps::{UpgradeStep, of_part, step};
 use crate::predict::verdict::Verdict;
 use crate::role::{Part, PoolKind};
+use crate::state::{Desired, Worker};
 use crate::upgrade::tracker::concurrency;
 use k8s_schema::value::{get, text};
 

@@ -8,12 +8,12 @@
 use serde_json::Value;
 
 use super::machine_rollouts::{Replaced, Rollout, is_on_delete, surge};
-use crate::desired::contract::Contract;
-use crate::desired::state::Desired;
+use crate::contract::Contract;
 use crate::predict::observed::{self, Observed};
 use crate::predict::reason::{Keeper, Reason};
 use crate::predict::running::is_paused;
 use crate::role::{Part, Pool, PoolKind};
+use crate::state::Desired;
 use crate::upgrade::version::Version;
 use k8s_schema::value::{get, list, text};
 

@@ -12,7 +12,7 @@ use k8s_schema::value::{map, present};
 
 /// The labels of the `CustomResourceDefinition` of each known kind.
 static KNOWN: LazyLock<BTreeMap<String, Value>> = LazyLock::new(|| {
-    serde_json::from_str(include_str!("../data/contracts.json")).expect("the file is part of the program")
+    serde_json::from_str(include_str!("data/contracts.json")).expect("the file is part of the program")
 });
 
 /// The version of the contract that a kind follows.

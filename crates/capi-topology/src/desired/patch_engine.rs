@@ -7,15 +7,15 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::item::{Item, Operation, Slot, WorkerTemplate};
-use super::selector::Holder;
-use super::values::{Failure, enabled, value};
-use super::{Patch, PatchBehavior};
+use super::patch_item::{Item, Operation, Slot, WorkerTemplate};
 use crate::builtins::{self, Variables};
 use crate::class::Blueprint;
-use crate::desired::state::Desired;
+use crate::patches::selector::Holder;
+use crate::patches::values::{Failure, enabled, value};
+use crate::patches::{Patch, PatchBehavior};
 use crate::refusal::Opaque;
 use crate::role::PoolKind;
+use crate::state::Desired;
 use k8s_schema::value::{get, list, text};
 
 /// Applies all patches to a desired state, and returns what they leave unknown. Workers reused from `known` are already

@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::json_patch::{self, Path};
-use super::selector::Holder;
-use super::{Patch, PatchBehavior, SPEC};
 use crate::builtins::Variables;
 use crate::class::Template;
-use crate::desired::contract::{ALWAYS_PRESERVED, Contract};
-use crate::desired::state::{Desired, Worker};
+use crate::contract::{ALWAYS_PRESERVED, Contract};
 use crate::memo::Key;
+use crate::patches::json_patch::{self, Path};
+use crate::patches::selector::Holder;
+use crate::patches::{Patch, PatchBehavior, SPEC};
 use crate::refusal::Opaque;
 use crate::role::{Pool, PoolKind, PoolObject, Role};
+use crate::state::{Desired, Worker};
 use k8s_schema::value::{get, set};
 
 const METADATA: [&str; 2] = ["labels", "annotations"];
