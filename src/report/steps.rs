@@ -3,13 +3,21 @@
 use std::collections::BTreeMap;
 
 use super::group::Group;
-use crate::topology::{Meaning, Part, UpgradeStep, Verdict, predict::report::step_in_words};
+use crate::topology::{Meaning, Part, Reason, UpgradeStep, Verdict, predict::report::step_in_words};
 
 /// What each step does. The first one starts from the versions of the verdicts.
 pub(super) fn in_words(steps: &[UpgradeStep], verdicts: &[Verdict]) -> Vec<String> {
     let mut running: BTreeMap<Part, String> = BTreeMap::new();
     for verdict in verdicts {
-        if let Meaning::Upgrade { from, .. } = &verdict.meaning {
+        // What is not known for another reason has its version among its reasons.
+        let from = match &verdict.meaning {
+            Meaning::Upgrade { from, .. } => Some(from),
+            _ => verdict.reasons.iter().find_map(|reason| match reason {
+                Reason::Version { from, .. } => Some(from),
+                _ => None,
+            }),
+        };
+        if let Some(from) = from {
             running.insert(verdict.subject.clone(), from.clone());
         }
     }

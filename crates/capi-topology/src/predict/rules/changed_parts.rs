@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::health_checks;
 use super::infrastructure_webhooks::{Acceptance, takes};
 use super::machine_rollouts::{Basis, Replaced, Rollout, is_on_delete, surge};
 use super::manual_steps;
@@ -138,6 +139,7 @@ fn of_part(facts: Facts<'_>, part: &Part, unknown: &[&Opaque]) -> Vec<Evidence> 
     all.extend(by_hand(&finding, before, change));
     all.extend(waiting(part, change));
     all.extend(beside(part, &objects));
+    all.extend(health_checks::evidence(part, &finding.meaning, before, change));
     all.push(finding.into());
     all
 }
@@ -288,9 +290,8 @@ fn beside(part: &Part, objects: &[&ObjectChange]) -> Option<Evidence> {
     for one in objects {
         let health = one.kind == "MachineHealthCheck";
         let reason = match one.effect {
-            Effect::Created if health => {
-                "its MachineHealthCheck is created: from then on it replaces unhealthy machines".to_owned()
-            }
+            // The rule about health checks describes it.
+            Effect::Created if health => continue,
             Effect::Deleted if health => {
                 "its MachineHealthCheck is deleted: unhealthy machines are no longer replaced".to_owned()
             }

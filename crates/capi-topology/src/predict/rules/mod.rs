@@ -7,6 +7,7 @@
 pub(crate) mod changed_parts;
 pub(crate) mod edited_templates;
 pub(crate) mod foreign_values;
+pub(crate) mod health_checks;
 pub(crate) mod held_pools;
 pub(crate) mod infrastructure_webhooks;
 pub(crate) mod kubeadm_config;
@@ -32,6 +33,8 @@ pub(crate) enum Rule {
     Waiting,
     /// Objects are created or deleted within a part that stays.
     Objects,
+    /// A health check may replace machines that it left alone before.
+    HealthCheck,
     /// The Cluster is paused.
     PausedCluster,
     /// Another pool is refused.

@@ -1,0 +1,432 @@
+//! Changes of health checks: may Cluster API replace machines that it left alone before?
+//!
+//! A health check names conditions of machines. Only the machines know whether they meet them, so a check that is new, or
+//! that reaches further than before, has an unknown effect. If other changes replace all machines of the part anyway, only a
+//! check that machines in good health may meet makes the effect unknown.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde_json::{Value, json};
+
+use super::Rule;
+use crate::desired::state::Desired;
+use crate::predict::change::Change;
+use crate::predict::evidence::{Evidence, On, Outcome};
+use crate::predict::field::Field;
+use crate::predict::meaning::{Kind, Meaning};
+use crate::role::{Part, PoolObject, Role};
+use k8s_schema::value::{get, leaves, list, merge_patch, present, remove, text};
+
+const SOURCE: &str = "core/reconcilers/machinehealthcheck/machinehealthcheck_targets.go";
+/// The value of Cluster API if a check does not say how long a machine may take to get a node.
+const STARTUP: i64 = 600;
+/// Nodes are not ready for shorter times during restarts, and before the CNI runs.
+const ENOUGH: i64 = 300;
+/// Conditions of a node that are not `False` if something is wrong.
+const PRESSURES: [&str; 4] = ["MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"];
+/// Conditions of a machine that are not `True` if something is wrong.
+const OF_MACHINES: [&str; 9] = [
+    "InfrastructureReady",
+    "BootstrapConfigReady",
+    "NodeReady",
+    "NodeHealthy",
+    "APIServerPodHealthy",
+    "ControllerManagerPodHealthy",
+    "SchedulerPodHealthy",
+    "EtcdPodHealthy",
+    "EtcdMemberHealthy",
+];
+
+/// Evidence about the health check of a part, given what else was found about it.
+pub(in crate::predict) fn evidence(
+    part: &Part,
+    found: &Meaning,
+    before: &Desired,
+    change: &Change,
+) -> Option<Evidence> {
+    if matches!(found, Meaning::Create | Meaning::Delete) {
+        return None;
+    }
+    let end = change.running.as_ref()?;
+    let (role, new) = of(part, end)?;
+    let old = of(part, before).map(|(_, check)| check);
+    let replaced = list_of(new).into_iter().filter(|one| !old.is_some_and(|old| one.is_in(old)));
+    let replaced: Vec<Unhealthy<'_>> = replaced.collect();
+    let mut loosened = old.map(|old| loosened(old, new, replaced.is_empty())).unwrap_or_default();
+    if let (Some(_), Some(before), Some(after)) = (old, before.own(part), end.own(part)) {
+        loosened.extend(LIMITS.into_iter().filter(|limit| limit.is_looser(before, after)).map(Limit::words));
+    }
+    if replaced.is_empty() && loosened.is_empty() {
+        return None;
+    }
+    let is_idle = is_never(new);
+    let replaces_all = matches!(found.kind(), Kind::Rollout | Kind::Upgrade);
+    let is_of_ill = replaced.iter().all(|one| one.doubt().is_none());
+    let evidence = if is_idle || replaces_all && is_of_ill {
+        Evidence::remark(part.clone(), Rule::HealthCheck, On::ALL)
+    } else {
+        let evidence = Evidence::new(part.clone(), Rule::HealthCheck, Outcome::Unsure);
+        Evidence { source: Some(SOURCE), ..evidence }
+    };
+    let whole = Field::Changed { role, path: Vec::new() };
+    let fields = if old.is_none() { vec![whole] } else { Vec::new() };
+    let reason = if is_idle { IDLE.to_owned() } else { reason(old.is_none(), new, &replaced, &loosened) };
+    Some(Evidence { fields, ..evidence.because(reason) })
+}
+
+const IDLE: &str = "its MachineHealthCheck replaces no machine, because it acts only if none is unhealthy";
+
+/// The health check of a part.
+fn of<'a>(part: &Part, state: &'a Desired) -> Option<(Role, &'a Value)> {
+    match part {
+        Part::ControlPlane => Some((Role::ControlPlaneHealthCheck, state.health_check.as_ref()?)),
+        Part::Pool(pool) => {
+            let check = state.worker(pool)?.health_check.as_ref()?;
+            Some((pool.clone().role(PoolObject::HealthCheck), check))
+        }
+        Part::Cluster | Part::Infrastructure => None,
+    }
+}
+
+/// A reason for which a health check calls a machine unhealthy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unhealthy<'a> {
+    /// It has no node after this time.
+    Startup(i64),
+    /// Its node, or else the machine itself, has had a condition for this time.
+    Condition { of_node: bool, name: &'a str, status: &'a str, seconds: i64 },
+}
+
+/// The reasons of a check. Upstream also counts machines whose node is gone, whatever a check says.
+fn list_of(check: &Value) -> Vec<Unhealthy<'_>> {
+    let checks = get(check, &["spec", "checks"]).unwrap_or(&Value::Null);
+    let seconds = |value: &Value, field| present(value, &[field]).and_then(Value::as_i64);
+    let startup = seconds(checks, "nodeStartupTimeoutSeconds").unwrap_or(STARTUP);
+    // Zero turns it off.
+    let mut all = Vec::from_iter((startup > 0).then_some(Unhealthy::Startup(startup)));
+    for (of_node, field) in [(true, "unhealthyNodeConditions"), (false, "unhealthyMachineConditions")] {
+        all.extend(list(checks, &[field]).iter().map(|one| Unhealthy::Condition {
+            of_node,
+            name: text(one, &["type"]),
+            status: text(one, &["status"]),
+            seconds: seconds(one, "timeoutSeconds").unwrap_or(0),
+        }));
+    }
+    all
+}
+
+impl Unhealthy<'_> {
+    /// Whether a check calls at least the same machines unhealthy.
+    fn is_in(self, check: &Value) -> bool {
+        list_of(check).into_iter().any(|one| match (one, self) {
+            (Unhealthy::Startup(one), Self::Startup(own)) => one <= own,
+            (
+                Unhealthy::Condition { of_node, name, status, seconds },
+                Self::Condition { of_node: own_node, name: own_name, status: own_status, seconds: own },
+            ) => of_node == own_node && name == own_name && status == own_status && seconds <= own,
+            _ => false,
+        })
+    }
+
+    /// Why machines in good health may meet it; none if only machines that are not in good health do.
+    fn doubt(self) -> Option<&'static str> {
+        let (of_node, name, status, seconds) = match self {
+            Self::Startup(seconds) => return (seconds < ENOUGH).then_some(SOON),
+            Self::Condition { of_node, name, status, seconds } => (of_node, name, status, seconds),
+        };
+        let healthy = match (of_node, name) {
+            (true, "Ready") => "True",
+            (true, name) if PRESSURES.contains(&name) => "False",
+            (false, name) if OF_MACHINES.contains(&name) => "True",
+            _ => return Some("whether machines in good health report that is not known"),
+        };
+        if status == healthy {
+            return Some("machines in good health report that, so it replaces all of them again and again");
+        }
+        (seconds < ENOUGH).then_some(SOON)
+    }
+}
+
+const SOON: &str = "machines that start or restart take longer, so it may replace them again and again";
+
+impl fmt::Display for Unhealthy<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Startup(seconds) => write!(f, "without a node after {seconds} s"),
+            Self::Condition { of_node, name, status, seconds } => {
+                let owner = if *of_node { "whose node reports" } else { "that report" };
+                write!(f, "{owner} {name}={status} for {seconds} s")
+            }
+        }
+    }
+}
+
+/// Why a check may act where it did not before, if that is not because it calls more machines unhealthy.
+fn loosened(old: &Value, new: &Value, calls_no_others: bool) -> Vec<String> {
+    let mut found = Vec::new();
+    let fewer = calls_no_others && list_of(old).into_iter().any(|one| !one.is_in(new));
+    if !always(new) && (fewer || !is_within(new, old)) || always(new) && !always(old) {
+        // If fewer machines count as unhealthy, a limit that kept the check from acting may not be exceeded any more.
+        let why = if fewer {
+            "fewer machines count against its limit"
+        } else {
+            "spec.remediation.triggerIf changes"
+        };
+        found.push(why.to_owned());
+    }
+    let rest = |check: &Value| {
+        let mut spec = get(check, &["spec"]).cloned().unwrap_or_default();
+        remove(&mut spec, &["checks"]);
+        remove(&mut spec, &["remediation", "triggerIf"]);
+        if get(&spec, &["remediation"]).is_some_and(|left| *left == json!({})) {
+            remove(&mut spec, &["remediation"]);
+        }
+        spec
+    };
+    let mut paths = Vec::new();
+    leaves(&merge_patch(&rest(old), &rest(new)), &mut vec!["spec".to_owned()], &mut paths);
+    found.extend(paths.into_iter().map(|path| format!("{} changes", path.join("."))));
+    found
+}
+
+/// The numbers of unhealthy machines at which a check acts: the least and the most, and whether they are percentages. None if
+/// it always acts.
+fn acts_at(check: &Value) -> Option<(i64, i64, bool)> {
+    let when = get(check, &["spec", "remediation", "triggerIf"])?;
+    let range = text(when, &["unhealthyInRange"]);
+    if let Some((least, most)) = range.trim_matches(['[', ']']).split_once('-') {
+        return Some((least.parse().ok()?, most.parse().ok()?, false));
+    }
+    match present(when, &["unhealthyLessThanOrEqualTo"])? {
+        Value::String(text) => text.strip_suffix('%')?.parse().ok().map(|most| (0, most, true)),
+        value => value.as_i64().map(|most| (0, most, false)),
+    }
+    .filter(|acts| *acts != (0, 100, true))
+}
+
+fn always(check: &Value) -> bool {
+    acts_at(check).is_none()
+}
+
+/// Whether a check never acts, because it would only do so if no machine is unhealthy.
+fn is_never(check: &Value) -> bool {
+    acts_at(check).is_some_and(|(_, most, _)| most == 0)
+}
+
+/// Whether a check acts only where another one does.
+fn is_within(new: &Value, old: &Value) -> bool {
+    match (acts_at(new), acts_at(old)) {
+        (_, None) => true,
+        (None, Some(_)) => false,
+        (Some((least, most, percent)), Some((old_least, old_most, old_percent))) => {
+            most == 0 || percent == old_percent && least >= old_least && most <= old_most
+        }
+    }
+}
+
+/// A limit on how the owner of the machines replaces unhealthy ones.
+#[derive(Debug, Clone, Copy)]
+struct Limit {
+    field: &'static str,
+    /// Its value if it is not set.
+    unset: i64,
+    /// Whether more machines are replaced if it rises.
+    rises: bool,
+}
+
+const LIMITS: [Limit; 4] = [
+    Limit { field: "maxInFlight", unset: i64::MAX, rises: true },
+    Limit { field: "maxRetry", unset: i64::MAX, rises: true },
+    Limit { field: "retryPeriodSeconds", unset: 0, rises: false },
+    Limit { field: "minHealthyPeriodSeconds", unset: 3600, rises: false },
+];
+
+impl Limit {
+    fn words(self) -> String {
+        format!("spec.remediation.{} changes", self.field)
+    }
+
+    /// Whether more machines may be replaced than before. Values of another form cannot be compared.
+    fn is_looser(self, before: &Value, after: &Value) -> bool {
+        let [old, new] = [before, after].map(|own| present(own, &["spec", "remediation", self.field]));
+        let number = |value: Option<&Value>| match value {
+            None => Some((false, self.unset)),
+            Some(Value::String(text)) => Some((true, text.strip_suffix('%')?.parse().ok()?)),
+            Some(value) => Some((false, value.as_i64()?)),
+        };
+        if old == new || old.is_none() && self.unset == i64::MAX {
+            return false;
+        }
+        match (number(old), number(new)) {
+            (Some((of_old, old)), Some((of_new, new))) if of_old == of_new => {
+                if self.rises {
+                    new > old
+                } else {
+                    new < old
+                }
+            }
+            _ => true,
+        }
+    }
+}
+
+fn reason(is_new: bool, check: &Value, replaced: &[Unhealthy<'_>], loosened: &[String]) -> String {
+    let kind = text(check, &["spec", "remediation", "templateRef", "kind"]);
+    let acts = match kind {
+        "" => "from then on it deletes and replaces machines".to_owned(),
+        kind => format!("from then on it has a {} repair machines", kind.trim_end_matches("Template")),
+    };
+    let limit = match acts_at(check) {
+        None => String::new(),
+        Some((0, most, percent)) => {
+            format!(", while at most {most}{} of them are unhealthy", if percent { "%" } else { "" })
+        }
+        Some((least, most, _)) => format!(", while {least} to {most} of them are unhealthy"),
+    };
+    let unknown = "whether there are any now is not known offline";
+    if replaced.is_empty() {
+        let why = loosened.join(", ");
+        return format!(
+            "unhealthy machines may be replaced that were left alone before, because {why}; {unknown}"
+        );
+    }
+    let what = if is_new { "is created" } else { "calls more machines unhealthy" };
+    let all: Vec<String> = replaced.iter().map(Unhealthy::to_string).collect();
+    let doubts: BTreeSet<&str> = replaced.iter().filter_map(|one| one.doubt()).collect();
+    let doubts: Vec<&str> = doubts.into_iter().collect();
+    let end = if doubts.is_empty() { unknown.to_owned() } else { doubts.join("; ") };
+    format!("its MachineHealthCheck {what}: {acts} {}{limit}; {end}", all.join(" or "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::predict::reason::Reason;
+
+    /// The evidence about a control plane whose health check changes.
+    fn of_check(old: &Value, new: &Value, found: &Meaning) -> Option<Evidence> {
+        let state = |spec: &Value| {
+            let health_check = (!spec.is_null()).then(|| json!({ "spec": spec }));
+            Desired { health_check, ..Desired::default() }
+        };
+        let change = Change { running: Some(state(new)), ..Change::default() };
+        evidence(&Part::ControlPlane, found, &state(old), &change)
+    }
+
+    fn is_unknown(old: &Value, new: &Value) -> bool {
+        let found = of_check(old, new, &Meaning::InPlace);
+        found.is_some_and(|one| one.outcome == Outcome::Unsure)
+    }
+
+    fn check(name: &str, status: &str, seconds: i64) -> Value {
+        let one = json!({ "type": name, "status": status, "timeoutSeconds": seconds });
+        json!({ "checks": { "unhealthyNodeConditions": [one], "nodeStartupTimeoutSeconds": 600 } })
+    }
+
+    fn limited(mut check: Value, limit: &Value) -> Value {
+        check["remediation"] = json!({ "triggerIf": { "unhealthyLessThanOrEqualTo": limit } });
+        check
+    }
+
+    #[test]
+    fn a_check_that_reaches_further_has_an_unknown_effect() {
+        let ready = check("Ready", "False", 300);
+        let in_range = json!({ "triggerIf": { "unhealthyInRange": "[1-3]" } });
+        let startup = |seconds| json!({ "checks": { "nodeStartupTimeoutSeconds": seconds } });
+        for (old, new) in [
+            (&Value::Null, &ready),
+            (&ready, &check("Ready", "True", 1)),
+            (&ready, &check("Ready", "False", 299)),
+            (&ready, &check("Ready", "Unknown", 300)),
+            (&startup(600), &startup(599)),
+            (&startup(0), &startup(600)),
+            (&limited(ready.clone(), &json!("40%")), &ready),
+            (&limited(ready.clone(), &json!("40%")), &limited(ready.clone(), &json!("41%"))),
+            (&limited(ready.clone(), &json!("40%")), &limited(ready.clone(), &json!(1))),
+            (
+                &limited(ready.clone(), &json!(0)),
+                &json!({ "checks": ready["checks"], "remediation": in_range }),
+            ),
+            (&limited(ready.clone(), &json!("40%")), &limited(check("Ready", "False", 600), &json!("40%"))),
+            (
+                &ready,
+                &json!({ "checks": ready["checks"], "remediation": { "templateRef": { "kind": "A" } } }),
+            ),
+        ] {
+            assert!(is_unknown(old, new), "from {old} to {new}");
+        }
+    }
+
+    #[test]
+    fn a_check_that_reaches_less_far_changes_in_place() {
+        let ready = check("Ready", "False", 300);
+        for (old, new) in [
+            (&ready, &ready),
+            (&ready, &Value::Null),
+            (&ready, &check("Ready", "False", 600)),
+            (&ready, &limited(ready.clone(), &json!("40%"))),
+            (&ready, &json!({ "checks": { "nodeStartupTimeoutSeconds": 0 } })),
+            (&limited(ready.clone(), &json!("40%")), &limited(ready.clone(), &json!("20%"))),
+            (&limited(ready.clone(), &json!("40%")), &limited(ready.clone(), &json!("0%"))),
+            (&limited(ready.clone(), &json!("100%")), &ready),
+        ] {
+            assert_eq!(of_check(old, new, &Meaning::InPlace), None, "from {old} to {new}");
+        }
+    }
+
+    #[test]
+    fn a_check_that_never_acts_is_said_to_be_idle() {
+        let idle = limited(check("Ready", "True", 1), &json!(0));
+        let found = of_check(&Value::Null, &idle, &Meaning::InPlace).unwrap();
+        assert!(matches!(found.outcome, Outcome::Remark(_)) && found.reasons == [Reason::from(IDLE)]);
+    }
+
+    #[test]
+    fn where_all_machines_are_replaced_only_a_check_that_healthy_machines_meet_is_unknown() {
+        let rollout = Meaning::Rollout {
+            machines: 3,
+            least: 3,
+            surge: None,
+            together_with: Vec::new(),
+            on_delete: false,
+        };
+        for (name, status, seconds, expected) in [
+            ("Ready", "False", 300, false),
+            ("DiskPressure", "True", 300, false),
+            ("Ready", "False", 60, true),
+            ("Ready", "True", 3600, true),
+            ("DiskPressure", "False", 300, true),
+            ("KernelDeadlock", "True", 300, true),
+        ] {
+            let found = of_check(&Value::Null, &check(name, status, seconds), &rollout).unwrap();
+            assert_eq!(found.outcome == Outcome::Unsure, expected, "{name}={status} {seconds}");
+        }
+    }
+
+    #[test]
+    fn limits_of_the_owner_count_in_the_direction_in_which_they_let_more_machines_go() {
+        let limit = |field: &str| LIMITS.into_iter().find(|one| one.field == field).unwrap();
+        let own = |field: &str, value: Value| {
+            let mut own = json!({ "spec": { "remediation": {} } });
+            own["spec"]["remediation"][field] = value;
+            own
+        };
+        for (field, old, new, expected) in [
+            ("maxInFlight", json!(1), json!(2), true),
+            ("maxInFlight", json!(1), json!(null), true),
+            ("maxInFlight", json!("10%"), json!(1), true),
+            ("maxInFlight", json!("20%"), json!("10%"), false),
+            ("maxInFlight", json!(null), json!(1), false),
+            ("maxRetry", json!(3), json!(null), true),
+            ("maxRetry", json!(null), json!(3), false),
+            ("retryPeriodSeconds", json!(60), json!(null), true),
+            ("retryPeriodSeconds", json!(60), json!(120), false),
+            ("minHealthyPeriodSeconds", json!(7200), json!(null), true),
+            ("minHealthyPeriodSeconds", json!(null), json!(7200), false),
+        ] {
+            let is_looser = limit(field).is_looser(&own(field, old.clone()), &own(field, new.clone()));
+            assert_eq!(is_looser, expected, "{field} from {old} to {new}");
+        }
+    }
+}
