@@ -89,6 +89,13 @@ pub struct ClusterChange {
     pub secrets: Needs,
 }
 
+impl ClusterChange {
+    /// Whether the state before has files of the cluster, but not its Cluster object, and the state after has one.
+    pub fn lacks_cluster_before(&self) -> bool {
+        self.fate == Fate::Changed && self.before.is_none() && self.after.is_some()
+    }
+}
+
 /// What happens to a cluster as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fate {

@@ -236,11 +236,15 @@ impl Making<'_> {
         let (was, is) = (is_leaving(before), is_leaving(after));
         let leaving = match (&self.found.fate, before) {
             _ if matches!(self.found.outcome, Outcome::Unknown(Unknown::Refused { .. })) => None,
-            (Fate::Created, _) if self.background.returned.contains_key(&found.cluster) => {
+            _ if self.background.returned.contains_key(&found.cluster) => {
                 self.returned();
                 None
             }
             (Fate::Created, _) => {
+            _ if found.lacks_cluster_before() => {
+                self.half_known();
+                None
+            }
                 let release = after.and_then(|facts| facts.release.as_deref());
                 let reason = release.map(|release| format!("it is built with the release {release}"));
                 let change = self.whole(Effect::Created, Risk::InPlace, Revert::NeedsRemoval);
@@ -360,6 +364,22 @@ impl Making<'_> {
     }
 
     fn answer(&mut self, answer: &Answer) {
+    /// A cluster whose Cluster object alone is missing before the change.
+    fn half_known(&mut self) {
+        let found = self.found;
+        let change = self.whole(Effect::Unknown, Risk::Unknown, Revert::NeedsRemoval);
+        change.reasons.push(
+            "the base has files of this cluster, but not its Cluster object, so it does not tell whether the cluster runs"
+                .to_owned(),
+        );
+        change.reasons.push(
+            "if it runs, this manages it again, and machines can be replaced; if it is being deleted, the deletion goes on; if it \
+             is gone, it is built as a new one"
+                .to_owned(),
+        );
+        change.content = found.objects.iter().map(|object| &*object.content).collect();
+    }
+
         if !answer.faults.is_empty() {
             let mut reasons: Vec<String> = answer.faults.iter().map(ToString::to_string).collect();
             reasons.dedup();
@@ -367,7 +387,7 @@ impl Making<'_> {
             change.rejected = is_rejected(answer);
             change.reasons = reasons;
         }
-        let is_new = self.found.fate == Fate::Created;
+        let is_new = self.found.fate == Fate::Created || self.found.lacks_cluster_before();
         let is_paused = self.found.after.as_ref().is_some_and(|facts| facts.paused);
         for verdict in &answer.verdicts {
             let is_reported = match verdict.meaning {

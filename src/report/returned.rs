@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{CommitsSinceBase, LostFile, cluster_of, new_tree::After};
 use crate::{
-    compare::{Archive as _, Comparison, Fate, cluster_folder},
+    compare::{Archive as _, ClusterChange, Comparison, Fate, cluster_folder},
     model::ClusterId,
     note::{Fault, Notes},
     remove, render,
@@ -56,7 +56,8 @@ impl LostClusters {
         for (path, lost) in &self.0 {
             let Some(cluster) = PartId::of_path(path).as_ref().and_then(cluster_of) else { continue };
             let at = compared.clusters.binary_search_by(|one| one.cluster.cmp(&cluster));
-            if at.is_ok_and(|at| compared.clusters[at].fate == Fate::Created) {
+            let is_back = |one: &ClusterChange| one.fate == Fate::Created || one.lacks_cluster_before();
+            if at.is_ok_and(|at| is_back(&compared.clusters[at])) {
                 let is_same = text(after, path)?.is_some_and(|now| now == lost.text);
                 found.insert(cluster, Returned { commit: lost.commit.clone(), is_same });
             }

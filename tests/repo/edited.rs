@@ -162,3 +162,33 @@ fn a_change_does_not_choose_what_it_is_compared_with() {
     );
     says(&sandbox, &["diff", "origin/main"], 0, "None of the 3 clusters change");
 }
+
+#[test]
+fn a_cluster_whose_cluster_object_alone_the_base_lacks_is_not_a_new_one() {
+    let sandbox = fleet();
+    let whole = sandbox.read(CLUSTER).unwrap();
+    sandbox.git(&["rm", "--quiet", CLUSTER]);
+    sandbox.git(&["commit", "--quiet", "--message", "by hand"]);
+    publish(&sandbox);
+    sandbox.write(CLUSTER, &whole);
+    save(&sandbox, "as it was");
+    says(&sandbox, &["diff"], 0, "cluster: is defined again, as it was before");
+    assert!(!ends(&sandbox, &["diff"], 0).contains("is created with"));
+    // No commit tells what became of it.
+    sandbox.git(&["checkout", "--quiet", "--orphan", "other"]);
+    sandbox.git(&["rm", "--quiet", "--cached", CLUSTER]);
+    sandbox.git(&["commit", "--quiet", "--message", "all but one"]);
+    says(&sandbox, &["diff", "HEAD"], 0, "1 of 3 clusters changes: 1 unknown");
+    says(&sandbox, &["diff", "HEAD"], 0, "the base has files of this cluster, but not its Cluster object");
+    assert!(!ends(&sandbox, &["diff", "HEAD"], 0).contains("is created with"));
+    // Nor is it new while its deletion goes on.
+    sandbox.write(CLUSTER, whole);
+    save(&sandbox, "back");
+    for step in ["detach", "delete"] {
+        ends(&sandbox, &["remove", "one", "--reason", "old"], 0);
+        ends(&sandbox, &["generate"], 0);
+        save(&sandbox, step);
+    }
+    sandbox.git(&["checkout", "--quiet", "HEAD~2", "--", ONE]);
+    says(&sandbox, &["diff", "HEAD"], 0, "if it is being deleted, the deletion goes on");
+}
