@@ -369,6 +369,9 @@ fn note_never_committed(path: &TreePath, part: &PartId, notes: &mut Notes) {
 }
 
 /// Reports what leaves git without any step.
+/// What the message about a cluster says that leaves git without any step.
+pub(super) const UNDEFINED: &str = "no longer has a definition";
+
 struct Lost<'a> {
     severity: Severity,
     versions: &'a addon_step::ChangedLists,
@@ -461,7 +464,7 @@ impl Lost<'_> {
             }
             (false, true) => {
                 let message = format!(
-                    "the cluster `{namespace}/{cluster}` no longer has a definition: it keeps running in `{management}`, unmanaged"
+                    "the cluster `{namespace}/{cluster}` {UNDEFINED}: it keeps running in `{management}`, unmanaged"
                 );
                 let note = self
                     .add(path, message, notes)

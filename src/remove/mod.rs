@@ -29,7 +29,7 @@ pub use advice::Advice;
 pub use drawn::{Meant, drawn};
 pub use former_texts::ReadFormer;
 pub use guard::{Before, Guard};
-pub use place::{Defined, cluster_of, is_unplaced, place_in_definitions};
+pub use place::{Defined, cluster_of, correct_lost, is_lost, is_unplaced, place_in_definitions};
 pub use replaced::Former;
 pub use returned::{judge_returned, removed_by};
 

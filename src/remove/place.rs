@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use super::guard::UNDEFINED;
 use crate::{
     definition::{self, Definitions, Identity},
     model::{ClusterId, Label},
-    note::{About, Diagnostic, Notes, Place},
+    note::{About, Diagnostic, Notes, Place, Severity},
     tree::{PartId, TreePath},
     world::Input,
     yaml::{Node, Sources},
@@ -181,6 +182,29 @@ fn of_moved(cluster: &ClusterId, after: &Defined<'_>) -> Option<Place> {
     let is_same = |one: &&ClusterId| one.namespace == cluster.namespace && one.name == cluster.name;
     after.renamed(cluster, after.clusters.keys().find(is_same)?)
 }
+/// Corrects the guards' messages about clusters that have a definition, but no generated files any more.
+pub fn correct_lost(notes: &mut Notes, after: &Defined<'_>) {
+    notes.change(|note| {
+        let Some(cluster) = cluster_of(note).filter(|cluster| is_lost(note) && after.file(cluster).is_some())
+        else {
+            return;
+        };
+        note.message = note.message.replace(UNDEFINED, "no longer has generated files");
+        if note.severity == Severity::Error {
+            let management = &cluster.management;
+            note.hints = vec![
+                "it still has a definition: run `stackloom generate`, and commit the files that it writes".to_owned(),
+                format!("until then, the cluster itself does not change, and nothing in git reaches it in `{management}`"),
+            ];
+        }
+    });
+}
+
+/// Whether a guard found that a cluster left git without any step.
+pub fn is_lost(note: &Diagnostic) -> bool {
+    note.code == "abandoned" && note.about == Some(About::Cluster)
+}
+
 
 fn of_gone(cluster: &ClusterId, after: &Defined<'_>, before: &Defined<'_>) -> Option<Place> {
     let file = before.file(cluster)?;

@@ -221,7 +221,7 @@ pub fn check_against(
     after.close(&world.input, &LeftClusters::default())?;
     let input = &world.input;
     if accept::Acceptances::read(input).is_empty() {
-        let (mut refused, _) = guarded(&after, &[], past)?;
+        let (mut refused, _) = guarded(&after, &[], past, input)?;
         LostClusters::find(&after, past)?.judge(&after, &mut refused)?;
         place(&mut refused, input, before)?;
         notes.append(refused);
@@ -278,13 +278,19 @@ fn guarded(
     after: &After<'_>,
     compared: &[ClusterChange],
     past: Option<&dyn CommitsSinceBase>,
+    input: &Input,
 ) -> Result<(Notes, commits_since_base::Announced), Fault> {
     let mut whole = Notes::new();
     after.judge(compared, &mut whole)?;
-    past.map_or_else(
-        || Ok((whole.clone(), commits_since_base::Announced::new())),
-        |past| commits_since_base::judge(past, after, whole.clone()),
-    )
+    let (mut found, announced) = match past {
+        Some(past) => commits_since_base::judge(past, after, whole)?,
+        None => (whole, commits_since_base::Announced::new()),
+    };
+    // Guards see files, and only definitions tell whether they were lost.
+    if found.iter().any(remove::is_lost) {
+        remove::correct_lost(&mut found, &Defined::read(input));
+    }
+    Ok((found, announced))
 }
 
 /// Makes the guards' messages point to the definition to change.
@@ -328,7 +334,7 @@ impl Comparing<'_> {
         let mut compared = compare(&live, &sound)?;
         // The guards judge what was generated, not what runs.
         let generated = if self.exports.is_empty() { &*compared.clusters } else { &[] };
-        let (mut refused, announced) = guarded(self.after, generated, self.past)?;
+        let (mut refused, announced) = guarded(self.after, generated, self.past, self.input)?;
         let lost = LostClusters::find(self.after, self.past)?;
         lost.judge(self.after, &mut refused)?;
         self.background.heed(&refused);

@@ -80,7 +80,7 @@ fn effect(change: &GroupChange, clusters: usize) -> String {
             "its removal ends: the last files are deleted, after its Cluster object".to_owned()
         }
         Effect::Gone(Leaving::Abandoned) => {
-            "is abandoned: nothing defines it any more, and it keeps running, unmanaged".to_owned()
+            "is abandoned: its files leave git, and it keeps running, unmanaged".to_owned()
         }
         Effect::Gone(Leaving::Unannounced) => {
             format!("is deleted{}, without its removal steps", with(lost))

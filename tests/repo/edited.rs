@@ -192,3 +192,31 @@ fn a_cluster_whose_cluster_object_alone_the_base_lacks_is_not_a_new_one() {
     sandbox.git(&["checkout", "--quiet", "HEAD~2", "--", ONE]);
     says(&sandbox, &["diff", "HEAD"], 0, "if it is being deleted, the deletion goes on");
 }
+
+#[test]
+fn generated_files_that_are_lost_are_not_said_to_lack_a_definition() {
+    let sandbox = fleet();
+    sandbox.git(&["rm", "-r", "--quiet", "generated/management/mgmt/clusters/blue/one"]);
+    sandbox.git(&["commit", "--quiet", "--message", "lost"]);
+    let compared = ["diff", "origin/main", "HEAD"];
+    says(&sandbox, &compared, 1, "the cluster `blue/one` no longer has generated files");
+    says(&sandbox, &compared, 1, "it still has a definition: run `stackloom generate`");
+    let printed = ends(&sandbox, &compared, 1);
+    assert!(
+        !printed.contains("restore the definition") && !printed.contains("nothing defines it"),
+        "{printed}"
+    );
+    ends(&sandbox, &["generate"], 0);
+    save(&sandbox, "generated again");
+    says(
+        &sandbox,
+        &["check", "--against", "origin/main"],
+        0,
+        "(lost): the cluster `blue/one` no longer has generated",
+    );
+    // Without a definition, that is what is missing.
+    sandbox.git(&["rm", "--quiet", ONE]);
+    ends(&sandbox, &["generate"], 0);
+    save(&sandbox, "gone");
+    says(&sandbox, &["diff", "HEAD~1", "HEAD"], 1, "the cluster `blue/one` no longer has a definition");
+}
