@@ -129,6 +129,10 @@ pub enum About {
     Network(&'static str),
     /// The management cluster that builds it.
     ManagementCluster,
+    /// The engine of its management cluster.
+    Engine,
+    /// The delivery of its addons.
+    Delivery,
     /// The cluster that its definition defines instead.
     Heir {
         namespace: String,

@@ -2,7 +2,7 @@
 
 use crate::{
     model::AddonDelivery,
-    note::{Notes, Place},
+    note::{About, Notes, Place},
     tree::{PartId, TreePath},
 };
 
@@ -24,6 +24,7 @@ pub(super) fn refuse(
     );
     notes
         .error("engine-changed", Place::file(path.as_str()), message)
+        .about(About::Delivery)
         .hint(format!("first commit `standby: true` for `{management}`, and wait until it is applied"))
         .hint("the steps are in docs/deliveries.md, under \"Change the delivery\"");
 }

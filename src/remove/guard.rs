@@ -257,6 +257,7 @@ fn judge_engine(path: &TreePath, part: &PartId, old: &str, new: &str, notes: &mu
                 before.as_str()
             ),
         )
+        .about(About::Engine)
         .hint(format!("first commit `standby: true` for `{management}`, and wait until it is applied"))
         .hint("the steps are in docs/management-clusters.md, under \"Change the engine\"");
 }
@@ -368,10 +369,10 @@ fn note_never_committed(path: &TreePath, part: &PartId, notes: &mut Notes) {
         .hint(format!("to keep it, write the definition again: git cannot restore it (`stackloom new cluster {cluster}`)"));
 }
 
-/// Reports what leaves git without any step.
 /// What the message about a cluster says that leaves git without any step.
 pub(super) const UNDEFINED: &str = "no longer has a definition";
 
+/// Reports what leaves git without any step.
 struct Lost<'a> {
     severity: Severity,
     versions: &'a addon_step::ChangedLists,

@@ -75,31 +75,30 @@ impl<'a> Defined<'a> {
         self.input.sources.place(found.origin)
     }
 
-    fn of(&self, cluster: &ClusterId, about: &About) -> Option<Place> {
+    /// The line that decides what a guard's message is about.
+    pub fn of(&self, cluster: &ClusterId, about: &About) -> Option<Place> {
         let name: &[&str] = &["metadata", "name"];
+        let release: &[&str] =
+            if self.is_numbered(cluster) { &["spec", "release"] } else { &["spec", "stack"] };
+        let kubernetes: &[&str] =
+            if self.is_numbered(cluster) { &["spec", "release"] } else { &["spec", "kubernetes"] };
         match about {
             About::Cluster => self.place(cluster, &[&["spec", "removal"], name]),
             About::Pool(pool) => self
                 .pool(cluster, pool)
                 .or_else(|| self.place(cluster, &[&["spec", "nodePools"], &["spec"], name])),
-            About::Addon(addon) => {
-                self.place(cluster, &[&["spec", "addons", addon], &["spec", "release"], name])
-            }
+            About::Addon(addon) => self.place(cluster, &[&["spec", "addons", addon], release, name]),
             About::AddonVersion(addon) => {
                 let version: &[&str] = &["spec", "addons", addon, "version"];
                 let interim: &[&str] = &["spec", "addons", addon, "interimVersion"];
-                let release: &[&str] = &["spec", "addons", addon, "release"];
-                self.place(
-                    cluster,
-                    &[version, interim, release, &["spec", "kubernetes"], &["spec", "release"], name],
-                )
+                let own: &[&str] = &["spec", "addons", addon, "release"];
+                self.place(cluster, &[version, interim, own, kubernetes, release, name])
             }
             About::Patch(version) => {
                 self.patch(cluster, version).or_else(|| self.of(cluster, &About::Kubernetes))
             }
-            About::Release | About::Kubernetes => {
-                self.place(cluster, &[&["spec", "kubernetes"], &["spec", "release"], name])
-            }
+            About::Release => self.place(cluster, &[release, name]),
+            About::Kubernetes => self.place(cluster, &[kubernetes, name]),
             About::Network(kind) => {
                 self.place(cluster, &[&["spec", "network", kind], &["spec", "network"], name])
             }
@@ -109,7 +108,30 @@ impl<'a> Defined<'a> {
                 self.renamed(cluster, self.clusters.keys().find(is_heir)?)
             }
             About::ManagementCluster => self.place(cluster, &[&["spec", "managementCluster"], name]),
+            About::Engine => self.setting(cluster, "engine"),
+            About::Delivery => self
+                .place(cluster, &[&["spec", "addonDelivery"]])
+                .or_else(|| self.setting(cluster, "addonDelivery"))
+                .or_else(|| self.setting(cluster, "engine")),
         }
+    }
+
+    /// The line of the fleet file with a setting of the cluster's management cluster.
+    fn setting(&self, cluster: &ClusterId, key: &str) -> Option<Place> {
+        let spec = self.definitions.fleet.as_ref()?.node.get("spec")?;
+        let mut all = spec.get("managementClusters").and_then(Node::as_sequence).into_iter().flatten();
+        let is_own = |one: &&Node| {
+            one.get("name").and_then(Node::as_str).is_some_and(|name| cluster.management.as_str() == name)
+        };
+        let own = all.find(is_own).and_then(|one| one.get(key));
+        self.input.sources.place(own.or_else(|| spec.get(key))?.origin)
+    }
+
+    /// Whether a cluster uses a numbered release. It overrides the stack and the version in the defaults of folders.
+    pub fn is_numbered(&self, cluster: &ClusterId) -> bool {
+        let node = self.merged(cluster);
+        let release = node.as_ref().and_then(|node| node.at(&["spec", "release"])).and_then(Node::as_str);
+        release.is_some_and(|release| release != HEAD)
     }
 
     fn pool(&self, cluster: &ClusterId, pool: &str) -> Option<Place> {
@@ -122,9 +144,8 @@ impl<'a> Defined<'a> {
     /// The line of the stack with a version of Kubernetes, for a cluster that follows the stack's head.
     fn patch(&self, cluster: &ClusterId, version: &str) -> Option<Place> {
         let node = self.merged(cluster)?;
-        let spec = |key| node.at(&["spec", key]).and_then(Node::as_str);
-        let is_numbered = spec("release").is_some_and(|release| release != HEAD);
-        let stack = self.definitions.stacks.get(spec("stack")?).filter(|_| !is_numbered)?;
+        let stack = node.at(&["spec", "stack"]).and_then(Node::as_str)?;
+        let stack = self.definitions.stacks.get(stack).filter(|_| !self.is_numbered(cluster))?;
         let versions = stack.stack.node.at(&["spec", "kubernetes"])?.as_sequence()?.iter();
         let found =
             versions.filter_map(|one| one.get("version")).find(|one| one.as_str() == Some(version))?;
@@ -161,27 +182,6 @@ pub fn place_in_definitions(notes: &mut Notes, after: &Defined<'_>, before: Opti
     });
 }
 
-/// Whether a guard's message still points to a generated file.
-pub fn is_unplaced(note: &Diagnostic) -> bool {
-    note.about.is_some() && cluster_of(note).is_some()
-}
-
-/// The cluster that owns the generated file of a message.
-pub fn cluster_of(note: &Diagnostic) -> Option<ClusterId> {
-    let PartId::Cluster { management, namespace, cluster } =
-        PartId::of_path(&TreePath::parse(&note.place.as_ref()?.file)?)?
-    else {
-        return None;
-    };
-    let label = |text: &str| Label::new(text).ok();
-    Some(ClusterId { management: label(&management)?, namespace: label(&namespace)?, name: label(&cluster)? })
-}
-
-/// The place of a cluster with the same namespace and name in another management cluster.
-fn of_moved(cluster: &ClusterId, after: &Defined<'_>) -> Option<Place> {
-    let is_same = |one: &&ClusterId| one.namespace == cluster.namespace && one.name == cluster.name;
-    after.renamed(cluster, after.clusters.keys().find(is_same)?)
-}
 /// Corrects the guards' messages about clusters that have a definition, but no generated files any more.
 pub fn correct_lost(notes: &mut Notes, after: &Defined<'_>) {
     notes.change(|note| {
@@ -205,6 +205,27 @@ pub fn is_lost(note: &Diagnostic) -> bool {
     note.code == "abandoned" && note.about == Some(About::Cluster)
 }
 
+/// Whether a guard's message still points to a generated file.
+pub fn is_unplaced(note: &Diagnostic) -> bool {
+    note.about.is_some() && cluster_of(note).is_some()
+}
+
+/// The cluster that owns the generated file of a message.
+pub fn cluster_of(note: &Diagnostic) -> Option<ClusterId> {
+    let PartId::Cluster { management, namespace, cluster } =
+        PartId::of_path(&TreePath::parse(&note.place.as_ref()?.file)?)?
+    else {
+        return None;
+    };
+    let label = |text: &str| Label::new(text).ok();
+    Some(ClusterId { management: label(&management)?, namespace: label(&namespace)?, name: label(&cluster)? })
+}
+
+/// The place of a cluster with the same namespace and name in another management cluster.
+fn of_moved(cluster: &ClusterId, after: &Defined<'_>) -> Option<Place> {
+    let is_same = |one: &&ClusterId| one.namespace == cluster.namespace && one.name == cluster.name;
+    after.renamed(cluster, after.clusters.keys().find(is_same)?)
+}
 
 fn of_gone(cluster: &ClusterId, after: &Defined<'_>, before: &Defined<'_>) -> Option<Place> {
     let file = before.file(cluster)?;

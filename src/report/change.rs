@@ -9,6 +9,7 @@ use super::risk::Risk;
 use crate::{
     compare::{Address, FieldChange, Section},
     model::{ClusterId, hex},
+    note::About,
     topology::{Field, Meaning, Part, Reason, predict::ListChange},
 };
 
@@ -289,6 +290,8 @@ pub struct Change {
     pub accepted: Option<String>,
     /// Whether the guards of `generate` refuse it.
     pub guarded: bool,
+    /// What the first guard that refuses it looks at.
+    pub about: Option<About>,
     /// Whether the API server refuses the Cluster, so that its machines stay as they are.
     pub rejected: bool,
     /// What differs besides the fields above: digests of the Cluster before and after, and of new objects, and what a guard
@@ -321,6 +324,7 @@ impl Change {
             announced: false,
             accepted: None,
             guarded: false,
+            about: None,
             rejected: false,
             content: String::new(),
         }

@@ -166,6 +166,7 @@ impl Making<'_> {
             None => self.whole(Effect::Refused, Risk::Refused, Revert::Nothing),
         };
         change.guarded = true;
+        change.about = guarded.about.iter().find_map(|(_, about)| about.clone());
         change.rejected |= rejected;
         change.reasons.extend(guarded.reasons.iter().cloned());
         change.content = content;

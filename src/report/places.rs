@@ -43,12 +43,17 @@ impl<'a> Places<'a> {
     }
 
     fn line(&self, cluster: &ClusterReport, change: &Change) -> Option<Place> {
+        // A guard knows what it refuses.
+        if let Some(place) = change.about.as_ref().and_then(|about| self.after.of(&cluster.cluster, about)) {
+            return Some(place);
+        }
         let node = self.after.merged(&cluster.cluster)?;
-        let mut wanted = wanted(cluster, change);
+        let is_numbered = self.after.is_numbered(&cluster.cluster);
+        let mut wanted = wanted(cluster, change, is_numbered);
         if change.subject == Subject::Whole {
             // The cause of a refusal of the whole cluster is in one of its parts.
             let parts = cluster.changes.iter().filter(|other| other.subject != Subject::Whole);
-            wanted.extend(parts.flat_map(|other| self::wanted(cluster, other)));
+            wanted.extend(parts.flat_map(|other| self::wanted(cluster, other, is_numbered)));
         }
         wanted.push(Wanted::Key(&["metadata", "name"]));
         wanted.iter().find_map(|wanted| wanted.find(&node, self.after.sources()))
@@ -96,7 +101,7 @@ fn entry(mapping: &Mapping, key: &str, sources: &Sources) -> Option<Place> {
 }
 
 /// The lines that may cause a change, likeliest first.
-fn wanted<'a>(cluster: &ClusterReport, change: &'a Change) -> Vec<Wanted<'a>> {
+fn wanted<'a>(cluster: &ClusterReport, change: &'a Change, is_numbered: bool) -> Vec<Wanted<'a>> {
     let mut found = match (&change.subject, &change.effect) {
         (Subject::Whole, Effect::Paused | Effect::Resumed) => vec![Wanted::Key(&["spec", "suspend"])],
         (Subject::Whole, Effect::Gone(_) | Effect::Detached | Effect::Attached) => {
@@ -106,7 +111,8 @@ fn wanted<'a>(cluster: &ClusterReport, change: &'a Change) -> Vec<Wanted<'a>> {
         (_, Effect::Ignored) => return vec![Wanted::Key(&["spec", "network"])],
         _ => Vec::new(),
     };
-    if cluster.kubernetes.differs() {
+    // A numbered release overrides the stack and the version in the defaults of folders.
+    if cluster.kubernetes.differs() && !is_numbered {
         found.push(Wanted::Key(&["spec", "kubernetes"]));
     }
     if cluster.release.differs() || cluster.kubernetes.differs() {

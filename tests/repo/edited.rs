@@ -220,3 +220,32 @@ fn generated_files_that_are_lost_are_not_said_to_lack_a_definition() {
     save(&sandbox, "gone");
     says(&sandbox, &["diff", "HEAD~1", "HEAD"], 1, "the cluster `blue/one` no longer has a definition");
 }
+
+#[test]
+fn refusals_and_findings_point_to_the_line_that_decides() {
+    let sandbox = fleet();
+    ends(&sandbox, &["release", "--no-tag"], 0);
+    let defaults = sandbox.read("clusters/_defaults.yaml").unwrap();
+    sandbox.write("clusters/_defaults.yaml", defaults + "  kubernetes: \"1.36\"\n");
+    replace(&sandbox, ONE, "  kubernetes: \"1.35\"", "  release: dev-inmemory-1-36-v1");
+    ends(&sandbox, &["generate"], 0);
+    save(&sandbox, "a numbered release");
+    publish(&sandbox);
+    replace(&sandbox, ONE, "1-36-v1", "1-35-v1");
+    says(&sandbox, &["diff"], 1, "--> clusters/blue/one.yaml:8:12");
+    says(&sandbox, &["diff", "--format", "github"], 1, "::error file=clusters/blue/one.yaml,line=8,");
+    sandbox.git(&["checkout", "--quiet", "."]);
+    // The definition has a line for the version, but the refusal is about the pool.
+    replace(
+        &sandbox,
+        ONE,
+        "1-36-v1",
+        "1-36-v1\n  nodePools:\n    - name: md-9\n      class: default-worker\n      replicas: 2\nx",
+    );
+    let text = sandbox.read(ONE).unwrap();
+    sandbox.write(ONE, text.split("\nx").next().unwrap());
+    says(&sandbox, &["diff", "--format", "github"], 1, "::error file=clusters/blue/one.yaml,line=10,");
+    sandbox.git(&["checkout", "--quiet", "."]);
+    replace(&sandbox, "stackloom.yaml", "engine: flux", "engine: argocd");
+    says(&sandbox, &["diff"], 1, "--> stackloom.yaml:");
+}
