@@ -26,6 +26,8 @@ struct Acceptance {
     change: String,
     place: Option<note::Place>,
     of: AcceptanceScope,
+    /// Whether the base has it, too. Then it accepted an earlier change.
+    is_spent: bool,
 }
 
 /// The scope of an acceptance.
@@ -73,7 +75,20 @@ impl Acceptances {
                 change: change.to_owned(),
                 place: input.sources.place(one.origin),
                 of: of(),
+                is_spent: false,
             });
+        }
+    }
+
+    /// Marks the acceptances that the definitions of the base have as well. The same change can come again, and nobody reviewed it
+    /// this time.
+    pub(super) fn mark_spent(&mut self, base: &Input) {
+        let old = Self::read(base);
+        for one in &mut self.0 {
+            let is_it = |old: &Acceptance| {
+                (old.risk, &old.change, &old.reason) == (one.risk, &one.change, &one.reason)
+            };
+            one.is_spent = old.0.iter().any(is_it);
         }
     }
 
@@ -90,7 +105,9 @@ impl Acceptances {
             for change in &mut cluster.changes {
                 let name = change.id(&id);
                 for (at, one) in self.of_change(&name).filter(|(_, one)| one.is_of(&id, defined)) {
-                    if one.risk == change.risk {
+                    if one.risk == change.risk && one.is_spent {
+                        matched.spent.insert(at);
+                    } else if one.risk == change.risk {
                         change.accepted.get_or_insert_with(|| one.reason.clone());
                         matched.used.insert(at);
                     }
@@ -111,6 +128,10 @@ impl Acceptances {
         for change in beside {
             let is_own = |one: &Acceptance| one.risk == change.risk && one.is_beside(&change.place, defined);
             for (at, one) in self.of_change(&change.id).filter(|(_, one)| is_own(one)) {
+                if one.is_spent {
+                    matched.spent.insert(at);
+                    continue;
+                }
                 change.accepted.get_or_insert_with(|| one.reason.clone());
                 matched.used.insert(at);
             }
@@ -124,8 +145,15 @@ impl Acceptances {
 
     /// Reports acceptances that match no change.
     pub(super) fn report_unused(&self, matched: &Matched, notes: &mut Notes) {
-        for (_, one) in self.0.iter().enumerate().filter(|(at, _)| !matched.used.contains(at)) {
+        for (at, one) in self.0.iter().enumerate().filter(|(at, _)| !matched.used.contains(at)) {
             let (message, hint) = match matched.risks.get(&one.change) {
+                Some(_) if matched.spent.contains(&at) => (
+                    format!(
+                        "the base has this acceptance of the change `{}`, so it does not accept it again",
+                        one.change
+                    ),
+                    "review the change; if it is intended this time, too, write the reason anew",
+                ),
                 Some(risk) if *risk != one.risk => (
                     format!(
                         "the change `{}` has the risk `{}`, not `{}`",
@@ -156,6 +184,8 @@ impl Acceptances {
 #[derive(Debug, Default)]
 pub(super) struct Matched {
     used: BTreeSet<usize>,
+    /// Those that would accept a change if the base did not have them.
+    spent: BTreeSet<usize>,
     risks: BTreeMap<String, Risk>,
 }
 

@@ -387,11 +387,12 @@ impl Comparing<'_> {
             outside_clusters::mark_refused(beside, clusters);
             Ok(())
         };
-        let acceptances = accept::Acceptances::read(self.input);
+        let mut acceptances = accept::Acceptances::read(self.input);
         if acceptances.is_empty() {
             return others(clusters, beside);
         }
         let old = definitions_before(self.before, self.input)?;
+        acceptances.mark_spent(&old);
         let defined = [&Defined::read(self.input), &Defined::read(&old)];
         let mut matched = acceptances.of_clusters(clusters, defined);
         others(clusters, beside)?;

@@ -464,7 +464,7 @@ fn a_refusal_that_a_later_commit_undoes_is_a_warning_and_others_are_errors() {
 }
 
 /// The ID of a part's change in the JSON report.
-fn id_of(sandbox: &Sandbox, part: &str, risk: &str) -> String {
+pub(crate) fn id_of(sandbox: &Sandbox, part: &str, risk: &str) -> String {
     let output = stackloom(sandbox, &["diff", "origin/main", "--format", "json"]);
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let changes = document["clusters"][0]["changes"].as_array().unwrap();

@@ -1,7 +1,7 @@
 //! `stackloom diff` where someone edited the generated tree by hand, or merged branches.
 
 use crate::{
-    diff::{ONE, fleet, generate_unguarded, replace, save, says},
+    diff::{ONE, fleet, generate_unguarded, id_of, replace, save, says},
     release::ends,
     sandbox::Sandbox,
 };
@@ -248,4 +248,35 @@ fn refusals_and_findings_point_to_the_line_that_decides() {
     sandbox.git(&["checkout", "--quiet", "."]);
     replace(&sandbox, "stackloom.yaml", "engine: flux", "engine: argocd");
     says(&sandbox, &["diff"], 1, "--> stackloom.yaml:");
+}
+
+#[test]
+fn an_acceptance_of_the_base_accepts_nothing_new() {
+    let sandbox = fleet();
+    let text = sandbox.read(ONE).unwrap();
+    let shrink = |sandbox: &Sandbox, accept: &str| {
+        sandbox.write(ONE, text.replace("replicas: 2", "replicas: 1") + accept);
+    };
+    shrink(&sandbox, "");
+    let fails = ["diff", "origin/main", "--fail-on", "scale-down"];
+    ends(&sandbox, &fails, 1);
+    let accept = format!(
+        "  accept: [{{ risk: scale-down, reason: it is idle, change: {} }}]\n",
+        id_of(&sandbox, "md.md-0", "scale-down")
+    );
+    shrink(&sandbox, &accept);
+    says(&sandbox, &fails, 0, "accepted: it is idle");
+    generate_unguarded(&sandbox);
+    save(&sandbox, "fewer machines");
+    publish(&sandbox);
+    says(&sandbox, &["diff"], 0, "nothing needs this acceptance");
+    // The way back, which the acceptance outlives, and the same change again.
+    sandbox.write(ONE, text.clone() + &accept);
+    generate_unguarded(&sandbox);
+    save(&sandbox, "more machines");
+    publish(&sandbox);
+    shrink(&sandbox, &accept);
+    says(&sandbox, &fails, 1, "the base has this acceptance of the change");
+    shrink(&sandbox, &accept.replace("it is idle", "it is idle again"));
+    says(&sandbox, &fails, 0, "accepted: it is idle again");
 }
