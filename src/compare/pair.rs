@@ -67,7 +67,8 @@ fn is_same(old: &Single<'_>, new: &Single<'_>) -> bool {
 ///
 /// A cluster moves if it disappears from one management cluster and appears in another with the same namespace and name. It
 /// also moves if it disappears from one namespace and appears in another with the same name and the same spec, or appears in
-/// the same namespace with another name and the same spec. The match must be unambiguous.
+/// the same namespace with another name and the same spec, or if both the namespace and the name differ. The match must be
+/// unambiguous.
 fn paired(gone: &[Single<'_>], created: &[Single<'_>]) -> BTreeMap<ClusterId, ClusterId> {
     let between_clusters = |old: &Single<'_>, new: &Single<'_>| {
         (&old.id.namespace, &old.id.name) == (&new.id.namespace, &new.id.name)
@@ -79,9 +80,12 @@ fn paired(gone: &[Single<'_>], created: &[Single<'_>]) -> BTreeMap<ClusterId, Cl
         (&old.id.management, &old.id.namespace) == (&new.id.management, &new.id.namespace)
             && is_same(old, new)
     };
+    let with_both =
+        |old: &Single<'_>, new: &Single<'_>| old.id.management == new.id.management && is_same(old, new);
+    let ways = [between_clusters as fn(&_, &_) -> bool, between_namespaces, between_names, with_both];
     let mut moved = BTreeMap::new();
     for new in created {
-        for is_meant in [between_clusters as fn(&_, &_) -> bool, between_namespaces, between_names] {
+        for is_meant in ways {
             let candidates: Vec<_> = gone.iter().filter(|old| is_meant(old, new)).collect();
             if let [old] = candidates.as_slice()
                 && created.iter().filter(|new| is_meant(old, new)).count() == 1
