@@ -280,3 +280,27 @@ fn an_acceptance_of_the_base_accepts_nothing_new() {
     shrink(&sandbox, &accept.replace("it is idle", "it is idle again"));
     says(&sandbox, &fails, 0, "accepted: it is idle again");
 }
+
+#[test]
+fn a_run_that_is_killed_leaves_no_older_report() {
+    let sandbox = fleet();
+    let (pipe, report) = (sandbox.outside().join("live"), sandbox.outside().join("report.md"));
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    std::fs::write(&report, "an older report\n").unwrap();
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_stackloom"))
+        .args(["diff", "HEAD", "--before"])
+        .arg(&pipe)
+        .arg(format!("--write=markdown={}", report.display()))
+        .current_dir(&sandbox.root)
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let replaced = (0..600).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        std::fs::read_to_string(&report).unwrap().contains("the comparison began and did not end")
+    });
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(replaced);
+}

@@ -116,6 +116,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         printer.complain(&fault);
         return Ok(Exit::Usage);
     }
+    output::begin(&args.write, global)?;
     let ended = compared(args, global, printer);
     if let Err(fault) = &ended {
         // The caller reports the fault itself, even if the files cannot be written.

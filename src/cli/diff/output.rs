@@ -181,6 +181,19 @@ impl DiffOutcome<'_> {
     }
 }
 
+/// Writes to the files that the run has not ended. If it is killed, no older file is mistaken for its result. What is not a
+/// plain file, such as a pipe, gets the result alone.
+pub(super) fn begin(targets: &[Target], global: &Global) -> Result<(), Fault> {
+    let unended = Fault::new("the comparison began and did not end")
+        .hint("run `stackloom diff` again; if it was stopped by a limit on memory or time, raise the limit");
+    let plain: Vec<Target> = targets
+        .iter()
+        .filter(|target| disk::is_plain_or_missing(&global.path(&target.path)))
+        .cloned()
+        .collect();
+    write_fault(&unended, &plain, global)
+}
+
 /// Writes to the files that the run failed with a fault of an operation, so that no older file is mistaken for its result.
 pub(super) fn write_fault(fault: &Fault, targets: &[Target], global: &Global) -> Result<(), Fault> {
     let mut notes = Notes::new();

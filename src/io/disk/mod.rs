@@ -26,8 +26,8 @@ pub use check::CheckSink;
 pub use find::{FLEET, PathArgument};
 pub use moves::{Moves, undo_interrupted};
 pub use scaffold::{
-    exists, fleet_around, folder_in_repository, folder_name, link_in, named, put, read_file, remove, replace,
-    write, write_all, write_bytes,
+    exists, fleet_around, folder_in_repository, folder_name, is_plain_or_missing, link_in, named, put,
+    read_file, remove, replace, write, write_all, write_bytes,
 };
 pub use sink::DiskSink;
 pub use stage::Milestone;

@@ -18,6 +18,11 @@ pub fn exists(path: &Path) -> Result<bool, Fault> {
     }
 }
 
+/// Whether a path is a regular file, or nothing yet. A pipe or a device takes what is written to it at once.
+pub fn is_plain_or_missing(path: &Path) -> bool {
+    path.metadata().map_or(true, |found| found.is_file())
+}
+
 /// Writes a file and creates its parent folders. An existing file is replaced.
 pub fn write(path: &Path, text: &str) -> Result<(), Fault> {
     write_bytes(path, text.as_bytes())
