@@ -39,6 +39,9 @@ pub(super) trait Engine: Sync {
     /// The annotations that control how the engine treats an object. Only renderers may write them.
     fn reserved_annotations(&self) -> &'static [&'static str];
 
+    /// The labels and annotations that the engine itself adds to what it applies, for its own books.
+    fn bookkeeping(&self) -> &'static [&'static str];
+
     /// The API groups of the engine whose objects apply or install others.
     fn applying_groups(&self) -> &'static [&'static str];
 

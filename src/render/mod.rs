@@ -266,6 +266,11 @@ pub fn reserved_annotations() -> Vec<&'static str> {
     engine_table::all().flat_map(engine::Engine::reserved_annotations).copied().collect()
 }
 
+/// The labels and annotations that engines add to what they apply, for their own books.
+pub fn bookkeeping() -> impl Iterator<Item = &'static str> {
+    engine_table::all().flat_map(engine::Engine::bookkeeping).copied()
+}
+
 /// The arguments for `kubectl` that select the classes of some releases in a management cluster.
 pub fn classes_of(engine: Engine, releases: &[String]) -> String {
     engine_table::of(engine).classes_of(releases)

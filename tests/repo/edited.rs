@@ -304,3 +304,38 @@ fn a_run_that_is_killed_leaves_no_older_report() {
     child.wait().unwrap();
     assert!(replaced);
 }
+
+#[test]
+fn what_engines_note_on_running_objects_is_no_change() {
+    let sandbox = fleet();
+    let mut live = String::new();
+    let mut files: Vec<String> = sandbox.tree().iter().map(|path| format!("generated/{path}")).collect();
+    files.retain(|path| path.contains("/cluster-class/") && path.ends_with(".yaml") || path == CLUSTER);
+    for path in files {
+        for object in sandbox.read(&path).unwrap().split("\n---\n") {
+            let namespace =
+                if object.contains("\n  namespace: ") { "" } else { "\n  namespace: cluster-classes" };
+            let noted = "  labels:\n    kustomize.toolkit.fluxcd.io/name: release\n    kustomize.toolkit.fluxcd.io/namespace: flux-system\n";
+            let object = if object.contains("\n  labels:\n") {
+                object.replacen("\n  labels:\n", &format!("\n{noted}"), 1)
+            } else {
+                object.replacen("\nmetadata:\n", &format!("\nmetadata:\n{noted}"), 1)
+            };
+            let annotations = "\n  annotations:\n    argocd.argoproj.io/tracking-id: a\n";
+            // Flux adds them to the objects of a release, too.
+            let of_release = "    kustomize.toolkit.fluxcd.io/prune: disabled\n    kustomize.toolkit.fluxcd.io/substitute: disabled\n";
+            let object = if object.contains("\n  annotations:\n") {
+                object.replacen("\n  annotations:\n", annotations, 1)
+            } else {
+                object.replacen("\nmetadata:\n", &format!("\nmetadata:{annotations}{of_release}"), 1)
+            };
+            let object = object.replacen("\nmetadata:", &format!("\nmetadata:{namespace}"), 1);
+            live.extend(["---\n", &object, "\n"]);
+        }
+    }
+    sandbox.write("live.yaml", live);
+    replace(&sandbox, ONE, "replicas: 2", "replicas: 4");
+    let printed = ends(&sandbox, &["diff", "HEAD", "--before", "live.yaml"], 0);
+    assert!(printed.contains("scale from 2 to 4"), "{printed}");
+    assert!(!printed.contains("labels and annotations only"), "{printed}");
+}

@@ -8,6 +8,7 @@ use crate::{
     generate::Failure,
     model::{Fleet, ManagementCluster},
     note::Notes,
+    render,
     topology::import::Objects,
 };
 
@@ -40,7 +41,9 @@ pub(super) fn read(
     }
     let mut exports = Vec::new();
     for (management, files) in files.into_values() {
-        let objects = objects_of(&files, Objects::default(), notes)?;
+        // The files of the fleet do not have what engines note on running objects.
+        let unnoted = Objects::default().ignoring(render::bookkeeping().map(str::to_owned).collect());
+        let objects = objects_of(&files, unnoted, notes)?;
         exports.push(Export { management, objects });
     }
     notes.halt(exports).map_err(Failure::from)

@@ -69,6 +69,10 @@ impl engine::Engine for ArgoCd {
         &[KEEP.0, "argocd.argoproj.io/tracking-id"]
     }
 
+    fn bookkeeping(&self) -> &'static [&'static str] {
+        &["argocd.argoproj.io/tracking-id", "argocd.argoproj.io/installation-id"]
+    }
+
     fn applying_groups(&self) -> &'static [&'static str] {
         &["argoproj.io"]
     }

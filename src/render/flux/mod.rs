@@ -67,6 +67,10 @@ impl engine::Engine for Flux {
         &[PRUNE.0, SUBSTITUTE.0]
     }
 
+    fn bookkeeping(&self) -> &'static [&'static str] {
+        &["kustomize.toolkit.fluxcd.io/name", "kustomize.toolkit.fluxcd.io/namespace"]
+    }
+
     fn applying_groups(&self) -> &'static [&'static str] {
         &["fluxcd.controlplane.io", "helm.toolkit.fluxcd.io", "kustomize.toolkit.fluxcd.io"]
     }

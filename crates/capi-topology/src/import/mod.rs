@@ -38,7 +38,7 @@ use gotmpl::yaml;
 use serde_json::Value;
 
 use documents::documents;
-use stored::{cleaned, stored};
+use stored::{cleaned, drop_noted, stored};
 
 use super::refusal::Refusal;
 use crate::contract::OWNED;
@@ -93,6 +93,8 @@ pub struct Unread {
 pub struct Objects {
     all: Vec<Imported>,
     applier: Option<Applier>,
+    /// Labels and annotations that are dropped.
+    ignored: Vec<String>,
 }
 
 /// The class of a Cluster, with the templates that it references.
@@ -133,6 +135,13 @@ impl Objects {
         Self { applier, ..Self::default() }
     }
 
+    /// Drops these labels and annotations of objects that are read from now on, such as those in which an applier keeps its own
+    /// books: they are not in the files that replace the objects.
+    #[must_use]
+    pub fn ignoring(self, names: Vec<String>) -> Self {
+        Self { ignored: names, ..self }
+    }
+
     /// Reads a file and adds its objects.
     pub fn read(&mut self, file: &str, source: &str) -> Result<(), Unread> {
         for (line, document) in documents(source) {
@@ -151,7 +160,7 @@ impl Objects {
     pub fn over(&self, base: &Self) -> Self {
         let mut all = self.all.clone();
         all.extend(base.all.iter().cloned());
-        Self { all, applier: None }
+        Self { all, ..Self::default() }
     }
 
     /// Adds the `CustomResourceDefinition`s of others for kinds that have none here. They belong to the management cluster,
@@ -165,10 +174,10 @@ impl Objects {
         let known: Vec<_> = self.all.iter().filter_map(kind).collect();
         let is_new = |one: &&Imported| kind(one).is_some_and(|kind| !known.contains(&kind));
         let all = self.all.iter().chain(others.all.iter().filter(is_new));
-        Self { all: all.cloned().collect(), applier: None }
+        Self { all: all.cloned().collect(), ..Self::default() }
     }
 
-    fn add(&mut self, file: &str, line: usize, value: Value) -> Result<(), Unread> {
+    fn add(&mut self, file: &str, line: usize, mut value: Value) -> Result<(), Unread> {
         if value.is_null() {
             return Ok(());
         }
@@ -187,6 +196,7 @@ impl Objects {
             }
             return Ok(());
         }
+        self.ignored.iter().for_each(|name| drop_noted(&mut value, name));
         let applied = Applied::of(&value, self.applier.as_ref());
         let entries = list(&value, &["metadata", "managedFields"]).iter();
         let managers = entries.map(|one| text(one, &["manager"]).to_owned()).collect();

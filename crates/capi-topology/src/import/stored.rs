@@ -1,13 +1,13 @@
 //! The stored form of an object that is written.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{Applied, Claim, is_made};
 use crate::contract::LAST_APPLIED;
 use crate::convert;
 use crate::refusal::{By, FieldError, Refusal, Stage};
 use crate::schemas::{apply_faults, schema_faults};
-use k8s_schema::value::{keep_numbers, remove, text};
+use k8s_schema::value::{get, keep_numbers, remove, text};
 
 /// Removes the fields that the API server and controllers maintain.
 pub(super) fn cleaned(mut object: Value) -> Value {
@@ -58,6 +58,18 @@ pub(super) fn stored(object: Value, applied: Applied) -> (Value, Applied, Vec<Re
             let name = format!("{}/{}", text(&object, &["kind"]), text(&object, &["metadata", "name"]));
             let error = FieldError::invalid("spec", format!("it cannot be converted to v1beta2: {error}"));
             (object, applied, Refusal::of(stage, By::WebhookValidate, &name, vec![error]))
+        }
+    }
+}
+
+/// Removes a label and an annotation of this name, and the map of each if it was the last entry.
+pub(super) fn drop_noted(object: &mut Value, name: &str) {
+    for map in ["labels", "annotations"] {
+        let path = ["metadata", map];
+        if remove(object, &[path[0], path[1], name])
+            && get(object, &path).and_then(Value::as_object).is_some_and(Map::is_empty)
+        {
+            remove(object, &path);
         }
     }
 }
