@@ -19,6 +19,11 @@ pub fn is_protected(text: &str) -> bool {
     keeper(text).is_some()
 }
 
+/// Whether an annotation protects its object from deletion through git alone.
+pub fn is_protection(name: &str, value: &str) -> bool {
+    is_protected(&format!("{name}: {value}"))
+}
+
 /// Whether the Cluster of a file is paused.
 pub fn is_paused(text: &str) -> bool {
     text.contains("\n  paused: true\n")

@@ -95,7 +95,32 @@ fn of_addon(addon: &AddonChange, found: &ClusterChange, background: &Background)
     }
     change.fields = differ.into();
     change.content = own.iter().map(|object| &*object.content).collect();
+    if own.iter().any(|object| loses_protection(object)) {
+        change.reasons.push(UNPROTECTED.to_owned());
+    }
     change
+}
+
+/// What it means that an engine no longer keeps an object that installs an addon.
+const UNPROTECTED: &str =
+    "nothing protects it from deletion any more: as soon as it leaves git, it is uninstalled";
+
+/// Whether the engine kept an object that left git, and does not any more.
+fn loses_protection(object: &ObjectChange) -> bool {
+    let ObjectChangeKind::Changed(fields) = &object.kind else { return false };
+    let is_kept = |field: &FieldChange, value: &Option<serde_json::Value>| match value {
+        Some(serde_json::Value::Object(all)) => {
+            all.iter().any(|(name, value)| render::is_protection(name, value.as_str().unwrap_or_default()))
+        }
+        Some(serde_json::Value::String(value)) => match field.path.0.last() {
+            Some(PathSegment::Key(name)) => render::is_protection(name, value),
+            _ => false,
+        },
+        _ => false,
+    };
+    let mut annotations = fields.iter().filter(|field| field.path.is_below(&["metadata", "annotations"]));
+    object.section == Section::Installers
+        && annotations.any(|field| is_kept(field, &field.before) && !is_kept(field, &field.after))
 }
 
 fn below(key: &str, field: &FieldChange) -> FieldChange {
