@@ -7,7 +7,7 @@ use crate::{
     model::ClusterId,
     report::{
         OutsideChange, OwnObject, Peak, Place, Refusal, RefusedShare, Report,
-        change::{Change, Effect, Leaving, Machines, Subject},
+        change::{Change, Effect, Leaving, Machines, Revert, Subject},
         cluster::{ClusterReport, Sides},
         machines::{Flow, Tally},
         objects::grants,
@@ -82,12 +82,13 @@ fn sides(sides: &Sides) -> Json {
 }
 
 fn of_change(change: &Change, cluster: &ClusterId, refusal: Option<Refusal>) -> Json {
+    let happens = !refusal.is_some_and(|one| one.by_guards || one.stops(change));
     let mut out = json!({
         "id": change.id(cluster),
         "part": change.subject.key(),
         "effect": effect(&change.effect),
         "risk": change.risk.as_str(),
-        "revert": change.revert.as_str(),
+        "revert": if happens { change.revert } else { Revert::Nothing }.as_str(),
         "fields": change.fields.iter().map(field).collect::<Vec<_>>(),
         "causes": change.causes.iter().map(|cause| &cause.field).collect::<Vec<_>>(),
         "reasons": words::reasons(change),
