@@ -241,11 +241,11 @@ impl Making<'_> {
                 self.returned();
                 None
             }
-            (Fate::Created, _) => {
             _ if found.lacks_cluster_before() => {
                 self.half_known();
                 None
             }
+            (Fate::Created, _) => {
                 let release = after.and_then(|facts| facts.release.as_deref());
                 let reason = release.map(|release| format!("it is built with the release {release}"));
                 let change = self.whole(Effect::Created, Risk::InPlace, Revert::NeedsRemoval);
@@ -364,7 +364,6 @@ impl Making<'_> {
         objects::grant(&found.objects, change);
     }
 
-    fn answer(&mut self, answer: &Answer) {
     /// A cluster whose Cluster object alone is missing before the change.
     fn half_known(&mut self) {
         let found = self.found;
@@ -381,6 +380,7 @@ impl Making<'_> {
         change.content = found.objects.iter().map(|object| &*object.content).collect();
     }
 
+    fn answer(&mut self, answer: &Answer) {
         if !answer.faults.is_empty() {
             let mut reasons: Vec<String> = answer.faults.iter().map(ToString::to_string).collect();
             reasons.dedup();

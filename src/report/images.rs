@@ -52,6 +52,7 @@ pub(super) fn changes(
     let mut new = images(&kept, listed, before)?;
     new.extend(images(&used(&there, after)?, made, after)?);
     let change = |name: &String, path: &str, kind| OutsideChange {
+        kept: false,
         id: hashed(&format!("node image {name} {kind:?}")),
         place: Place::NodeImage(name.clone()),
         risk: Risk::InPlace,

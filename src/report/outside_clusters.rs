@@ -58,6 +58,8 @@ pub struct OutsideChange {
     pub objects: Vec<OwnObject>,
     /// The former folder of these objects, if it moved.
     pub moved: Option<String>,
+    /// Whether engines leave in place what it removes.
+    pub kept: bool,
     /// The reason why a definition accepts its risk, if one does.
     pub accepted: Option<String>,
     /// How many of the changes of clusters that it may follow from are refused.
@@ -94,7 +96,10 @@ pub(super) fn changes(
                 kind == FileChange::Changed && is_spare(&place, &files, (after, before), background)?;
             let risk = if is_spare { Risk::InPlace } else { risk(&place, kind, &files) };
             let id = id(&place, &files, after.listings());
+            // Engines delete neither a namespace nor, with it, what is in it.
+            let kept = kind == FileChange::Removed && matches!(place, Place::Namespace { .. });
             Ok(OutsideChange {
+                kept,
                 id,
                 place,
                 risk,

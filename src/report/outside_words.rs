@@ -139,13 +139,14 @@ fn own(change: &OutsideChange, (folder, files): (&str, &str), most: usize) -> St
     let object = |one: &OwnObject| {
         let word = match one.change {
             FileChange::Added => "is new",
+            FileChange::Removed if one.stays => "stays unmanaged",
             FileChange::Removed => "is deleted",
             FileChange::Changed | FileChange::Unchanged => "changes",
         };
         let rights = if grants(&one.address) { ", and it grants rights" } else { "" };
         format!("{} {word}{rights}", one.address)
     };
-    // What is deleted is lost, so all of it is named.
+    // What is deleted or abandoned is lost to git, so all of it is named.
     let (deleted, others): (Vec<_>, Vec<_>) =
         change.objects.iter().partition(|one| one.change == FileChange::Removed);
     let words = |objects: &[&OwnObject]| objects.iter().map(|one| object(one)).collect::<Vec<_>>();

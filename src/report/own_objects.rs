@@ -15,9 +15,10 @@ use crate::{
     model::ClusterId,
     note::{Fault, Notes},
     remove::Defined,
+    render,
     tree::FileChange,
     world::{Input, companion_folder, holds_object},
-    yaml::{FileId, Node, Source, read_raw},
+    yaml::{FileId, Node, Source, emit, read_raw},
 };
 
 /// A change of one of these objects.
@@ -27,6 +28,8 @@ pub struct OwnObject {
     pub address: Address,
     /// How it changes.
     pub change: FileChange,
+    /// Whether it leaves git and stays in the management cluster.
+    pub stays: bool,
 }
 
 /// The files in `.d` folders, by path.
@@ -120,8 +123,22 @@ fn between(
             );
         }
     }
-    let changes = pairs.into_values().map(|pair| pair.change(old, new));
+    let pruned = if pairs.values().any(Pair::is_gone) { pruned(&definitions()?) } else { BTreeSet::new() };
+    let changes = pairs.into_values().map(|pair| pair.change(old, new, &pruned));
     changes.filter_map(Result::transpose).collect()
+}
+
+/// The `.d` folders of clusters that are in the last step of their removal. Engines prune nothing in such folders before: only
+/// with the definition of such a cluster do they delete its objects, unless they are protected.
+fn pruned(input: &Input) -> BTreeSet<String> {
+    let defined = Defined::read(input);
+    let is_last = |cluster: &ClusterId| {
+        let node = defined.merged(cluster);
+        let step =
+            node.as_ref().and_then(|node| node.at(&["spec", "removal", "step"])).and_then(Node::as_str);
+        step == Some("delete")
+    };
+    owners(input).into_iter().filter(|(_, cluster)| is_last(cluster)).map(|(folder, _)| folder).collect()
 }
 
 fn holds(files: &Listing, folder: &str) -> bool {
@@ -137,9 +154,20 @@ fn owners(input: &Input) -> BTreeMap<String, ClusterId> {
 }
 
 impl Pair {
-    fn change(self, old: &Side<'_>, new: &Side<'_>) -> Result<Option<OutsideChange>, Fault> {
+    /// Whether the whole folder is gone.
+    fn is_gone(&self) -> bool {
+        matches!(self.folders, [Some(_), None])
+    }
+
+    fn change(
+        self,
+        old: &Side<'_>,
+        new: &Side<'_>,
+        pruned: &BTreeSet<String>,
+    ) -> Result<Option<OutsideChange>, Fault> {
+        let is_pruned = self.is_gone() && self.folders[0].as_ref().is_some_and(|from| pruned.contains(from));
         let objects = match (self.objects(old)?, self.objects(new)?) {
-            (Some(old), Some(new)) => Some(differences(&old, &new)),
+            (Some(old), Some(new)) => Some(differences(&old, &new, is_pruned)),
             _ => None,
         };
         let moved = match &self.folders {
@@ -158,9 +186,11 @@ impl Pair {
         let contents: Vec<_> = self.files.keys().map(|path| (path, content(path))).collect();
         let id = hashed(&format!("{place:?} {contents:?}"));
         let objects = objects.map(|(found, _)| found).unwrap_or_default();
+        let is_lost = |one: &OwnObject| one.change == FileChange::Removed && !one.stays;
+        let kept = !is_pruned || !objects.is_empty() && !objects.iter().any(is_lost);
         let kind = FileChange::Changed;
         let (files, accepted, refused) = (self.files, None, RefusedShare::None);
-        Ok(Some(OutsideChange { id, place, risk, kind, files, objects, moved, accepted, refused }))
+        Ok(Some(OutsideChange { id, place, risk, kind, files, objects, moved, kept, accepted, refused }))
     }
 
     /// The objects in the changed files of one side; none if a file cannot be read.
@@ -197,8 +227,12 @@ fn is_for_kustomize(address: &Address) -> bool {
     address.group == "kustomize.config.k8s.io"
 }
 
-/// The differences and their risk.
-fn differences(old: &BTreeMap<Address, Node>, new: &BTreeMap<Address, Node>) -> (Vec<OwnObject>, Risk) {
+/// The differences and their risk. `is_pruned` is whether the engine deletes what is gone.
+fn differences(
+    old: &BTreeMap<Address, Node>,
+    new: &BTreeMap<Address, Node>,
+    is_pruned: bool,
+) -> (Vec<OwnObject>, Risk) {
     let mut found = Vec::new();
     // A move changes at least the path of the folder.
     let mut risk = Risk::Metadata;
@@ -211,7 +245,14 @@ fn differences(old: &BTreeMap<Address, Node>, new: &BTreeMap<Address, Node>) -> 
             _ => (FileChange::Changed, Risk::Unknown),
         };
         risk = risk.max(own);
-        found.push(OwnObject { address: address.clone(), change });
+        let is_protected = |object: &Node| {
+            let mut text = String::new();
+            emit(object, &mut text);
+            render::is_protected(&text)
+        };
+        let stays =
+            change == FileChange::Removed && (!is_pruned || old.get(address).is_some_and(is_protected));
+        found.push(OwnObject { address: address.clone(), change, stays });
     }
     (found, risk)
 }

@@ -13,7 +13,6 @@ use super::{
 use crate::{
     note::in_words,
     topology::{Meaning, Part},
-    tree::FileChange,
 };
 
 /// Sums up the report in one sentence. Each cluster counts once, by its highest risk.
@@ -48,14 +47,14 @@ fn beside(report: &Report) -> String {
         let found = || report.beside.iter().filter(|one| one.risk == risk);
         let count = found().count();
         let of = |one: &'static str, many: &'static str| if count == 1 { one } else { many };
-        let is_abandoned = |one: &&OutsideChange| {
-            one.kind == FileChange::Removed && matches!(one.place, Place::Namespace { .. })
-        };
-        let abandoned = found().filter(is_abandoned).count();
+        let abandoned = found().filter(|one| one.kept).count();
+        let is_namespace = |one: &OutsideChange| matches!(one.place, Place::Namespace { .. });
         let words = match risk {
             Risk::Refused => of("is refused", "are refused"),
-            // Engines delete neither a namespace nor what is in it.
-            Risk::Deletes if abandoned == count => of("abandons a namespace", "abandon namespaces"),
+            Risk::Deletes if abandoned == count && found().all(is_namespace) => {
+                of("abandons a namespace", "abandon namespaces")
+            }
+            Risk::Deletes if abandoned == count => of("abandons objects", "abandon objects"),
             Risk::Deletes if abandoned > 0 => "delete or abandon objects",
             Risk::Deletes => of("deletes objects", "delete objects"),
             Risk::Unknown => of("has an unknown effect", "have unknown effects"),

@@ -240,6 +240,9 @@ fn beside(change: &OutsideChange) -> Json {
         if grants(&one.address) {
             out["grantsRights"] = json!(true);
         }
+        if one.stays {
+            out["stays"] = json!(true);
+        }
         out
     };
     let mut out = json!({
