@@ -95,7 +95,9 @@ fn of_addon(addon: &AddonChange, found: &ClusterChange, background: &Background)
     }
     change.fields = differ.into();
     change.content = own.iter().map(|object| &*object.content).collect();
-    if own.iter().any(|object| loses_protection(object)) {
+    // The addons of a cluster in removal rest, so nothing is uninstalled from it.
+    let leaves = found.after.as_ref().is_some_and(|facts| facts.removal.is_some());
+    if !leaves && own.iter().any(|object| loses_protection(object)) {
         change.reasons.push(UNPROTECTED.to_owned());
     }
     change

@@ -673,7 +673,7 @@ fn folder_defaults_accept_for_what_is_below_and_beside() {
         &sandbox,
         &fails,
         0,
-        "ConfigMap green/three-settings is deleted (1 file is removed); accepted: as agreed",
+        "ConfigMap green/three-settings stays unmanaged (1 file is removed); accepted: as agreed",
     );
     says(&sandbox, &["check", "--against", "origin/main"], 0, "this risk is accepted: as agreed");
     // The definition of another cluster cannot accept changes of the folder.
@@ -720,7 +720,7 @@ fn a_lost_cluster_is_refused_and_can_be_accepted() {
         &sandbox,
         &["diff", "origin/main"],
         1,
-        "1 of 3 clusters changes: 1 is abandoned; changes outside clusters: 2 delete or abandon objects",
+        "1 of 3 clusters changes: 1 is abandoned; changes outside clusters: 2 abandon objects",
     );
     let output = stackloom(&sandbox, &["diff", "origin/main", "--format", "json"]);
     let document: Json = serde_json::from_slice(&output.stdout).unwrap();

@@ -95,6 +95,13 @@ fn an_addon_that_changes_its_stage_before_it_is_turned_off_is_not_announced() {
     assert!(sandbox.read(addon).unwrap().contains("stage: bootstrap"));
     replace(&sandbox, addon, "stage: bootstrap", "stage: default");
     generate_unguarded(&sandbox);
+    says(&sandbox, &["diff", "HEAD"], 0, "addon demo: changes");
+    says(
+        &sandbox,
+        &["diff", "HEAD"],
+        0,
+        "nothing protects it from deletion any more: as soon as it leaves git",
+    );
     save(&sandbox, "another stage");
     let off = "spec:\n  addons:\n    demo: { enabled: false }\n    extra: { enabled: false }\n";
     replace(&sandbox, ONE, "spec:\n", off);
@@ -283,7 +290,7 @@ fn what_engines_note_on_running_objects_is_no_change() {
     let sandbox = fleet();
     let mut live = String::new();
     let mut files: Vec<String> = sandbox.tree().iter().map(|path| format!("generated/{path}")).collect();
-    files.retain(|path| path.contains("/cluster-class/") && path.ends_with(".yaml") || path == CLUSTER);
+    files.retain(|path| path.contains("/cluster-class/") && !path.ends_with('/') || path == CLUSTER);
     for path in files {
         for object in sandbox.read(&path).unwrap().split("\n---\n") {
             let namespace =
@@ -338,6 +345,9 @@ fn refusals_and_findings_point_to_the_line_that_decides() {
     let text = sandbox.read(ONE).unwrap();
     sandbox.write(ONE, text.split("\nx").next().unwrap());
     says(&sandbox, &["diff", "--format", "github"], 1, "::error file=clusters/blue/one.yaml,line=10,");
+    // What is refused does not happen, so a revert has nothing to undo.
+    let printed = ends(&sandbox, &["diff", "--format", "json"], 1);
+    assert!(printed.contains("\"nothing-to-undo\"") && !printed.contains("\"creates-new\""), "{printed}");
     sandbox.git(&["checkout", "--quiet", "."]);
     replace(&sandbox, "stackloom.yaml", "engine: flux", "engine: argocd");
     says(&sandbox, &["diff"], 1, "--> stackloom.yaml:");
