@@ -9,7 +9,7 @@ use crate::{
 pub(super) static RULE: Rule = Rule {
     name: "source-secret",
     docs: "`source.secret` names a Secret, and nothing reads it: Argo CD has the credentials of repositories in its own settings. \
-           Only Flux reads it, for addons with `addonDelivery: flux-helm-release`.",
+           Only Flux reads it, for addons that it installs.",
     check: Check::Management(check),
 };
 

@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    kinds::{AnyMap, Anything, ApiVersion, Count, Labels, addon_delivery, one_or_many, port},
+    kinds::{
+        AnyMap, Anything, ApiVersion, Count, Labels, addon_delivery, delivery_of_others, one_or_many, port,
+    },
     removal::Removal,
     topology::{ControlPlane, NodePool},
 };
@@ -130,7 +132,7 @@ pub struct ClusterSpec {
     #[schemars(extend("maxProperties" = 200))]
     pub addons: Option<BTreeMap<String, Option<AddonChoice>>>,
     /// The tool that installs addons; overrides the setting of the management cluster.
-    #[schemars(schema_with = "addon_delivery", example = "helm-chart-proxy")]
+    #[schemars(schema_with = "addon_delivery", example = delivery_of_others())]
     #[serde(default)]
     pub addon_delivery: Option<String>,
     /// The owner of the cluster: one or more teams or people, named as in the system where changes are reviewed. Reports

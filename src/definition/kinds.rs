@@ -63,6 +63,11 @@ pub(super) fn addon_delivery(_: &mut schemars::SchemaGenerator) -> schemars::Sch
     schemars::json_schema!({ "oneOf": AddonDelivery::words().map(one).chain(null).collect::<Vec<_>>() })
 }
 
+/// An example of a delivery that is no engine's.
+pub(super) fn delivery_of_others() -> &'static str {
+    AddonDelivery::all().find(|one| one.engine().is_none()).map_or("", AddonDelivery::as_str)
+}
+
 /// The schema of one name or a list of names.
 pub(super) fn one_or_many(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     let name = serde_json::json!({ "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^\\S+$" });

@@ -1,88 +1,153 @@
-//! Addon deliveries: the tools that install addons into workload clusters, their names, and the engine they need.
+//! Addon deliveries: the tools that install addons into workload clusters, their names, and the engines that they work with.
 //!
-//! The output of each delivery, and the addon settings that it supports, are defined in its file below `render/delivery`.
+//! A delivery is one line in the list below, and one file of that name below `render/delivery`. The line holds what definitions
+//! need to know of it. The file says what it writes, and which settings of addons it supports.
+
+use std::fmt;
 
 use super::Engine;
 
-/// A tool that installs addons into workload clusters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum AddonDelivery {
-    /// `HelmReleases` of Flux, in the management cluster.
-    FluxHelmRelease,
-    /// Applications of Argo CD. The workload clusters must be registered there.
-    ArgoCdApplication,
-    /// `HelmChartProxies` of Cluster API's Helm addon provider, and `ClusterResourceSets` for manifests.
-    HelmChartProxy,
-    /// `ClusterResourceSets` of Cluster API itself: manifests only.
-    ClusterResourceSet,
-    /// Profiles of Sveltos.
-    SveltosProfile,
-    /// `HelmReleases` and Manifests of the addon provider of Azimuth (`StackHPC`).
-    AzimuthHelmRelease,
+/// Makes the list: the name of a delivery is that of its file, with dashes.
+macro_rules! deliveries {
+    ($($module:ident: $listed:expr,)*) => {
+        static LIST: &[Listed] = &[$(Listed { name: name!($module), ..$listed }),*];
+
+        /// Passes the names of the files of all deliveries, in the order of the list, to a macro.
+        macro_rules! for_each_delivery {
+            ($call:ident) => { $call! { $($module)* } };
+        }
+        pub(crate) use for_each_delivery;
+    };
 }
 
-/// Each delivery with its name in `addonDelivery` and the description that editors show.
-const WORDS: [(AddonDelivery, &str, &str); 6] = [
-    (
-        AddonDelivery::FluxHelmRelease,
-        "flux-helm-release",
-        "A HelmRelease of Flux, in the management cluster; Argo CD can apply it, too.",
-    ),
-    (
-        AddonDelivery::ArgoCdApplication,
-        "argocd-application",
-        "An Application of Argo CD, which must have the workload cluster registered.",
-    ),
-    (
-        AddonDelivery::HelmChartProxy,
-        "helm-chart-proxy",
-        "A HelmChartProxy of Cluster API's addon provider for Helm, and a ClusterResourceSet for manifests.",
-    ),
-    (
-        AddonDelivery::ClusterResourceSet,
-        "cluster-resource-set",
-        "A ClusterResourceSet of Cluster API itself; for addons of manifests only.",
-    ),
-    (AddonDelivery::SveltosProfile, "sveltos-profile", "A Profile of Sveltos."),
-    (
-        AddonDelivery::AzimuthHelmRelease,
-        "azimuth-helm-release",
-        "A HelmRelease or Manifests of the addon provider of Azimuth (StackHPC).",
-    ),
-];
+/// The name of a delivery, given that of its file.
+macro_rules! name {
+    ($module:ident) => {{
+        const FILE: &str = stringify!($module);
+        const NAME: [u8; FILE.len()] = dashed(FILE);
+        match std::str::from_utf8(&NAME) {
+            Ok(name) => name,
+            Err(_) => panic!("names of files are ASCII"),
+        }
+    }};
+}
+
+deliveries! {
+    flux_helm_release: of(Engine::Flux, "A HelmRelease of Flux, in the management cluster; Argo CD can apply it, too."),
+    argocd_application: only_with(Engine::ArgoCd, "An Application of Argo CD, which must have the workload cluster registered."),
+    helm_chart_proxy: of_others("A HelmChartProxy of Cluster API's addon provider for Helm, and a ClusterResourceSet for manifests."),
+    cluster_resource_set: of_others("A ClusterResourceSet of Cluster API itself; for addons of manifests only."),
+    sveltos_profile: of_others("A Profile of Sveltos."),
+    azimuth_helm_release: of_others("A HelmRelease or Manifests of the addon provider of Azimuth (StackHPC)."),
+}
+
+const fn dashed<const LENGTH: usize>(file: &str) -> [u8; LENGTH] {
+    let (from, mut to, mut at) = (file.as_bytes(), [b'-'; LENGTH], 0);
+    while at < LENGTH {
+        if from[at] != b'_' {
+            to[at] = from[at];
+        }
+        at += 1;
+    }
+    to
+}
+
+/// What the list says about a delivery.
+struct Listed {
+    /// The name in `addonDelivery`.
+    name: &'static str,
+    /// The description that editors show.
+    about: &'static str,
+    /// The engine whose own objects it writes.
+    engine: Option<Engine>,
+    /// Whether that engine must also apply the tree.
+    needs_engine: bool,
+}
+
+/// A delivery with objects of an engine, which works under other engines, too.
+const fn of(engine: Engine, about: &'static str) -> Listed {
+    Listed { name: "", about, engine: Some(engine), needs_engine: false }
+}
+
+/// A delivery with objects of an engine that must also apply the tree.
+const fn only_with(engine: Engine, about: &'static str) -> Listed {
+    Listed { name: "", about, engine: Some(engine), needs_engine: true }
+}
+
+/// A delivery with objects of another controller.
+const fn of_others(about: &'static str) -> Listed {
+    Listed { name: "", about, engine: None, needs_engine: false }
+}
+
+/// A tool that installs addons into workload clusters, by its place in the list.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct AddonDelivery(usize);
 
 impl AddonDelivery {
     /// Iterates over all deliveries.
     pub fn all() -> impl Iterator<Item = Self> {
-        WORDS.iter().map(|(delivery, ..)| *delivery)
+        (0..LIST.len()).map(Self)
     }
 
     /// Iterates over the names accepted in `addonDelivery`, each with the description that editors show.
     pub fn words() -> impl Iterator<Item = (&'static str, &'static str)> {
-        WORDS.iter().map(|(_, word, about)| (*word, *about))
+        LIST.iter().map(|listed| (listed.name, listed.about))
     }
 
     /// Looks up the delivery with this name.
     pub fn of_word(word: &str) -> Option<Self> {
-        WORDS.iter().find(|(_, known, _)| *known == word).map(|(delivery, ..)| *delivery)
+        Self::all().find(|one| one.as_str() == word)
     }
 
     /// The name in `addonDelivery`.
     pub fn as_str(self) -> &'static str {
-        let found = WORDS.iter().find(|(delivery, ..)| *delivery == self);
-        found.map(|(_, word, _)| *word).expect("a test ensures that each has a word")
+        self.listed().name
     }
 
-    /// The default delivery of an engine.
+    /// The default delivery of an engine: the first in the list with its objects.
     pub fn of(engine: Engine) -> Self {
-        match engine {
-            Engine::Flux => Self::FluxHelmRelease,
-            Engine::ArgoCd => Self::ArgoCdApplication,
-        }
+        let is_of = |one: &Self| one.engine() == Some(engine);
+        Self::all().find(is_of).expect("a test ensures that each engine has one")
+    }
+
+    /// The engine whose own objects it writes; none if they are those of another controller.
+    pub fn engine(self) -> Option<Engine> {
+        self.listed().engine
     }
 
     /// The engine that the delivery requires to apply the tree; none if any engine works.
     pub fn needs(self) -> Option<Engine> {
-        (self == Self::ArgoCdApplication).then_some(Engine::ArgoCd)
+        self.engine().filter(|_| self.listed().needs_engine)
+    }
+
+    /// Its place in the list.
+    pub(crate) fn place(self) -> usize {
+        self.0
+    }
+
+    fn listed(self) -> &'static Listed {
+        &LIST[self.0]
+    }
+}
+
+impl fmt::Debug for AddonDelivery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_found_and_every_engine_has_a_default() {
+        for delivery in AddonDelivery::all() {
+            assert_eq!(AddonDelivery::of_word(delivery.as_str()), Some(delivery));
+            assert!(!delivery.as_str().contains('_'), "{delivery:?}");
+        }
+        for engine in Engine::ALL {
+            assert_eq!(AddonDelivery::of(engine).engine(), Some(engine));
+        }
     }
 }

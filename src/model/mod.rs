@@ -32,6 +32,7 @@ pub use cluster::{
 };
 pub use date::Date;
 pub use delivery::AddonDelivery;
+pub(crate) use delivery::for_each_delivery;
 pub use fleet::{
     ArgoCd, Assumption, ClusterNames, Decryption, Destination, Engine, EngineSource, Fleet, Forge, ForgeKind,
     GitReference, ManagementCluster, Mirror, Provided, Registration, ReleaseSource,

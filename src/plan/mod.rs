@@ -25,8 +25,8 @@ pub use variables::known_values;
 use crate::{
     definition::Model,
     model::{
-        AddonDelivery, Allowance, Cluster, Fleet, Label, ManagementCluster, Minor, PoolKind, ReleaseRef,
-        RemovalStep, StackId,
+        AddonDelivery, Allowance, Cluster, Engine, Fleet, Label, ManagementCluster, Minor, PoolKind,
+        ReleaseRef, RemovalStep, StackId,
     },
     note::{Halted, Notes},
     release::{Lifecycle, Release, Releases},
@@ -57,6 +57,13 @@ pub struct Plan {
 }
 
 pub type Charts = BTreeMap<AddonDelivery, BTreeSet<ChartSource>>;
+
+/// The charts that the objects of an engine install; none if no addon is delivered with its objects.
+pub fn charts_of(charts: &Charts, engine: Engine) -> Option<BTreeSet<&ChartSource>> {
+    let mut found = charts.iter().filter(|(delivery, _)| delivery.engine() == Some(engine)).peekable();
+    found.peek()?;
+    Some(found.flat_map(|(_, charts)| charts).collect())
+}
 
 /// The plan of a management cluster itself.
 #[derive(Clone, Debug)]

@@ -339,7 +339,11 @@ pub fn has_unread_secret(plan: &ManagementPlan) -> bool {
     let is_named = matches!(&management.source, EngineSource::Git { secret: Some(_), .. });
     is_named
         && !engine_of(management).reads_secret()
-        && !plan.charts.keys().any(|delivery| delivery::reads_source(*delivery))
+        && !plan
+            .charts
+            .keys()
+            .filter_map(|delivery| delivery.engine())
+            .any(|engine| engine_table::of(engine).reads_secret())
 }
 
 /// The names under which a management cluster is registered itself, each with its registry.

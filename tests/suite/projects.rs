@@ -6,7 +6,13 @@ use std::{
 };
 
 use serde_json::Value as Json;
-use stackloom::{generate::generate, model::AddonDelivery, note::Notes, tree::Memory, world::Files};
+use stackloom::{
+    generate::generate,
+    model::{AddonDelivery, Engine},
+    note::Notes,
+    tree::Memory,
+    world::Files,
+};
 
 use super::{deliveries::text, sandbox, support};
 
@@ -64,7 +70,7 @@ fn fleet(delivery: AddonDelivery) -> Files {
     let fleet = files.0.get_mut("stackloom.yaml").unwrap();
     let settings = format!("engine: argocd\n  addonDelivery: {}", delivery.as_str());
     *fleet = fleet.replace("engine: flux", &settings);
-    if delivery == AddonDelivery::ClusterResourceSet {
+    if delivery == sandbox::without_charts() {
         // It installs no charts.
         let off = "  addons:\n    net:\n      enabled: false\n";
         *files.0.get_mut("clusters/blue/one.yaml").unwrap() += off;
@@ -127,7 +133,7 @@ fn changes_of_single_clusters_leave_projects_alone() {
         tree.retain(|path, _| path.contains("/projects/"));
         tree
     };
-    let before = fleet(AddonDelivery::ArgoCdApplication);
+    let before = fleet(AddonDelivery::of(Engine::ArgoCd));
     let mut after = before.clone();
     let one = after.0["clusters/blue/one.yaml"].clone();
     after.0.insert("clusters/blue/new.yaml".to_owned(), one.replace("name: one", "name: new"));
@@ -137,7 +143,7 @@ fn changes_of_single_clusters_leave_projects_alone() {
 
 #[test]
 fn users_own_objects_have_a_project_without_a_list() {
-    let mut files = fleet(AddonDelivery::ArgoCdApplication);
+    let mut files = fleet(AddonDelivery::of(Engine::ArgoCd));
     let quota = "apiVersion: example.org/v1\nkind: Anything\nmetadata:\n  name: x\n  namespace: blue\n";
     files.0.insert("clusters/blue/one.d/x.yaml".to_owned(), quota.to_owned());
     let tree = tree(&files);

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
 use stackloom::{
     generate::{Failure, Generation, generate},
     io::disk::{CheckSink, DiskSink, Workspace},
-    model::{AddonDelivery, Engine},
+    model::AddonDelivery,
     note::Notes,
     tree::{Memory, Sink},
     world::{Files, World},
@@ -168,13 +168,14 @@ pub(crate) fn name(path: &Path) -> &str {
     path.file_name().unwrap().to_str().unwrap()
 }
 
+/// The delivery that installs no charts.
+pub(crate) fn without_charts() -> AddonDelivery {
+    AddonDelivery::of_word("cluster-resource-set").unwrap()
+}
+
 /// The deliveries that install charts, under any engine, except the engines' own.
 pub(crate) fn chart_deliveries() -> impl Iterator<Item = AddonDelivery> {
-    let is_meant = |one: &AddonDelivery| {
-        let is_of_engine = Engine::ALL.iter().any(|engine| AddonDelivery::of(*engine) == *one);
-        !is_of_engine && *one != AddonDelivery::ClusterResourceSet
-    };
-    AddonDelivery::all().filter(is_meant)
+    AddonDelivery::all().filter(|one| one.engine().is_none() && *one != without_charts())
 }
 
 /// Writes a fleet and its tree to a folder in `target/`, for the readers in `tests/conformance`.

@@ -131,7 +131,7 @@ impl One<'_> {
         delivery: Option<AddonDelivery>,
         notes: &mut Notes,
     ) -> Option<()> {
-        let is_read_by_flux = delivery == Some(AddonDelivery::FluxHelmRelease);
+        let is_read_by_flux = delivery.and_then(AddonDelivery::engine) == Some(Engine::Flux);
         if let EngineSource::Git { url, .. } = source
             && let Some(long) = address::with_scheme(url)
             && (engine == Engine::Flux || is_read_by_flux)

@@ -17,8 +17,8 @@ use super::{
     management_folder, namespace as namespace_part, release_folder,
 };
 use crate::{
-    model::{AddonDelivery, Cluster, Destination, Engine, Label, ManagementCluster},
-    plan::{ClusterPart, ClusterPlan, ManagementPlan, NamespacePlan, Phase, Unit},
+    model::{Cluster, Destination, Engine, Label, ManagementCluster},
+    plan::{ClusterPart, ClusterPlan, ManagementPlan, NamespacePlan, Phase, Unit, charts_of},
     tree::{PartId, TreePath},
     yaml::{Mapping, Node},
 };
@@ -39,7 +39,7 @@ impl engine::Engine for ArgoCd {
 
     fn management(&self, fleet: &Label, plan: &ManagementPlan, drawn: &mut Drawn) {
         management(plan, drawn);
-        if plan.charts.contains_key(&AddonDelivery::FluxHelmRelease) {
+        if charts_of(&plan.charts, Engine::Flux).is_some() {
             flux_sources(fleet, plan, drawn);
         }
     }
@@ -251,7 +251,7 @@ fn namespace(plan: &NamespacePlan, delivered: &[(&str, &str)], drawn: &mut Drawn
     if plan.has_own_objects {
         add("objects.yaml", project::of_own_objects(plan), Purpose::ManagementProject);
     }
-    if plan.charts.contains_key(&AddonDelivery::ArgoCdApplication) {
+    if charts_of(&plan.charts, Engine::ArgoCd).is_some() {
         add("addons.yaml", project::of_addons(plan), Purpose::AddonProject);
     }
 }
@@ -291,7 +291,7 @@ fn cluster(plan: &ClusterPlan, drawn: &mut Drawn) {
         ));
     }
     let installers = part.join("addons");
-    let addons = if cluster.addon_delivery == AddonDelivery::ArgoCdApplication {
+    let addons = if cluster.addon_delivery.engine() == Some(Engine::ArgoCd) {
         Application {
             labels: labels(plan),
             watches: Some(whole_cluster(plan)),

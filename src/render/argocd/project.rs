@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::application::{destination, name_in, repository, taken_names};
 use crate::{
-    model::{AddonDelivery, ManagementCluster},
+    model::{Engine, ManagementCluster},
     note::Notes,
-    plan::{ChartHost, ChartSource, NamespacePlan},
+    plan::{ChartHost, ChartSource, NamespacePlan, charts_of},
     release::{TEMPLATE_GROUPS, TEMPLATE_KINDS, group_of},
     yaml::{self, FileId, Mapping, Node, Origin, Source},
 };
@@ -88,8 +88,7 @@ fn resource(group: &str, kind: &str, origin: Origin) -> Node {
 pub(super) fn of_addons(plan: &NamespacePlan) -> Node {
     let management = &plan.management;
     let mut sources = vec![repository(management).0.to_owned()];
-    sources
-        .extend(plan.charts.get(&AddonDelivery::ArgoCdApplication).into_iter().flatten().map(chart_address));
+    sources.extend(charts_of(&plan.charts, Engine::ArgoCd).into_iter().flatten().map(chart_address));
     sources.sort();
     sources.dedup();
     let clusters = management.argocd.cluster_names.of(management.name.as_str(), plan.name.as_str(), "*");

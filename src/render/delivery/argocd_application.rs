@@ -11,9 +11,10 @@ use super::{
     Delivery,
     addon::{self, Addon},
     capabilities::{Capabilities, Order},
+    instead,
 };
 use crate::{
-    model::{AddonDelivery, Destination, Label, Registration, Stage},
+    model::{Destination, Label, Registration, Stage},
     note::{Notes, Severity},
     plan::{ChartHost, ChartSource, ClusterPart, ClusterPlan, HelmPlan, Unit},
     tree::TreePath,
@@ -22,7 +23,6 @@ use crate::{
 
 /// Delivery as Applications of Argo CD.
 pub(super) static DELIVERY: Delivery = Delivery {
-    kind: AddonDelivery::ArgoCdApplication,
     capabilities: Capabilities {
         actor: "Argo CD",
         object: "an Application of Argo CD",
@@ -34,6 +34,7 @@ pub(super) static DELIVERY: Delivery = Delivery {
         order: Order::Applied,
         release: true,
         manifests_stay: false,
+        largest_values: Some(LARGEST_VALUES),
     },
     draw,
     installer,
@@ -97,9 +98,13 @@ fn check_size(addon: &Addon<'_>, values: &Node, notes: &mut Notes) {
             addon.name(),
             text.len()
         );
-        notes
+        let more = instead(addon.cluster, |other| other.largest_values.is_none() && other.charts);
+        let note = notes
             .error("delivery", addon.cluster.cluster.origin, message)
-            .hint("move large files into a ConfigMap of the addon's manifests, or let Flux install the addons of this cluster: `addonDelivery: flux-helm-release`");
+            .hint("move large files into a ConfigMap of the addon's manifests");
+        if let Some((name, _)) = more {
+            note.hint(format!("or use a delivery without this limit: `addonDelivery: {name}`"));
+        }
     }
 }
 

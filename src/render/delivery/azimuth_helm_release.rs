@@ -6,11 +6,11 @@ use super::{
     Delivery,
     addon::{self, Addon},
     capabilities::{Capabilities, Order},
-    cluster_resource_set, provenance,
+    provenance, resource_set,
     text::{literal, read},
 };
 use crate::{
-    model::{AddonDelivery, Engine, Stage},
+    model::{Engine, Stage},
     note::{Notes, Severity},
     plan::{ClusterPlan, HelmPlan, ManifestsPlan, installer_name},
     tree::TreePath,
@@ -23,7 +23,6 @@ const NAME_LIMIT: usize = 53;
 
 /// Delivery as `HelmReleases` and Manifests of Azimuth's addon provider.
 pub(super) static DELIVERY: Delivery = Delivery {
-    kind: AddonDelivery::AzimuthHelmRelease,
     capabilities: Capabilities {
         actor: "the addon provider of Azimuth",
         object: "a HelmRelease of Azimuth",
@@ -36,6 +35,7 @@ pub(super) static DELIVERY: Delivery = Delivery {
         order: Order::Stages,
         release: true,
         manifests_stay: false,
+        largest_values: None,
     },
     draw,
     installer,
@@ -114,7 +114,7 @@ fn object(addon: &Addon<'_>, kind: &str, paused: bool) -> (Mapping, Mapping) {
     root.set("apiVersion", API_VERSION);
     root.set("kind", kind);
     let name = installer_name(cluster, addon.name());
-    root.set("metadata", cluster_resource_set::metadata(cluster, &name, false));
+    root.set("metadata", resource_set::metadata(cluster, &name, false));
     (root, spec)
 }
 

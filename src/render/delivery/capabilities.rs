@@ -3,6 +3,7 @@
 //! Nothing is approximated silently. If something would be installed differently, that is an error. If it is installed the
 //! same, but earlier or with fewer guarantees, that is a warning.
 
+use super::instead;
 use crate::{
     model::{Stage, ValuesFrom},
     note::{Severity, in_words},
@@ -33,6 +34,8 @@ pub(super) struct Capabilities {
     pub(super) release: bool,
     /// Whether manifests removed from git stay in the workload cluster.
     pub(super) manifests_stay: bool,
+    /// The largest values of a chart that one of its objects can hold, in bytes; none if only the API server limits them.
+    pub(super) largest_values: Option<usize>,
 }
 
 /// How a delivery waits for the predecessors of an addon.
@@ -104,6 +107,10 @@ impl One<'_> {
         if self.capabilities.values_from || self.addon.helm.is_none() {
             return None;
         }
+        let reader = instead(self.plan, |other| other.values_from);
+        let reader = reader.map(|(name, other)| {
+            format!("let {} install the addons of this cluster: `addonDelivery: {name}`", other.actor)
+        });
         Some(Limit {
             severity: Severity::Error,
             origin: from.origin,
@@ -113,10 +120,10 @@ impl One<'_> {
                 from.kind.as_str(),
                 self.capabilities.object
             ),
-            hints: vec![
-                "let Flux install the addons of this cluster: `addonDelivery: flux-helm-release`".to_owned(),
-                "or let the chart itself refer to the Secret, and remove `valuesFrom`".to_owned(),
-            ],
+            hints: reader
+                .into_iter()
+                .chain(["or let the chart itself refer to the Secret, and remove `valuesFrom`".to_owned()])
+                .collect(),
         })
     }
 

@@ -10,7 +10,7 @@ use super::{
     capabilities::{Capabilities, Order},
 };
 use crate::{
-    model::{AddonDelivery, Engine, EngineSource, Subdomain, ValuesFrom, address},
+    model::{Engine, EngineSource, Subdomain, ValuesFrom, address},
     note::{Notes, Severity},
     plan::{ClusterPart, ClusterPlan, HelmPlan, ManifestsPlan, Unit, installer_name},
     template::Text,
@@ -26,7 +26,6 @@ const RETRY: &str = "1m";
 
 /// Delivery as `HelmReleases` of Flux.
 pub(super) static DELIVERY: Delivery = Delivery {
-    kind: AddonDelivery::FluxHelmRelease,
     capabilities: Capabilities {
         actor: "Flux",
         object: "a HelmRelease of Flux",
@@ -38,6 +37,7 @@ pub(super) static DELIVERY: Delivery = Delivery {
         order: Order::Ready,
         release: true,
         manifests_stay: false,
+        largest_values: None,
     },
     draw,
     installer,

@@ -6,11 +6,10 @@ use super::{
     Delivery,
     addon::{self, Addon},
     capabilities::{Capabilities, Order},
-    cluster_resource_set, provenance,
+    provenance, resource_set,
     text::{literal, read},
 };
 use crate::{
-    model::AddonDelivery,
     note::Notes,
     plan::{ClusterPlan, HelmPlan, installer_name},
     tree::TreePath,
@@ -22,7 +21,6 @@ const TIMEOUT: &str = "10m0s";
 
 /// Delivery as `HelmChartProxies`, with `ClusterResourceSets` for manifests.
 pub(super) static DELIVERY: Delivery = Delivery {
-    kind: AddonDelivery::HelmChartProxy,
     capabilities: Capabilities {
         actor: "the addon provider for Helm",
         object: "a HelmChartProxy",
@@ -34,10 +32,11 @@ pub(super) static DELIVERY: Delivery = Delivery {
         order: Order::None,
         release: false,
         manifests_stay: true,
+        largest_values: None,
     },
     draw,
     installer,
-    list: |plan| cluster_resource_set::list("helmchartproxies.addons.cluster.x-k8s.io", plan),
+    list: |plan| resource_set::list("helmchartproxies.addons.cluster.x-k8s.io", plan),
     apis: &["addons.cluster.x-k8s.io/v1alpha1"],
     kinds: &[
         ("addons.cluster.x-k8s.io", "HelmChartProxy"),
@@ -67,14 +66,14 @@ fn draw(plan: &ClusterPlan, part: &TreePath, drawn: &mut Drawn, notes: &mut Note
             let object = drawn.add(file, &plan.cluster.file, Target::Management, object);
             object.of_addon(addon.name(), Installs::Chart).kept = helm.protected;
         }
-        cluster_resource_set::manifests(&addon, part, drawn, notes);
+        resource_set::manifests(&addon, part, drawn, notes);
     }
 }
 
 fn installer(plan: &ClusterPlan, addon: &str) -> (String, String) {
     let planned = plan.addons.iter().find(|one| one.frozen.addon.name.as_str() == addon);
     let object = match planned {
-        Some(one) if one.helm.is_none() => cluster_resource_set::of_manifests(plan, addon),
+        Some(one) if one.helm.is_none() => resource_set::of_manifests(plan, addon),
         _ => format!("helmchartproxies.addons.cluster.x-k8s.io/{}", installer_name(&plan.cluster, addon)),
     };
     (plan.cluster.namespace.to_string(), object)
@@ -90,7 +89,7 @@ fn of_chart(addon: &Addon<'_>, helm: &HelmPlan, values: &Node) -> Mapping {
     options.set("wait", helm.wait);
     let mut spec = Mapping::new();
     spec.set("chartName", helm.chart.chart.as_str());
-    spec.set("clusterSelector", cluster_resource_set::selector(cluster));
+    spec.set("clusterSelector", resource_set::selector(cluster));
     spec.set("namespace", frozen.release_namespace.as_str());
     spec.set("options", options);
     spec.set("reconcileStrategy", "Continuous");
@@ -105,7 +104,7 @@ fn of_chart(addon: &Addon<'_>, helm: &HelmPlan, values: &Node) -> Mapping {
     root.set("kind", "HelmChartProxy");
     let paused = helm.suspended || cluster.management.standby;
     let name = installer_name(cluster, addon.name());
-    root.set("metadata", cluster_resource_set::metadata(cluster, &name, paused));
+    root.set("metadata", resource_set::metadata(cluster, &name, paused));
     root.set("spec", spec);
     root
 }

@@ -1,23 +1,18 @@
 //! Addon deliveries: ways to install addons in workload clusters, separate from the engine that applies the tree.
 //!
-//! A delivery consists of a file with a [`Delivery`], a line in [`DELIVERIES`], and its word in `model/delivery.rs`. It
-//! declares which features of addons it supports ([`Capabilities`]), and `check` reports the others by name. Deliberately absent:
-//! decisions. Versions, order and names come from the plan.
+//! A delivery consists of a file with a [`Delivery`], and a line in the list of `model/delivery.rs`, from which the modules here
+//! follow. It declares which features of addons it supports ([`Capabilities`]), and `check` reports the others by name. Deliberately
+//! absent: decisions. Versions, order and names come from the plan.
 
 mod addon;
-mod argocd_application;
-mod azimuth_helm_release;
-mod cluster_resource_set;
-mod flux_helm_release;
-mod helm_chart_proxy;
 mod capabilities;
 pub(super) mod provenance;
-mod sveltos_profile;
+mod resource_set;
 mod text;
 
 use super::{ComposedField, Drawn, Limit, Provenance, Target, cluster, engine};
 use crate::{
-    model::{AddonDelivery, Cluster},
+    model::{AddonDelivery, Cluster, for_each_delivery},
     note::Notes,
     plan::{ClusterPlan, installer_name},
     tree::TreePath,
@@ -28,14 +23,8 @@ use capabilities::Capabilities;
 
 pub(crate) use text::Shown;
 
-/// Whether a delivery reads the repository of the fleet itself, with the Secret of its source.
-pub(super) fn reads_source(delivery: AddonDelivery) -> bool {
-    delivery == AddonDelivery::FluxHelmRelease
-}
-
 /// A way to install addons.
 pub(super) struct Delivery {
-    kind: AddonDelivery,
     /// The features of addons that it supports.
     capabilities: Capabilities,
     /// Draws a cluster's addons into the cluster's folder. Objects for the management cluster go into `addons/`, those for
@@ -65,15 +54,14 @@ pub(super) struct Delivery {
     registration: fn(&ClusterPlan) -> Option<(String, String)>,
 }
 
-/// All deliveries.
-static DELIVERIES: [&Delivery; 6] = [
-    &argocd_application::DELIVERY,
-    &azimuth_helm_release::DELIVERY,
-    &cluster_resource_set::DELIVERY,
-    &flux_helm_release::DELIVERY,
-    &helm_chart_proxy::DELIVERY,
-    &sveltos_profile::DELIVERY,
-];
+/// Declares the modules of all deliveries, and the table of them in the order of the list.
+macro_rules! modules {
+    ($($module:ident)*) => {
+        $(mod $module;)*
+        static DELIVERIES: &[&Delivery] = &[$(&$module::DELIVERY),*];
+    };
+}
+for_each_delivery!(modules);
 
 /// Draws a cluster's addons with the cluster's delivery.
 pub(super) fn draw(plan: &ClusterPlan, drawn: &mut Drawn, notes: &mut Notes) {
@@ -129,7 +117,8 @@ pub(super) fn values(object: &Node) -> Option<Node> {
 /// The delivery that wrote a file, given its text, if it installs addons.
 pub(super) fn writer(text: &str) -> Option<AddonDelivery> {
     let api = text.lines().find_map(|line| line.strip_prefix("apiVersion: "))?;
-    by_api(api).map(|delivery| delivery.kind)
+    let found = by_api(api)?;
+    AddonDelivery::all().find(|one| std::ptr::eq(DELIVERIES[one.place()], found))
 }
 
 /// Whether objects applied to a workload cluster by a file's object stay there when the file is deleted.
@@ -180,9 +169,23 @@ pub(super) fn holds_values(kind: &str, key: &str) -> bool {
 }
 
 fn of(plan: &ClusterPlan) -> &'static Delivery {
-    let wanted = plan.cluster.addon_delivery;
-    let found = DELIVERIES.iter().find(|delivery| delivery.kind == wanted);
-    found.expect("a test ensures that each delivery has a file")
+    DELIVERIES[plan.cluster.addon_delivery.place()]
+}
+
+/// A delivery that can do more than that of a cluster: its name, and what it can do. Preferably, one with objects of the same
+/// engine.
+fn instead(
+    plan: &ClusterPlan,
+    can: impl Fn(&Capabilities) -> bool,
+) -> Option<(&'static str, &'static Capabilities)> {
+    let cluster = &plan.cluster;
+    let fits = |one: &AddonDelivery| {
+        one.needs().is_none_or(|needed| needed == cluster.management.engine)
+            && can(&DELIVERIES[one.place()].capabilities)
+    };
+    let mut fitting: Vec<_> = AddonDelivery::all().filter(fits).collect();
+    fitting.sort_by_key(|one| one.engine() != cluster.addon_delivery.engine());
+    fitting.first().map(|one| (one.as_str(), &DELIVERIES[one.place()].capabilities))
 }
 
 fn by_api(api: &str) -> Option<&'static Delivery> {
@@ -193,14 +196,6 @@ fn by_api(api: &str) -> Option<&'static Delivery> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_word_has_exactly_one_delivery() {
-        for delivery in AddonDelivery::all() {
-            assert_eq!(DELIVERIES.iter().filter(|one| one.kind == delivery).count(), 1, "{delivery:?}");
-            assert_eq!(AddonDelivery::of_word(delivery.as_str()), Some(delivery));
-        }
-    }
 
     /// The cells of a row in the documented table, in the order of the deliveries.
     fn row(name: &str) -> Vec<&'static str> {
@@ -214,8 +209,7 @@ mod tests {
     #[test]
     fn the_documented_table_says_what_is_declared() {
         for (at, kind) in AddonDelivery::all().enumerate() {
-            let delivery = DELIVERIES.iter().find(|one| one.kind == kind).unwrap();
-            let capabilities = &delivery.capabilities;
+            let capabilities = &DELIVERIES[kind.place()].capabilities;
             let is_error = |name: &str| row(name)[at] == "**error**";
             assert_eq!(is_error("charts"), !capabilities.charts, "{kind:?}");
             assert_eq!(is_error("manifests"), !capabilities.manifests, "{kind:?}");
@@ -243,7 +237,7 @@ mod tests {
     fn what_a_delivery_writes_no_other_takes_for_its_own() {
         for delivery in DELIVERIES {
             for api in delivery.apis {
-                assert_eq!(by_api(api).map(|found| found.kind), Some(delivery.kind), "{api}");
+                assert!(by_api(api).is_some_and(|found| std::ptr::eq(found, *delivery)), "{api}");
             }
         }
     }

@@ -9,11 +9,11 @@ use super::{
     Delivery,
     addon::{self, Addon},
     capabilities::{Capabilities, Order},
-    cluster_resource_set, manifests_name, provenance,
+    manifests_name, provenance, resource_set,
     text::{literal, read},
 };
 use crate::{
-    model::{AddonDelivery, Cluster, Stage},
+    model::{Cluster, Stage},
     note::Notes,
     plan::{ClusterPart, ClusterPlan, HelmPlan, ManifestsPlan, Unit, installer_name},
     tree::TreePath,
@@ -25,7 +25,6 @@ const TIMEOUT: &str = "10m0s";
 
 /// Delivery as Profiles of Sveltos.
 pub(super) static DELIVERY: Delivery = Delivery {
-    kind: AddonDelivery::SveltosProfile,
     capabilities: Capabilities {
         actor: "Sveltos",
         object: "a Profile of Sveltos",
@@ -37,6 +36,7 @@ pub(super) static DELIVERY: Delivery = Delivery {
         order: Order::Ready,
         release: true,
         manifests_stay: false,
+        largest_values: None,
     },
     draw,
     installer,
@@ -71,7 +71,7 @@ fn draw(plan: &ClusterPlan, part: &TreePath, drawn: &mut Drawn, notes: &mut Note
             let mut config_map = Mapping::new();
             config_map.set("apiVersion", "v1");
             config_map.set("kind", "ConfigMap");
-            config_map.set("metadata", cluster_resource_set::metadata(&plan.cluster, &name, false));
+            config_map.set("metadata", resource_set::metadata(&plan.cluster, &name, false));
             config_map.set("data", data);
             let object = of_manifests(&addon, manifests, &name);
             for (file, object) in [(data_file, config_map), (file(".manifests"), object)] {
@@ -123,7 +123,7 @@ fn profile(cluster: &Cluster, name: &str, after: Vec<String>, leaves: bool) -> (
     let mut root = Mapping::new();
     root.set("apiVersion", "config.projectsveltos.io/v1beta1");
     root.set("kind", "Profile");
-    root.set("metadata", cluster_resource_set::metadata(cluster, name, false));
+    root.set("metadata", resource_set::metadata(cluster, name, false));
     (root, spec)
 }
 

@@ -2,8 +2,8 @@
 
 use super::NAMESPACE;
 use crate::{
-    model::{AddonDelivery, EngineSource, GitReference, Label, ManagementCluster},
-    plan::{ChartHost, ChartSource, Charts},
+    model::{Engine, EngineSource, GitReference, Label, ManagementCluster},
+    plan::{ChartHost, ChartSource, Charts, charts_of},
     render::{Drawn, Purpose},
     tree::TreePath,
     yaml::{Mapping, Node},
@@ -84,7 +84,7 @@ fn charts(charts: &Charts, suspended: bool) -> Vec<(String, Node)> {
     let mut objects = Vec::new();
     let mut repositories: Vec<&str> = Vec::new();
     // Other deliveries fetch charts themselves.
-    for chart in charts.get(&AddonDelivery::FluxHelmRelease).into_iter().flatten() {
+    for chart in charts_of(charts, Engine::Flux).into_iter().flatten() {
         let name = chart.name();
         match chart.host() {
             ChartHost::Registry => objects.push((name, oci_repository(chart))),

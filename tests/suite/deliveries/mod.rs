@@ -11,7 +11,7 @@ use std::{
 use serde_json::{Map, Value as Json, json};
 use stackloom::{
     generate::generate,
-    model::AddonDelivery,
+    model::{AddonDelivery, Engine},
     note::{Notes, Severity},
     tree::Memory,
     world::Files,
@@ -185,7 +185,7 @@ fn fleet(delivery: AddonDelivery, files: &[(&str, String)], values: &Json) -> Fi
         world.0.insert(format!("stacks/test/tiny/{path}"), text.clone());
     }
     let mut addons = Map::new();
-    if delivery == AddonDelivery::ClusterResourceSet {
+    if delivery == sandbox::without_charts() {
         // It installs no charts, but the base has one.
         addons.insert("net".to_owned(), json!({ "enabled": false }));
     } else {
@@ -193,7 +193,7 @@ fn fleet(delivery: AddonDelivery, files: &[(&str, String)], values: &Json) -> Fi
     }
     let one = world.0.get_mut("clusters/blue/one.yaml").unwrap();
     write!(one, "\n  addons: {}\n", Json::from(addons)).unwrap();
-    if delivery == AddonDelivery::ClusterResourceSet {
+    if delivery == sandbox::without_charts() {
         let two = world.0.get_mut("clusters/green/two.yaml").unwrap();
         *two = two.replace("      values:\n        relay:\n          enabled: false", "      enabled: false");
     }
@@ -262,7 +262,7 @@ fn assert_same(mut found: Installed, expected: &Installed, what: &str) {
 
 #[test]
 fn every_delivery_installs_the_same_or_says_what_it_cannot() {
-    let flux = AddonDelivery::FluxHelmRelease;
+    let flux = AddonDelivery::of(Engine::Flux);
     let mut refused = BTreeSet::new();
     // The first wish includes all values, the others only a few.
     let few = json!({ "texts": ["{{ x }} {% y %} ${z}"] });
@@ -280,7 +280,7 @@ fn every_delivery_installs_the_same_or_says_what_it_cannot() {
                     assert!(!faults.is_empty(), "{what}");
                     refused.insert(what);
                 }
-                Ok(all) if delivery == AddonDelivery::ClusterResourceSet => {
+                Ok(all) if delivery == sandbox::without_charts() => {
                     let manifests = expected.manifests.clone();
                     assert_same(installed(&all), &Installed { manifests, ..Installed::default() }, &what);
                 }
@@ -320,17 +320,17 @@ fn hostile_fleets_are_written_for_other_readers() {
     let (most, of_argocd) = (huge(43_700), huge(1_000));
     assert!(most["huge"].as_str().unwrap().len() > 1 << 20);
     let (_, files) = wishes().into_iter().find(|(wish, _)| *wish == "both").unwrap();
-    for delivery in AddonDelivery::all().filter(|one| *one != AddonDelivery::ClusterResourceSet) {
-        if delivery != AddonDelivery::ArgoCdApplication {
+    for delivery in AddonDelivery::all().filter(|one| *one != sandbox::without_charts()) {
+        if delivery != AddonDelivery::of(Engine::ArgoCd) {
             let name = format!("hostile/{}", delivery.as_str());
             objects(&fleet(delivery, &files, &most), Some(&name)).unwrap();
         }
     }
-    for delivery in [AddonDelivery::FluxHelmRelease, AddonDelivery::ArgoCdApplication] {
+    for delivery in [AddonDelivery::of(Engine::Flux), AddonDelivery::of(Engine::ArgoCd)] {
         let name = format!("hostile-smaller/{}", delivery.as_str());
         objects(&fleet(delivery, &files, &of_argocd), Some(&name)).unwrap();
     }
-    let faults = objects(&fleet(AddonDelivery::ArgoCdApplication, &files, &most), None).unwrap_err();
+    let faults = objects(&fleet(AddonDelivery::of(Engine::ArgoCd), &files, &most), None).unwrap_err();
     assert!(faults.iter().any(|fault| fault.contains("can have at most 100000")), "{faults:?}");
 }
 
@@ -349,7 +349,7 @@ fn this_repositorys_fleet_gets_the_same_from_every_delivery() {
         let name = folder.starts_with("clusters/dev").then(|| format!("own/{}", delivery.as_str()));
         objects(&files, name.as_deref())
     };
-    let flux = installed(&fleet(AddonDelivery::FluxHelmRelease, "clusters/dev/").unwrap());
+    let flux = installed(&fleet(AddonDelivery::of(Engine::Flux), "clusters/dev/").unwrap());
     let own = flux.charts.keys().filter(|name| name.starts_with("dev-"));
     assert!(own.count() >= 3 && !flux.manifests.is_empty(), "{:?}", flux.charts.keys());
     for delivery in sandbox::chart_deliveries() {
