@@ -35,8 +35,9 @@ fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
     }
     let drawn_objects =
         drawn.objects.iter().chain(&drawn.embedded).map(|object| (&*object.source, &object.node));
+    let values = drawn.values_files.iter().map(|file| (&*file.source, &file.values));
     for (source, object) in
-        drawn_objects.chain(drawn.frozen.iter().map(|object| ("the cluster class", object)))
+        drawn_objects.chain(values).chain(drawn.frozen.iter().map(|object| ("the cluster class", object)))
     {
         for (node, found) in secret_scan::in_object(source, object, &|_| false) {
             secret_scan::tell_node(source, node, &found, finder);

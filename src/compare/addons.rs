@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{FieldChange, ObjectChange, Objects, Pair, Section, address::Address, fields::changed as fields};
+use super::{FieldChange, ObjectChange, Objects, Pair, Section, fields::changed as fields};
 use crate::{
     model::ClusterId,
     render,
@@ -48,7 +48,7 @@ pub(super) fn changed(objects: &[ObjectChange], pair: &Pair<'_>) -> Vec<AddonCha
         AddonChange {
             before: before.get(&name).cloned(),
             after: after.get(&name).cloned(),
-            values: own.iter().flat_map(|one| values(one, pair)).collect(),
+            values: values(&name, &own, pair),
             objects: own.len(),
             name,
         }
@@ -71,7 +71,7 @@ impl ObjectChange {
 /// The addon that a file belongs to.
 fn addon(section: &Section, file: &str) -> Option<String> {
     match section {
-        Section::Manifests(addon) => Some(addon.clone()),
+        Section::Manifests(addon) | Section::Values(addon) => Some(addon.clone()),
         Section::Installers => {
             let name = file.strip_prefix("addons/").filter(|name| crate::world::is_yaml(name))?;
             Some(render::addon_of_file(name).to_owned())
@@ -88,11 +88,18 @@ fn versions(objects: &Objects, cluster: &str) -> BTreeMap<String, String> {
     entries.filter_map(|one| Some((one.key.name.to_string(), one.value.as_str()?.to_owned()))).collect()
 }
 
-fn values(change: &ObjectChange, pair: &Pair<'_>) -> Vec<FieldChange> {
-    let key: (Section, Address) = (change.section.clone(), change.address.clone());
+/// The differences of an addon's values: those in a file of their own, or in the object that installs the chart. A file that does
+/// not differ is not among the objects.
+fn values(addon: &str, own: &[&ObjectChange], pair: &Pair<'_>) -> Vec<FieldChange> {
     let of = |objects: &Objects| {
-        let (_, object) = objects.get(&key)?;
-        render::addon_values(object)
+        let section = Section::Values(addon.to_owned());
+        let address = section.address(&Node::from(Mapping::new()));
+        let file = objects.get(&(section, address)).map(|(_, values)| values.clone());
+        let in_object = |one: &&ObjectChange| {
+            let (_, object) = objects.get(&(one.section.clone(), one.address.clone()))?;
+            render::addon_values(object)
+        };
+        file.or_else(|| own.iter().find_map(in_object))
     };
     match (of(&pair.before), of(&pair.after)) {
         (Some(before), Some(after)) => fields(&before, &after),

@@ -58,6 +58,8 @@ pub enum Section {
     Installers,
     /// The manifests of an addon, in the workload cluster.
     Manifests(String),
+    /// The values of an addon's chart in a file of their own, which is no object.
+    Values(String),
     /// The objects applied once the cluster is ready.
     Ready,
     /// The engine's own objects.
@@ -72,8 +74,16 @@ impl Section {
             (Some("cluster"), _) => Self::Cluster,
             (Some("addons"), _) => Self::Installers,
             (Some("manifests"), Some(addon)) => Self::Manifests(addon.to_owned()),
+            (Some("values"), Some(addon)) => Self::Values(addon.to_owned()),
             (Some("ready"), _) => Self::Ready,
             _ => Self::Engine,
         }
+    }
+
+    /// The address of a file of the section. Values have none, and an addon has them once, whatever its version.
+    pub(super) fn address(&self, content: &Node) -> Address {
+        let Self::Values(addon) = self else { return Address::of(content) };
+        let (group, kind, namespace) = (String::new(), "values".to_owned(), String::new());
+        Address { group, kind, namespace, name: addon.clone() }
     }
 }

@@ -159,12 +159,13 @@ fn known(plan: &ClusterPlan, alone: bool) -> Result<Vec<File>, String> {
     if notes.errors() > 0 {
         return Err(first_error(&notes));
     }
-    let mut files: Vec<File> = drawn
-        .objects
-        .into_iter()
-        .filter_map(|object| {
-            let path = object.path.as_str().strip_prefix(folder.as_str())?.strip_prefix('/')?.to_owned();
-            Some(File::drawn(path, object.node, first_line.clone()))
+    let objects = drawn.objects.into_iter().map(|object| (object.path, object.node));
+    let values = drawn.values_files.into_iter().map(|file| (file.path, file.values));
+    let mut files: Vec<File> = objects
+        .chain(values)
+        .filter_map(|(path, node)| {
+            let path = path.as_str().strip_prefix(folder.as_str())?.strip_prefix('/')?.to_owned();
+            Some(File::drawn(path, node, first_line.clone()))
         })
         .collect();
     files.sort_by(|a, b| a.path.cmp(&b.path));

@@ -394,8 +394,9 @@ fn objects(
     for file in files {
         match file.object(state)? {
             Ok(object) => {
-                let key = (Section::of(&file.path), Address::of(&object));
-                objects.insert(key, (file.path, object));
+                let section = Section::of(&file.path);
+                let address = section.address(&object);
+                objects.insert((section, address), (file.path, object));
             }
             Err(unread) => {
                 let path = format!("{}/{}", render::folder_of_cluster(cluster), unread.path);

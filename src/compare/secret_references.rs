@@ -64,7 +64,7 @@ pub fn is_made_by_cluster_api(cluster: &Label, secret: &str) -> bool {
 fn referred(objects: &Objects, namespace: &Label) -> Needs {
     let mut needs = Needs::new();
     for ((section, _), (_, object)) in objects {
-        if !matches!(section, Section::Manifests(_)) {
+        if !matches!(section, Section::Manifests(_) | Section::Values(_)) {
             refer(&to_json(object), namespace.as_str(), &mut needs);
         }
     }

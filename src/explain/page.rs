@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     model::Engine,
-    render::{self, Facts, Inlaid},
+    render::{self, Facts, Inlaid, Purpose},
     template::{Template, Tree},
     yaml::{Node, Origin, Value},
 };
@@ -157,6 +157,8 @@ impl Page<'_, '_> {
         let mark = &layout.marks[at];
         let Some(node) = mark.node else { return Vec::new() };
         let composed = match self.resolver.scope.layer(node.origin) {
+            // Keys of values are those of a chart, not of an object.
+            _ if self.facts.purpose == Purpose::Values => false,
             _ if self.facts.rendered => node.origin == Origin::NOWHERE,
             Some(layer) => {
                 let collection = matches!(node.value, Value::Sequence(_) | Value::Mapping(_));

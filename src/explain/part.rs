@@ -98,6 +98,12 @@ impl<'a> Part<'a> {
             let inlaid = drawn.inlaid.extract_if(.., |one| one.file == object.path).collect();
             part.files.push(PartFile { path, source: object.source, body, scope, facts, inlaid });
         }
+        for file in drawn.values_files {
+            let (path, facts) = (file.path.to_string(), file.facts);
+            let scope = part.scope(fleet, subject, &facts, &file.values, sought);
+            let (body, inlaid) = (Content::Object(file.values), Vec::new());
+            part.files.push(PartFile { path, source: file.source, body, scope, facts, inlaid });
+        }
         for (path, text) in drawn.texts {
             let (path, facts) = (path.to_string(), Facts::default());
             let scope = part.scope(fleet, subject, &facts, &Node::new(Value::Null), sought);
@@ -133,10 +139,14 @@ impl<'a> Part<'a> {
             let part = made.facts.addon.as_ref();
             part.is_some_and(|part| part.addon == addon && part.installs == Installs::Chart)
         };
-        let made = self.files.iter().find(ours)?;
-        let Content::Object(node) = &made.body else { return None };
-        let inlaid = made.inlaid.first().and_then(|one| one.documents.first());
-        inlaid.or_else(|| render::addon_values_at().find_map(|path| node.at(path)))
+        self.files.iter().filter(ours).find_map(|made| {
+            let Content::Object(node) = &made.body else { return None };
+            if made.facts.purpose == Purpose::Values {
+                return Some(node);
+            }
+            let inlaid = made.inlaid.first().and_then(|one| one.documents.first());
+            inlaid.or_else(|| render::addon_values_at().find_map(|path| node.at(path)))
+        })
     }
 
     /// The scope of a file. All files of a cluster share one.

@@ -35,6 +35,7 @@ macro_rules! name {
 deliveries! {
     flux_helm_release: of(Engine::Flux, "A HelmRelease of Flux, in the management cluster; Argo CD can apply it, too."),
     argocd_application: only_with(Engine::ArgoCd, "An Application of Argo CD, which must have the workload cluster registered."),
+    argocd_multi_source_application: only_with(Engine::ArgoCd, "The same, with the values of charts in files of the fleet's repository: of any size."),
     helm_chart_proxy: of_others("A HelmChartProxy of Cluster API's addon provider for Helm, and a ClusterResourceSet for manifests."),
     cluster_resource_set: of_others("A ClusterResourceSet of Cluster API itself; for addons of manifests only."),
     sveltos_profile: of_others("A Profile of Sveltos."),

@@ -2,7 +2,7 @@
 
 use crate::{
     model::AddonDelivery,
-    note::{About, Notes, Place},
+    note::{About, Notes, Place, in_words},
     tree::{PartId, TreePath},
 };
 
@@ -11,20 +11,26 @@ use crate::{
 pub(super) fn refuse(
     path: &TreePath,
     part: &PartId,
-    before: AddonDelivery,
-    after: AddonDelivery,
+    before: &[AddonDelivery],
+    after: &[AddonDelivery],
     notes: &mut Notes,
 ) {
     let PartId::Cluster { management, namespace, cluster } = part else { return };
     let message = format!(
         "the delivery of addons of `{namespace}/{cluster}` would change from {} to {} while the engine of `{management}` runs: it \
          would uninstall addons",
-        before.as_str(),
-        after.as_str()
+        names(before),
+        names(after)
     );
     notes
         .error("engine-changed", Place::file(path.as_str()), message)
         .about(About::Delivery)
         .hint(format!("first commit `standby: true` for `{management}`, and wait until it is applied"))
         .hint("the steps are in docs/deliveries.md, under \"Change the delivery\"");
+}
+
+/// The deliveries that may have written an object.
+fn names(deliveries: &[AddonDelivery]) -> String {
+    let names: Vec<_> = deliveries.iter().map(|one| one.as_str().to_owned()).collect();
+    in_words(&names, "or")
 }

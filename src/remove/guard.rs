@@ -20,11 +20,10 @@ use super::{
 };
 use crate::{
     compare::ClusterFacts,
-    model::AddonDelivery,
     note::{About, Diagnostic, Fault, Notes, Place, Severity},
     render::{
-        CLUSTER_FILE, addon_of, delivery_of, installs_manifests, is_addon_file, is_cluster_file, is_paused,
-        is_protected, is_suspended, keeper, leaves_behind, rests,
+        CLUSTER_FILE, Installer, addon_of, installer_of, installs_manifests, is_addon_file, is_cluster_file,
+        is_paused, is_protected, is_suspended, keeper, leaves_behind, rests,
     },
     tree::{Changes, File, FileChange, Part, PartId, TreePath},
     yaml::Node,
@@ -56,8 +55,8 @@ pub struct Guard {
     addons: addon_step::ChangedLists,
     /// The classes of the run.
     classes: Classes,
-    /// The deliveries of addons in files that differ.
-    deliveries: BTreeMap<PartId, Vec<(TreePath, AddonDelivery)>>,
+    /// The objects that install addons, in files that differ.
+    installers: BTreeMap<PartId, Vec<(TreePath, Installer)>>,
 }
 
 impl Guard {
@@ -76,15 +75,15 @@ impl Guard {
             let is_installer = is_addon_file(&file.path);
             is_installer && changes.files.get(&file.path) == Some(&FileChange::Changed)
         });
-        let delivery = |file: &File| {
+        let installer = |file: &File| {
             let text = std::str::from_utf8(&file.bytes).ok()?;
-            Some((file.path.clone(), delivery_of(text)?))
+            Some((file.path.clone(), installer_of(text)?))
         };
-        let mut deliveries: Vec<_> = changed.filter_map(delivery).collect();
+        let mut installers: Vec<_> = changed.filter_map(installer).collect();
         // Two deliveries may apply manifests the same way; the objects that install charts tell them apart.
-        deliveries.sort_by_key(|(path, _)| installs_manifests(path));
-        if !deliveries.is_empty() {
-            self.deliveries.insert(part.id.clone(), deliveries);
+        installers.sort_by_key(|(path, _)| installs_manifests(path));
+        if !installers.is_empty() {
+            self.installers.insert(part.id.clone(), installers);
         }
         let Some(file) = part.files.iter().find(|file| is_cluster(&file.path)) else { return };
         if changes.files.contains_key(&file.path) {
@@ -103,7 +102,7 @@ impl Guard {
 
     fn judge_with(&self, changes: &Changes, before: Before<'_>, former: &FormerTexts<'_>, notes: &mut Notes) {
         let text = |path: &TreePath| former.text(path).unwrap_or_default();
-        for (part, files) in &self.deliveries {
+        for (part, files) in &self.installers {
             let Some(cluster) = files.first().and_then(|(path, _)| cluster_beside(path)) else { continue };
             let (old, new) = (text(&cluster), self.made.get(&cluster).map(|(_, new)| new.as_str()));
             // A change of the engine is reported separately.
@@ -112,13 +111,13 @@ impl Guard {
             }
             let change = files.iter().find_map(|(path, after)| {
                 let installer = text(path);
-                let before = delivery_of(&installer).filter(|before| before != after)?;
+                let before = installer_of(&installer).filter(|before| before.is_replaced_by(after))?;
                 // A suspended cluster is paused, too, but its engine still runs.
                 let rests = is_paused(&old) && (!is_suspended(&old) || rests(&installer));
-                (!rests && !leaves_behind(&installer)).then_some((path, before, *after))
+                (!rests && !leaves_behind(&installer)).then_some((path, before.writers, &after.writers))
             });
             if let Some((path, before, after)) = change {
-                delivery_change::refuse(path, part, before, after, notes);
+                delivery_change::refuse(path, part, &before, after, notes);
             }
         }
         let changed =

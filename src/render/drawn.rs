@@ -1,6 +1,6 @@
 //! A part before it is converted to bytes: its objects, with what is known about them.
 
-use super::{Facts, engine, file_names::file_name, header};
+use super::{AddonPart, Facts, Installs, Purpose, engine, file_names::file_name, header};
 use crate::{
     model::Digest,
     template::Recorder,
@@ -54,6 +54,8 @@ pub struct Drawn {
     pub objects: Vec<Object>,
     /// Its other files, as text.
     pub texts: Vec<(TreePath, String)>,
+    /// Files with the values of charts, which no engine applies.
+    pub values_files: Vec<ValuesFile>,
     /// Objects already contained in its texts: those of a release's class. For the checks.
     pub frozen: Vec<Node>,
     /// Objects inside other objects: manifests that an addon delivery passes on as text. For the checks.
@@ -75,6 +77,19 @@ pub struct Inlaid {
     pub at: Path,
     /// The documents, in order, separated by lines of `---`.
     pub documents: Vec<Node>,
+}
+
+/// A file with the values of a chart, which the objects that install the chart name.
+#[derive(Clone, Debug)]
+pub struct ValuesFile {
+    /// The path of the file.
+    pub path: TreePath,
+    /// Its source, for messages.
+    pub source: String,
+    /// The values.
+    pub values: Node,
+    /// What its text does not say.
+    pub facts: Facts,
 }
 
 /// The values that a chart is installed with.
@@ -104,14 +119,18 @@ impl Drawn {
 
     /// Converts the part to bytes.
     pub fn to_part(&self) -> Part {
-        let object = |object: &Object| {
-            let mut text = format!("{}\n", header(&self.id, &object.source));
-            emit(&object.node, &mut text);
-            File { path: object.path.clone(), bytes: text.into_bytes() }
+        let file = |path: &TreePath, source: &str, node: &Node| {
+            let mut text = format!("{}\n", header(&self.id, source));
+            emit(node, &mut text);
+            File { path: path.clone(), bytes: text.into_bytes() }
         };
+        let object = |object: &Object| file(&object.path, &object.source, &object.node);
+        let values = |one: &ValuesFile| file(&one.path, &one.source, &one.values);
         let text =
             |(path, text): &(TreePath, String)| File { path: path.clone(), bytes: text.clone().into() };
-        let mut files: Vec<_> = self.objects.iter().map(object).chain(self.texts.iter().map(text)).collect();
+        let mut files: Vec<_> = self.objects.iter().map(object).collect();
+        files.extend(self.values_files.iter().map(values));
+        files.extend(self.texts.iter().map(text));
         files.sort_by(|a, b| a.path.cmp(&b.path));
         Part { id: self.id.clone(), files }
     }
@@ -132,6 +151,13 @@ impl Drawn {
         let object = self.add(path, source, Target::Management, node);
         object.engines = true;
         object
+    }
+
+    /// Adds a file with the values of an addon's chart.
+    pub(super) fn add_values(&mut self, path: TreePath, source: &str, values: Node, addon: &str) {
+        let addon = Some(AddonPart { addon: addon.to_owned(), installs: Installs::Chart });
+        let facts = Facts { addon, purpose: Purpose::Values, ..Facts::default() };
+        self.values_files.push(ValuesFile { path, source: source.to_owned(), values, facts });
     }
 
     /// Records the documents embedded as text in a field, if requested.

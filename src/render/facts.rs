@@ -56,6 +56,8 @@ pub enum Purpose {
     Source,
     /// A chart, or a repository of charts, that clusters share: its name.
     Chart(String),
+    /// It is no object, but a file with the values of a chart.
+    Values,
     /// What a cluster should have, next to a gate for the cluster.
     ReadyMarker,
     /// Information about a cluster, for a folder that must not be empty.

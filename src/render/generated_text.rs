@@ -41,9 +41,36 @@ pub fn is_leaving(text: &str) -> bool {
     lines.by_ref().take_while(|line| line.starts_with(' ')).any(|line| line.starts_with(&entry))
 }
 
-/// The delivery that wrote a file, if the file installs addons.
-pub fn delivery_of(text: &str) -> Option<AddonDelivery> {
-    delivery::writer(text)
+/// What a file says about the object in it, which installs an addon.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Installer {
+    /// The deliveries that may have written it.
+    pub writers: Vec<AddonDelivery>,
+    /// Its group, kind, name and namespace.
+    object: [String; 4],
+}
+
+impl Installer {
+    /// Whether another delivery wrote another object instead of this one. An engine would prune this one. If the object is the same,
+    /// the engine changes it, and whatever it installed stays.
+    pub fn is_replaced_by(&self, other: &Self) -> bool {
+        let is_kept = self.writers.iter().any(|writer| other.writers.contains(writer));
+        !is_kept && self.object != other.object
+    }
+}
+
+/// What a file says about the object in it; none if the object installs no addons.
+pub fn installer_of(text: &str) -> Option<Installer> {
+    let writers = delivery::writers(text);
+    let at = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_default();
+    let (group, _) = at("apiVersion: ").rsplit_once('/').unwrap_or_default();
+    let metadata = || text.lines().skip_while(|line| *line != "metadata:").skip(1);
+    let metadata = |key: &str| {
+        let mut own = metadata().take_while(|line| line.starts_with(' '));
+        own.find_map(|line| line.strip_prefix(key)).unwrap_or_default()
+    };
+    let object = [group, at("kind: "), metadata("  name: "), metadata("  namespace: ")].map(str::to_owned);
+    (!writers.is_empty()).then_some(Installer { writers, object })
 }
 
 /// Whether the object of a file, which installs an addon, is suspended and leaves the addon alone.

@@ -19,12 +19,12 @@ mod provenance;
 pub use argocd::health as argocd_health;
 pub use cluster::{REMOVAL, SUSPENDED};
 pub(crate) use delivery::Shown;
-pub use drawn::{ChartValues, Drawn, Inlaid, Object, Target};
+pub use drawn::{ChartValues, Drawn, Inlaid, Object, Target, ValuesFile};
 pub use engine_table::{applying_groups, selecting_kinds};
 pub use facts::{AddonPart, AppliedFolder, Facts, Installs, Purpose};
 pub use generated_text::{
-    addon_of, addon_of_file, delivery_of, installs_manifests, is_addon_file, is_leaving, is_paused,
-    is_protected, is_protection, is_suspended, keeper, leaves_behind, rests,
+    Installer, addon_of, addon_of_file, installer_of, installs_manifests, is_addon_file, is_leaving,
+    is_paused, is_protected, is_protection, is_suspended, keeper, leaves_behind, rests,
 };
 pub use provenance::{ChartProvenance, ComposedField, Provenance};
 
@@ -104,7 +104,8 @@ pub fn draw(subject: Subject<'_>, notes: &mut Notes) -> Drawn {
 pub fn draw_recorded(subject: Subject<'_>, recorder: Option<Recorder>, notes: &mut Notes) -> Drawn {
     let (objects, texts, frozen) = (Vec::new(), Vec::new(), Vec::new());
     let (embedded, inlaid, values) = (Vec::new(), Vec::new(), Vec::new());
-    let mut drawn = Drawn { id: subject.id(), objects, texts, frozen, embedded, inlaid, values, recorder };
+    let (id, values_files) = (subject.id(), Vec::new());
+    let mut drawn = Drawn { id, objects, texts, values_files, frozen, embedded, inlaid, values, recorder };
     match subject {
         Subject::Root => {
             drawn.texts.push((TreePath::root().join(".gitattributes"), GITATTRIBUTES.to_owned()));

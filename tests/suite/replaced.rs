@@ -5,6 +5,7 @@ use std::fs;
 use stackloom::{
     generate::generate,
     io::disk::{DiskSink, Workspace},
+    model::{AddonDelivery, Engine},
     note::Notes,
     tree::Memory,
     world::Files,
@@ -277,6 +278,64 @@ fn a_delivery_changes_on_standby_only_also_that_of_one_cluster() {
             let message = format!("`blue/one` would change from {from} to {to}");
             assert!(note.message.contains(&message), "{}", note.message);
         }
+    }
+}
+
+/// The Applications are the same objects, so Argo CD changes them, and prunes none.
+#[test]
+fn applications_with_one_source_and_with_several_take_turns_without_standby() {
+    let all = AddonDelivery::all().filter(|one| one.engine() == Some(Engine::ArgoCd));
+    let all: Vec<_> = all.map(AddonDelivery::as_str).collect();
+    assert_eq!(all.len(), 2);
+    let flux = AddonDelivery::of(Engine::Flux).as_str();
+    for (from, to, refused) in
+        [(all[0], all[1], false), (all[1], all[0], false), (flux, all[1], true), (all[1], flux, true)]
+    {
+        let fleet = |delivery: &str| {
+            let mut files: Files = support::fleet(&support::package().join("tests/cases/_base"));
+            let text = files.0.get_mut("stackloom.yaml").unwrap();
+            *text = text.replace("engine: flux", &format!("engine: argocd\n  addonDelivery: {delivery}"));
+            files
+        };
+        let root = sandbox::folder();
+        let write = |files: &Files| {
+            files.0.iter().for_each(|(path, text)| sandbox::write(&root.path().join(path), text));
+        };
+        write(&fleet(from));
+        sandbox::to_disk(root.path());
+        let installers = |tree: &std::collections::BTreeMap<String, Vec<u8>>| {
+            let own = tree.iter().filter(|(path, _)| path.contains("/one/addons/"));
+            let named = own.map(|(path, bytes)| {
+                let object = gotmpl::yaml::parse(std::str::from_utf8(bytes).unwrap()).unwrap();
+                (path.clone(), object["kind"].clone(), object["metadata"].clone())
+            });
+            named.collect::<Vec<_>>()
+        };
+        let before = sandbox::snapshot(root.path());
+        write(&fleet(to));
+        let world = Workspace::open(root.path()).unwrap();
+        let (_, notes) = sandbox::run(&world, &mut DiskSink::new(&world));
+        let found = notes.iter().find(|note| note.code == "engine-changed");
+        assert_eq!(found.is_some(), refused, "{from} to {to}: {}", sandbox::messages(&notes));
+        if let Some(found) = found {
+            assert!(found.message.contains(&format!("from {from} to {to}")), "{}", found.message);
+            continue;
+        }
+        let after = sandbox::snapshot(root.path());
+        assert_ne!(before, after);
+        // Names, labels, protection and finalizers are the same; only the annotation about paths differs.
+        let plain = |mut all: Vec<(String, serde_json::Value, serde_json::Value)>| {
+            for (.., metadata) in &mut all {
+                let annotations = metadata["annotations"].as_object_mut().unwrap();
+                annotations.remove("argocd.argoproj.io/manifest-generate-paths");
+            }
+            all
+        };
+        assert_eq!(plain(installers(&before)), plain(installers(&after)));
+        let has_values = |tree: &std::collections::BTreeMap<String, Vec<u8>>| {
+            tree.keys().any(|path| path.contains("/one/values/net/"))
+        };
+        assert_eq!([has_values(&before), has_values(&after)], [from == all[1], to == all[1]]);
     }
 }
 

@@ -52,8 +52,15 @@ pub(in crate::render) enum Source {
         /// The plugin that builds it.
         plugin: Option<String>,
     },
-    /// Another source, in Argo CD's own format.
+    /// A chart with its values, in Argo CD's own format.
     Chart(Mapping),
+    /// A chart in the same format, which names files of the repository: `$<repository>/<path>`.
+    ChartBeside {
+        /// The chart.
+        chart: Mapping,
+        /// The name of the repository among the sources.
+        repository: &'static str,
+    },
 }
 
 /// An Application. [`Application::new`] sets the fields that most Applications share.
@@ -158,7 +165,7 @@ impl<'a> Application<'a> {
         // A server-side diff fails while the API server refuses an object, such as a Cluster before its class is there. Argo CD
         // then takes the differences of the commit before for those of this one, and never applies it.
         annotations.set("argocd.argoproj.io/compare-options", "ServerSideDiff=false");
-        if let Some(paths) = self.watches.as_ref().filter(|_| matches!(self.source, Source::Folder { .. })) {
+        if let Some(paths) = self.watches.as_ref().filter(|_| !matches!(self.source, Source::Chart(_))) {
             annotations.set("argocd.argoproj.io/manifest-generate-paths", paths.as_str());
         }
         if let Some(wave) = self.wave {
@@ -188,7 +195,13 @@ impl<'a> Application<'a> {
         let mut spec = Mapping::new();
         spec.set("project", self.project.as_str());
         spec.set("destination", destination);
-        spec.set("source", self.source());
+        match &self.source {
+            Source::ChartBeside { chart, repository } => spec.set("sources", self.sources(chart, repository)),
+            Source::Chart(chart) => spec.set("source", chart.clone()),
+            Source::Folder { folder, built, plugin } => {
+                spec.set("source", self.folder(folder, *built, plugin.as_deref()));
+            }
+        }
         spec.set("syncPolicy", self.sync_policy());
         if matches!(self.source, Source::Chart(_)) {
             // Each entry of the history has a copy of the values. By default, there are ten.
@@ -197,19 +210,25 @@ impl<'a> Application<'a> {
         spec
     }
 
-    fn source(&self) -> Mapping {
-        let (folder, built, plugin) = match &self.source {
-            Source::Chart(chart) => return chart.clone(),
-            Source::Folder { folder, built, plugin } => (folder, built, plugin),
-        };
+    /// A chart, and the fleet's repository, of which Argo CD applies nothing here.
+    fn sources(&self, chart: &Mapping, name: &str) -> Vec<Node> {
         let (url, revision) = repository(self.management);
         let mut source = Mapping::new();
         source.set("repoURL", url);
         source.set("targetRevision", revision);
-        source.set("path", path(self.management, folder));
+        source.set("ref", name);
+        vec![chart.clone().into(), source.into()]
+    }
+
+    fn folder(&self, folder: &str, built: bool, plugin: Option<&str>) -> Mapping {
+        let (url, revision) = repository(self.management);
+        let mut source = Mapping::new();
+        source.set("repoURL", url);
+        source.set("targetRevision", revision);
+        source.set("path", in_repository(self.management, folder));
         if let Some(plugin) = plugin {
             let mut named = Mapping::new();
-            named.set("name", plugin.as_str());
+            named.set("name", plugin);
             source.set("plugin", named);
         } else if !built {
             let mut directory = Mapping::new();
@@ -259,7 +278,7 @@ impl<'a> Application<'a> {
 
 /// The whole folder of a cluster, as a path for [`Application::watches`].
 pub(in crate::render) fn whole_cluster(plan: &ClusterPlan) -> String {
-    format!("/{}", path(&plan.cluster.management, cluster_folder(plan).as_str()))
+    format!("/{}", in_repository(&plan.cluster.management, cluster_folder(plan).as_str()))
 }
 
 /// The name of an Application or a project. It includes the management cluster, because one Argo CD may serve several.
@@ -286,8 +305,8 @@ pub(in crate::render) fn repository(management: &ManagementCluster) -> (&str, &s
     }
 }
 
-/// The path of a folder of the fleet, relative to the root of the repository.
-fn path(management: &ManagementCluster, folder: &str) -> String {
+/// A path of the fleet, relative to the root of the repository.
+pub(in crate::render) fn in_repository(management: &ManagementCluster, folder: &str) -> String {
     match management.folder.as_str() {
         "" => folder.to_owned(),
         fleet => format!("{fleet}/{folder}"),

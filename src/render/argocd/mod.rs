@@ -23,7 +23,7 @@ use crate::{
     yaml::{Mapping, Node},
 };
 
-pub(super) use application::{Application, Source, name_in, registry, whole_cluster};
+pub(super) use application::{Application, Source, in_repository, name_in, registry, whole_cluster};
 pub(super) use project::{addons_name, chart_address};
 
 /// Keeps Argo CD from deleting an object when it leaves git or along with its Application.

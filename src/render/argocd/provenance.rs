@@ -6,7 +6,7 @@ use crate::{
         Purpose,
         provenance::{ComposedField, Provenance},
     },
-    yaml::Node,
+    yaml::{Node, Path},
 };
 
 const CLUSTER: Provenance<'_> = Provenance::Definition(&["metadata", "name"]);
@@ -55,7 +55,10 @@ fn application<'a>(field: &ComposedField<'a>, names: &[&'a str]) -> Option<Vec<P
             None => vec![setting("destination")],
         },
         ["spec", "destination", "namespace"] => vec![namespace(field)],
-        ["spec", "source", rest @ ..] => source(field, rest)?,
+        ["spec", "source", rest @ ..] => {
+            source(field, field.object.at(&["spec", "source", "helm"]).is_some(), rest)?
+        }
+        ["spec", "sources", "", rest @ ..] => source(field, is_chart_of_several(field), rest)?,
         ["spec", "syncPolicy", "automated"] => vec![setting("automated"), Provenance::Suspension],
         ["spec", "revisionHistoryLimit"] => {
             vec![Provenance::Program("no copies of the values in the history: see docs/deliveries.md")]
@@ -65,14 +68,31 @@ fn application<'a>(field: &ComposedField<'a>, names: &[&'a str]) -> Option<Vec<P
     })
 }
 
-fn source<'a>(field: &ComposedField<'a>, names: &[&'a str]) -> Option<Vec<Provenance<'a>>> {
-    let is_chart = field.object.at(&["spec", "source", "helm"]).is_some();
+/// Whether a field is in the chart among several sources, and not in the repository beside it.
+fn is_chart_of_several(field: &ComposedField<'_>) -> bool {
+    let to_source = field.path.segments().iter().take(3).cloned();
+    let source = to_source.fold(Path::default(), |path, segment| path.to(segment));
+    source.find(field.object).is_some_and(|source| source.get("ref").is_none())
+}
+
+fn source<'a>(field: &ComposedField<'a>, is_chart: bool, names: &[&'a str]) -> Option<Vec<Provenance<'a>>> {
     Some(match names {
         ["repoURL"] if is_chart => vec![Provenance::AddonRepository],
         ["chart"] => vec![Provenance::Addon(&["chart", "name"])],
         ["targetRevision"] if is_chart => vec![Provenance::AddonVersion, Provenance::ReleaseChoice],
         ["helm", "releaseName"] => vec![Provenance::Addon(&["release", "name"])],
         ["helm", "valuesObject"] => vec![Provenance::AddonValues],
+        ["helm", "valueFiles", ..] => vec![
+            Provenance::Management,
+            Provenance::Namespace,
+            CLUSTER,
+            Provenance::Addon(&[]),
+            Provenance::AddonVersion,
+            Provenance::ReleaseChoice,
+        ],
+        ["ref"] => {
+            vec![Provenance::Program("the name under which the chart refers to files of the repository")]
+        }
         ["repoURL"] => vec![Provenance::Fleet(vec!["source", "url"])],
         ["targetRevision"] => vec![Provenance::Fleet(vec!["source"])],
         ["path"] if !is_chart => vec![Provenance::Folder(field.facts.applied()?)],

@@ -66,6 +66,16 @@ impl<'a> Addon<'a> {
         })
     }
 
+    /// Adds a file with its values, which no engine applies. Its name contains the version of the chart that they are for.
+    pub(super) fn values_file(&self, values: Node, drawn: &mut Drawn) -> TreePath {
+        let version =
+            self.plan.version.as_ref().map_or_else(|| "unversioned".to_owned(), ToString::to_string);
+        let folder = super::super::cluster_folder(self.cluster).join("values").join(self.name());
+        let path = folder.join(&format!("{version}.yaml"));
+        drawn.add_values(path.clone(), &self.cluster.cluster.file, values, self.name());
+        path
+    }
+
     /// Requires a single map, as Helm does: a second document or a list would never reach the chart.
     fn one_map(&self, documents: &[Node], notes: &mut Notes) -> Option<Node> {
         let (wrong, what) = match documents {

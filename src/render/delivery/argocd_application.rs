@@ -1,93 +1,49 @@
-//! Argo CD: one Application for the chart of an addon, and one for its manifests. They apply to the workload cluster, under
-//! its registered name.
-
-use std::collections::{BTreeMap, BTreeSet};
+//! Argo CD: one Application for the chart of an addon, which holds its values, and one for its manifests.
 
 use super::{
-    super::{
-        AppliedFolder, Drawn, Installs, Limit,
-        argocd::{Application, Source, addons_name, chart_address, labels, name_in, registry, whole_cluster},
-    },
+    super::{Drawn, argocd::Source},
     Delivery,
-    addon::{self, Addon},
-    capabilities::{Capabilities, Order},
+    addon::Addon,
+    applications,
+    capabilities::Capabilities,
     instead,
 };
 use crate::{
-    model::{Destination, Label, Registration, Stage},
-    note::{Notes, Severity},
-    plan::{ChartHost, ChartSource, ClusterPart, ClusterPlan, HelmPlan, Unit},
-    tree::TreePath,
+    note::Notes,
     yaml::{Mapping, Node, emit},
 };
 
-/// Delivery as Applications of Argo CD.
+/// Delivery as Applications of Argo CD with one source.
 pub(super) static DELIVERY: Delivery = Delivery {
-    capabilities: Capabilities {
-        actor: "Argo CD",
-        object: "an Application of Argo CD",
-        charts: true,
-        manifests: true,
-        values_from: false,
-        registries: true,
-        digests: true,
-        order: Order::Applied,
-        release: true,
-        manifests_stay: false,
-        largest_values: Some(LARGEST_VALUES),
-    },
-    draw,
-    installer,
-    list,
+    capabilities: Capabilities { largest_values: Some(LARGEST_VALUES), ..applications::CAPABILITIES },
+    draw: |plan, part, drawn, notes| applications::draw(plan, part, source, drawn, notes),
+    installer: applications::installer,
+    list: applications::list,
     apis: &["argoproj.io/"],
     kinds: &[],
-    rests: |text| !text.contains("\n    automated:"),
+    rests: applications::rests,
     installs: "Application",
+    sign: "\n    helm:\n",
     values,
     values_at: &["spec", "source", "helm", "valuesObject"],
     // The engine knows where the fields of all Applications come from.
     provenance: |_, _| None,
-    limits,
-    registration: |plan| Some(registration(plan)),
+    limits: applications::limits,
+    registration: |plan| Some(applications::registration(plan)),
 };
-
-fn draw(plan: &ClusterPlan, part: &TreePath, drawn: &mut Drawn, notes: &mut Notes) {
-    let waves = waves(plan);
-    let file = |name: &str| part.join("addons").join(name);
-    for addon in addon::all(plan, drawn) {
-        let name = addon.name();
-        if let Some(helm) = &addon.plan.helm {
-            let Some(values) = addon.values(notes) else { continue };
-            drawn.values.extend(addon.chart_values(Some(values.clone())));
-            check_size(&addon, &values, notes);
-            let mut application = of_chart(&addon, helm, values);
-            application.wave = waves.get(&Applied::Chart(name)).copied();
-            let object = application.object();
-            let added = drawn.add_engines(file(&format!("{name}.yaml")), &plan.cluster.file, object);
-            added.of_addon(name, Installs::Chart).with(application.purpose()).kept = helm.protected;
-        }
-        if let Some(manifests) = &addon.plan.manifests {
-            let folder = addon.manifests(part, drawn, notes);
-            let application = Application {
-                source: Source::Folder { folder: folder.as_str().to_owned(), built: false, plugin: None },
-                automated: !manifests.suspended,
-                // On standby, another engine may take over the folder. Pruning must then leave the addon installed.
-                cascade: !manifests.orphan && !plan.cluster.management.standby,
-                wave: waves.get(&Applied::Manifests(name)).copied(),
-                ..of_addon(plan, name, &manifests_name(plan, name), &Label::new("default").expect("a label"))
-            };
-            let file = file(&format!("{name}.manifests.yaml"));
-            let added = drawn.add_engines(file, &plan.cluster.file, application.object());
-            let added = added.of_addon(name, Installs::Manifests).with(application.purpose());
-            added.kept = manifests.protected;
-        }
-    }
-}
 
 /// The largest values of a chart in an Application, in bytes. During a sync, an Application holds them five times, and their
 /// keys once more for each writer (`managedFields`). With 200 kB in short values, the API server drops these; with 300 kB, it
 /// refuses the object.
 const LARGEST_VALUES: usize = 100_000;
+
+fn source(addon: &Addon<'_>, mut chart: Mapping, values: Node, _: &mut Drawn, notes: &mut Notes) -> Source {
+    check_size(addon, &values, notes);
+    if !values.is_empty_collection() {
+        applications::set_parameter(&mut chart, "valuesObject", values);
+    }
+    Source::Chart(chart)
+}
 
 fn check_size(addon: &Addon<'_>, values: &Node, notes: &mut Notes) {
     let mut text = String::new();
@@ -108,275 +64,7 @@ fn check_size(addon: &Addon<'_>, values: &Node, notes: &mut Notes) {
     }
 }
 
-fn installer(plan: &ClusterPlan, addon: &str) -> (String, String) {
-    let management = &plan.cluster.management;
-    let planned = plan.addons.iter().find(|one| one.frozen.addon.name.as_str() == addon);
-    let name = match planned {
-        Some(one) if one.helm.is_none() => manifests_name(plan, addon),
-        _ => chart_name(plan, addon),
-    };
-    let object = format!("applications.argoproj.io/{}", name_in(management, &name));
-    (management.argocd.namespace.to_string(), object)
-}
-
-fn list(plan: &ClusterPlan) -> String {
-    let labels = labels(plan);
-    let text = |entry: &crate::yaml::Entry| {
-        format!("{}={}", entry.key.name, entry.value.as_str().unwrap_or_default())
-    };
-    format!(
-        "kubectl --namespace {} get applications.argoproj.io --selector {} --output custom-columns=NAME:.metadata.name,AUTOMATED:.spec.syncPolicy.automated",
-        plan.cluster.management.argocd.namespace,
-        labels.iter().map(text).collect::<Vec<_>>().join(",")
-    )
-}
-
 fn values(object: &Node) -> Option<Node> {
     let helm = object.at(&["spec", "source", "helm"])?;
     Some(helm.get("valuesObject").cloned().unwrap_or_else(|| Mapping::new().into()))
-}
-
-/// The unit of an addon. Its manifests, and its chart beside them, are each an Application.
-fn unit(plan: &ClusterPlan, addon: &str) -> Unit {
-    Unit::cluster(&plan.cluster, ClusterPart::Manifests { addon: addon.to_owned() })
-}
-
-fn chart_name(plan: &ClusterPlan, addon: &str) -> String {
-    unit(plan, addon).name()
-}
-
-fn manifests_name(plan: &ClusterPlan, addon: &str) -> String {
-    // Names of addons contain no dots, so no chart can have this name.
-    chart_name(plan, &format!("{addon}.manifests"))
-}
-
-/// An Application for the workload cluster.
-fn of_addon<'a>(plan: &'a ClusterPlan, addon: &str, name: &str, namespace: &Label) -> Application<'a> {
-    let cluster = &plan.cluster;
-    let management = &cluster.management;
-    let names = &management.argocd.cluster_names;
-    let registered = names.of(management.name.as_str(), cluster.namespace.as_str(), cluster.name.as_str());
-    Application {
-        name: name_in(management, name),
-        project: name_in(management, &addons_name(cluster.namespace.as_str())),
-        in_tenant_project: true,
-        labels: labels(plan),
-        watches: Some(whole_cluster(plan)),
-        destination: ("name", registered),
-        ..Application::new(management, AppliedFolder::Unit(unit(plan, addon)), "", namespace)
-    }
-}
-
-fn of_chart<'a>(addon: &Addon<'a>, helm: &HelmPlan, values: Node) -> Application<'a> {
-    let frozen = &addon.plan.frozen.addon;
-    let mut parameters = Mapping::new();
-    parameters.set("releaseName", frozen.release_name.as_str());
-    parameters.set_filled("valuesObject", values);
-    let mut source = chart_source(&helm.chart);
-    source.set("helm", parameters);
-    Application {
-        source: Source::Chart(source),
-        automated: !helm.suspended,
-        cascade: !helm.protected && !helm.suspended && !addon.cluster.cluster.management.standby,
-        creates_namespace: true,
-        ..of_addon(
-            addon.cluster,
-            addon.name(),
-            &chart_name(addon.cluster, addon.name()),
-            &frozen.release_namespace,
-        )
-    }
-}
-
-/// A chart in Argo CD's format. In a registry it is an artifact, referenced by its digest if the lock has one.
-fn chart_source(chart: &ChartSource) -> Mapping {
-    let mut source = Mapping::new();
-    source.set("repoURL", chart_address(chart));
-    match chart.host() {
-        ChartHost::Repository => {
-            source.set("chart", chart.chart.as_str());
-            source.set("targetRevision", chart.version.to_string());
-        }
-        ChartHost::Registry => {
-            source.set("path", ".");
-            let revision = match &chart.digest {
-                Some(pin) => Node::from(pin.digest.as_str()).with_origin(pin.origin),
-                None => Node::from(chart.version.tag()),
-            };
-            source.set("targetRevision", revision);
-        }
-    }
-    source
-}
-
-/// Where the cluster must be registered, and under which name.
-fn registration(plan: &ClusterPlan) -> (String, String) {
-    (registry(&plan.cluster.management), registered_name(plan))
-}
-
-/// The label that makes capi2argo-cluster-operator ignore a Cluster.
-const IGNORED: &str = "ignore-cluster.capi-to-argocd";
-
-/// The patterns of the names that capi2argo-cluster-operator can give to clusters.
-const NAMES_OF_CAPI2ARGO: [&str; 2] = ["{cluster}", "{namespace}-{cluster}"];
-
-/// The longest name of a cluster whose kubeconfig Secret, `<cluster>-kubeconfig`, still fits a label's value.
-const LONGEST_NAME: usize = 63 - "-kubeconfig".len();
-
-/// Why capi2argo-cluster-operator registers no cluster of this name, and what to do (`controllers/argo_cluster.go` at 1.5.0).
-fn unregistrable(name: &str) -> Option<(&'static str, &'static str)> {
-    if name.len() > LONGEST_NAME {
-        let why = "it writes the name of the kubeconfig Secret into a label, which holds 63 characters";
-        return Some((why, "a name has at most 52 characters with this operator"));
-    }
-    let why = "it ignores Secrets whose names end in `-user-kubeconfig`";
-    name.ends_with("-user").then_some((why, "choose a name that does not end in `-user`"))
-}
-
-/// Reasons why the cluster may not be registered in Argo CD.
-fn limits(plan: &ClusterPlan) -> Vec<Limit> {
-    let cluster = &plan.cluster;
-    let management = &cluster.management;
-    let limit = |severity, origin, message: String, hint: String| Limit {
-        severity,
-        origin,
-        message,
-        hints: vec![hint, "docs/argocd-health.md describes how workload clusters are registered".to_owned()],
-    };
-    let at = management.provided.origin;
-    match management.argocd.registration {
-        Some(Registration::Other) => Vec::new(),
-        None => vec![limit(
-            Severity::Warning,
-            at,
-            format!(
-                "nothing says what registers the workload clusters of `{}` in Argo CD: their addons wait for that",
-                management.name
-            ),
-            "set `argocd.registration` to `capi2argo`, or to `other` for a policy or program of your own"
-                .to_owned(),
-        )],
-        Some(Registration::Capi2argo) => {
-            let mut limits = Vec::new();
-            let names = management.argocd.cluster_names.as_str();
-            if !NAMES_OF_CAPI2ARGO.contains(&names) {
-                limits.push(limit(
-                    Severity::Error,
-                    at,
-                    format!("capi2argo-cluster-operator registers no cluster of `{}` as `{names}`", management.name),
-                    "set `argocd.clusterNames` to `{namespace}-{cluster}` (`namespacedNamesEnabled: true`) or to `{cluster}`"
-                        .to_owned(),
-                ));
-            }
-            if management.argocd.destination != Destination::Own {
-                limits.push(limit(
-                    Severity::Warning,
-                    at,
-                    format!(
-                        "capi2argo-cluster-operator writes Secrets into the cluster it runs in, and the Argo CD of `{}` may run in another",
-                        management.name
-                    ),
-                    "copy the Secrets to the hub, and set `argocd.registration: other`".to_owned(),
-                ));
-            }
-            if let Some((why, hint)) = unregistrable(cluster.name.as_str()) {
-                limits.push(limit(
-                    Severity::Error,
-                    cluster.origin,
-                    format!("capi2argo-cluster-operator cannot register {}: {why}", cluster.full_name()),
-                    hint.to_owned(),
-                ));
-            }
-            if let Some(label) = cluster.labels.get(IGNORED) {
-                limits.push(limit(
-                    Severity::Error,
-                    label.origin,
-                    format!(
-                        "the label `{IGNORED}` keeps {} from being registered in Argo CD",
-                        cluster.full_name()
-                    ),
-                    "remove the label, or set `addonDelivery` for this cluster".to_owned(),
-                ));
-            }
-            limits
-        }
-    }
-}
-
-/// The name under which a workload cluster is registered with Argo CD.
-fn registered_name(plan: &ClusterPlan) -> String {
-    let cluster = &plan.cluster;
-    let names = &cluster.management.argocd.cluster_names;
-    names.of(cluster.management.name.as_str(), cluster.namespace.as_str(), cluster.name.as_str())
-}
-
-/// The object of an Application.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Applied<'a> {
-    Chart(&'a str),
-    Manifests(&'a str),
-}
-
-/// The sync wave of each Application: the one after the latest of its predecessors.
-fn waves(plan: &ClusterPlan) -> BTreeMap<Applied<'_>, usize> {
-    let before = before(plan);
-    let mut after: BTreeMap<Applied<'_>, Vec<Applied<'_>>> = BTreeMap::new();
-    let mut missing: BTreeMap<Applied<'_>, usize> = BTreeMap::new();
-    for (one, others) in &before {
-        missing.insert(*one, others.len());
-        for other in others {
-            after.entry(*other).or_default().push(*one);
-        }
-    }
-    let mut waves: BTreeMap<Applied<'_>, usize> = BTreeMap::new();
-    let mut ready: Vec<_> = missing.iter().filter(|(_, count)| **count == 0).map(|(one, _)| *one).collect();
-    while let Some(one) = ready.pop() {
-        let wave = *waves.entry(one).or_insert(0);
-        for other in after.get(&one).into_iter().flatten() {
-            let entry = waves.entry(*other).or_insert(0);
-            *entry = (*entry).max(wave + 1);
-            if let Some(count) = missing.get_mut(other) {
-                *count -= 1;
-                if *count == 0 {
-                    ready.push(*other);
-                }
-            }
-        }
-    }
-    waves
-}
-
-/// The predecessors of each Application, among the existing ones.
-fn before(plan: &ClusterPlan) -> BTreeMap<Applied<'_>, BTreeSet<Applied<'_>>> {
-    let mut before: BTreeMap<Applied<'_>, BTreeSet<Applied<'_>>> = BTreeMap::new();
-    let bootstrap = plan.addons.iter().filter(|one| one.helm.is_some());
-    let bootstrap: Vec<_> = bootstrap
-        .filter(|one| one.frozen.addon.stage == Stage::Bootstrap)
-        .map(|one| Applied::Chart(one.frozen.addon.name.as_str()))
-        .collect();
-    for addon in &plan.addons {
-        let name = addon.frozen.addon.name.as_str();
-        if let Some(helm) = &addon.helm {
-            let others = helm.after.iter().map(|other| Applied::Chart(other)).collect();
-            before.insert(Applied::Chart(name), others);
-        }
-        if let Some(manifests) = &addon.manifests {
-            let units = manifests.after.iter().filter_map(|unit| match unit {
-                Unit::Cluster { part: ClusterPart::Manifests { addon }, .. } => {
-                    Some(Applied::Manifests(addon))
-                }
-                Unit::Cluster { .. } | Unit::Release { .. } | Unit::Namespace { .. } => None,
-            });
-            let mut others: BTreeSet<_> = units.collect();
-            if addon.frozen.addon.stage == Stage::Default {
-                others.extend(&bootstrap);
-            }
-            before.insert(Applied::Manifests(name), others);
-        }
-    }
-    let known: BTreeSet<_> = before.keys().copied().collect();
-    for others in before.values_mut() {
-        others.retain(|other| known.contains(other));
-    }
-    before
 }

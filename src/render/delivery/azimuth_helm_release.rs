@@ -44,6 +44,7 @@ pub(super) static DELIVERY: Delivery = Delivery {
     kinds: &[("addons.stackhpc.com", "HelmRelease"), ("addons.stackhpc.com", "Manifests")],
     rests: |text| text.contains("\n  paused: true\n"),
     installs: "HelmRelease",
+    sign: "",
     values,
     values_at: &["spec", "valuesSources", "", "template"],
     provenance: fields,

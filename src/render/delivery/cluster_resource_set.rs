@@ -30,6 +30,7 @@ pub(super) static DELIVERY: Delivery = Delivery {
     kinds: &[("addons.cluster.x-k8s.io", "ClusterResourceSet"), ("", "ConfigMap")],
     rests: |_| true,
     installs: "",
+    sign: "",
     values: |_| None,
     values_at: &[],
     provenance: resource_set::fields,

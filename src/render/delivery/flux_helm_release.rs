@@ -46,6 +46,7 @@ pub(super) static DELIVERY: Delivery = Delivery {
     kinds: &[("helm.toolkit.fluxcd.io", "HelmRelease"), ("kustomize.toolkit.fluxcd.io", "Kustomization")],
     rests: |text| text.contains("\n  suspend: true\n"),
     installs: "HelmRelease",
+    sign: "",
     values,
     values_at: &["spec", "values"],
     provenance,

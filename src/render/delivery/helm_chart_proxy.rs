@@ -45,6 +45,7 @@ pub(super) static DELIVERY: Delivery = Delivery {
     ],
     rests: |_| false,
     installs: "HelmChartProxy",
+    sign: "",
     values: |object| match object.at(&["spec", "valuesTemplate"]).and_then(Node::as_str) {
         Some(text) => read(text),
         None => Some(Mapping::new().into()),

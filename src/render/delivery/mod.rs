@@ -5,6 +5,7 @@
 //! absent: decisions. Versions, order and names come from the plan.
 
 mod addon;
+mod applications;
 mod capabilities;
 pub(super) mod provenance;
 mod resource_set;
@@ -42,7 +43,9 @@ pub(super) struct Delivery {
     rests: fn(&str) -> bool,
     /// The kind of the objects that install charts; empty if there are none.
     installs: &'static str,
-    /// The values in an object that installs a chart.
+    /// A line that the objects which install charts have, if other deliveries write objects of their kind, too.
+    sign: &'static str,
+    /// The values in an object that installs a chart; none if they are elsewhere.
     values: fn(&Node) -> Option<Node>,
     /// The path of these values in the object; an empty key stands for any list item.
     values_at: &'static [&'static str],
@@ -110,22 +113,31 @@ pub(super) fn list_installers(plan: &ClusterPlan) -> String {
 /// The values in an object that installs a chart; none for other objects.
 pub(super) fn values(object: &Node) -> Option<Node> {
     let text = |key| object.get(key).and_then(Node::as_str).unwrap_or_default();
-    let delivery = by_api(text("apiVersion"))?;
-    (delivery.installs == text("kind")).then(|| (delivery.values)(object)).flatten()
+    let installs = |delivery: &&Delivery| delivery.installs == text("kind");
+    by_api(text("apiVersion")).filter(installs).find_map(|delivery| (delivery.values)(object))
 }
 
-/// The delivery that wrote a file, given its text, if it installs addons.
-pub(super) fn writer(text: &str) -> Option<AddonDelivery> {
-    let api = text.lines().find_map(|line| line.strip_prefix("apiVersion: "))?;
-    let found = by_api(api)?;
-    AddonDelivery::all().find(|one| std::ptr::eq(DELIVERIES[one.place()], found))
+/// The deliveries that may have written a file, given its text. Those of one engine write the same objects for manifests.
+pub(super) fn writers(text: &str) -> Vec<AddonDelivery> {
+    let api = line(text, "apiVersion: ");
+    let wrote = |one: &AddonDelivery| api.is_some_and(|api| DELIVERIES[one.place()].writes(api));
+    let found: Vec<_> = AddonDelivery::all().filter(wrote).collect();
+    let signed = found.iter().filter(|one| {
+        let sign = DELIVERIES[one.place()].sign;
+        !sign.is_empty() && text.contains(sign)
+    });
+    let signed: Vec<_> = signed.copied().collect();
+    if signed.is_empty() { found } else { signed }
+}
+
+fn line<'t>(text: &'t str, key: &str) -> Option<&'t str> {
+    text.lines().find_map(|line| line.strip_prefix(key))
 }
 
 /// Whether objects applied to a workload cluster by a file's object stay there when the file is deleted.
 pub(super) fn leaves_behind(text: &str) -> bool {
-    let line = |key| text.lines().find_map(|line| line.strip_prefix(key));
-    let delivery = line("apiVersion: ").and_then(by_api);
-    delivery.is_some_and(|one| one.capabilities.manifests_stay && line("kind: ") != Some(one.installs))
+    let (api, kind) = (line(text, "apiVersion: ").unwrap_or_default(), line(text, "kind: "));
+    by_api(api).any(|one| one.capabilities.manifests_stay && kind != Some(one.installs))
 }
 
 /// Whether an addon stays in a workload cluster when it is removed from git.
@@ -136,8 +148,8 @@ pub(super) fn stays(plan: &ClusterPlan, addon: &str) -> bool {
 
 /// Whether the object of a file is suspended and leaves the addon alone.
 pub(super) fn rests(text: &str) -> bool {
-    let api = text.lines().find_map(|line| line.strip_prefix("apiVersion: "));
-    api.and_then(by_api).is_some_and(|delivery| (delivery.rests)(text))
+    let api = line(text, "apiVersion: ").unwrap_or_default();
+    by_api(api).any(|delivery| (delivery.rests)(text))
 }
 
 /// The paths of a chart's values in objects that install charts.
@@ -188,9 +200,15 @@ fn instead(
     fitting.first().map(|one| (one.as_str(), &DELIVERIES[one.place()].capabilities))
 }
 
-fn by_api(api: &str) -> Option<&'static Delivery> {
-    let wrote = |delivery: &&&Delivery| delivery.apis.iter().any(|known| api.starts_with(known));
-    DELIVERIES.iter().find(wrote).copied()
+/// The deliveries that write objects with this `apiVersion`. Those of one engine agree on what the text of an object says.
+fn by_api(api: &str) -> impl Iterator<Item = &'static Delivery> {
+    DELIVERIES.iter().filter(move |delivery| delivery.writes(api)).copied()
+}
+
+impl Delivery {
+    fn writes(&self, api: &str) -> bool {
+        self.apis.iter().any(|known| api.starts_with(known))
+    }
 }
 
 #[cfg(test)]
@@ -222,6 +240,8 @@ mod tests {
                 is_error("charts from a registry (`oci://`)"),
                 capabilities.charts && !capabilities.registries
             );
+            let large = capabilities.charts && capabilities.largest_values.is_some();
+            assert_eq!(is_error("values of more than 100 kB"), large, "{kind:?}");
             let digest = row("the digest in [the lock](lock.md)")[at];
             assert_eq!(digest == "warning", capabilities.registries && !capabilities.digests, "{kind:?}");
             let leaving = row("a removed cluster keeps its addons")[at];
@@ -235,9 +255,14 @@ mod tests {
 
     #[test]
     fn what_a_delivery_writes_no_other_takes_for_its_own() {
-        for delivery in DELIVERIES {
+        for (at, delivery) in DELIVERIES.iter().enumerate() {
             for api in delivery.apis {
-                assert!(by_api(api).is_some_and(|found| std::ptr::eq(found, *delivery)), "{api}");
+                let charts =
+                    format!("apiVersion: {api}\nkind: {}\nspec:{}", delivery.installs, delivery.sign);
+                let found: Vec<_> = writers(&charts).into_iter().map(AddonDelivery::place).collect();
+                assert_eq!(found, [at], "{api}");
+                let others = by_api(api).filter(|other| other.sign == delivery.sign);
+                assert_eq!(others.count(), 1, "{api}");
             }
         }
     }

@@ -10,7 +10,7 @@ use crate::{
 pub(in crate::render) fn of<'a>(field: &ComposedField<'a>) -> Option<Vec<Provenance<'a>>> {
     field.addon()?;
     let api = field.object.get("apiVersion").and_then(Node::as_str)?;
-    (by_api(api)?.provenance)(field, &field.path.names())
+    by_api(api).find_map(|delivery| (delivery.provenance)(field, &field.path.names()))
 }
 
 /// Where the fields come from that all such objects in a cluster's namespace share.

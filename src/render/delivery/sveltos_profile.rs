@@ -45,6 +45,7 @@ pub(super) static DELIVERY: Delivery = Delivery {
     kinds: &[("config.projectsveltos.io", "Profile"), ("", "ConfigMap")],
     rests: |text| text.contains("\n  stopMatchingBehavior: LeavePolicies\n"),
     installs: "Profile",
+    sign: "",
     values,
     values_at: &["spec", "helmCharts", "", "values"],
     provenance: fields,

@@ -58,7 +58,10 @@ pub(super) fn release(object: &Json, all: &[Json]) -> Option<(String, Release)> 
     if is(object, "helm.toolkit.fluxcd.io/", "HelmRelease") {
         Some(of_flux(object, all))
     } else if is(object, "argoproj.io/", "Application") && object.pointer("/spec/source/helm").is_some() {
-        Some(of_argocd(object))
+        let source = object.pointer("/spec/source").unwrap();
+        Some(of_argocd(object, source, source.pointer("/helm/valuesObject").cloned()))
+    } else if is(object, "argoproj.io/", "Application") && object.pointer("/spec/sources").is_some() {
+        Some(of_argocd(object, object.pointer("/spec/sources/0").unwrap(), Some(values_file(object, all))))
     } else if is(object, "addons.cluster.x-k8s.io/", "HelmChartProxy") {
         Some(of_proxy(object))
     } else if is(object, "config.projectsveltos.io/", "Profile")
@@ -86,9 +89,34 @@ fn of_flux(object: &Json, all: &[Json]) -> (String, Release) {
     (get("/spec/kubeConfig/secretRef/name").replace("-kubeconfig", ""), found)
 }
 
-fn of_argocd(object: &Json) -> (String, Release) {
+/// The content of the only values file of an Application, which is in the repository that its own manifests are in.
+fn values_file(object: &Json, all: &[Json]) -> Json {
+    let [chart, repository] = object["spec"]["sources"].as_array().unwrap().as_slice() else {
+        panic!("{object}");
+    };
+    assert_eq!(chart["helm"].get("ignoreMissingValueFiles"), None, "a missing file must be an error");
+    let is_of_fleet =
+        |one: &&Json| text(one, "/kind") == "Application" && one["spec"]["source"].get("path").is_some();
+    let fleet = all.iter().find(is_of_fleet).unwrap();
+    for key in ["repoURL", "targetRevision"] {
+        assert_eq!(repository[key], fleet["spec"]["source"][key], "{key}");
+    }
+    let [file] = chart["helm"]["valueFiles"].as_array().unwrap().as_slice() else { panic!("{chart}") };
+    let start = format!("${}/", text(repository, "/ref"));
+    let path = file.as_str().unwrap().strip_prefix(&start).unwrap();
+    // Argo CD would look at commits that change no other file, and not at those that change this one.
+    let watched = text(object, "/metadata/annotations/argocd.argoproj.io~1manifest-generate-paths");
+    assert!(
+        path.starts_with(&format!("{}/", watched.strip_prefix('/').unwrap())),
+        "{watched} is not above {path}"
+    );
+    let read = all.iter().find(|one| one["file"] == path).unwrap_or_else(|| panic!("there is no {path}"));
+    read["values"].clone()
+}
+
+fn of_argocd(object: &Json, source: &Json, given: Option<Json>) -> (String, Release) {
     let get = |pointer: &str| text(object, pointer);
-    let (mut repository, mut chart) = (get("/spec/source/repoURL"), get("/spec/source/chart"));
+    let (mut repository, mut chart) = (text(source, "/repoURL"), text(source, "/chart"));
     if chart.is_empty() {
         let (before, last) = repository.rsplit_once('/').unwrap();
         (chart, repository) = (last.to_owned(), before.to_owned());
@@ -96,10 +124,10 @@ fn of_argocd(object: &Json) -> (String, Release) {
     let found = Release {
         repository,
         chart,
-        version: get("/spec/source/targetRevision"),
-        name: get("/spec/source/helm/releaseName"),
+        version: text(source, "/targetRevision"),
+        name: text(source, "/helm/releaseName"),
         namespace: get("/spec/destination/namespace"),
-        values: values(object.pointer("/spec/source/helm/valuesObject").cloned()),
+        values: values(given),
         waits: None,
         after: None,
     };

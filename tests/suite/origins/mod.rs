@@ -199,10 +199,13 @@ fn explanations_predict_changes_in_a_numbered_release() {
 /// Definitions and addons, with each delivery that has its own kinds of objects.
 #[test]
 fn explanations_predict_changes_in_deliveries() {
-    for delivery in sandbox::chart_deliveries().map(AddonDelivery::as_str) {
+    let with_files = AddonDelivery::of_word("argocd-multi-source-application").unwrap();
+    for delivery in sandbox::chart_deliveries().chain([with_files]) {
         let mut files = support::fleet(&support::package().join("tests/cases/_base"));
         let fleet = files.0.get_mut("stackloom.yaml").unwrap();
-        *fleet = fleet.replace("engine: flux", &format!("engine: flux\n  addonDelivery: {delivery}"));
+        let engine = if delivery.needs().is_some() { "argocd" } else { "flux" };
+        let delivery = delivery.as_str();
+        *fleet = fleet.replace("engine: flux", &format!("engine: {engine}\n  addonDelivery: {delivery}"));
         let is_content = |path: &String| path.ends_with("values.yaml") || path.contains("/manifests/");
         hold_where(delivery, &files, |path| is_content(path) || path == "clusters/green/two.yaml");
     }

@@ -96,8 +96,10 @@ func (f *fleet) faultsOf(app *argo.Application) []error {
 	if ok, err := project.IsDestinationPermitted(cluster, app.Spec.Destination.Namespace, none); err != nil || !ok {
 		faults = append(faults, fmt.Errorf("project %s forbids the destination %+v: %v", project.Name, app.Spec.Destination, err))
 	}
-	if !project.IsSourcePermitted(app.Spec.GetSource()) {
-		faults = append(faults, fmt.Errorf("project %s forbids the source %s", project.Name, app.Spec.GetSource().RepoURL))
+	for _, source := range app.Spec.GetSources() {
+		if !project.IsSourcePermitted(source) {
+			faults = append(faults, fmt.Errorf("project %s forbids the source %s", project.Name, source.RepoURL))
+		}
 	}
 	objects, err := f.objects(app)
 	if err != nil {

@@ -22,7 +22,7 @@ type Class int
 const (
 	// Object files hold one Kubernetes object each.
 	Object Class = iota
-	// Data files describe a release; they are plain YAML, but no Kubernetes objects.
+	// Data files describe a release, or hold the values of a chart; they are plain YAML, but no Kubernetes objects.
 	Data
 	// Template files are frozen templates of a release.
 	Template
@@ -34,6 +34,8 @@ const (
 func Classify(rel string) Class {
 	parts := strings.Split(rel, "/")
 	switch {
+	case parts[0] == "management" && len(parts) == 8 && parts[2] == "clusters" && parts[5] == "values":
+		return Data
 	case parts[0] == "management" && len(parts) > 2:
 		return Object
 	case parts[0] == "releases" && len(parts) == 3:

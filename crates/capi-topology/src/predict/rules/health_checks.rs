@@ -10,12 +10,12 @@ use std::fmt;
 use serde_json::{Value, json};
 
 use super::Rule;
-use crate::desired::state::Desired;
 use crate::predict::change::Change;
 use crate::predict::evidence::{Evidence, On, Outcome};
 use crate::predict::field::Field;
 use crate::predict::meaning::{Kind, Meaning};
 use crate::role::{Part, PoolObject, Role};
+use crate::state::Desired;
 use k8s_schema::value::{get, leaves, list, merge_patch, present, remove, text};
 
 const SOURCE: &str = "core/reconcilers/machinehealthcheck/machinehealthcheck_targets.go";
