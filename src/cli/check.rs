@@ -42,7 +42,7 @@ use crate::{
 /// Use it in CI, where the tree on disk is often generated already and hides such changes.
 ///
 /// --against also checks each commit since BASE: a removal with all its steps in one change passes with a
-/// warning. Risks that a definition accepts (`accept`) are warnings, and so are acceptances that nothing
+/// warning. A risk that a definition accepts (`accept`) is a warning, and so is an acceptance that nothing
 /// needs.
 ///
 /// Warns about Kubernetes versions that the stack calls deprecated or expired or that reach their end of life

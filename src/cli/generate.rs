@@ -103,7 +103,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
                 true => Exit::Changes,
                 false => Exit::Done,
             };
-            report(args, &generation, printer);
+            report(args, &generation, is_faulty, printer);
             printer.document(exit, &notes, document(&generation));
             Ok(exit)
         }
@@ -136,7 +136,7 @@ fn named_here(only: &str, world: &Workspace) -> String {
     if path.starts_with("clusters") && world.holds(&path) { path } else { only.to_owned() }
 }
 
-fn report(args: &Args, generation: &Generation, printer: &Printer) {
+fn report(args: &Args, generation: &Generation, is_faulty: bool, printer: &Printer) {
     let changes = &generation.changes;
     if printer.is_verbose() || (args.check && !changes.is_empty()) {
         for (path, change) in &changes.sources {
@@ -148,6 +148,9 @@ fn report(args: &Args, generation: &Generation, printer: &Printer) {
     }
     let summary = format!("{}: {}", counted(generation.plan.clusters.len(), "cluster"), files(changes));
     let outcome = match (args.check, changes.is_empty(), &changes.commit) {
+        (true, true, _) if is_faulty => {
+            format!("{summary}; generated/ matches the definitions, but has errors")
+        }
         (true, true, _) if is_whole(args, generation) => {
             format!("{summary}; generated/ is up to date")
         }

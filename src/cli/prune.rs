@@ -137,7 +137,7 @@ fn kept(release_list: &ReleaseList, repository: &Repository) -> Result<BTreeMap<
         release_list
             .refused
             .iter()
-            .map(|name| (name.clone(), "its content changed after it was cut".to_owned())),
+            .map(|name| (name.clone(), "it does not match its records".to_owned())),
     );
     Ok(kept)
 }

@@ -62,7 +62,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         printer.result(none);
     }
     for name in &release_list.refused {
-        printer.talk(&format!("{name} is refused: its content changed after it was cut"));
+        printer.talk(&format!("{name} is refused: it does not match its records"));
     }
     let mut document = document(&release_list, &git);
     document["leftOut"] = left.document();

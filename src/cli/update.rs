@@ -33,8 +33,8 @@ use crate::{
 ///
 /// Looks up the digest of every chart version that an addon lists, of the images that those charts declare
 /// (`artifacthub.io/images`), and of the images that the stacks' own manifests and class objects name. Writes
-/// them to stackloom.lock, and what the charts say about their values to charts/values/. No other command
-/// asks the network which versions and digests exist for a stack.
+/// them to stackloom.lock, and what the charts say about their values to charts/values/. Only this
+/// command looks up versions and digests on the network.
 ///
 /// If the lock has another digest for the same version, refuses the new one. Reports newer versions, but
 /// never adds them to an addon: you decide which versions it lists. Skips stacks with errors, and keeps their

@@ -23,7 +23,7 @@ use crate::{
     note::{About, Diagnostic, Fault, Notes, Place, Severity},
     render::{
         CLUSTER_FILE, Installer, addon_of, installer_of, installs_manifests, is_addon_file, is_cluster_file,
-        is_paused, is_protected, is_suspended, keeper, leaves_behind, rests,
+        is_paused_by_definition, is_protected, is_suspended, keeper, leaves_behind, rests,
     },
     tree::{Changes, File, FileChange, Part, PartId, TreePath},
     yaml::Node,
@@ -113,7 +113,7 @@ impl Guard {
                 let installer = text(path);
                 let before = installer_of(&installer).filter(|before| before.is_replaced_by(after))?;
                 // A suspended cluster is paused, too, but its engine still runs.
-                let rests = is_paused(&old) && (!is_suspended(&old) || rests(&installer));
+                let rests = is_paused_by_definition(&old) && (!is_suspended(&old) || rests(&installer));
                 (!rests && !leaves_behind(&installer)).then_some((path, before.writers, &after.writers))
             });
             if let Some((path, before, after)) = change {
@@ -204,9 +204,10 @@ impl Guard {
     fn arrivals(&self, changes: &Changes) -> BTreeMap<(&str, &str), (&str, bool)> {
         let new = self.made.iter().filter(|(path, _)| changes.files.get(path) == Some(&FileChange::Added));
         new.filter_map(|(_, (part, text))| match part {
-            PartId::Cluster { management, namespace, cluster } => {
-                Some(((namespace.as_str(), cluster.as_str()), (management.as_str(), is_paused(text))))
-            }
+            PartId::Cluster { management, namespace, cluster } => Some((
+                (namespace.as_str(), cluster.as_str()),
+                (management.as_str(), is_paused_by_definition(text)),
+            )),
             _ => None,
         })
         .collect()
@@ -242,7 +243,7 @@ pub(super) fn judge_change(
 fn judge_engine(path: &TreePath, part: &PartId, old: &str, new: &str, notes: &mut Notes) {
     let PartId::Cluster { management, .. } = part else { return };
     let (Some(before), Some(after)) = (keeper(old), keeper(new)) else { return };
-    if before == after || is_paused(old) {
+    if before == after || is_paused_by_definition(old) {
         return;
     }
     notes

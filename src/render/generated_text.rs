@@ -24,8 +24,9 @@ pub fn is_protection(name: &str, value: &str) -> bool {
     is_protected(&format!("{name}: {value}"))
 }
 
-/// Whether the Cluster of a file is paused.
-pub fn is_paused(text: &str) -> bool {
+/// Whether stackloom pauses the Cluster of a file: its management cluster is on standby, or the cluster is suspended. An
+/// annotation that pauses a Cluster does not count: it says nothing about the engine.
+pub fn is_paused_by_definition(text: &str) -> bool {
     text.contains("\n  paused: true\n")
 }
 

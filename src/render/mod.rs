@@ -24,7 +24,7 @@ pub use engine_table::{applying_groups, selecting_kinds};
 pub use facts::{AddonPart, AppliedFolder, Facts, Installs, Purpose};
 pub use generated_text::{
     Installer, addon_of, addon_of_file, installer_of, installs_manifests, is_addon_file, is_leaving,
-    is_paused, is_protected, is_protection, is_suspended, keeper, leaves_behind, rests,
+    is_paused_by_definition, is_protected, is_protection, is_suspended, keeper, leaves_behind, rests,
 };
 pub use provenance::{ChartProvenance, ComposedField, Provenance};
 

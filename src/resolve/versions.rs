@@ -1,4 +1,4 @@
-//! The choice of addon versions for clusters and stacks. No other module chooses a version or explains why one doesn't fit.
+//! The choice of addon versions for clusters and stacks. Plans of upgrades search among more releases at once (`upgrade::addon`).
 
 use crate::model::{Addon, AddonVersion, CompatibilityRule, KubernetesVersion, Requirement};
 
