@@ -134,10 +134,7 @@ fn kept(release_list: &ReleaseList, repository: &Repository) -> Result<BTreeMap<
         kept.extend(why.map(|why| (name.clone(), why)));
     }
     kept.extend(
-        release_list
-            .refused
-            .iter()
-            .map(|name| (name.clone(), "it does not match its records".to_owned())),
+        release_list.refused.iter().map(|name| (name.clone(), "it does not match its records".to_owned())),
     );
     Ok(kept)
 }
