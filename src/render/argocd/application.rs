@@ -268,8 +268,11 @@ impl<'a> Application<'a> {
         backoff.set("maxDuration", "3m");
         let mut retry = Mapping::new();
         retry.set("limit", -1);
-        // A later commit may fix it.
-        retry.set("refresh", true);
+        // A later commit may fix it. A retry takes new commits only, not new sources: with values in a file, it would keep
+        // asking for the file of the old version, which a new version deletes.
+        if !matches!(self.source, Source::ChartBeside { .. }) {
+            retry.set("refresh", true);
+        }
         retry.set("backoff", backoff);
         policy.set("retry", retry);
         policy

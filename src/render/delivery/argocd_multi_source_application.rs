@@ -51,10 +51,11 @@ fn source(addon: &Addon<'_>, mut chart: Mapping, values: Node, drawn: &mut Drawn
     Source::ChartBeside { chart, repository: REPOSITORY }
 }
 
-/// What Argo CD replaces or expands in the path of a values file (`$`, `*`, `?`, `[`), and what Helm takes for the end of it (`,`, `"`):
+/// What Argo CD replaces or expands in the path of a values file (`$`, `*`, `?`, `[`), and what Helm takes for the end of it (`,`, `"`) or for
+/// an escape of a URL (`%`):
 /// `getResolvedValueFiles` in `reposerver/repository/repository.go` of Argo CD 3.5.1, and the flag `--values` of Helm. A semicolon ends
 /// a path in `manifest-generate-paths`, in which `\\` is special, too.
-const SPECIAL: [char; 9] = ['$', '*', '?', '[', ']', ',', '"', ';', '\\'];
+const SPECIAL: [char; 10] = ['$', '%', '*', '?', '[', ']', ',', '"', ';', '\\'];
 
 fn limits(plan: &ClusterPlan) -> Vec<Limit> {
     let management = &plan.cluster.management;
