@@ -68,6 +68,9 @@ const ROWS: &[Row] = &[
     row("keys of values", 50_000, |fleet, n| {
         fleet.put(VALUES, &many(n, |i| format!("k{i}: v{i}\n")));
     }),
+    row("templates in one value", 100_000, |fleet, n| {
+        fleet.put(VALUES, &format!("t: '{}'\n", "{{ x }} ".repeat(n)));
+    }),
     row("maps in a list of values", 50_000, |fleet, n| {
         fleet.put(VALUES, &format!("l:\n{}", many(n, |i| format!("  - name: v{i}\n"))));
     }),

@@ -22,7 +22,8 @@ const REFERENCES: [&str; 16] = [
     "secretref+",
     "vault:",
 ];
-/// Begin and end of what another program replaces: templates, variables and substituted commands.
+/// Begin and end of what another program replaces: templates, variables and substituted commands. Of two beginnings at one
+/// place, the first here counts.
 const HOLES: [(&str, &str); 4] = [("${{", "}}"), ("{{", "}}"), ("${", "}"), ("$(", ")")];
 /// The minimum length of a literal beside a hole. Shorter ones are names and separators.
 const BESIDE_HOLES: usize = 10;
@@ -121,8 +122,11 @@ fn without_holes(text: &str) -> Option<String> {
 }
 
 fn next_hole(text: &str) -> Option<(usize, (&'static str, &'static str))> {
-    let holes = HOLES.iter().filter_map(|hole| Some((text.find(hole.0)?, *hole)));
-    holes.min_by_key(|(at, (begin, _))| (*at, usize::MAX - begin.len()))
+    // One pass for all beginnings: one that does not occur would otherwise be looked for in the whole rest, again and again.
+    text.match_indices(['$', '{']).find_map(|(at, _)| {
+        let hole = HOLES.iter().find(|(begin, _)| text[at..].starts_with(begin))?;
+        Some((at, *hole))
+    })
 }
 
 fn holds_literal(rest: &str) -> bool {
