@@ -58,7 +58,7 @@ pub enum Section {
     Installers,
     /// The manifests of an addon, in the workload cluster.
     Manifests(String),
-    /// The values of an addon's chart in a file of their own, which is no object.
+    /// The values of an addon's chart in a file of their own, which holds no Kubernetes object.
     Values(String),
     /// The objects applied once the cluster is ready.
     Ready,

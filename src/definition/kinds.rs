@@ -63,7 +63,7 @@ pub(super) fn addon_delivery(_: &mut schemars::SchemaGenerator) -> schemars::Sch
     schemars::json_schema!({ "oneOf": AddonDelivery::words().map(one).chain(null).collect::<Vec<_>>() })
 }
 
-/// An example of a delivery that is no engine's.
+/// An example of a delivery that works with every engine.
 pub(super) fn delivery_of_others() -> &'static str {
     AddonDelivery::all().find(|one| one.engine().is_none()).map_or("", AddonDelivery::as_str)
 }

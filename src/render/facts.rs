@@ -56,7 +56,7 @@ pub enum Purpose {
     Source,
     /// A chart, or a repository of charts, that clusters share: its name.
     Chart(String),
-    /// It is no object, but a file with the values of a chart.
+    /// A file with the values of a chart, not a Kubernetes object.
     Values,
     /// What a cluster should have, next to a gate for the cluster.
     ReadyMarker,

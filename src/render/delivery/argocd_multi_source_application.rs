@@ -51,10 +51,10 @@ fn source(addon: &Addon<'_>, mut chart: Mapping, values: Node, drawn: &mut Drawn
     Source::ChartBeside { chart, repository: REPOSITORY }
 }
 
-/// What Argo CD replaces or expands in the path of a values file (`$`, `*`, `?`, `[`), and what Helm takes for the end of it (`,`, `"`) or for
-/// an escape of a URL (`%`):
-/// `getResolvedValueFiles` in `reposerver/repository/repository.go` of Argo CD 3.5.1, and the flag `--values` of Helm. A semicolon ends
-/// a path in `manifest-generate-paths`, in which `\\` is special, too.
+/// Characters with a meaning in the path of a values file. Argo CD replaces or expands `$`, `*`, `?` and `[`. Helm ends the path at
+/// `,` or `"`, and reads `%` as an escape of a URL. In `manifest-generate-paths`, `;` ends a path, and `\\` is special, too.
+///
+/// Source: `getResolvedValueFiles` in `reposerver/repository/repository.go` of Argo CD 3.5.1; the flag `--values` of Helm.
 const SPECIAL: [char; 10] = ['$', '%', '*', '?', '[', ']', ',', '"', ';', '\\'];
 
 fn limits(plan: &ClusterPlan) -> Vec<Limit> {
