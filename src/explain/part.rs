@@ -207,8 +207,12 @@ impl<'a> Part<'a> {
             }
             return;
         }
-        tell(&render::header(&self.id, &made.source), Self::existence(made, &resolver));
         let page = Page { resolver, facts: &made.facts, inlaid: &made.inlaid };
+        let mut existence = Self::existence(made, &resolver);
+        if made.facts.purpose == Purpose::Values {
+            existence.extend(Self::name_of_values(made, &page));
+        }
+        tell(&render::header(&self.id, &made.source), existence);
         match &made.body {
             Content::Object(node) => page.object(node, tell),
             Content::Template(template) => page.template(template, tell),
@@ -261,6 +265,22 @@ impl<'a> Part<'a> {
             sources.extend(resolver.statements(object.origin));
         }
         sources.extend(scope.program("a generated file says so in its first line"));
+        sources
+    }
+
+    /// Explains the name of a file with values, which has a hash of the chart's source and of all values.
+    fn name_of_values(made: &PartFile<'_>, page: &Page<'_, '_>) -> Vec<Source> {
+        let mut sources = Vec::new();
+        if let Some(addon) = made.facts.addon() {
+            let scope = page.resolver.scope;
+            for keys in [["chart", "repository"], ["chart", "name"], ["release", "name"]] {
+                sources.extend(scope.addon(addon, &keys));
+            }
+            sources.extend(scope.addon_version(addon));
+        }
+        if let Content::Object(values) = &made.body {
+            page.object(values, &mut |_, of_line| sources.extend(of_line));
+        }
         sources
     }
 

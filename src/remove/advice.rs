@@ -136,9 +136,6 @@ fn pool(plan: &ClusterPlan, name: &str, reached: Reached) -> Advice {
 
 fn addon(plan: &ClusterPlan, name: &str, reached: Reached) -> Advice {
     let (home, object) = render::installer(plan, name);
-    let stays = render::addon_stays(plan, name).then(|| {
-        "its manifests stay in the cluster, because Cluster API deletes nothing there: delete them by hand".to_owned()
-    });
     match reached {
         Reached::Detached => Advice {
             effect: format!("git may uninstall `{name}` from now on; it keeps running"),
@@ -152,14 +149,14 @@ fn addon(plan: &ClusterPlan, name: &str, reached: Reached) -> Advice {
         Reached::Deleted => Advice {
             effect: format!("`{name}` is uninstalled from the cluster, which runs"),
             wait: texts(&[format!("kubectl --namespace {home} wait {object} --for=delete --timeout=10m")]),
-            beside: stays.into_iter().collect(),
+            beside: render::on_uninstalling_addon(plan, name),
         },
         Reached::Gone if takes_one_step(plan, name) => Advice {
             effect: format!(
                 "`{name}` is uninstalled from the cluster: nodes do not need this addon, so one step is enough"
             ),
             wait: Vec::new(),
-            beside: stays.into_iter().collect(),
+            beside: render::on_uninstalling_addon(plan, name),
         },
         Reached::Gone => Advice {
             effect: format!("`{name}` is off permanently; the generated files do not change"),

@@ -25,7 +25,7 @@ pub(super) fn refuse(
     notes
         .error("engine-changed", Place::file(path.as_str()), message)
         .about(About::Delivery)
-        .hint(format!("first commit `standby: true` for `{management}`, and wait until it is applied"))
+        .hint(format!("first commit `standby: true` for `{management}`, and wait until it is applied and no sync runs any more"))
         .hint("the steps are in docs/deliveries.md, under \"Change the delivery\"");
 }
 

@@ -241,9 +241,9 @@ pub fn cluster_object(plan: &ClusterPlan) -> Option<Node> {
     Some(engine::annotated(object, &annotations))
 }
 
-/// Whether the manifests of an addon stay in the workload cluster when the addon is removed from git.
-pub fn addon_stays(plan: &ClusterPlan, addon: &str) -> bool {
-    delivery::stays(plan, addon)
+/// What to know before an addon is uninstalled from a running cluster.
+pub fn on_uninstalling_addon(plan: &ClusterPlan, addon: &str) -> Vec<String> {
+    delivery::on_uninstalling(plan, addon)
 }
 
 /// Whether the engine of a management cluster refuses the objects beside a Cluster if one of a namespaced kind has no namespace.

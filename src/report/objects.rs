@@ -95,6 +95,14 @@ fn of_addon(addon: &AddonChange, found: &ClusterChange, background: &Background)
     }
     change.fields = differ.into();
     change.content = own.iter().map(|object| &*object.content).collect();
+    let has_values =
+        |field: &FieldChange| render::addon_values_at().any(|values| field.path.is_above(values));
+    if addon.values.is_empty() && change.fields.iter().any(has_values) {
+        change.reasons.push("its values are the same, in another place".to_owned());
+    }
+    if addon.after.is_none() && own.iter().any(|object| matches!(object.section, Section::Values(_))) {
+        change.reasons.push(HOOKS.to_owned());
+    }
     // The addons of a cluster in removal rest, so nothing is uninstalled from it.
     let leaves = found.after.as_ref().is_some_and(|facts| facts.removal.is_some());
     if !leaves && own.iter().any(|object| loses_protection(object)) {
@@ -102,6 +110,10 @@ fn of_addon(addon: &AddonChange, found: &ClusterChange, background: &Background)
     }
     change
 }
+
+/// What it means for a chart that its values leave git together with the object that installs it.
+const HOOKS: &str =
+    "its values leave git in the same commit, so hooks at its deletion cannot run: see docs/deliveries.md";
 
 /// What it means that an engine no longer keeps an object that installs an addon.
 const UNPROTECTED: &str =

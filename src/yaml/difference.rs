@@ -30,6 +30,11 @@ impl FieldPath {
         self.0.len() >= keys.len() && self.0.iter().zip(keys).all(is_segment)
     }
 
+    /// Whether these keys lead to something below the path, and not to the path itself.
+    pub fn is_above(&self, keys: &[&str]) -> bool {
+        self.0.len() < keys.len() && self.is_below(&keys[..self.0.len()])
+    }
+
     fn to(&self, step: PathSegment) -> Self {
         let mut steps = self.0.clone();
         steps.push(step);

@@ -87,7 +87,11 @@ fn source<'a>(field: &ComposedField<'a>, is_chart: bool, names: &[&'a str]) -> O
             Provenance::Namespace,
             CLUSTER,
             Provenance::Addon(&[]),
+            Provenance::Addon(&["chart", "name"]),
+            Provenance::Addon(&["release", "name"]),
+            Provenance::AddonRepository,
             Provenance::AddonVersion,
+            Provenance::AddonValues,
             Provenance::ReleaseChoice,
         ],
         ["ref"] => {

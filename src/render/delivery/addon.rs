@@ -1,16 +1,19 @@
 //! An addon of a cluster in the form that every delivery needs: the values of its chart, and its manifests.
 
+use sha2::{Digest as _, Sha256};
+
 use super::{
     super::{ChartValues, Drawn, Facts, Installs, Object, Target, context, file_name, tell_apart},
     text::literal,
 };
 use crate::{
     definition::merge_values,
+    model::hex,
     note::Notes,
     plan::{AddonPlan, ClusterPlan},
     template::Context,
     tree::TreePath,
-    yaml::{Mapping, Node, Origin, Path},
+    yaml::{Mapping, Node, Origin, Path, emit},
 };
 
 /// An addon of a cluster, with the context of its templates.
@@ -66,12 +69,19 @@ impl<'a> Addon<'a> {
         })
     }
 
-    /// Adds a file with its values, which no engine applies. Its name contains the version of the chart that they are for.
-    pub(super) fn values_file(&self, values: Node, drawn: &mut Drawn) -> TreePath {
+    /// Adds a file with its values, which no engine applies. Its name contains the version of the chart, and a hash of the chart's
+    /// source and the values, so that whatever names the file gets exactly these.
+    pub(super) fn values_file(&self, chart: &Mapping, values: Node, drawn: &mut Drawn) -> TreePath {
+        const HASH: usize = 8;
         let version =
             self.plan.version.as_ref().map_or_else(|| "unversioned".to_owned(), ToString::to_string);
+        let mut text = String::new();
+        emit(&Node::from(chart.clone()), &mut text);
+        text.push_str("---\n");
+        emit(&values, &mut text);
+        let hash = hex(&Sha256::digest(text)[..HASH / 2]);
         let folder = super::super::cluster_folder(self.cluster).join("values").join(self.name());
-        let path = folder.join(&format!("{version}.yaml"));
+        let path = folder.join(&format!("{version}-{hash}.yaml"));
         drawn.add_values(path.clone(), &self.cluster.cluster.file, values, self.name());
         path
     }

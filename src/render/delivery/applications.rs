@@ -7,6 +7,7 @@ use super::{
     super::{
         AppliedFolder, Drawn, Installs, Limit,
         argocd::{Application, Source, addons_name, chart_address, labels, name_in, registry, whole_cluster},
+        cluster,
     },
     addon::{self, Addon},
     capabilities::{Capabilities, Order},
@@ -34,6 +35,9 @@ pub(super) const CAPABILITIES: Capabilities = Capabilities {
     largest_values: None,
 };
 
+/// What to know before a chart is uninstalled whose values are in a file.
+pub(super) const HOOKS_NEED_VALUES: &str = "if its chart has `pre-delete` or `post-delete` hooks, they do not run, and uninstalling may not end by itself: see \"Hooks at deletion\" in docs/deliveries.md";
+
 /// Makes the source of an Application for a chart, given the chart in Argo CD's format with the name of its release, and its values.
 pub(super) type MakeSource = fn(&Addon<'_>, Mapping, Node, &mut Drawn, &mut Notes) -> Source;
 
@@ -56,7 +60,7 @@ pub(super) fn draw(
             let mut application = of_chart(&addon, helm, source);
             application.wave = waves.get(&Applied::Chart(name)).copied();
             let object = application.object();
-            let added = drawn.add_engines(file(&format!("{name}.yaml")), &plan.cluster.file, object);
+            let added = drawn.add_engines(chart_file(&addon), &plan.cluster.file, object);
             added.of_addon(name, Installs::Chart).with(application.purpose()).kept = helm.protected;
         }
         if let Some(manifests) = &addon.plan.manifests {
@@ -75,6 +79,11 @@ pub(super) fn draw(
             added.kept = manifests.protected;
         }
     }
+}
+
+/// The file of the Application for an addon's chart.
+pub(super) fn chart_file(addon: &Addon<'_>) -> TreePath {
+    cluster::folder(addon.cluster).join("addons").join(&format!("{}.yaml", addon.name()))
 }
 
 /// The Application that installs an addon: its namespace, and its name for `kubectl`.

@@ -22,6 +22,7 @@ pub(super) static DELIVERY: Delivery = Delivery {
     apis: &["argoproj.io/"],
     kinds: &[],
     rests: applications::rests,
+    uninstalls: "",
     installs: "Application",
     sign: "\n    helm:\n",
     values,

@@ -1,9 +1,9 @@
 //! Argo CD: one Application for the chart of an addon, with its values in a file of the fleet's repository, and one for its
 //! manifests. Argo CD copies the sources of an Application into its status, but no file that they name, so values of any size fit.
 //!
-//! The name of the file contains the version of the chart. Argo CD reads the file as soon as a commit changes it, but the version
-//! only once the Application itself is applied. With one name for all versions, it would install the old chart with the new values in
-//! between. So it installs nothing then: the file of the old version is gone.
+//! Each change of the chart or its values gives the file another name. Argo CD reads the file as soon as it is in git, but the
+//! Application, and with it the version of the chart, only once its wave has come. With one name for all, it would install the new
+//! values before their wave, and with the old chart. So it installs nothing until then: the file that the Application names is gone.
 
 use super::{
     super::{
@@ -17,7 +17,7 @@ use super::{
 use crate::{
     note::{Notes, Severity},
     plan::ClusterPlan,
-    yaml::{Mapping, Node},
+    yaml::{Mapping, Node, Path},
 };
 
 /// Delivery as Applications of Argo CD with two sources.
@@ -29,11 +29,13 @@ pub(super) static DELIVERY: Delivery = Delivery {
     apis: &["argoproj.io/"],
     kinds: &[],
     rests: applications::rests,
+    uninstalls: applications::HOOKS_NEED_VALUES,
     installs: "Application",
     sign: "\n  sources:\n",
     // They are in a file of their own.
     values: |_| None,
-    values_at: &[],
+    // Their file: its name changes with them.
+    values_at: &["spec", "sources", "", "helm", "valueFiles"],
     // The engine knows where the fields of all Applications come from.
     provenance: |_, _| None,
     limits,
@@ -44,7 +46,10 @@ pub(super) static DELIVERY: Delivery = Delivery {
 const REPOSITORY: &str = "values";
 
 fn source(addon: &Addon<'_>, mut chart: Mapping, values: Node, drawn: &mut Drawn, _: &mut Notes) -> Source {
-    let file = addon.values_file(values, drawn);
+    // The name of the file changes with each of the values.
+    let at = Path::of(&["spec", "sources"]).item(0).key("helm").key("valueFiles").item(0);
+    drawn.inlay(&applications::chart_file(addon), at, [&values]);
+    let file = addon.values_file(&chart, values, drawn);
     let path = in_repository(&addon.cluster.cluster.management, file.as_str());
     // A missing file must be an error, so there is no `ignoreMissingValueFiles`.
     applications::set_parameter(&mut chart, "valueFiles", vec![Node::from(format!("${REPOSITORY}/{path}"))]);

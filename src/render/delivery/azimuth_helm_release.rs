@@ -43,6 +43,7 @@ pub(super) static DELIVERY: Delivery = Delivery {
     apis: &["addons.stackhpc.com/"],
     kinds: &[("addons.stackhpc.com", "HelmRelease"), ("addons.stackhpc.com", "Manifests")],
     rests: |text| text.contains("\n  paused: true\n"),
+    uninstalls: "",
     installs: "HelmRelease",
     sign: "",
     values,

@@ -29,6 +29,7 @@ pub(super) static DELIVERY: Delivery = Delivery {
     apis: &["addons.cluster.x-k8s.io/v1beta2"],
     kinds: &[("addons.cluster.x-k8s.io", "ClusterResourceSet"), ("", "ConfigMap")],
     rests: |_| true,
+    uninstalls: "",
     installs: "",
     sign: "",
     values: |_| None,

@@ -45,6 +45,7 @@ pub(super) static DELIVERY: Delivery = Delivery {
     apis: &["helm.toolkit.fluxcd.io/", "kustomize.toolkit.fluxcd.io/"],
     kinds: &[("helm.toolkit.fluxcd.io", "HelmRelease"), ("kustomize.toolkit.fluxcd.io", "Kustomization")],
     rests: |text| text.contains("\n  suspend: true\n"),
+    uninstalls: "",
     installs: "HelmRelease",
     sign: "",
     values,

@@ -44,6 +44,7 @@ pub(super) static DELIVERY: Delivery = Delivery {
         ("", "ConfigMap"),
     ],
     rests: |_| false,
+    uninstalls: "",
     installs: "HelmChartProxy",
     sign: "",
     values: |object| match object.at(&["spec", "valuesTemplate"]).and_then(Node::as_str) {

@@ -41,6 +41,8 @@ pub(super) struct Delivery {
     kinds: &'static [(&'static str, &'static str)],
     /// Whether the text of a file says that its object is suspended and leaves the addon alone.
     rests: fn(&str) -> bool,
+    /// What to know before a chart is uninstalled from a running cluster; empty if there is nothing special.
+    uninstalls: &'static str,
     /// The kind of the objects that install charts; empty if there are none.
     installs: &'static str,
     /// A line that the objects which install charts have, if other deliveries write objects of their kind, too.
@@ -140,10 +142,16 @@ pub(super) fn leaves_behind(text: &str) -> bool {
     by_api(api).any(|one| one.capabilities.manifests_stay && kind != Some(one.installs))
 }
 
-/// Whether an addon stays in a workload cluster when it is removed from git.
-pub(super) fn stays(plan: &ClusterPlan, addon: &str) -> bool {
+/// What to know before an addon is uninstalled from a running cluster.
+pub(super) fn on_uninstalling(plan: &ClusterPlan, addon: &str) -> Vec<String> {
+    let delivery = of(plan);
     let has_manifests = plan.release.addon(addon).is_some_and(|one| !one.manifests.is_empty());
-    of(plan).capabilities.manifests_stay && has_manifests
+    let has_chart = plan.release.addon(addon).is_some_and(|one| one.addon.chart.is_some());
+    let stay = (delivery.capabilities.manifests_stay && has_manifests).then(|| {
+        "its manifests stay in the cluster, because Cluster API deletes nothing there: delete them by hand"
+    });
+    let hooks = Some(delivery.uninstalls).filter(|text| has_chart && !text.is_empty());
+    stay.into_iter().chain(hooks).map(str::to_owned).collect()
 }
 
 /// Whether the object of a file is suspended and leaves the addon alone.

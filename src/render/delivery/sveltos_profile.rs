@@ -44,6 +44,7 @@ pub(super) static DELIVERY: Delivery = Delivery {
     apis: &["config.projectsveltos.io/"],
     kinds: &[("config.projectsveltos.io", "Profile"), ("", "ConfigMap")],
     rests: |text| text.contains("\n  stopMatchingBehavior: LeavePolicies\n"),
+    uninstalls: "",
     installs: "Profile",
     sign: "",
     values,

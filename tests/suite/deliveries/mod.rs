@@ -379,3 +379,40 @@ fn this_repositorys_fleet_gets_the_same_from_every_delivery() {
         assert!(refused.iter().all(|message| message.contains("takes values from a Secret")), "{refused:?}");
     }
 }
+
+/// Argo CD reads a file as soon as it is in git, but an Application only once its wave has come. So no Application may find a file
+/// that is meant for its next version.
+#[test]
+fn a_values_file_is_for_one_version_of_an_application_only() {
+    let delivery = AddonDelivery::of_word("argocd-multi-source-application").unwrap();
+    let addon = "stacks/test/tiny/addons/net/addon.yaml";
+    let one = "clusters/blue/one.yaml";
+    let release = "  release: { name: other, namespace: net }\n  stage: bootstrap";
+    let edits = [
+        (one, "\"a\":1", "\"a\":2", 1),
+        (addon, "https://charts.example.org/", "https://mirror.example.org/", 2),
+        (addon, "    name: net\n", "    name: network\n", 2),
+        (addon, "  stage: bootstrap", release, 2),
+        (addon, "version: 1.1.0", "version: 1.1.1", 2),
+        ("stackloom.yaml", "    - name: mgmt\n", "    - name: mgmt\n      standby: true\n", 0),
+    ];
+    let files = |all: &[Json]| -> BTreeMap<String, Json> {
+        let files = all.iter().filter(|one| one.get("values").is_some() && one.get("kind").is_none());
+        files.map(|one| (text(one, "/file"), one["values"].clone())).collect()
+    };
+    for (path, from, to, changed) in edits {
+        let mut world = fleet(delivery, &[], &json!({ "a": 1 }));
+        let before = files(&objects(&world, None).unwrap());
+        assert_eq!(before.len(), 2);
+        let edited = world.0.get_mut(path).unwrap();
+        assert!(edited.contains(from), "{edited}");
+        *edited = edited.replacen(from, to, 1);
+        let after = files(&objects(&world, None).unwrap());
+        assert_eq!(after.len(), 2);
+        let kept = before.iter().filter(|(path, values)| after.get(*path) == Some(values)).count();
+        assert_eq!(kept, 2 - changed, "{to}: {before:?} {after:?}");
+        let reused =
+            before.iter().filter(|(path, values)| after.get(*path).is_some_and(|new| new != *values));
+        assert_eq!(reused.count(), 0, "{to}");
+    }
+}

@@ -46,7 +46,7 @@ type release struct {
 	isJSON bool
 }
 
-// isValues says whether a file holds the values of a chart: <cluster>/values/<addon>/<version>.yaml.
+// isValues says whether a file holds the values of a chart: <cluster>/values/<addon>/<version>-<hash>.yaml.
 func isValues(file string) bool {
 	parts := strings.Split(filepath.ToSlash(file), "/")
 	at := len(parts) - 6

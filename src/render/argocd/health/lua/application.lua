@@ -3,6 +3,25 @@ local sync, operation = status.sync or {}, status.operationState or {}
 -- are healthy only when the nodes are, and a sync that waits for them takes no new commit, not even the one that mends them.
 local gated = (meta.annotations or {})["stackloom.dev/gate"] == "synced"
 local automated = (spec.syncPolicy or {}).automated
+
+-- The files with values of a chart, as one text.
+local function files(sources)
+  local names = {}
+  for _, source in ipairs(sources or {}) do
+    for _, name in ipairs((source.helm or {}).valueFiles or {}) do
+      table.insert(names, name)
+    end
+  end
+  return table.concat(names, "\n")
+end
+
+-- An Application that waits for its wave names files that its repository no longer has. Once the wave has come, it names others, and
+-- the error is about those before.
+local function names_other_files()
+  local compared = sync.comparedTo
+  return compared ~= nil and files(compared.sources) ~= files(spec.sources)
+end
+
 local manual = automated == nil or automated.enabled == false
 -- Nothing comes of waiting for a sync that a person must start: the sync that waits would never end, and take no commit that
 -- makes this one automatic again.
@@ -16,6 +35,9 @@ if gated then
   end
   local patience = { ComparisonError = 2, InvalidSpecError = 10 }
   for _, found in ipairs(status.conditions or {}) do
+    if found.type == "ComparisonError" and names_other_files() then
+      return health("Progressing", "Argo CD has not compared the application since it changed")
+    end
     if patience[found.type] ~= nil then
       return failing("Argo CD cannot compare the application", found, patience[found.type])
     end
