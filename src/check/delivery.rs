@@ -5,9 +5,9 @@ use crate::{note::Severity, plan::ClusterPlan, render, yaml::Node};
 
 pub(super) static RULE: Rule = Rule {
     name: "delivery",
-    docs: "The delivery of a cluster's addons (`addonDelivery`) cannot do what an addon asks for, or does less: only \
-           Flux takes values from Secrets, and an Application of Argo CD waits until another addon is applied, not \
-           until it is ready.",
+    docs: "The delivery of a cluster's addons (`addonDelivery`) cannot do what an addon asks for, or does less. \
+           Some take no values from Secrets, for example, and some wait until another addon is applied, not until it is \
+           ready.",
     check: Check::Cluster(check),
 };
 

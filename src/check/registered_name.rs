@@ -4,19 +4,45 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Check, Finder, Rule};
 use crate::{
+    model::Engine,
     plan::{ClusterPlan, ManagementPlan, Plan},
-    render,
+    render::{self, NamesSetting},
 };
 
 pub(super) static RULE: Rule = Rule {
     name: "registered-name",
-    docs: "Argo CD would know two clusters under one name, so that the addons of one could be installed into the other. The \
-           name of a workload cluster follows the pattern `argocd.clusterNames` of its management cluster. Argo CD itself calls \
-           the cluster that it runs in `in-cluster`.",
+    docs: "An engine would know two clusters under one name, so that the addons of one could be installed into the other. The \
+           engine's settings decide the names of the workload clusters of a management cluster, and clusters that the engine \
+           runs in have names, too.",
     check: Check::Management(check),
 };
 
-const HINT: &str = "rename a cluster, or change `argocd.clusterNames`; it may contain `{managementCluster}`, `{namespace}` and `{cluster}`";
+/// What is registered under its name: a cluster, in the registry of the engine that delivers its addons.
+fn registered(cluster: &ClusterPlan) -> Option<Registered> {
+    let key = render::registration(cluster)?;
+    let engine = cluster.cluster.addon_delivery.engine()?;
+    let setting = render::cluster_names(engine, &cluster.cluster.management)?;
+    Some(Registered { key, engine, setting })
+}
+
+/// The registered name of a cluster.
+struct Registered {
+    /// The registry and the name in it.
+    key: (String, String),
+    /// The engine that reads the registry.
+    engine: Engine,
+    /// The setting that decides the name.
+    setting: NamesSetting,
+}
+
+impl Registered {
+    fn hint(&self) -> String {
+        format!(
+            "rename a cluster, or change `{}`; it may contain `{{managementCluster}}`, `{{namespace}}` and `{{cluster}}`",
+            self.setting.path
+        )
+    }
+}
 
 fn check(plan: &Plan, management: &ManagementPlan, finder: &mut Finder<'_>) {
     let own = |one: &ClusterPlan| one.cluster.management.name == management.management.name;
@@ -28,21 +54,21 @@ fn check(plan: &Plan, management: &ManagementPlan, finder: &mut Finder<'_>) {
         .collect();
     warn_of_wide_projects(plan, management, finder);
     for cluster in &plan.clusters {
-        let Some(registration) = render::registration(cluster) else { continue };
-        if let Some(other) = taken.get(&registration).filter(|_| own(cluster)) {
+        let Some(registered) = registered(cluster) else { continue };
+        let (engine, name) = (registered.engine.as_str(), &registered.key.1);
+        if let Some(other) = taken.get(&registered.key).filter(|_| own(cluster)) {
             let message = format!(
-                "Argo CD would know {} as `{}`, which is its name for a management cluster: the addons would be installed there",
+                "{engine} would know {} as `{name}`, which is its name for a management cluster: the addons would be installed there",
                 cluster.cluster.full_name(),
-                registration.1
             );
             finder
                 .notes
                 .error(RULE.name, cluster.cluster.origin, message)
                 .related("management cluster", other.management.provided.origin)
-                .hint(HINT);
+                .hint(registered.hint());
         }
-        let Some(other) = known.get(&registration) else {
-            known.insert(registration, cluster);
+        let Some(other) = known.get(&registered.key) else {
+            known.insert(registered.key, cluster);
             continue;
         };
         // The later of two management clusters reports it.
@@ -50,15 +76,14 @@ fn check(plan: &Plan, management: &ManagementPlan, finder: &mut Finder<'_>) {
             continue;
         }
         let message = format!(
-            "Argo CD would know two clusters as `{}`: {} of {} and {} of {}",
-            registration.1,
+            "{engine} would know two clusters as `{name}`: {} of {} and {} of {}",
             other.cluster.full_name(),
             other.cluster.management.name,
             cluster.cluster.full_name(),
             cluster.cluster.management.name
         );
         let place = cluster.cluster.origin;
-        finder.notes.error(RULE.name, place, message).hint(HINT);
+        finder.notes.error(RULE.name, place, message).hint(registered.hint());
     }
 }
 
@@ -66,18 +91,24 @@ fn check(plan: &Plan, management: &ManagementPlan, finder: &mut Finder<'_>) {
 fn warn_of_wide_projects(plan: &Plan, management: &ManagementPlan, finder: &mut Finder<'_>) {
     let management = &management.management;
     let own = plan.clusters.iter().filter(|one| one.cluster.management.name == management.name);
-    let registered = own.filter(|one| render::registration(one).is_some());
-    let namespaces: BTreeSet<&str> = registered.map(|one| one.cluster.namespace.as_str()).collect();
-    let pattern = management.argocd.cluster_names.as_str();
+    let mut namespaces = BTreeSet::new();
+    let mut setting = None;
+    for cluster in own {
+        if let Some(registered) = registered(cluster) {
+            namespaces.insert(cluster.cluster.namespace.as_str());
+            setting = Some(registered.setting);
+        }
+    }
+    let Some(NamesSetting { path, pattern }) = setting else { return };
     if namespaces.len() < 2 || pattern.contains("{namespace}") {
         return;
     }
     let message = format!(
-        "`argocd.clusterNames` (`{pattern}`) has no `{{namespace}}`, so the project of each namespace allows addons in the clusters of \
+        "`{path}` (`{pattern}`) has no `{{namespace}}`, so the project of each namespace allows addons in the clusters of \
          all namespaces"
     );
     finder
         .notes
         .warning(RULE.name, management.provided.origin, message)
-        .hint("register clusters as `{namespace}-{cluster}`, and set `argocd.clusterNames` to that");
+        .hint(format!("register clusters as `{{namespace}}-{{cluster}}`, and set `{path}` to that"));
 }

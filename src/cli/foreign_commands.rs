@@ -1,8 +1,12 @@
 //! Commands known from other programs, and their equivalents here.
 
+use std::borrow::Cow;
+
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// Words that people type, and the advice for them.
+use crate::render;
+
+/// Words that people type, and the advice for them. `ENGINES` stands for the commands of the engines.
 const MEANT: [(&[&str], &str); 19] = [
     (
         &["plan", "preview", "what-if"],
@@ -46,7 +50,7 @@ const MEANT: [(&[&str], &str); 19] = [
     ),
     (
         &["status"],
-        "`stackloom generate --check` shows whether generated/ is up to date; for the live state, ask the engine: `flux get kustomizations` or `argocd app list`",
+        "`stackloom generate --check` shows whether generated/ is up to date; for the live state, ask the engine: ENGINES",
     ),
     (
         &["apply", "deploy", "sync", "install"],
@@ -75,10 +79,13 @@ const MEANT: [(&[&str], &str); 19] = [
 
 /// The advice for a message about the command line. If an unknown command has its own advice, clap's suggestion is removed
 /// from the message.
-pub(super) fn advice(error: &mut clap::Error) -> Option<&'static str> {
+pub(super) fn advice(error: &mut clap::Error) -> Option<Cow<'static, str>> {
     if error.kind() == ErrorKind::MissingRequiredArgument {
         let usage = error.to_string();
-        return MISSING.iter().find(|(command, _)| usage.contains(command)).map(|(_, advice)| *advice);
+        return MISSING
+            .iter()
+            .find(|(command, _)| usage.contains(command))
+            .map(|(_, advice)| Cow::Borrowed(*advice));
     }
     if error.kind() != ErrorKind::InvalidSubcommand {
         return None;
@@ -90,16 +97,17 @@ pub(super) fn advice(error: &mut clap::Error) -> Option<&'static str> {
     {
         error.remove(ContextKind::SuggestedSubcommand);
         error.remove(ContextKind::Suggested);
-        return Some(advice);
+        return Some(Cow::Borrowed(advice));
     }
     if let Some((_, advice)) = GROUPS.iter().find(|(group, _)| usage.contains(group)) {
-        return Some(advice);
+        return Some(Cow::Borrowed(advice));
     }
     let advice =
         MEANT.iter().find(|(words, _)| words.contains(&typed.as_str())).map(|(_, advice)| *advice)?;
     error.remove(ContextKind::SuggestedSubcommand);
     error.remove(ContextKind::Suggested);
-    Some(advice)
+    let commands: Vec<_> = render::list_commands().map(|command| format!("`{command}`")).collect();
+    Some(Cow::Owned(advice.replace("ENGINES", &commands.join(" or "))))
 }
 
 /// Usages of commands that have commands of their own, and the advice for those who name a cluster or a stack instead.

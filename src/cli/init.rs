@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use clap::{ValueEnum, builder::PossibleValue};
 use serde_json::json;
 
 use super::{Done, Exit, Global, Printer, new, printer::counted, scaffold, schema};
@@ -12,8 +13,9 @@ use crate::{
     definition::Kind,
     generate::{self, Failure},
     io::{disk, git},
-    model::Label,
+    model::{Engine, Label},
     note::{Fault, Notes, Place},
+    render,
     world::Files,
     yaml::{Node, emit},
 };
@@ -38,55 +40,23 @@ pub(super) struct Args {
     #[arg(long, value_name = "URL", default_value = EXAMPLE_SOURCE)]
     source: String,
     /// The engine that will reconcile the fleet
-    #[arg(long, value_enum, default_value_t = EngineName::Flux)]
-    engine: EngineName,
+    #[arg(long, value_enum, default_value_t = Engine::DEFAULT)]
+    engine: Engine,
 }
 
-/// The engines, as users name them.
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum EngineName {
-    /// Flux: Kustomizations and HelmReleases
-    Flux,
-    /// Argo CD: Applications
-    Argocd,
-}
-
-impl EngineName {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Flux => "flux",
-            Self::Argocd => "argocd",
-        }
+impl ValueEnum for Engine {
+    fn value_variants<'a>() -> &'a [Self] {
+        &Self::ALL
     }
 
-    /// The command that hands the fleet to the engine; a user runs it once.
-    fn entry(self) -> &'static str {
-        match self {
-            Self::Flux => {
-                "kubectl apply -f generated/management/mgmt/flux/source.yaml -f generated/management/mgmt/flux/entry.yaml"
-            }
-            Self::Argocd => "kubectl apply -f generated/management/mgmt/argocd/fleet/entry.yaml",
-        }
-    }
-
-    /// The engine's settings of the management cluster.
-    fn settings(self) -> &'static str {
-        match self {
-            Self::Flux => "",
-            Self::Argocd => {
-                "      argocd:\n        # What registers workload clusters: docs/argocd-health.md.\n        registration: capi2argo\n"
-            }
-        }
-    }
-
-    /// The document about the engine's objects.
-    fn document(self) -> &'static str {
-        match self {
-            Self::Flux => "docs/flux.md",
-            Self::Argocd => "docs/argocd.md",
-        }
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let help = self.about().trim_end_matches('.').replace('`', "");
+        Some(PossibleValue::new(self.word()).help(help))
     }
 }
+
+/// The management cluster of a new fleet.
+const MANAGEMENT: &str = "mgmt";
 
 /// A placeholder that users replace with their own address.
 const EXAMPLE_SOURCE: &str = "https://git.example.org/platform/fleet.git";
@@ -190,13 +160,15 @@ fn next_steps(args: &Args) -> String {
     } else {
         format!("your engine reads this repository from {source}: `git remote add origin {source}`, and push")
     };
+    let engine = args.engine.word();
+    let files = render::entry_files(args.engine).iter();
+    let files: Vec<_> = files.map(|file| format!("-f generated/management/{MANAGEMENT}/{file}")).collect();
+    let files = files.join(" ");
     format!(
         "next:\n{enter}  stackloom generate                  write generated/\n  git add . && git commit -m \"begin the fleet\"\n  \
          stackloom new cluster dev-2         add a cluster\n  \
          stackloom generate --commit --all   commit it, and what changes in generated/, as one commit\n{address}\n\
-         to hand the fleet to the engine, run this in the management cluster once (see {}):\n  {}",
-        args.engine.document(),
-        args.engine.entry(),
+         to hand the fleet to the engine, run this in the management cluster once (see docs/{engine}.md):\n  kubectl apply {files}",
     )
 }
 
@@ -209,9 +181,9 @@ fn files(name: &str, args: &Args, inside: Option<&str>) -> BTreeMap<String, Stri
     let fleet = FLEET
         .replace("NAME", name)
         .replace("SOURCE\n", &scalar(&args.source))
-        .replace("ENGINE", args.engine.as_str())
+        .replace("ENGINE", args.engine.word())
         .replace("    PATH\n", &path.unwrap_or_default())
-        + args.engine.settings();
+        + render::first_settings(args.engine);
     put("stackloom.yaml", scaffold::schema_line(Kind::Fleet, 0) + &fleet);
     put("clusters/dev/_defaults.yaml", scaffold::schema_line(Kind::ClusterDefaults, 2) + DEFAULTS);
     put("clusters/dev/dev-1.yaml", scaffold::schema_line(Kind::ClusterDefinition, 2) + CLUSTER);

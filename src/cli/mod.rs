@@ -232,7 +232,7 @@ pub fn main() -> ExitCode {
             let code = if error.use_stderr() { Exit::Usage.code() } else { Exit::Done.code() };
             let printed = print(&error).and_then(|()| std::io::stdout().flush());
             if let Some(advice) = advice {
-                printer::advise(advice);
+                printer::advise(&advice);
             }
             return match printed {
                 Err(lost) if !error.use_stderr() && lost.kind() != ErrorKind::BrokenPipe => {

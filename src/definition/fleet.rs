@@ -1,14 +1,16 @@
 //! `stackloom.yaml`, kind `Fleet`.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
-use schemars::JsonSchema;
-use serde::Deserialize;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, de::Error as _};
+use serde_json::json;
 
 use super::{
     kinds::{ApiVersion, Named, addon_delivery},
     requirements::FeatureGates,
 };
+use crate::model;
 
 /// The settings of a whole repository: the engine that applies it, its source, and the management clusters.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -160,14 +162,30 @@ pub enum ForgeKind {
     Forgejo,
 }
 
-/// The engine that reconciles the tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Engine {
-    /// Flux: Kustomizations and `HelmReleases`.
-    Flux,
-    /// Argo CD: Applications.
-    ArgoCd,
+/// The name of the engine that reconciles the tree: one of the list in `model`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Engine(pub model::Engine);
+
+impl<'de> Deserialize<'de> for Engine {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let word = String::deserialize(from)?;
+        let unknown = || D::Error::custom(format!("`{word}` is not an engine"));
+        model::Engine::of_word(&word).map(Self).ok_or_else(unknown)
+    }
+}
+
+impl JsonSchema for Engine {
+    fn schema_name() -> Cow<'static, str> {
+        "Engine".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let one = |engine: model::Engine| json!({ "type": "string", "const": engine.word(), "description": engine.about() });
+        json_schema!({
+            "oneOf": model::Engine::ALL.map(one),
+            "description": "The engine that reconciles the tree.",
+        })
+    }
 }
 
 /// Where the engine reads this repository from: either `url` with an optional `branch` or `tag`, or `ref` for an existing

@@ -5,10 +5,12 @@
 
 mod addon;
 pub mod address;
+mod argocd;
 mod calendar;
 mod cluster;
 mod date;
 mod delivery;
+mod engine;
 mod fleet;
 mod lock;
 mod names;
@@ -25,6 +27,7 @@ mod version;
 pub use capi_topology::{AUTOSCALER_MAX, AUTOSCALER_MIN};
 
 pub use addon::{Addon, Chart, MinorStep, Requirement, Stage, ValuesFrom, ValuesSource};
+pub use argocd::{ArgoCd, ClusterNames, Destination, Registration};
 pub use calendar::{Calendar, Closed, Freeze, Window};
 pub use cluster::{
     AddonChoice, Cluster, ClusterId, Companion, ControlPlane, Network, NodePool, PoolKind, ReleaseRef, Size,
@@ -33,9 +36,10 @@ pub use cluster::{
 pub use date::Date;
 pub use delivery::AddonDelivery;
 pub(crate) use delivery::for_each_delivery;
+pub use engine::Engine;
 pub use fleet::{
-    ArgoCd, Assumption, ClusterNames, Decryption, Destination, Engine, EngineSource, Fleet, Forge, ForgeKind,
-    GitReference, ManagementCluster, Mirror, Provided, Registration, ReleaseSource,
+    Assumption, Decryption, EngineSource, Fleet, Forge, ForgeKind, GitReference, ManagementCluster, Mirror,
+    Provided, ReleaseSource,
 };
 pub use lock::{ChartVersion, Digest, Lock, LockedChart, LockedRelease};
 pub use names::{Label, NameFault, StackId, Subdomain, hex, is_label_key, is_label_value, shortened};

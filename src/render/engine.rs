@@ -83,9 +83,9 @@ pub(super) trait Engine: Sync {
         Vec::new()
     }
 
-    /// Whether the engine reads the fleet's repository with the Secret that the source names.
-    fn reads_secret(&self) -> bool {
-        true
+    /// Why the engine does not read the fleet's repository with the Secret that the source names; none if it does.
+    fn unread_secret(&self) -> Option<UnreadSecret> {
+        None
     }
 
     /// The names under which a management cluster is registered, which no workload cluster may have, each with its registry.
@@ -93,8 +93,44 @@ pub(super) trait Engine: Sync {
         Vec::new()
     }
 
+    /// The setting that decides under which names workload clusters are registered; none if the engine has no registry of its
+    /// own.
+    fn cluster_names(&self, _management: &model::ManagementCluster) -> Option<NamesSetting> {
+        None
+    }
+
+    /// The files that hand a fleet to the engine, below the folder of its management cluster, in the order in which a person
+    /// applies them.
+    fn entry_files(&self) -> &'static [&'static str];
+
+    /// The settings of a management cluster in a new fleet, as text of its definition.
+    fn first_settings(&self) -> &'static str {
+        ""
+    }
+
+    /// The command that lists what the engine applies, with its state.
+    fn list_command(&self) -> &'static str;
+
     /// The name of the object that is healthy once a cluster is as its definition says.
     fn health_of(&self, cluster: &model::Cluster) -> String;
+}
+
+/// Why an engine does not read the Secret that a source names.
+#[derive(Clone, Copy, Debug)]
+pub struct UnreadSecret {
+    /// What the engine cannot do, as a sentence.
+    pub reason: &'static str,
+    /// What to do instead.
+    pub hint: &'static str,
+}
+
+/// The setting for the names under which an engine knows workload clusters.
+#[derive(Clone, Debug)]
+pub struct NamesSetting {
+    /// Its path in the definition of a management cluster.
+    pub path: &'static str,
+    /// Its value: a pattern with placeholders.
+    pub pattern: String,
 }
 
 /// Adds annotations to an object, unless it already has them. Existing values stay, so that the checks see them.

@@ -12,6 +12,7 @@ mod engine_table;
 mod facts;
 mod file_names;
 mod generated_text;
+mod git_attributes;
 mod flux;
 mod namespace;
 mod provenance;
@@ -20,12 +21,14 @@ pub use argocd::health as argocd_health;
 pub use cluster::{REMOVAL, SUSPENDED};
 pub(crate) use delivery::Shown;
 pub use drawn::{ChartValues, Drawn, Inlaid, Object, Target, ValuesFile};
+pub use engine::{NamesSetting, UnreadSecret};
 pub use engine_table::{applying_groups, selecting_kinds};
 pub use facts::{AddonPart, AppliedFolder, Facts, Installs, Purpose};
 pub use generated_text::{
     Installer, addon_of, addon_of_file, installer_of, installs_manifests, is_addon_file, is_leaving,
     is_paused_by_definition, is_protected, is_protection, is_suspended, keeper, leaves_behind, rests,
 };
+pub use git_attributes::GITATTRIBUTES;
 pub use provenance::{ChartProvenance, ComposedField, Provenance};
 
 use file_names::{file_name, tell_apart};
@@ -36,7 +39,7 @@ use crate::{
     plan::{ClusterPart, ClusterPlan, ManagementPlan, NamespacePlan, Phase, Plan},
     release::{self, Release},
     template::Recorder,
-    tree::{GITATTRIBUTES, HEADER, PartId, TreePath},
+    tree::{HEADER, PartId, TreePath},
     yaml::{Node, Origin},
 };
 
@@ -333,23 +336,40 @@ pub fn by_hand(plan: &ClusterPlan, parts: &[ClusterPart], deletes: bool) -> Vec<
     engine_of(&plan.cluster.management).by_hand(plan, parts, deletes)
 }
 
-/// Whether nothing reads the Secret that the source of a management cluster names: neither its engine, nor an addon delivery
-/// that reads the repository itself.
-pub fn has_unread_secret(plan: &ManagementPlan) -> bool {
+/// Why nothing reads the Secret that the source of a management cluster names: neither its engine, nor an addon delivery that
+/// reads the repository itself. None if something reads it, or if the source names none.
+pub fn unread_secret(plan: &ManagementPlan) -> Option<UnreadSecret> {
     let management = &plan.management;
     let is_named = matches!(&management.source, EngineSource::Git { secret: Some(_), .. });
-    is_named
-        && !engine_of(management).reads_secret()
-        && !plan
-            .charts
-            .keys()
-            .filter_map(|delivery| delivery.engine())
-            .any(|engine| engine_table::of(engine).reads_secret())
+    let unread = engine_of(management).unread_secret().filter(|_| is_named)?;
+    let mut deliveries = plan.charts.keys().filter_map(|delivery| delivery.engine());
+    deliveries.all(|engine| engine_table::of(engine).unread_secret().is_some()).then_some(unread)
 }
 
 /// The names under which a management cluster is registered itself, each with its registry.
 pub fn taken_names(management: &ManagementCluster) -> Vec<(String, String)> {
     engine_of(management).taken_names(management)
+}
+
+/// The setting that decides under which names an engine knows workload clusters; none if it has no registry of its own.
+pub fn cluster_names(engine: Engine, management: &ManagementCluster) -> Option<NamesSetting> {
+    engine_table::of(engine).cluster_names(management)
+}
+
+/// The files that hand a fleet to an engine, below the folder of its management cluster, in the order in which a person applies
+/// them.
+pub fn entry_files(engine: Engine) -> &'static [&'static str] {
+    engine_table::of(engine).entry_files()
+}
+
+/// The settings of a management cluster in a new fleet, as text of its definition.
+pub fn first_settings(engine: Engine) -> &'static str {
+    engine_table::of(engine).first_settings()
+}
+
+/// The commands that list what each engine applies, with its state.
+pub fn list_commands() -> impl Iterator<Item = &'static str> {
+    engine_table::all().map(engine::Engine::list_command)
 }
 
 /// The registry and name under which a cluster must be registered to get its addons; none if no registration is needed.

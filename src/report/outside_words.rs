@@ -1,7 +1,7 @@
 //! Describes changes outside clusters in words. Equal changes share a line.
 
 use super::{OutsideChange, OwnObject, Place, RefusedShare, objects::grants, risk::Risk, words};
-use crate::tree::FileChange;
+use crate::{model::Engine, tree::FileChange};
 
 /// The maximum number of names in a line that stands alone.
 const ALL: usize = 200;
@@ -75,7 +75,9 @@ fn subject(changes: &[&OutsideChange], most: usize) -> String {
     match changes.first().map(|change| &change.place) {
         Some(Place::Release(_)) => format!("release{s} {names}"),
         Some(Place::Namespace { management, .. }) => format!("namespace{s} {names} of {management}"),
-        Some(Place::Engine(_)) => format!("the Flux or Argo CD objects of {names}"),
+        Some(Place::Engine(_)) => {
+            format!("the {} objects of {names}", Engine::ALL.map(Engine::as_str).join(" or "))
+        }
         Some(Place::NodeImage(_)) => format!("node image{s} {names}"),
         Some(Place::Own(_) | Place::Tree) | None => "stackloom's own files in generated/".to_owned(),
     }

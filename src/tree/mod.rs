@@ -12,7 +12,7 @@ use crate::note::{Fault, Notes};
 
 pub use change::{Changes, FileChange, PartChange};
 pub use nowhere::Nowhere;
-pub use own::{GITATTRIBUTES, HEADER, HTML_HEADER, is_ours};
+pub use own::{HEADER, HTML_HEADER, is_ours};
 pub use path::TreePath;
 
 /// A generated file.

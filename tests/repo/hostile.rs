@@ -8,7 +8,8 @@ use stackloom::{
         git::{CommitSink, Repository},
     },
     note::{Fault, Notes},
-    tree::{GITATTRIBUTES, Part, Sink as _},
+    render::GITATTRIBUTES,
+    tree::{Part, Sink as _},
 };
 
 use crate::sandbox::{Sandbox, base, cluster, git_in, is_killed, run, to_be_killed};

@@ -14,7 +14,8 @@ use stackloom::{
         git::CommitSink,
     },
     note::{Fault, Notes},
-    tree::{Changes, File, GITATTRIBUTES, Part, PartId, Sink, TreePath},
+    render::GITATTRIBUTES,
+    tree::{Changes, File, Part, PartId, Sink, TreePath},
 };
 
 /// Writes a script that can be run at once.

@@ -135,7 +135,7 @@ fn a_pipe_in_the_place_of_the_lock_of_the_index_is_not_waited_for() {
 fn a_release_does_not_replace_linked_attributes() {
     let sandbox = crate::release::fleet();
     let elsewhere = sandbox.outside().join("elsewhere");
-    fs::write(&elsewhere, stackloom::tree::GITATTRIBUTES).unwrap();
+    fs::write(&elsewhere, stackloom::render::GITATTRIBUTES).unwrap();
     fs::create_dir_all(sandbox.root.join("generated")).unwrap();
     symlink(&elsewhere, sandbox.root.join(ATTRIBUTES)).unwrap();
     let printed = crate::release::ends(&sandbox, &["release", "--kubernetes", "1.35"], 4);

@@ -21,7 +21,7 @@ use crate::{
     topology::{
         Catalog, Gates, Refusal, Settings, Side, Stage,
         import::{
-            Applied, Applier, Claim, ClassFiles, FluxException, Imported, Objects, applier, asked_class,
+            Applied, Applier, ApplyException, Claim, ClassFiles, Imported, Objects, applier, asked_class,
             identity,
         },
         predict::{adoption, create, forecast, one_by_one},
@@ -221,23 +221,23 @@ fn in_one_namespace(after: &mut Objects, before: &mut Objects, notes: &mut Notes
     }
 }
 
-/// Drops new objects that Flux would not write, labels the others, and warns about objects that Flux would skip or recreate.
+/// Drops new objects that their applier would not write, labels the others, and warns about those that it skips or recreates.
 fn spared(after: &mut Objects, before: &Objects, by: Option<&Applier>, notes: &mut Notes) {
-    let mut warn = |one: &FluxException, message: String| {
+    let mut warn = |one: &ApplyException, message: String| {
         let place = Place { line: one.line, ..Place::file(&*one.file) };
         notes
             .warning("topology", place, message)
             .hint("if something else applies it, name that with `--applied-by`");
     };
-    for one in after.skip_for_flux(before, by) {
-        warn(&one, format!("Flux does not write {}: it asks for `{}`", one.name, one.asks));
+    for one in after.take_skipped(before, by) {
+        warn(&one, format!("{} does not write {}: it asks for `{}`", one.applier, one.name, one.asks));
     }
-    after.label_for_flux(before, by);
-    for one in after.recreated_by_flux(before, by) {
+    after.label_as_applied(before, by);
+    for one in after.recreated_if_refused(before, by) {
         let message = format!(
-            "{} asks for `{}`: if a change is refused because a field is immutable, Flux deletes and recreates the \
+            "{} asks for `{}`: if a change is refused because a field is immutable, {} deletes and recreates the \
              object, which is not predicted here",
-            one.name, one.asks
+            one.name, one.asks, one.applier
         );
         warn(&one, message);
     }

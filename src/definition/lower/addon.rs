@@ -136,11 +136,13 @@ fn check_chart(chart: &written::Chart, is_fresh: bool, at: &dyn Fn(&[&str]) -> P
     if let Some(folder) = chart.repository.strip_suffix("/index.yaml") {
         notes
             .error("wrong-address", place, "this is the index of a repository, not the repository")
-            .hint(format!("write `{folder}`: Helm and Flux add `index.yaml` themselves"));
+            .hint(format!("write `{folder}`: Helm adds `index.yaml` itself"));
     } else if let Some((folder, archive)) = archive(&chart.repository) {
         notes
             .error("wrong-address", place, format!("`{archive}` is the archive of a chart, not a repository"))
-            .hint(format!("write the address of the repository, such as `{folder}`: Helm and Flux find the archive in its index"));
+            .hint(format!(
+                "write the address of the repository, such as `{folder}`: Helm finds the archive in the index"
+            ));
     }
     check_chart_name(chart, at(&["chart", "name"]), notes);
 }

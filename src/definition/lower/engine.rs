@@ -1,87 +1,13 @@
-//! Lowers the engine settings of a management cluster: how Argo CD applies the tree, decryption, and the addon delivery.
+//! Lowers what depends on the engine of a management cluster: decryption, the addon delivery, and which sources it reads.
 
-use super::{fleet::One, label};
+use super::fleet::One;
 use crate::{
     definition as written,
-    model::{
-        AddonDelivery, ArgoCd, ClusterNames, Decryption, Destination, Engine, EngineSource, Registration,
-        address,
-    },
+    model::{AddonDelivery, Decryption, Engine, EngineSource, address},
     note::{Notes, Place},
 };
 
 impl One<'_> {
-    pub(super) fn argocd(&self, engine: Engine, notes: &mut Notes) -> Option<ArgoCd> {
-        let mut argocd = ArgoCd::default();
-        let Some(written) = &self.management.argocd else { return Some(argocd) };
-        let before = notes.errors();
-        if engine != Engine::ArgoCd {
-            notes
-                .error("engine", self.place(&["argocd"]), "`argocd` has no effect: the engine is Flux")
-                .hint("add `engine: argocd`, or remove `argocd`");
-        }
-        if let Some(namespace) = written.namespace.as_ref().and_then(|namespace| {
-            label(namespace, "the namespace", Some(self.place(&["argocd", "namespace"])), notes)
-        }) {
-            argocd.namespace = namespace;
-        }
-        if let Some(project) = written
-            .project
-            .as_ref()
-            .and_then(|project| self.subdomain(project, "the project", &["argocd", "project"], notes))
-        {
-            argocd.project = project;
-        }
-        if let Some(destination) = written.destination.as_ref().and_then(|text| self.destination(text, notes))
-        {
-            argocd.destination = destination;
-        }
-        if let Some(names) = written.cluster_names.as_ref().and_then(|text| self.cluster_names(text, notes)) {
-            argocd.cluster_names = names;
-        }
-        argocd.registration = written.registration.map(|registration| match registration {
-            written::Registration::Capi2argo => Registration::Capi2argo,
-            written::Registration::Other => Registration::Other,
-        });
-        argocd.automated = written.automated.unwrap_or(true);
-        (notes.errors() == before).then_some(argocd)
-    }
-
-    fn destination(&self, text: &str, notes: &mut Notes) -> Option<Destination> {
-        if text.chars().all(|c| !c.is_whitespace() && !c.is_control() && !"*@\"'".contains(c)) {
-            let is_address = text.contains("://");
-            if !is_address || text.starts_with("https://") {
-                let make = if is_address { Destination::Server } else { Destination::Name };
-                return Some(make(text.to_owned()));
-            }
-        }
-        notes
-            .error(
-                "engine",
-                self.place(&["argocd", "destination"]),
-                format!("`{}` is not the name or the address of a cluster", text.escape_debug()),
-            )
-            .hint("run `argocd cluster list` to see the names and the addresses that Argo CD knows");
-        None
-    }
-
-    fn cluster_names(&self, pattern: &str, notes: &mut Notes) -> Option<ClusterNames> {
-        let names = ClusterNames::new(pattern);
-        if names.is_none() {
-            notes
-                .error(
-                    "engine",
-                    self.place(&["argocd", "clusterNames"]),
-                    format!("`{}` is not a pattern for names of clusters", pattern.escape_debug()),
-                )
-                .hint(format!(
-                    "it must contain `{{cluster}}`; it may contain {}, and letters, digits, dots, dashes and underscores",
-                    ClusterNames::PLACEHOLDERS.map(|one| format!("`{one}`")).join(", ")
-                ));
-        }
-        names
-    }
-
     #[expect(clippy::option_option, reason = "an error is `None`, a missing setting `Some(None)`")]
     pub(super) fn decryption(&self, engine: Engine, notes: &mut Notes) -> Option<Option<Decryption>> {
         let Some(decryption) = &self.management.decryption else { return Some(None) };
@@ -91,23 +17,24 @@ impl One<'_> {
             Some(secret) => Some(self.subdomain(secret, "the Secret", &["decryption", "secret"], notes)?),
         };
         let plugin = decryption.plugin.clone();
-        let wrong = match engine {
-            Engine::Flux if plugin.is_some() => Some(("plugin", "Flux decrypts without a plugin")),
-            Engine::ArgoCd if secret.is_some() => Some((
+        let name = engine.as_str();
+        let wrong = match engine.decrypts() {
+            true if plugin.is_some() => Some(("plugin", format!("{name} decrypts without a plugin"))),
+            false if secret.is_some() => Some((
                 "secret",
-                "Argo CD decrypts nothing itself, so it has no use for the Secret with the keys",
+                format!("{name} decrypts nothing itself, so it has no use for the Secret with the keys"),
             )),
-            Engine::ArgoCd if plugin.is_none() => {
-                Some(("provider", "Argo CD decrypts nothing itself: it needs a config management plugin"))
-            }
-            Engine::Flux | Engine::ArgoCd => None,
+            false if plugin.is_none() => Some((
+                "provider",
+                format!("{name} decrypts nothing itself: it needs a config management plugin"),
+            )),
+            true | false => None,
         };
         if let Some((key, message)) = wrong {
-            notes.error("engine", self.place(&["decryption", key]), message).hint(match engine {
-                Engine::Flux => "remove `plugin`",
-                Engine::ArgoCd => {
-                    "name the plugin: `decryption: { provider: sops, plugin: <name> }`; it holds the keys"
-                }
+            notes.error("engine", self.place(&["decryption", key]), message).hint(if engine.decrypts() {
+                "remove `plugin`"
+            } else {
+                "name the plugin: `decryption: { provider: sops, plugin: <name> }`; it holds the keys"
             });
             return None;
         }
@@ -123,7 +50,7 @@ impl One<'_> {
         delivery_of(delivery, engine, place, notes)
     }
 
-    /// Checks that the engine can read the source. Argo CD reads git by address, with credentials that are registered there.
+    /// Checks that the engine can read the source, and also that of a delivery that reads the repository itself.
     pub(super) fn check_engine_reads(
         &self,
         source: &EngineSource,
@@ -131,26 +58,29 @@ impl One<'_> {
         delivery: Option<AddonDelivery>,
         notes: &mut Notes,
     ) -> Option<()> {
-        let is_read_by_flux = delivery.and_then(AddonDelivery::engine) == Some(Engine::Flux);
-        if let EngineSource::Git { url, .. } = source
-            && let Some(long) = address::with_scheme(url)
-            && (engine == Engine::Flux || is_read_by_flux)
-        {
-            let message =
-                format!("`{url}` is not an address that Flux can read: it needs the scheme `ssh://`");
-            notes.error("source", self.place(&["source", "url"]), message).hint(format!("write `{long}`"));
-            return None;
+        let mut readers = std::iter::once(engine).chain(delivery.and_then(AddonDelivery::engine));
+        match source {
+            EngineSource::Git { url, .. } => {
+                let Some(long) = address::with_scheme(url) else { return Some(()) };
+                let Some(reader) = readers.find(|one| one.needs_scheme()) else { return Some(()) };
+                let name = reader.as_str();
+                let message =
+                    format!("`{url}` is not an address that {name} can read: it needs the scheme `ssh://`");
+                let place = self.place(&["source", "url"]);
+                notes.error("source", place, message).hint(format!("write `{long}`"));
+                None
+            }
+            EngineSource::Existing { .. } if !engine.reads_source_objects() => {
+                let name = engine.as_str();
+                let message =
+                    format!("{name} reads no source object: it needs the address of the repository");
+                notes
+                    .error("engine", self.place(&["source", "ref"]), message)
+                    .hint("write `source: { url: https://…, branch: main }`");
+                None
+            }
+            EngineSource::Existing { .. } => Some(()),
         }
-        let (key, message, hint) = match (engine, source) {
-            (Engine::ArgoCd, EngineSource::Existing { .. }) => (
-                "ref",
-                "Argo CD reads no source object: it needs the address of the repository",
-                "write `source: { url: https://…, branch: main }`",
-            ),
-            _ => return Some(()),
-        };
-        notes.error("engine", self.place(&["source", key]), message).hint(hint);
-        None
     }
 }
 
@@ -165,10 +95,7 @@ pub(super) fn delivery_of(
     let Some(needed) = delivery.needs().filter(|needed| *needed != engine) else { return Some(delivery) };
     let usual = AddonDelivery::of(engine).as_str();
     let message = format!("`{word}` needs {}, and the engine is {}", needed.as_str(), engine.as_str());
-    let hint = match needed {
-        Engine::ArgoCd => format!("add `engine: argocd`, or write `addonDelivery: {usual}`"),
-        Engine::Flux => format!("add `engine: flux`, or write `addonDelivery: {usual}`"),
-    };
+    let hint = format!("add `engine: {}`, or write `addonDelivery: {usual}`", needed.word());
     notes.error("engine", place, message).hint(hint);
     None
 }

@@ -152,10 +152,7 @@ impl One<'_> {
         let class_namespace = management.class_namespace.as_deref().unwrap_or("cluster-classes");
         let class_namespace =
             label(class_namespace, "the class namespace", Some(self.place(&["classNamespace"])), notes);
-        let engine = match management.engine.or(spec.engine) {
-            None | Some(written::Engine::Flux) => Engine::Flux,
-            Some(written::Engine::ArgoCd) => Engine::ArgoCd,
-        };
+        let engine = management.engine.or(spec.engine).map_or(Engine::DEFAULT, |written| written.0);
         let argocd = self.argocd(engine, notes);
         let addon_delivery = self.addon_delivery(engine, notes);
         let cluster_api =

@@ -4,6 +4,7 @@
 mod addon;
 mod accept;
 mod allowance;
+mod argocd;
 mod calendar;
 mod assumptions;
 mod cluster;

@@ -126,8 +126,28 @@ impl engine::Engine for ArgoCd {
         by_hand(&plan.cluster, parts, deletes)
     }
 
-    fn reads_secret(&self) -> bool {
-        false
+    fn unread_secret(&self) -> Option<engine::UnreadSecret> {
+        Some(engine::UnreadSecret {
+            reason: "an Application of Argo CD cannot refer to a Secret",
+            hint: "remove `secret`, and register the repository with its credentials: `argocd repo add`",
+        })
+    }
+
+    fn cluster_names(&self, management: &ManagementCluster) -> Option<engine::NamesSetting> {
+        let pattern = management.argocd.cluster_names.as_str().to_owned();
+        Some(engine::NamesSetting { path: "argocd.clusterNames", pattern })
+    }
+
+    fn entry_files(&self) -> &'static [&'static str] {
+        &["argocd/fleet/entry.yaml"]
+    }
+
+    fn first_settings(&self) -> &'static str {
+        "      argocd:\n        # What registers workload clusters: docs/argocd-health.md.\n        registration: capi2argo\n"
+    }
+
+    fn list_command(&self) -> &'static str {
+        "argocd app list"
     }
 
     fn taken_names(&self, management: &ManagementCluster) -> Vec<(String, String)> {

@@ -115,6 +115,14 @@ impl engine::Engine for Flux {
         "Kustomizations"
     }
 
+    fn entry_files(&self) -> &'static [&'static str] {
+        &["flux/source.yaml", "flux/entry.yaml"]
+    }
+
+    fn list_command(&self) -> &'static str {
+        "flux get kustomizations"
+    }
+
     fn health_of(&self, cluster: &Cluster) -> String {
         Unit::cluster(cluster, ClusterPart::Ready).name()
     }

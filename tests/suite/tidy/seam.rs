@@ -1,5 +1,6 @@
-//! The boundary to the engines: only their renderers and the addon deliveries know an engine's objects. The crates know none,
-//! but for the files of `capi-topology` that predict what an apply keeps.
+//! The boundary to the engines: only their renderers and the addon deliveries know an engine's objects, and only the list in
+//! `model` and `render` say the name of one. The crates know none, but for the files of `capi-topology` that predict what an
+//! apply keeps.
 
 use stackloom::model::AddonDelivery;
 
@@ -26,7 +27,7 @@ const WORDS: [&str; 11] = [
 const RENDERERS: [&str; 3] = ["src/render/argocd/", "src/render/flux/", "src/render/delivery/"];
 
 /// Files that use these names for other reasons.
-const ALLOWED: [(&str, &str); 14] = [
+const ALLOWED: [(&str, &str); 15] = [
     (
         "crates/capi-topology/src/import/applier.rs",
         "what an apply removes depends on the field manager, and on what the object asks of Flux",
@@ -51,8 +52,37 @@ const ALLOWED: [(&str, &str); 14] = [
     ("src/definition/fleet.rs", "the kinds of sources that a fleet may name"),
     ("src/definition/lower/fleet.rs", "the kinds of sources that a fleet may name"),
     ("src/model/delivery.rs", "the names of the deliveries"),
+    ("src/model/engine.rs", "the descriptions of the engines, which editors show"),
     ("src/render/generated_text.rs", "reads the names of files that deliveries write"),
     ("src/world/mod.rs", "kustomize's own file, which Flux builds where it finds it"),
+];
+
+/// The names of engines, in code and in messages. Code outside `render` asks the engine for its name.
+const NAMES: [&str; 4] = ["Flux", "Argo CD", "ArgoCd", "argocd"];
+
+/// Files outside `render` that name an engine, and why.
+const NAMED: [(&str, &str); 14] = [
+    ("src/model/engine.rs", "the list of engines"),
+    ("src/model/delivery.rs", "the list of deliveries, each with the engine whose objects it writes"),
+    ("src/model/argocd.rs", "the settings that Argo CD alone has"),
+    ("src/model/fleet.rs", "holds these settings"),
+    ("src/model/mod.rs", "exports these settings"),
+    ("src/definition/fleet.rs", "the same settings as users write them, below the key `argocd`"),
+    ("src/definition/mod.rs", "exports them"),
+    ("src/definition/lower/mod.rs", "declares the module that lowers them"),
+    ("src/definition/lower/argocd.rs", "lowers them"),
+    ("src/definition/lower/fleet.rs", "calls it"),
+    ("src/cli/argocd.rs", "the command `argocd`"),
+    ("src/cli/mod.rs", "declares this command"),
+    ("src/cli/init.rs", "an example of its help"),
+    ("src/release/manifest.rs", "names the format of OCI artifacts, which is Flux's"),
+];
+
+/// Files of crates that name an engine: what an apply keeps depends on who applies.
+const NAMED_IN_CRATES: [&str; 3] = [
+    "crates/capi-topology/src/import/applier.rs",
+    "crates/capi-topology/src/import/flux_exceptions.rs",
+    "crates/capi-topology/src/predict/one_by_one.rs",
 ];
 
 /// The code of a text, without comments and unit tests.
@@ -67,20 +97,41 @@ fn sources() -> Vec<(String, String)> {
     rust_files("src").into_iter().chain(rust_files("crates").into_iter().filter(of_crate)).collect()
 }
 
-/// The first such name in a file.
+/// The first name of an engine's object in a file.
 fn word(text: &str) -> Option<&'static str> {
     let code = code(text);
     WORDS.into_iter().find(|word| code.contains(word))
+}
+
+/// The first name of an engine in a file.
+fn name(text: &str) -> Option<&'static str> {
+    let code = code(text);
+    NAMES.into_iter().find(|name| code.contains(name))
+}
+
+#[test]
+fn only_renderers_and_the_list_name_an_engine() {
+    let named = |path: &str| NAMED.iter().any(|(file, _)| *file == path) || NAMED_IN_CRATES.contains(&path);
+    let outside = sources().into_iter().filter(|(path, _)| !path.starts_with("src/render/") && !named(path));
+    let found: Vec<_> =
+        outside.filter_map(|(path, text)| name(&text).map(|name| format!("{path} says {name}"))).collect();
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn a_name_of_an_engine_is_caught() {
+    assert_eq!(name("match engine {\n    Engine::Flux => 1,\n}"), Some("Flux"));
+    assert_eq!(name(".hint(\"run `argocd app list`\")"), Some("argocd"));
+    assert_eq!(name("    docs: \"what Argo CD knows\","), Some("Argo CD"));
+    assert_eq!(name("/// As in Argo CD.\nfn f(engine: Engine) {}\n"), None);
 }
 
 #[test]
 fn only_renderers_know_an_engine() {
     let mut found = Vec::new();
     for (path, text) in sources() {
-        // It explains what engines do to live objects, and decides nothing about the tree.
-        let elsewhere = path.starts_with("src/cli/topology/");
         let known = ALLOWED.iter().any(|(file, _)| *file == path);
-        if elsewhere || known || RENDERERS.iter().any(|folder| path.starts_with(folder)) {
+        if known || RENDERERS.iter().any(|folder| path.starts_with(folder)) {
             continue;
         }
         found.extend(word(&text).map(|word| format!("{path} says {word}")));
@@ -94,6 +145,13 @@ fn no_exception_is_left_over() {
     for (file, why) in ALLOWED {
         let text = files.iter().find(|(path, _)| path == file).map(|(_, text)| text);
         assert!(text.is_some_and(|text| word(text).is_some()), "{file} needs no exception: {why}");
+    }
+    for file in NAMED.map(|(file, _)| file).into_iter().chain(NAMED_IN_CRATES) {
+        let text = files.iter().find(|(path, _)| path == file).map(|(_, text)| text);
+        assert!(
+            text.is_some_and(|text| name(text).is_some()),
+            "{file} needs no exception: it names no engine"
+        );
     }
 }
 

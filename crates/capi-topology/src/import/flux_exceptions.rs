@@ -7,10 +7,12 @@ use super::applier::FLUX;
 use super::{Applier, Imported, Objects, lies_in};
 use k8s_schema::value::{get, name_of, set, text};
 
-/// An object in the new files that Flux does not write normally.
+/// An object in the new files that its applier does not write normally, because the object asks for that.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct FluxException {
+pub struct ApplyException {
+    /// The applier that the object asks.
+    pub applier: &'static str,
     /// Its file, as the user named it.
     pub file: String,
     /// The line at which its document begins, counted from 1.
@@ -41,7 +43,7 @@ impl Objects {
     ///
     /// Source: `fluxcd/pkg/ssa`, `manager_apply.go`, `shouldSkipApply`, and `kustomize-controller`,
     /// `internal/controller/kustomization_controller.go`, `apply` (the selectors).
-    pub fn skip_for_flux(&mut self, there: &Self, by: Option<&Applier>) -> Vec<FluxException> {
+    pub fn take_skipped(&mut self, there: &Self, by: Option<&Applier>) -> Vec<ApplyException> {
         let mut skipped = Vec::new();
         self.all.retain(|one| {
             let old = there.all.iter().find(|old| is_same(&one.object, &old.object));
@@ -56,7 +58,7 @@ impl Objects {
     /// them.
     ///
     /// Source: `fluxcd/pkg/ssa`, `manager.go`, `SetOwnerLabels`.
-    pub fn label_for_flux(&mut self, there: &Self, by: Option<&Applier>) {
+    pub fn label_as_applied(&mut self, there: &Self, by: Option<&Applier>) {
         for one in self.all.iter_mut().filter(|one| !one.applied.is_live()) {
             let old = there.all.iter().find(|old| is_same(&one.object, &old.object));
             let Some(old) = old.filter(|old| is_by_flux(Some(old), by)) else { continue };
@@ -72,8 +74,8 @@ impl Objects {
     /// Lists the objects that Flux would delete and recreate if the API server refused their change because of an immutable
     /// field.
     ///
-    /// Source: as for [`Objects::skip_for_flux`], `shouldForceApply`.
-    pub fn recreated_by_flux(&self, there: &Self, by: Option<&Applier>) -> Vec<FluxException> {
+    /// Source: as for [`Objects::take_skipped`], `shouldForceApply`.
+    pub fn recreated_if_refused(&self, there: &Self, by: Option<&Applier>) -> Vec<ApplyException> {
         let changed = self.all.iter().filter_map(|one| {
             let old = there.all.iter().find(|old| is_same(&one.object, &old.object))?;
             let asks = has(&one.object, FORCE).or_else(|| has(&old.object, FORCE))?;
@@ -84,9 +86,9 @@ impl Objects {
 }
 
 impl Imported {
-    fn exception(&self, asks: &'static str) -> FluxException {
+    fn exception(&self, asks: &'static str) -> ApplyException {
         let name = format!("{} {}", text(&self.object, &["kind"]), text(&self.object, &["metadata", "name"]));
-        FluxException { file: self.file.clone(), line: self.line, name, asks }
+        ApplyException { applier: "Flux", file: self.file.clone(), line: self.line, name, asks }
     }
 }
 

@@ -47,7 +47,7 @@ use k8s_schema::value::{get, group, list, present, set, text, version};
 pub use applied::{Applied, Claim};
 pub use applier::Applier;
 pub use controller_object::ControllerObject;
-pub use flux_exceptions::FluxException;
+pub use flux_exceptions::ApplyException;
 pub use missing_namespace::WithoutNamespace;
 
 /// An object, with the file it came from.

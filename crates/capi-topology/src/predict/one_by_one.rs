@@ -226,7 +226,7 @@ fn waits_for_templates(forecast: &mut Forecast, before: &Side, class: &ClassFile
             new.join(" and "),
             verdict.meaning.words()
         );
-        Evidence::new(verdict.subject.clone(), Rule::FluxOrder, Outcome::Unsure).because(reason)
+        Evidence::new(verdict.subject.clone(), Rule::ClassesFirst, Outcome::Unsure).because(reason)
     };
     let found: Vec<Evidence> = forecast.verdicts.iter().filter(acts).map(unsure).collect();
     forecast.weigh(found);

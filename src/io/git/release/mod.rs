@@ -26,7 +26,8 @@ use super::{
 use crate::{
     io::disk::{Milestone, Workspace, place_file, place_release, read_file, remove_release},
     note::Fault,
-    tree::{GITATTRIBUTES, TreePath},
+    render::GITATTRIBUTES,
+    tree::TreePath,
     world::LOCK,
 };
 

@@ -57,6 +57,6 @@ pub(crate) enum Rule {
     InPlaceUpdates,
     /// The class is written before the Cluster.
     ClassFirst,
-    /// Flux waits for the class before it writes templates.
-    FluxOrder,
+    /// The applier waits for the class before it writes templates.
+    ClassesFirst,
 }
