@@ -4,6 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::LazyLock;
 
+use ipnet::IpNet;
 use regex::Regex;
 
 /// Whether a text has a format. Unknown formats accept every text.
@@ -108,8 +109,10 @@ fn is_cidr(text: &str) -> bool {
 /// assert!(!k8s_schema::is_strict_cidr("10.0.0.010/8"));
 /// ```
 pub fn is_strict_cidr(text: &str) -> bool {
-    let address = text.split('/').next().unwrap_or_default();
-    is_cidr(text) && address.parse::<IpAddr>().is_ok()
+    let Some((address, length)) = text.split_once('/') else { return false };
+    // Unlike `IpNet::from_str`, Go allows any number of leading zeros in the length.
+    let length = length.bytes().all(|byte| byte.is_ascii_digit()).then(|| length.parse());
+    matches!((address.parse(), length), (Ok(address), Some(Ok(length))) if IpNet::new(address, length).is_ok())
 }
 
 fn is_mac(text: &str) -> bool {

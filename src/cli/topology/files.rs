@@ -10,7 +10,7 @@ use std::{
 use k8s_schema::value::{get, text};
 use serde_json::Value as Json;
 
-use super::{Answer, Args, created, network, nothing_runs, report_unread, tell};
+use super::{Answer, Args, applier, created, network, nothing_runs, report_unread, tell};
 use crate::{
     cli::{Global, cluster::ClusterName},
     compare,
@@ -21,8 +21,7 @@ use crate::{
     topology::{
         Catalog, Gates, Refusal, Settings, Side, Stage,
         import::{
-            Applied, Applier, ApplyException, Claim, ClassFiles, Imported, Objects, applier, asked_class,
-            identity,
+            Applied, Applier, ApplyException, Claim, ClassFiles, Imported, Objects, asked_class, identity,
         },
         predict::{adoption, create, forecast, one_by_one},
     },
@@ -161,11 +160,11 @@ fn settings(args: &Args, notes: &mut Notes) -> Result<Settings, Failure> {
 /// The manager that applies the files, if the arguments name it.
 fn applier(args: &Args, notes: &mut Notes) -> Result<Option<Applier>, Failure> {
     let Some(word) = args.applied_by.as_deref() else { return Ok(None) };
-    let named = Applier::named(word);
+    let named = applier::named(word);
     if named.is_none() {
         notes.error("applied-by", None, format!("`{word}` is not a valid field manager name")).hint(format!(
             "write {}, or a manager's name as `managedFields` has it",
-            applier::WORDS.join(", ")
+            applier::words().join(", ")
         ));
     }
     notes.halt(())?;
@@ -190,7 +189,7 @@ fn first_apply(args: &Args, before: &Objects, notes: &mut Notes) {
             Place { line: cluster.line, ..Place::file(&*cluster.file) },
             format!("`{word}` has not applied any field of the live Cluster {namespace}/{name} yet: its first apply removes nothing"),
         );
-        match closest(&word.to_lowercase(), applier::WORDS.into_iter()).filter(|one| *one != word) {
+        match closest(&word.to_lowercase(), applier::words().into_iter()).filter(|one| *one != word) {
             Some(similar) => note.hint(format!("did you mean `{similar}`?")),
             None => note.hint("see `metadata.managedFields` of the live Cluster for the managers that did"),
         };

@@ -1,5 +1,6 @@
 //! `stackloom topology`.
 
+mod applier;
 mod choice;
 mod files;
 mod network;

@@ -61,7 +61,7 @@ const ALLOWED: [(&str, &str); 15] = [
 const NAMES: [&str; 4] = ["Flux", "Argo CD", "ArgoCd", "argocd"];
 
 /// Files outside `render` that name an engine, and why.
-const NAMED: [(&str, &str); 14] = [
+const NAMED: [(&str, &str); 15] = [
     ("src/model/engine.rs", "the list of engines"),
     ("src/model/delivery.rs", "the list of deliveries, each with the engine whose objects it writes"),
     ("src/model/argocd.rs", "the settings that Argo CD alone has"),
@@ -73,6 +73,7 @@ const NAMED: [(&str, &str); 14] = [
     ("src/definition/lower/argocd.rs", "lowers them"),
     ("src/definition/lower/fleet.rs", "calls it"),
     ("src/cli/argocd.rs", "the command `argocd`"),
+    ("src/cli/topology/applier.rs", "the words of `--applied-by`, which also names what is no engine"),
     ("src/cli/mod.rs", "declares this command"),
     ("src/cli/init.rs", "an example of its help"),
     ("src/release/manifest.rs", "names the format of OCI artifacts, which is Flux's"),

@@ -167,7 +167,7 @@ fn claims(object: &Value) -> Option<Vec<Claim>> {
     let annotation = ["fieldsV1", "f:metadata", "f:annotations", &format!("f:{LAST_APPLIED}")];
     let is_kept = entries.iter().filter(applies).any(|one| get(one, &annotation).is_some());
     if let (Some(part), false) = (last_applied(object), is_kept && !claims.is_empty()) {
-        claims.push(alone(&Applier::client_side(), part));
+        claims.push(alone(&Applier::kubectl(), part));
     }
     Some(claims)
 }
@@ -362,9 +362,9 @@ mod tests {
         assert_eq!(Applied::of(&object, None), Applied::Unknown);
         object["metadata"]["annotations"] = json!({ LAST_APPLIED: "{\"spec\":{}}" });
         let part = json!({ "spec": {} });
-        let claim = alone(&Applier::client_side(), part.clone());
+        let claim = alone(&Applier::kubectl(), part.clone());
         assert_eq!(Applied::of(&object, None), Applied::Known(vec![claim]));
-        let flux = Applier::named("flux").unwrap();
+        let flux = Applier::flux();
         let flux = Claim { by_user: true, ..alone(&flux, part) };
         assert_eq!(Applied::of(&object, Some(&flux.by)), Applied::Known(vec![flux.clone()]));
         object["metadata"] = json!({ "name": "one" });

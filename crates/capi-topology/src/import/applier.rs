@@ -17,38 +17,46 @@ pub enum Applier {
 /// Source: Kubernetes, `apimachinery/pkg/apis/meta/v1/validation/validation.go`, `FieldManagerMaxLength`.
 const MANAGER_LIMIT: usize = 128;
 
-/// The words for the known appliers.
-pub const WORDS: [&str; 5] = ["flux", "kubectl", "kubectl-server-side", "argocd", "argocd-server-side"];
-
 /// The field manager of Flux.
 pub(super) const FLUX: &str = "kustomize-controller";
 const ARGO: &str = "argocd-controller";
 
 impl Applier {
-    /// Parses an applier: `flux`, `kubectl`, `kubectl-server-side`, `argocd`, `argocd-server-side`, or the name of a field
-    /// manager.
+    /// Flux, which applies server-side.
     ///
-    /// Source: `kustomize-controller`, `main.go` (its name); `argo-cd`, `common/common.go`, `ArgoCDSSAManager`, and
-    /// `gitops-engine`, `pkg/utils/kube/resource_ops.go`, `newApplyOptions` (kubectl's own code, client-side or
-    /// server-side).
-    ///
-    /// None if it is not a valid name of a field manager.
-    pub fn named(word: &str) -> Option<Self> {
-        let server_side = |manager: &str| Self::ServerSide(manager.to_owned());
-        let is_name = !word.is_empty() && word.len() <= MANAGER_LIMIT && !word.contains(char::is_whitespace);
-        is_name.then(|| match word.to_lowercase().as_str() {
-            "flux" => server_side(FLUX),
-            "kubectl" => Self::client_side(),
-            "kubectl-server-side" => server_side("kubectl"),
-            "argocd" => Self::ClientSide("Argo CD".to_owned()),
-            "argocd-server-side" => server_side(ARGO),
-            _ => server_side(word),
-        })
+    /// Source: `kustomize-controller`, `main.go` (its name).
+    pub fn flux() -> Self {
+        Self::ServerSide(FLUX.to_owned())
     }
 
-    /// A plain `kubectl apply`.
-    pub(super) fn client_side() -> Self {
+    /// `kubectl apply`, which applies client-side.
+    pub fn kubectl() -> Self {
         Self::ClientSide("kubectl apply".to_owned())
+    }
+
+    /// `kubectl apply --server-side`.
+    pub fn kubectl_server_side() -> Self {
+        Self::ServerSide("kubectl".to_owned())
+    }
+
+    /// Argo CD, which applies client-side with kubectl's own code.
+    ///
+    /// Source: `gitops-engine`, `pkg/utils/kube/resource_ops.go`, `newApplyOptions`.
+    pub fn argo_cd() -> Self {
+        Self::ClientSide("Argo CD".to_owned())
+    }
+
+    /// Argo CD with the sync option `ServerSideApply=true`.
+    ///
+    /// Source: `argo-cd`, `common/common.go`, `ArgoCDSSAManager`.
+    pub fn argo_cd_server_side() -> Self {
+        Self::ServerSide(ARGO.to_owned())
+    }
+
+    /// Server-side apply by a field manager; none if the API server would refuse the name.
+    pub fn field_manager(name: &str) -> Option<Self> {
+        let is_name = !name.is_empty() && name.len() <= MANAGER_LIMIT && !name.contains(char::is_whitespace);
+        is_name.then(|| Self::ServerSide(name.to_owned()))
     }
 
     /// Reports whether it is Flux.

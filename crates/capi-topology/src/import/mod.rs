@@ -22,7 +22,7 @@
 //! ```
 
 mod applied;
-pub mod applier;
+mod applier;
 mod controller_object;
 mod documents;
 mod duplicates;
