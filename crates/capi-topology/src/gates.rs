@@ -2,6 +2,8 @@
 //!
 //! Source: `feature/feature.go`.
 
+use k8s_schema::FieldError;
+
 /// The state of the relevant feature gates. The default is Cluster API's own, but with `ClusterTopology`, without which
 /// classes do not exist.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -23,33 +25,41 @@ pub struct Gates {
     pub no_preflight_checks: bool,
 }
 
-/// The message for what is refused without `ClusterTopology`.
-pub(crate) const NO_TOPOLOGY: &str = "can be set only if the ClusterTopology feature flag is enabled";
-/// The message for what is refused without `MachinePool`.
-pub(crate) const NO_MACHINE_POOLS: &str = "can be set only if the MachinePool feature flag is enabled";
-/// The message for what is refused without `RuntimeSDK`.
-pub(crate) const NO_RUNTIME_SDK: &str =
-    "patch.external can be used only if the RuntimeSDK feature flag is enabled";
-/// The message for what is refused without `KubeadmBootstrapFormatIgnition`.
-pub(crate) const NO_IGNITION: &str =
-    "can be set only if the KubeadmBootstrapFormatIgnition feature gate is enabled";
-/// The message for what is refused without `MachineTaintPropagation`.
-pub(crate) const NO_TAINTS: &str =
-    "taints are not allowed to be set when the feature gate MachineTaintPropagation is disabled";
-
-/// The gate without which webhooks refuse something, by their message.
-const REQUIRED: [(&str, &str); 5] = [
-    (NO_TOPOLOGY, "ClusterTopology"),
-    (NO_MACHINE_POOLS, "MachinePool"),
-    (NO_RUNTIME_SDK, "RuntimeSDK"),
-    (NO_IGNITION, "KubeadmBootstrapFormatIgnition"),
-    (NO_TAINTS, "MachineTaintPropagation"),
-];
-
-/// The gate that a refused field requires.
-pub(crate) fn required(detail: &str) -> Option<&'static str> {
-    REQUIRED.into_iter().find(|(message, _)| *message == detail).map(|(_, gate)| gate)
+/// A feature gate without which webhooks refuse something.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RequiredGate {
+    name: &'static str,
+    /// What the webhooks say.
+    detail: &'static str,
 }
+
+impl RequiredGate {
+    /// The error for a field that is refused because the gate is off.
+    pub(crate) fn error(self, field: impl Into<String>) -> FieldError {
+        FieldError::forbidden(field, self.detail).requiring(self.name)
+    }
+}
+
+pub(crate) const TOPOLOGY: RequiredGate = RequiredGate {
+    name: "ClusterTopology",
+    detail: "can be set only if the ClusterTopology feature flag is enabled",
+};
+pub(crate) const MACHINE_POOLS: RequiredGate = RequiredGate {
+    name: "MachinePool",
+    detail: "can be set only if the MachinePool feature flag is enabled",
+};
+pub(crate) const RUNTIME_SDK: RequiredGate = RequiredGate {
+    name: "RuntimeSDK",
+    detail: "patch.external can be used only if the RuntimeSDK feature flag is enabled",
+};
+pub(crate) const IGNITION: RequiredGate = RequiredGate {
+    name: "KubeadmBootstrapFormatIgnition",
+    detail: "can be set only if the KubeadmBootstrapFormatIgnition feature gate is enabled",
+};
+pub(crate) const TAINTS: RequiredGate = RequiredGate {
+    name: "MachineTaintPropagation",
+    detail: "taints are not allowed to be set when the feature gate MachineTaintPropagation is disabled",
+};
 
 const ALPHA: &str = "AllAlpha";
 const BETA: &str = "AllBeta";

@@ -5,7 +5,6 @@ use std::fmt;
 pub use k8s_schema::{ErrorType, FieldError};
 
 use super::role::Role;
-use crate::gates;
 
 /// The stage at which something is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -94,7 +93,7 @@ impl Refusal {
 
     /// The feature gate without which it is refused; none if no gate would change that.
     pub fn gate(&self) -> Option<&'static str> {
-        gates::required(&self.error.detail)
+        self.error.requires
     }
 
     /// Converts the field errors of one object to refusals.

@@ -56,6 +56,8 @@ pub struct FieldError {
     pub kind: ErrorType,
     /// The reason as text.
     pub detail: String,
+    /// The feature gate that must be on for the value to be accepted; none if no gate decides that.
+    pub requires: Option<&'static str>,
 }
 
 impl FieldError {
@@ -82,6 +84,12 @@ impl FieldError {
 
     /// Creates an error of any kind.
     pub fn new(kind: ErrorType, field: impl Into<String>, detail: impl Into<String>) -> Self {
-        Self { field: field.into(), kind, detail: detail.into() }
+        Self { field: field.into(), kind, detail: detail.into(), requires: None }
+    }
+
+    /// Says that a feature gate decides it.
+    #[must_use]
+    pub fn requiring(self, gate: &'static str) -> Self {
+        Self { requires: Some(gate), ..self }
     }
 }

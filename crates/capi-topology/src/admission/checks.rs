@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use crate::gates::{Gates, NO_TAINTS};
+use crate::gates::{self, Gates};
 use crate::name_syntax::{is_name_part, is_subdomain};
 use crate::names::{Named, sample};
 use crate::refusal::FieldError;
@@ -120,7 +120,7 @@ pub(crate) fn taints(owner: &Value, path: &str, gates: Gates) -> Vec<FieldError>
     let taints = list(owner, &["taints"]);
     let mut errors = Vec::new();
     if !gates.taints && !taints.is_empty() {
-        errors.push(FieldError::forbidden(path, NO_TAINTS));
+        errors.push(gates::TAINTS.error(path));
     }
     for (at, taint) in taints.iter().enumerate() {
         let (key, field) = (text(taint, &["key"]), format!("{path}[{at}].key"));

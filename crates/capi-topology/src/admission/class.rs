@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{checks, class_patches, class_update, class_variables};
 use crate::desired::health_check::is_defined;
-use crate::gates::{Gates, NO_TOPOLOGY};
+use crate::gates::{self, Gates};
 use crate::name_syntax::is_subdomain;
 use crate::names::{Named, sample};
 use crate::refusal::FieldError;
@@ -23,7 +23,7 @@ pub(crate) fn validate(
     gates: Gates,
 ) -> Vec<FieldError> {
     if gates.no_topology {
-        return vec![FieldError::forbidden("spec", NO_TOPOLOGY)];
+        return vec![gates::TOPOLOGY.error("spec")];
     }
     let mut errors = templates(class);
     for kind in ["machineDeployments", "machinePools"] {

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use crate::gates::{Gates, NO_RUNTIME_SDK};
+use crate::gates::{self, Gates};
 use crate::patches::json_patch::{Operation, Source};
 use crate::patches::selector::{Selector, class_matches};
 use crate::patches::{Parsed, Patch};
@@ -72,7 +72,7 @@ pub(crate) fn validate(class: &Value, gates: Gates) -> Vec<FieldError> {
         }
         errors.extend(validate_patch(source, &patch, class, &path));
         if patch.external && !gates.runtime_sdk {
-            errors.push(FieldError::forbidden(format!("{path}.external"), NO_RUNTIME_SDK));
+            errors.push(gates::RUNTIME_SDK.error(format!("{path}.external")));
         }
     }
     errors

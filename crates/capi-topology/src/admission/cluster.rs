@@ -9,7 +9,7 @@ use crate::class::Blueprint;
 use crate::contract::{AUTOSCALER_MAX, AUTOSCALER_MIN};
 use crate::desired::health_check::is_defined;
 use crate::desired::instant;
-use crate::gates::{Gates, NO_TOPOLOGY};
+use crate::gates::{self, Gates};
 use crate::name_syntax::is_label_value;
 use crate::refusal::{ErrorType, FieldError, Opaque};
 use crate::variables::Definition;
@@ -186,7 +186,7 @@ pub fn validate(
         }
     }
     if gates.no_topology {
-        errors.push(FieldError::forbidden(TOPOLOGY, NO_TOPOLOGY));
+        errors.push(gates::TOPOLOGY.error(TOPOLOGY));
         return errors;
     }
     let topology = get(cluster, &["spec", "topology"]).unwrap_or(&Value::Null);

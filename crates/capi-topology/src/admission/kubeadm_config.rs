@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::checks;
 use super::kubeadm_types::is_defined;
-use crate::gates::{Gates, NO_IGNITION};
+use crate::gates::{self, Gates};
 use crate::refusal::FieldError;
 use k8s_schema::value::{get, list, present, text};
 
@@ -101,10 +101,10 @@ fn ignition(config: &Value, path: &str, gates: Gates) -> Vec<FieldError> {
     let (format, set) = (text(config, &["format"]), is_defined(config, &["ignition"]));
     if !gates.ignition {
         if format == "ignition" {
-            errors.push(FieldError::forbidden(format!("{path}.format"), NO_IGNITION));
+            errors.push(gates::IGNITION.error(format!("{path}.format")));
         }
         if set {
-            errors.push(FieldError::forbidden(format!("{path}.ignition"), NO_IGNITION));
+            errors.push(gates::IGNITION.error(format!("{path}.ignition")));
         }
         return errors;
     }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::kubeadm_types::{decoded, is_defined, previous_defaults};
 use super::{kubeadm_cluster_configuration as cluster_configuration, kubeadm_config, kubeadm_control_plane};
-use crate::gates::{Gates, NO_TOPOLOGY};
+use crate::gates::{self, Gates};
 use crate::refusal::FieldError;
 use k8s_schema::value::{get, same, set};
 
@@ -15,7 +15,7 @@ const SPEC: [&str; 3] = ["spec", "template", "spec"];
 /// Errors in a new template.
 pub(crate) fn validate_create(template: &Value, gates: Gates) -> Vec<FieldError> {
     if gates.no_topology {
-        return vec![FieldError::forbidden("spec", NO_TOPOLOGY)];
+        return vec![gates::TOPOLOGY.error("spec")];
     }
     let path = SPEC.join(".");
     let spec = get(template, &SPEC).unwrap_or(&Value::Null);

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::checks;
 use super::kubeadm_types::is_defined;
 use crate::contract::{AUTOSCALER_MAX, AUTOSCALER_MIN};
-use crate::gates::{Gates, NO_MACHINE_POOLS, NO_TAINTS};
+use crate::gates::{self, Gates};
 use crate::name_syntax::is_label_value;
 use crate::names::Named;
 use crate::refusal::FieldError;
@@ -71,7 +71,7 @@ pub(crate) fn deployment(object: &Value, running: Option<&Value>, gates: Gates) 
 /// Errors of the validating webhook for a machine pool; `running` is its state before.
 pub(crate) fn pool(object: &Value, running: Option<&Value>, gates: Gates) -> Vec<FieldError> {
     if gates.no_machine_pools {
-        return vec![FieldError::forbidden("spec", NO_MACHINE_POOLS)];
+        return vec![gates::MACHINE_POOLS.error("spec")];
     }
     let spec = get(object, &["spec"]).unwrap_or(&Value::Null);
     let template = get(spec, &["template"]).unwrap_or(&Value::Null);
@@ -79,7 +79,7 @@ pub(crate) fn pool(object: &Value, running: Option<&Value>, gates: Gates) -> Vec
     if !list(template, &["spec", "taints"]).is_empty() {
         errors.push(FieldError::forbidden("spec.taints", "machine pools do not have taints yet"));
         if !gates.taints {
-            errors.push(FieldError::forbidden("spec.taints", NO_TAINTS));
+            errors.push(gates::TAINTS.error("spec.taints"));
         }
     }
     errors.extend(checks::metadata(template, "spec.template.metadata"));
