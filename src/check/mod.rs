@@ -251,7 +251,7 @@ spec:
         let definitions = definition::parse(&input, &mut notes);
         let plan = definition::lower(&definitions, &input, &semver::Version::new(0, 1, 0), &mut notes)
             .and_then(|model| {
-                let resolution = resolve::resolve(&model, &input.sources, &mut notes)?;
+                let resolution = resolve::resolve(&model, &mut notes)?;
                 let releases = release::releases(&resolution, &input, &mut notes)?;
                 plan::plan(&model, &releases, &mut notes)
             })

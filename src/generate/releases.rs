@@ -45,7 +45,8 @@ pub fn cut(
     plan::plan(model, releases, &mut planned).ok();
     understood.locate(&mut planned);
     planned.iter().filter(|note| note.code == plan::CONTRADICTS).for_each(|note| notes.push(note.clone()));
-    let considered = release::cut(&resolution, releases, request, (definitions, input), &predict, notes);
+    let considered = release::cut(&resolution, releases, request, definitions, &predict, notes);
+    understood.locate(notes);
     let cuts: Vec<&Release> = considered.iter().filter_map(|one| Some(&one.cut.as_ref()?.release)).collect();
     let is_cut = |head: &Release| {
         cuts.iter().any(|cut| (&cut.stack, &cut.kubernetes) == (&head.stack, &head.kubernetes))

@@ -64,8 +64,10 @@ impl Understood {
     /// Runs the stages up to the releases, with definitions that were already parsed from an input.
     pub fn of(input: Input, definitions: Definitions, notes: &mut Notes) -> Result<Self, Halted> {
         let model = definition::lower(&definitions, &input, &program_version(), notes)?;
-        let releases = release::releases(&resolve::resolve(&model, &input.sources, notes)?, &input, notes)?;
-        Ok(Self { input, definitions, model, releases })
+        let resolution = resolve::resolve(&model, notes);
+        let releases = resolution.and_then(|resolution| release::releases(&resolution, &input, notes));
+        notes.locate(|origin| input.sources.place(origin));
+        Ok(Self { releases: releases?, input, definitions, model })
     }
 
     /// Parses an input and runs the stages up to the releases; `narrow` may remove clusters.
@@ -86,7 +88,9 @@ impl Understood {
 
     /// Resolves every stack for every minor, with the exact version of each addon.
     pub fn resolution(&self, notes: &mut Notes) -> Result<Resolution<'_>, Halted> {
-        resolve::resolve(&self.model, &self.input.sources, notes)
+        let resolution = resolve::resolve(&self.model, notes);
+        self.locate(notes);
+        resolution
     }
 
     /// Plans a single cluster, which may be a modified one. The plan of shared parts covers this cluster only.
@@ -142,7 +146,7 @@ impl Planned {
         let Self { fleet: Understood { input, definitions, model, releases }, plan } = self;
         // The plan of a large fleet needs much memory, and a new one is made below.
         drop((releases, plan));
-        let resolution = resolve::resolve(&model, &input.sources, &mut quiet)?;
+        let resolution = resolve::resolve(&model, &mut quiet)?;
         let releases = release::releases_recorded(&resolution, &input, Some(recorder), &mut quiet)?;
         Understood { input, definitions, model, releases }.planned(&mut quiet)
     }

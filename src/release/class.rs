@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use super::Release;
 use crate::{
     model::Subdomain,
-    note::Notes,
-    yaml::{Node, Sources},
+    note::{At, Notes, Place},
+    yaml::Node,
 };
 
 /// The parts of a cluster class that clusters refer to.
@@ -30,9 +30,9 @@ pub struct ClassVariable {
 }
 
 /// Reads the class objects of a release and reports violations of the rules.
-pub(super) fn read(release: &Release, sources: &Sources, notes: &mut Notes) -> Option<ClusterClass> {
+pub(super) fn read(release: &Release, notes: &mut Notes) -> Option<ClusterClass> {
     let before = notes.errors();
-    let mut objects = Objects { release, sources, notes };
+    let mut objects = Objects { release, notes };
     let class = objects.check_all();
     let class = class.map(|class| ClusterClass {
         variables: variables(class),
@@ -63,7 +63,6 @@ fn classes(class: &Node, kind: &str) -> Vec<String> {
 
 struct Objects<'a> {
     release: &'a Release,
-    sources: &'a Sources,
     notes: &'a mut Notes,
 }
 
@@ -84,9 +83,9 @@ impl<'a> Objects<'a> {
         let is_class = |object: &&Node| object.get("kind").and_then(Node::as_str) == Some("ClusterClass");
         let classes: Vec<_> = self.release.objects.iter().filter(is_class).collect();
         let [class] = classes.as_slice() else {
-            let second = classes.get(1).and_then(|class| self.sources.place(class.origin));
-            let folder = || crate::note::Place::file(format!("stacks/{}/cluster-class", self.release.stack));
-            let place = second.unwrap_or_else(folder);
+            let folder = || Place::file(format!("stacks/{}/cluster-class", self.release.stack));
+            let second = classes.get(1).map(|class| class.origin);
+            let place = second.map_or_else(|| At::from(folder()), |second| At::word_or(second, folder));
             self.notes
                 .error(
                     "no-class",
@@ -173,6 +172,6 @@ impl<'a> Objects<'a> {
     }
 
     fn error(&mut self, node: &Node, message: String, hint: &str) {
-        self.notes.error("cluster-class", self.sources.place(node.origin), message).hint(hint);
+        self.notes.error("cluster-class", node.origin, message).hint(hint);
     }
 }

@@ -20,7 +20,6 @@ use crate::{
     note::{Notes, Place},
     resolve::{Resolution, ResolvedStack},
     topology::predict::class_change::ClassForecast,
-    world::Input,
     yaml,
 };
 
@@ -52,7 +51,6 @@ pub struct Considered {
     /// The release that the next one follows: the last one of the channel. For a custom version, its name determines which
     /// one.
     pub last: Option<String>,
-    /// That release.
     pub standing: Option<Arc<Release>>,
     /// The next release; none if nothing changed.
     pub cut: Option<Cut>,
@@ -93,7 +91,6 @@ struct Sources<'a> {
     releases: &'a Releases,
     request: &'a Request,
     definitions: &'a Definitions,
-    input: &'a Input,
     predict: Foretell<'a>,
 }
 
@@ -102,11 +99,11 @@ pub fn cut(
     resolution: &Resolution<'_>,
     releases: &Releases,
     request: &Request,
-    (definitions, input): (&Definitions, &Input),
+    definitions: &Definitions,
     predict: Foretell<'_>,
     notes: &mut Notes,
 ) -> Vec<Considered> {
-    let sources = Sources { releases, request, definitions, input, predict };
+    let sources = Sources { releases, request, definitions, predict };
     let asked = |stack: &StackId, minor: Minor| {
         request.stack.as_ref().is_none_or(|one| one == stack) && request.minor.is_none_or(|one| one == minor)
     };
@@ -118,7 +115,7 @@ pub fn cut(
     for (key, resolved) in found {
         let Some(head) = releases.heads.get(key) else { continue };
         if resolved.stack.maturity == Maturity::Expired {
-            note_expired(resolved, request, input, notes);
+            note_expired(resolved, request, notes);
             continue;
         }
         let last = releases.last(&key.0, key.1, request.channel, request.version.as_deref());
@@ -145,13 +142,13 @@ pub fn cut(
 }
 
 /// Reports that no release is cut for a minor whose maturity is `expired`.
-fn note_expired(resolved: &ResolvedStack<'_>, request: &Request, input: &Input, notes: &mut Notes) {
+fn note_expired(resolved: &ResolvedStack<'_>, request: &Request, notes: &mut Notes) {
     let stack = resolved.stack;
-    let (place, minor) = (input.sources.place(stack.kubernetes_origin), stack.kubernetes.minor());
+    let (origin, minor) = (stack.kubernetes_origin, stack.kubernetes.minor());
     let message = format!("cannot release Kubernetes {minor} of `{}`: its maturity is `expired`", stack.id);
     let note = match request.minor {
-        Some(_) => notes.error("expired", place, message),
-        None => notes.warning("expired", place, message),
+        Some(_) => notes.error("expired", origin, message),
+        None => notes.warning("expired", origin, message),
     };
     note.hint("remove the minor from stack.yaml once no cluster follows it; its releases stay")
         .hint("to release it anyway, set its maturity to `deprecated`");
@@ -165,7 +162,7 @@ fn next(
     sources: Sources<'_>,
     notes: &mut Notes,
 ) -> Option<Cut> {
-    let Sources { releases, request, input, predict, .. } = sources;
+    let Sources { releases, request, predict, .. } = sources;
     let versioning = resolved.stack.versioning;
     let differences = last.map(|last| differences(last, head)).unwrap_or_default();
     // The prediction uses the head release, which has the same content. The name of the next release depends on the result.
@@ -190,7 +187,7 @@ fn next(
         bumped,
         impact: impact.map(|impact| impact.effects),
     };
-    let release = freeze::cut(resolved, head, request.channel, version, components, history, input, notes)?;
+    let release = freeze::cut(resolved, head, request.channel, version, components, history, notes)?;
     let rebases = rebases.renamed(&head.name, &release.name);
     let text = notes_text::text(&release, last, &differences, &rebases);
     let files = write_numbered(&release, &text);

@@ -12,7 +12,7 @@ use crate::{
         Addon, AddonVersion, ChartVersion, CompatibilityRule, ImageSource, KubernetesVersion, Lock,
         LockedChart, Minor, NodeImage, StackId, VersionRange,
     },
-    note::{Notes, Place},
+    note::{At, Notes, Place},
     resolve::ResolvedStack,
     template::{Context, LANGUAGE, Recorder},
     world::Input,
@@ -76,10 +76,10 @@ pub(super) fn freeze(
     release.name = name(&stack.id, stack.kubernetes.minor(), &release.version);
     let stand_in = std::mem::take(&mut release.objects);
     release.objects = render_class(resolved, &release, recorder, notes)?;
-    check_name(&release, &stand_in, input, notes);
-    release.class = class::read(&release, &input.sources, notes)?;
+    check_name(&release, &stand_in, notes);
+    release.class = class::read(&release, notes)?;
     release.requires.feature_gates = release.needed_gates();
-    check_migrations(&release, input, notes);
+    check_migrations(&release, notes);
     let named = images_of(&release).known;
     let locked = lock.images.iter().filter(|(name, _)| named.contains(*name));
     release.image_digests = locked.map(|(name, digest)| (name.clone(), digest.clone())).collect();
@@ -87,7 +87,7 @@ pub(super) fn freeze(
 }
 
 /// Warns about migrations to variables that the class does not have: they would never apply.
-fn check_migrations(release: &Release, input: &Input, notes: &mut Notes) {
+fn check_migrations(release: &Release, notes: &mut Notes) {
     for (at, one) in release.migrations.iter().enumerate() {
         let last = release.migrations[at + 1..]
             .iter()
@@ -96,7 +96,7 @@ fn check_migrations(release: &Release, input: &Input, notes: &mut Notes) {
             notes
                 .warning(
                     "migration",
-                    input.sources.place(one.origin),
+                    one.origin,
                     format!("the class has no variable `{last}`, so this migration never applies"),
                 )
                 .hint("correct the name, or remove the migration");
@@ -132,7 +132,6 @@ fn locked(addon: &Addon, lock: &Lock) -> BTreeMap<AddonVersion, LockedChart> {
 }
 
 /// Makes a numbered release with the same content.
-#[expect(clippy::too_many_arguments, reason = "what a release has of its own, beside its content")]
 pub(super) fn cut(
     resolved: &ResolvedStack<'_>,
     head: &Release,
@@ -140,13 +139,12 @@ pub(super) fn cut(
     version: String,
     components: Components,
     history: History,
-    input: &Input,
     notes: &mut Notes,
 ) -> Option<Release> {
     let name = name(&head.stack, head.kubernetes.minor(), &version);
     let mut release = Release { name, channel, version, components, history: Some(history), ..head.clone() };
     release.objects = render_class(resolved, &release, None, notes)?;
-    release.class = class::read(&release, &input.sources, notes)?;
+    release.class = class::read(&release, notes)?;
     Some(release)
 }
 
@@ -158,15 +156,15 @@ pub(super) fn stand_in(stack: &StackId, kubernetes: &KubernetesVersion) -> Strin
 /// Checks that a class contains nothing of its release's identity but the whole name. Anything else, such as the version,
 /// would be different content in every release: machines would be replaced, and a release that was read could not be
 /// distinguished from a modified one.
-fn check_name(release: &Release, stand_in: &[Node], input: &Input, notes: &mut Notes) {
+fn check_name(release: &Release, stand_in: &[Node], notes: &mut Notes) {
     let mut found = release.nameless();
     found.sort_by_cached_key(identity);
     let different = found.iter().zip(stand_in).find_map(|(found, expected)| difference(found, expected));
     if different.is_none() && found.len() == stand_in.len() {
         return;
     }
-    let place = different.and_then(|node| input.sources.place(node.origin));
-    let place = place.unwrap_or_else(|| Place::file(format!("stacks/{}/cluster-class", release.stack)));
+    let folder = || Place::file(format!("stacks/{}/cluster-class", release.stack));
+    let place = different.map_or_else(|| At::from(folder()), |node| At::word_or(node.origin, folder));
     notes
         .error("release-name", place, "a class can use only the complete name of its release")
         .hint("write `${{ release.name }}`: with a part of it, or with its version, each release would have a different class and replace machines");

@@ -15,7 +15,7 @@ use crate::{
     note::{Notes, Place},
     template::{LANGUAGE, Template, Visible},
     world::unix_ends,
-    yaml::{self, Node, Source, Sources},
+    yaml::{self, Node, Source},
 };
 
 /// Fields that only a later version of the program defines.
@@ -120,7 +120,12 @@ fn read_content(
         return None;
     }
     check_content(&release, source, notes)?;
-    release.class = class::read(&release, &Sources::default(), notes)?;
+    // Messages name the release; places in its files would not help.
+    let mut own = Notes::new();
+    let class = class::read(&release, &mut own);
+    own.locate(|_| None);
+    notes.append(own);
+    release.class = class?;
     Some(release)
 }
 

@@ -8,7 +8,7 @@ use crate::{
     definition::{Model, StackTemplate},
     model::{Addon, AddonVersion, KubernetesVersion, Lock, Minor, Stack, StackId},
     note::{Halted, Notes, in_words},
-    yaml::{Origin, Sources},
+    yaml::Origin,
 };
 
 pub use versions::{Refused, Versions};
@@ -32,14 +32,14 @@ pub struct ResolvedStack<'a> {
 /// Chooses every version.
 ///
 /// `sources` provides the places of values for messages.
-pub fn resolve<'a>(model: &'a Model, sources: &Sources, notes: &mut Notes) -> Result<Resolution<'a>, Halted> {
+pub fn resolve<'a>(model: &'a Model, notes: &mut Notes) -> Result<Resolution<'a>, Halted> {
     let (mut stacks, mut unfit) = (BTreeMap::new(), Unfit::new());
     for (key, stack) in &model.stacks {
-        let mut choose = |addon| choose(addon, stack, &mut unfit, sources, notes);
+        let mut choose = |addon| choose(addon, stack, &mut unfit, notes);
         let versions = stack.addons.iter().map(|(addon, ..)| choose(addon)).collect();
         stacks.insert(key.clone(), ResolvedStack { stack, versions });
     }
-    report(&unfit, sources, notes);
+    report(&unfit, notes);
     notes.halt(Resolution { stacks, lock: &model.lock })
 }
 
@@ -51,7 +51,6 @@ fn choose<'a>(
     addon: &'a Addon,
     stack: &'a Stack<StackTemplate>,
     unfit: &mut Unfit<'a>,
-    sources: &Sources,
     notes: &mut Notes,
 ) -> Option<AddonVersion> {
     let kubernetes = &stack.kubernetes;
@@ -65,13 +64,9 @@ fn choose<'a>(
     if let Some(Refused::Forbidden(rule)) = refused {
         let row = versions.newest_in_range().unwrap_or(newest);
         let message = format!("{} (rule `{}`)", rule.deny, rule.name);
-        let note = notes.error("incompatible", sources.place(row.version_origin), message);
-        if let Some(place) = sources.place(rule.origin) {
-            note.related("the rule", place);
-        }
-        if let Some(place) = sources.place(stack.kubernetes_origin) {
-            note.related(format!("Kubernetes {kubernetes}"), place);
-        }
+        let note = notes.error("incompatible", row.version_origin, message);
+        note.related("the rule", rule.origin);
+        note.related(format!("Kubernetes {kubernetes}"), stack.kubernetes_origin);
         if let Some(version) = &rule.upgrade_to {
             note.hint(format!("upgrade {} to {version}: add that version to its matrix", addon.name));
         } else {
@@ -87,16 +82,14 @@ fn choose<'a>(
 }
 
 /// Reports each matrix once, however many minors it does not fit.
-fn report(unfit: &Unfit<'_>, sources: &Sources, notes: &mut Notes) {
+fn report(unfit: &Unfit<'_>, notes: &mut Notes) {
     for ((origin, ranges, addon), versions) in unfit {
         let served: Vec<_> = versions.iter().map(|(version, _)| version.to_string()).collect();
         let served = in_words(&served, "or");
         let message = format!("no version of `{addon}` works with Kubernetes {served}: {ranges}");
-        let note = notes.error("no-version", sources.place(*origin), message);
+        let note = notes.error("no-version", *origin, message);
         for (version, origin) in versions {
-            if let Some(place) = sources.place(*origin) {
-                note.related(format!("Kubernetes {version}"), place);
-            }
+            note.related(format!("Kubernetes {version}"), *origin);
         }
         let minors: Vec<_> = versions.iter().map(|(version, _)| version.minor().to_string()).collect();
         let minors = in_words(&minors, "and");
