@@ -9,7 +9,7 @@ use super::{
     source::{Role, Source, Words},
 };
 use crate::{
-    model::{AUTOSCALER_MAX, AUTOSCALER_MIN, EngineSource, Stage},
+    model::{AUTOSCALER_MAX, AUTOSCALER_MIN, EngineSource},
     plan::{AddonPlan, ClusterPart, Unit},
     render::{self, AppliedFolder, ChartProvenance, ComposedField, Facts, Provenance, Purpose},
     yaml::{Node, Path, Segment},
@@ -200,8 +200,7 @@ impl Field<'_, '_> {
         sources.extend(scope.addon(name, &["stage"]));
         for other in scope.release().into_iter().flat_map(|release| &release.addons) {
             let is_kind = if charts { other.addon.chart.is_some() } else { !other.manifests.is_empty() };
-            let before = own.addon.stage == Stage::Default && other.addon.stage == Stage::Bootstrap;
-            if is_kind && (before || own.addon.depends_on.contains(&other.addon.name)) {
+            if is_kind && own.addon.waits_for(&other.addon) {
                 sources.extend(scope.addon_enabled(other.addon.name.as_str()));
                 sources.extend(scope.addon(other.addon.name.as_str(), &["stage"]));
             }
@@ -304,10 +303,8 @@ impl Field<'_, '_> {
             .addon_plan(addon)
             .and_then(|plan| Some((plan.frozen.addon.chart.as_ref()?, scope.management?)));
         let exact = plan.and_then(|(chart, management)| {
-            let matching = management.mirrors.iter();
-            let matching = matching.filter(|mirror| mirror.rest(&chart.repository).is_some());
-            let from = matching.map(|mirror| mirror.from.as_str()).max_by_key(|from| from.len())?;
-            Some(scope.fleet_value(&["mirrors", from]))
+            let mirror = management.mirror_of(&chart.repository)?;
+            Some(scope.fleet_value(&["mirrors", mirror.from.as_str()]))
         });
         all([repository, exact.unwrap_or(mirrors)])
     }

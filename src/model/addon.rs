@@ -27,6 +27,14 @@ pub struct Addon {
     pub values_from: Vec<ValuesFrom>,
 }
 
+impl Addon {
+    /// Whether it must wait until another one is ready: one that it names, or one that nodes need to become ready.
+    pub fn waits_for(&self, other: &Self) -> bool {
+        let is_needed_first = self.stage == Stage::Default && other.stage == Stage::Bootstrap;
+        is_needed_first || self.depends_on.contains(&other.name)
+    }
+}
+
 /// The greatest number of minor versions that one upgrade of an addon may span.
 #[derive(Clone, Copy, Debug)]
 pub struct MinorStep {

@@ -198,10 +198,16 @@ impl ManagementCluster {
         }
     }
 
+    /// The mirror that stands for a chart repository; none if no mirror does.
+    pub fn mirror_of(&self, repository: &str) -> Option<&Mirror> {
+        let matching = self.mirrors.iter().filter(|mirror| mirror.rest(repository).is_some());
+        matching.max_by_key(|mirror| mirror.from.len())
+    }
+
     /// The address of a chart repository as this management cluster should use it.
     pub fn mirrored(&self, repository: &str) -> String {
-        let matching = self.mirrors.iter().filter_map(|mirror| Some((mirror, mirror.rest(repository)?)));
-        match matching.max_by_key(|(mirror, _)| mirror.from.len()) {
+        let mirrored = self.mirror_of(repository).and_then(|mirror| Some((mirror, mirror.rest(repository)?)));
+        match mirrored {
             Some((Mirror { from, to, .. }, rest)) => {
                 let gap = if from.ends_with('/') && !to.ends_with('/') { "/" } else { "" };
                 format!("{to}{gap}{rest}").trim_end_matches('/').to_owned()

@@ -197,9 +197,7 @@ impl Planner<'_> {
 
     fn charts_before(&self, frozen: &ReleaseAddon) -> Vec<String> {
         let before = |other: &&Arc<ReleaseAddon>| {
-            let named = frozen.addon.depends_on.contains(&other.addon.name);
-            let stage = frozen.addon.stage == Stage::Default && other.addon.stage == Stage::Bootstrap;
-            self.enabled(other) && other.addon.chart.is_some() && (named || stage)
+            self.enabled(other) && other.addon.chart.is_some() && frozen.addon.waits_for(&other.addon)
         };
         self.release.addons.iter().filter(before).map(|other| other.addon.name.to_string()).collect()
     }
@@ -216,11 +214,9 @@ impl Planner<'_> {
             Stage::Default => ClusterPart::Addons,
         };
         let before = |other: &&Arc<ReleaseAddon>| {
-            let named = frozen.addon.depends_on.contains(&other.addon.name);
-            let stage = frozen.addon.stage == Stage::Default && other.addon.stage == Stage::Bootstrap;
             self.enabled(other)
                 && !other.manifests.is_empty()
-                && (named || stage)
+                && frozen.addon.waits_for(&other.addon)
                 && other.addon.name != frozen.addon.name
         };
         let others =
