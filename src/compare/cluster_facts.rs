@@ -36,6 +36,12 @@ pub struct ClusterFacts {
 }
 
 impl ClusterFacts {
+    /// Whether a Cluster with another identity is this one, moved: it has the same spec. One whose removal has begun leaves, and
+    /// does not move.
+    pub fn moves_to(&self, new: &Self) -> bool {
+        self.removal.is_none() && self.spec == new.spec
+    }
+
     /// Reads the facts from a Cluster object.
     pub fn of(cluster: &Node) -> Self {
         let blocks = |kind: &str| {

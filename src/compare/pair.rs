@@ -57,10 +57,8 @@ struct Single<'a> {
     facts: Option<&'a ClusterFacts>,
 }
 
-/// Whether two Clusters have the same spec. One whose removal has begun leaves, and does not move.
 fn is_same(old: &Single<'_>, new: &Single<'_>) -> bool {
-    let stays = old.facts.filter(|facts| facts.removal.is_none());
-    stays.is_some_and(|old| new.facts.is_some_and(|new| new.spec == old.spec))
+    old.facts.zip(new.facts).is_some_and(|(old, new)| old.moves_to(new))
 }
 
 /// The clusters that moved: the old ID of each, by its new ID.

@@ -183,20 +183,20 @@ impl Guard {
         let there = arrivals.iter().filter(|(_, (there, _))| there == management);
         let mut heirs = there.map(|(heir, _)| heir).filter(|(other, name)| {
             let moved = name == cluster;
-            moved || other == namespace && self.has_spec(management, (other, name), text)
+            moved || other == namespace && self.moves_to(management, (other, name), text)
         });
         heirs.next().map(|(namespace, name)| ((*namespace).to_owned(), (*name).to_owned()))
     }
 
-    /// Whether a cluster of the run has the spec of a former Cluster.
-    fn has_spec(&self, management: &str, (namespace, cluster): (&str, &str), former: &str) -> bool {
-        let former = facts(former);
+    /// Whether a former Cluster moved to a cluster of the run, as `compare` judges it.
+    fn moves_to(&self, management: &str, (namespace, cluster): (&str, &str), former: &str) -> bool {
+        let Some(former) = facts(former) else { return false };
         self.made.values().any(|(part, text)| {
             let PartId::Cluster { management: there, namespace: of, cluster: name } = part else {
                 return false;
             };
             let is_it = there == management && of == namespace && name == cluster;
-            is_it && facts(text).is_some_and(|new| former.as_ref().is_some_and(|old| old.spec == new.spec))
+            is_it && facts(text).is_some_and(|new| former.moves_to(&new))
         })
     }
 
