@@ -25,7 +25,7 @@ use nix::sys::{
     time::TimeValLike,
 };
 use stackloom::{
-    compare::{Comparison, Definitions, Memory, Outcome, State, Tree, compare},
+    compare::{ClusterOutcome, Comparison, Definitions, Memory, State, Tree, compare},
     generate::{self, Understood},
     note::Notes,
     tree,
@@ -72,8 +72,9 @@ fn measured(what: &str, before: &dyn State, after: &dyn State) {
 }
 
 fn counted(found: &Comparison) -> String {
-    let judged = found.clusters.iter().filter(|one| matches!(one.outcome, Outcome::Judged(_))).count();
-    let unknown = found.clusters.iter().filter(|one| matches!(one.outcome, Outcome::Unknown(_))).count();
+    let judged = found.clusters.iter().filter(|one| matches!(one.outcome, ClusterOutcome::Judged(_))).count();
+    let unknown =
+        found.clusters.iter().filter(|one| matches!(one.outcome, ClusterOutcome::Unknown(_))).count();
     format!("{} the same, {judged} judged, {unknown} unknown", found.unchanged)
 }
 

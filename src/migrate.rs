@@ -75,7 +75,7 @@ struct User<'a> {
 #[derive(Clone, Debug, PartialEq)]
 struct Change {
     /// The path of the map of variables.
-    variables: Vec<Part>,
+    variables: Vec<LocatorPart>,
     /// The key within the map.
     name: String,
     what: What,
@@ -89,12 +89,12 @@ enum What {
 
 /// A step of the path to a map of variables, as owned data.
 #[derive(Clone, Debug, PartialEq)]
-enum Part {
+enum LocatorPart {
     Key(&'static str),
     Pool(String),
 }
 
-impl Part {
+impl LocatorPart {
     fn step(&self) -> Locator<'_> {
         match self {
             Self::Key(key) => Locator::Key(key),
@@ -147,7 +147,7 @@ impl File<'_> {
         let mut source = self.layer.source.clone();
         for change in &changes {
             let path: Vec<Locator<'_>> =
-                change.variables.iter().map(Part::step).chain([Locator::Key(&change.name)]).collect();
+                change.variables.iter().map(LocatorPart::step).chain([Locator::Key(&change.name)]).collect();
             let edit = match &change.what {
                 What::Rename(to) => edit::rename(&source, &path, to, notes),
                 What::Convert(value) => edit::set(&source, &path, value, notes),
@@ -173,8 +173,8 @@ impl File<'_> {
         let mut node = &self.layer.node;
         for part in &change.variables {
             node = match part {
-                Part::Key(key) => node.get(key)?,
-                Part::Pool(name) => node.as_sequence()?.iter().find(|pool| is_named(pool, name))?,
+                LocatorPart::Key(key) => node.get(key)?,
+                LocatorPart::Pool(name) => node.as_sequence()?.iter().find(|pool| is_named(pool, name))?,
             };
         }
         let mapping = node.as_mapping()?;
@@ -226,20 +226,21 @@ impl LayerChanges<'_> {
         }
         let spec = layer.get("spec");
         for keys in [&["variables"] as &[&'static str], &["controlPlane", "variables"]] {
-            let path: Vec<_> = [&["spec"], keys].concat().into_iter().map(Part::Key).collect();
+            let path: Vec<_> = [&["spec"], keys].concat().into_iter().map(LocatorPart::Key).collect();
             self.map(spec.and_then(|spec| spec.at(keys)), &path, notes);
         }
         let pools = spec.and_then(|spec| spec.at(&["nodePools"])).and_then(Node::as_sequence);
         for pool in pools.unwrap_or_default() {
             let Some(name) = pool.get("name").and_then(Node::as_str) else { continue };
-            let pools = [Part::Key("spec"), Part::Key("nodePools"), Part::Pool(name.to_owned())];
-            let path: Vec<_> = pools.into_iter().chain([Part::Key("variables")]).collect();
+            let pools =
+                [LocatorPart::Key("spec"), LocatorPart::Key("nodePools"), LocatorPart::Pool(name.to_owned())];
+            let path: Vec<_> = pools.into_iter().chain([LocatorPart::Key("variables")]).collect();
             self.map(pool.get("variables"), &path, notes);
         }
         self.changes
     }
 
-    fn map(&mut self, variables: Option<&Node>, path: &[Part], notes: &mut Notes) {
+    fn map(&mut self, variables: Option<&Node>, path: &[LocatorPart], notes: &mut Notes) {
         let Some(variables) = variables.and_then(Node::as_mapping) else { return };
         let mut values: BTreeMap<String, Node> = BTreeMap::new();
         values
@@ -276,7 +277,7 @@ impl LayerChanges<'_> {
         }
     }
 
-    fn push(&mut self, path: &[Part], name: &str, what: What) {
+    fn push(&mut self, path: &[LocatorPart], name: &str, what: What) {
         self.changes.push(Change { variables: path.to_vec(), name: name.to_owned(), what });
     }
 

@@ -11,12 +11,12 @@ use std::{
 use serde_json::Value as Json;
 
 use crate::{
-    compare::{Definitions, Outcome, Unknown, Which, compare, settings},
+    compare::{ClusterOutcome, Definitions, Unknown, Which, compare, settings},
     definition::{CLUSTER_API, Model},
     model::{Cluster, ClusterId, ManagementCluster, ReleaseRef},
     release::{Effect, Rebase, Rebases, Release, Releases},
     topology::{
-        Field, Meaning, Part, Settings, SharedClass, Verdict,
+        Field, Meaning, Settings, SharedClass, TopologyPart, Verdict,
         import::ClassFiles,
         predict::class_change::{ClassForecast, ClassState, of_any_cluster},
     },
@@ -42,7 +42,7 @@ pub fn rebases(model: &Model, releases: &Releases, from: &Release, to: &Release)
     let Some(target) = target else { return Rebases::default() };
     let before = Definitions::new(model, releases).only(|cluster| uses(&cluster)).clusters_alone();
     let compared = compare(&before, &before.moved(target));
-    let outcomes: Result<BTreeMap<&ClusterId, &Outcome>, _> = compared
+    let outcomes: Result<BTreeMap<&ClusterId, &ClusterOutcome>, _> = compared
         .as_ref()
         .map(|found| found.clusters.iter().map(|one| (&one.cluster, &one.outcome)).collect());
     let mut groups: BTreeMap<(BTreeSet<Effect>, String), Rebase> = BTreeMap::new();
@@ -112,12 +112,12 @@ fn unknown(means: String) -> Judgement {
 }
 
 /// Judges a cluster, given its outcome; none means that nothing differs.
-pub fn judge(outcome: Option<&Outcome>) -> Judgement {
+pub fn judge(outcome: Option<&ClusterOutcome>) -> Judgement {
     match outcome {
-        None | Some(Outcome::Untouched) => summary(&[]),
-        Some(Outcome::Judged(answer)) => summary(&answer.verdicts),
-        Some(Outcome::Absent) => unknown("not known: it is being removed".to_owned()),
-        Some(Outcome::Unknown(why)) => match why {
+        None | Some(ClusterOutcome::Untouched) => summary(&[]),
+        Some(ClusterOutcome::Judged(answer)) => summary(&answer.verdicts),
+        Some(ClusterOutcome::Absent) => unknown("not known: it is being removed".to_owned()),
+        Some(ClusterOutcome::Unknown(why)) => match why {
             Unknown::Refused { side: Which::After, why } => unknown(format!("refused: {}", short(why))),
             Unknown::Refused { side: Which::Before, why } => unknown(format!("not known: {}", short(why))),
             Unknown::Unread { file, .. } => unknown(format!("not known: {}", short(&file.to_string()))),
@@ -218,11 +218,11 @@ fn words(meaning: &Meaning) -> Option<&'static str> {
 /// The word for all pools of a cluster.
 const WORKERS: &str = "workers";
 
-fn words_of(part: &Part) -> &'static str {
+fn words_of(part: &TopologyPart) -> &'static str {
     match part {
-        Part::ControlPlane => "control plane",
-        Part::Pool(_) => WORKERS,
-        Part::Infrastructure => "infrastructure",
-        Part::Cluster => "cluster",
+        TopologyPart::ControlPlane => "control plane",
+        TopologyPart::Pool(_) => WORKERS,
+        TopologyPart::Infrastructure => "infrastructure",
+        TopologyPart::Cluster => "cluster",
     }
 }

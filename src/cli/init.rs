@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{Done, Exit, Global, Printer, new, printer::counted, scaffold, schema};
 use crate::{
-    definition::Kind,
+    definition::DefinitionKind,
     generate::{self, Failure},
     io::{disk, git},
     model::{Engine, Label},
@@ -184,9 +184,9 @@ fn files(name: &str, args: &Args, inside: Option<&str>) -> BTreeMap<String, Stri
         .replace("ENGINE", args.engine.word())
         .replace("    PATH\n", &path.unwrap_or_default())
         + render::first_settings(args.engine);
-    put("stackloom.yaml", scaffold::schema_line(Kind::Fleet, 0) + &fleet);
-    put("clusters/dev/_defaults.yaml", scaffold::schema_line(Kind::ClusterDefaults, 2) + DEFAULTS);
-    put("clusters/dev/dev-1.yaml", scaffold::schema_line(Kind::ClusterDefinition, 2) + CLUSTER);
+    put("stackloom.yaml", scaffold::schema_line(DefinitionKind::Fleet, 0) + &fleet);
+    put("clusters/dev/_defaults.yaml", scaffold::schema_line(DefinitionKind::ClusterDefaults, 2) + DEFAULTS);
+    put("clusters/dev/dev-1.yaml", scaffold::schema_line(DefinitionKind::ClusterDefinition, 2) + CLUSTER);
     put(".gitattributes", ATTRIBUTES.to_owned());
     put("CODEOWNERS.example", OWNERS.to_owned());
     for (path, text) in scaffold::DOCKER {

@@ -51,13 +51,13 @@ struct Ready {
 
 /// The outcome for a release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outcome {
+enum PushOutcome {
     Pushed,
     There,
     DryRun,
 }
 
-impl Outcome {
+impl PushOutcome {
     fn words(self) -> &'static str {
         match self {
             Self::Pushed => "pushed",
@@ -90,7 +90,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
             "name": name,
             "digest": digest,
             "source": address(args, name, digest).to_string(),
-            "pushed": *outcome == Outcome::Pushed,
+            "pushed": *outcome == PushOutcome::Pushed,
         })
     });
     printer.document(exit, &notes, json!({ "releases": list.collect::<Vec<_>>() }));
@@ -102,7 +102,7 @@ fn address(args: &Args, name: &str, digest: &str) -> ReleaseAddress {
     ReleaseAddress::Oci { repository, tag, digest: Some(digest.to_owned()) }
 }
 
-fn print_result(args: &Args, exit: Exit, done: &[(String, String, Outcome)], printer: &Printer) {
+fn print_result(args: &Args, exit: Exit, done: &[(String, String, PushOutcome)], printer: &Printer) {
     match done {
         [] if exit == Exit::Done => {
             printer.result("there is no release to push: `stackloom release` creates the first ones");
@@ -164,11 +164,11 @@ fn push(
     registry: &Registry,
     one: &Ready,
     notes: &mut Notes,
-) -> Result<Option<(String, Outcome)>, Fault> {
+) -> Result<Option<(String, PushOutcome)>, Fault> {
     if let Some(found) = registry.digest_of(&one.name)?.filter(|found| *found != one.artifact.digest) {
         // Different bytes may contain the same files: packed by another version, or tagged on another commit.
         return match held(registry, &found)? {
-            Ok(files) if files == one.files => Ok(Some((found, Outcome::There))),
+            Ok(files) if files == one.files => Ok(Some((found, PushOutcome::There))),
             Ok(_) => {
                 refuse(args, &one.name, &found, "it holds other files", notes);
                 Ok(None)
@@ -181,11 +181,11 @@ fn push(
     }
     let digest = one.artifact.digest.clone();
     if args.dry_run {
-        return Ok(Some((digest, Outcome::DryRun)));
+        return Ok(Some((digest, PushOutcome::DryRun)));
     }
     let outcome = match registry.push(&one.name, &one.artifact)? {
-        Pushed::New => Outcome::Pushed,
-        Pushed::There => Outcome::There,
+        Pushed::New => PushOutcome::Pushed,
+        Pushed::There => PushOutcome::There,
     };
     Ok(Some((digest, outcome)))
 }

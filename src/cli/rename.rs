@@ -46,7 +46,7 @@ pub(super) struct Args {
 }
 
 /// The moves to make, and their effects.
-struct Plan {
+struct MovePlan {
     /// The cluster; None for a folder.
     cluster: Option<ClusterName>,
     /// The requested name, which a cluster cannot take.
@@ -87,7 +87,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     Ok(Exit::Done)
 }
 
-fn plan(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<Plan, Failure> {
+fn plan(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<MovePlan, Failure> {
     let snapshot = Snapshot::read(world)?;
     let given = world.given(&args.cluster);
     let is_folder = args.cluster.contains('/') && given.is_folder && given.path.starts_with("clusters/");
@@ -118,7 +118,7 @@ fn plan(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<Plan, Failu
     let changed = rename::changes(&snapshot, &moves, notes)?;
     refuse_effect(&moves[0], &changed, notes);
     let texts = rename::rewritten(&snapshot.input, &moves);
-    Ok(notes.halt(Plan { cluster, name, moves, texts, changed })?)
+    Ok(notes.halt(MovePlan { cluster, name, moves, texts, changed })?)
 }
 
 /// The `.d` folders of a moved definition, before and after.
@@ -265,7 +265,7 @@ fn refuse_effect(one: &Move, changed: &[Changed], notes: &mut Notes) {
 }
 
 /// Moves everything or nothing, even if the process is killed: the next `rename` undoes a first move without the second.
-fn carry_out(plan: &Plan, root: &Path) -> Result<(), Fault> {
+fn carry_out(plan: &MovePlan, root: &Path) -> Result<(), Fault> {
     // The `.d` folder is moved first. Without its definition, it stops every command; a definition without it would lose
     // its objects.
     let moves = plan.moves.iter().rev().map(|one| (one.from.clone(), one.to.clone()));
@@ -273,7 +273,7 @@ fn carry_out(plan: &Plan, root: &Path) -> Result<(), Fault> {
     plan.texts.iter().try_for_each(|(path, text)| disk::replace(&root.join(path), text))
 }
 
-fn report(args: &Args, plan: &Plan, printer: &Printer) {
+fn report(args: &Args, plan: &MovePlan, printer: &Printer) {
     let say = |text: &str| printer.result(text);
     let new = &args.new;
     let [subject, word] = [&args.cluster, new].map(|word| shell_word(word));
@@ -313,7 +313,7 @@ fn effect(changed: &[Changed]) -> String {
     }
 }
 
-fn document(args: &Args, plan: &Plan) -> Json {
+fn document(args: &Args, plan: &MovePlan) -> Json {
     let moves = plan.moves.iter().map(|one| json!({ "from": one.from, "to": one.to }));
     json!({
         "cluster": plan.cluster,

@@ -49,7 +49,7 @@ pub(super) const OPENSTACK: &[Piece] = embedded!(
 );
 
 /// The line that tells editors the schema of a definition; `up` is the number of folders up to the fleet's root.
-pub(super) fn schema_line(kind: crate::definition::Kind, up: usize) -> String {
+pub(super) fn schema_line(kind: crate::definition::DefinitionKind, up: usize) -> String {
     line_of_schema(kind.schema_file(), up)
 }
 
@@ -81,7 +81,7 @@ pub(super) fn bare_stack(provider: &str, name: &str) -> Vec<(String, String)> {
     let fill = |text: &str| text.replace("PROVIDER", provider).replace("KIND", &kind).replace("NAME", name);
     let schema = |kind| schema_line(kind, 3);
     vec![
-        ("stack.yaml".to_owned(), schema(crate::definition::Kind::Stack) + &fill(BARE_STACK)),
+        ("stack.yaml".to_owned(), schema(crate::definition::DefinitionKind::Stack) + &fill(BARE_STACK)),
         ("cluster-class/cluster-class.yaml".to_owned(), fill(BARE_CLASS)),
         ("cluster-class/templates.yaml".to_owned(), fill(BARE_TEMPLATES)),
     ]

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{Done, Exit, Global, Printer, printer::counted};
 use crate::{
-    definition::Kind,
+    definition::DefinitionKind,
     generate::{self, Failure},
     io::disk::{self, Workspace},
     model::StackId,
@@ -65,27 +65,27 @@ enum KindName {
 }
 
 impl KindName {
-    fn kind(self) -> Kind {
+    fn kind(self) -> DefinitionKind {
         match self {
-            Self::Fleet => Kind::Fleet,
-            Self::Stack => Kind::Stack,
-            Self::Addon => Kind::Addon,
-            Self::NodeImages => Kind::NodeImages,
-            Self::ClusterDefaults => Kind::ClusterDefaults,
-            Self::ClusterDefinition => Kind::ClusterDefinition,
-            Self::Release => Kind::Release,
-            Self::Rollout => Kind::Rollout,
-            Self::Lock => Kind::Lock,
+            Self::Fleet => DefinitionKind::Fleet,
+            Self::Stack => DefinitionKind::Stack,
+            Self::Addon => DefinitionKind::Addon,
+            Self::NodeImages => DefinitionKind::NodeImages,
+            Self::ClusterDefaults => DefinitionKind::ClusterDefaults,
+            Self::ClusterDefinition => DefinitionKind::ClusterDefinition,
+            Self::Release => DefinitionKind::Release,
+            Self::Rollout => DefinitionKind::Rollout,
+            Self::Lock => DefinitionKind::Lock,
         }
     }
 }
 
 /// All schemas, by file name.
 pub(super) fn files() -> BTreeMap<String, String> {
-    Kind::ALL.iter().map(|kind| (kind.schema_file().to_owned(), text(*kind))).collect()
+    DefinitionKind::ALL.iter().map(|kind| (kind.schema_file().to_owned(), text(*kind))).collect()
 }
 
-fn text(kind: Kind) -> String {
+fn text(kind: DefinitionKind) -> String {
     let text = serde_json::to_string_pretty(&kind.schema()).expect("a schema is JSON");
     format!("{text}\n")
 }

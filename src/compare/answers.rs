@@ -21,8 +21,8 @@ use crate::{
     model::ManagementCluster,
     plan::ClusterPlan,
     topology::{
-        Desired, Field, Forecast, Gates, Meaning, Observed, Opaque, Part, Refusal, Settings, SharedClass,
-        Side, UpgradeStep, Verdict,
+        Desired, Field, Forecast, Gates, Meaning, Observed, Opaque, Refusal, Settings, SharedClass, Side,
+        TopologyPart, UpgradeStep, Verdict,
         import::Applied,
         predict::{Change, ListChange, ObjectChange, forecast, machine_counts::Strategies},
     },
@@ -65,7 +65,7 @@ pub struct Answer {
     /// Conditions under which Cluster API refuses the change. Only the running objects show whether they hold.
     pub conditions: Vec<String>,
     /// The parts whose machines stay on an older version, with that version.
-    pub behind: BTreeMap<Part, String>,
+    pub behind: BTreeMap<TopologyPart, String>,
     /// The steps of an upgrade, in order.
     pub steps: Vec<UpgradeStep>,
     /// Secrets that objects made by Cluster API refer to now, but did not before.

@@ -84,7 +84,7 @@ pub struct ClusterChange {
     /// The addons that differ, by name.
     pub addons: Vec<AddonChange>,
     /// How Cluster API acts on the change.
-    pub outcome: Outcome,
+    pub outcome: ClusterOutcome,
     /// Secrets that the cluster refers to now, but did not before.
     pub secrets: Needs,
 }
@@ -116,7 +116,7 @@ pub enum Fate {
 
 /// How Cluster API acts on the change of a cluster.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Outcome {
+pub enum ClusterOutcome {
     /// Neither the Cluster nor its class differs: no machine is touched.
     Untouched,
     /// The topology library forecast the outcome.
@@ -276,7 +276,7 @@ impl<'a> Comparing<'a> {
         let objects = pair.changed();
         let [before, after] = [&pair.before, &pair.after].map(cluster_of);
         let outcome = self.outcome(pair, before, after)?;
-        if objects.is_empty() && outcome == Outcome::Untouched && pair.from == pair.cluster {
+        if objects.is_empty() && outcome == ClusterOutcome::Untouched && pair.from == pair.cluster {
             return Ok(None);
         }
         let is_deleted = fate == Fate::Changed && before.is_some() && after.is_none();
@@ -299,15 +299,15 @@ impl<'a> Comparing<'a> {
         pair: &Pair<'_>,
         before: Option<&Node>,
         after: Option<&Node>,
-    ) -> Result<Outcome, Fault> {
+    ) -> Result<ClusterOutcome, Fault> {
         let Pair { from, cluster: id, .. } = *pair;
-        let Some(new) = after else { return Ok(Outcome::Absent) };
+        let Some(new) = after else { return Ok(ClusterOutcome::Absent) };
         let is_edited = self.edited.contains(&ClassName::of(new).name);
         // The running objects may lag behind the manifests.
         if before == after && !is_edited && self.before.running(from).is_none() {
-            return Ok(Outcome::Untouched);
+            return Ok(ClusterOutcome::Untouched);
         }
-        let unknown = |why| Ok(Outcome::Unknown(why));
+        let unknown = |why| Ok(ClusterOutcome::Unknown(why));
         let management =
             [self.after, self.before].into_iter().find_map(|state| state.management(&id.management));
         let Some(management) = management else { return unknown(Unknown::NoManagementCluster) };
@@ -315,18 +315,18 @@ impl<'a> Comparing<'a> {
             Ok(new) => new,
             Err(file) => return unknown(Unknown::Unread { side: Which::After, file }),
         };
-        let Some(old) = before else { return Ok(Outcome::Judged(Arc::new(created(new).into()))) };
+        let Some(old) = before else { return Ok(ClusterOutcome::Judged(Arc::new(created(new).into()))) };
         let old = match self.before.exported(from) {
             Some(live) => written(live, from, &management)?,
             None => with_class(self.before, from, old, &management)?.map(Some),
         };
         let old = match old {
             Ok(Some(old)) => old,
-            Ok(None) => return Ok(Outcome::Judged(Arc::new(created(new).into()))),
+            Ok(None) => return Ok(ClusterOutcome::Judged(Arc::new(created(new).into()))),
             Err(file) => return unknown(Unknown::Unread { side: Which::Before, file }),
         };
         match self.answers.of(old, new) {
-            Ok(answer) => Ok(Outcome::Judged(answer)),
+            Ok(answer) => Ok(ClusterOutcome::Judged(answer)),
             Err(faults) => unknown(Unknown::Faulty(faults)),
         }
     }
@@ -459,7 +459,7 @@ fn unknown(cluster: &ClusterId, fate: Fate, why: Unknown) -> ClusterChange {
         after: None,
         objects: Vec::new(),
         addons: Vec::new(),
-        outcome: Outcome::Unknown(why),
+        outcome: ClusterOutcome::Unknown(why),
         secrets: Needs::new(),
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    Outcome, Unknown, Which,
+    ClusterOutcome, Unknown, Which,
     answers::{Answers, Written},
     cluster_facts::ClusterFacts,
     definitions::Definitions,
@@ -21,7 +21,7 @@ pub struct StepDifference {
     /// The facts of the Cluster before; none if that state is refused.
     pub before: Option<ClusterFacts>,
     /// How Cluster API acts on the change.
-    pub outcome: Outcome,
+    pub outcome: ClusterOutcome,
 }
 
 /// A Cluster drawn for one state, with its class.
@@ -65,14 +65,14 @@ fn change(
     after: &Result<DrawnCluster, String>,
     answers: &Answers,
 ) -> StepDifference {
-    let refused = |side, why: &String| Outcome::Unknown(Unknown::Refused { side, why: why.clone() });
+    let refused = |side, why: &String| ClusterOutcome::Unknown(Unknown::Refused { side, why: why.clone() });
     let outcome = match (before, after) {
         (Err(why), _) => refused(Which::Before, why),
         (_, Err(why)) => refused(Which::After, why),
-        (Ok(old), Ok(new)) if old.node == new.node => Outcome::Untouched,
+        (Ok(old), Ok(new)) if old.node == new.node => ClusterOutcome::Untouched,
         (Ok(old), Ok(new)) => match answers.of(old.written.clone(), new.written.clone()) {
-            Ok(answer) => Outcome::Judged(Arc::clone(&answer)),
-            Err(faults) => Outcome::Unknown(Unknown::Faulty(faults)),
+            Ok(answer) => ClusterOutcome::Judged(Arc::clone(&answer)),
+            Err(faults) => ClusterOutcome::Unknown(Unknown::Faulty(faults)),
         },
     };
     StepDifference { before: before.as_ref().ok().map(|drawn| ClusterFacts::of(&drawn.node)), outcome }

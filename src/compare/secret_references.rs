@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value as Json, json};
 
-use super::{Comparing, Objects, Outcome, Pair, Section, in_namespace, objects, state::Files};
+use super::{ClusterOutcome, Comparing, Objects, Pair, Section, in_namespace, objects, state::Files};
 use crate::{model::Label, note::Fault, render, yaml::to_json};
 
 /// Secrets by namespace and name, each with the objects that refer to it.
@@ -73,10 +73,10 @@ fn referred(objects: &Objects, namespace: &Label) -> Needs {
 
 impl Comparing<'_> {
     /// The Secrets that the cluster did not refer to before.
-    pub(super) fn new_secrets(&self, pair: &Pair<'_>, outcome: &Outcome) -> Result<Needs, Fault> {
+    pub(super) fn new_secrets(&self, pair: &Pair<'_>, outcome: &ClusterOutcome) -> Result<Needs, Fault> {
         let Pair { from, cluster, before, after } = pair;
         let mut new = referred(after, &cluster.namespace);
-        if let Outcome::Judged(answer) = outcome {
+        if let ClusterOutcome::Judged(answer) = outcome {
             for (secret, who) in &answer.secrets {
                 new.entry(secret.clone()).or_default().extend(who.iter().cloned());
             }

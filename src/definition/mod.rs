@@ -56,7 +56,7 @@ pub use rollout::{
     Day, FrozenWave, Rollout, RolloutFreeze, RolloutKind, RolloutSpec, RolloutStatus, RolloutStop,
     RolloutTarget, RolloutWave, Window,
 };
-pub use schema::Kind;
+pub use schema::DefinitionKind;
 pub use stack::{
     Allowance, CompatibilityRule, KubernetesRelease, Maturity, Migration, NodeImage, NodeImages,
     RuleCondition, Stack, StackSpec, ValueType, Versioning,

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use rayon::prelude::*;
 use serde::de::DeserializeOwned;
 
-use super::{Addon, Fleet, Kind, Lock, NodeImages, Rollout, Stack, message_words::closest, schema::validate};
+use super::{
+    Addon, DefinitionKind, Fleet, Lock, NodeImages, Rollout, Stack, message_words::closest, schema::validate,
+};
 use crate::{
     model::Minor,
     note::{Diagnostic, Notes, Place},
@@ -83,7 +85,7 @@ pub fn parse(input: &Input, notes: &mut Notes) -> Definitions {
     let sources = &input.sources;
     let mut broken = BTreeSet::new();
     let fleet = match sources.at("stackloom.yaml") {
-        Some(source) => read(source, Kind::Fleet, notes),
+        Some(source) => read(source, DefinitionKind::Fleet, notes),
         // The reason why it could not be read has already been reported.
         None if notes
             .iter()
@@ -99,9 +101,9 @@ pub fn parse(input: &Input, notes: &mut Notes) -> Definitions {
     let stacks = stacks(sources, &mut broken, notes);
     check_twins(sources, notes);
     let (defaults, clusters) = layers(sources, &mut broken, notes);
-    let lock = sources.at(LOCK).and_then(|source| read(source, Kind::Lock, notes));
+    let lock = sources.at(LOCK).and_then(|source| read(source, DefinitionKind::Lock, notes));
     let rollouts =
-        sources.below("rollouts").filter_map(|source| read(source, Kind::Rollout, notes)).collect();
+        sources.below("rollouts").filter_map(|source| read(source, DefinitionKind::Rollout, notes)).collect();
     Definitions { fleet, stacks, defaults, clusters, rollouts, lock, broken }
 }
 
@@ -131,7 +133,11 @@ fn layers(
 ) -> (BTreeMap<String, Layer>, Vec<Layer>) {
     let files: Vec<_> = sources.below("clusters").map(|source| (source, defaults_of(&source.path))).collect();
     let read = |(source, folder): &(&Source, Option<&str>)| {
-        let kind = if folder.is_some() { Kind::ClusterDefaults } else { Kind::ClusterDefinition };
+        let kind = if folder.is_some() {
+            DefinitionKind::ClusterDefaults
+        } else {
+            DefinitionKind::ClusterDefinition
+        };
         let mut own = Notes::new();
         (layer(source, kind, &mut own), own)
     };
@@ -156,7 +162,7 @@ fn defaults_of(path: &str) -> Option<&str> {
     matches!(name, "_defaults.yaml" | "_defaults.yml").then_some(folder)
 }
 
-fn layer(source: &Source, kind: Kind, notes: &mut Notes) -> Option<Layer> {
+fn layer(source: &Source, kind: DefinitionKind, notes: &mut Notes) -> Option<Layer> {
     let node = document(source, kind, notes)?;
     validate(kind, &node, source, notes)?;
     Some(Layer { node, source: source.clone() })
@@ -167,12 +173,16 @@ pub fn misnamed_defaults(note: &Diagnostic) -> Option<String> {
     let place = note.place.as_ref().filter(|place| note.code == WRONG_KIND && place.line > 0)?;
     let (folder, _) = place.file.rsplit_once('/').filter(|_| place.file.starts_with("clusters/"))?;
     let kind: String = place.source.chars().skip(place.column.saturating_sub(1)).take(place.length).collect();
-    let is_defaults = kind.trim_matches(['"', '\'']) == Kind::ClusterDefaults.name();
+    let is_defaults = kind.trim_matches(['"', '\'']) == DefinitionKind::ClusterDefaults.name();
     is_defaults.then(|| format!("{folder}/_defaults.yaml"))
 }
 
 /// Reads one definition of a given kind.
-pub fn read<T: DeserializeOwned>(source: &Source, kind: Kind, notes: &mut Notes) -> Option<Written<T>> {
+pub fn read<T: DeserializeOwned>(
+    source: &Source,
+    kind: DefinitionKind,
+    notes: &mut Notes,
+) -> Option<Written<T>> {
     let node = document(source, kind, notes)?;
     decode(source, kind, node, notes)
 }
@@ -180,7 +190,7 @@ pub fn read<T: DeserializeOwned>(source: &Source, kind: Kind, notes: &mut Notes)
 /// Validates a document and decodes it into its type.
 pub fn decode<T: DeserializeOwned>(
     source: &Source,
-    kind: Kind,
+    kind: DefinitionKind,
     node: Node,
     notes: &mut Notes,
 ) -> Option<Written<T>> {
@@ -199,7 +209,7 @@ pub fn decode<T: DeserializeOwned>(
 }
 
 /// Reads a document and checks whether it declares this kind, before its content is validated.
-pub fn document(source: &Source, kind: Kind, notes: &mut Notes) -> Option<Node> {
+pub fn document(source: &Source, kind: DefinitionKind, notes: &mut Notes) -> Option<Node> {
     let before = notes.errors();
     let node = yaml::read(source, notes);
     let Some(node) = node else {
@@ -277,7 +287,7 @@ fn stack_folder(
     for (path, source) in files {
         if *path == "stack.yaml" {
             missing = false;
-            stack = read(source, Kind::Stack, notes);
+            stack = read(source, DefinitionKind::Stack, notes);
             continue;
         }
         match path.split_once('/').and_then(|(first, rest)| Some((Minor::parse_dashed(first)?, rest))) {
@@ -309,8 +319,8 @@ fn sort_file(
 ) {
     let parts: Vec<_> = path.split('/').collect();
     match parts.as_slice() {
-        ["node-images.yaml"] => files.node_images = read(source, Kind::NodeImages, notes),
-        ["addons", addon, "addon.yaml"] => match read(source, Kind::Addon, notes) {
+        ["node-images.yaml"] => files.node_images = read(source, DefinitionKind::NodeImages, notes),
+        ["addons", addon, "addon.yaml"] => match read(source, DefinitionKind::Addon, notes) {
             Some(written) => drop(files.addons.insert((*addon).to_owned(), written)),
             None => drop(broken.insert(source.path.to_string())),
         },

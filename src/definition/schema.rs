@@ -22,7 +22,7 @@ use crate::{
 
 /// A kind of definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum DefinitionKind {
     /// `stackloom.yaml`.
     Fleet,
     /// `stack.yaml`.
@@ -43,7 +43,7 @@ pub enum Kind {
     Lock,
 }
 
-impl Kind {
+impl DefinitionKind {
     /// All kinds, sorted by the file names of their schemas.
     pub const ALL: [Self; 9] = [
         Self::Addon,
@@ -112,17 +112,22 @@ struct Compiled {
 }
 
 static COMPILED: LazyLock<Vec<Compiled>> = LazyLock::new(|| {
-    let compile = |kind: &Kind| {
+    let compile = |kind: &DefinitionKind| {
         let schema = kind.schema();
         let validator = jsonschema::validator_for(&schema).expect("our own schemas are schemas");
         Compiled { schema, validator }
     };
-    Kind::ALL.iter().map(compile).collect()
+    DefinitionKind::ALL.iter().map(compile).collect()
 });
 
 /// Validates a document against its kind's schema and reports all errors. Returns its JSON value if there are none.
-pub(super) fn validate(kind: Kind, node: &Node, source: &Source, notes: &mut Notes) -> Option<Json> {
-    let at = Kind::ALL.iter().position(|listed| *listed == kind).expect("every kind is listed");
+pub(super) fn validate(
+    kind: DefinitionKind,
+    node: &Node,
+    source: &Source,
+    notes: &mut Notes,
+) -> Option<Json> {
+    let at = DefinitionKind::ALL.iter().position(|listed| *listed == kind).expect("every kind is listed");
     let compiled = &COMPILED[at];
     let json = to_json(node);
     let mut faults = SchemaErrors { schema: &compiled.schema, root: node, source, notes };

@@ -63,7 +63,7 @@ pub struct NodePool {
     /// Timeouts for deleting machines, and the order in which they are deleted.
     pub deletion: Option<Deletion>,
     /// How and when machines are replaced.
-    pub rollout: Option<Rollout>,
+    pub rollout: Option<PoolRollout>,
     /// How long a machine must be ready to count as available, in seconds.
     #[schemars(schema_with = "count")]
     #[serde(default)]
@@ -176,7 +176,8 @@ pub struct ControlPlaneRollout {
 /// How and when a pool's machines are replaced. This overrides all rollout settings of the class.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Rollout {
+#[schemars(rename = "Rollout")]
+pub struct PoolRollout {
     /// Machines older than this time (RFC 3339) are replaced. Requires Cluster API 1.13 or later.
     pub after: Option<String>,
     /// The strategy for replacing machines.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::yaml::{Part, scan};
+use crate::yaml::{PathStep, scan};
 
 /// The annotation in which a chart lists its images.
 pub const IMAGES: &str = "artifacthub.io/images";
@@ -28,8 +28,10 @@ pub fn index<'a>(
     let mut found: BTreeMap<&str, BTreeMap<usize, IndexEntry>> = BTreeMap::new();
     let mut is_index = false;
     scan(text, |path, value| {
-        let [Part::Key(top), Part::Key(chart), Part::Index(at), Part::Key(field), rest @ ..] = path else {
-            is_index |= matches!(path, [Part::Key(top)] if top == "apiVersion" || top == "entries");
+        let [PathStep::Key(top), PathStep::Key(chart), PathStep::Index(at), PathStep::Key(field), rest @ ..] =
+            path
+        else {
+            is_index |= matches!(path, [PathStep::Key(top)] if top == "apiVersion" || top == "entries");
             return;
         };
         if top != "entries" {
@@ -41,8 +43,8 @@ pub fn index<'a>(
         match (field.as_str(), rest) {
             ("version", []) => value.clone_into(&mut entry.version),
             ("digest", []) => entry.digest = Some(value.to_owned()),
-            ("urls", [Part::Index(_)]) => entry.urls.push(value.to_owned()),
-            ("annotations", [Part::Key(name)]) if name == IMAGES => entry.images = Some(value.to_owned()),
+            ("urls", [PathStep::Index(_)]) => entry.urls.push(value.to_owned()),
+            ("annotations", [PathStep::Key(name)]) if name == IMAGES => entry.images = Some(value.to_owned()),
             _ => {}
         }
     })?;
@@ -56,7 +58,9 @@ pub fn index<'a>(
 pub fn annotated_images(text: &str) -> Result<BTreeSet<String>, String> {
     let mut images = BTreeSet::new();
     scan(text, |path, value| {
-        if matches!(path, [Part::Index(_), Part::Key(key)] if key == "image") && !value.trim().is_empty() {
+        if matches!(path, [PathStep::Index(_), PathStep::Key(key)] if key == "image")
+            && !value.trim().is_empty()
+        {
             images.insert(value.trim().to_owned());
         }
     })?;

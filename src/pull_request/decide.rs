@@ -206,7 +206,7 @@ impl Action {
 
 /// The outcome of a run, once its actions are done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ProposalOutcome {
     /// The step is proposed.
     Proposed,
     /// There is nothing to propose, for this reason.
@@ -223,7 +223,7 @@ pub struct Decision {
     /// The actions, in order.
     pub actions: Vec<Action>,
     /// The outcome of the run.
-    pub outcome: Outcome,
+    pub outcome: ProposalOutcome,
 }
 
 /// The text of a request that is closed because another run opened one for the same branch at the same moment. It names no
@@ -242,18 +242,20 @@ const STOPPED: &str = "stackloom-stopped";
 pub fn decide(seen: &RequestFacts, wish: &Wish) -> Decision {
     let (open, authors) = (seen.open(), authors(seen));
     match (wish, &seen.branch) {
-        (Wish::Unsure(why), _) => Decision { actions: Vec::new(), outcome: Outcome::Nothing(why.clone()) },
+        (Wish::Unsure(why), _) => {
+            Decision { actions: Vec::new(), outcome: ProposalOutcome::Nothing(why.clone()) }
+        }
         (_, Some(branch)) if !authors.is_empty() => {
             let actions = open.map(|open| stop(open, branch, wish, &authors, seen)).unwrap_or_default();
-            Decision { actions, outcome: Outcome::Stopped(authors) }
+            Decision { actions, outcome: ProposalOutcome::Stopped(authors) }
         }
         (Wish::Nothing(why), _) => {
-            Decision { actions: retire(seen, open, why), outcome: Outcome::Nothing(why.clone()) }
+            Decision { actions: retire(seen, open, why), outcome: ProposalOutcome::Nothing(why.clone()) }
         }
         (Wish::Later(why), _) => {
             let mut actions = without_doubles(seen, open);
             actions.extend(open.and_then(|open| defer(seen.draft, open, why)));
-            Decision { actions, outcome: Outcome::Nothing(why.clone()) }
+            Decision { actions, outcome: ProposalOutcome::Nothing(why.clone()) }
         }
         (Wish::Step(step), _) => propose(seen, open, step),
     }
@@ -358,7 +360,7 @@ fn propose(seen: &RequestFacts, open: Option<&Request>, step: &Proposed) -> Deci
     let is_declined =
         |one: &&Request| one.state == RequestState::Closed && names(&one.body, &step.step) && !is_as_asked;
     if let Some(closed) = newest.filter(is_declined) {
-        return Decision { actions: Vec::new(), outcome: Outcome::Declined(closed.number) };
+        return Decision { actions: Vec::new(), outcome: ProposalOutcome::Declined(closed.number) };
     }
     let mut actions = without_doubles(seen, open);
     if !seen.branch.as_ref().is_some_and(|branch| is_there(branch, step)) {
@@ -383,7 +385,7 @@ fn propose(seen: &RequestFacts, open: Option<&Request>, step: &Proposed) -> Deci
         None if seen.requests.is_some() => {
             actions.push(Action::Create { title: title.clone(), body: body.clone() });
         }
-        None => return Decision { actions, outcome: Outcome::Proposed },
+        None => return Decision { actions, outcome: ProposalOutcome::Proposed },
     }
     let new = asks.without(&asked);
     let old: Vec<String> = asked.without(asks).labels.into_iter().collect();
@@ -392,7 +394,7 @@ fn propose(seen: &RequestFacts, open: Option<&Request>, step: &Proposed) -> Deci
         let body = ReviewsAndLabels { reviewers, labels: asks.labels.clone() }.record(&body);
         actions.push(Action::Ask { number: open.map(|one| one.number), new, old, title, body });
     }
-    Decision { actions, outcome: Outcome::Proposed }
+    Decision { actions, outcome: ProposalOutcome::Proposed }
 }
 
 /// The line by which a later run recognizes a text that it would write again.

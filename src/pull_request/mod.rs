@@ -14,8 +14,8 @@ mod text;
 pub use address::{Address, address};
 pub use claim::{is_claimed, with_claim};
 pub use decide::{
-    Action, Branch, Commit, DOUBLE, Decision, Outcome, Proposed, Request, RequestFacts, RequestState, Wish,
-    decide,
+    Action, Branch, Commit, DOUBLE, Decision, ProposalOutcome, Proposed, Request, RequestFacts, RequestState,
+    Wish, decide,
 };
 pub use reviews_and_labels::{ReviewsAndLabels, handles};
-pub use text::{Limits, Plan, PlanOf, ProposedStep, RolloutOf, Text, branch_name, capital, text};
+pub use text::{Limits, PlanOf, ProposedPlan, ProposedStep, RolloutOf, Text, branch_name, capital, text};

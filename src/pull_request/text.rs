@@ -31,12 +31,12 @@ pub struct PlanOf {
     /// Their release and Kubernetes version; none if unknown.
     pub from: Option<String>,
     /// The steps, or the reasons why there are none.
-    pub plan: Plan,
+    pub plan: ProposedPlan,
 }
 
 /// The steps, or the reasons why there are none.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Plan {
+pub enum ProposedPlan {
     /// The steps. The first is the one being proposed.
     Steps(Vec<ProposedStep>),
     /// The request leaves these clusters out, for these reasons.
@@ -130,7 +130,7 @@ fn intro(of: RolloutOf<'_>) -> String {
 fn step(plans: &[PlanOf]) -> String {
     let mut hasher = Sha256::new();
     for one in plans {
-        if let Plan::Steps(steps) = &one.plan
+        if let ProposedPlan::Steps(steps) = &one.plan
             && let Some(first) = steps.first()
         {
             hasher.update(format!("{}\n{}\n\n", first.title, one.clusters.join("\n")));
@@ -172,7 +172,7 @@ fn plan(plans: &[PlanOf], done: &[String]) -> String {
         let from = one.from.as_ref().map(|from| format!(", on {}", prose(from))).unwrap_or_default();
         let clusters = named(&one.clusters);
         match &one.plan {
-            Plan::Steps(steps) => {
+            ProposedPlan::Steps(steps) => {
                 line(format_args!("**{clusters}**{from}\n\n"));
                 for (at, step) in steps.iter().enumerate() {
                     let mark = if at == 0 { THIS.to_owned() } else { format!("{LATER}{}: ", at + 1) };
@@ -190,7 +190,7 @@ fn plan(plans: &[PlanOf], done: &[String]) -> String {
                 }
                 line(format_args!("\n"));
             }
-            Plan::LeftOut(reasons) => {
+            ProposedPlan::LeftOut(reasons) => {
                 line(format_args!("**Not in this request: {clusters}**{from}\n\n"));
                 for reason in reasons {
                     line(format_args!("- {}\n", prose(reason)));
@@ -218,8 +218,11 @@ const NO_WAY_BACK: &str = "### How to go back\n\n\
 
 fn what_to_do(plans: &[PlanOf], command: &str, rollout: Option<&str>) -> String {
     let stay = stay(rollout);
-    let steps =
-        || plans.iter().filter_map(|one| if let Plan::Steps(steps) = &one.plan { Some(steps) } else { None });
+    let steps = || {
+        plans
+            .iter()
+            .filter_map(|one| if let ProposedPlan::Steps(steps) = &one.plan { Some(steps) } else { None })
+    };
     if steps().next().is_none() {
         return format!(
             "### How to go back\n\nRevert the merge with `git revert COMMIT`; a merge commit needs `--mainline 1`.\n\n{stay}\n"

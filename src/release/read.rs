@@ -10,7 +10,7 @@ use super::{
     content, record,
 };
 use crate::{
-    definition::{self as written, Channel, Kind, StackTemplate, Written, lower_frozen},
+    definition::{self as written, Channel, DefinitionKind, StackTemplate, Written, lower_frozen},
     model::{Addon, AddonVersion, Digest, LockedChart},
     note::{Notes, Place},
     template::{LANGUAGE, Template, Visible},
@@ -34,9 +34,9 @@ pub fn read(name: &str, files: &BTreeMap<String, Source>, notes: &mut Notes) -> 
             .hint("restore the release from git, or remove the folder");
         return None;
     };
-    let node = written::document(source, Kind::Release, notes)?;
+    let node = written::document(source, DefinitionKind::Release, notes)?;
     check_format(&node, source, notes)?;
-    let written: Written<written::Release> = written::decode(source, Kind::Release, node, notes)?;
+    let written: Written<written::Release> = written::decode(source, DefinitionKind::Release, node, notes)?;
     let level = language(&written, source, notes)?;
     let release = read_content(name, &written, level, files, source, notes)?;
     (notes.errors() == before).then_some(release)

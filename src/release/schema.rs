@@ -9,14 +9,14 @@ use serde_json::{Map, Value as Json, json};
 
 use super::Release;
 use crate::{
-    definition::Kind,
+    definition::DefinitionKind,
     model::{Minor, StackId},
     yaml::to_json,
 };
 
 /// Builds the schema for definitions of clusters that use a release.
 pub fn definition_schema(release: &Release) -> Json {
-    let mut schema = Kind::ClusterDefinition.schema();
+    let mut schema = DefinitionKind::ClusterDefinition.schema();
     let mut variables = Map::new();
     for variable in &release.class.variables {
         variables.insert(variable.name.clone(), layer(&to_json(&variable.schema)));

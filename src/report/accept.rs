@@ -5,7 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{OutsideChange, change::Effect, cluster::ClusterReport, outside_clusters::Place, risk::Risk};
+use super::{
+    OutsideChange, change::Effect, cluster::ClusterReport, outside_clusters::OutsidePlace, risk::Risk,
+};
 use crate::{
     definition::{self, Identity},
     model::ClusterId,
@@ -192,15 +194,15 @@ pub(super) struct Matched {
 impl Acceptance {
     /// Whether this can accept a change outside clusters. The defaults of a folder can; a definition can only for its own
     /// `.d` folder.
-    fn is_beside(&self, place: &Place, defined: [&Defined<'_>; 2]) -> bool {
+    fn is_beside(&self, place: &OutsidePlace, defined: [&Defined<'_>; 2]) -> bool {
         let is_own = |cluster: &ClusterId, folder: &str| {
             let stems = defined.iter().filter_map(|one| one.file(cluster)?.rsplit_once('.'));
             stems.into_iter().any(|(stem, _)| folder.strip_suffix(".d") == Some(stem))
         };
         match (&self.of, place) {
-            (AcceptanceScope::Folder(above), Place::Own(folder)) => folder.starts_with(above.as_str()),
+            (AcceptanceScope::Folder(above), OutsidePlace::Own(folder)) => folder.starts_with(above.as_str()),
             (AcceptanceScope::Folder(_), _) => true,
-            (AcceptanceScope::Cluster(Some(cluster)), Place::Own(folder)) => is_own(cluster, folder),
+            (AcceptanceScope::Cluster(Some(cluster)), OutsidePlace::Own(folder)) => is_own(cluster, folder),
             (AcceptanceScope::Cluster(_), _) => false,
         }
     }

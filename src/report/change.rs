@@ -10,7 +10,7 @@ use crate::{
     compare::{Address, FieldChange, Section},
     model::{ClusterId, hex},
     note::About,
-    topology::{Field, Meaning, Part, Reason, predict::ListChange},
+    topology::{Field, Meaning, Reason, TopologyPart, predict::ListChange},
 };
 
 /// The subject of a change.
@@ -19,7 +19,7 @@ pub enum Subject {
     /// The cluster as a whole.
     Whole,
     /// A part of the cluster that Cluster API creates.
-    Part(Part),
+    Part(TopologyPart),
     /// The Cluster object as written.
     Cluster,
     /// An addon.
@@ -261,7 +261,7 @@ pub struct Change {
     /// The number of machines that a part loses for good while its others are replaced.
     pub shed: Machines,
     /// The machines of a whole cluster that is built or deleted, by part.
-    pub parts: Vec<(Part, Machines)>,
+    pub parts: Vec<(TopologyPart, Machines)>,
     /// The number of additional machines during the rollout; none if unknown.
     pub surge: Option<i64>,
     /// How many machines may be missing in the meantime.

@@ -11,10 +11,12 @@ use super::{
     steps,
 };
 use crate::{
-    compare::{Answer, ClusterChange, ClusterFacts, Fate, ObjectChange, Outcome, Section, Unknown, Which},
+    compare::{
+        Answer, ClusterChange, ClusterFacts, ClusterOutcome, Fate, ObjectChange, Section, Unknown, Which,
+    },
     model::{ClusterId, hex},
     note::About,
-    topology::{self, Meaning, Part},
+    topology::{self, Meaning, TopologyPart},
 };
 
 /// The effects of a change on one cluster.
@@ -65,7 +67,7 @@ pub(super) fn report(found: &ClusterChange, background: &Background) -> ClusterR
     // A cluster that is rebuilt as a new one shares no object with the old one.
     let is_new =
         matches!(found.fate, Fate::Moved { .. }) && !found.after.as_ref().is_some_and(|one| one.paused);
-    if !is_new || matches!(found.outcome, Outcome::Unknown(_)) {
+    if !is_new || matches!(found.outcome, ClusterOutcome::Unknown(_)) {
         made.outcome();
     }
     if matches!(found.fate, Fate::Changed | Fate::Moved { .. }) && !is_new {
@@ -152,7 +154,7 @@ impl Making<'_> {
             return;
         }
         let content = guarded.content(&self.changes);
-        let rejected = matches!(&self.found.outcome, Outcome::Judged(answer) if is_rejected(answer));
+        let rejected = matches!(&self.found.outcome, ClusterOutcome::Judged(answer) if is_rejected(answer));
         let is_refused = |change: &&mut Change| change.effect == Effect::Refused;
         let same = guarded.is_only_version() && self.is_version_refused();
         let same = self.changes.iter_mut().find(is_refused).filter(|_| same);
@@ -174,7 +176,7 @@ impl Making<'_> {
 
     /// Whether the Kubernetes version is all that Cluster API refuses.
     fn is_version_refused(&self) -> bool {
-        let Outcome::Judged(answer) = &self.found.outcome else { return false };
+        let ClusterOutcome::Judged(answer) = &self.found.outcome else { return false };
         let is_version = |fault: &topology::Refusal| fault.error.field == "spec.topology.version";
         !answer.faults.is_empty() && answer.faults.iter().all(is_version)
     }
@@ -190,7 +192,7 @@ impl Making<'_> {
                     change.revert = Revert::CreatesNew;
                     About::Cluster
                 }
-                (Subject::Part(Part::Pool(pool)), Effect::Verdict(Meaning::Delete)) => {
+                (Subject::Part(TopologyPart::Pool(pool)), Effect::Verdict(Meaning::Delete)) => {
                     About::Pool(pool.name.clone())
                 }
                 (Subject::Addon(name), Effect::Addon { after: None, .. }) => About::Addon(name.clone()),
@@ -236,7 +238,7 @@ impl Making<'_> {
         let is_leaving = |facts: Option<&ClusterFacts>| facts.is_some_and(|facts| facts.removal.is_some());
         let (was, is) = (is_leaving(before), is_leaving(after));
         let leaving = match (&self.found.fate, before) {
-            _ if matches!(self.found.outcome, Outcome::Unknown(Unknown::Refused { .. })) => None,
+            _ if matches!(self.found.outcome, ClusterOutcome::Unknown(Unknown::Refused { .. })) => None,
             _ if self.background.returned.contains_key(&found.cluster) => {
                 self.returned();
                 None
@@ -339,9 +341,9 @@ impl Making<'_> {
 
     fn outcome(&mut self) {
         match &self.found.outcome {
-            Outcome::Untouched | Outcome::Absent => {}
-            Outcome::Judged(answer) => self.answer(answer),
-            Outcome::Unknown(why) => {
+            ClusterOutcome::Untouched | ClusterOutcome::Absent => {}
+            ClusterOutcome::Judged(answer) => self.answer(answer),
+            ClusterOutcome::Unknown(why) => {
                 let (effect, risk, reasons, revert) = unknown(why);
                 self.whole(effect, risk, revert).reasons = reasons;
             }
@@ -480,7 +482,7 @@ mod tests {
             after: Some(ClusterFacts::default()),
             objects: Vec::new(),
             addons: Vec::new(),
-            outcome: Outcome::Judged(std::sync::Arc::new(answer)),
+            outcome: ClusterOutcome::Judged(std::sync::Arc::new(answer)),
             secrets: crate::compare::Needs::new(),
         };
         report(&found, &Background::default())
@@ -489,7 +491,7 @@ mod tests {
     #[test]
     fn an_answer_without_verdicts_or_with_doubts_is_unknown() {
         assert_eq!(judged(Answer::default()).risk, Risk::Unknown);
-        let verdict = Verdict::new(Part::ControlPlane, Meaning::MetadataOnly);
+        let verdict = Verdict::new(TopologyPart::ControlPlane, Meaning::MetadataOnly);
         let sure = Answer { verdicts: vec![verdict], ..Answer::default() };
         assert_eq!(judged(sure.clone()).risk, Risk::Metadata);
         let doubt = topology::Opaque::of_all("an extension decides".to_owned());

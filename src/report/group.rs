@@ -21,7 +21,7 @@ use super::{
 use crate::{
     compare::{FieldChange, FieldPath, PathSegment},
     model::ClusterId,
-    topology::{Part, Reason, predict::ListChange},
+    topology::{Reason, TopologyPart, predict::ListChange},
 };
 
 /// Clusters with equal changes.
@@ -63,7 +63,7 @@ pub struct GroupChange {
     /// The number of machines that a part loses for good while its others are replaced.
     pub shed: Counts,
     /// The machines of whole clusters that are built or deleted, by part.
-    pub(super) parts: BTreeMap<Part, Machines>,
+    pub(super) parts: BTreeMap<TopologyPart, Machines>,
     /// Whether the clusters had other names before.
     pub(super) is_renamed: bool,
     /// Who refuses the change of the cluster.
@@ -108,7 +108,7 @@ impl GroupChange {
     }
 }
 
-fn by_part<'a>(all: impl Iterator<Item = &'a (Part, Machines)>) -> BTreeMap<Part, Machines> {
+fn by_part<'a>(all: impl Iterator<Item = &'a (TopologyPart, Machines)>) -> BTreeMap<TopologyPart, Machines> {
     let mut found = BTreeMap::new();
     for (part, count) in all {
         let of: &mut Machines = found.entry(part.clone()).or_default();

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::{
     After,
     cluster::ClusterReport,
-    outside_clusters::{OutsideChange, Place, RefusedShare, hashed},
+    outside_clusters::{OutsideChange, OutsidePlace, RefusedShare, hashed},
     risk::Risk,
 };
 use crate::{
@@ -54,7 +54,7 @@ pub(super) fn changes(
     let change = |name: &String, path: &str, kind| OutsideChange {
         kept: false,
         id: hashed(&format!("node image {name} {kind:?}")),
-        place: Place::NodeImage(name.clone()),
+        place: OutsidePlace::NodeImage(name.clone()),
         risk: Risk::InPlace,
         kind,
         files: BTreeMap::from([(path.to_owned(), kind)]),

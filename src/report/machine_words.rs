@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     model::ClusterId,
-    topology::{Meaning, Part},
+    topology::{Meaning, TopologyPart},
 };
 
 /// `1 machine`, `2 machines`.
@@ -115,7 +115,7 @@ pub(super) fn of_whole(of: &Counts, change: &GroupChange, clusters: usize) -> Op
         let parts = change.change.parts.iter().map(part).collect::<Vec<_>>().join(", ");
         return Some(if parts.is_empty() { total } else { format!("{total} ({parts})") });
     }
-    let all: Vec<(Part, Machines)> =
+    let all: Vec<(TopologyPart, Machines)> =
         change.parts.iter().map(|(part, count)| (part.clone(), *count)).collect();
     let kinds = if all.len() <= PARTS {
         all.iter().map(part).collect::<Vec<_>>().join(", ")
@@ -126,7 +126,7 @@ pub(super) fn of_whole(of: &Counts, change: &GroupChange, clusters: usize) -> Op
     Some(each(of).map_or_else(|| total.clone(), |each| format!("{each} ({total})")))
 }
 
-fn part((part, count): &(Part, Machines)) -> String {
+fn part((part, count): &(TopologyPart, Machines)) -> String {
     let count = if count.more { "not known".to_owned() } else { count.most.to_string() };
     format!("{}: {count}", part.in_words())
 }
@@ -154,7 +154,7 @@ pub(super) fn extra_of_all(report: &Report) -> Option<String> {
 fn follows(report: &Report) -> bool {
     let mut clusters = report.clusters.iter().filter(|one| one.refusal().is_none());
     clusters.any(|one| {
-        let has_more = |is_meant: fn(&Part) -> bool| {
+        let has_more = |is_meant: fn(&TopologyPart) -> bool| {
             one.changes.iter().any(|change| {
                 let (Effect::Verdict(Meaning::Upgrade { .. }), Subject::Part(part)) =
                     (&change.effect, &change.subject)
@@ -164,7 +164,8 @@ fn follows(report: &Report) -> bool {
                 is_meant(part) && change.surge != Some(0)
             })
         };
-        has_more(|part| *part == Part::ControlPlane) && has_more(|part| matches!(part, Part::Pool(_)))
+        has_more(|part| *part == TopologyPart::ControlPlane)
+            && has_more(|part| matches!(part, TopologyPart::Pool(_)))
     })
 }
 

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     compare::ClusterFacts,
     model::AUTOSCALER_MIN,
-    topology::{Meaning, Part, Pool, PoolKind, Verdict},
+    topology::{Meaning, Pool, PoolKind, TopologyPart, Verdict},
     yaml::Node,
 };
 
@@ -22,15 +22,17 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    fn of(part: &Part, machines: Machines) -> Self {
+    fn of(part: &TopologyPart, machines: Machines) -> Self {
         match part {
-            Part::ControlPlane => Self { control_planes: machines, ..Self::default() },
-            Part::Pool(_) => Self { pools: machines, ..Self::default() },
-            Part::Cluster | Part::Infrastructure => Self { others: machines, ..Self::default() },
+            TopologyPart::ControlPlane => Self { control_planes: machines, ..Self::default() },
+            TopologyPart::Pool(_) => Self { pools: machines, ..Self::default() },
+            TopologyPart::Cluster | TopologyPart::Infrastructure => {
+                Self { others: machines, ..Self::default() }
+            }
         }
     }
 
-    pub(super) fn of_parts<'a>(parts: impl IntoIterator<Item = &'a (Part, Machines)>) -> Self {
+    pub(super) fn of_parts<'a>(parts: impl IntoIterator<Item = &'a (TopologyPart, Machines)>) -> Self {
         parts.into_iter().map(|(part, count)| Self::of(part, *count)).fold(Self::default(), Self::and)
     }
 
@@ -112,7 +114,8 @@ fn of_change(change: &Change) -> Flow {
         _ if machines == Machines::default() => Tally::default(),
         Subject::Part(part) => Tally::of(part, machines),
         _ if !change.parts.is_empty() => {
-            let kept = |(part, count): &(Part, Machines)| (part.clone(), count.unless_kept(change.paused));
+            let kept =
+                |(part, count): &(TopologyPart, Machines)| (part.clone(), count.unless_kept(change.paused));
             Tally::of_parts(&change.parts.iter().map(kept).collect::<Vec<_>>())
         }
         _ => Tally { others: machines, ..Tally::default() },
@@ -143,7 +146,7 @@ pub fn replaced(verdicts: &[Verdict], before: Option<&ClusterFacts>) -> Machines
 
 /// The number of machines that a part loses or replaces, and the number of additional machines in the meantime.
 pub(super) fn machines(
-    part: &Part,
+    part: &TopologyPart,
     meaning: &Meaning,
     sides: [Option<&ClusterFacts>; 2],
 ) -> (Machines, Option<i64>) {
@@ -175,7 +178,7 @@ pub(super) fn machines(
 }
 
 /// The number of machines that a part gets for good, besides those that replace others.
-pub(super) fn added(part: &Part, meaning: &Meaning, sides: [Option<&ClusterFacts>; 2]) -> Machines {
+pub(super) fn added(part: &TopologyPart, meaning: &Meaning, sides: [Option<&ClusterFacts>; 2]) -> Machines {
     let [before, after] = sides.map(|side| count(part, side));
     let written = after.zip(before).map_or(0, |(after, before)| after.saturating_sub(before));
     let more = match meaning {
@@ -193,7 +196,7 @@ pub(super) fn added(part: &Part, meaning: &Meaning, sides: [Option<&ClusterFacts
 }
 
 /// The number of machines that a part loses for good while its others are replaced.
-pub(super) fn shed(part: &Part, meaning: &Meaning, sides: [Option<&ClusterFacts>; 2]) -> Machines {
+pub(super) fn shed(part: &TopologyPart, meaning: &Meaning, sides: [Option<&ClusterFacts>; 2]) -> Machines {
     let [before, after] = sides.map(|side| count(part, side));
     match meaning {
         Meaning::Rollout { .. } | Meaning::Upgrade { .. } => {
@@ -214,23 +217,23 @@ pub(super) fn unavailable(meaning: &Meaning) -> i64 {
 }
 
 /// The number of machines of a part according to its Cluster; none if the Cluster does not set it.
-pub(super) fn count(part: &Part, before: Option<&ClusterFacts>) -> Option<i64> {
+pub(super) fn count(part: &TopologyPart, before: Option<&ClusterFacts>) -> Option<i64> {
     match part {
-        Part::ControlPlane => before?.control_plane,
-        Part::Pool(Pool { kind, name, .. }) => {
+        TopologyPart::ControlPlane => before?.control_plane,
+        TopologyPart::Pool(Pool { kind, name, .. }) => {
             let pool = before?.pools.get(&(kind.list().to_owned(), name.clone()))?;
             pool.get("replicas").and_then(Node::as_int)
         }
-        Part::Cluster | Part::Infrastructure => None,
+        TopologyPart::Cluster | TopologyPart::Infrastructure => None,
     }
 }
 
 /// The number of machines that a new part is built with. A new pool with an autoscaler starts with its minimum.
 ///
 /// Source: `calculateMachineDeploymentReplicas` of Cluster API's `core/webhooks/admission/machinedeployment.go`.
-fn at_first(part: &Part, cluster: Option<&ClusterFacts>) -> Option<i64> {
+fn at_first(part: &TopologyPart, cluster: Option<&ClusterFacts>) -> Option<i64> {
     count(part, cluster).or_else(|| {
-        let Part::Pool(Pool { kind: kind @ PoolKind::MachineDeployment, name, .. }) = part else {
+        let TopologyPart::Pool(Pool { kind: kind @ PoolKind::MachineDeployment, name, .. }) = part else {
             return None;
         };
         let pool = cluster?.pools.get(&(kind.list().to_owned(), name.clone()))?;
@@ -239,14 +242,17 @@ fn at_first(part: &Part, cluster: Option<&ClusterFacts>) -> Option<i64> {
 }
 
 /// The machines of a cluster, by the part that they belong to.
-pub(super) fn parts(cluster: Option<&ClusterFacts>) -> Vec<(Part, Machines)> {
+pub(super) fn parts(cluster: Option<&ClusterFacts>) -> Vec<(TopologyPart, Machines)> {
     let Some(cluster) = cluster else { return Vec::new() };
     let pools = cluster.pools.iter().map(|((list, name), pool)| {
         let is_list = |kind: &PoolKind| kind.list() == list;
         let kind = PoolKind::ALL.into_iter().find(is_list).unwrap_or(PoolKind::MachineDeployment);
-        (Part::pool(kind, name), Machines::exactly(pool.get("replicas").and_then(Node::as_int)))
+        (TopologyPart::pool(kind, name), Machines::exactly(pool.get("replicas").and_then(Node::as_int)))
     });
-    [(Part::ControlPlane, Machines::exactly(cluster.control_plane))].into_iter().chain(pools).collect()
+    [(TopologyPart::ControlPlane, Machines::exactly(cluster.control_plane))]
+        .into_iter()
+        .chain(pools)
+        .collect()
 }
 
 impl Change {
@@ -261,7 +267,7 @@ impl Change {
     }
 }
 
-fn whole(cluster: Option<&ClusterFacts>) -> (Vec<(Part, Machines)>, Machines) {
+fn whole(cluster: Option<&ClusterFacts>) -> (Vec<(TopologyPart, Machines)>, Machines) {
     let parts = parts(cluster);
     if parts.is_empty() {
         return (parts, Machines::exactly(None));

@@ -71,7 +71,7 @@ pub use formats::{
 pub use group::{Counts, Group, GroupChange};
 pub use machines::replaced;
 pub use new_tree::After;
-pub use outside_clusters::{OutsideChange, Place, RefusedShare};
+pub use outside_clusters::{OutsideChange, OutsidePlace, RefusedShare};
 pub use own_objects::OwnObject;
 pub use peaks::Peak;
 pub use places::Places;
@@ -462,7 +462,7 @@ impl Report {
     /// Whether a namespace is deleted although none of its clusters left by the steps of a removal, or an object in it is
     /// deleted that may be in use.
     pub(super) fn is_unannounced(&self, beside: &OutsideChange) -> bool {
-        let Place::Namespace { management, namespace } = &beside.place else { return false };
+        let OutsidePlace::Namespace { management, namespace } = &beside.place else { return false };
         if beside.accepted.is_some() {
             return false;
         }

@@ -2,7 +2,7 @@
 
 use super::new_tree::After;
 use crate::{
-    compare::{Archive, ClusterChange, Comparison, Live, Outcome},
+    compare::{Archive, ClusterChange, ClusterOutcome, Comparison, Live},
     note::{Fault, Notes, Place},
     tree::{FileChange, is_ours},
     world::release_of,
@@ -10,7 +10,8 @@ use crate::{
 
 /// Says which changed clusters no export shows.
 pub(super) fn note_unexported(compared: &Comparison, live: &Live<'_>, notes: &mut Notes) {
-    let is_judged = |one: &&ClusterChange| matches!(one.outcome, Outcome::Judged(_)) && one.before.is_some();
+    let is_judged =
+        |one: &&ClusterChange| matches!(one.outcome, ClusterOutcome::Judged(_)) && one.before.is_some();
     let judged = compared.clusters.iter().filter(is_judged);
     let missing: Vec<String> =
         judged.filter(|one| !live.is_exported(&one.cluster)).map(|one| one.cluster.to_string()).collect();

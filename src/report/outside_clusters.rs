@@ -20,7 +20,7 @@ use crate::{
 
 /// The place of a change outside clusters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum OutsidePlace {
     /// A release.
     Release(String),
     /// A namespace of a management cluster.
@@ -47,7 +47,7 @@ pub struct OutsideChange {
     /// after.
     pub id: String,
     /// The place that changes.
-    pub place: Place,
+    pub place: OutsidePlace,
     /// How much harm it can do.
     pub risk: Risk,
     /// How the place changes as a whole.
@@ -72,7 +72,7 @@ pub(super) fn changes(
     before: &dyn Archive,
     background: &Background,
 ) -> Result<Vec<OutsideChange>, Fault> {
-    let mut found: BTreeMap<Place, BTreeMap<String, FileChange>> = BTreeMap::new();
+    let mut found: BTreeMap<OutsidePlace, BTreeMap<String, FileChange>> = BTreeMap::new();
     for (path, change) in &after.changes().files {
         let Some(place) = place(path) else { continue };
         if *change == FileChange::Changed && is_same_object(path.as_str(), after, before)? {
@@ -97,7 +97,7 @@ pub(super) fn changes(
             let risk = if is_spare { Risk::InPlace } else { risk(&place, kind, &files) };
             let id = id(&place, &files, after.listings());
             // Engines delete neither a namespace nor, with it, what is in it.
-            let kept = kind == FileChange::Removed && matches!(place, Place::Namespace { .. });
+            let kept = kind == FileChange::Removed && matches!(place, OutsidePlace::Namespace { .. });
             Ok(OutsideChange {
                 kept,
                 id,
@@ -130,17 +130,17 @@ pub enum RefusedShare {
 pub(super) fn mark_refused(changes: &mut [OutsideChange], clusters: &[ClusterReport]) {
     for change in changes {
         let is_of = |one: &&ClusterReport| match &change.place {
-            Place::Engine(management) => one.cluster.management.as_str() == management,
-            Place::Namespace { management, namespace } => {
+            OutsidePlace::Engine(management) => one.cluster.management.as_str() == management,
+            OutsidePlace::Namespace { management, namespace } => {
                 one.cluster.management.as_str() == management && one.cluster.namespace.as_str() == namespace
             }
-            Place::Release(name) => {
+            OutsidePlace::Release(name) => {
                 let of = &one.release;
                 of.differs() && [&of.before, &of.after].into_iter().flatten().any(|one| one == name)
             }
-            Place::Tree => true,
+            OutsidePlace::Tree => true,
             // Images are those of changes that happen, and the user's own objects are not generated.
-            Place::NodeImage(_) | Place::Own(_) => false,
+            OutsidePlace::NodeImage(_) | OutsidePlace::Own(_) => false,
         };
         let is_refused = |one: &ClusterReport| one.refusal().is_some_and(|one| one.by_guards);
         let all: Vec<bool> = clusters.iter().filter(is_of).map(is_refused).collect();
@@ -154,12 +154,12 @@ pub(super) fn mark_refused(changes: &mut [OutsideChange], clusters: &[ClusterRep
 
 /// Whether everything removed from a namespace belongs to Kubernetes versions that its clusters no longer use.
 fn is_spare(
-    place: &Place,
+    place: &OutsidePlace,
     files: &BTreeMap<String, FileChange>,
     (after, before): (&After<'_>, &dyn Archive),
     background: &Background,
 ) -> Result<bool, Fault> {
-    let Place::Namespace { management, namespace } = place else { return Ok(false) };
+    let OutsidePlace::Namespace { management, namespace } = place else { return Ok(false) };
     let removed: Vec<&String> =
         files.iter().filter(|(_, change)| **change == FileChange::Removed).map(|(path, _)| path).collect();
     if removed.is_empty() {
@@ -222,7 +222,11 @@ fn is_named(text: &str, version: &str) -> bool {
     })
 }
 
-fn id(place: &Place, files: &BTreeMap<String, FileChange>, sides: [&BTreeMap<String, BlobId>; 2]) -> String {
+fn id(
+    place: &OutsidePlace,
+    files: &BTreeMap<String, FileChange>,
+    sides: [&BTreeMap<String, BlobId>; 2],
+) -> String {
     let content = |path: &String| sides.map(|side| side.get(path));
     let files: Vec<_> = files.keys().map(|path| (path, content(path))).collect();
     hashed(&format!("{place:?} {files:?}"))
@@ -233,29 +237,31 @@ pub(super) fn hashed(text: &str) -> String {
     hex(&Sha256::digest(text)[..8])
 }
 
-fn place(path: &TreePath) -> Option<Place> {
+fn place(path: &TreePath) -> Option<OutsidePlace> {
     Some(match PartId::of_path(path) {
-        None | Some(PartId::Root) => Place::Tree,
-        Some(PartId::Release(name)) => Place::Release(name),
-        Some(PartId::Management(name)) => Place::Engine(name),
-        Some(PartId::Namespace { management, namespace }) => Place::Namespace { management, namespace },
+        None | Some(PartId::Root) => OutsidePlace::Tree,
+        Some(PartId::Release(name)) => OutsidePlace::Release(name),
+        Some(PartId::Management(name)) => OutsidePlace::Engine(name),
+        Some(PartId::Namespace { management, namespace }) => {
+            OutsidePlace::Namespace { management, namespace }
+        }
         Some(PartId::Cluster { .. }) => return None,
     })
 }
 
-fn places(listing: &BTreeMap<String, BlobId>) -> BTreeSet<Place> {
+fn places(listing: &BTreeMap<String, BlobId>) -> BTreeSet<OutsidePlace> {
     listing.keys().filter_map(|path| place(&TreePath::parse(path)?)).collect()
 }
 
-fn risk(place: &Place, kind: FileChange, files: &BTreeMap<String, FileChange>) -> Risk {
+fn risk(place: &OutsidePlace, kind: FileChange, files: &BTreeMap<String, FileChange>) -> Risk {
     let is_less = files.values().any(|change| *change == FileChange::Removed);
     match (place, kind) {
         (_, FileChange::Unchanged) => Risk::Nothing,
-        (Place::Release(name), FileChange::Changed) if !is_head_release(name) => Risk::Refused,
+        (OutsidePlace::Release(name), FileChange::Changed) if !is_head_release(name) => Risk::Refused,
         // Its name contains a digest of its content.
-        (Place::Release(_), FileChange::Changed) => Risk::Unknown,
-        (Place::Namespace { .. }, _) if is_less => Risk::Deletes,
-        (Place::Tree, _) => Risk::Metadata,
+        (OutsidePlace::Release(_), FileChange::Changed) => Risk::Unknown,
+        (OutsidePlace::Namespace { .. }, _) if is_less => Risk::Deletes,
+        (OutsidePlace::Tree, _) => Risk::Metadata,
         _ => Risk::InPlace,
     }
 }

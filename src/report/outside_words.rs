@@ -1,6 +1,6 @@
 //! Describes changes outside clusters in words. Equal changes share a line.
 
-use super::{OutsideChange, OwnObject, Place, RefusedShare, objects::grants, risk::Risk, words};
+use super::{OutsideChange, OutsidePlace, OwnObject, RefusedShare, objects::grants, risk::Risk, words};
 use crate::{model::Engine, tree::FileChange};
 
 /// The maximum number of names in a line that stands alone.
@@ -31,12 +31,13 @@ pub(super) fn grouped<'a>(changes: &[&'a OutsideChange]) -> Vec<Vec<&'a OutsideC
 
 fn are_equal(one: &OutsideChange, other: &OutsideChange) -> bool {
     let is_same_kind = match (&one.place, &other.place) {
-        (Place::Namespace { management, .. }, Place::Namespace { management: of_other, .. }) => {
-            management == of_other
-        }
-        (Place::Release(_), Place::Release(_))
-        | (Place::Engine(_), Place::Engine(_))
-        | (Place::NodeImage(_), Place::NodeImage(_)) => true,
+        (
+            OutsidePlace::Namespace { management, .. },
+            OutsidePlace::Namespace { management: of_other, .. },
+        ) => management == of_other,
+        (OutsidePlace::Release(_), OutsidePlace::Release(_))
+        | (OutsidePlace::Engine(_), OutsidePlace::Engine(_))
+        | (OutsidePlace::NodeImage(_), OutsidePlace::NodeImage(_)) => true,
         _ => false,
     };
     let key = |change: &OutsideChange| (change.risk, change.kind, change.refused);
@@ -48,14 +49,14 @@ pub(super) fn line(changes: &[&OutsideChange], most: usize) -> String {
     let [first, rest @ ..] = changes else { return String::new() };
     let accepted = first.accepted.as_ref().map(|reason| format!("; accepted: {reason}")).unwrap_or_default();
     let files = files(changes);
-    if let Place::Own(folder) = &first.place {
+    if let OutsidePlace::Own(folder) = &first.place {
         return format!("{}{accepted}", own(first, (folder, &files), most));
     }
     let is_many = !rest.is_empty();
     let (subject, verb) = (subject(changes, most), verb(first, is_many));
     let condition = if first.refused == RefusedShare::All { words::IF_MERGED } else { "" };
     let partly = if first.refused == RefusedShare::Some { PARTLY } else { "" };
-    if matches!(first.place, Place::NodeImage(_)) {
+    if matches!(first.place, OutsidePlace::NodeImage(_)) {
         return format!("{condition}{subject} {verb}{accepted}");
     }
     format!("{condition}{subject} {verb} ({files}){partly}{accepted}")
@@ -63,50 +64,52 @@ pub(super) fn line(changes: &[&OutsideChange], most: usize) -> String {
 
 fn subject(changes: &[&OutsideChange], most: usize) -> String {
     let name = |change: &&OutsideChange| match &change.place {
-        Place::Namespace { namespace: name, .. }
-        | Place::Release(name)
-        | Place::Engine(name)
-        | Place::NodeImage(name) => name.clone(),
-        Place::Own(_) | Place::Tree => String::new(),
+        OutsidePlace::Namespace { namespace: name, .. }
+        | OutsidePlace::Release(name)
+        | OutsidePlace::Engine(name)
+        | OutsidePlace::NodeImage(name) => name.clone(),
+        OutsidePlace::Own(_) | OutsidePlace::Tree => String::new(),
     };
     let names: Vec<String> = changes.iter().map(name).collect();
     let matters = changes.iter().any(|change| change.risk == Risk::Deletes);
     let (names, s) = (words::some(&names, most.max(1), matters), if changes.len() > 1 { "s" } else { "" });
     match changes.first().map(|change| &change.place) {
-        Some(Place::Release(_)) => format!("release{s} {names}"),
-        Some(Place::Namespace { management, .. }) => format!("namespace{s} {names} of {management}"),
-        Some(Place::Engine(_)) => {
+        Some(OutsidePlace::Release(_)) => format!("release{s} {names}"),
+        Some(OutsidePlace::Namespace { management, .. }) => format!("namespace{s} {names} of {management}"),
+        Some(OutsidePlace::Engine(_)) => {
             format!("the {} objects of {names}", Engine::ALL.map(Engine::as_str).join(" or "))
         }
-        Some(Place::NodeImage(_)) => format!("node image{s} {names}"),
-        Some(Place::Own(_) | Place::Tree) | None => "stackloom's own files in generated/".to_owned(),
+        Some(OutsidePlace::NodeImage(_)) => format!("node image{s} {names}"),
+        Some(OutsidePlace::Own(_) | OutsidePlace::Tree) | None => {
+            "stackloom's own files in generated/".to_owned()
+        }
     }
 }
 
 fn verb(change: &OutsideChange, is_many: bool) -> &'static str {
     let of = |one: &'static str, many: &'static str| if is_many { many } else { one };
     match (change.kind, &change.place) {
-        (FileChange::Added, Place::NodeImage(_)) => of(
+        (FileChange::Added, OutsidePlace::NodeImage(_)) => of(
             "is used for the first time: it must exist before machines are created from it",
             "are used for the first time: they must exist before machines are created from them",
         ),
-        (FileChange::Removed, Place::NodeImage(_)) => {
+        (FileChange::Removed, OutsidePlace::NodeImage(_)) => {
             of("is no longer used by any cluster", "are no longer used by any cluster")
         }
-        (FileChange::Removed, Place::Release(_)) => of(
+        (FileChange::Removed, OutsidePlace::Release(_)) => of(
             "is removed from generated/; its class stays in the management clusters",
             "are removed from generated/; their classes stay in the management clusters",
         ),
-        (FileChange::Removed, Place::Namespace { .. }) => of(
+        (FileChange::Removed, OutsidePlace::Namespace { .. }) => of(
             "is removed from generated/; the namespace itself stays, unmanaged",
             "are removed from generated/; the namespaces themselves stay, unmanaged",
         ),
-        (FileChange::Added, Place::Engine(_)) => "are new",
-        (FileChange::Removed, Place::Engine(_)) => "are removed",
-        (_, Place::Engine(_) | Place::Tree) => "change",
+        (FileChange::Added, OutsidePlace::Engine(_)) => "are new",
+        (FileChange::Removed, OutsidePlace::Engine(_)) => "are removed",
+        (_, OutsidePlace::Engine(_) | OutsidePlace::Tree) => "change",
         (FileChange::Added, _) => of("is new", "are new"),
         (FileChange::Removed, _) => of("is removed", "are removed"),
-        (_, Place::Release(_)) => of("changes under its name", "change under their names"),
+        (_, OutsidePlace::Release(_)) => of("changes under its name", "change under their names"),
         _ => of("changes", "change"),
     }
 }

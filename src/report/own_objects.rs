@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    outside_clusters::{OutsideChange, Place, RefusedShare, hashed},
+    outside_clusters::{OutsideChange, OutsidePlace, RefusedShare, hashed},
     risk::Risk,
 };
 use crate::{
@@ -181,7 +181,7 @@ impl Pair {
             None => Risk::Unknown,
         };
         let [from, to] = self.folders;
-        let place = Place::Own(to.or(from).unwrap_or_default());
+        let place = OutsidePlace::Own(to.or(from).unwrap_or_default());
         let content = |path: &String| [old, new].map(|side| side.files.get(path));
         let contents: Vec<_> = self.files.keys().map(|path| (path, content(path))).collect();
         let id = hashed(&format!("{place:?} {contents:?}"));

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     model::{ClusterId, Label},
-    topology::{Meaning, Part, Pool, UpgradeStep},
+    topology::{Meaning, Pool, TopologyPart, UpgradeStep},
 };
 
 /// Additional machines in a namespace.
@@ -48,7 +48,7 @@ fn of_cluster(cluster: &ClusterReport) -> (i64, Vec<Subject>) {
     for change in cluster.changes.iter().filter(|change| is_rollout(change)) {
         let Some(surge) = change.surge else { continue };
         match (&change.effect, &change.subject) {
-            (Effect::Verdict(Meaning::Upgrade { .. }), Subject::Part(Part::ControlPlane)) => {
+            (Effect::Verdict(Meaning::Upgrade { .. }), Subject::Part(TopologyPart::ControlPlane)) => {
                 control_plane = surge;
             }
             (Effect::Verdict(Meaning::Upgrade { .. }), _) => pools.push(surge),
@@ -95,13 +95,13 @@ mod tests {
         topology::PoolKind,
     };
 
-    fn change(part: Part, meaning: Meaning, surge: Option<i64>) -> Change {
+    fn change(part: TopologyPart, meaning: Meaning, surge: Option<i64>) -> Change {
         let risk = Risk::of(&part, &meaning);
         let change = Change::new(Subject::Part(part), Effect::Verdict(meaning), risk, Revert::Unknown);
         Change { surge, machines: Machines::exactly(Some(3)), ..change }
     }
 
-    fn upgraded(part: Part, surge: Option<i64>) -> Change {
+    fn upgraded(part: TopologyPart, surge: Option<i64>) -> Change {
         let meaning = Meaning::Upgrade {
             from: "1".into(),
             to: "2".into(),
@@ -131,19 +131,19 @@ mod tests {
 
     #[test]
     fn an_upgrade_takes_the_control_plane_before_its_pools() {
-        let pool = |name: &str| Part::pool(PoolKind::MachineDeployment, name);
+        let pool = |name: &str| TopologyPart::pool(PoolKind::MachineDeployment, name);
         let all = || {
             let pools = [("a", 1), ("b", 3), ("c", 2)].map(|(name, more)| upgraded(pool(name), Some(more)));
-            [vec![upgraded(Part::ControlPlane, Some(1))], pools.to_vec()].concat()
+            [vec![upgraded(TopologyPart::ControlPlane, Some(1))], pools.to_vec()].concat()
         };
         assert_eq!(peak(1, all()), (3, 0));
         assert_eq!(peak(2, all()), (5, 0));
         assert_eq!(peak(0, all()), (6, 0));
         assert_eq!(peak(1, all().into_iter().take(2).collect()), (1, 0));
-        let unknown = [upgraded(pool("a"), None), change(Part::ControlPlane, Meaning::Opaque, None)];
+        let unknown = [upgraded(pool("a"), None), change(TopologyPart::ControlPlane, Meaning::Opaque, None)];
         assert_eq!(peak(1, [all(), unknown.to_vec()].concat()), (3, 2));
         // The list of changes shows it as unknown, so it counts.
-        let provider = change(Part::Infrastructure, Meaning::ProviderDependent, None);
+        let provider = change(TopologyPart::Infrastructure, Meaning::ProviderDependent, None);
         assert_eq!(peak(0, vec![provider]), (0, 1));
     }
 }

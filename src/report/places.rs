@@ -12,7 +12,7 @@ use crate::{
     note::Place,
     remove::Defined,
     render,
-    topology::{Part, Pool},
+    topology::{Pool, TopologyPart},
     world::Input,
     yaml::{Mapping, Node, Sources, Value},
 };
@@ -120,8 +120,8 @@ fn wanted<'a>(cluster: &ClusterReport, change: &'a Change, is_numbered: bool) ->
         found.push(Wanted::Key(&["spec", "stack"]));
     }
     match &change.subject {
-        Subject::Part(Part::ControlPlane) => found.push(Wanted::Key(&["spec", "controlPlane"])),
-        Subject::Part(Part::Pool(Pool { name, .. })) => {
+        Subject::Part(TopologyPart::ControlPlane) => found.push(Wanted::Key(&["spec", "controlPlane"])),
+        Subject::Part(TopologyPart::Pool(Pool { name, .. })) => {
             found.push(Wanted::Pool(name));
             found.push(Wanted::Key(&["spec", "nodePools"]));
         }

@@ -3,7 +3,7 @@
 use super::change::{Change, Effect, Subject};
 use crate::{
     compare::ClusterFacts,
-    topology::{Meaning, Part},
+    topology::{Meaning, TopologyPart},
     yaml::{Mapping, Node},
 };
 
@@ -11,7 +11,7 @@ use crate::{
 pub(super) fn name(before: &ClusterFacts, after: &ClusterFacts, changes: &mut [Change]) {
     for (old, new) in renamed(before, after) {
         for change in changes.iter_mut() {
-            let Subject::Part(Part::Pool(pool)) = &change.subject else { continue };
+            let Subject::Part(TopologyPart::Pool(pool)) = &change.subject else { continue };
             let reason = match change.effect {
                 Effect::Verdict(Meaning::Delete) if pool.name == old => {
                     format!(

@@ -2,7 +2,7 @@
 //!
 //! Unknown effects rank above any replacement of machines and never count as safe.
 
-use crate::topology::{Meaning, Part};
+use crate::topology::{Meaning, TopologyPart};
 
 /// The risk of a change, lowest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -83,12 +83,12 @@ impl Risk {
     }
 
     /// The risk of a verdict on a part of a cluster.
-    pub fn of(part: &Part, meaning: &Meaning) -> Self {
+    pub fn of(part: &TopologyPart, meaning: &Meaning) -> Self {
         let machines = match part {
-            Part::ControlPlane => Self::ControlPlane,
-            Part::Pool(_) => Self::Pools,
+            TopologyPart::ControlPlane => Self::ControlPlane,
+            TopologyPart::Pool(_) => Self::Pools,
             // Neither has machines that could be identified.
-            Part::Infrastructure | Part::Cluster => Self::Unknown,
+            TopologyPart::Infrastructure | TopologyPart::Cluster => Self::Unknown,
         };
         match meaning {
             Meaning::NoChange => Self::Nothing,
@@ -164,8 +164,8 @@ mod tests {
 
     #[test]
     fn every_verdict_on_every_part_has_its_class() {
-        let pool = Part::pool(PoolKind::MachineDeployment, "md-0");
-        let parts = [Part::Cluster, Part::ControlPlane, Part::Infrastructure, pool];
+        let pool = TopologyPart::pool(PoolKind::MachineDeployment, "md-0");
+        let parts = [TopologyPart::Cluster, TopologyPart::ControlPlane, TopologyPart::Infrastructure, pool];
         for (meaning, expected) in meanings() {
             let found = parts.clone().map(|part| Risk::of(&part, &meaning));
             assert_eq!(found, expected, "{meaning:?}");

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::group::Group;
-use crate::topology::{Meaning, Part, Reason, UpgradeStep, Verdict, predict::report::step_in_words};
+use crate::topology::{Meaning, Reason, TopologyPart, UpgradeStep, Verdict, predict::report::step_in_words};
 
 /// What each step does. The first one starts from the versions of the verdicts.
 pub(super) fn in_words(steps: &[UpgradeStep], verdicts: &[Verdict]) -> Vec<String> {
-    let mut running: BTreeMap<Part, String> = BTreeMap::new();
+    let mut running: BTreeMap<TopologyPart, String> = BTreeMap::new();
     for verdict in verdicts {
         // What is not known for another reason has its version among its reasons.
         let from = match &verdict.meaning {
@@ -29,13 +29,13 @@ pub(super) fn in_words(steps: &[UpgradeStep], verdicts: &[Verdict]) -> Vec<Strin
     steps.iter().map(|step| moves(step, &mut running)).collect()
 }
 
-fn versions(step: &UpgradeStep) -> impl Iterator<Item = (Part, String)> {
-    let pools = step.pools.iter().map(|(pool, version)| (Part::Pool(pool.clone()), version.clone()));
-    [(Part::ControlPlane, step.control_plane.clone())].into_iter().chain(pools)
+fn versions(step: &UpgradeStep) -> impl Iterator<Item = (TopologyPart, String)> {
+    let pools = step.pools.iter().map(|(pool, version)| (TopologyPart::Pool(pool.clone()), version.clone()));
+    [(TopologyPart::ControlPlane, step.control_plane.clone())].into_iter().chain(pools)
 }
 
 /// The parts that move in a step. Parts with the same versions share an entry.
-fn moves(step: &UpgradeStep, running: &mut BTreeMap<Part, String>) -> String {
+fn moves(step: &UpgradeStep, running: &mut BTreeMap<TopologyPart, String>) -> String {
     let mut moved: Vec<((String, String), Vec<String>)> = Vec::new();
     for (part, version) in versions(step) {
         let before = running.insert(part.clone(), version.clone()).unwrap_or_default();

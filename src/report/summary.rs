@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    OutsideChange, Place, RefusedShare, Report,
+    OutsideChange, OutsidePlace, RefusedShare, Report,
     change::{Change, Effect, Leaving, Subject},
     cluster::ClusterReport,
     machine_words::{and_waiting, count, tally},
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     note::in_words,
-    topology::{Meaning, Part},
+    topology::{Meaning, TopologyPart},
 };
 
 /// Sums up the report in one sentence. Each cluster counts once, by its highest risk.
@@ -48,7 +48,7 @@ fn beside(report: &Report) -> String {
         let count = found().count();
         let of = |one: &'static str, many: &'static str| if count == 1 { one } else { many };
         let abandoned = found().filter(|one| one.kept).count();
-        let is_namespace = |one: &OutsideChange| matches!(one.place, Place::Namespace { .. });
+        let is_namespace = |one: &OutsideChange| matches!(one.place, OutsidePlace::Namespace { .. });
         let words = match risk {
             Risk::Refused => of("is refused", "are refused"),
             Risk::Deletes if abandoned == count && found().all(is_namespace) => {
@@ -140,7 +140,7 @@ impl Loss {
 fn deleted_parts(found: &[&ClusterReport]) -> String {
     let changes = found.iter().flat_map(|one| &one.changes);
     let deleted = changes.filter(|change| change.effect == Effect::Verdict(Meaning::Delete));
-    let is_pool = |change: &&Change| matches!(change.subject, Subject::Part(Part::Pool(_)));
+    let is_pool = |change: &&Change| matches!(change.subject, Subject::Part(TopologyPart::Pool(_)));
     let (pools, others): (Vec<&Change>, Vec<&Change>) = deleted.partition(is_pool);
     let of = |all: &[&Change], what: &str| (!all.is_empty()).then(|| count(all.len(), what));
     [of(&pools, "pool"), of(&others, "other part")].into_iter().flatten().collect::<Vec<_>>().join(" and ")
@@ -299,10 +299,10 @@ fn unknown(found: &[&ClusterReport]) -> String {
         let of = match (&change.subject, &change.effect) {
             (_, Effect::Resumed) => (0, "resumed", "resumed"),
             (Subject::Whole, Effect::Moved { .. }) => (1, "moved", "moved"),
-            (Subject::Whole | Subject::Part(Part::Cluster), _) => (2, "as a whole", "as a whole"),
-            (Subject::Part(Part::ControlPlane), _) => (3, "control plane", "control planes"),
-            (Subject::Part(Part::Pool(_)), _) => (4, "pool", "pools"),
-            (Subject::Part(Part::Infrastructure), _) => (5, "infrastructure", "infrastructures"),
+            (Subject::Whole | Subject::Part(TopologyPart::Cluster), _) => (2, "as a whole", "as a whole"),
+            (Subject::Part(TopologyPart::ControlPlane), _) => (3, "control plane", "control planes"),
+            (Subject::Part(TopologyPart::Pool(_)), _) => (4, "pool", "pools"),
+            (Subject::Part(TopologyPart::Infrastructure), _) => (5, "infrastructure", "infrastructures"),
             (Subject::Cluster, Effect::Ignored) => (6, "cluster network", "cluster networks"),
             (Subject::Cluster, _) => (7, "Cluster object", "Cluster objects"),
             (Subject::Addon(_), _) => (8, "addon", "addons"),
@@ -331,15 +331,15 @@ mod tests {
         topology::PoolKind,
     };
 
-    fn pool(name: &str) -> Part {
-        Part::pool(PoolKind::MachineDeployment, name)
+    fn pool(name: &str) -> TopologyPart {
+        TopologyPart::pool(PoolKind::MachineDeployment, name)
     }
 
     /// A cluster with changes of these risk classes, each affecting a number of machines of a control plane or of a pool.
     fn cluster(name: &str, changes: &[(Risk, i64)]) -> ClusterReport {
         let label = |text: &str| Label::new(text).unwrap();
         let change = |(risk, machines): &(Risk, i64)| {
-            let part = if *risk == Risk::ControlPlane { Part::ControlPlane } else { pool("a") };
+            let part = if *risk == Risk::ControlPlane { TopologyPart::ControlPlane } else { pool("a") };
             let rollout = Meaning::Rollout {
                 machines: *machines,
                 least: *machines,
@@ -381,7 +381,7 @@ mod tests {
     }
 
     /// A cluster that gets machines besides a change of another class.
-    fn growing(name: &str, risk: Risk, parts: &[(Part, i64)]) -> ClusterReport {
+    fn growing(name: &str, risk: Risk, parts: &[(TopologyPart, i64)]) -> ClusterReport {
         let mut one = cluster(name, &[(risk, 0)]);
         one.changes.extend(parts.iter().map(|(part, count)| Change {
             built: Machines::exactly(Some(*count)),
@@ -405,7 +405,7 @@ mod tests {
             of(vec![growing("a", Risk::Restarts, &[(pool("a"), 1)]), cluster("b", &[(Risk::Restarts, 0)])]),
             "1 changes addons and adds 1 pool machine, 1 addons only"
         );
-        let scaled = growing("a", Risk::InPlace, &[(Part::ControlPlane, 2), (pool("a"), 1)]);
+        let scaled = growing("a", Risk::InPlace, &[(TopologyPart::ControlPlane, 2), (pool("a"), 1)]);
         assert_eq!(
             of(vec![scaled, cluster("b", &[(Risk::InPlace, 0)])]),
             "1 adds 3 machines (2 control plane machines, 1 pool machine), 1 in place"
@@ -416,7 +416,7 @@ mod tests {
 
     #[test]
     fn deleted_pools_are_counted_and_nothing_of_a_refused_cluster_is() {
-        let lose = |name: &str, parts: &[Part]| {
+        let lose = |name: &str, parts: &[TopologyPart]| {
             let mut one = cluster(name, &[]);
             one.risk = Risk::Deletes;
             one.changes = parts
@@ -433,7 +433,7 @@ mod tests {
                 .collect();
             one
         };
-        let (one, two) = (lose("a", &[pool("a")]), lose("b", &[pool("a"), Part::ControlPlane]));
+        let (one, two) = (lose("a", &[pool("a")]), lose("b", &[pool("a"), TopologyPart::ControlPlane]));
         assert_eq!(parts(&[&one]), "1 deletes 1 pool with 2 pool machines");
         assert_eq!(
             parts(&[&one, &two]),

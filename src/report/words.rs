@@ -15,7 +15,7 @@ use crate::{
     compare::{FieldChange, Section},
     model::ClusterId,
     note::short_commit,
-    topology::{Meaning, Part, Reason, predict::ListChange},
+    topology::{Meaning, Reason, TopologyPart, predict::ListChange},
 };
 
 /// The maximum number of entries of a list that are named.
@@ -167,7 +167,7 @@ fn verdict(meaning: &Meaning, change: &GroupChange, clusters: usize) -> String {
             };
             words.push_str(&grows);
             if !together_with.is_empty() {
-                let names: Vec<_> = together_with.iter().take(3).map(Part::in_words).collect();
+                let names: Vec<_> = together_with.iter().take(3).map(TopologyPart::in_words).collect();
                 let more = together_with.len().saturating_sub(3);
                 let more = if more > 0 { format!(" and {more} more") } else { String::new() };
                 words = format!("{words}, at the same time as {}{more}", names.join(", "));

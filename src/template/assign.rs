@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::{
     load::Loader,
-    statement::{Group, Kind},
+    statement::{Group, StatementKind},
     tree::{Entry, Item, Key},
 };
 use crate::yaml::{RawKind, RawNode};
@@ -90,7 +90,7 @@ impl Loader<'_> {
         let range = self.statement_range(mark);
         let is_set = matches!(
             self.statements.get(mark).and_then(Option::as_ref),
-            Some(statement) if matches!(statement.kind, Kind::Set(..))
+            Some(statement) if matches!(statement.kind, StatementKind::Set(..))
         );
         if is_set {
             self.error("template-block", range, "no entry after this `set` can use its name")

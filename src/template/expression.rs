@@ -7,7 +7,7 @@ use minijinja::{Error, ErrorKind, Value as Any};
 use super::{
     context::Scope,
     language::{FILTERS, FUNCTIONS, TESTS, environment},
-    lex::{Kind, Rewritten, Role, Token, rewrite, role, tokens},
+    lex::{Rewritten, Role, Token, TokenKind, rewrite, role, tokens},
     limits::{FUEL, MAX_NESTING},
 };
 
@@ -189,14 +189,14 @@ impl Expression {
         let mut at = 0;
         while at < words.len() {
             let start = words[at].range.start;
-            let mut is_path = words[at].kind == Kind::Word && role(&words, at, &self.text) == Role::Name;
+            let mut is_path = words[at].kind == TokenKind::Word && role(&words, at, &self.text) == Role::Name;
             while is_path {
                 let path = start..words[at].range.end;
                 if self.look_up(&self.text[path.clone()], scope).is_some_and(|value| value.is_undefined()) {
                     return Some(path);
                 }
                 is_path = words.get(at + 1).is_some_and(|word| word.text(&self.text) == ".")
-                    && words.get(at + 2).is_some_and(|word| word.kind == Kind::Word);
+                    && words.get(at + 2).is_some_and(|word| word.kind == TokenKind::Word);
                 at += if is_path { 2 } else { 0 };
             }
             at += 1;
@@ -208,9 +208,9 @@ impl Expression {
     fn missing_entry(&self, scope: &Scope) -> Option<Failure> {
         let words = tokens(&self.text);
         words.iter().enumerate().filter(|(_, word)| word.text(&self.text) == "[").find_map(|(at, open)| {
-            let in_path = |word: &&Token| word.kind == Kind::Word || word.text(&self.text) == ".";
+            let in_path = |word: &&Token| word.kind == TokenKind::Word || word.text(&self.text) == ".";
             let start = words[..at].iter().rev().take_while(in_path).last()?.range.start;
-            let end = words[at..].iter().find(|word| word.kind == Kind::Close)?.range.end;
+            let end = words[at..].iter().find(|word| word.kind == TokenKind::Close)?.range.end;
             let entry = &self.text[start..end];
             self.look_up(entry, scope).filter(Any::is_undefined)?;
             Some(Failure {
@@ -306,7 +306,7 @@ fn path(words: &[Token], text: &str) -> Vec<Arc<str>> {
     const LITERALS: [&str; 6] = ["true", "false", "none", "True", "False", "None"];
     let is_path = words.len() % 2 == 1
         && words.iter().enumerate().all(|(at, word)| match at % 2 {
-            0 => word.kind == Kind::Word,
+            0 => word.kind == TokenKind::Word,
             _ => word.text(text) == ".",
         });
     let first = words.first().map_or("", |word| word.text(text));
@@ -321,9 +321,9 @@ fn check_size(words: &[Token], text: &str) -> Result<(), &'static str> {
     let (mut depth, mut signs) = (0_usize, 0_usize);
     for word in words {
         match word.kind {
-            Kind::Open => depth += 1,
-            Kind::Close => depth = depth.saturating_sub(1),
-            Kind::Word | Kind::Literal | Kind::Sign => {}
+            TokenKind::Open => depth += 1,
+            TokenKind::Close => depth = depth.saturating_sub(1),
+            TokenKind::Word | TokenKind::Literal | TokenKind::Sign => {}
         }
         signs = if matches!(word.text(text), "-" | "not") { signs + 1 } else { 0 };
         if depth > MAX_NESTING || signs > MAX_SIGNS {
@@ -335,7 +335,7 @@ fn check_size(words: &[Token], text: &str) -> Result<(), &'static str> {
 
 /// Refuses filters, tests and methods that are not part of the language.
 fn check_words(words: &[Token], text: &str) -> Result<(), (Range<usize>, String, String)> {
-    for (at, word) in words.iter().enumerate().filter(|(_, word)| word.kind == Kind::Word) {
+    for (at, word) in words.iter().enumerate().filter(|(_, word)| word.kind == TokenKind::Word) {
         let name = word.text(text);
         let (what, known) = match role(words, at, text) {
             Role::Filter => ("filter", FILTERS),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     Template,
-    tree::{Entry, Item, Key, Kind, Tree, lines},
+    tree::{Entry, Item, Key, NodeKind, Tree, lines},
 };
 use crate::yaml::{Node, Origin};
 
@@ -24,12 +24,12 @@ impl Template {
 
 fn of_document(document: &Tree, kinds: &mut BTreeMap<ObjectKind, Origin>) {
     match &document.kind {
-        Kind::Sequence(items) => lines(items, &mut |line| {
+        NodeKind::Sequence(items) => lines(items, &mut |line| {
             if let Ok(item) = line {
                 of_document(item, kinds);
             }
         }),
-        Kind::Mapping(items) => {
+        NodeKind::Mapping(items) => {
             let (versions, names) = (values(items, "apiVersion"), values(items, "kind"));
             for (name, origin) in names {
                 for version in versions.keys() {
@@ -37,10 +37,10 @@ fn of_document(document: &Tree, kinds: &mut BTreeMap<ObjectKind, Origin>) {
                 }
             }
         }
-        Kind::Typed(_) | Kind::Text(_) => {
+        NodeKind::Typed(_) | NodeKind::Text(_) => {
             kinds.entry((None, None)).or_insert(document.origin);
         }
-        Kind::Scalar(_) => {}
+        NodeKind::Scalar(_) => {}
     }
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     /// A name or a keyword.
     Word,
     /// A number or a string.
@@ -21,7 +21,7 @@ pub(super) enum Kind {
 /// A token and its byte range.
 #[derive(Clone, Debug)]
 pub(super) struct Token {
-    pub(super) kind: Kind,
+    pub(super) kind: TokenKind,
     pub(super) range: Range<usize>,
 }
 
@@ -42,12 +42,12 @@ pub(super) fn tokens(expression: &str) -> Vec<Token> {
                 at += 1;
                 continue;
             }
-            b'"' | b'\'' => (Kind::Literal, string_end(bytes, at)),
-            b'0'..=b'9' => (Kind::Literal, number_end(bytes, at)),
-            b'(' | b'[' | b'{' => (Kind::Open, at + 1),
-            b')' | b']' | b'}' => (Kind::Close, at + 1),
-            b'a'..=b'z' | b'A'..=b'Z' | b'_' => (Kind::Word, word_end(bytes, at)),
-            _ => (Kind::Sign, sign_end(expression, at)),
+            b'"' | b'\'' => (TokenKind::Literal, string_end(bytes, at)),
+            b'0'..=b'9' => (TokenKind::Literal, number_end(bytes, at)),
+            b'(' | b'[' | b'{' => (TokenKind::Open, at + 1),
+            b')' | b']' | b'}' => (TokenKind::Close, at + 1),
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' => (TokenKind::Word, word_end(bytes, at)),
+            _ => (TokenKind::Sign, sign_end(expression, at)),
         };
         tokens.push(Token { kind, range: at..end });
         at = end;
@@ -191,12 +191,12 @@ pub(super) fn rewrite(expression: &str) -> Option<Rewritten> {
     let mut inserts: Vec<(usize, &str)> = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
         let text = token.text(expression);
-        if token.kind == Kind::Close {
+        if token.kind == TokenKind::Close {
             let inner = chains.pop()?;
             finish(&inner, &tokens, &mut inserts)?;
         }
         let chain = chains.last_mut()?;
-        if token.kind == Kind::Sign && text == "~" {
+        if token.kind == TokenKind::Sign && text == "~" {
             if !chain.open {
                 return None;
             }
@@ -208,7 +208,7 @@ pub(super) fn rewrite(expression: &str) -> Option<Rewritten> {
         } else {
             chain.extend(at);
         }
-        if token.kind == Kind::Open {
+        if token.kind == TokenKind::Open {
             chains.push(Chain::default());
         }
     }
@@ -262,17 +262,17 @@ fn insert(expression: &str, inserts: &[(usize, &str)]) -> Rewritten {
 fn is_boundary(tokens: &[Token], at: usize, expression: &str) -> bool {
     let text = tokens[at].text(expression);
     match tokens[at].kind {
-        Kind::Word => {
+        TokenKind::Word => {
             matches!(text, "and" | "or" | "not" | "in" | "if" | "else")
                 && role(tokens, at, expression) == Role::Name
                 && !(text == "not" && at > 0 && tokens[at - 1].text(expression) == "is")
         }
-        Kind::Sign => match text {
+        TokenKind::Sign => match text {
             "," | ":" | "=" | "==" | "!=" | "<" | "<=" | ">" | ">=" => true,
             "+" | "-" | "*" | "**" => ends_operand(tokens, at, expression) == matches!(text, "+" | "-"),
             _ => false,
         },
-        Kind::Literal | Kind::Open | Kind::Close => false,
+        TokenKind::Literal | TokenKind::Open | TokenKind::Close => false,
     }
 }
 
@@ -280,8 +280,8 @@ fn is_boundary(tokens: &[Token], at: usize, expression: &str) -> bool {
 fn ends_operand(tokens: &[Token], at: usize, expression: &str) -> bool {
     let Some(before) = at.checked_sub(1) else { return false };
     match tokens[before].kind {
-        Kind::Literal | Kind::Close => true,
-        Kind::Word => match role(tokens, before, expression) {
+        TokenKind::Literal | TokenKind::Close => true,
+        TokenKind::Word => match role(tokens, before, expression) {
             Role::Test => false,
             Role::Name => {
                 let keyword = ["and", "or", "not", "in", "if", "else", "is"];
@@ -289,7 +289,7 @@ fn ends_operand(tokens: &[Token], at: usize, expression: &str) -> bool {
             }
             Role::Attribute | Role::Method | Role::Filter | Role::Argument => true,
         },
-        Kind::Open | Kind::Sign => false,
+        TokenKind::Open | TokenKind::Sign => false,
     }
 }
 

@@ -7,8 +7,8 @@ use super::{
     expression::{Expression, Failure},
     mask::{Mask, Piece},
     statement::{self, Group, Statement, groups, nest},
-    tree::{Entry, Item, Key, Kind, Tree},
-    words::{Line, Part, Words},
+    tree::{Entry, Item, Key, NodeKind, Tree},
+    words::{Line, TextPart, Words},
 };
 use crate::{
     note::{Diagnostic, Notes},
@@ -182,7 +182,7 @@ impl Loader<'_> {
                 let trees: Vec<_> =
                     items.iter().zip(deeper).map(|(item, groups)| self.tree(item, groups)).collect();
                 let trees = trees.into_iter().collect::<Option<_>>().filter(|_| sound)?;
-                Kind::Sequence(self.nest(owned, &starts, trees)?)
+                NodeKind::Sequence(self.nest(owned, &starts, trees)?)
             }
             RawKind::Mapping(entries) => {
                 let starts: Vec<_> = entries.iter().map(|(key, _)| key.start).collect();
@@ -194,7 +194,7 @@ impl Loader<'_> {
                 let trees = trees.into_iter().collect::<Option<_>>().filter(|_| sound)?;
                 let items = self.nest(owned, &starts, trees)?;
                 self.refuse_duplicates(&items)?;
-                Kind::Mapping(items)
+                NodeKind::Mapping(items)
             }
         };
         Some(Tree::new(kind, self.source.origin(raw.start)))
@@ -260,24 +260,24 @@ impl Loader<'_> {
         statement.map_or(0..1, |statement| statement.offset..statement.offset + statement.length)
     }
 
-    fn scalar(&mut self, raw: &RawNode, text: &str, style: Style) -> Option<Kind> {
+    fn scalar(&mut self, raw: &RawNode, text: &str, style: Style) -> Option<NodeKind> {
         if style == Style::Block && text.lines().any(is_statement) && self.is_literal(raw) {
             return self.block(raw, text);
         }
         self.refuse_text_statements(raw, text, style)?;
         let pieces = self.pieces(text, raw)?;
         if let ([Piece::Expression(range)], Style::Plain) = (pieces.as_slice(), style) {
-            return self.expression(range.clone()).map(Kind::Typed);
+            return self.expression(range.clone()).map(NodeKind::Typed);
         }
         if pieces.iter().any(|piece| matches!(piece, Piece::Expression(_))) {
             let parts = self.parts(pieces)?;
-            return Some(Kind::Text(Words::parts(parts, true)));
+            return Some(NodeKind::Text(Words::parts(parts, true)));
         }
         if style != Style::Plain {
-            return Some(Kind::Scalar(Value::String(text.into())));
+            return Some(NodeKind::Scalar(Value::String(text.into())));
         }
         match yaml::resolve_plain(text) {
-            Plain::Value(value) => Some(Kind::Scalar(value)),
+            Plain::Value(value) => Some(NodeKind::Scalar(value)),
             Plain::Ambiguous(why) => {
                 self.notes
                     .error("ambiguous-scalar", self.source.word(raw.start), format!("`{text}` is {why}"))
@@ -313,7 +313,7 @@ impl Loader<'_> {
     }
 
     /// Builds a literal block with statements among its lines.
-    fn block(&mut self, raw: &RawNode, text: &str) -> Option<Kind> {
+    fn block(&mut self, raw: &RawNode, text: &str) -> Option<NodeKind> {
         let (_, mut offset) = self.header(raw);
         let written = self.source.text.clone();
         let masked = self.mask.text.clone();
@@ -343,7 +343,7 @@ impl Loader<'_> {
                 pieces.push(Some(Line { parts: self.parts(line)?, offset: start }));
             }
         }
-        self.block_items(statements, pieces).map(|items| Kind::Text(Words::lines(items, terminated)))
+        self.block_items(statements, pieces).map(|items| NodeKind::Text(Words::lines(items, terminated)))
     }
 
     /// Refuses lines that look like statements outside of literal blocks: writing the template would turn them into
@@ -409,12 +409,12 @@ impl Loader<'_> {
         Some(pieces)
     }
 
-    fn parts(&mut self, pieces: Vec<Piece<'_>>) -> Option<Vec<Part>> {
+    fn parts(&mut self, pieces: Vec<Piece<'_>>) -> Option<Vec<TextPart>> {
         let parts: Vec<_> = pieces
             .into_iter()
             .map(|piece| match piece {
-                Piece::Text(text) => Some(Part::Text(text.to_owned())),
-                Piece::Expression(range) => self.expression(range).map(Part::Expression),
+                Piece::Text(text) => Some(TextPart::Text(text.to_owned())),
+                Piece::Expression(range) => self.expression(range).map(TextPart::Expression),
             })
             .collect();
         parts.into_iter().collect()

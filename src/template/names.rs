@@ -4,9 +4,9 @@ use std::{ops::Range, sync::Arc};
 
 use super::{
     expression::{Expression, similar},
-    tree::{Item, Key, Kind, Tree},
+    tree::{Item, Key, NodeKind, Tree},
     visible::Visible,
-    words::{self, Part, Words},
+    words::{self, TextPart, Words},
 };
 use crate::{note::Notes, yaml::Source};
 
@@ -25,11 +25,11 @@ impl<'a> Names<'a> {
 
     pub(super) fn tree(&mut self, tree: &Tree) {
         match &tree.kind {
-            Kind::Scalar(_) => {}
-            Kind::Typed(expression) => self.expression(expression),
-            Kind::Text(words) => self.words(words),
-            Kind::Sequence(items) => self.items(items, &mut |names, tree| names.tree(tree)),
-            Kind::Mapping(items) => self.items(items, &mut |names, entry| {
+            NodeKind::Scalar(_) => {}
+            NodeKind::Typed(expression) => self.expression(expression),
+            NodeKind::Text(words) => self.words(words),
+            NodeKind::Sequence(items) => self.items(items, &mut |names, tree| names.tree(tree)),
+            NodeKind::Mapping(items) => self.items(items, &mut |names, entry| {
                 if let Key::Text(words) = &entry.key {
                     names.words(words);
                 }
@@ -40,14 +40,16 @@ impl<'a> Names<'a> {
 
     fn words(&mut self, words: &Words) {
         match &words.kind {
-            words::Kind::Parts(parts) => self.parts(parts),
-            words::Kind::Lines(items, _) => self.items(items, &mut |names, line| names.parts(&line.parts)),
+            words::TextKind::Parts(parts) => self.parts(parts),
+            words::TextKind::Lines(items, _) => {
+                self.items(items, &mut |names, line| names.parts(&line.parts));
+            }
         }
     }
 
-    pub(super) fn parts(&mut self, parts: &[Part]) {
+    pub(super) fn parts(&mut self, parts: &[TextPart]) {
         for part in parts {
-            if let Part::Expression(expression) = part {
+            if let TextPart::Expression(expression) = part {
                 self.expression(expression);
             }
         }

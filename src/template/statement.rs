@@ -13,12 +13,12 @@ pub(super) struct Statement {
     pub(super) offset: usize,
     /// The number of its bytes up to the end of its line.
     pub(super) length: usize,
-    pub(super) kind: Kind,
+    pub(super) kind: StatementKind,
     /// The canonical form of the statement after `#% `.
     pub(super) written: String,
 }
 
-pub(super) enum Kind {
+pub(super) enum StatementKind {
     If(Expression),
     Elif(Expression),
     Else,
@@ -50,17 +50,17 @@ impl Statement {
         let rest = &text[keyword.len()..];
         let at = offset + line.len() - rest.len();
         let kind = match keyword {
-            "if" => Kind::If(Expression::compile(rest, at, level)?),
-            "elif" => Kind::Elif(Expression::compile(rest, at, level)?),
+            "if" => StatementKind::If(Expression::compile(rest, at, level)?),
+            "elif" => StatementKind::Elif(Expression::compile(rest, at, level)?),
             "for" => parse_for(rest, at, level, &fail)?,
             "set" => parse_set(rest, at, level, &fail)?,
             "else" | "endif" | "endfor" if !rest.trim().is_empty() => {
                 let message = format!("unexpected `{}` after `{keyword}`", rest.trim());
                 return Err(fail(message, "remove it: this statement takes no argument"));
             }
-            "else" => Kind::Else,
-            "endif" => Kind::EndIf,
-            "endfor" => Kind::EndFor,
+            "else" => StatementKind::Else,
+            "endif" => StatementKind::EndIf,
+            "endfor" => StatementKind::EndFor,
             _ => return Err(unknown(keyword, &fail)),
         };
         let written = kind.written();
@@ -68,7 +68,7 @@ impl Statement {
     }
 }
 
-impl Kind {
+impl StatementKind {
     fn written(&self) -> String {
         match self {
             Self::If(condition) => format!("if {}", condition.text),
@@ -108,7 +108,7 @@ fn unknown(keyword: &str, fail: &Fail<'_>) -> Failure {
     fail(format!("there is no statement `{keyword}`"), &hint)
 }
 
-fn parse_for(rest: &str, at: usize, level: u32, fail: &Fail<'_>) -> Result<Kind, Failure> {
+fn parse_for(rest: &str, at: usize, level: u32, fail: &Fail<'_>) -> Result<StatementKind, Failure> {
     let form = "write `#% for item in list`, or `#% for key, value in map | items`";
     let Some(split) = rest.find(" in ") else {
         return Err(fail("`for` without ` in `".to_owned(), form));
@@ -126,12 +126,12 @@ fn parse_for(rest: &str, at: usize, level: u32, fail: &Fail<'_>) -> Result<Kind,
         return Err(fail("`for … in … if …` is not supported".to_owned(), hint));
     }
     let over = Expression::compile(over, at + split + 4, level)?;
-    Ok(Kind::For(names, over))
+    Ok(StatementKind::For(names, over))
 }
 
 /// Whether an `if` outside of all brackets has no `else`.
 fn has_open_condition(expression: &str) -> bool {
-    use super::lex::{Kind as Word, Role, role, tokens};
+    use super::lex::{Role, TokenKind as Word, role, tokens};
     let words = tokens(expression);
     let (mut depth, mut open) = (0_usize, false);
     for (at, word) in words.iter().enumerate() {
@@ -146,13 +146,13 @@ fn has_open_condition(expression: &str) -> bool {
     open
 }
 
-fn parse_set(rest: &str, at: usize, level: u32, fail: &Fail<'_>) -> Result<Kind, Failure> {
+fn parse_set(rest: &str, at: usize, level: u32, fail: &Fail<'_>) -> Result<StatementKind, Failure> {
     let Some(split) = rest.find('=').filter(|split| !rest[split + 1..].starts_with('=')) else {
         return Err(fail("`set` without `=`".to_owned(), "write `#% set name = expression`"));
     };
     let name = check_name(rest[..split].trim(), fail)?;
     let value = Expression::compile(&rest[split + 1..], at + split + 1, level)?;
-    Ok(Kind::Set(name, value))
+    Ok(StatementKind::Set(name, value))
 }
 
 fn check_name(name: &str, fail: &Fail<'_>) -> Result<std::sync::Arc<str>, Failure> {
@@ -192,25 +192,28 @@ pub(super) fn groups(
         let after_else = open
             .last()
             .and_then(|group| group.marks.last())
-            .is_some_and(|last| matches!(statements[*last].kind, Kind::Else));
+            .is_some_and(|last| matches!(statements[*last].kind, StatementKind::Else));
         match (&statement.kind, opener) {
-            (Kind::If(_) | Kind::For(..), _) if open.len() > MAX_NESTING => {
+            (StatementKind::If(_) | StatementKind::For(..), _) if open.len() > MAX_NESTING => {
                 fail(statement, format!("more than {MAX_NESTING} blocks inside one another"), "nest less");
                 return None;
             }
-            (Kind::If(_) | Kind::For(..), _) => {
+            (StatementKind::If(_) | StatementKind::For(..), _) => {
                 open.push(Group { marks: vec![at], inner: Vec::new() });
             }
-            (Kind::Set(..), _) => {
+            (StatementKind::Set(..), _) => {
                 open.last_mut()?.inner.push(Group { marks: vec![at], inner: Vec::new() });
             }
-            (Kind::Elif(_) | Kind::Else, Some(Kind::If(_))) if !after_else => open.last_mut()?.marks.push(at),
-            (Kind::EndIf, Some(Kind::If(_))) | (Kind::EndFor, Some(Kind::For(..))) => {
+            (StatementKind::Elif(_) | StatementKind::Else, Some(StatementKind::If(_))) if !after_else => {
+                open.last_mut()?.marks.push(at);
+            }
+            (StatementKind::EndIf, Some(StatementKind::If(_)))
+            | (StatementKind::EndFor, Some(StatementKind::For(..))) => {
                 let mut group = open.pop()?;
                 group.marks.push(at);
                 open.last_mut()?.inner.push(group);
             }
-            (Kind::Elif(_) | Kind::Else, Some(Kind::If(_))) => {
+            (StatementKind::Elif(_) | StatementKind::Else, Some(StatementKind::If(_))) => {
                 fail(statement, format!("`{keyword}` after `else`"), "`else` is the last branch");
                 return None;
             }
@@ -265,26 +268,28 @@ pub(super) fn nest<T>(pieces: Vec<Piece<T>>) -> Option<Vec<Item<T>>> {
         };
         let Statement { offset, length, kind, written } = statement;
         match kind {
-            Kind::Set(name, value) => top.items.push(Item::Set(Binding { name, value, written, offset })),
-            Kind::If(_) | Kind::For(..) => {
+            StatementKind::Set(name, value) => {
+                top.items.push(Item::Set(Binding { name, value, written, offset }));
+            }
+            StatementKind::If(_) | StatementKind::For(..) => {
                 let head = Some(Statement { offset, length, kind, written });
                 open.push(Open { head, items: Vec::new(), branches: Vec::new() });
             }
-            Kind::Elif(_) | Kind::Else => {
+            StatementKind::Elif(_) | StatementKind::Else => {
                 let branch = close_branch(top, offset)?;
                 top.branches.push(branch);
                 top.head = Some(Statement { offset, length, kind, written });
             }
-            Kind::EndIf => {
+            StatementKind::EndIf => {
                 let mut top = open.pop()?;
                 let branch = close_branch(&mut top, offset)?;
                 top.branches.push(branch);
                 open.last_mut()?.items.push(Item::If(top.branches));
             }
-            Kind::EndFor => {
+            StatementKind::EndFor => {
                 let Open { head, items, .. } = open.pop()?;
                 let head = head?;
-                let Kind::For(names, over) = head.kind else { return None };
+                let StatementKind::For(names, over) = head.kind else { return None };
                 let (written, end) = (head.written, offset);
                 let turn = Loop { names, over, written, offset: head.offset, end, items };
                 open.last_mut()?.items.push(Item::For(turn));
@@ -299,7 +304,7 @@ pub(super) fn nest<T>(pieces: Vec<Piece<T>>) -> Option<Vec<Item<T>>> {
 fn close_branch<T>(open: &mut Open<T>, end: usize) -> Option<Branch<T>> {
     let Statement { kind, written, offset, .. } = open.head.take()?;
     let condition = match kind {
-        Kind::If(condition) | Kind::Elif(condition) => Some(condition),
+        StatementKind::If(condition) | StatementKind::Elif(condition) => Some(condition),
         _ => None,
     };
     Some(Branch { condition, written, offset, end, items: std::mem::take(&mut open.items) })

@@ -10,7 +10,7 @@ use super::{
     names::Names,
     render::Renderer,
     visible::Visible,
-    words::{Part, push_parts},
+    words::{TextPart, push_parts},
 };
 use crate::{
     note::Notes,
@@ -20,7 +20,7 @@ use crate::{
 /// A text outside of a template that may contain expressions. Two texts are equal if they are written the same, apart from
 /// the blanks around expressions.
 pub struct Text {
-    parts: Vec<Part>,
+    parts: Vec<TextPart>,
     source: Source,
     origin: Origin,
 }
@@ -60,11 +60,11 @@ impl Text {
                 return None;
             };
             if found > 0 {
-                parts.push(Part::Text(rest[..found].to_owned()));
+                parts.push(TextPart::Text(rest[..found].to_owned()));
             }
             let written = &rest[found + 3..found + 3 + length];
             match Expression::compile(written, at + found + 3, level) {
-                Ok(expression) => parts.push(Part::Expression(expression)),
+                Ok(expression) => parts.push(TextPart::Expression(expression)),
                 Err(Failure { code, message, hint, .. }) => {
                     notes.error(code, place, message).hints.extend(hint);
                     return None;
@@ -74,7 +74,7 @@ impl Text {
             rest = &rest[found + length + 5..];
         }
         if !rest.is_empty() {
-            parts.push(Part::Text(rest.to_owned()));
+            parts.push(TextPart::Text(rest.to_owned()));
         }
         let before = notes.errors();
         Names::new(source, visible, notes).parts(&parts);

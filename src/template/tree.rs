@@ -7,14 +7,14 @@ use crate::yaml::{self, Emit, Item as Shown, Name, Node, Origin, Scalar, Value, 
 
 /// A node of a template.
 pub struct Tree {
-    pub(super) kind: Kind,
+    pub(super) kind: NodeKind,
     pub(super) origin: Origin,
     /// Its result, if that is always the same.
     pub(super) constant: Option<Node>,
 }
 
 /// The kind of a template node.
-pub(super) enum Kind {
+pub(super) enum NodeKind {
     /// A scalar without expressions.
     Scalar(Value),
     /// An expression that keeps its type.
@@ -122,7 +122,7 @@ pub(super) fn lines<'a, T>(items: &'a [Item<T>], line: &mut impl FnMut(Result<&'
 impl Emit for Tree {
     fn view(&self) -> View<'_, Self> {
         match &self.kind {
-            Kind::Scalar(value) => View::Scalar(match value {
+            NodeKind::Scalar(value) => View::Scalar(match value {
                 Value::Null => Scalar::Null,
                 Value::Bool(value) => Scalar::Bool(*value),
                 Value::Int(number) => Scalar::Int(*number),
@@ -130,9 +130,9 @@ impl Emit for Tree {
                 Value::String(text) => Scalar::String(text),
                 Value::Sequence(_) | Value::Mapping(_) => unreachable!("a collection is not a scalar"),
             }),
-            Kind::Typed(expression) => View::Scalar(Scalar::Expression(&expression.text)),
-            Kind::Text(words) => View::Scalar(words.shown()),
-            Kind::Sequence(items) => {
+            NodeKind::Typed(expression) => View::Scalar(Scalar::Expression(&expression.text)),
+            NodeKind::Text(words) => View::Scalar(words.shown()),
+            NodeKind::Sequence(items) => {
                 let mut shown = Vec::new();
                 lines(items, &mut |line| {
                     shown.push(match line {
@@ -142,7 +142,7 @@ impl Emit for Tree {
                 });
                 View::Sequence(shown)
             }
-            Kind::Mapping(items) => View::Mapping(self.shown_mapping(items)),
+            NodeKind::Mapping(items) => View::Mapping(self.shown_mapping(items)),
         }
     }
 }
@@ -155,7 +155,7 @@ impl Tree {
 
     /// Reports whether it is a list or a map.
     pub fn is_collection(&self) -> bool {
-        matches!(self.kind, Kind::Sequence(_) | Kind::Mapping(_))
+        matches!(self.kind, NodeKind::Sequence(_) | NodeKind::Mapping(_))
     }
 
     fn statement<'a, T, K>(&self, (text, offset): StatementText<'a>) -> Shown<'a, T, K> {
@@ -186,25 +186,25 @@ impl Tree {
         entries.into_iter().map(entry).collect()
     }
 
-    pub(super) fn new(kind: Kind, origin: Origin) -> Self {
+    pub(super) fn new(kind: NodeKind, origin: Origin) -> Self {
         let constant = constant(&kind).map(|value| Node { value, origin });
         Self { kind, origin, constant }
     }
 }
 
 /// The result of a node that involves no expressions and no statements.
-fn constant(kind: &Kind) -> Option<Value> {
+fn constant(kind: &NodeKind) -> Option<Value> {
     match kind {
-        Kind::Scalar(value) => Some(value.clone()),
-        Kind::Typed(_) | Kind::Text(_) => None,
-        Kind::Sequence(items) => {
+        NodeKind::Scalar(value) => Some(value.clone()),
+        NodeKind::Typed(_) | NodeKind::Text(_) => None,
+        NodeKind::Sequence(items) => {
             let item = |item: &Item<Tree>| match item {
                 Item::Entry(tree) => tree.constant.clone(),
                 _ => None,
             };
             items.iter().map(item).collect::<Option<Vec<_>>>().map(|nodes| Value::Sequence(Arc::new(nodes)))
         }
-        Kind::Mapping(items) => {
+        NodeKind::Mapping(items) => {
             let entry = |item: &Item<Entry>| match item {
                 Item::Entry(Entry { key: Key::Name(name), origin, value }) => {
                     let key = yaml::Key { name: name.clone(), origin: *origin };

@@ -8,25 +8,25 @@ use crate::yaml::{Scalar, quote};
 
 /// A text of a template.
 pub(super) struct Words {
-    pub(super) kind: Kind,
+    pub(super) kind: TextKind,
     written: CanonicalForm,
 }
 
 /// The structure of a text.
-pub(super) enum Kind {
-    Parts(Vec<Part>),
+pub(super) enum TextKind {
+    Parts(Vec<TextPart>),
     /// The lines of a block scalar, and whether the last one ends in a line break.
     Lines(Vec<Item<Line>>, bool),
 }
 
 /// A line of a block scalar.
 pub(super) struct Line {
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<TextPart>,
     /// The byte of the file at which its text starts.
     pub(super) offset: usize,
 }
 
-pub(super) enum Part {
+pub(super) enum TextPart {
     Text(String),
     Expression(Expression),
 }
@@ -41,12 +41,12 @@ enum CanonicalForm {
 
 impl Words {
     /// Creates a text from its parts. Only a value can be written as a literal block.
-    pub(super) fn parts(parts: Vec<Part>, is_value: bool) -> Self {
+    pub(super) fn parts(parts: Vec<TextPart>, is_value: bool) -> Self {
         let written = match literal(&parts).filter(|_| is_value) {
             Some(text) => CanonicalForm::Literal(text),
             None => CanonicalForm::Quoted(quoted(&parts)),
         };
-        Self { kind: Kind::Parts(parts), written }
+        Self { kind: TextKind::Parts(parts), written }
     }
 
     /// Creates a text from the lines of a block scalar.
@@ -65,7 +65,7 @@ impl Words {
         if !terminated {
             written.pop();
         }
-        Self { kind: Kind::Lines(items, terminated), written: CanonicalForm::Literal(written) }
+        Self { kind: TextKind::Lines(items, terminated), written: CanonicalForm::Literal(written) }
     }
 
     pub(super) fn shown(&self) -> Scalar<'_> {
@@ -82,11 +82,11 @@ impl Words {
     }
 }
 
-pub(super) fn push_parts(text: &mut String, parts: &[Part]) {
+pub(super) fn push_parts(text: &mut String, parts: &[TextPart]) {
     for part in parts {
         match part {
-            Part::Text(part) => text.push_str(part),
-            Part::Expression(expression) => {
+            TextPart::Text(part) => text.push_str(part),
+            TextPart::Expression(expression) => {
                 text.push_str("${{ ");
                 text.push_str(&expression.text);
                 text.push_str(" }}");
@@ -96,11 +96,11 @@ pub(super) fn push_parts(text: &mut String, parts: &[Part]) {
 }
 
 /// The text as a literal block, if a literal block preserves it.
-fn literal(parts: &[Part]) -> Option<String> {
-    let has_break = |part: &Part| matches!(part, Part::Text(text) if text.contains('\n'));
-    let special = |part: &Part| match part {
-        Part::Text(text) => text.chars().any(|c| c != '\n' && c != '\t' && crate::yaml::is_special(c)),
-        Part::Expression(_) => false,
+fn literal(parts: &[TextPart]) -> Option<String> {
+    let has_break = |part: &TextPart| matches!(part, TextPart::Text(text) if text.contains('\n'));
+    let special = |part: &TextPart| match part {
+        TextPart::Text(text) => text.chars().any(|c| c != '\n' && c != '\t' && crate::yaml::is_special(c)),
+        TextPart::Expression(_) => false,
     };
     if !parts.iter().any(has_break) || parts.iter().any(special) {
         return None;
@@ -110,12 +110,12 @@ fn literal(parts: &[Part]) -> Option<String> {
     Some(text)
 }
 
-fn quoted(parts: &[Part]) -> String {
+fn quoted(parts: &[TextPart]) -> String {
     let mut out = "\"".to_owned();
     for part in parts {
         match part {
-            Part::Text(text) => quote(text, &mut out),
-            Part::Expression(_) => push_parts(&mut out, std::slice::from_ref(part)),
+            TextPart::Text(text) => quote(text, &mut out),
+            TextPart::Expression(_) => push_parts(&mut out, std::slice::from_ref(part)),
         }
     }
     out.push('"');

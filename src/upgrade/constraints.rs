@@ -17,7 +17,7 @@ use crate::{
     model::{Cluster, ClusterId, Label, Maturity, Minor, ReleaseRef},
     note::Notes,
     release::{self, Release, Releases},
-    topology::Part,
+    topology::TopologyPart,
     world::{Input, release_line},
 };
 
@@ -49,7 +49,7 @@ pub struct Fleet<'a> {
 }
 
 /// The pools that run an older Kubernetes version than their Cluster, with that version, by cluster and pool.
-pub type PoolsBehind = BTreeMap<ClusterId, BTreeMap<Part, String>>;
+pub type PoolsBehind = BTreeMap<ClusterId, BTreeMap<TopologyPart, String>>;
 
 /// Clusters with equal keys get the same plan.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -9,12 +9,12 @@ use super::{
     plan::Step,
 };
 use crate::{
-    compare::{Answers, Definitions, Outcome, StepDifference, Unknown, Which},
+    compare::{Answers, ClusterOutcome, Definitions, StepDifference, Unknown, Which},
     model::{Cluster, ClusterId, ReleaseRef},
     note::Notes,
     rebase,
     report::{self, Machines},
-    topology::{Meaning, PAUSED, Part},
+    topology::{Meaning, PAUSED, TopologyPart},
 };
 
 /// The effect of a step on a cluster.
@@ -185,7 +185,7 @@ fn in_sequence(changes: &[StepDifference], mut behind: Option<String>) -> Vec<St
     let mut is_first = true;
     for change in changes {
         let mut rollout = of(change);
-        if let Outcome::Judged(answer) = &change.outcome
+        if let ClusterOutcome::Judged(answer) = &change.outcome
             && answer.is_upgrade()
         {
             if let Some(pools) = &behind {
@@ -219,7 +219,7 @@ fn in_sequence(changes: &[StepDifference], mut behind: Option<String>) -> Vec<St
 }
 
 /// Says which parts are held back, and on which version; none if none is.
-fn held_back(parts: &BTreeMap<Part, String>) -> Option<String> {
+fn held_back(parts: &BTreeMap<TopologyPart, String>) -> Option<String> {
     let (pools, others): (Vec<_>, Vec<_>) = parts.iter().partition(|(part, _)| part.as_pool().is_some());
     let mut words: Vec<String> =
         others.iter().map(|(part, version)| format!("the {} on {version}", part.in_words())).collect();
@@ -238,7 +238,7 @@ fn held_back(parts: &BTreeMap<Part, String>) -> Option<String> {
 fn of(change: &StepDifference) -> StepEffect {
     let judgement = rebase::judge(Some(&change.outcome));
     let machines = match &change.outcome {
-        Outcome::Judged(answer) => report::replaced(&answer.verdicts, change.before.as_ref()),
+        ClusterOutcome::Judged(answer) => report::replaced(&answer.verdicts, change.before.as_ref()),
         _ => Machines::default(),
     };
     let rollout = StepEffect {
@@ -248,13 +248,13 @@ fn of(change: &StepDifference) -> StepEffect {
         refused: None,
         leaves_pools: false,
         needs_someone: match &change.outcome {
-            Outcome::Judged(answer) => {
+            ClusterOutcome::Judged(answer) => {
                 answer.verdicts.iter().any(|verdict| waits_for_someone(&verdict.meaning))
             }
             _ => false,
         },
         remedy: match &change.outcome {
-            Outcome::Unknown(Unknown::Refused { side: Which::Before, .. } | Unknown::Faulty(_)) => {
+            ClusterOutcome::Unknown(Unknown::Refused { side: Which::Before, .. } | Unknown::Faulty(_)) => {
                 Some(Remedy::Correct)
             }
             _ => None,
@@ -274,9 +274,9 @@ fn waits_for_someone(meaning: &Meaning) -> bool {
     }
 }
 
-fn refused(outcome: &Outcome) -> Option<String> {
+fn refused(outcome: &ClusterOutcome) -> Option<String> {
     match outcome {
-        Outcome::Judged(answer) => {
+        ClusterOutcome::Judged(answer) => {
             let stuck = |meaning: &Meaning| matches!(meaning, Meaning::Rejected | Meaning::Wedged);
             let verdict = || {
                 let verdict = answer.verdicts.iter().find(|one| stuck(&one.meaning))?;
@@ -284,7 +284,7 @@ fn refused(outcome: &Outcome) -> Option<String> {
             };
             answer.faults.first().map(ToString::to_string).or_else(verdict)
         }
-        Outcome::Unknown(Unknown::Refused { why, .. }) => Some(why.clone()),
+        ClusterOutcome::Unknown(Unknown::Refused { why, .. }) => Some(why.clone()),
         _ => None,
     }
 }

@@ -27,7 +27,7 @@ pub use path::{Path, Segment};
 pub use plain::{Plain, resolve_plain};
 pub use raw::{Comment, Document, RawKind, RawNode, SYNTAX, Style, read_raw};
 pub(crate) use raw::{key_text, read_masked};
-pub use scan::{Part, scan};
+pub use scan::{PathStep, scan};
 pub use source::{Source, Sources};
 
 use crate::note::Notes;

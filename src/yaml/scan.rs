@@ -5,7 +5,7 @@ use granit_parser::{Event, Parser};
 
 /// A step on the path to a scalar.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum PathStep {
     /// The value of a map key.
     Key(String),
     /// An item of a list.
@@ -21,9 +21,9 @@ struct Open {
 
 /// Visits every scalar value of the first document with its path. Aliases are not expanded. Text that is not YAML is an
 /// error with a message.
-pub fn scan(text: &str, mut visit: impl FnMut(&[Part], &str)) -> Result<(), String> {
+pub fn scan(text: &str, mut visit: impl FnMut(&[PathStep], &str)) -> Result<(), String> {
     let mut open: Vec<Open> = Vec::new();
-    let mut path: Vec<Part> = Vec::new();
+    let mut path: Vec<PathStep> = Vec::new();
     for event in Parser::new_from_str(text) {
         let (event, _) = event.map_err(|error| error.to_string())?;
         match event {
@@ -61,10 +61,10 @@ pub fn scan(text: &str, mut visit: impl FnMut(&[Part], &str)) -> Result<(), Stri
 }
 
 /// The step to the next value.
-fn step(open: &[Open]) -> Option<Part> {
+fn step(open: &[Open]) -> Option<PathStep> {
     open.last().map(|last| match (&last.key, last.next) {
-        (_, Some(at)) => Part::Index(at),
-        (key, None) => Part::Key(key.clone().unwrap_or_default()),
+        (_, Some(at)) => PathStep::Index(at),
+        (key, None) => PathStep::Key(key.clone().unwrap_or_default()),
     })
 }
 
@@ -82,9 +82,9 @@ mod tests {
 
     fn scanned(text: &str) -> Vec<String> {
         let mut found = Vec::new();
-        let shown = |part: &Part| match part {
-            Part::Key(name) => name.clone(),
-            Part::Index(at) => at.to_string(),
+        let shown = |part: &PathStep| match part {
+            PathStep::Key(name) => name.clone(),
+            PathStep::Index(at) => at.to_string(),
         };
         scan(text, |path, value| {
             found.push(format!("{}={value}", path.iter().map(shown).collect::<Vec<_>>().join(".")));

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use stackloom::{
     compare::{
-        BlobId, Classes, ClusterChange, Comparison, Definitions, Fate, Memory, ObjectChangeKind, Outcome,
-        Tree, Unknown, Which, Written, compare, forecast,
+        BlobId, Classes, ClusterChange, ClusterOutcome, Comparison, Definitions, Fate, Memory,
+        ObjectChangeKind, Tree, Unknown, Which, Written, compare, forecast,
     },
     generate::{self, Understood},
     model::{Cluster, ReleaseRef},
@@ -65,7 +65,7 @@ fn only(comparison: &Comparison) -> &ClusterChange {
 }
 
 fn meanings(change: &ClusterChange) -> Vec<(String, Meaning)> {
-    let Outcome::Judged(answer) = &change.outcome else { panic!("{change:#?}") };
+    let ClusterOutcome::Judged(answer) = &change.outcome else { panic!("{change:#?}") };
     answer.verdicts.iter().map(|one| (one.subject.to_string(), one.meaning.clone())).collect()
 }
 
@@ -113,7 +113,7 @@ fn values_of_an_addon_touch_no_machine() {
     let path = "clusters/team-000/cluster-00001.yaml";
     let found = since(&tree, &edited(&files, path, "color: \"000001\"", "color: \"blue\""));
     let one = only(&found);
-    assert_eq!(one.outcome, Outcome::Untouched);
+    assert_eq!(one.outcome, ClusterOutcome::Untouched);
     let [addon] = one.addons.as_slice() else { panic!("{one:#?}") };
     assert_eq!((addon.name.as_str(), addon.objects, &addon.before), ("demo", 1, &addon.after));
     assert_eq!(addon.values.iter().map(|one| one.path.to_string()).collect::<Vec<_>>(), ["color"]);
@@ -133,7 +133,7 @@ fn clusters_come_go_and_move() {
     let text = after.0.remove(path).unwrap();
     let gone = since(&tree, &after);
     let one = only(&gone);
-    assert_eq!((&one.fate, &one.outcome), (&Fate::Gone, &Outcome::Absent));
+    assert_eq!((&one.fate, &one.outcome), (&Fate::Gone, &ClusterOutcome::Absent));
     assert!(one.before.is_some() && one.after.is_none());
     // Moving the file changes no object.
     after.0.insert("clusters/elsewhere/two.yaml".to_owned(), text.clone());
@@ -185,7 +185,7 @@ fn clusters_that_cannot_be_read_or_generated_are_unknown() {
         })
     };
     let found = since(&generated(&files, broken), &files);
-    let Outcome::Unknown(Unknown::Unread { side: Which::Before, file }) = &only(&found).outcome else {
+    let ClusterOutcome::Unknown(Unknown::Unread { side: Which::Before, file }) = &only(&found).outcome else {
         panic!("{found:#?}")
     };
     assert!(
@@ -196,7 +196,7 @@ fn clusters_that_cannot_be_read_or_generated_are_unknown() {
     let classless = |path: &str, text: &str| (!path.contains("/cluster-class/")).then(|| text.to_owned());
     let after = edited(&files, "clusters/team-000/cluster-00001.yaml", "replicas: 1", "replicas: 2");
     let found = since(&generated(&files, classless), &after);
-    let unread = |one: &ClusterChange| matches!(one.outcome, Outcome::Unknown(Unknown::Unread { .. }));
+    let unread = |one: &ClusterChange| matches!(one.outcome, ClusterOutcome::Unknown(Unknown::Unread { .. }));
     // All of them are unknown, because their class differs.
     assert!(found.clusters.len() == 2 && found.clusters.iter().all(unread), "{found:#?}");
     // A Cluster that would no longer be generated.
@@ -204,7 +204,7 @@ fn clusters_that_cannot_be_read_or_generated_are_unknown() {
     let before = definitions(&fleet);
     let nowhere = ReleaseRef::Named(stackloom::model::Subdomain::new("gone-1-36-v1").unwrap());
     let found = compare(&before, &before.moved(nowhere)).unwrap();
-    let refused = |one: &ClusterChange| matches!(&one.outcome, Outcome::Unknown(Unknown::Refused { side: Which::After, why }) if why.contains("gone-1-36-v1"));
+    let refused = |one: &ClusterChange| matches!(&one.outcome, ClusterOutcome::Unknown(Unknown::Refused { side: Which::After, why }) if why.contains("gone-1-36-v1"));
     assert!(found.clusters.len() == 2 && found.clusters.iter().all(refused), "{found:#?}");
 }
 
@@ -277,7 +277,7 @@ fn each_cluster_that_moves_gets_its_own_answer() {
         let cluster = fleet.model.clusters.iter().find(|cluster| cluster.id() == one.cluster).unwrap();
         let moved = Cluster { release: target.clone(), ..cluster.clone() };
         let alone = forecast(alone(cluster, &fleet), alone(&moved, &fleet)).unwrap();
-        let Outcome::Judged(answer) = &one.outcome else { panic!("{one:#?}") };
+        let ClusterOutcome::Judged(answer) = &one.outcome else { panic!("{one:#?}") };
         assert_eq!((&answer.verdicts, &answer.faults), (&alone.verdicts, &alone.faults));
         assert!(
             answer.verdicts.iter().any(|one| matches!(one.meaning, Meaning::Upgrade { .. })),
@@ -306,7 +306,7 @@ fn each_cluster_of_a_changed_class_gets_its_own_answer() {
             alone(cluster, fleet)
         };
         let alone = forecast(of(&before), of(&after)).unwrap();
-        let Outcome::Judged(answer) = &one.outcome else { panic!("{one:#?}") };
+        let ClusterOutcome::Judged(answer) = &one.outcome else { panic!("{one:#?}") };
         assert_eq!((&answer.verdicts, &answer.faults), (&alone.verdicts, &alone.faults));
         for verdict in &answer.verdicts {
             if let Meaning::Rollout { machines, surge, .. } = verdict.meaning {

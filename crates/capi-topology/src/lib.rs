@@ -47,7 +47,7 @@
 //! assert_eq!(refused.faults[0].error.field, "spec.topology.version");
 //! ```
 //!
-//! - [`create`] and [`predict`] predict the outcome for a Cluster: its objects, and a [`Verdict`] on each [`Part`].
+//! - [`create`] and [`predict`] predict the outcome for a Cluster: its objects, and a [`Verdict`] on each [`TopologyPart`].
 //! - [`import`] reads objects in the forms in which users keep them: multi-document files, lists and exports.
 //! - [`admission`] and [`variables`] expose single steps: the defaulting and validation done by the webhooks.
 //!
@@ -98,7 +98,7 @@ pub use predict::side::Side;
 pub use predict::steps::UpgradeStep;
 pub use predict::verdict::Verdict;
 pub use refusal::{By, ErrorType, FieldError, Opaque, Refusal, Stage};
-pub use role::{Part, Pool, PoolKind, PoolObject, Role};
+pub use role::{Pool, PoolKind, PoolObject, Role, TopologyPart};
 pub use schemas::{apply_problems, schema_faults};
 pub use state::{Desired, Worker};
 pub use upgrade::tracker::held_back;

@@ -1,7 +1,7 @@
 //! The parts of a cluster, and the roles of its objects.
 //!
 //! These are types rather than text such as `md.<name>.bootstrap`: pool names may contain dots, so such text is ambiguous.
-//! [`Part`]'s and [`Role`]'s `Display` produce text for output only; nothing parses it.
+//! [`TopologyPart`]'s and [`Role`]'s `Display` produce text for output only; nothing parses it.
 
 use std::fmt;
 
@@ -80,7 +80,7 @@ pub enum PoolObject {
 
 /// A part of a cluster that changes on its own and gets its own verdict.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Part {
+pub enum TopologyPart {
     /// The Cluster; in a verdict, it stands for the whole cluster.
     Cluster,
     /// The control plane with its machines.
@@ -91,7 +91,7 @@ pub enum Part {
     Pool(Pool),
 }
 
-impl Part {
+impl TopologyPart {
     /// Creates a part for a pool of this kind and name.
     pub fn pool(kind: PoolKind, name: &str) -> Self {
         Self::Pool(Pool::new(kind, name))
@@ -151,22 +151,22 @@ pub enum Role {
 
 impl Role {
     /// The part that the object belongs to.
-    pub fn part(&self) -> Part {
+    pub fn part(&self) -> TopologyPart {
         match self {
-            Self::Cluster => Part::Cluster,
+            Self::Cluster => TopologyPart::Cluster,
             Self::ControlPlane | Self::ControlPlaneHealthCheck | Self::ControlPlaneMachines => {
-                Part::ControlPlane
+                TopologyPart::ControlPlane
             }
-            Self::Infrastructure => Part::Infrastructure,
-            Self::Pool(pool, _) => Part::Pool(pool.clone()),
+            Self::Infrastructure => TopologyPart::Infrastructure,
+            Self::Pool(pool, _) => TopologyPart::Pool(pool.clone()),
         }
     }
 
     /// Reports whether the object belongs to a part.
-    pub fn is_of(&self, part: &Part) -> bool {
+    pub fn is_of(&self, part: &TopologyPart) -> bool {
         match (self, part) {
-            (Self::Pool(own, _), Part::Pool(pool)) => own == pool,
-            (Self::Pool(..), _) | (_, Part::Pool(_)) => false,
+            (Self::Pool(own, _), TopologyPart::Pool(pool)) => own == pool,
+            (Self::Pool(..), _) | (_, TopologyPart::Pool(_)) => false,
             _ => self.part() == *part,
         }
     }
@@ -191,7 +191,7 @@ impl fmt::Display for Pool {
     }
 }
 
-impl fmt::Display for Part {
+impl fmt::Display for TopologyPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cluster => f.write_str("cluster"),
@@ -255,12 +255,12 @@ mod tests {
     #[test]
     fn an_object_belongs_to_its_own_part_alone() {
         let of = |name, object| Pool::new(PoolKind::MachineDeployment, name).role(object);
-        let part = |name| Part::pool(PoolKind::MachineDeployment, name);
+        let part = |name| TopologyPart::pool(PoolKind::MachineDeployment, name);
         assert!(of("gpu", PoolObject::Bootstrap).is_of(&part("gpu")));
         assert!(!of("gpu.bootstrap", PoolObject::Own).is_of(&part("gpu")));
         assert!(!of("gpu.a", PoolObject::Bootstrap).is_of(&part("gpu")));
-        assert!(!of("gpu", PoolObject::Own).is_of(&Part::pool(PoolKind::MachinePool, "gpu")));
-        assert!(Role::ControlPlaneMachines.is_of(&Part::ControlPlane));
-        assert!(!Role::Cluster.is_of(&Part::ControlPlane));
+        assert!(!of("gpu", PoolObject::Own).is_of(&TopologyPart::pool(PoolKind::MachinePool, "gpu")));
+        assert!(Role::ControlPlaneMachines.is_of(&TopologyPart::ControlPlane));
+        assert!(!Role::Cluster.is_of(&TopologyPart::ControlPlane));
     }
 }

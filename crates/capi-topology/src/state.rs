@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::role::{Part, Pool, PoolKind, PoolObject, Role};
+use crate::role::{Pool, PoolKind, PoolObject, Role, TopologyPart};
 
 /// The objects of a cluster. A copy shares its workers with the original, until one of the two changes them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -115,12 +115,12 @@ impl Desired {
     }
 
     /// The main object of a part.
-    pub fn own(&self, part: &Part) -> Option<&Value> {
+    pub fn own(&self, part: &TopologyPart) -> Option<&Value> {
         match part {
-            Part::Cluster => Some(&self.cluster),
-            Part::ControlPlane => Some(&self.control_plane),
-            Part::Infrastructure => Some(&self.infrastructure),
-            Part::Pool(pool) => self.worker(pool).map(|worker| &worker.object),
+            TopologyPart::Cluster => Some(&self.cluster),
+            TopologyPart::ControlPlane => Some(&self.control_plane),
+            TopologyPart::Infrastructure => Some(&self.infrastructure),
+            TopologyPart::Pool(pool) => self.worker(pool).map(|worker| &worker.object),
         }
     }
 

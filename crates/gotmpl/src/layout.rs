@@ -4,7 +4,7 @@ use super::clock::{Civil, DAYS, MONTHS, Time};
 
 /// An element of a layout that stands for a part of a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum LayoutElement {
     LongMonth,
     Month,
     NumMonth,
@@ -44,35 +44,35 @@ pub(super) struct Offset {
 }
 
 #[expect(clippy::fn_params_excessive_bools, reason = "only for the table below")]
-const fn offset(z: bool, colons: bool, minutes: bool, seconds: bool) -> Part {
-    Part::Offset(Offset { z, colons, minutes, seconds })
+const fn offset(z: bool, colons: bool, minutes: bool, seconds: bool) -> LayoutElement {
+    LayoutElement::Offset(Offset { z, colons, minutes, seconds })
 }
 
 /// The fixed elements. Longer ones come before their prefixes.
-const PARTS: [(&[u8], Part); 33] = [
-    (b"January", Part::LongMonth),
-    (b"Jan", Part::Month),
-    (b"Monday", Part::LongWeekday),
-    (b"Mon", Part::Weekday),
-    (b"MST", Part::ZoneName),
-    (b"002", Part::ZeroYearDay),
-    (b"01", Part::ZeroMonth),
-    (b"02", Part::ZeroDay),
-    (b"03", Part::ZeroHour12),
-    (b"04", Part::ZeroMinute),
-    (b"05", Part::ZeroSecond),
-    (b"06", Part::Year),
-    (b"15", Part::Hour),
-    (b"1", Part::NumMonth),
-    (b"2006", Part::LongYear),
-    (b"2", Part::Day),
-    (b"__2", Part::UnderYearDay),
-    (b"_2", Part::UnderDay),
-    (b"3", Part::Hour12),
-    (b"4", Part::Minute),
-    (b"5", Part::Second),
-    (b"PM", Part::UpperPm),
-    (b"pm", Part::LowerPm),
+const PARTS: [(&[u8], LayoutElement); 33] = [
+    (b"January", LayoutElement::LongMonth),
+    (b"Jan", LayoutElement::Month),
+    (b"Monday", LayoutElement::LongWeekday),
+    (b"Mon", LayoutElement::Weekday),
+    (b"MST", LayoutElement::ZoneName),
+    (b"002", LayoutElement::ZeroYearDay),
+    (b"01", LayoutElement::ZeroMonth),
+    (b"02", LayoutElement::ZeroDay),
+    (b"03", LayoutElement::ZeroHour12),
+    (b"04", LayoutElement::ZeroMinute),
+    (b"05", LayoutElement::ZeroSecond),
+    (b"06", LayoutElement::Year),
+    (b"15", LayoutElement::Hour),
+    (b"1", LayoutElement::NumMonth),
+    (b"2006", LayoutElement::LongYear),
+    (b"2", LayoutElement::Day),
+    (b"__2", LayoutElement::UnderYearDay),
+    (b"_2", LayoutElement::UnderDay),
+    (b"3", LayoutElement::Hour12),
+    (b"4", LayoutElement::Minute),
+    (b"5", LayoutElement::Second),
+    (b"PM", LayoutElement::UpperPm),
+    (b"pm", LayoutElement::LowerPm),
     (b"-070000", offset(false, false, true, true)),
     (b"-07:00:00", offset(false, true, true, true)),
     (b"-0700", offset(false, false, true, false)),
@@ -86,12 +86,12 @@ const PARTS: [(&[u8], Part); 33] = [
 ];
 
 /// The literal text before the next element, that element, and the rest of the layout.
-pub(super) fn next_part(layout: &[u8]) -> (&[u8], Option<Part>, &[u8]) {
+pub(super) fn next_part(layout: &[u8]) -> (&[u8], Option<LayoutElement>, &[u8]) {
     for at in 0..layout.len() {
         let (literal, rest) = layout.split_at(at);
         if rest.starts_with(b"_2006") {
             let (literal, rest) = layout.split_at(at + 1);
-            return (literal, Some(Part::LongYear), rest.get(4..).unwrap_or_default());
+            return (literal, Some(LayoutElement::LongYear), rest.get(4..).unwrap_or_default());
         }
         if let Some((part, len)) = fraction(rest).or_else(|| fixed(rest)) {
             return (literal, Some(part), rest.get(len..).unwrap_or_default());
@@ -100,16 +100,17 @@ pub(super) fn next_part(layout: &[u8]) -> (&[u8], Option<Part>, &[u8]) {
     (layout, None, b"")
 }
 
-fn fixed(rest: &[u8]) -> Option<(Part, usize)> {
+fn fixed(rest: &[u8]) -> Option<(LayoutElement, usize)> {
     let (text, part) = PARTS.iter().find(|(text, part)| {
         let after = rest.get(text.len()).copied().unwrap_or(0);
-        let word = matches!(part, Part::Month | Part::Weekday) && after.is_ascii_lowercase();
+        let word =
+            matches!(part, LayoutElement::Month | LayoutElement::Weekday) && after.is_ascii_lowercase();
         rest.starts_with(text) && !word
     })?;
     Some((*part, text.len()))
 }
 
-fn fraction(rest: &[u8]) -> Option<(Part, usize)> {
+fn fraction(rest: &[u8]) -> Option<(LayoutElement, usize)> {
     let (separator, digits) = rest.split_first()?;
     if !matches!(separator, b'.' | b',') {
         return None;
@@ -119,7 +120,7 @@ fn fraction(rest: &[u8]) -> Option<(Part, usize)> {
     if digits.get(count).is_some_and(u8::is_ascii_digit) {
         return None;
     }
-    Some((Part::Fraction(count, digit == b'0', *separator), count + 1))
+    Some((LayoutElement::Fraction(count, digit == b'0', *separator), count + 1))
 }
 
 /// `time.Time.Format`
@@ -144,38 +145,38 @@ fn name(names: &[&'static str], index: i64, short: bool) -> String {
     if short { name.get(..3).unwrap_or(name) } else { name }.to_owned()
 }
 
-fn shown(time: &Time, civil: &Civil, part: Part) -> String {
+fn shown(time: &Time, civil: &Civil, part: LayoutElement) -> String {
     let twelve = if civil.hour % 12 == 0 { 12 } else { civil.hour % 12 };
     match part {
-        Part::LongMonth => name(&MONTHS, civil.month - 1, false),
-        Part::Month => name(&MONTHS, civil.month - 1, true),
-        Part::NumMonth => civil.month.to_string(),
-        Part::ZeroMonth => format!("{:02}", civil.month),
-        Part::LongWeekday => name(&DAYS, civil.weekday, false),
-        Part::Weekday => name(&DAYS, civil.weekday, true),
-        Part::Day => civil.day.to_string(),
-        Part::UnderDay => format!("{:2}", civil.day),
-        Part::ZeroDay => format!("{:02}", civil.day),
-        Part::UnderYearDay => format!("{:3}", civil.year_day),
-        Part::ZeroYearDay => format!("{:03}", civil.year_day),
-        Part::Hour => format!("{:02}", civil.hour),
-        Part::Hour12 => twelve.to_string(),
-        Part::ZeroHour12 => format!("{twelve:02}"),
-        Part::Minute => civil.minute.to_string(),
-        Part::ZeroMinute => format!("{:02}", civil.minute),
-        Part::Second => civil.second.to_string(),
-        Part::ZeroSecond => format!("{:02}", civil.second),
-        Part::LongYear if civil.year < 0 => format!("-{:04}", -civil.year),
-        Part::LongYear => format!("{:04}", civil.year),
-        Part::Year => format!("{:02}", civil.year.abs() % 100),
-        Part::UpperPm => if civil.hour >= 12 { "PM" } else { "AM" }.to_owned(),
-        Part::LowerPm => if civil.hour >= 12 { "pm" } else { "am" }.to_owned(),
-        Part::ZoneName if time.zone_name().is_empty() => {
+        LayoutElement::LongMonth => name(&MONTHS, civil.month - 1, false),
+        LayoutElement::Month => name(&MONTHS, civil.month - 1, true),
+        LayoutElement::NumMonth => civil.month.to_string(),
+        LayoutElement::ZeroMonth => format!("{:02}", civil.month),
+        LayoutElement::LongWeekday => name(&DAYS, civil.weekday, false),
+        LayoutElement::Weekday => name(&DAYS, civil.weekday, true),
+        LayoutElement::Day => civil.day.to_string(),
+        LayoutElement::UnderDay => format!("{:2}", civil.day),
+        LayoutElement::ZeroDay => format!("{:02}", civil.day),
+        LayoutElement::UnderYearDay => format!("{:3}", civil.year_day),
+        LayoutElement::ZeroYearDay => format!("{:03}", civil.year_day),
+        LayoutElement::Hour => format!("{:02}", civil.hour),
+        LayoutElement::Hour12 => twelve.to_string(),
+        LayoutElement::ZeroHour12 => format!("{twelve:02}"),
+        LayoutElement::Minute => civil.minute.to_string(),
+        LayoutElement::ZeroMinute => format!("{:02}", civil.minute),
+        LayoutElement::Second => civil.second.to_string(),
+        LayoutElement::ZeroSecond => format!("{:02}", civil.second),
+        LayoutElement::LongYear if civil.year < 0 => format!("-{:04}", -civil.year),
+        LayoutElement::LongYear => format!("{:04}", civil.year),
+        LayoutElement::Year => format!("{:02}", civil.year.abs() % 100),
+        LayoutElement::UpperPm => if civil.hour >= 12 { "PM" } else { "AM" }.to_owned(),
+        LayoutElement::LowerPm => if civil.hour >= 12 { "pm" } else { "am" }.to_owned(),
+        LayoutElement::ZoneName if time.zone_name().is_empty() => {
             shown_offset(time.offset(), Offset { z: false, colons: false, minutes: true, seconds: false })
         }
-        Part::ZoneName => time.zone_name().to_owned(),
-        Part::Offset(kind) => shown_offset(time.offset(), kind),
-        Part::Fraction(count, keeps_zeros, separator) => {
+        LayoutElement::ZoneName => time.zone_name().to_owned(),
+        LayoutElement::Offset(kind) => shown_offset(time.offset(), kind),
+        LayoutElement::Fraction(count, keeps_zeros, separator) => {
             shown_fraction(time.nanos, count, keeps_zeros, char::from(separator))
         }
     }

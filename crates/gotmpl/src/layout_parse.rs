@@ -1,7 +1,7 @@
 //! Parses times in the format of a Go layout.
 
 use super::clock::{Civil, DAYS, MONTHS, Time, Zone, days_before, days_in, is_leap};
-use super::layout::{Offset, Part, next_part};
+use super::layout::{LayoutElement, Offset, next_part};
 
 /// The parts of a time parsed so far.
 #[derive(Default)]
@@ -84,47 +84,47 @@ fn look_up<'v>(names: &[&str], short: bool, value: &'v [u8]) -> Option<(i64, &'v
 }
 
 impl Draft {
-    fn read<'v>(&mut self, part: Part, value: &'v [u8], layout: &[u8]) -> Option<&'v [u8]> {
+    fn read<'v>(&mut self, part: LayoutElement, value: &'v [u8], layout: &[u8]) -> Option<&'v [u8]> {
         let within =
             |pair: (i64, &'v [u8]), range: std::ops::Range<i64>| range.contains(&pair.0).then_some(pair);
         let civil = &mut self.civil;
         let (field, (number, rest)): (&mut i64, _) = match part {
-            Part::LongMonth
-            | Part::Month
-            | Part::NumMonth
-            | Part::ZeroMonth
-            | Part::LongWeekday
-            | Part::Weekday
-            | Part::Day
-            | Part::UnderDay
-            | Part::ZeroDay => return self.read_date(part, value),
-            Part::UnderYearDay | Part::ZeroYearDay => {
+            LayoutElement::LongMonth
+            | LayoutElement::Month
+            | LayoutElement::NumMonth
+            | LayoutElement::ZeroMonth
+            | LayoutElement::LongWeekday
+            | LayoutElement::Weekday
+            | LayoutElement::Day
+            | LayoutElement::UnderDay
+            | LayoutElement::ZeroDay => return self.read_date(part, value),
+            LayoutElement::UnderYearDay | LayoutElement::ZeroYearDay => {
                 return self.read_year_day(part, value);
             }
-            Part::Hour => (&mut civil.hour, within(two_digits(value, false)?, 0..24)?),
-            Part::Hour12 => (&mut civil.hour, within(two_digits(value, false)?, 0..13)?),
-            Part::ZeroHour12 => (&mut civil.hour, within(two_digits(value, true)?, 0..13)?),
-            Part::Minute => (&mut civil.minute, within(two_digits(value, false)?, 0..60)?),
-            Part::ZeroMinute => (&mut civil.minute, within(two_digits(value, true)?, 0..60)?),
-            Part::Second | Part::ZeroSecond => {
-                let fixed = part == Part::ZeroSecond;
+            LayoutElement::Hour => (&mut civil.hour, within(two_digits(value, false)?, 0..24)?),
+            LayoutElement::Hour12 => (&mut civil.hour, within(two_digits(value, false)?, 0..13)?),
+            LayoutElement::ZeroHour12 => (&mut civil.hour, within(two_digits(value, true)?, 0..13)?),
+            LayoutElement::Minute => (&mut civil.minute, within(two_digits(value, false)?, 0..60)?),
+            LayoutElement::ZeroMinute => (&mut civil.minute, within(two_digits(value, true)?, 0..60)?),
+            LayoutElement::Second | LayoutElement::ZeroSecond => {
+                let fixed = part == LayoutElement::ZeroSecond;
                 let (second, rest) = within(two_digits(value, fixed)?, 0..60)?;
                 civil.second = second;
                 return self.implied_fraction(rest, layout);
             }
-            Part::LongYear => (&mut civil.year, digits(value, 4, true)?),
-            Part::Year => {
+            LayoutElement::LongYear => (&mut civil.year, digits(value, 4, true)?),
+            LayoutElement::Year => {
                 let (year, rest) = two_digits(value, true)?;
                 (&mut civil.year, (if year >= 69 { year + 1900 } else { year + 2000 }, rest))
             }
-            Part::UpperPm => return self.read_half(value, b"AM", b"PM"),
-            Part::LowerPm => return self.read_half(value, b"am", b"pm"),
-            Part::ZoneName => return self.read_zone(value),
-            Part::Offset(kind) => return self.read_offset(kind, value),
-            Part::Fraction(count, true, _) => {
+            LayoutElement::UpperPm => return self.read_half(value, b"AM", b"PM"),
+            LayoutElement::LowerPm => return self.read_half(value, b"am", b"pm"),
+            LayoutElement::ZoneName => return self.read_zone(value),
+            LayoutElement::Offset(kind) => return self.read_offset(kind, value),
+            LayoutElement::Fraction(count, true, _) => {
                 return self.read_fraction(value, count + 1);
             }
-            Part::Fraction(_, false, _) => {
+            LayoutElement::Fraction(_, false, _) => {
                 let count = fraction_len(value);
                 return if count == 0 { Some(value) } else { self.read_fraction(value, count) };
             }
@@ -134,30 +134,32 @@ impl Draft {
     }
 
     /// Parses a month, weekday or day of the month.
-    fn read_date<'v>(&mut self, part: Part, value: &'v [u8]) -> Option<&'v [u8]> {
+    fn read_date<'v>(&mut self, part: LayoutElement, value: &'v [u8]) -> Option<&'v [u8]> {
         match part {
-            Part::LongMonth | Part::Month => {
-                let (index, rest) = look_up(&MONTHS, part == Part::Month, value)?;
+            LayoutElement::LongMonth | LayoutElement::Month => {
+                let (index, rest) = look_up(&MONTHS, part == LayoutElement::Month, value)?;
                 self.month = Some(index + 1);
                 Some(rest)
             }
-            Part::NumMonth | Part::ZeroMonth => {
-                let (month, rest) = two_digits(value, part == Part::ZeroMonth)?;
+            LayoutElement::NumMonth | LayoutElement::ZeroMonth => {
+                let (month, rest) = two_digits(value, part == LayoutElement::ZeroMonth)?;
                 self.month = Some(month).filter(|month| (1..=12).contains(month));
                 self.month.map(|_| rest)
             }
-            Part::LongWeekday | Part::Weekday => Some(look_up(&DAYS, part == Part::Weekday, value)?.1),
+            LayoutElement::LongWeekday | LayoutElement::Weekday => {
+                Some(look_up(&DAYS, part == LayoutElement::Weekday, value)?.1)
+            }
             _ => {
-                let padded = value.strip_prefix(b" ").filter(|_| part == Part::UnderDay);
-                let (day, rest) = two_digits(padded.unwrap_or(value), part == Part::ZeroDay)?;
+                let padded = value.strip_prefix(b" ").filter(|_| part == LayoutElement::UnderDay);
+                let (day, rest) = two_digits(padded.unwrap_or(value), part == LayoutElement::ZeroDay)?;
                 self.day = Some(day);
                 Some(rest)
             }
         }
     }
 
-    fn read_year_day<'v>(&mut self, part: Part, value: &'v [u8]) -> Option<&'v [u8]> {
-        let fixed = part == Part::ZeroYearDay;
+    fn read_year_day<'v>(&mut self, part: LayoutElement, value: &'v [u8]) -> Option<&'v [u8]> {
+        let fixed = part == LayoutElement::ZeroYearDay;
         let blanks = value.iter().take(2).take_while(|byte| **byte == b' ').count();
         let value = if fixed { value } else { value.get(blanks..)? };
         let (day, rest) = digits(value, 3, fixed)?;
@@ -178,7 +180,7 @@ impl Draft {
     /// Parses fractional seconds that the layout does not name.
     fn implied_fraction<'v>(&mut self, value: &'v [u8], layout: &[u8]) -> Option<&'v [u8]> {
         let count = fraction_len(value);
-        let named = matches!(next_part(layout).1, Some(Part::Fraction(..)));
+        let named = matches!(next_part(layout).1, Some(LayoutElement::Fraction(..)));
         if count == 0 || named { Some(value) } else { self.read_fraction(value, count) }
     }
 

@@ -1,7 +1,7 @@
 //! Splits a template into tokens by the rules of Go's `text/template`.
 
 use super::error::{Outcome, syntax};
-use super::token::{Keyword, Kind, Token};
+use super::token::{Keyword, Token, TokenKind};
 use super::unicode;
 
 const SPACES: [char; 4] = [' ', '\t', '\r', '\n'];
@@ -34,7 +34,7 @@ impl<'s> Lexer<'s> {
     }
 
     /// Consumes `len` bytes as a token.
-    fn take(&mut self, kind: Kind, len: usize) -> Token<'s> {
+    fn take(&mut self, kind: TokenKind, len: usize) -> Token<'s> {
         let text = self.rest().get(..len).unwrap_or_default();
         let token = Token { kind, text, line: self.line };
         self.skip(len);
@@ -55,7 +55,7 @@ impl<'s> Lexer<'s> {
         loop {
             let rest = self.rest();
             let Some(start) = rest.find("{{") else {
-                let kind = if rest.is_empty() { Kind::End } else { Kind::Text };
+                let kind = if rest.is_empty() { TokenKind::End } else { TokenKind::Text };
                 return Ok(self.take(kind, rest.len()));
             };
             let after = rest.get(start + 2..).unwrap_or_default();
@@ -64,7 +64,7 @@ impl<'s> Lexer<'s> {
                 let text = rest.get(..start).unwrap_or_default();
                 let kept = if trims { text.trim_end_matches(SPACES) } else { text };
                 if !kept.is_empty() {
-                    let token = self.take(Kind::Text, kept.len());
+                    let token = self.take(TokenKind::Text, kept.len());
                     self.skip(text.len() - kept.len());
                     return Ok(token);
                 }
@@ -75,7 +75,7 @@ impl<'s> Lexer<'s> {
                 self.comment(2 + marker)?;
                 continue;
             }
-            let token = self.take(Kind::Left, 2);
+            let token = self.take(TokenKind::Left, 2);
             self.skip(marker);
             self.inside = true;
             self.parens = 0;
@@ -113,7 +113,7 @@ impl<'s> Lexer<'s> {
         if trims {
             self.skip(2);
         }
-        let token = self.take(Kind::Right, 2);
+        let token = self.take(TokenKind::Right, 2);
         if trims {
             let rest = self.rest();
             self.skip(rest.len() - rest.trim_start_matches(SPACES).len());
@@ -132,32 +132,32 @@ impl<'s> Lexer<'s> {
         let Some(first) = self.peek() else { return self.fail("unclosed action") };
         match first {
             ' ' | '\t' | '\r' | '\n' => Ok(self.space()),
-            '=' => Ok(self.take(Kind::Assign, 1)),
-            ':' if self.rest().starts_with(":=") => Ok(self.take(Kind::Declare, 2)),
+            '=' => Ok(self.take(TokenKind::Assign, 1)),
+            ':' if self.rest().starts_with(":=") => Ok(self.take(TokenKind::Declare, 2)),
             ':' => self.fail("expected :="),
-            '|' => Ok(self.take(Kind::Pipe, 1)),
-            '"' => self.quoted('"', Kind::String, "unterminated quoted string"),
-            '\'' => self.quoted('\'', Kind::CharConstant, "unterminated character constant"),
+            '|' => Ok(self.take(TokenKind::Pipe, 1)),
+            '"' => self.quoted('"', TokenKind::String, "unterminated quoted string"),
+            '\'' => self.quoted('\'', TokenKind::CharConstant, "unterminated character constant"),
             '`' => match self.rest().get(1..).and_then(|body| body.find('`')) {
-                Some(end) => Ok(self.take(Kind::RawString, end + 2)),
+                Some(end) => Ok(self.take(TokenKind::RawString, end + 2)),
                 None => self.fail("unterminated raw quoted string"),
             },
-            '$' => self.word(Kind::Variable),
+            '$' => self.word(TokenKind::Variable),
             '.' if !self.rest().get(1..).is_some_and(|tail| tail.starts_with(digit)) => {
-                self.word(Kind::Field)
+                self.word(TokenKind::Field)
             }
             '.' | '+' | '-' | '0'..='9' => self.number(),
             '(' => {
                 self.parens += 1;
-                Ok(self.take(Kind::LeftParen, 1))
+                Ok(self.take(TokenKind::LeftParen, 1))
             }
             ')' if self.parens == 0 => self.fail("unexpected right paren"),
             ')' => {
                 self.parens -= 1;
-                Ok(self.take(Kind::RightParen, 1))
+                Ok(self.take(TokenKind::RightParen, 1))
             }
             _ if unicode::is_alphanumeric(first) => self.identifier(),
-            ' '..='~' => Ok(self.take(Kind::Char, 1)),
+            ' '..='~' => Ok(self.take(TokenKind::Char, 1)),
             _ => self.fail(format!("unrecognized character in action: {first:?}")),
         }
     }
@@ -167,10 +167,10 @@ impl<'s> Lexer<'s> {
         let rest = self.rest();
         let len = rest.len() - rest.trim_start_matches(SPACES).len();
         let marked = rest.get(len..).is_some_and(|tail| tail.starts_with("-}}"));
-        self.take(Kind::Space, if marked { len - 1 } else { len })
+        self.take(TokenKind::Space, if marked { len - 1 } else { len })
     }
 
-    fn quoted(&mut self, quote: char, kind: Kind, unterminated: &str) -> Outcome<Token<'s>> {
+    fn quoted(&mut self, quote: char, kind: TokenKind, unterminated: &str) -> Outcome<Token<'s>> {
         let rest = self.rest();
         let mut chars = rest.char_indices().skip(1);
         while let Some((at, found)) = chars.next() {
@@ -185,10 +185,10 @@ impl<'s> Lexer<'s> {
     }
 
     /// Consumes a variable or a field; its first character determines which.
-    fn word(&mut self, kind: Kind) -> Outcome<Token<'s>> {
+    fn word(&mut self, kind: TokenKind) -> Outcome<Token<'s>> {
         let len = self.word_len(1);
         self.check_end(len)?;
-        let kind = if len == 1 && kind == Kind::Field { Kind::Dot } else { kind };
+        let kind = if len == 1 && kind == TokenKind::Field { TokenKind::Dot } else { kind };
         Ok(self.take(kind, len))
     }
 
@@ -197,9 +197,9 @@ impl<'s> Lexer<'s> {
         self.check_end(len)?;
         let word = self.rest().get(..len).unwrap_or_default();
         let kind = match Keyword::of(word) {
-            Some(keyword) => Kind::Keyword(keyword),
-            None if word == "true" || word == "false" => Kind::Bool,
-            None => Kind::Identifier,
+            Some(keyword) => TokenKind::Keyword(keyword),
+            None if word == "true" || word == "false" => TokenKind::Bool,
+            None => TokenKind::Identifier,
         };
         Ok(self.take(kind, len))
     }
@@ -231,7 +231,7 @@ impl<'s> Lexer<'s> {
         if !good {
             return self.fail(format!("bad number syntax: {text:?}"));
         }
-        Ok(self.take(Kind::Number, len))
+        Ok(self.take(TokenKind::Number, len))
     }
 
     /// The end of a number at `from`, and whether it is well-formed.

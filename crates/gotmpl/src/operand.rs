@@ -4,11 +4,11 @@ use super::ast::{Command, Operand, Pipeline};
 use super::error::Outcome;
 use super::literal;
 use super::parser::{Parser, unexpected};
-use super::token::{Keyword, Kind, Token};
+use super::token::{Keyword, Token, TokenKind};
 
 impl Parser<'_> {
     /// Parses `$x := command | command`, up to the terminating token.
-    pub(super) fn read_pipeline(&mut self, context: &str, end: Kind) -> Outcome<Pipeline> {
+    pub(super) fn read_pipeline(&mut self, context: &str, end: TokenKind) -> Outcome<Pipeline> {
         let line = self.skip_space()?.line;
         let mut pipeline = Pipeline { line, variables: Vec::new(), assigns: false, commands: Vec::new() };
         self.declarations(context, &mut pipeline)?;
@@ -16,17 +16,17 @@ impl Parser<'_> {
             let token = self.next_word()?;
             match token.kind {
                 kind if kind == end => break,
-                Kind::Bool
-                | Kind::CharConstant
-                | Kind::Dot
-                | Kind::Field
-                | Kind::Identifier
-                | Kind::Number
-                | Kind::Keyword(Keyword::Nil)
-                | Kind::RawString
-                | Kind::String
-                | Kind::Variable
-                | Kind::LeftParen => {
+                TokenKind::Bool
+                | TokenKind::CharConstant
+                | TokenKind::Dot
+                | TokenKind::Field
+                | TokenKind::Identifier
+                | TokenKind::Number
+                | TokenKind::Keyword(Keyword::Nil)
+                | TokenKind::RawString
+                | TokenKind::String
+                | TokenKind::Variable
+                | TokenKind::LeftParen => {
                     self.back();
                     pipeline.commands.push(self.command()?);
                 }
@@ -52,27 +52,27 @@ impl Parser<'_> {
     fn declarations(&mut self, context: &str, pipeline: &mut Pipeline) -> Outcome<()> {
         loop {
             let token = self.skip_space()?;
-            if token.kind != Kind::Variable {
+            if token.kind != TokenKind::Variable {
                 return Ok(());
             }
             let mark = self.mark();
             self.next()?;
             let next = self.skip_space()?;
             match next.kind {
-                Kind::Assign | Kind::Declare => {
+                TokenKind::Assign | TokenKind::Declare => {
                     self.next()?;
-                    pipeline.assigns = next.kind == Kind::Assign;
+                    pipeline.assigns = next.kind == TokenKind::Assign;
                     pipeline.variables.push(self.declare(token.text));
                     return Ok(());
                 }
-                Kind::Char if next.text == "," => {
+                TokenKind::Char if next.text == "," => {
                     self.next()?;
                     pipeline.variables.push(self.declare(token.text));
                     if context != "range" || pipeline.variables.len() >= 2 {
                         return self.fail(format!("too many declarations in {context}"));
                     }
                     let kind = self.skip_space()?.kind;
-                    if !matches!(kind, Kind::Variable | Kind::Right | Kind::RightParen) {
+                    if !matches!(kind, TokenKind::Variable | TokenKind::Right | TokenKind::RightParen) {
                         return self.fail("range can only initialize variables");
                     }
                 }
@@ -93,12 +93,12 @@ impl Parser<'_> {
             }
             let token = self.next()?;
             match token.kind {
-                Kind::Space => {}
-                Kind::Right | Kind::RightParen => {
+                TokenKind::Space => {}
+                TokenKind::Right | TokenKind::RightParen => {
                     self.back();
                     break;
                 }
-                Kind::Pipe => break,
+                TokenKind::Pipe => break,
                 _ => return unexpected(token, "operand"),
             }
         }
@@ -114,7 +114,7 @@ impl Parser<'_> {
         let start = self.peek()?;
         let Some(mut operand) = self.term()? else { return Ok(None) };
         let mut fields = Vec::new();
-        while self.peek()?.kind == Kind::Field {
+        while self.peek()?.kind == TokenKind::Field {
             fields.push(field(self.next()?));
         }
         if fields.is_empty() {
@@ -135,36 +135,36 @@ impl Parser<'_> {
     fn term(&mut self) -> Outcome<Option<Operand>> {
         let token = self.next_word()?;
         let operand = match token.kind {
-            Kind::Identifier => {
+            TokenKind::Identifier => {
                 let Some(function) = (self.find)(token.text) else {
                     return self.fail(format!("function {:?} not defined", token.text));
                 };
                 self.trees.changes_data |= function.changes_data;
                 Operand::Function(function)
             }
-            Kind::Dot => Operand::Dot,
-            Kind::Keyword(Keyword::Nil) => Operand::Nil,
-            Kind::Variable => Operand::Variable(self.variable(token.text)?, Vec::new()),
-            Kind::Field => Operand::Field(vec![field(token)]),
-            Kind::Bool => Operand::Bool(token.text == "true"),
-            Kind::CharConstant => match literal::character(token.text) {
+            TokenKind::Dot => Operand::Dot,
+            TokenKind::Keyword(Keyword::Nil) => Operand::Nil,
+            TokenKind::Variable => Operand::Variable(self.variable(token.text)?, Vec::new()),
+            TokenKind::Field => Operand::Field(vec![field(token)]),
+            TokenKind::Bool => Operand::Bool(token.text == "true"),
+            TokenKind::CharConstant => match literal::character(token.text) {
                 Ok(number) => Operand::Number(number),
                 Err(message) => return self.fail(message),
             },
-            Kind::Number => match literal::number(token.text) {
+            TokenKind::Number => match literal::number(token.text) {
                 Ok(number) => Operand::Number(number),
                 Err(message) => return self.fail(message),
             },
-            Kind::LeftParen => {
-                let inner = self.pipeline("parenthesized pipeline", Kind::RightParen)?;
+            TokenKind::LeftParen => {
+                let inner = self.pipeline("parenthesized pipeline", TokenKind::RightParen)?;
                 Operand::Pipeline(Box::new(inner))
             }
-            Kind::String | Kind::RawString => match literal::unquote(token.text) {
+            TokenKind::String | TokenKind::RawString => match literal::unquote(token.text) {
                 Some(text) => Operand::Text(text.into()),
                 None => return self.fail("invalid syntax"),
             },
             _ => {
-                if token.kind != Kind::End {
+                if token.kind != TokenKind::End {
                     self.back();
                 }
                 return Ok(None);

@@ -5,7 +5,7 @@ use super::error::{BoxedError, Outcome, limit, syntax};
 use super::functions::Function;
 use super::lexer::Lexer;
 use super::literal;
-use super::token::{Keyword, Kind, Token};
+use super::token::{Keyword, Token, TokenKind};
 
 /// The name that Cluster API gives to every template. Templates defined in the source need other names.
 pub(super) const ROOT: &str = "tpl";
@@ -68,7 +68,7 @@ impl<'s> Parser<'s> {
                     break;
                 }
             }
-            if tokens.last().is_some_and(|token| token.kind == Kind::End) {
+            if tokens.last().is_some_and(|token| token.kind == TokenKind::End) {
                 break;
             }
         }
@@ -90,7 +90,7 @@ impl<'s> Parser<'s> {
 
     pub(super) fn next(&mut self) -> Outcome<Token<'s>> {
         let token = self.peek()?;
-        if token.kind != Kind::End {
+        if token.kind != TokenKind::End {
             self.at += 1;
         }
         Ok(token)
@@ -110,7 +110,7 @@ impl<'s> Parser<'s> {
     }
 
     pub(super) fn skip_space(&mut self) -> Outcome<Token<'s>> {
-        while self.peek()?.kind == Kind::Space {
+        while self.peek()?.kind == TokenKind::Space {
             self.at += 1;
         }
         self.peek()
@@ -170,7 +170,7 @@ impl<'s> Parser<'s> {
 
     fn top(&mut self) -> Outcome<List> {
         let mut list = Vec::new();
-        while self.peek()?.kind != Kind::End {
+        while self.peek()?.kind != TokenKind::End {
             if self.defines()? {
                 self.definition()?;
                 continue;
@@ -187,7 +187,9 @@ impl<'s> Parser<'s> {
     /// Whether a definition starts here. If so, consumes everything up to and including its keyword.
     fn defines(&mut self) -> Outcome<bool> {
         let start = self.mark();
-        if self.next()?.kind == Kind::Left && self.next_word()?.kind == Kind::Keyword(Keyword::Define) {
+        if self.next()?.kind == TokenKind::Left
+            && self.next_word()?.kind == TokenKind::Keyword(Keyword::Define)
+        {
             return Ok(true);
         }
         self.reset(start);
@@ -233,7 +235,7 @@ impl<'s> Parser<'s> {
     fn list(&mut self) -> Outcome<(List, Stop)> {
         self.sink()?;
         let mut list = Vec::new();
-        while self.skip_space()?.kind != Kind::End {
+        while self.skip_space()?.kind != TokenKind::End {
             match self.next_node()? {
                 Next::Node(node) => list.push(node),
                 Next::Stop(stop) => {
@@ -248,8 +250,8 @@ impl<'s> Parser<'s> {
     fn next_node(&mut self) -> Outcome<Next> {
         let token = self.next_word()?;
         match token.kind {
-            Kind::Text => Ok(Next::Node(Node::Text(token.text.into()))),
-            Kind::Left => self.action(),
+            TokenKind::Text => Ok(Next::Node(Node::Text(token.text.into()))),
+            TokenKind::Left => self.action(),
             _ => unexpected(token, "input"),
         }
     }
@@ -257,28 +259,28 @@ impl<'s> Parser<'s> {
     fn action(&mut self) -> Outcome<Next> {
         let token = self.next_word()?;
         let node = match token.kind {
-            Kind::Keyword(Keyword::Block) => self.block()?,
-            Kind::Keyword(Keyword::Break) => self.leave("break", Node::Break)?,
-            Kind::Keyword(Keyword::Continue) => self.leave("continue", Node::Continue)?,
-            Kind::Keyword(Keyword::Else) => {
+            TokenKind::Keyword(Keyword::Block) => self.block()?,
+            TokenKind::Keyword(Keyword::Break) => self.leave("break", Node::Break)?,
+            TokenKind::Keyword(Keyword::Continue) => self.leave("continue", Node::Continue)?,
+            TokenKind::Keyword(Keyword::Else) => {
                 let next = self.skip_space()?;
-                let chained = [Kind::Keyword(Keyword::If), Kind::Keyword(Keyword::With)];
+                let chained = [TokenKind::Keyword(Keyword::If), TokenKind::Keyword(Keyword::With)];
                 if !chained.contains(&next.kind) {
                     self.right("else")?;
                 }
                 return Ok(Next::Stop(Stop::Else));
             }
-            Kind::Keyword(Keyword::End) => {
+            TokenKind::Keyword(Keyword::End) => {
                 self.right("end")?;
                 return Ok(Next::Stop(Stop::End));
             }
-            Kind::Keyword(Keyword::If) => self.branch(Keyword::If)?,
-            Kind::Keyword(Keyword::With) => self.branch(Keyword::With)?,
-            Kind::Keyword(Keyword::Range) => self.range()?,
-            Kind::Keyword(Keyword::Template) => self.template()?,
+            TokenKind::Keyword(Keyword::If) => self.branch(Keyword::If)?,
+            TokenKind::Keyword(Keyword::With) => self.branch(Keyword::With)?,
+            TokenKind::Keyword(Keyword::Range) => self.range()?,
+            TokenKind::Keyword(Keyword::Template) => self.template()?,
             _ => {
                 self.back();
-                Node::Action(self.pipeline("command", Kind::Right)?)
+                Node::Action(self.pipeline("command", TokenKind::Right)?)
             }
         };
         Ok(Next::Node(node))
@@ -286,7 +288,7 @@ impl<'s> Parser<'s> {
 
     fn right(&mut self, context: &str) -> Outcome<()> {
         let token = self.next_word()?;
-        if token.kind == Kind::Right { Ok(()) } else { unexpected(token, context) }
+        if token.kind == TokenKind::Right { Ok(()) } else { unexpected(token, context) }
     }
 
     fn leave(&mut self, word: &str, node: Node) -> Outcome<Node> {
@@ -305,13 +307,13 @@ impl<'s> Parser<'s> {
         let mut arms = Vec::new();
         let mut otherwise = None;
         loop {
-            let condition = self.pipeline(context, Kind::Right)?;
+            let condition = self.pipeline(context, TokenKind::Right)?;
             let (body, stop) = self.list()?;
             arms.push((condition, body));
             if stop == Stop::End {
                 break;
             }
-            if self.peek()?.kind == Kind::Keyword(word) {
+            if self.peek()?.kind == TokenKind::Keyword(word) {
                 self.next()?;
                 continue;
             }
@@ -333,7 +335,7 @@ impl<'s> Parser<'s> {
 
     fn range(&mut self) -> Outcome<Node> {
         let visible = self.scope.variables.len();
-        let over = self.pipeline("range", Kind::Right)?;
+        let over = self.pipeline("range", TokenKind::Right)?;
         self.scope.ranges += 1;
         let (body, stop) = self.list()?;
         self.scope.ranges -= 1;
@@ -349,7 +351,7 @@ impl<'s> Parser<'s> {
         let context = "block clause";
         let token = self.next_word()?;
         let name = self.template_name(token, context)?;
-        let data = Some(self.pipeline(context, Kind::Right)?);
+        let data = Some(self.pipeline(context, TokenKind::Right)?);
         let body = self.separate_body(context)?;
         self.add(name.clone(), body)?;
         Ok(Node::Template { name: name.into(), data, line: token.line })
@@ -359,17 +361,17 @@ impl<'s> Parser<'s> {
         let context = "template clause";
         let token = self.next_word()?;
         let name = self.template_name(token, context)?.into();
-        let data = if self.next_word()?.kind == Kind::Right {
+        let data = if self.next_word()?.kind == TokenKind::Right {
             None
         } else {
             self.back();
-            Some(self.pipeline(context, Kind::Right)?)
+            Some(self.pipeline(context, TokenKind::Right)?)
         };
         Ok(Node::Template { name, data, line: token.line })
     }
 
     fn template_name(&self, token: Token<'s>, context: &str) -> Outcome<String> {
-        if !matches!(token.kind, Kind::String | Kind::RawString) {
+        if !matches!(token.kind, TokenKind::String | TokenKind::RawString) {
             return unexpected(token, context);
         }
         match literal::unquote(token.text) {
@@ -378,7 +380,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    pub(super) fn pipeline(&mut self, context: &str, end: Kind) -> Outcome<Pipeline> {
+    pub(super) fn pipeline(&mut self, context: &str, end: TokenKind) -> Outcome<Pipeline> {
         self.sink()?;
         let pipeline = self.read_pipeline(context, end)?;
         self.rise();

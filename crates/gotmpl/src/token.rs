@@ -2,7 +2,7 @@
 
 /// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     /// Text outside of actions.
     Text,
     /// `{{`
@@ -97,7 +97,7 @@ impl Keyword {
 /// A token with its text and line.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Token<'s> {
-    pub(super) kind: Kind,
+    pub(super) kind: TokenKind,
     pub(super) text: &'s str,
     pub(super) line: usize,
 }
@@ -106,8 +106,8 @@ impl Token<'_> {
     /// The token as shown in messages.
     pub(super) fn shown(&self) -> String {
         match self.kind {
-            Kind::End => "EOF".to_owned(),
-            Kind::Keyword(_) => format!("<{}>", self.text),
+            TokenKind::End => "EOF".to_owned(),
+            TokenKind::Keyword(_) => format!("<{}>", self.text),
             _ => {
                 let mut start: String = self.text.chars().take(10).collect();
                 if start.len() < self.text.len() {

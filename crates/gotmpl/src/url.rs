@@ -7,7 +7,7 @@ use std::net::Ipv6Addr;
 
 /// A part of a URL with its own escaping rules.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum UrlPart {
     Path,
     User,
     Host,
@@ -70,8 +70,8 @@ pub(super) struct User {
 
 type Parsed<T> = Result<T, String>;
 
-fn must_escape(byte: u8, part: Part) -> bool {
-    let host = matches!(part, Part::Host | Part::Zone);
+fn must_escape(byte: u8, part: UrlPart) -> bool {
+    let host = matches!(part, UrlPart::Host | UrlPart::Zone);
     match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => false,
         b'!' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*' | b'+' | b',' | b';' | b'=' | b':' | b'[' | b']'
@@ -81,17 +81,17 @@ fn must_escape(byte: u8, part: Part) -> bool {
             false
         }
         b'$' | b'&' | b'+' | b',' | b'/' | b':' | b';' | b'=' | b'?' | b'@' => match part {
-            Part::Path => byte == b'?',
-            Part::User => matches!(byte, b'@' | b'/' | b'?' | b':'),
-            Part::Fragment => false,
-            Part::Host | Part::Zone | Part::Query => true,
+            UrlPart::Path => byte == b'?',
+            UrlPart::User => matches!(byte, b'@' | b'/' | b'?' | b':'),
+            UrlPart::Fragment => false,
+            UrlPart::Host | UrlPart::Zone | UrlPart::Query => true,
         },
-        b'!' | b'(' | b')' | b'*' => part != Part::Fragment,
+        b'!' | b'(' | b')' | b'*' => part != UrlPart::Fragment,
         _ => true,
     }
 }
 
-fn escape(text: &[u8], part: Part) -> Vec<u8> {
+fn escape(text: &[u8], part: UrlPart) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     for byte in text {
         if must_escape(*byte, part) {
@@ -108,16 +108,16 @@ fn hex(byte: Option<&u8>) -> Option<u8> {
     u8::try_from(digit).ok()
 }
 
-fn unescape(text: &[u8], part: Part) -> Parsed<Vec<u8>> {
+fn unescape(text: &[u8], part: UrlPart) -> Parsed<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len());
     let mut at = 0;
     while let Some(byte) = text.get(at) {
         if *byte != b'%' {
-            let host = matches!(part, Part::Host | Part::Zone);
+            let host = matches!(part, UrlPart::Host | UrlPart::Zone);
             if host && byte.is_ascii() && must_escape(*byte, part) {
                 return Err("invalid character in host name".to_owned());
             }
-            out.push(if *byte == b'+' && part == Part::Query { b' ' } else { *byte });
+            out.push(if *byte == b'+' && part == UrlPart::Query { b' ' } else { *byte });
             at += 1;
             continue;
         }
@@ -128,9 +128,9 @@ fn unescape(text: &[u8], part: Part) -> Parsed<Vec<u8>> {
         let value = high << 4 | low;
         let percent = value == b'%';
         let refused = match part {
-            Part::Host => high < 8 && !percent,
-            Part::Zone => !percent && value != b' ' && must_escape(value, Part::Host),
-            Part::Path | Part::User | Part::Query | Part::Fragment => false,
+            UrlPart::Host => high < 8 && !percent,
+            UrlPart::Zone => !percent && value != b' ' && must_escape(value, UrlPart::Host),
+            UrlPart::Path | UrlPart::User | UrlPart::Query | UrlPart::Fragment => false,
         };
         if refused {
             return Err("invalid URL escape".to_owned());
@@ -172,7 +172,7 @@ impl Url {
     pub fn parse(text: &[u8]) -> Parsed<Url> {
         let (text, fragment) = cut(text, b'#');
         let mut url = Url::parse_rest(text, false)?;
-        (url.fragment, url.written.fragment) = decoded(fragment.unwrap_or_default(), Part::Fragment)?;
+        (url.fragment, url.written.fragment) = decoded(fragment.unwrap_or_default(), UrlPart::Fragment)?;
         Ok(url)
     }
 
@@ -220,7 +220,7 @@ impl Url {
         } else {
             url.written.no_authority = !scheme.is_empty() && rest.starts_with(b"/");
         }
-        (url.path, url.written.path) = decoded(rest, Part::Path)?;
+        (url.path, url.written.path) = decoded(rest, UrlPart::Path)?;
         Ok(url)
     }
 
@@ -236,10 +236,10 @@ impl Url {
         }
         let (name, password) = cut(info, b':');
         let password = match password {
-            Some(password) => Some(unescape(password, Part::User)?),
+            Some(password) => Some(unescape(password, UrlPart::User)?),
             None => None,
         };
-        self.user = Some(User { name: unescape(name, Part::User)?, password });
+        self.user = Some(User { name: unescape(name, UrlPart::User)?, password });
         Ok(())
     }
 
@@ -266,9 +266,9 @@ impl Url {
     /// `url.EscapedPath`
     pub fn escaped_path(&self) -> Vec<u8> {
         match self.path.as_slice() {
-            path if self.written.path.is_some() => encoded(path, self.written.path.as_ref(), Part::Path),
+            path if self.written.path.is_some() => encoded(path, self.written.path.as_ref(), UrlPart::Path),
             b"*" => b"*".to_vec(),
-            path => escape(path, Part::Path),
+            path => escape(path, UrlPart::Path),
         }
     }
 
@@ -281,8 +281,8 @@ impl Url {
         }
         for part in parts().filter(|part| !part.is_empty() && !part.contains(&b';')) {
             let (key, value) = cut(part, b'=');
-            let value = unescape(value.unwrap_or_default(), Part::Query);
-            if let (Ok(key), Ok(value)) = (unescape(key, Part::Query), value) {
+            let value = unescape(value.unwrap_or_default(), UrlPart::Query);
+            if let (Ok(key), Ok(value)) = (unescape(key, UrlPart::Query), value) {
                 all.entry(key).or_default().push(value);
             }
         }
@@ -307,7 +307,7 @@ impl Url {
         }
         if !self.fragment.is_empty() {
             out.push(b'#');
-            out.extend(encoded(&self.fragment, self.written.fragment.as_ref(), Part::Fragment));
+            out.extend(encoded(&self.fragment, self.written.fragment.as_ref(), UrlPart::Fragment));
         }
         out
     }
@@ -322,7 +322,7 @@ impl Url {
             out.extend_from_slice(&user.text());
             out.push(b'@');
         }
-        out.extend_from_slice(&escape(&self.host, Part::Host));
+        out.extend_from_slice(&escape(&self.host, UrlPart::Host));
         let path = self.escaped_path();
         if !path.is_empty() && !path.starts_with(b"/") && !self.host.is_empty() {
             out.push(b'/');
@@ -335,14 +335,14 @@ impl Url {
 }
 
 /// Decodes a part. Also returns the original text if it was not escaped in the default way.
-fn decoded(text: &[u8], part: Part) -> Parsed<(Vec<u8>, Option<Vec<u8>>)> {
+fn decoded(text: &[u8], part: UrlPart) -> Parsed<(Vec<u8>, Option<Vec<u8>>)> {
     let value = unescape(text, part)?;
     let written = (escape(&value, part) != text).then(|| text.to_vec());
     Ok((value, written))
 }
 
 /// The original text of a part if it is a valid encoding, otherwise the default encoding.
-fn encoded(value: &[u8], written: Option<&Vec<u8>>, part: Part) -> Vec<u8> {
+fn encoded(value: &[u8], written: Option<&Vec<u8>>, part: UrlPart) -> Vec<u8> {
     let valid = |byte: &u8| b"!$&'()*+,;=:@[]%".contains(byte) || !must_escape(*byte, part);
     match written.filter(|written| !written.is_empty() && written.iter().all(valid)) {
         Some(written) => written.clone(),
@@ -353,10 +353,10 @@ fn encoded(value: &[u8], written: Option<&Vec<u8>>, part: Part) -> Vec<u8> {
 impl User {
     /// `Userinfo.String`
     pub(super) fn text(&self) -> Vec<u8> {
-        let mut out = escape(&self.name, Part::User);
+        let mut out = escape(&self.name, UrlPart::User);
         if let Some(password) = &self.password {
             out.push(b':');
-            out.extend_from_slice(&escape(password, Part::User));
+            out.extend_from_slice(&escape(password, UrlPart::User));
         }
         out
     }
@@ -384,7 +384,7 @@ fn parse_host(scheme: &[u8], host: &[u8]) -> Parsed<Vec<u8>> {
     {
         return Err("invalid port after host".to_owned());
     }
-    unescape(host, Part::Host)
+    unescape(host, UrlPart::Host)
 }
 
 /// Parses an IPv6 address in brackets, with an optional zone and port.
@@ -399,8 +399,8 @@ fn parse_ip(host: &[u8]) -> Parsed<Vec<u8>> {
     let inner = host.get(1..close).unwrap_or_default();
     let zone = inner.windows(3).position(|window| window == b"%25");
     let (address, zone) = inner.split_at(zone.unwrap_or(inner.len()));
-    let mut name = unescape(address, Part::Host)?;
-    name.extend(unescape(zone, Part::Zone)?);
+    let mut name = unescape(address, UrlPart::Host)?;
+    name.extend(unescape(zone, UrlPart::Zone)?);
     let text = String::from_utf8_lossy(&name).into_owned();
     let (address, zone) = text.split_once('%').unwrap_or((text.as_str(), "-"));
     if address.parse::<Ipv6Addr>().is_err() || zone.is_empty() {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Files, Fleet, Outcome, document,
+    Additions, Files, Fleet, document,
     folder::{self, DEFAULTS},
     inherit::Inherited,
     mapping,
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     cli::{cluster::note_unknown, scaffold, today::Today},
-    definition::{self as definitions, Definitions, Kind},
+    definition::{self as definitions, DefinitionKind, Definitions},
     generate::Failure,
     io::disk::{self, Workspace},
     model::{Label, is_called},
@@ -51,7 +51,7 @@ pub(super) struct ClusterArgs {
     today: Today,
 }
 
-pub(super) fn make(args: &ClusterArgs, world: &Workspace, notes: &mut Notes) -> Result<Outcome, Failure> {
+pub(super) fn make(args: &ClusterArgs, world: &Workspace, notes: &mut Notes) -> Result<Additions, Failure> {
     let mut fleet = super::read(world, notes)?;
     if let Some(Err(fault)) = args.namespace.as_deref().map(Label::new) {
         notes
@@ -81,7 +81,7 @@ pub(super) fn make(args: &ClusterArgs, world: &Workspace, notes: &mut Notes) -> 
     // With the schema of the release, editors can complete variables and addons.
     let schema = format!("stacks/{}", origin.schema_file());
     let is_there = disk::exists(&world.root().join("schemas").join(&schema))?;
-    let kind = Kind::ClusterDefinition;
+    let kind = DefinitionKind::ClusterDefinition;
     let line = scaffold::line_of_schema(if is_there { &schema } else { kind.schema_file() }, up);
     files.insert(format!("{folder}/{}.yaml", args.name), document(kind, line, metadata, spec));
     let mut talk = vec![origin.words()];
@@ -89,7 +89,7 @@ pub(super) fn make(args: &ClusterArgs, world: &Workspace, notes: &mut Notes) -> 
     talk.push("next: stackloom generate --commit --all".to_owned());
     talk.push(format!("      stackloom secrets {}     the Secrets that it needs", args.name));
     let more = serde_json::Map::from_iter([("inherited".to_owned(), inherited.document(input, &own))]);
-    Ok(Outcome { files, talk, more, edited: None, options: args.options(), warnings })
+    Ok(Additions { files, talk, more, edited: None, options: args.options(), warnings })
 }
 
 impl ClusterArgs {

@@ -1,8 +1,8 @@
 //! `stackloom new folder`: creates a folder for clusters, with its defaults.
 
-use super::{Files, Outcome, definition, inherit::Inherited, mapping, origin, shell_word};
+use super::{Additions, Files, definition, inherit::Inherited, mapping, origin, shell_word};
 use crate::{
-    definition::{Definitions, Kind},
+    definition::{DefinitionKind, Definitions},
     generate::Failure,
     io::disk::Workspace,
     model::Label,
@@ -63,7 +63,7 @@ impl FolderArgs {
     }
 }
 
-pub(super) fn make(args: &FolderArgs, world: &Workspace, notes: &mut Notes) -> Result<Outcome, Failure> {
+pub(super) fn make(args: &FolderArgs, world: &Workspace, notes: &mut Notes) -> Result<Additions, Failure> {
     let fleet = super::read(world, notes)?;
     let Some(folder) = below_clusters(&args.path, world, notes) else { return Err(Failure::Input) };
     fleet.sound_defaults(&folder, notes)?;
@@ -82,11 +82,11 @@ pub(super) fn make(args: &FolderArgs, world: &Workspace, notes: &mut Notes) -> R
     let next = format!("next: stackloom new cluster {first}-1 --folder {}", shell_word(&args.path));
     rest.iter().for_each(|entry| spec.insert(entry.key.clone(), entry.value.clone()));
     let text = text(&folder, metadata, spec);
-    Ok(Outcome {
+    Ok(Additions {
         files: Files::from([(format!("{folder}/{DEFAULTS}"), text)]),
         talk: vec![next],
         options: args.options(),
-        ..Outcome::default()
+        ..Additions::default()
     })
 }
 
@@ -153,7 +153,7 @@ pub(super) fn management(
 }
 
 fn text(folder: &str, metadata: Mapping, spec: Mapping) -> String {
-    definition(Kind::ClusterDefaults, folder.matches('/').count() + 1, metadata, spec)
+    definition(DefinitionKind::ClusterDefaults, folder.matches('/').count() + 1, metadata, spec)
 }
 
 fn last(folder: &str) -> &str {

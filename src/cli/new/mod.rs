@@ -23,7 +23,7 @@ use super::{
 pub(super) use origin::worker_classes;
 
 use crate::{
-    definition::{self, Definitions, Kind},
+    definition::{self, DefinitionKind, Definitions},
     generate::{self, Failure},
     io::disk::{self, Workspace},
     model::{Cluster, is_called},
@@ -61,7 +61,7 @@ type Files = BTreeMap<String, String>;
 
 /// The result of a command.
 #[derive(Default)]
-struct Outcome {
+struct Additions {
     /// New files.
     files: Files,
     /// A file that is edited: its path and its new text.
@@ -119,7 +119,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     Ok(Exit::Done)
 }
 
-fn make(what: &What, world: &Workspace, notes: &mut Notes) -> Result<Outcome, Failure> {
+fn make(what: &What, world: &Workspace, notes: &mut Notes) -> Result<Additions, Failure> {
     Ok(match what {
         What::Stack(args) => stack::stack(args, world, notes)?.unwrap_or_default(),
         What::Addon(args) => stack::addon(args, world, notes)?.unwrap_or_default(),
@@ -129,7 +129,7 @@ fn make(what: &What, world: &Workspace, notes: &mut Notes) -> Result<Outcome, Fa
     })
 }
 
-fn report(made: &Outcome, printer: &Printer) {
+fn report(made: &Additions, printer: &Printer) {
     if !made.files.is_empty() {
         printer.result(&format!("{} written:", counted(made.files.len(), "file")));
         made.files.keys().for_each(|path| printer.result(&format!("  {path}")));
@@ -141,7 +141,7 @@ fn report(made: &Outcome, printer: &Printer) {
 }
 
 /// Shows the text that would be written.
-fn show(made: &Outcome, world: &Workspace, printer: &Printer) {
+fn show(made: &Additions, world: &Workspace, printer: &Printer) {
     for (path, text) in &made.files {
         printer.result(&format!("{path}:"));
         text.lines().for_each(|line| printer.result(format!("  {line}").trim_end()));
@@ -156,7 +156,7 @@ fn show(made: &Outcome, world: &Workspace, printer: &Printer) {
     printer.talk("this was a dry run: nothing was written");
 }
 
-fn document_of(made: Outcome, dry_run: bool) -> Json {
+fn document_of(made: Additions, dry_run: bool) -> Json {
     let mut document = made.more;
     document.insert("files".to_owned(), json!(made.files.keys().collect::<Vec<_>>()));
     document.insert("edited".to_owned(), json!(made.edited.map(|(path, _)| path)));
@@ -167,7 +167,7 @@ fn document_of(made: Outcome, dry_run: bool) -> Json {
 /// The fleet with the unwritten files.
 struct Added<'a> {
     world: &'a Workspace,
-    made: &'a Outcome,
+    made: &'a Additions,
 }
 
 impl World for Added<'_> {
@@ -199,7 +199,7 @@ fn check(world: &dyn World, notes: &mut Notes) -> Result<(), Fault> {
 
 /// Collects the errors and warnings of a fleet, as far as a command's files can cause them: a new cluster affects its
 /// neighbors at most.
-fn check_made(world: &dyn World, made: &Outcome, notes: &mut Notes) -> Result<(), Fault> {
+fn check_made(world: &dyn World, made: &Additions, notes: &mut Notes) -> Result<(), Fault> {
     let own = made.files.keys().chain(made.edited.iter().map(|(path, _)| path));
     let files: Vec<&str> = own.map(String::as_str).collect();
     let is_definition = |path: &&str| path.starts_with("clusters/") && defaults_of(path).is_none();
@@ -215,7 +215,7 @@ fn check_made(world: &dyn World, made: &Outcome, notes: &mut Notes) -> Result<()
 
 /// Checks the fleet with the new files. `Ok` holds warnings, and definitions that already had errors and are skipped. `Err`
 /// holds errors in the new files, errors of the whole fleet that may hide those, or errors in what the new files need.
-fn soundness(world: &Workspace, made: &Outcome) -> Result<Result<Notes, Notes>, Fault> {
+fn soundness(world: &Workspace, made: &Additions) -> Result<Result<Notes, Notes>, Fault> {
     let added = Added { world, made };
     let mut found = Notes::new();
     check_made(&added, made, &mut found)?;
@@ -286,7 +286,7 @@ fn stack_folder(path: &str) -> Option<&str> {
 }
 
 /// Errors in unwritten files have no place that the user could look at. They name the option instead.
-fn by_option(notes: &Notes, made: &Outcome, world: &Workspace) -> Notes {
+fn by_option(notes: &Notes, made: &Additions, world: &Workspace) -> Notes {
     let mut named = Notes::new();
     let before = made.edited.as_ref().and_then(|(path, _)| disk::text(world, path)).unwrap_or_default();
     for mut note in notes.iter().cloned() {
@@ -402,11 +402,11 @@ fn defaults_of(file: &str) -> Option<&str> {
 }
 
 /// Formats a definition, with the schema line for editors; `up` is the number of folders up to the fleet's root.
-fn definition(kind: Kind, up: usize, metadata: Mapping, spec: Mapping) -> String {
+fn definition(kind: DefinitionKind, up: usize, metadata: Mapping, spec: Mapping) -> String {
     document(kind, scaffold::schema_line(kind, up), metadata, spec)
 }
 
-fn document(kind: Kind, schema_line: String, metadata: Mapping, spec: Mapping) -> String {
+fn document(kind: DefinitionKind, schema_line: String, metadata: Mapping, spec: Mapping) -> String {
     let mut root = Mapping::new();
     root.set("apiVersion", "stackloom.dev/v1alpha1");
     root.set("kind", kind.name());

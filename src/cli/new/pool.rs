@@ -1,7 +1,7 @@
 //! `stackloom new pool`.
 
 use super::{
-    Outcome, cluster,
+    Additions, cluster,
     inherit::Inherited,
     mapping,
     origin::{OriginArgs, Origins},
@@ -57,7 +57,7 @@ impl PoolArgs {
     }
 }
 
-pub(super) fn make(args: &PoolArgs, world: &Workspace, notes: &mut Notes) -> Result<Outcome, Failure> {
+pub(super) fn make(args: &PoolArgs, world: &Workspace, notes: &mut Notes) -> Result<Additions, Failure> {
     let fleet = super::read(world, notes)?;
     let (layer, merged) = cluster::called(&args.cluster, &fleet, world, notes)?;
     let (input, definitions) = (&fleet.input, &fleet.definitions);
@@ -120,11 +120,11 @@ pub(super) fn make(args: &PoolArgs, world: &Workspace, notes: &mut Notes) -> Res
         format!("the pool {} of class {class}; {}", args.name, origin.words()),
         "next: stackloom generate --commit --all".to_owned(),
     ];
-    Ok(Outcome {
+    Ok(Additions {
         edited: Some((layer.source.path.to_string(), text)),
         talk,
         options: args.options(),
-        ..Outcome::default()
+        ..Additions::default()
     })
 }
 

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::{Files, Outcome, mapping};
+use super::{Additions, Files, mapping};
 use crate::{
     cli::scaffold,
-    definition::{self, Kind, closest},
+    definition::{self, DefinitionKind, closest},
     io::disk::{self, Workspace},
     model::{KubernetesVersion, Label, Minor, StackId},
     note::{Fault, Notes, Place},
@@ -69,7 +69,7 @@ pub(super) fn stack(
     args: &StackArgs,
     world: &Workspace,
     notes: &mut Notes,
-) -> Result<Option<Outcome>, Fault> {
+) -> Result<Option<Additions>, Fault> {
     let Some(id) = stack_id(&args.stack, notes) else { return Ok(None) };
     if is_taken(world, &format!("stacks/{id}"), "a stack", notes)? {
         return Ok(None);
@@ -84,14 +84,14 @@ pub(super) fn stack(
         format!("next: stackloom variables {id}     the variables of its clusters"),
         format!("      stackloom new cluster NAME --stack {id} --release head"),
     ];
-    Ok(Some(Outcome { files, talk, ..Outcome::default() }))
+    Ok(Some(Additions { files, talk, ..Additions::default() }))
 }
 
 pub(super) fn addon(
     args: &AddonArgs,
     world: &Workspace,
     notes: &mut Notes,
-) -> Result<Option<Outcome>, Fault> {
+) -> Result<Option<Additions>, Fault> {
     let Some(id) = stack_id(&args.stack, notes) else { return Ok(None) };
     let folder = format!("stacks/{id}");
     if !disk::exists(&world.root().join(&folder).join("stack.yaml"))? {
@@ -117,7 +117,7 @@ pub(super) fn addon(
     is_taken(world, &base, "an addon", notes)?;
     let (mut files, mut talk) = (Files::new(), Vec::new());
     let name = mapping([("name", args.name.as_str().into())]);
-    let addon = |spec| super::definition(Kind::Addon, 5, name.clone(), spec);
+    let addon = |spec| super::definition(DefinitionKind::Addon, 5, name.clone(), spec);
     match (&args.chart, &args.chart_version) {
         (Some(chart), Some(version)) => {
             let range = served(world, &id.to_string())?;
@@ -145,7 +145,7 @@ pub(super) fn addon(
     talk.push("      stackloom check".to_owned());
     let options = [("--chart", &args.chart), ("--chart-version", &args.chart_version)];
     let options = options.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))).collect();
-    Ok((notes.errors() == 0).then_some(Outcome { files, talk, options, ..Outcome::default() }))
+    Ok((notes.errors() == 0).then_some(Additions { files, talk, options, ..Additions::default() }))
 }
 
 const VALUES: &str = "\

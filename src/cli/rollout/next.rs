@@ -16,7 +16,7 @@ use crate::{
         upgrade::{
             next as single,
             next_step::{self, FoundStep, Mode, OfRollout, Solution},
-            plan::Outcome,
+            plan::Planning,
             preconditions::Preconditions,
             propose::{self, Propose, Subject},
         },
@@ -200,7 +200,7 @@ fn idle(
     let edited =
         Snapshot { input: upgrade::with_edits(&snapshot.input, &edits), notes: snapshot.notes.clone() };
     let idle = Some(idle).filter(|_| edits.files.is_empty());
-    let outcome = Outcome { groups: Vec::new(), left, exit };
+    let outcome = Planning { groups: Vec::new(), left, exit };
     let (suspended, named) = (BTreeSet::new(), BTreeSet::new());
     Ok(FoundStep {
         outcome,

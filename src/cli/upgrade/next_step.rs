@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use super::{
     group::{self, State},
-    plan::{self, Outcome},
+    plan::{self, Planning},
     plan_text, pools_behind,
     preconditions::Preconditions,
     selection::Selection,
@@ -41,7 +41,7 @@ pub(in crate::cli) enum Mode {
 
 /// The step that was found.
 pub(in crate::cli) struct FoundStep {
-    pub(in crate::cli) outcome: Outcome,
+    pub(in crate::cli) outcome: Planning,
     pub(in crate::cli) edits: Edits,
     /// Whether a step that was only tried may not be taken now, because the one before is not committed or pushed.
     pub(in crate::cli) is_stopped: bool,
@@ -168,7 +168,7 @@ pub(in crate::cli) fn take(
     edits.files.extend(also);
     let edited = with_edits(&snapshot, &edits);
     Ok(FoundStep {
-        outcome: Outcome { groups, left, exit },
+        outcome: Planning { groups, left, exit },
         edits,
         is_stopped,
         edited,

@@ -65,7 +65,7 @@ impl InRollout {
 }
 
 /// The result of planning.
-pub(in crate::cli) struct Outcome {
+pub(in crate::cli) struct Planning {
     pub(in crate::cli) groups: Vec<Shown>,
     pub(in crate::cli) left: LeftOut,
     pub(in crate::cli) exit: Exit,
@@ -104,7 +104,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     Ok(outcome.exit)
 }
 
-fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<(Outcome, InRollouts), Failure> {
+fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<(Planning, InRollouts), Failure> {
     let (understood, left) = generate::understand_sound(world, notes)?;
     left.warn(notes);
     let errors = notes.errors();
@@ -130,5 +130,5 @@ fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<(Outcome, I
     let groups = group::groups(&solved, &rollouts, &understood.input);
     group::note_faults(&groups, usize::MAX, notes);
     let exit = exit(notes.errors() > errors, &groups, &left, args.selection.is_by_name());
-    Ok((Outcome { groups, left, exit }, in_rollouts))
+    Ok((Planning { groups, left, exit }, in_rollouts))
 }

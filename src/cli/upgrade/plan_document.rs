@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use super::{
     group::{Reason, RolloutShown, Shown, State, StepShown},
-    plan::Outcome,
+    plan::Planning,
     plan_text::waits,
 };
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
     upgrade::{DescribedChange, StepDescription},
 };
 
-pub(super) fn document(outcome: &Outcome, asked: &Json) -> Json {
+pub(super) fn document(outcome: &Planning, asked: &Json) -> Json {
     json!({
         "target": asked,
         "groups": outcome.groups.iter().map(group).collect::<Vec<_>>(),

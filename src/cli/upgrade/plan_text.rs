@@ -2,7 +2,7 @@
 
 use super::{
     group::{Reason, RolloutShown, Shown, State, StepShown},
-    plan::Outcome,
+    plan::Planning,
 };
 use crate::{
     cli::printer::counted,
@@ -18,17 +18,17 @@ const WIDTH: usize = 80;
 const NAMED: usize = 6;
 
 /// Formats the groups, with all steps, and a summary.
-pub(super) fn lines(outcome: &Outcome, all: bool) -> Vec<String> {
+pub(super) fn lines(outcome: &Planning, all: bool) -> Vec<String> {
     shown(outcome, usize::MAX, all)
 }
 
 /// Formats the groups, with only the next step of each plan.
-pub(super) fn next(outcome: &Outcome, all: bool) -> Vec<String> {
+pub(super) fn next(outcome: &Planning, all: bool) -> Vec<String> {
     shown(outcome, 1, all)
 }
 
 /// Formats the groups, with up to `steps` steps of each plan.
-fn shown(outcome: &Outcome, steps: usize, all: bool) -> Vec<String> {
+fn shown(outcome: &Planning, steps: usize, all: bool) -> Vec<String> {
     let mut lines = Vec::new();
     for group in &outcome.groups {
         let is_long =
@@ -42,7 +42,7 @@ fn shown(outcome: &Outcome, steps: usize, all: bool) -> Vec<String> {
     lines
 }
 
-pub(super) fn summary(Outcome { groups, left, .. }: &Outcome) -> String {
+pub(super) fn summary(Planning { groups, left, .. }: &Planning) -> String {
     let count = |is_meant: &dyn Fn(&State) -> bool| -> usize {
         groups.iter().filter(|group| is_meant(&group.state)).map(|group| group.clusters.len()).sum()
     };

@@ -12,7 +12,7 @@ use crate::{
     model::{AUTOSCALER_MIN, Cluster, ClusterId, KubernetesVersion, NodePool, PoolKind, Size},
     note::{Fault, Notes},
     render,
-    topology::{self, PAUSED, Part, UNSAFE_VERSION, held_back},
+    topology::{self, PAUSED, TopologyPart, UNSAFE_VERSION, held_back},
     upgrade::PoolsBehind,
     yaml::{self, FileId, Node, Source, Value},
 };
@@ -44,7 +44,7 @@ pub(in crate::cli) fn find(
 }
 
 /// The parts of a defined cluster whose machines stay on their version.
-fn held_parts(cluster: &Cluster) -> BTreeSet<Part> {
+fn held_parts(cluster: &Cluster) -> BTreeSet<TopologyPart> {
     let mut found = BTreeSet::new();
     for (kind, own) in [
         (PoolKind::MachineDeployment, topology::PoolKind::MachineDeployment),
@@ -59,10 +59,10 @@ fn held_parts(cluster: &Cluster) -> BTreeSet<Part> {
         let has = |pool: &NodePool, key: &str| {
             pool.annotations.get(key).is_some() && !(key == PAUSED && is_empty(pool))
         };
-        found.extend(held_back(pools, has).map(|pool| Part::pool(own, pool.name.as_str())));
+        found.extend(held_back(pools, has).map(|pool| TopologyPart::pool(own, pool.name.as_str())));
     }
     if cluster.control_plane.annotations.get(PAUSED).is_some() {
-        found.insert(Part::ControlPlane);
+        found.insert(TopologyPart::ControlPlane);
     }
     found
 }
@@ -75,11 +75,11 @@ fn is_zero(count: Option<&Node>) -> bool {
 struct Held {
     cluster: ClusterId,
     /// Its parts that all commits so far hold back.
-    parts: BTreeSet<Part>,
+    parts: BTreeSet<TopologyPart>,
     /// The version of its newest commit.
     version: Option<KubernetesVersion>,
     /// The parts that the upgrade to this version left behind, with the version that they stay on.
-    behind: BTreeMap<Part, String>,
+    behind: BTreeMap<TopologyPart, String>,
 }
 
 impl Held {
@@ -133,7 +133,7 @@ fn version_of(cluster: &Node) -> Option<KubernetesVersion> {
 }
 
 /// The control plane and the pools of a Cluster: all, or only those whose machines stay on their version.
-pub(in crate::cli) fn parts_of(cluster: &Node, only_held: bool) -> BTreeSet<Part> {
+pub(in crate::cli) fn parts_of(cluster: &Node, only_held: bool) -> BTreeSet<TopologyPart> {
     // An autoscaler may have left the pool without machines, which hold nothing back.
     let is_empty = |part: &Node| {
         let least = part.at(&["metadata", "annotations", AUTOSCALER_MIN]).and_then(Node::as_str);
@@ -148,11 +148,11 @@ pub(in crate::cli) fn parts_of(cluster: &Node, only_held: bool) -> BTreeSet<Part
         let pools = pools.into_iter().flatten();
         let meant: Vec<&Node> = if only_held { held_back(pools, has).collect() } else { pools.collect() };
         let names = meant.iter().filter_map(|pool| pool.get("name")?.as_str());
-        found.extend(names.map(|name| Part::pool(kind, name)));
+        found.extend(names.map(|name| TopologyPart::pool(kind, name)));
     }
     let control_plane = cluster.at(&["spec", "topology", "controlPlane"]);
     if !only_held || control_plane.is_some_and(|part| has(part, PAUSED)) {
-        found.insert(Part::ControlPlane);
+        found.insert(TopologyPart::ControlPlane);
     }
     found
 }

@@ -97,7 +97,7 @@ pub use stack::{FrozenParts, lower_frozen};
 /// Reads and lowers only `stackloom.lock`; none if it has errors.
 pub fn read_lock(source: &Source, notes: &mut Notes) -> Option<Lock> {
     let mut own = Notes::new();
-    let written = super::parse::read(source, super::Kind::Lock, &mut own);
+    let written = super::parse::read(source, super::DefinitionKind::Lock, &mut own);
     let lock = lock::lower(written.as_ref(), &mut own);
     let sound = own.errors() == 0;
     notes.append(own);

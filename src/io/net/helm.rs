@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, env, path::PathBuf};
 use crate::{
     io::disk,
     note::Fault,
-    yaml::{Part, scan},
+    yaml::{PathStep, scan},
 };
 
 /// A user and a password.
@@ -44,7 +44,7 @@ fn path() -> Option<PathBuf> {
 fn login_in(text: &str, repository: &str) -> Result<Option<Login>, String> {
     let mut all: BTreeMap<usize, BTreeMap<String, String>> = BTreeMap::new();
     scan(text, |path, value| {
-        if let [Part::Key(top), Part::Index(at), Part::Key(field)] = path
+        if let [PathStep::Key(top), PathStep::Index(at), PathStep::Key(field)] = path
             && top == "repositories"
         {
             all.entry(*at).or_default().insert(field.clone(), value.to_owned());

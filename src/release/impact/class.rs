@@ -6,7 +6,7 @@ use super::{Effect, Impact};
 use crate::{
     release::{Release, readers::readers},
     topology::{
-        Part, PoolKind,
+        PoolKind, TopologyPart,
         predict::class_change::{Cause, ClassForecast},
     },
 };
@@ -39,12 +39,12 @@ pub(super) fn add(forecast: &ClassForecast, new: &Release, impact: &mut Impact) 
     }
 }
 
-fn words_of(part: &Part) -> String {
+fn words_of(part: &TopologyPart) -> String {
     match part {
-        Part::Cluster => "the cluster".to_owned(),
-        Part::ControlPlane => "the control plane".to_owned(),
-        Part::Infrastructure => "the cluster's infrastructure".to_owned(),
-        Part::Pool(pool) => match pool.kind {
+        TopologyPart::Cluster => "the cluster".to_owned(),
+        TopologyPart::ControlPlane => "the control plane".to_owned(),
+        TopologyPart::Infrastructure => "the cluster's infrastructure".to_owned(),
+        TopologyPart::Pool(pool) => match pool.kind {
             PoolKind::MachineDeployment => format!("workers of the class `{}`", pool.name),
             PoolKind::MachinePool => format!("machine pools of the class `{}`", pool.name),
         },

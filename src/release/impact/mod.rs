@@ -14,8 +14,8 @@ use super::{
     number::Bump,
 };
 use crate::topology::{
-    Part,
-    predict::{Kind, class_change::ClassForecast},
+    TopologyPart,
+    predict::{MeaningKind, class_change::ClassForecast},
 };
 
 /// A possible effect on a cluster.
@@ -43,17 +43,20 @@ impl Effect {
     ];
 
     /// The effect of what happens to a part of a cluster; none if only names and labels change.
-    pub fn of(part: &Part, kind: Kind) -> Option<Self> {
+    pub fn of(part: &TopologyPart, kind: MeaningKind) -> Option<Self> {
         let machines = match part {
-            Part::ControlPlane => Self::ControlPlaneReplaced,
-            Part::Pool(_) => Self::WorkersReplaced,
-            Part::Infrastructure | Part::Cluster => Self::Unknown,
+            TopologyPart::ControlPlane => Self::ControlPlaneReplaced,
+            TopologyPart::Pool(_) => Self::WorkersReplaced,
+            TopologyPart::Infrastructure | TopologyPart::Cluster => Self::Unknown,
         };
         match kind {
-            Kind::NoChange | Kind::MetadataOnly => None,
-            Kind::InPlace | Kind::Scale | Kind::Create => Some(Self::InPlace),
-            Kind::Rollout | Kind::Upgrade | Kind::Delete => Some(machines),
-            Kind::Rejected | Kind::Wedged | Kind::ProviderDependent | Kind::Opaque => Some(Self::Unknown),
+            MeaningKind::NoChange | MeaningKind::MetadataOnly => None,
+            MeaningKind::InPlace | MeaningKind::Scale | MeaningKind::Create => Some(Self::InPlace),
+            MeaningKind::Rollout | MeaningKind::Upgrade | MeaningKind::Delete => Some(machines),
+            MeaningKind::Rejected
+            | MeaningKind::Wedged
+            | MeaningKind::ProviderDependent
+            | MeaningKind::Opaque => Some(Self::Unknown),
         }
     }
 

@@ -6,7 +6,7 @@ use crate::{
     compare::{Address, FieldChange},
     model::ClusterId,
     report::{
-        OutsideChange, OwnObject, Peak, Place, Refusal, RefusedShare, Report,
+        OutsideChange, OutsidePlace, OwnObject, Peak, Refusal, RefusedShare, Report,
         change::{Change, Effect, Leaving, Machines, Revert, Subject},
         cluster::{ClusterReport, Sides},
         machines::{Flow, Tally},
@@ -15,7 +15,7 @@ use crate::{
         summary::summary,
         words,
     },
-    topology::{Meaning, Part, predict::ListChange},
+    topology::{Meaning, TopologyPart, predict::ListChange},
 };
 
 /// The report as one JSON document.
@@ -157,7 +157,7 @@ fn count(change: &Change, out: &mut Json) {
         }
     }
     if !change.parts.is_empty() {
-        let part = |(part, count): &(Part, Machines)| (part.to_string(), range(*count));
+        let part = |(part, count): &(TopologyPart, Machines)| (part.to_string(), range(*count));
         out["machinesByPart"] = Json::Object(change.parts.iter().map(part).collect());
     }
 }
@@ -227,12 +227,14 @@ fn field(field: &FieldChange) -> Json {
 
 fn beside(change: &OutsideChange) -> Json {
     let (kind, name) = match &change.place {
-        Place::Release(name) => ("release", name.clone()),
-        Place::Namespace { management, namespace } => ("namespace", format!("{management}/{namespace}")),
-        Place::Engine(name) => ("engine", name.clone()),
-        Place::Own(folder) => ("own", folder.clone()),
-        Place::NodeImage(name) => ("node-image", name.clone()),
-        Place::Tree => ("tree", String::new()),
+        OutsidePlace::Release(name) => ("release", name.clone()),
+        OutsidePlace::Namespace { management, namespace } => {
+            ("namespace", format!("{management}/{namespace}"))
+        }
+        OutsidePlace::Engine(name) => ("engine", name.clone()),
+        OutsidePlace::Own(folder) => ("own", folder.clone()),
+        OutsidePlace::NodeImage(name) => ("node-image", name.clone()),
+        OutsidePlace::Tree => ("tree", String::new()),
     };
     let object = |one: &OwnObject| {
         let Address { group, kind, namespace, name } = &one.address;
@@ -258,7 +260,7 @@ fn beside(change: &OutsideChange) -> Json {
         RefusedShare::Some => out["refusedPartly"] = json!(true),
         RefusedShare::All => out["refused"] = json!(true),
     }
-    if matches!(change.place, Place::Own(_)) {
+    if matches!(change.place, OutsidePlace::Own(_)) {
         out["objects"] = change.objects.iter().map(object).collect();
         out["movedFrom"] = json!(change.moved);
     }

@@ -13,7 +13,7 @@ use super::{
     limits::{Budget, Excess},
     record::Read,
     tracer::Tracer,
-    tree::{self, Item, Key, Kind, Tree},
+    tree::{self, Item, Key, NodeKind, Tree},
     value::{Unfit, to_node},
 };
 use crate::{
@@ -59,17 +59,17 @@ impl Renderer<'_> {
         }
         self.budget.nodes(1).map_err(|excess| self.excess(excess, &range))?;
         Ok(match &tree.kind {
-            Kind::Scalar(value) => Node { value: value.clone(), origin },
-            Kind::Typed(expression) => return self.node(expression, scope, origin),
-            Kind::Text(words) => {
+            NodeKind::Scalar(value) => Node { value: value.clone(), origin },
+            NodeKind::Typed(expression) => return self.node(expression, scope, origin),
+            NodeKind::Text(words) => {
                 let (text, origin) = self.words(words, scope, origin)?;
                 Node { value: Value::String(text), origin }
             }
-            Kind::Sequence(items) => {
+            NodeKind::Sequence(items) => {
                 let value = self.sequence(items, scope)?;
                 Node { value, origin: self.close(origin) }
             }
-            Kind::Mapping(items) => {
+            NodeKind::Mapping(items) => {
                 let value = self.mapping(items, scope)?;
                 Node { value, origin: self.close(origin) }
             }

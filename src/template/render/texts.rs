@@ -10,7 +10,7 @@ use crate::{
         context::Scope,
         expression::Expression,
         value::to_text,
-        words::{self, Part, Words},
+        words::{self, TextPart, Words},
     },
     yaml::Origin,
 };
@@ -18,8 +18,8 @@ use crate::{
 impl Renderer<'_> {
     pub(super) fn words(&mut self, words: &Words, scope: &Scope, origin: Origin) -> Done<(Arc<str>, Origin)> {
         let (items, terminated) = match &words.kind {
-            words::Kind::Parts(parts) => return self.text_of(parts, scope, origin),
-            words::Kind::Lines(items, terminated) => (items, *terminated),
+            words::TextKind::Parts(parts) => return self.text_of(parts, scope, origin),
+            words::TextKind::Lines(items, terminated) => (items, *terminated),
         };
         let base = self.depth();
         self.begin_text();
@@ -41,7 +41,7 @@ impl Renderer<'_> {
     /// Evaluates parts, whose text is at `origin` in the file.
     pub(in crate::template) fn text_of(
         &mut self,
-        parts: &[Part],
+        parts: &[TextPart],
         scope: &Scope,
         origin: Origin,
     ) -> Done<(Arc<str>, Origin)> {
@@ -57,20 +57,26 @@ impl Renderer<'_> {
     }
 
     /// Appends evaluated parts. `block` is the origin of the text if it may span several lines.
-    fn parts(&mut self, parts: &[Part], scope: &Scope, text: &mut String, block: Option<Origin>) -> Done<()> {
+    fn parts(
+        &mut self,
+        parts: &[TextPart],
+        scope: &Scope,
+        text: &mut String,
+        block: Option<Origin>,
+    ) -> Done<()> {
         let mut result = Ok(());
         let mut lines = 0;
         for part in parts {
             let before = text.len();
             let range = match part {
-                Part::Text(part) => {
+                TextPart::Text(part) => {
                     text.push_str(part);
                     if let (Some(_), Some(block)) = (&self.tracer, block) {
                         self.lines(part, block, &mut lines);
                     }
                     0..1
                 }
-                Part::Expression(expression) => {
+                TextPart::Expression(expression) => {
                     match self.text(expression, scope) {
                         Ok(part) => {
                             text.push_str(&part);

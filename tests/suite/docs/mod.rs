@@ -5,7 +5,7 @@ mod paragraphs;
 
 use std::{collections::BTreeMap, fs};
 
-use stackloom::definition::Kind;
+use stackloom::definition::DefinitionKind;
 
 use super::{sandbox, support};
 
@@ -19,9 +19,9 @@ fn schemas() -> BTreeMap<String, String> {
 #[test]
 fn schemas_are_what_the_program_emits() {
     let committed = schemas();
-    let files: Vec<_> = Kind::ALL.iter().map(|kind| kind.schema_file()).collect();
+    let files: Vec<_> = DefinitionKind::ALL.iter().map(|kind| kind.schema_file()).collect();
     assert_eq!(committed.keys().map(String::as_str).collect::<Vec<_>>(), files);
-    for kind in Kind::ALL {
+    for kind in DefinitionKind::ALL {
         let emitted = format!("{}\n", serde_json::to_string_pretty(&kind.schema()).unwrap());
         assert!(
             committed[kind.schema_file()] == emitted,
@@ -40,12 +40,12 @@ fn frozen() -> Vec<serde_json::Value> {
 
 #[test]
 fn schemas_take_their_own_examples_and_nothing_beside() {
-    for kind in Kind::ALL {
+    for kind in DefinitionKind::ALL {
         let schema = kind.schema();
         let validator = jsonschema::validator_for(&schema).unwrap();
         let examples =
             schema["examples"].as_array().unwrap_or_else(|| panic!("{} has no example", kind.name()));
-        let frozen = if kind == Kind::Release { frozen() } else { Vec::new() };
+        let frozen = if kind == DefinitionKind::Release { frozen() } else { Vec::new() };
         assert!(!examples.is_empty(), "{} has no example", kind.name());
         for example in examples.iter().chain(&frozen) {
             let faults: Vec<_> = validator.iter_errors(example).map(|error| error.to_string()).collect();
@@ -62,7 +62,7 @@ fn schemas_take_their_own_examples_and_nothing_beside() {
 /// Every key of every schema has a description, which editors show.
 #[test]
 fn schemas_describe_every_key() {
-    for kind in Kind::ALL {
+    for kind in DefinitionKind::ALL {
         let schema = kind.schema();
         let mut open = vec![(kind.name().to_owned(), &schema)];
         while let Some((at, schema)) = open.pop() {

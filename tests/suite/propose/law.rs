@@ -2,7 +2,7 @@
 //! end after any action.
 
 use stackloom::pull_request::{
-    Action, Branch, Commit, Decision, Outcome, Proposed, Request, RequestFacts, RequestState,
+    Action, Branch, Commit, Decision, ProposalOutcome, Proposed, Request, RequestFacts, RequestState,
     ReviewsAndLabels, Wish, decide, with_claim,
 };
 
@@ -176,7 +176,7 @@ fn a_decision_loses_nothing_of_people_and_comes_to_rest() {
             );
             let open = world.requests.iter().filter(|one| one.state == RequestState::Open).count();
             match outcome {
-                Outcome::Proposed => {
+                ProposalOutcome::Proposed => {
                     assert_eq!(open, 1, "seed {seed}");
                     let at = world.requests.iter().position(|one| one.state == RequestState::Open).unwrap();
                     let Wish::Step(step) = &wish else { panic!("nothing was to be proposed") };
@@ -192,19 +192,19 @@ fn a_decision_loses_nothing_of_people_and_comes_to_rest() {
                     again_asked += u64::from(all("@ada") > 1);
                     ends[0] += 1;
                 }
-                Outcome::Nothing(_) if matches!(wish, Wish::Later(_)) => {
+                ProposalOutcome::Nothing(_) if matches!(wish, Wish::Later(_)) => {
                     for one in world.requests.iter().filter(|one| one.state == RequestState::Open) {
                         assert!(one.title.starts_with(DRAFT), "seed {seed}: it must not be merged");
                         assert_eq!(one.body.matches("Do not merge").count(), 1, "seed {seed}");
                         deferred += 1;
                     }
                 }
-                Outcome::Nothing(_) => {
+                ProposalOutcome::Nothing(_) => {
                     assert_eq!((open, world.branch.is_some()), (0, false), "seed {seed}");
                     ends[1] += 1;
                 }
-                Outcome::Declined(_) => ends[2] += 1,
-                Outcome::Stopped(_) => ends[3] += 1,
+                ProposalOutcome::Declined(_) => ends[2] += 1,
+                ProposalOutcome::Stopped(_) => ends[3] += 1,
             }
         }
     }

@@ -13,7 +13,7 @@ use super::compatibility;
 use crate::class::{Catalog, class_key};
 use crate::contract::Contract;
 use crate::refusal::{ErrorType, FieldError};
-use crate::role::{Part, PoolKind};
+use crate::role::{PoolKind, TopologyPart};
 use crate::state::{Desired, Worker};
 use crate::upgrade::tracker::{is_provisioning, is_upgrading};
 use crate::upgrade::version::Version;
@@ -50,7 +50,7 @@ fn has_annotation(cluster: &Value, name: &str) -> bool {
 pub(crate) fn validate(
     new: &Value,
     old: &Value,
-    running: (&Desired, &BTreeSet<Part>),
+    running: (&Desired, &BTreeSet<TopologyPart>),
     catalog: &Catalog,
 ) -> Vec<FieldError> {
     let Some(class) = catalog.class_of(new) else {
@@ -109,7 +109,7 @@ pub fn plans_upgrades(class: &Value) -> bool {
 fn validate_version(
     new: &Value,
     old: &Value,
-    running: (&Desired, &BTreeSet<Part>),
+    running: (&Desired, &BTreeSet<TopologyPart>),
     class: &Value,
 ) -> Vec<FieldError> {
     let path = ["spec", "topology", "version"];
@@ -145,7 +145,7 @@ fn validate_version(
 }
 
 /// Lists the parts that have not reached the previous version yet.
-fn unstable((running, upgrading): (&Desired, &BTreeSet<Part>), version: &Version) -> Vec<String> {
+fn unstable((running, upgrading): (&Desired, &BTreeSet<TopologyPart>), version: &Version) -> Vec<String> {
     let at = |text: &str| Version::tolerant(text).is_some_and(|one| one.to_string() == version.to_string());
     let mut reasons = Vec::new();
     let control_plane = &running.control_plane;
@@ -153,13 +153,13 @@ fn unstable((running, upgrading): (&Desired, &BTreeSet<Part>), version: &Version
         reasons.push("the version was not propagated to control plane yet".to_owned());
     } else if is_provisioning(control_plane) {
         reasons.push("control plane is currently provisioning".to_owned());
-    } else if is_upgrading(control_plane) || upgrading.contains(&Part::ControlPlane) {
+    } else if is_upgrading(control_plane) || upgrading.contains(&TopologyPart::ControlPlane) {
         reasons.push("control plane is still completing a previous upgrade".to_owned());
     }
     for kind in PoolKind::ALL {
         let is_late = |one: &&Arc<Worker>| {
             !at(text(&one.object, &["spec", "template", "spec", "version"]))
-                || upgrading.contains(&Part::pool(kind, &one.name))
+                || upgrading.contains(&TopologyPart::pool(kind, &one.name))
         };
         let late = running.workers(kind).iter().filter(is_late);
         let late: Vec<&str> = late.map(|one| text(&one.object, &["metadata", "name"])).collect();

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::writing::Writing;
 use crate::class::Catalog;
-use crate::role::{Part, Role};
+use crate::role::{Role, TopologyPart};
 use crate::state::Desired;
 
 /// The state before a change.
@@ -26,7 +26,7 @@ pub struct Before {
     /// Fields of running objects that other managers set: the controller does not remove them.
     pub set_by_others: BTreeMap<Role, Value>,
     /// Parts that are known to have machines at a version other than the desired one.
-    pub upgrading: BTreeSet<Part>,
+    pub upgrading: BTreeSet<TopologyPart>,
     /// Whether a control plane that is still rolling out is assumed to finish before the change is reconciled.
     pub settles: bool,
 }

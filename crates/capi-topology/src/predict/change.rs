@@ -13,7 +13,7 @@ use super::list_change;
 pub use super::list_change::ListChange;
 use super::reconcile::{created, reconcile};
 use super::rules::held_pools::{Waits, held, waits};
-use super::rules::machine_rollouts::{Basis, Instants, Rollout, rollouts};
+use super::rules::machine_rollouts::{Basis, Instants, MachineRollout, rollouts};
 use super::running::with_defaults;
 use super::settled::Settled;
 use super::steps::{UpgradeStep, step};
@@ -25,9 +25,9 @@ use crate::convert::is_own;
 use crate::desired::{Generated, Input, generate};
 use crate::names::Draw;
 use crate::refusal::{By, FieldError, Opaque, Refusal, Stage};
-use crate::role::{Part, PoolObject, Role};
+use crate::role::{PoolObject, Role, TopologyPart};
 use crate::state::Desired;
-use crate::upgrade::plan::Plan;
+use crate::upgrade::plan::UpgradePath;
 use k8s_schema::value::{get, list, merge_patch, remove, set, text};
 
 /// Maximum passes for a Cluster without workers; upstream has no limit.
@@ -99,15 +99,15 @@ pub struct Change {
     /// The change of each object.
     pub objects: Vec<ObjectChange>,
     /// The parts whose machines are replaced.
-    pub rollouts: Vec<Rollout>,
+    pub rollouts: Vec<MachineRollout>,
     /// The version plan of an upgrade.
-    pub plan: Option<Plan>,
+    pub plan: Option<UpgradePath>,
     /// The steps of an upgrade.
     pub steps: Vec<UpgradeStep>,
     /// The parts that keep an upgrade from finishing.
     pub waits: Waits,
     /// The parts whose machines stay on an older version than the control plane gets, with that version.
-    pub behind: BTreeMap<Part, String>,
+    pub behind: BTreeMap<TopologyPart, String>,
     /// The Cluster as stored after admission, before the controller acts on it; none if it was not written.
     pub admitted: Option<Value>,
     /// The reason of the condition `TopologyReconciled`, if it is not True at the end.
@@ -115,7 +115,7 @@ pub struct Change {
     /// What cannot be known.
     pub opaque: Vec<Opaque>,
     /// The number of replicas of each part before the change.
-    pub replicas_before: BTreeMap<Part, i64>,
+    pub replicas_before: BTreeMap<TopologyPart, i64>,
 }
 
 /// The running objects once a desired state has been created and all its machines exist.
@@ -175,8 +175,8 @@ pub(super) fn of_written(
     result.opaque.extend(opaque);
     let end = result.running.clone().unwrap_or_default();
     result.objects = objects(&before.running, &end, &result.all_rotated());
-    let parts = before.running.all_workers().map(|(pool, _)| Part::Pool(pool));
-    for part in parts.chain([Part::ControlPlane, Part::Infrastructure]) {
+    let parts = before.running.all_workers().map(|(pool, _)| TopologyPart::Pool(pool));
+    for part in parts.chain([TopologyPart::ControlPlane, TopologyPart::Infrastructure]) {
         let own = before.running.own(&part).and_then(|own| get(own, &["spec", "replicas"]));
         if let Some(count) = own.and_then(Value::as_i64) {
             result.replicas_before.insert(part, count);

@@ -57,7 +57,7 @@ use serde_json::{Value, json};
 pub use super::class_effect::{Cause, ClassEffect};
 use super::field::Field;
 use super::forecast;
-use super::meaning::{Kind, Meaning};
+use super::meaning::{Meaning, MeaningKind};
 use super::rules::machine_rollouts;
 use super::shared::SharedClass;
 use super::side::Side;
@@ -69,7 +69,7 @@ use crate::import::ClassFiles;
 use crate::patches::json_patch::Source;
 use crate::patches::selector::Holder;
 use crate::patches::{Parsed, Patch, PatchDefinition};
-use crate::role::{Part, Pool, PoolKind, PoolObject, Role};
+use crate::role::{Pool, PoolKind, PoolObject, Role, TopologyPart};
 use crate::variables::lookup;
 use k8s_schema::value::{list, map, present, remove, text};
 
@@ -120,7 +120,7 @@ pub fn of_any_cluster(before: ClassState<'_>, after: ClassState<'_>, settings: &
     forecast.settings(before, after);
     forecast.workers(before, after);
     for refused in after.class.refused(settings.gates).iter() {
-        forecast.add(Part::Cluster, Kind::Rejected, refused.to_string());
+        forecast.add(TopologyPart::Cluster, MeaningKind::Rejected, refused.to_string());
     }
     forecast.effects.extend(of_sample(before, after, settings));
     let variables = variable_change::of(before.object(), after.object());
@@ -134,7 +134,7 @@ pub fn of_any_cluster(before: ClassState<'_>, after: ClassState<'_>, settings: &
 }
 
 impl ClassForecast {
-    fn add(&mut self, part: Part, kind: Kind, why: impl Into<String>) {
+    fn add(&mut self, part: TopologyPart, kind: MeaningKind, why: impl Into<String>) {
         self.effects.push(ClassEffect::new(part, kind, why));
     }
 
@@ -144,8 +144,8 @@ impl ClassForecast {
             let cause = Cause::Class(of_default(&variable));
             if !self.effects.iter().any(|one| one.cause == cause) {
                 self.add(
-                    Part::Cluster,
-                    Kind::InPlace,
+                    TopologyPart::Cluster,
+                    MeaningKind::InPlace,
                     format!("{}, which no patch reads", of_default(&variable)),
                 );
             }
@@ -154,10 +154,10 @@ impl ClassForecast {
 
     /// Sorts the effects. What changes in place is not listed if the same cause does more.
     fn finish(&mut self) {
-        let does_more = |one: &&ClassEffect| one.kind != Kind::InPlace;
+        let does_more = |one: &&ClassEffect| one.kind != MeaningKind::InPlace;
         let causes: BTreeSet<Cause> =
             self.effects.iter().filter(does_more).map(|one| one.cause.clone()).collect();
-        self.effects.retain(|one| one.kind != Kind::InPlace || !causes.contains(&one.cause));
+        self.effects.retain(|one| one.kind != MeaningKind::InPlace || !causes.contains(&one.cause));
         self.effects.sort();
         self.effects.dedup();
     }
@@ -170,7 +170,7 @@ impl ClassForecast {
         for name in names.into_iter().filter(|name| !KNOWN.contains(&name.as_str())) {
             let [old, new] = [before, after].map(|one| present(one.object(), &["spec", name]));
             if old != new {
-                self.add(Part::Cluster, Kind::Opaque, format!("the class' `{name}` changes"));
+                self.add(TopologyPart::Cluster, MeaningKind::Opaque, format!("the class' `{name}` changes"));
             }
         }
     }
@@ -180,11 +180,11 @@ impl ClassForecast {
             let (old, new) = (before.workers(kind), after.workers(kind));
             for class in old.keys().filter(|class| !new.contains_key(*class)) {
                 let why = format!("the class of workers `{class}` is gone: clusters that use it are refused");
-                self.add(Part::pool(kind, class), Kind::Rejected, why);
+                self.add(TopologyPart::pool(kind, class), MeaningKind::Rejected, why);
             }
             for class in new.keys().filter(|class| !old.contains_key(*class)) {
                 let why = format!("the class of workers `{class}` is new");
-                self.add(Part::pool(kind, class), Kind::InPlace, why);
+                self.add(TopologyPart::pool(kind, class), MeaningKind::InPlace, why);
             }
         }
     }
@@ -217,19 +217,19 @@ fn of_patches(
         };
         if [was, is].into_iter().flatten().any(|patch| patch.external) {
             let why = format!("the patch `{name}`: a runtime extension decides what it writes");
-            effects.push(ClassEffect::new(Part::Cluster, Kind::Opaque, why));
+            effects.push(ClassEffect::new(TopologyPart::Cluster, MeaningKind::Opaque, why));
             continue;
         }
         if is.is_some_and(looks_into_names) {
             let why =
                 format!("the patch `{name}`, which computes something from a name with random characters");
-            effects.push(ClassEffect::new(Part::Cluster, Kind::Opaque, why));
+            effects.push(ClassEffect::new(TopologyPart::Cluster, MeaningKind::Opaque, why));
         }
         let roles =
             [(was, &old), (is, &new)].into_iter().filter_map(|(patch, class)| Some(selected(patch?, class)));
         let roles: BTreeSet<Role> = roles.flatten().filter(|role| is_shared(role, &old, &new)).collect();
         for why in whys {
-            effects.push(ClassEffect::new(Part::Cluster, Kind::InPlace, why.clone()));
+            effects.push(ClassEffect::new(TopologyPart::Cluster, MeaningKind::InPlace, why.clone()));
             let kind = |role: &Role| machine_rollouts::worst(role, control_plane_kind(&new));
             effects.extend(roles.iter().map(|role| ClassEffect::new(role.part(), kind(role), why.clone())));
         }
@@ -296,11 +296,11 @@ fn of_sample(before: ClassState<'_>, after: ClassState<'_>, settings: &Settings)
         judge([before, after].map(|one| without_patches(one.class))).unwrap_or_else(|refused| {
             let why = refused.first().map(ToString::to_string).unwrap_or_default();
             let why = format!("the class before the change cannot be judged: {why}");
-            vec![ClassEffect::new(Part::Cluster, Kind::Opaque, why)]
+            vec![ClassEffect::new(TopologyPart::Cluster, MeaningKind::Opaque, why)]
         });
     // With its patches, a class may get stuck. Whether it takes a Cluster that sets nothing is another question.
     let patched = judge([before, after].map(|one| one.class.clone())).unwrap_or_default();
-    effects.extend(patched.into_iter().filter(|one| one.kind == Kind::Wedged));
+    effects.extend(patched.into_iter().filter(|one| one.kind == MeaningKind::Wedged));
     effects
 }
 
@@ -310,9 +310,9 @@ const FIELDS: usize = 3;
 fn of_verdict(verdict: &Verdict) -> Option<ClassEffect> {
     let fields: BTreeSet<String> = verdict.fields.iter().filter_map(own_field).collect();
     let kind = match verdict.meaning.kind() {
-        Kind::NoChange => return None,
-        Kind::MetadataOnly if fields.is_empty() => return None,
-        Kind::MetadataOnly => Kind::InPlace,
+        MeaningKind::NoChange => return None,
+        MeaningKind::MetadataOnly if fields.is_empty() => return None,
+        MeaningKind::MetadataOnly => MeaningKind::InPlace,
         kind => kind,
     };
     let part = verdict.subject.clone();
@@ -325,7 +325,7 @@ fn of_verdict(verdict: &Verdict) -> Option<ClassEffect> {
         why.push(format!("{} more fields", fields.len() - FIELDS));
     }
     let mut why = why.join(", ");
-    let is_plain = matches!(kind, Kind::InPlace | Kind::Rollout);
+    let is_plain = matches!(kind, MeaningKind::InPlace | MeaningKind::Rollout);
     if let Some(reason) = verdict.reasons.first().filter(|_| !is_plain || fields.is_empty()) {
         why = if why.is_empty() { reason.to_string() } else { format!("{why}: {reason}") };
     }

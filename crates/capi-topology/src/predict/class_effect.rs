@@ -1,23 +1,23 @@
 //! What a change of class may do to a part of a Cluster.
 
-use super::meaning::Kind;
-use crate::role::Part;
+use super::meaning::MeaningKind;
+use crate::role::TopologyPart;
 
 /// Something that may happen to a part of a Cluster.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct ClassEffect {
     /// The part. A pool has the name of its class of workers.
-    pub part: Part,
+    pub part: TopologyPart,
     /// What may happen to it.
-    pub kind: Kind,
+    pub kind: MeaningKind,
     /// What in the class leads to it.
     pub cause: Cause,
 }
 
 impl ClassEffect {
     /// Creates an effect.
-    pub(super) fn new(part: Part, kind: Kind, why: impl Into<String>) -> Self {
+    pub(super) fn new(part: TopologyPart, kind: MeaningKind, why: impl Into<String>) -> Self {
         Self { part, kind, cause: Cause::Class(why.into()) }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::running::is_paused;
-use crate::role::{Part, PoolKind};
+use crate::role::{PoolKind, TopologyPart};
 use k8s_schema::value::{get, list, text};
 
 /// The parts of a cluster with values that the live Cluster has and the new one lacks; the Cluster if any part may be
@@ -13,13 +13,13 @@ use k8s_schema::value::{get, list, text};
 ///
 /// Lists are compared by the names of their items, as in server-side apply. Other lists and plain values count as single
 /// values.
-pub(super) fn dropped(live: &Value, new: &Value) -> BTreeSet<Part> {
+pub(super) fn dropped(live: &Value, new: &Value) -> BTreeSet<TopologyPart> {
     let mut parts = BTreeSet::new();
     let of = |side| get(side, &["spec", "topology"]).unwrap_or(&Value::Null);
     let (old, new_topology) = (of(live), of(new));
     let control_plane = |side| get(side, &["controlPlane"]).unwrap_or(&Value::Null);
     if is_less(control_plane(new_topology), control_plane(old)) {
-        parts.insert(Part::ControlPlane);
+        parts.insert(TopologyPart::ControlPlane);
     }
     for kind in PoolKind::ALL {
         let pools = list(new_topology, &["workers", kind.list()]);
@@ -27,7 +27,7 @@ pub(super) fn dropped(live: &Value, new: &Value) -> BTreeSet<Part> {
             let name = text(pool, &["name"]);
             let same = pools.iter().find(|one| text(one, &["name"]) == name);
             if same.is_none_or(|same| is_less(same, pool)) {
-                parts.insert(Part::pool(kind, name));
+                parts.insert(TopologyPart::pool(kind, name));
             }
         }
     }
@@ -37,7 +37,7 @@ pub(super) fn dropped(live: &Value, new: &Value) -> BTreeSet<Part> {
         Value::Object(own.map(|(name, value)| (name.clone(), value.clone())).collect())
     };
     if is_less(&rest(new_topology), &rest(old)) || is_paused(live) && !is_paused(new) {
-        parts.insert(Part::Cluster);
+        parts.insert(TopologyPart::Cluster);
     }
     parts
 }
@@ -79,7 +79,7 @@ mod tests {
     }
 
     fn found(live: &Value, new: &Value) -> Vec<String> {
-        dropped(&cluster(live), &cluster(new)).iter().map(Part::to_string).collect()
+        dropped(&cluster(live), &cluster(new)).iter().map(TopologyPart::to_string).collect()
     }
 
     #[test]

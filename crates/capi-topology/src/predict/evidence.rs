@@ -3,14 +3,14 @@
 //! Evidence changes no verdict. [`verdict`](super::verdict) decides the verdict from all evidence about a part.
 
 use super::field::Field;
-use super::meaning::{Kind, Meaning};
+use super::meaning::{Meaning, MeaningKind};
 use super::reason::Reason;
 use super::rules::Rule;
-use crate::role::Part;
+use crate::role::TopologyPart;
 
 /// The finding of a rule.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Outcome {
+pub(super) enum RuleOutcome {
     /// The meaning of the change.
     Means(Meaning),
     /// The finding may not come true: the outcome is unknown, but the reasons of the finding are kept.
@@ -22,7 +22,7 @@ pub(super) enum Outcome {
     /// A rollout does not follow the numbers of the Cluster.
     SurgeUnknown,
     /// It is unknown whether these parts roll at the same time.
-    NotTogether(Vec<Part>),
+    NotTogether(Vec<TopologyPart>),
     /// Reasons to add if a finding is of such a kind.
     Remark(On),
 }
@@ -31,15 +31,15 @@ pub(super) enum Outcome {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum On {
     /// Only these kinds.
-    Only(&'static [Kind]),
+    Only(&'static [MeaningKind]),
     /// All kinds except these.
-    AllBut(&'static [Kind]),
+    AllBut(&'static [MeaningKind]),
 }
 
 impl On {
     pub(super) const ALL: Self = Self::AllBut(&[]);
 
-    pub(super) fn has(self, kind: Kind) -> bool {
+    pub(super) fn has(self, kind: MeaningKind) -> bool {
         match self {
             Self::Only(kinds) => kinds.contains(&kind),
             Self::AllBut(kinds) => !kinds.contains(&kind),
@@ -51,10 +51,10 @@ impl On {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Evidence {
     /// The affected part.
-    pub part: Part,
+    pub part: TopologyPart,
     pub rule: Rule,
     /// The finding.
-    pub outcome: Outcome,
+    pub outcome: RuleOutcome,
     /// The fields that lead to the finding.
     pub fields: Vec<Field>,
     /// The reasons for the finding.
@@ -67,19 +67,19 @@ pub(super) struct Evidence {
 
 impl Evidence {
     /// Creates evidence without fields, reasons or source.
-    pub(super) fn new(part: Part, rule: Rule, outcome: Outcome) -> Self {
+    pub(super) fn new(part: TopologyPart, rule: Rule, outcome: RuleOutcome) -> Self {
         let (fields, reasons) = (Vec::new(), Vec::new());
         Self { part, rule, outcome, fields, reasons, by_extension: false, source: None }
     }
 
     /// Creates evidence that the outcome is unknown, whatever else was found.
-    pub(super) fn unknown(part: Part, rule: Rule, source: &'static str) -> Self {
-        Self { source: Some(source), ..Self::new(part, rule, Outcome::Means(Meaning::Opaque)) }
+    pub(super) fn unknown(part: TopologyPart, rule: Rule, source: &'static str) -> Self {
+        Self { source: Some(source), ..Self::new(part, rule, RuleOutcome::Means(Meaning::Opaque)) }
     }
 
     /// Creates a remark on findings of such kinds.
-    pub(super) fn remark(part: Part, rule: Rule, on: On) -> Self {
-        Self::new(part, rule, Outcome::Remark(on))
+    pub(super) fn remark(part: TopologyPart, rule: Rule, on: On) -> Self {
+        Self::new(part, rule, RuleOutcome::Remark(on))
     }
 
     /// Adds a reason.

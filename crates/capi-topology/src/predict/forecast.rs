@@ -11,7 +11,7 @@ use super::baseline::{Baseline, baseline, missing};
 use super::before_after::{After, Before};
 use super::change::{self, Change};
 use super::create;
-use super::evidence::{Evidence, Outcome};
+use super::evidence::{Evidence, RuleOutcome};
 use super::live::{self, Adopted};
 use super::meaning::Meaning;
 use super::objects;
@@ -36,7 +36,7 @@ use crate::admission::{class_update, cluster_update};
 use crate::class::Catalog;
 use crate::import::{Applied, Claim};
 use crate::refusal::{By, Opaque, Refusal, Stage};
-use crate::role::{Part, Role};
+use crate::role::{Role, TopologyPart};
 use crate::state::Desired;
 use k8s_schema::value::{get, present, text};
 
@@ -306,8 +306,8 @@ fn of_unknown(before: &Side, after: &Side, unknown: Vec<Opaque>, settings: &Sett
 }
 
 /// Reports whether the running objects of the whole topology are known.
-fn all_known(running: &Desired, content: &BTreeSet<Part>) -> bool {
-    content.contains(&Part::Infrastructure) && observed::all_known(running, content)
+fn all_known(running: &Desired, content: &BTreeSet<TopologyPart>) -> bool {
+    content.contains(&TopologyPart::Infrastructure) && observed::all_known(running, content)
 }
 
 /// Handles a live Cluster that Cluster API has not finished reconciling. The result is a note if the running objects were
@@ -315,16 +315,16 @@ fn all_known(running: &Desired, content: &BTreeSet<Part>) -> bool {
 fn unsettled(
     running: &Desired,
     observed: &Observed,
-    content: &BTreeSet<Part>,
-    known: &BTreeSet<Part>,
+    content: &BTreeSet<TopologyPart>,
+    known: &BTreeSet<TopologyPart>,
 ) -> (Option<String>, Option<Opaque>) {
     let Some(late) = observed::unsettled(observed) else { return (None, None) };
-    let has_all = |parts: &BTreeSet<Part>| observed::all_known(running, parts);
+    let has_all = |parts: &BTreeSet<TopologyPart>| observed::all_known(running, parts);
     let doubt = |role| Opaque::new(role, late.reason.clone());
     if !(has_all(content) || late.upgrading && has_all(known)) {
         return (None, Some(doubt(Role::Cluster)));
     }
-    let is_read = late.upgrading || content.contains(&Part::Infrastructure);
+    let is_read = late.upgrading || content.contains(&TopologyPart::Infrastructure);
     (Some(format!("{}; {TOGETHER}", late.reason)), (!is_read).then(|| doubt(Role::Infrastructure)))
 }
 
@@ -338,8 +338,9 @@ fn paused(before: Option<&Value>, after: &Value) -> Vec<String> {
 
 /// The verdicts on a cluster that is created or deleted as a whole.
 pub fn of_all_parts(desired: &Desired, meaning: &Meaning) -> Vec<Verdict> {
-    let pools = desired.all_workers().map(|(pool, _)| Part::Pool(pool));
-    let parts: BTreeSet<Part> = pools.chain([Part::ControlPlane, Part::Infrastructure]).collect();
+    let pools = desired.all_workers().map(|(pool, _)| TopologyPart::Pool(pool));
+    let parts: BTreeSet<TopologyPart> =
+        pools.chain([TopologyPart::ControlPlane, TopologyPart::Infrastructure]).collect();
     let evidence = |part| Evidence { part, ..whole(meaning.clone(), &[]) };
     parts.into_iter().map(evidence).collect::<Ledger>().verdicts()
 }
@@ -349,7 +350,7 @@ fn whole(meaning: Meaning, unknown: &[Opaque]) -> Evidence {
         reasons: unknown.iter().map(|one| (&one.reason).into()).collect(),
         by_extension: unknown.iter().any(|one| one.by_extension),
         source: Some(RECONCILE),
-        ..Evidence::new(Part::Cluster, Rule::Change, Outcome::Means(meaning))
+        ..Evidence::new(TopologyPart::Cluster, Rule::Change, RuleOutcome::Means(meaning))
     }
 }
 

@@ -15,7 +15,7 @@ use super::observed::{self, Observed};
 use super::running::{is_paused, with_defaults, with_filled};
 use crate::contract::{Contract, pool_label};
 use crate::import::ControllerObject;
-use crate::role::{Part, Pool, PoolKind, PoolObject, Role};
+use crate::role::{Pool, PoolKind, PoolObject, Role, TopologyPart};
 use crate::state::{Desired, Worker};
 use k8s_schema::value::{get, group, list, remove, set, text};
 
@@ -23,7 +23,7 @@ use k8s_schema::value::{get, group, list, remove, set, text};
 #[derive(Debug, Default)]
 pub(super) struct Adopted {
     /// Parts that are completely known.
-    pub known: BTreeSet<Part>,
+    pub known: BTreeSet<TopologyPart>,
     /// Fields of objects that other managers set: no apply of the controller removes them.
     pub others: BTreeMap<Role, Value>,
 }
@@ -59,8 +59,8 @@ pub(super) fn given(cluster: &Value, observed: &Observed) -> Option<Desired> {
         let asked = list(cluster, &["spec", "topology", "workers", kind.list()]);
         asked.iter().all(|one| running.worker(&Pool::new(kind, text(one, &["name"]))).is_some())
     });
-    let is_known =
-        adopted.known.contains(&Part::Infrastructure) && observed::all_known(&running, &adopted.known);
+    let is_known = adopted.known.contains(&TopologyPart::Infrastructure)
+        && observed::all_known(&running, &adopted.known);
     (is_whole && is_known).then_some(running)
 }
 
@@ -71,16 +71,16 @@ pub(super) fn adopt(running: &mut Desired, observed: &Observed) -> Adopted {
     if let Some(made) = only(&running.infrastructure, observed) {
         running.infrastructure = adopted.take(Role::Infrastructure, &running.infrastructure, made);
         refer(&mut running.cluster, "infrastructureRef", &made.own);
-        adopted.known.insert(Part::Infrastructure);
+        adopted.known.insert(TopologyPart::Infrastructure);
     }
     if control_plane(running, observed, &mut adopted).is_some() {
-        adopted.known.insert(Part::ControlPlane);
+        adopted.known.insert(TopologyPart::ControlPlane);
     }
     let Desired { cluster, deployments, pools, .. } = running;
     for (kind, workers) in PoolKind::ALL.into_iter().zip([deployments, pools]) {
         for one in workers.iter_mut().map(Arc::make_mut) {
             if worker(one, kind, (cluster, observed), &mut adopted).is_some() {
-                adopted.known.insert(Part::pool(kind, &one.name));
+                adopted.known.insert(TopologyPart::pool(kind, &one.name));
             }
         }
     }

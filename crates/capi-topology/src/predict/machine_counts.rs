@@ -11,7 +11,7 @@ use super::forecast::Forecast;
 use super::meaning::Meaning;
 use super::rules::machine_rollouts::surge;
 use super::verdict::Verdict;
-use crate::role::{Part, Pool, PoolKind};
+use crate::role::{Pool, PoolKind, TopologyPart};
 use k8s_schema::value::get;
 
 /// The numbers of machines of machine deployments that a change leaves as they are.
@@ -42,7 +42,7 @@ impl Verdict {
         from: &MachineCounts,
         to: &MachineCounts,
     ) -> Option<Self> {
-        let Part::Pool(pool) = &self.subject else { return Some(self.clone()) };
+        let TopologyPart::Pool(pool) = &self.subject else { return Some(self.clone()) };
         let (Some(old), Some(new)) = (from.get(pool).copied(), to.get(pool).copied()) else {
             return (from.get(pool) == to.get(pool)).then(|| self.clone());
         };

@@ -1,6 +1,6 @@
 //! What a change can mean for a part of a cluster: the vocabulary of findings and verdicts.
 
-use crate::role::Part;
+use crate::role::TopologyPart;
 
 /// The meaning of a change.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,7 +27,7 @@ pub enum Meaning {
         /// How many extra machines may exist meanwhile, and how many may be unavailable.
         surge: Option<(i64, i64)>,
         /// Other parts that roll at the same time.
-        together_with: Vec<Part>,
+        together_with: Vec<TopologyPart>,
         /// Whether machines are replaced only once someone deletes them.
         on_delete: bool,
     },
@@ -64,7 +64,7 @@ pub enum Meaning {
 /// The meaning of a change, without numbers. If a part has several findings, the kind listed last wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "those of `Meaning`")]
-pub enum Kind {
+pub enum MeaningKind {
     NoChange,
     MetadataOnly,
     InPlace,
@@ -81,20 +81,20 @@ pub enum Kind {
 
 impl Meaning {
     /// Returns the meaning without numbers.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> MeaningKind {
         match self {
-            Self::NoChange => Kind::NoChange,
-            Self::MetadataOnly => Kind::MetadataOnly,
-            Self::InPlace => Kind::InPlace,
-            Self::Scale { .. } => Kind::Scale,
-            Self::Rollout { .. } => Kind::Rollout,
-            Self::Upgrade { .. } => Kind::Upgrade,
-            Self::ProviderDependent => Kind::ProviderDependent,
-            Self::Create => Kind::Create,
-            Self::Delete => Kind::Delete,
-            Self::Wedged => Kind::Wedged,
-            Self::Opaque => Kind::Opaque,
-            Self::Rejected => Kind::Rejected,
+            Self::NoChange => MeaningKind::NoChange,
+            Self::MetadataOnly => MeaningKind::MetadataOnly,
+            Self::InPlace => MeaningKind::InPlace,
+            Self::Scale { .. } => MeaningKind::Scale,
+            Self::Rollout { .. } => MeaningKind::Rollout,
+            Self::Upgrade { .. } => MeaningKind::Upgrade,
+            Self::ProviderDependent => MeaningKind::ProviderDependent,
+            Self::Create => MeaningKind::Create,
+            Self::Delete => MeaningKind::Delete,
+            Self::Wedged => MeaningKind::Wedged,
+            Self::Opaque => MeaningKind::Opaque,
+            Self::Rejected => MeaningKind::Rejected,
         }
     }
 }

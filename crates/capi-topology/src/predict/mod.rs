@@ -89,11 +89,11 @@ mod variable_change;
 pub(crate) mod verdict;
 pub(crate) mod writing;
 
-pub use super::upgrade::plan::Plan;
+pub use super::upgrade::plan::UpgradePath;
 pub use change::{Change, Effect, ListChange, ObjectChange};
-pub use meaning::Kind;
+pub use meaning::MeaningKind;
 pub use rules::held_pools::Waits;
-pub use rules::machine_rollouts::{Basis, Replaced, Rollout};
+pub use rules::machine_rollouts::{Basis, MachineRollout, Replaced};
 
 use super::patches::PatchBehavior;
 use super::upgrade::version::Version;

@@ -15,7 +15,7 @@ use super::rules::Rule;
 use super::verdict::Verdict;
 use crate::contract::{Contract, pool_label};
 use crate::import::{ControllerObject, Imported, Objects};
-use crate::role::{Part, PoolKind, Role};
+use crate::role::{PoolKind, Role, TopologyPart};
 use crate::state::Desired;
 use crate::upgrade::tracker::{deferred_by, is_upgrading};
 use k8s_schema::value::{get, list, set, text};
@@ -70,14 +70,14 @@ impl Observed {
 }
 
 /// Sets the versions of running objects to the observed ones. Returns the parts whose version is known.
-pub(super) fn versions(running: &mut Desired, observed: &Observed) -> BTreeSet<Part> {
+pub(super) fn versions(running: &mut Desired, observed: &Observed) -> BTreeSet<TopologyPart> {
     let mut known = BTreeSet::new();
     let kind = text(&running.control_plane, &["kind"]).to_owned();
     let own = observed.objects.iter().find(|one| text(one, &["kind"]) == kind && !is_upgrading(one));
     if let Some(version) = own.map(|one| text(one, Contract::VERSION)).filter(|one| !one.is_empty()) {
         set(&mut running.control_plane, Contract::VERSION, json!(version));
         set(&mut running.control_plane, &["status"], json!({ "version": version }));
-        known.insert(Part::ControlPlane);
+        known.insert(TopologyPart::ControlPlane);
     }
     let path = ["spec", "template", "spec", "version"];
     for kind in PoolKind::ALL {
@@ -85,7 +85,7 @@ pub(super) fn versions(running: &mut Desired, observed: &Observed) -> BTreeSet<P
             let found = self::worker(observed, kind, &worker.name).map(|one| text(one, &path));
             if let Some(version) = found.filter(|one| !one.is_empty()) {
                 set(&mut worker.object, &path, json!(version));
-                known.insert(Part::pool(kind, &worker.name));
+                known.insert(TopologyPart::pool(kind, &worker.name));
             }
         }
     }
@@ -93,7 +93,7 @@ pub(super) fn versions(running: &mut Desired, observed: &Observed) -> BTreeSet<P
 }
 
 /// Sets the observed number of machines for pools that leave it open. Returns those pools.
-pub(super) fn counts(running: &mut Desired, observed: &Observed) -> BTreeSet<Part> {
+pub(super) fn counts(running: &mut Desired, observed: &Observed) -> BTreeSet<TopologyPart> {
     let path = ["spec", "replicas"];
     let mut known = BTreeSet::new();
     for kind in PoolKind::ALL {
@@ -102,7 +102,7 @@ pub(super) fn counts(running: &mut Desired, observed: &Observed) -> BTreeSet<Par
             let found = self::worker(observed, kind, &worker.name);
             if let Some(count) = found.and_then(|one| get(one, &path)).filter(|count| count.is_i64()) {
                 set(&mut Arc::make_mut(worker).object, &path, count.clone());
-                known.insert(Part::pool(kind, &worker.name));
+                known.insert(TopologyPart::pool(kind, &worker.name));
             }
         }
     }
@@ -129,18 +129,18 @@ pub(super) fn is_named(name: &str, prefix: &str) -> bool {
 
 /// A pool that an annotation held back before the change and whose version is unknown.
 pub(super) struct Held {
-    part: Part,
+    part: TopologyPart,
     /// Why its version is unknown.
     reason: String,
 }
 
 /// Finds the pools that an annotation held back before the change and whose version is unknown.
-pub(super) fn held(cluster: &Value, known: &BTreeSet<Part>) -> Vec<Held> {
+pub(super) fn held(cluster: &Value, known: &BTreeSet<TopologyPart>) -> Vec<Held> {
     let topology = get(cluster, &["spec", "topology"]).unwrap_or(&Value::Null);
     let mut held = Vec::new();
     for kind in PoolKind::ALL {
         for worker in list(topology, &["workers", kind.list()]) {
-            let part = Part::pool(kind, text(worker, &["name"]));
+            let part = TopologyPart::pool(kind, text(worker, &["name"]));
             if let (Some(by), false) = (deferred_by(kind, topology, worker), known.contains(&part)) {
                 let reason = format!(
                     "{by} held it back: if it runs an older version than the Cluster, it is upgraded, and its \
@@ -221,11 +221,15 @@ pub(super) fn unreconciled(observed: &Observed) -> Option<&Value> {
 }
 
 /// The parts that are known to be on the version of the running objects: all, if the live Cluster says that nothing is left to do.
-pub(super) fn settled(running: &Desired, known: &BTreeSet<Part>, observed: &Observed) -> BTreeSet<Part> {
+pub(super) fn settled(
+    running: &Desired,
+    known: &BTreeSet<TopologyPart>,
+    observed: &Observed,
+) -> BTreeSet<TopologyPart> {
     let mut settled = known.clone();
     if is_reconciled(observed) {
-        settled.insert(Part::ControlPlane);
-        settled.extend(running.all_workers().map(|(pool, _)| Part::Pool(pool)));
+        settled.insert(TopologyPart::ControlPlane);
+        settled.extend(running.all_workers().map(|(pool, _)| TopologyPart::Pool(pool)));
     }
     settled
 }
@@ -285,7 +289,7 @@ fn only_deferred(condition: &Value) -> bool {
 const UPGRADES: [&str; 4] = ["ClusterUpgrading", "UpgradePending", "CreatePending", "UpgradeDeferred"];
 
 /// Reports whether the control plane and all running pools are known.
-pub(super) fn all_known(running: &Desired, known: &BTreeSet<Part>) -> bool {
-    let pools = running.all_workers().map(|(pool, _)| Part::Pool(pool));
-    pools.chain([Part::ControlPlane]).all(|part| known.contains(&part))
+pub(super) fn all_known(running: &Desired, known: &BTreeSet<TopologyPart>) -> bool {
+    let pools = running.all_workers().map(|(pool, _)| TopologyPart::Pool(pool));
+    pools.chain([TopologyPart::ControlPlane]).all(|part| known.contains(&part))
 }

@@ -49,7 +49,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::Settings;
-use super::evidence::{Evidence, On, Outcome};
+use super::evidence::{Evidence, On, RuleOutcome};
 use super::forecast::{Forecast, of_change};
 use super::meaning::Meaning;
 use super::rules::Rule;
@@ -58,7 +58,7 @@ use super::side::Side;
 use super::verdict::Verdict;
 use crate::import::{Applied, ClassFiles};
 use crate::refusal::{Refusal, Stage};
-use crate::role::Part;
+use crate::role::TopologyPart;
 use k8s_schema::value::{get, list, name_of, text};
 
 const CLUSTER_STAYS: &str = "the Cluster is refused and stays as it is. Objects are written one by one, so its class is still written; this is \
@@ -152,13 +152,13 @@ fn between(forecast: &mut Forecast, alone: &Forecast) {
     if !alone.faults.is_empty() {
         return;
     }
-    let patches = |of: &Forecast, subject: &Part| -> Vec<Option<Value>> {
+    let patches = |of: &Forecast, subject: &TopologyPart| -> Vec<Option<Value>> {
         let objects = of.change.iter().flat_map(|change| &change.objects);
         objects.filter(|one| one.role.is_of(subject)).map(|one| one.patch.clone()).collect()
     };
-    let differs = |subject: &Part| patches(forecast, subject) != patches(alone, subject);
+    let differs = |subject: &TopologyPart| patches(forecast, subject) != patches(alone, subject);
     let first = alone.verdicts.iter().filter(|one| touches_machines(one) && differs(&one.subject));
-    let first: BTreeMap<&Part, &Verdict> = first.map(|one| (&one.subject, one)).collect();
+    let first: BTreeMap<&TopologyPart, &Verdict> = first.map(|one| (&one.subject, one)).collect();
     let mut found = Vec::new();
     for verdict in &forecast.verdicts {
         let Some(first) = first.get(&verdict.subject) else { continue };
@@ -168,7 +168,7 @@ fn between(forecast: &mut Forecast, alone: &Forecast) {
             first.meaning.words()
         );
         let rests = matches!(verdict.meaning, Meaning::NoChange | Meaning::MetadataOnly | Meaning::InPlace);
-        let outcome = if rests { Outcome::Unsure } else { Outcome::Remark(On::ALL) };
+        let outcome = if rests { RuleOutcome::Unsure } else { RuleOutcome::Remark(On::ALL) };
         found.push(Evidence::new(verdict.subject.clone(), Rule::ClassFirst, outcome).because(reason));
     }
     forecast.weigh(found);
@@ -226,7 +226,7 @@ fn waits_for_templates(forecast: &mut Forecast, before: &Side, class: &ClassFile
             new.join(" and "),
             verdict.meaning.words()
         );
-        Evidence::new(verdict.subject.clone(), Rule::ClassesFirst, Outcome::Unsure).because(reason)
+        Evidence::new(verdict.subject.clone(), Rule::ClassesFirst, RuleOutcome::Unsure).because(reason)
     };
     let found: Vec<Evidence> = forecast.verdicts.iter().filter(acts).map(unsure).collect();
     forecast.weigh(found);

@@ -6,7 +6,7 @@ use super::apply::server_side_apply;
 use super::client_side::client_side_apply;
 use super::dropped::dropped;
 use super::evidence::{Evidence, On};
-use super::meaning::Kind;
+use super::meaning::MeaningKind;
 use super::rules::Rule;
 use super::side::Side;
 use super::verdict::Verdict;
@@ -14,7 +14,7 @@ use super::writing::Writing;
 use crate::admission::cluster_update;
 use crate::import::{Applied, Applier, Claim};
 use crate::refusal::Opaque;
-use crate::role::Part;
+use crate::role::TopologyPart;
 use k8s_schema::value::{get, list, remove, set, text};
 
 const ANNOTATIONS: [&str; 2] = ["metadata", "annotations"];
@@ -120,7 +120,7 @@ pub(super) fn rests_on_applier(found: &[Verdict], before: &Side, after: &Side) -
     else {
         return Vec::new();
     };
-    let applied = |part: &Part| {
+    let applied = |part: &TopologyPart| {
         let Some(pool) = part.as_pool() else { return false };
         let pools = list(&claim.part, &["spec", "topology", "workers", pool.kind.list()]);
         pools.iter().any(|one| text(one, &["name"]) == pool.name)
@@ -130,7 +130,7 @@ pub(super) fn rests_on_applier(found: &[Verdict], before: &Side, after: &Side) -
          the Cluster, it stays",
         claim.by.name()
     );
-    let on = On::Only(&[Kind::Delete]);
+    let on = On::Only(&[MeaningKind::Delete]);
     let parts = found.iter().map(|one| &one.subject).filter(|part| applied(part));
     parts.map(|part| Evidence::remark(part.clone(), Rule::Applier, on).because(&reason)).collect()
 }

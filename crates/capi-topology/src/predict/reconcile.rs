@@ -20,7 +20,7 @@ use crate::desired::Generated;
 use crate::gates::Gates;
 use crate::names::{Draw, simple};
 use crate::refusal::{Opaque, Refusal, Stage};
-use crate::role::{Part, Pool, PoolKind, PoolObject, Role};
+use crate::role::{Pool, PoolKind, PoolObject, Role, TopologyPart};
 use crate::schemas::is_known;
 use crate::state::{Desired, Worker, positions};
 use crate::upgrade::tracker::Workers;
@@ -66,13 +66,13 @@ pub(super) fn reconcile(
 
 fn infrastructure(running: &mut Desired, desired: &Desired, settled: &mut Settled, pass: &mut Pass) -> bool {
     let (current, next) = (&mut running.infrastructure, &desired.infrastructure);
-    if settled.rests(&Part::Infrastructure, (current, &None), (next, &None)) {
+    if settled.rests(&TopologyPart::Infrastructure, (current, &None), (next, &None)) {
         return true;
     }
     let start = current.clone();
     let done = write(&Role::Infrastructure, current, next, pass);
     if done && start == *current {
-        settled.parts.insert(Part::Infrastructure, [(start, None), (next.clone(), None)]);
+        settled.parts.insert(TopologyPart::Infrastructure, [(start, None), (next.clone(), None)]);
     }
     done
 }
@@ -186,13 +186,13 @@ fn control_plane(
         return true;
     }
     let next = (&desired.control_plane, &desired.machine_template);
-    if settled.rests(&Part::ControlPlane, (&running.control_plane, &running.machine_template), next) {
+    if settled.rests(&TopologyPart::ControlPlane, (&running.control_plane, &running.machine_template), next) {
         return true;
     }
     let start = (running.control_plane.clone(), running.machine_template.clone());
     let done = control_plane_objects(running, desired, settled, draw, pass);
     if done && (&start.0, &start.1) == (&running.control_plane, &running.machine_template) {
-        settled.parts.insert(Part::ControlPlane, [start, (next.0.clone(), next.1.clone())]);
+        settled.parts.insert(TopologyPart::ControlPlane, [start, (next.0.clone(), next.1.clone())]);
     }
     done
 }

@@ -30,7 +30,7 @@ use super::rules::machine_rollouts::Basis;
 use super::steps::UpgradeStep;
 use super::verdict::Verdict;
 use crate::refusal::Refusal;
-use crate::role::{Part, Pool, PoolKind};
+use crate::role::{Pool, PoolKind, TopologyPart};
 use crate::upgrade::tracker::concurrency;
 
 impl Meaning {
@@ -157,7 +157,7 @@ fn upgrade(from: &str, to: &str, [times, unaided]: [usize; 2], on_delete: bool) 
     format!("upgrade from {from} to {to}: {how}{more}{waits}")
 }
 
-fn rollout(machines: (i64, i64), surge: Option<(i64, i64)>, together: &[Part]) -> String {
+fn rollout(machines: (i64, i64), surge: Option<(i64, i64)>, together: &[TopologyPart]) -> String {
     let mut words = match machines {
         (_, 0) => "rollout: there is no machine to replace yet".to_owned(),
         (0, 1) => "rollout: 1 machine is replaced, or none".to_owned(),
@@ -173,7 +173,7 @@ fn rollout(machines: (i64, i64), surge: Option<(i64, i64)>, together: &[Part]) -
         words = format!("{words}, {more} more and {less} fewer at a time");
     }
     if !together.is_empty() {
-        let mut names: Vec<_> = together.iter().take(TOGETHER).map(Part::in_words).collect();
+        let mut names: Vec<_> = together.iter().take(TOGETHER).map(TopologyPart::in_words).collect();
         if together.len() > TOGETHER {
             names.push(format!("{} more", together.len() - TOGETHER));
         }
@@ -189,7 +189,8 @@ pub fn step_in_words(step: &UpgradeStep) -> String {
         // The kind is shown if a pool of the other kind has the same name.
         let is_alone = |other: &Pool| other.name != pool.name || other.kind == pool.kind;
         let is_told_apart = step.pools.keys().all(is_alone);
-        let name = if is_told_apart { pool.name.clone() } else { Part::Pool(pool.clone()).in_words() };
+        let name =
+            if is_told_apart { pool.name.clone() } else { TopologyPart::Pool(pool.clone()).in_words() };
         words.extend([", ", &name, " ", version]);
     }
     words
@@ -332,8 +333,8 @@ mod tests {
 
     #[test]
     fn of_hundreds_of_pools_each_names_a_few() {
-        let pool = |number: i32| Part::pool(PoolKind::MachineDeployment, &format!("p{number}"));
-        let pools: Vec<Part> = (0..400).map(pool).collect();
+        let pool = |number: i32| TopologyPart::pool(PoolKind::MachineDeployment, &format!("p{number}"));
+        let pools: Vec<TopologyPart> = (0..400).map(pool).collect();
         let words = rollout((2, 2), None, &pools);
         assert!(words.ends_with("pool p10, pool p11, 388 more"), "{words}");
         assert!(rollout((2, 2), None, &pools[..12]).ends_with("pool p10, pool p11"));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::role::{Part, Pool};
+use crate::role::{Pool, TopologyPart};
 use crate::state::Worker;
 
 /// Results of earlier passes that need not be computed again.
@@ -18,7 +18,7 @@ pub(super) struct Settled {
     pub(super) taken: Value,
     /// The infrastructure cluster and the control plane that a pass left unchanged, each with its machine template: as they run,
     /// and as desired.
-    pub(super) parts: BTreeMap<Part, [(Value, Option<Value>); 2]>,
+    pub(super) parts: BTreeMap<TopologyPart, [(Value, Option<Value>); 2]>,
 }
 
 impl Settled {
@@ -30,7 +30,7 @@ impl Settled {
     /// Reports whether an earlier pass found nothing to do for this state of a part.
     pub(super) fn rests(
         &self,
-        part: &Part,
+        part: &TopologyPart,
         running: (&Value, &Option<Value>),
         desired: (&Value, &Option<Value>),
     ) -> bool {

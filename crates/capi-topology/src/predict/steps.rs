@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::contract::Contract;
-use crate::role::{Part, Pool, PoolKind, Role};
+use crate::role::{Pool, PoolKind, Role, TopologyPart};
 use crate::state::{Desired, Worker};
 use k8s_schema::value::text;
 
@@ -38,10 +38,10 @@ pub(super) fn step(state: &Desired, rotated: &BTreeSet<Role>) -> UpgradeStep {
 }
 
 /// The version of a part in a step.
-pub(super) fn of_part<'a>(step: &'a UpgradeStep, part: &Part) -> Option<&'a String> {
+pub(super) fn of_part<'a>(step: &'a UpgradeStep, part: &TopologyPart) -> Option<&'a String> {
     match part {
-        Part::ControlPlane => Some(&step.control_plane),
-        Part::Pool(pool) => step.pools.get(pool),
-        Part::Cluster | Part::Infrastructure => None,
+        TopologyPart::ControlPlane => Some(&step.control_plane),
+        TopologyPart::Pool(pool) => step.pools.get(pool),
+        TopologyPart::Cluster | TopologyPart::Infrastructure => None,
     }
 }

@@ -10,24 +10,24 @@ use serde_json::Value;
 
 use super::observed::{self, Observed};
 use crate::contract::DEPLOYMENT_NAME;
-use crate::role::{Part, Pool, PoolKind};
+use crate::role::{Pool, PoolKind, TopologyPart};
 use crate::state::{Desired, Worker};
 use k8s_schema::value::{list, text};
 
 /// Finds such parts in the best source available: the Machines, which the webhook checks, then the running objects, then
 /// the live Cluster's condition.
-pub(super) fn parts(running: &Desired, observed: &Observed) -> BTreeSet<Part> {
+pub(super) fn parts(running: &Desired, observed: &Observed) -> BTreeSet<TopologyPart> {
     let mut parts = BTreeSet::new();
     let upgrading = Upgrading::by(observed);
     let cluster = text(&running.cluster, &["metadata", "name"]);
     let kind = text(&running.control_plane, &["kind"]);
     let is_given = observed.objects.iter().any(|one| text(one, &["kind"]) == kind);
     if !is_given && upgrading.of_kind(kind) {
-        parts.insert(Part::ControlPlane);
+        parts.insert(TopologyPart::ControlPlane);
     }
     let late =
         |(pool, worker): &(Pool, &Arc<Worker>)| is_late(worker, pool.kind, cluster, observed, &upgrading);
-    parts.extend(running.all_workers().filter(late).map(|(pool, _)| Part::Pool(pool)));
+    parts.extend(running.all_workers().filter(late).map(|(pool, _)| TopologyPart::Pool(pool)));
     parts
 }
 

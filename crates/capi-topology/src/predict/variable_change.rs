@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 
 use super::class_effect::ClassEffect;
-use super::meaning::Kind;
-use crate::role::Part;
+use super::meaning::MeaningKind;
+use crate::role::TopologyPart;
 use k8s_schema::value::{get, list, text};
 
 /// What becomes of the variables of a class.
@@ -30,9 +30,9 @@ pub(super) fn of(before: &Value, after: &Value) -> VariableChange {
         if old == new {
             continue;
         }
-        let mut add = |kind, why| change.effects.push(ClassEffect::new(Part::Cluster, kind, why));
+        let mut add = |kind, why| change.effects.push(ClassEffect::new(TopologyPart::Cluster, kind, why));
         if defaults_of(old) == defaults_of(new) {
-            add(Kind::InPlace, format!("the variable `{name}`"));
+            add(MeaningKind::InPlace, format!("the variable `{name}`"));
         } else {
             change.defaults.insert(name.to_owned());
         }
@@ -43,17 +43,23 @@ pub(super) fn of(before: &Value, after: &Value) -> VariableChange {
                 change.removed.insert(name.to_owned());
             }
             (None, Some(_)) if is_required(new) => {
-                add(Kind::Rejected, format!("the variable `{name}` is new, and every cluster must set it"));
+                add(
+                    MeaningKind::Rejected,
+                    format!("the variable `{name}` is new, and every cluster must set it"),
+                );
             }
             (Some(old), Some(new)) => {
                 if is_required(Some(new)) && !is_required(Some(old)) {
-                    add(Kind::Rejected, format!("the variable `{name}`: every cluster must set it now"));
+                    add(
+                        MeaningKind::Rejected,
+                        format!("the variable `{name}`: every cluster must set it now"),
+                    );
                 }
                 let [old, new] = [old, new].map(|one| get(one, &SCHEMA).unwrap_or(&Value::Null));
                 if !takes_all(old, new) {
                     let why =
                         format!("the variable `{name}`: its schema may refuse values that clusters set");
-                    add(Kind::Rejected, why);
+                    add(MeaningKind::Rejected, why);
                 }
             }
             _ => {}

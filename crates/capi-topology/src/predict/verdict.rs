@@ -4,7 +4,7 @@
 //! outcome, the fields, the reasons, and the source of the rule. [`decide`] turns all evidence of a part into its verdict:
 //!
 //! 1. The strongest outcome decides ([`Weight`]): refused, then unknown, then not reached, then the findings in the order
-//!    of [`Kind`]. So something unknown is never shown as safe, whatever else is found.
+//!    of [`MeaningKind`]. So something unknown is never shown as safe, whatever else is found.
 //! 2. A part that is held keeps its machines: its scaling, rollout or upgrade becomes a change in place.
 //! 3. The reasons are those of the deciding outcomes, with the remarks on them. The fields are those of every finding.
 //!
@@ -12,18 +12,18 @@
 
 use std::collections::BTreeMap;
 
-use super::evidence::{Evidence, Outcome};
+use super::evidence::{Evidence, RuleOutcome};
 use super::field::Field;
-use super::meaning::{Kind, Meaning};
+use super::meaning::{Meaning, MeaningKind};
 use super::reason::Reason;
-use crate::role::Part;
+use crate::role::TopologyPart;
 
 /// A verdict on one part of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Verdict {
     /// The part; the Cluster for findings about the whole cluster.
-    pub subject: Part,
+    pub subject: TopologyPart,
     /// What the change means for it.
     pub meaning: Meaning,
     /// The fields that cause it.
@@ -38,7 +38,7 @@ pub struct Verdict {
 
 impl Verdict {
     /// Creates a verdict without fields, reasons or source.
-    pub fn new(subject: Part, meaning: Meaning) -> Self {
+    pub fn new(subject: TopologyPart, meaning: Meaning) -> Self {
         let (fields, reasons) = (Vec::new(), Vec::new());
         Self { subject, meaning, fields, reasons, by_extension: false, source: "" }
     }
@@ -48,7 +48,7 @@ impl Verdict {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Weight {
     /// A known finding.
-    Found(Kind),
+    Found(MeaningKind),
     /// Cluster API does not get to the part, so its findings have no effect.
     NotReached,
     /// The outcome is unknown.
@@ -61,34 +61,39 @@ impl Evidence {
     /// The weight; none if the outcome decides nothing by itself.
     pub(super) fn weight(&self) -> Option<Weight> {
         match &self.outcome {
-            Outcome::Means(Meaning::Rejected) => Some(Weight::Rejected),
-            Outcome::Means(Meaning::Opaque) | Outcome::Unsure => Some(Weight::Unknown),
-            Outcome::NotReached => Some(Weight::NotReached),
-            Outcome::Means(meaning) => Some(Weight::Found(meaning.kind())),
-            Outcome::Held | Outcome::SurgeUnknown | Outcome::NotTogether(_) | Outcome::Remark(_) => None,
+            RuleOutcome::Means(Meaning::Rejected) => Some(Weight::Rejected),
+            RuleOutcome::Means(Meaning::Opaque) | RuleOutcome::Unsure => Some(Weight::Unknown),
+            RuleOutcome::NotReached => Some(Weight::NotReached),
+            RuleOutcome::Means(meaning) => Some(Weight::Found(meaning.kind())),
+            RuleOutcome::Held
+            | RuleOutcome::SurgeUnknown
+            | RuleOutcome::NotTogether(_)
+            | RuleOutcome::Remark(_) => None,
         }
     }
 
     /// Reports whether the reasons are shown, given the deciding weight and the kind of the finding.
-    fn counts(&self, decisive: Weight, found: Kind) -> bool {
+    fn counts(&self, decisive: Weight, found: MeaningKind) -> bool {
         if decisive == Weight::NotReached {
-            return self.outcome == Outcome::NotReached;
+            return self.outcome == RuleOutcome::NotReached;
         }
         match &self.outcome {
-            Outcome::Means(meaning) => meaning.kind() == found,
-            Outcome::Unsure => decisive == Weight::Unknown,
-            Outcome::NotReached => true,
-            Outcome::Held => is_held(found) || matches!(found, Kind::InPlace | Kind::ProviderDependent),
-            Outcome::SurgeUnknown => matches!(found, Kind::Rollout | Kind::Upgrade),
-            Outcome::NotTogether(_) => found == Kind::Rollout,
-            Outcome::Remark(on) => on.has(found),
+            RuleOutcome::Means(meaning) => meaning.kind() == found,
+            RuleOutcome::Unsure => decisive == Weight::Unknown,
+            RuleOutcome::NotReached => true,
+            RuleOutcome::Held => {
+                is_held(found) || matches!(found, MeaningKind::InPlace | MeaningKind::ProviderDependent)
+            }
+            RuleOutcome::SurgeUnknown => matches!(found, MeaningKind::Rollout | MeaningKind::Upgrade),
+            RuleOutcome::NotTogether(_) => found == MeaningKind::Rollout,
+            RuleOutcome::Remark(on) => on.has(found),
         }
     }
 }
 
 /// Reports whether a part that is held postpones a finding of this kind.
-fn is_held(found: Kind) -> bool {
-    matches!(found, Kind::Scale | Kind::Rollout | Kind::Upgrade)
+fn is_held(found: MeaningKind) -> bool {
+    matches!(found, MeaningKind::Scale | MeaningKind::Rollout | MeaningKind::Upgrade)
 }
 
 /// The deciding weight among the evidence of one part, if any.
@@ -97,18 +102,19 @@ pub(super) fn weight(all: &[Evidence]) -> Option<Weight> {
 }
 
 /// Turns the evidence of one part into a verdict; none if nothing decides.
-pub(super) fn decide(part: &Part, all: &[Evidence]) -> Option<Verdict> {
+pub(super) fn decide(part: &TopologyPart, all: &[Evidence]) -> Option<Verdict> {
     let decisive = weight(all)?;
     let mut all: Vec<&Evidence> = all.iter().collect();
     all.sort_unstable();
     let findings = all.iter().filter_map(|one| match &one.outcome {
-        Outcome::Means(meaning) => Some(meaning),
+        RuleOutcome::Means(meaning) => Some(meaning),
         _ => None,
     });
     let found = findings.max_by_key(|meaning| (meaning.kind(), *meaning)).unwrap_or(&Meaning::NoChange);
     let kind = found.kind();
     let counting: Vec<&Evidence> = all.iter().copied().filter(|one| one.counts(decisive, kind)).collect();
-    let is_finding = |one: &&&Evidence| matches!(one.outcome, Outcome::Means(_)) || counting.contains(*one);
+    let is_finding =
+        |one: &&&Evidence| matches!(one.outcome, RuleOutcome::Means(_)) || counting.contains(*one);
     let fields = all.iter().filter(is_finding).filter(|_| decisive != Weight::NotReached);
     Some(Verdict {
         subject: part.clone(),
@@ -127,18 +133,18 @@ fn meaning(decisive: Weight, found: &Meaning, counting: &[&Evidence]) -> Meaning
         Weight::NotReached => return Meaning::NoChange,
         Weight::Found(_) => {}
     }
-    let has = |outcome: &Outcome| counting.iter().any(|one| one.outcome == *outcome);
-    if is_held(found.kind()) && has(&Outcome::Held) {
+    let has = |outcome: &RuleOutcome| counting.iter().any(|one| one.outcome == *outcome);
+    if is_held(found.kind()) && has(&RuleOutcome::Held) {
         return Meaning::InPlace;
     }
     let mut meaning = found.clone();
     if let Meaning::Rollout { surge, .. } | Meaning::Upgrade { surge, .. } = &mut meaning {
-        surge.take_if(|_| has(&Outcome::SurgeUnknown));
+        surge.take_if(|_| has(&RuleOutcome::SurgeUnknown));
     }
     if let Meaning::Rollout { together_with, .. } = &mut meaning {
-        let not_together = |part: &Part| {
+        let not_together = |part: &TopologyPart| {
             let separates =
-                |one: &&Evidence| matches!(&one.outcome, Outcome::NotTogether(all) if all.contains(part));
+                |one: &&Evidence| matches!(&one.outcome, RuleOutcome::NotTogether(all) if all.contains(part));
             counting.iter().any(separates)
         };
         together_with.retain(|part| !not_together(part));
@@ -149,7 +155,7 @@ fn meaning(decisive: Weight, found: &Meaning, counting: &[&Evidence]) -> Meaning
 /// All evidence on a change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Ledger {
-    parts: BTreeMap<Part, Vec<Evidence>>,
+    parts: BTreeMap<TopologyPart, Vec<Evidence>>,
 }
 
 impl Ledger {
@@ -165,7 +171,7 @@ impl Ledger {
 
 impl IntoIterator for Ledger {
     type Item = Evidence;
-    type IntoIter = std::iter::Flatten<std::collections::btree_map::IntoValues<Part, Vec<Evidence>>>;
+    type IntoIter = std::iter::Flatten<std::collections::btree_map::IntoValues<TopologyPart, Vec<Evidence>>>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.parts.into_values().flatten()
@@ -194,14 +200,14 @@ mod tests {
     use crate::predict::evidence::On;
     use crate::predict::rules::Rule;
 
-    const PART: Part = Part::ControlPlane;
+    const PART: TopologyPart = TopologyPart::ControlPlane;
 
     fn meanings() -> Vec<Meaning> {
         let rollout = |machines| Meaning::Rollout {
             machines,
             least: 1,
             surge: Some((1, 0)),
-            together_with: vec![Part::Infrastructure],
+            together_with: vec![TopologyPart::Infrastructure],
             on_delete: false,
         };
         let upgrade = Meaning::Upgrade {
@@ -229,17 +235,17 @@ mod tests {
         ]
     }
 
-    fn outcomes() -> impl Strategy<Value = Outcome> {
+    fn outcomes() -> impl Strategy<Value = RuleOutcome> {
         prop_oneof![
-            4 => prop::sample::select(meanings()).prop_map(Outcome::Means),
+            4 => prop::sample::select(meanings()).prop_map(RuleOutcome::Means),
             3 => prop::sample::select(vec![
-                Outcome::Unsure,
-                Outcome::NotReached,
-                Outcome::Held,
-                Outcome::SurgeUnknown,
-                Outcome::NotTogether(vec![Part::Infrastructure]),
-                Outcome::Remark(On::ALL),
-                Outcome::Remark(On::Only(&[Kind::Rollout])),
+                RuleOutcome::Unsure,
+                RuleOutcome::NotReached,
+                RuleOutcome::Held,
+                RuleOutcome::SurgeUnknown,
+                RuleOutcome::NotTogether(vec![TopologyPart::Infrastructure]),
+                RuleOutcome::Remark(On::ALL),
+                RuleOutcome::Remark(On::Only(&[MeaningKind::Rollout])),
             ]),
         ]
     }
@@ -268,12 +274,12 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_not_known_is_never_shown_as_anything_else(all in several(), unsure in any::<bool>(), at in any::<prop::sample::Index>()) {
-            let unknown = if unsure { Outcome::Unsure } else { Outcome::Means(Meaning::Opaque) };
+            let unknown = if unsure { RuleOutcome::Unsure } else { RuleOutcome::Means(Meaning::Opaque) };
             let mut all = all;
             let at = at.index(all.len() + 1);
             all.insert(at, Evidence::new(PART, Rule::Unknown, unknown).because("not known"));
             let verdict = verdict(&all).unwrap();
-            let is_refused = all.iter().any(|one| one.outcome == Outcome::Means(Meaning::Rejected));
+            let is_refused = all.iter().any(|one| one.outcome == RuleOutcome::Means(Meaning::Rejected));
             prop_assert_eq!(verdict.meaning, if is_refused { Meaning::Rejected } else { Meaning::Opaque });
             prop_assert!(is_refused || verdict.reasons.contains(&"not known".into()));
         }
@@ -293,9 +299,9 @@ mod tests {
         #[test]
         fn machines_stay_only_where_nothing_says_that_they_go(all in several()) {
             let Some(verdict) = verdict(&all) else { return Ok(()) };
-            let has = |outcome: &Outcome| all.iter().any(|one| one.outcome == *outcome);
-            let moves = all.iter().filter_map(Evidence::weight).any(|weight| weight > Weight::Found(Kind::InPlace));
-            prop_assert!(!is_safe(&verdict) || !moves || has(&Outcome::Held) || has(&Outcome::NotReached));
+            let has = |outcome: &RuleOutcome| all.iter().any(|one| one.outcome == *outcome);
+            let moves = all.iter().filter_map(Evidence::weight).any(|weight| weight > Weight::Found(MeaningKind::InPlace));
+            prop_assert!(!is_safe(&verdict) || !moves || has(&RuleOutcome::Held) || has(&RuleOutcome::NotReached));
         }
 
         #[test]
@@ -303,16 +309,16 @@ mod tests {
             let mut with = all.clone();
             with.push(more.clone());
             let (Some(before), Some(after)) = (verdict(&all), verdict(&with)) else { return Ok(()) };
-            let keeps = matches!(more.outcome, Outcome::Held | Outcome::NotReached);
+            let keeps = matches!(more.outcome, RuleOutcome::Held | RuleOutcome::NotReached);
             prop_assert!(is_safe(&before) || !is_safe(&after) || keeps);
         }
     }
 
     #[test]
     fn a_part_that_is_held_keeps_its_machines_and_the_reasons() {
-        let rollout = Outcome::Means(meanings()[5].clone());
+        let rollout = RuleOutcome::Means(meanings()[5].clone());
         let all = [
-            Evidence::new(PART, Rule::PausedPart, Outcome::Held).because("it is paused"),
+            Evidence::new(PART, Rule::PausedPart, RuleOutcome::Held).because("it is paused"),
             Evidence::new(PART, Rule::Change, rollout).because("another version"),
         ];
         let verdict = verdict(&all).unwrap();

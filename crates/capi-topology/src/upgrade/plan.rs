@@ -13,7 +13,7 @@ const SKEW: u64 = 3;
 /// The versions of an upgrade, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Plan {
+pub struct UpgradePath {
     /// Versions of the control plane.
     pub control_plane: Vec<String>,
     /// Versions of the workers.
@@ -32,13 +32,13 @@ pub(crate) struct Span<'a> {
 }
 
 /// Plans an upgrade; `versions` are those that the class lists, if any.
-pub(crate) fn plan(span: Span<'_>, versions: &[String]) -> Result<Plan, String> {
+pub(crate) fn plan(span: Span<'_>, versions: &[String]) -> Result<UpgradePath, String> {
     let desired = read(span.desired)?;
     let control_plane = read(span.control_plane)?;
     let workers = span.workers.map(read).transpose()?;
     let arrived = |version: &Version| version.to_string() == desired.to_string();
     if arrived(&control_plane) && workers.as_ref().is_none_or(arrived) {
-        return Ok(Plan::default());
+        return Ok(UpgradePath::default());
     }
     let steps = if arrived(&control_plane) {
         Vec::new()
@@ -52,7 +52,7 @@ pub(crate) fn plan(span: Span<'_>, versions: &[String]) -> Result<Plan, String> 
         Some(version) if !same(&version, &desired) => plan_workers(span, &steps, &desired, version, &minors)?,
         _ => Vec::new(),
     };
-    Ok(Plan { control_plane: steps, workers })
+    Ok(UpgradePath { control_plane: steps, workers })
 }
 
 fn read(text: &str) -> Result<Version, String> {

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::plan::{self, Plan, Span};
+use super::plan::{self, Span, UpgradePath};
 use super::version::{Order, Version};
 use crate::contract::{Contract, DEFER, HOLD, PAUSED};
 use crate::role::PoolKind;
@@ -37,7 +37,7 @@ impl<'a> Running<'a> {
 #[non_exhaustive]
 pub(crate) struct Tracker {
     /// The remaining plan at the start of the pass.
-    pub plan: Plan,
+    pub plan: UpgradePath,
     pub control_plane: ControlPlane,
     pub deployments: Workers,
     pub pools: Workers,

@@ -3,7 +3,7 @@
 
 use capi_topology::import::ClassFiles;
 use capi_topology::predict::forecast::of_change;
-use capi_topology::{Meaning, Part, Settings, Side};
+use capi_topology::{Meaning, Settings, Side, TopologyPart};
 use serde_json::{Value, json};
 
 use super::case::{Case, cases};
@@ -13,7 +13,8 @@ fn pool(case: &Case, before: &Value, after: &Value) -> (Meaning, Vec<String>) {
     let objects = case.documents("input/class.yaml").unwrap();
     let side = |cluster: &Value| Side::new(cluster.clone(), ClassFiles::new(objects.clone()));
     let forecast = of_change(&side(before), &side(after), &Settings::new("1.14").unwrap()).unwrap();
-    let pool = forecast.verdicts.into_iter().find(|one| matches!(one.subject, Part::Pool(_))).unwrap();
+    let pool =
+        forecast.verdicts.into_iter().find(|one| matches!(one.subject, TopologyPart::Pool(_))).unwrap();
     (pool.meaning, pool.reasons.iter().map(ToString::to_string).collect())
 }
 

@@ -2,10 +2,10 @@
 //! class.
 
 use capi_topology::import::ClassFiles;
-use capi_topology::predict::Kind;
+use capi_topology::predict::MeaningKind;
 use capi_topology::predict::class_change::{ClassForecast, ClassState, of_any_cluster};
 use capi_topology::predict::forecast::of_change;
-use capi_topology::{Part, PoolKind, SharedClass, Side, Verdict};
+use capi_topology::{PoolKind, SharedClass, Side, TopologyPart, Verdict};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -13,17 +13,17 @@ use super::law::{INPUTS, altered, leaves, settings};
 
 /// The weight of an outcome: nothing, a change in place, or more. A changed patch is forecast to replace machines, although
 /// for the values of some Cluster it may write what is refused.
-fn weight(kind: Kind) -> u8 {
+fn weight(kind: MeaningKind) -> u8 {
     match kind {
-        Kind::NoChange | Kind::MetadataOnly => 0,
-        Kind::InPlace | Kind::Scale | Kind::Create => 1,
-        Kind::Rollout
-        | Kind::Upgrade
-        | Kind::Delete
-        | Kind::ProviderDependent
-        | Kind::Wedged
-        | Kind::Opaque
-        | Kind::Rejected => 2,
+        MeaningKind::NoChange | MeaningKind::MetadataOnly => 0,
+        MeaningKind::InPlace | MeaningKind::Scale | MeaningKind::Create => 1,
+        MeaningKind::Rollout
+        | MeaningKind::Upgrade
+        | MeaningKind::Delete
+        | MeaningKind::ProviderDependent
+        | MeaningKind::Wedged
+        | MeaningKind::Opaque
+        | MeaningKind::Rejected => 2,
     }
 }
 
@@ -64,18 +64,18 @@ fn shared(objects: &[Value]) -> SharedClass {
 }
 
 /// The class that a part of a Cluster is made from.
-fn class_of(cluster: &Value, part: &Part) -> Part {
+fn class_of(cluster: &Value, part: &TopologyPart) -> TopologyPart {
     let Some(pool) = part.as_pool() else { return part.clone() };
     let pools = cluster["spec"]["topology"]["workers"][pool.kind.list()].as_array();
     let own = pools.into_iter().flatten().find(|one| one["name"] == json!(pool.name));
-    Part::pool(pool.kind, own.and_then(|own| own["class"].as_str()).unwrap_or_default())
+    TopologyPart::pool(pool.kind, own.and_then(|own| own["class"].as_str()).unwrap_or_default())
 }
 
-fn worst(forecast: &ClassForecast, part: &Part) -> u8 {
+fn worst(forecast: &ClassForecast, part: &TopologyPart) -> u8 {
     if !forecast.removed.is_empty() {
         return 2;
     }
-    let own = forecast.effects.iter().filter(|one| one.part == *part || one.part == Part::Cluster);
+    let own = forecast.effects.iter().filter(|one| one.part == *part || one.part == TopologyPart::Cluster);
     own.map(|one| weight(one.kind)).max().unwrap_or(0)
 }
 
@@ -101,8 +101,8 @@ fn judge(objects: &[Value], cluster: &Value, changed: &[Value]) -> Result<(), St
     let Some((_, own)) = moved(objects, cluster, objects) else { return Ok(()) };
     let Some((forecast, found)) = moved(objects, cluster, changed) else { return Ok(()) };
     // What happens to a Cluster even if nothing changes is due to the Cluster.
-    let of_cluster = |part: &Part| {
-        let own = own.iter().filter(|one| one.subject == *part || one.subject == Part::Cluster);
+    let of_cluster = |part: &TopologyPart| {
+        let own = own.iter().filter(|one| one.subject == *part || one.subject == TopologyPart::Cluster);
         own.map(|one| weight(one.meaning.kind())).max().unwrap_or(0)
     };
     let parts = forecast.effects.iter().map(|one| &one.part);
@@ -110,7 +110,7 @@ fn judge(objects: &[Value], cluster: &Value, changed: &[Value]) -> Result<(), St
     for verdict in &found {
         let class = class_of(cluster, &verdict.subject);
         // What a patch writes may be refused for the values of a Cluster. Then no part moves, whichever the patch selects.
-        let is_stuck = matches!(verdict.meaning.kind(), Kind::Wedged | Kind::Rejected);
+        let is_stuck = matches!(verdict.meaning.kind(), MeaningKind::Wedged | MeaningKind::Rejected);
         let said = worst(&forecast, &class).max(if is_stuck { anywhere } else { 0 });
         if weight(verdict.meaning.kind()) > said.max(of_cluster(&verdict.subject)) {
             let effects = &forecast.effects;
@@ -157,7 +157,7 @@ fn a_change_of_a_class_does_what_its_field_does() {
         pools.map(|one| one.kind).max()
     };
     let control_plane = |forecast: &ClassForecast| {
-        let own = forecast.effects.iter().filter(|one| one.part == Part::ControlPlane);
+        let own = forecast.effects.iter().filter(|one| one.part == TopologyPart::ControlPlane);
         own.map(|one| one.kind).max()
     };
     assert_eq!(class(&|_| {}), ClassForecast::default());
@@ -169,20 +169,24 @@ fn a_change_of_a_class_does_what_its_field_does() {
         "postKubeadmCommands",
         json!(["true"]),
     ));
-    assert_eq!((control_plane(&files), workers(&files)), (Some(Kind::Rollout), None), "{files:#?}");
+    assert_eq!((control_plane(&files), workers(&files)), (Some(MeaningKind::Rollout), None), "{files:#?}");
     let strategy = json!({ "strategy": { "type": "RollingUpdate", "rollingUpdate": { "maxSurge": 0 } } });
     let strategy = class(&set(template, inner, "rollout", strategy));
-    assert_eq!((control_plane(&strategy), workers(&strategy)), (Some(Kind::InPlace), None), "{strategy:#?}");
+    assert_eq!(
+        (control_plane(&strategy), workers(&strategy)),
+        (Some(MeaningKind::InPlace), None),
+        "{strategy:#?}"
+    );
     let domain = class(&|object| {
         if object["kind"] == "ClusterClass" {
             object["spec"]["workers"]["machineDeployments"][0]["failureDomain"] = json!("az9");
         }
     });
-    assert_eq!((control_plane(&domain), workers(&domain)), (None, Some(Kind::Rollout)), "{domain:#?}");
+    assert_eq!((control_plane(&domain), workers(&domain)), (None, Some(MeaningKind::Rollout)), "{domain:#?}");
     let bootstrap = class(&set("KubeadmConfigTemplate", inner, "postKubeadmCommands", json!(["true"])));
     assert_eq!(
         (control_plane(&bootstrap), workers(&bootstrap)),
-        (None, Some(Kind::Rollout)),
+        (None, Some(MeaningKind::Rollout)),
         "{bootstrap:#?}"
     );
 }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use capi_topology::import::ClassFiles;
 use capi_topology::predict::forecast::of_change;
 use capi_topology::predict::{Change, ObjectChange, create};
-use capi_topology::{Catalog, Desired, Meaning, Part, PoolKind, Role, Settings, Side};
+use capi_topology::{Catalog, Desired, Meaning, PoolKind, Role, Settings, Side, TopologyPart};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -117,7 +117,7 @@ fn judge(
     else {
         return Ok(());
     };
-    if forecast.verdicts.iter().any(|one| one.subject == Part::Cluster) {
+    if forecast.verdicts.iter().any(|one| one.subject == TopologyPart::Cluster) {
         return Ok(());
     }
     let Some(after) = fresh(changed, changed_cluster) else {
@@ -244,7 +244,7 @@ fn each_of_many_pools_is_upgraded_as_it_would_be_alone() {
         forecast.change.unwrap()
     };
     let told = |change: &Change, name: &str| {
-        let part = Part::pool(PoolKind::MachineDeployment, name);
+        let part = TopologyPart::pool(PoolKind::MachineDeployment, name);
         let own = |one: &&ObjectChange| one.role.is_of(&part);
         let words = |one: &ObjectChange| format!("{} {:?} {:?}", one.role, one.effect, one.patch);
         change.objects.iter().filter(own).map(words).collect::<Vec<_>>()

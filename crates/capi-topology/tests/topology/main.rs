@@ -27,7 +27,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use capi_topology::predict::{Basis, Change, ObjectChange, Replaced, Rollout, create};
+use capi_topology::predict::{Basis, Change, MachineRollout, ObjectChange, Replaced, create};
 use capi_topology::testing::change::{self, After, Before, Instants, Writing};
 use capi_topology::testing::objects;
 use capi_topology::{Catalog, Desired, Note, Opaque, Pool, PoolKind, PoolObject, Refusal, Role, Settings};
@@ -360,7 +360,7 @@ fn report(change: &Change) -> Value {
     report
 }
 
-fn rollout(one: &Rollout) -> Value {
+fn rollout(one: &MachineRollout) -> Value {
     let mut rollout = json!({
         "object": written(&one.part.own()),
         "basis": basis(one.basis),

@@ -15,20 +15,20 @@ use super::constants;
 use super::macros;
 use super::overloads::{self, Overload};
 use super::types::Type;
-use super::unify::{Kind, Mapping};
+use super::unify::{CelType, Mapping};
 
 /// The result of checking an expression.
 #[derive(Debug)]
 pub(super) struct CheckedExpression {
     /// Its type; type parameters without a value are `dyn`.
-    pub(super) kind: Kind,
+    pub(super) kind: CelType,
     /// Whether it has parts that are not supported here.
     pub(super) lax: bool,
 }
 
 /// Checks an expression in which `self` and `oldSelf` have this type.
 pub(super) fn check(expression: &IdedExpr, own: &Type) -> Result<CheckedExpression, String> {
-    let own = Kind::declared(own, &mut 0);
+    let own = CelType::declared(own, &mut 0);
     let scope = BTreeMap::from([("self".to_owned(), own.clone()), ("oldSelf".to_owned(), own)]);
     let mut checker = Checker { scope, ..Checker::default() };
     let kind = checker.visit(expression)?;
@@ -42,10 +42,10 @@ pub(super) fn check(expression: &IdedExpr, own: &Type) -> Result<CheckedExpressi
 
 #[derive(Default)]
 struct Checker {
-    scope: BTreeMap<String, Kind>,
+    scope: BTreeMap<String, CelType>,
     mapping: Mapping,
     /// Types that must be equal in the end: those of the elements of a list or map.
-    alike: Vec<(Kind, Kind)>,
+    alike: Vec<(CelType, CelType)>,
     /// The number of calls of `format` around the expression, whose lists may have elements of several types.
     formats: usize,
     lax: bool,
@@ -54,7 +54,7 @@ struct Checker {
 const NAMES_OF_TYPES: [&str; 10] =
     ["int", "uint", "double", "string", "bytes", "bool", "list", "map", "null_type", "type"];
 
-type Found = Result<Kind, String>;
+type Found = Result<CelType, String>;
 
 impl Checker {
     fn visit(&mut self, expression: &IdedExpr) -> Found {
@@ -64,7 +64,7 @@ impl Checker {
             Expr::Select(select) => {
                 let operand = self.visit(&select.operand)?;
                 let found = self.field(&operand, &select.field, false)?;
-                Ok(if select.test { Kind::Named("bool") } else { found })
+                Ok(if select.test { CelType::Named("bool") } else { found })
             }
             Expr::Call(call) => self.call(call),
             Expr::List(list) => self.list(list),
@@ -74,15 +74,15 @@ impl Checker {
         }
     }
 
-    fn unsupported(&mut self) -> Kind {
+    fn unsupported(&mut self) -> CelType {
         self.lax = true;
-        Kind::Dyn
+        CelType::Dyn
     }
 
     fn ident(&mut self, name: &str) -> Found {
         match self.scope.get(name) {
             Some(kind) => Ok(kind.clone()),
-            None if NAMES_OF_TYPES.contains(&name) => Ok(Kind::Type),
+            None if NAMES_OF_TYPES.contains(&name) => Ok(CelType::Type),
             // The names of some types start with `google`.
             None if name == "google" => Ok(self.unsupported()),
             None => Err(format!("undeclared reference to '{name}'")),
@@ -90,25 +90,25 @@ impl Checker {
     }
 
     /// The type of a field. A field of an optional value is optional.
-    fn field(&mut self, owner: &Kind, name: &str, optional: bool) -> Found {
+    fn field(&mut self, owner: &CelType, name: &str, optional: bool) -> Found {
         let owner = self.mapping.resolved(owner);
         let (owner, was_optional) = match owner {
-            Kind::Of("optional", mut inner) => (inner.pop().unwrap_or(Kind::Dyn), true),
+            CelType::Of("optional", mut inner) => (inner.pop().unwrap_or(CelType::Dyn), true),
             owner => (owner, false),
         };
         let found = match &owner {
-            Kind::Of("map", inner) => inner.get(1).cloned().unwrap_or(Kind::Dyn),
-            Kind::Object(object) => {
+            CelType::Of("map", inner) => inner.get(1).cloned().unwrap_or(CelType::Dyn),
+            CelType::Object(object) => {
                 object.fields.get(name).cloned().ok_or_else(|| format!("undefined field '{name}'"))?
             }
-            Kind::Parameter(_) => {
-                self.mapping.assign(&Kind::Dyn, &owner);
-                Kind::Dyn
+            CelType::Parameter(_) => {
+                self.mapping.assign(&CelType::Dyn, &owner);
+                CelType::Dyn
             }
-            Kind::Dyn => Kind::Dyn,
+            CelType::Dyn => CelType::Dyn,
             _ => return Err(format!("type does not support field selection of '{name}'")),
         };
-        Ok(if was_optional || optional { Kind::optional(found) } else { found })
+        Ok(if was_optional || optional { CelType::optional(found) } else { found })
     }
 
     fn list(&mut self, list: &ListExpr) -> Found {
@@ -120,7 +120,7 @@ impl Checker {
             }
             self.join(&mut joined, kind);
         }
-        Ok(Kind::list(joined.general.unwrap_or_else(|| self.mapping.parameter())))
+        Ok(CelType::list(joined.general.unwrap_or_else(|| self.mapping.parameter())))
     }
 
     fn map(&mut self, map: &MapExpr) -> Found {
@@ -137,20 +137,20 @@ impl Checker {
         }
         let keys = keys.general.unwrap_or_else(|| self.mapping.parameter());
         let values = values.general.unwrap_or_else(|| self.mapping.parameter());
-        Ok(Kind::map(keys, values))
+        Ok(CelType::map(keys, values))
     }
 
     /// Adds an element to those that a list or map has so far.
-    fn join(&mut self, elements: &mut Elements, kind: Kind) {
+    fn join(&mut self, elements: &mut Elements, kind: CelType) {
         let Some(general) = elements.general.take() else {
             elements.first = Some(kind.clone());
             elements.general = Some(kind);
             return;
         };
         let joined = if self.mapping.assign(&general, &kind) {
-            Kind::more_general(&general, &kind)
+            CelType::more_general(&general, &kind)
         } else {
-            Kind::Dyn
+            CelType::Dyn
         };
         elements.general = Some(joined);
         if let (0, Some(first)) = (self.formats, &elements.first) {
@@ -159,10 +159,10 @@ impl Checker {
     }
 
     /// The content of an optional element.
-    fn content(&self, kind: &Kind) -> Found {
+    fn content(&self, kind: &CelType) -> Found {
         match self.mapping.resolved(kind) {
-            Kind::Of("optional", mut inner) => Ok(inner.pop().unwrap_or(Kind::Dyn)),
-            Kind::Dyn => Ok(Kind::Dyn),
+            CelType::Of("optional", mut inner) => Ok(inner.pop().unwrap_or(CelType::Dyn)),
+            CelType::Dyn => Ok(CelType::Dyn),
             _ => Err("an optional element must have an optional value".to_owned()),
         }
     }
@@ -173,11 +173,13 @@ impl Checker {
         let range = self.mapping.resolved(&range);
         let two = one.iter_var2.is_some();
         let (first, second) = match &range {
-            Kind::Of("list", inner) if two => (Kind::Named("int"), inner.first()),
-            Kind::Of("list" | "map", inner) => (inner.first().cloned().unwrap_or(Kind::Dyn), inner.get(1)),
-            Kind::Dyn | Kind::Parameter(_) => {
-                self.mapping.assign(&Kind::Dyn, &range);
-                (Kind::Dyn, None)
+            CelType::Of("list", inner) if two => (CelType::Named("int"), inner.first()),
+            CelType::Of("list" | "map", inner) => {
+                (inner.first().cloned().unwrap_or(CelType::Dyn), inner.get(1))
+            }
+            CelType::Dyn | CelType::Parameter(_) => {
+                self.mapping.assign(&CelType::Dyn, &range);
+                (CelType::Dyn, None)
             }
             _ => return Err("expression of this type cannot be range of a comprehension".to_owned()),
         };
@@ -186,10 +188,10 @@ impl Checker {
         let around = self.scope.clone();
         self.scope.insert(one.iter_var.clone(), first);
         if let Some(name) = &one.iter_var2 {
-            self.scope.insert(name.clone(), second.cloned().unwrap_or(Kind::Dyn));
+            self.scope.insert(name.clone(), second.cloned().unwrap_or(CelType::Dyn));
         }
         let condition = self.visit(&one.loop_cond)?;
-        self.expect(&Kind::Named("bool"), &condition)?;
+        self.expect(&CelType::Named("bool"), &condition)?;
         let step = self.visit(&one.loop_step)?;
         self.expect(&init, &step)?;
         self.scope = around;
@@ -198,7 +200,7 @@ impl Checker {
         Ok(self.mapping.resolved(&result))
     }
 
-    fn expect(&mut self, expected: &Kind, found: &Kind) -> Result<(), String> {
+    fn expect(&mut self, expected: &CelType, found: &CelType) -> Result<(), String> {
         if self.mapping.assign(expected, found) {
             return Ok(());
         }
@@ -239,13 +241,13 @@ impl Checker {
     }
 
     /// The type of a call's result: that of all forms of the function that accept the arguments.
-    fn resolve(&mut self, name: &str, member: bool, arguments: &[Kind]) -> Found {
+    fn resolve(&mut self, name: &str, member: bool, arguments: &[CelType]) -> Found {
         let forms = overloads::forms(name).ok_or_else(|| format!("undeclared reference to '{name}'"))?;
-        let mut result: Option<Kind> = None;
+        let mut result: Option<CelType> = None;
         for form in forms.iter().filter(|form| form.is_member() == member) {
             let Overload { parameters, result: made, .. } = form;
             let mut fresh = BTreeMap::new();
-            let parameters: Vec<Kind> =
+            let parameters: Vec<CelType> =
                 parameters.iter().map(|one| self.mapping.instance(one, &mut fresh)).collect();
             let made = self.mapping.instance(made, &mut fresh);
             if !self.mapping.assign_all(arguments, &parameters) {
@@ -254,8 +256,8 @@ impl Checker {
             let made = self.mapping.resolved(&made);
             result = Some(match result {
                 None => made,
-                Some(all) if all == Kind::Dyn || all == made => all,
-                Some(_) => Kind::Dyn,
+                Some(all) if all == CelType::Dyn || all == made => all,
+                Some(_) => CelType::Dyn,
             });
         }
         result.ok_or_else(|| format!("found no matching overload for '{name}'"))
@@ -284,18 +286,18 @@ impl Checker {
 /// The types of the elements of a list or map.
 #[derive(Default)]
 struct Elements {
-    first: Option<Kind>,
-    general: Option<Kind>,
+    first: Option<CelType>,
+    general: Option<CelType>,
 }
 
-fn of_literal(literal: &LiteralValue) -> Kind {
+fn of_literal(literal: &LiteralValue) -> CelType {
     match literal {
-        LiteralValue::Boolean(_) => Kind::Named("bool"),
-        LiteralValue::Int(_) => Kind::Named("int"),
-        LiteralValue::UInt(_) => Kind::Named("uint"),
-        LiteralValue::Double(_) => Kind::Named("double"),
-        LiteralValue::Null => Kind::Null,
-        LiteralValue::String(_) => Kind::Named("string"),
-        LiteralValue::Bytes(_) => Kind::Named("bytes"),
+        LiteralValue::Boolean(_) => CelType::Named("bool"),
+        LiteralValue::Int(_) => CelType::Named("int"),
+        LiteralValue::UInt(_) => CelType::Named("uint"),
+        LiteralValue::Double(_) => CelType::Named("double"),
+        LiteralValue::Null => CelType::Null,
+        LiteralValue::String(_) => CelType::Named("string"),
+        LiteralValue::Bytes(_) => CelType::Named("bytes"),
     }
 }

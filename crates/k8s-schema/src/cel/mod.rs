@@ -51,7 +51,7 @@ pub(crate) use self::lowering::{Lowered, lower};
 pub(crate) use self::parse::parse;
 use self::parse::{TOO_LARGE, is_too_large};
 use self::types::{MAX_REQUEST, Typed};
-use self::unify::Kind;
+use self::unify::CelType;
 pub(crate) use self::value::Shape;
 use super::error::FieldError;
 use super::value::{get, text};
@@ -139,8 +139,8 @@ pub fn check(rule: &Value, context: &Context) -> Checked {
     let variables = BTreeMap::from(["self", "oldSelf"].map(|name| (name.to_owned(), own.clone())));
     let fault = |part, detail: &str| RuleFault { part, detail: detail.to_owned() };
     let fields = [
-        ("rule", Kind::Named("bool"), "cel expression must evaluate to a bool", times),
-        ("messageExpression", Kind::Named("string"), "messageExpression must evaluate to a string", 1),
+        ("rule", CelType::Named("bool"), "cel expression must evaluate to a bool", times),
+        ("messageExpression", CelType::Named("string"), "messageExpression must evaluate to a string", 1),
     ];
     for (part, expected, mismatch, times) in fields {
         let source = text(rule, &[part]);
@@ -164,7 +164,7 @@ pub fn check(rule: &Value, context: &Context) -> Checked {
                 let error = error.replace(tokens::EXISTS_ONE, "existsOne");
                 checked.faults.push(fault(part, &format!("compilation failed: {error}")));
             }
-            Ok(found) if found.kind != expected && !(found.lax && found.kind == Kind::Dyn) => {
+            Ok(found) if found.kind != expected && !(found.lax && found.kind == CelType::Dyn) => {
                 checked.faults.push(fault(part, mismatch));
             }
             Ok(_) => {

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use kube_cel::cel::common::ast::{CallExpr, Expr};
 
-use super::unify::Kind;
+use super::unify::CelType;
 
 /// The table in text form.
 const TABLE: &str = include_str!("overloads.txt");
@@ -22,9 +22,9 @@ static OVERLOADS: LazyLock<BTreeMap<&'static str, Vec<Overload>>> = LazyLock::ne
 pub(super) struct Overload {
     member: bool,
     /// The types of its arguments, the receiver first.
-    pub(super) parameters: Vec<Kind>,
+    pub(super) parameters: Vec<CelType>,
     /// The type of its result.
-    pub(super) result: Kind,
+    pub(super) result: CelType,
 }
 
 impl Overload {
@@ -47,16 +47,16 @@ impl Overload {
 }
 
 /// Reads a type of the table.
-fn kind(text: &'static str) -> Kind {
+fn kind(text: &'static str) -> CelType {
     let letter = text.chars().next().filter(|first| text.len() == 1 && first.is_ascii_uppercase());
     if let Some(letter) = letter {
-        return Kind::Letter(letter);
+        return CelType::Letter(letter);
     }
     match text.split_once('<').and_then(|(name, inner)| Some((name, inner.strip_suffix('>')?))) {
-        Some(("type", _)) => Kind::Type,
-        Some((name, inner)) => Kind::Of(name, parameters(inner).into_iter().map(kind).collect()),
-        None if text == "dyn" => Kind::Dyn,
-        None => Kind::Named(text),
+        Some(("type", _)) => CelType::Type,
+        Some((name, inner)) => CelType::Of(name, parameters(inner).into_iter().map(kind).collect()),
+        None if text == "dyn" => CelType::Dyn,
+        None => CelType::Named(text),
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::unify::Kind;
+use super::unify::CelType;
 use super::value::escape;
 use crate::schema::MAX_DEPTH;
 use crate::value::{get, list, map, text};
@@ -122,15 +122,15 @@ impl Typed {
     }
 
     /// The type of a function's result. Nothing is reported about its size, or about the contents of lists and maps.
-    pub(super) fn result(kind: &Kind) -> Self {
+    pub(super) fn result(kind: &CelType) -> Self {
         let kind = match kind {
-            Kind::Named("bool") => Type::Bool,
-            Kind::Named("int") => Type::Int,
-            Kind::Named("uint") => Type::Uint,
-            Kind::Named("double") => Type::Double,
-            Kind::Named("string") => return Self::sized(Type::Text, Size::up_to(0)),
-            Kind::Named("bytes") => return Self::sized(Type::Bytes, Size::up_to(0)),
-            Kind::Named(name) => Type::Named(name),
+            CelType::Named("bool") => Type::Bool,
+            CelType::Named("int") => Type::Int,
+            CelType::Named("uint") => Type::Uint,
+            CelType::Named("double") => Type::Double,
+            CelType::Named("string") => return Self::sized(Type::Text, Size::up_to(0)),
+            CelType::Named("bytes") => return Self::sized(Type::Bytes, Size::up_to(0)),
+            CelType::Named(name) => Type::Named(name),
             _ => return Self::anything(),
         };
         Self::scalar(kind)

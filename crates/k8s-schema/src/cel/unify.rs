@@ -9,7 +9,7 @@ use super::types::Type;
 
 /// The type of an expression.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum CelType {
     /// Any type.
     Dyn,
     /// `null`
@@ -19,7 +19,7 @@ pub(super) enum Kind {
     /// A type without parameters: `bool`, `timestamp`, `quantity` …
     Named(&'static str),
     /// A type with parameters: `list`, `map`, `optional`.
-    Of(&'static str, Vec<Kind>),
+    Of(&'static str, Vec<CelType>),
     /// An object of a schema.
     Object(Arc<Object>),
     /// A parameter in the table of functions.
@@ -34,7 +34,7 @@ pub(super) struct Object {
     /// Its position in the schema. Objects at two positions have two types, even if their fields are equal.
     place: usize,
     /// The types of its fields.
-    pub(super) fields: BTreeMap<String, Kind>,
+    pub(super) fields: BTreeMap<String, CelType>,
 }
 
 impl PartialEq for Object {
@@ -43,7 +43,7 @@ impl PartialEq for Object {
     }
 }
 
-impl Kind {
+impl CelType {
     /// The type that a schema declares.
     pub(super) fn declared(kind: &Type, places: &mut usize) -> Self {
         match kind {
@@ -106,55 +106,59 @@ impl Kind {
 /// What type parameters stand for.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Mapping {
-    known: BTreeMap<usize, Kind>,
+    known: BTreeMap<usize, CelType>,
     count: usize,
 }
 
 impl Mapping {
     /// A new parameter.
-    pub(super) fn parameter(&mut self) -> Kind {
+    pub(super) fn parameter(&mut self) -> CelType {
         self.count += 1;
-        Kind::Parameter(self.count)
+        CelType::Parameter(self.count)
     }
 
     /// A type from the table of functions, with new parameters for its letters.
-    pub(super) fn instance(&mut self, kind: &Kind, letters: &mut BTreeMap<char, Kind>) -> Kind {
+    pub(super) fn instance(&mut self, kind: &CelType, letters: &mut BTreeMap<char, CelType>) -> CelType {
         match kind {
-            Kind::Letter(letter) => letters.entry(*letter).or_insert_with(|| self.parameter()).clone(),
-            Kind::Of(name, inner) => {
-                Kind::Of(name, inner.iter().map(|one| self.instance(one, letters)).collect())
+            CelType::Letter(letter) => letters.entry(*letter).or_insert_with(|| self.parameter()).clone(),
+            CelType::Of(name, inner) => {
+                CelType::Of(name, inner.iter().map(|one| self.instance(one, letters)).collect())
             }
             other => other.clone(),
         }
     }
 
     /// The type with everything that is known of its parameters.
-    pub(super) fn resolved(&self, kind: &Kind) -> Kind {
+    pub(super) fn resolved(&self, kind: &CelType) -> CelType {
         match kind {
-            Kind::Parameter(number) => {
+            CelType::Parameter(number) => {
                 self.known.get(number).map_or_else(|| kind.clone(), |known| self.resolved(known))
             }
-            Kind::Of(name, inner) => Kind::Of(name, inner.iter().map(|one| self.resolved(one)).collect()),
+            CelType::Of(name, inner) => {
+                CelType::Of(name, inner.iter().map(|one| self.resolved(one)).collect())
+            }
             other => other.clone(),
         }
     }
 
     /// The type with `dyn` for its unknown parameters.
-    pub(super) fn settled(&self, kind: &Kind) -> Kind {
+    pub(super) fn settled(&self, kind: &CelType) -> CelType {
         match self.resolved(kind) {
-            Kind::Parameter(_) => Kind::Dyn,
-            Kind::Of(name, inner) => Kind::Of(name, inner.iter().map(|one| self.settled(one)).collect()),
+            CelType::Parameter(_) => CelType::Dyn,
+            CelType::Of(name, inner) => {
+                CelType::Of(name, inner.iter().map(|one| self.settled(one)).collect())
+            }
             other => other,
         }
     }
 
     /// Whether a value of one type can be used as the other. If so, parameters are replaced accordingly.
-    pub(super) fn assign(&mut self, one: &Kind, other: &Kind) -> bool {
+    pub(super) fn assign(&mut self, one: &CelType, other: &CelType) -> bool {
         self.assign_all(std::slice::from_ref(one), std::slice::from_ref(other))
     }
 
     /// The same for several types at once.
-    pub(super) fn assign_all(&mut self, these: &[Kind], others: &[Kind]) -> bool {
+    pub(super) fn assign_all(&mut self, these: &[CelType], others: &[CelType]) -> bool {
         let mut next = self.clone();
         let fits = next.all_agree(these, others);
         if fits {
@@ -163,32 +167,32 @@ impl Mapping {
         fits
     }
 
-    fn all_agree(&mut self, these: &[Kind], others: &[Kind]) -> bool {
+    fn all_agree(&mut self, these: &[CelType], others: &[CelType]) -> bool {
         these.len() == others.len() && these.iter().zip(others).all(|(one, other)| self.agree(one, other))
     }
 
-    fn agree(&mut self, one: &Kind, other: &Kind) -> bool {
-        if let Kind::Parameter(number) = other {
+    fn agree(&mut self, one: &CelType, other: &CelType) -> bool {
+        if let CelType::Parameter(number) = other {
             match self.replace(*number, one) {
                 Replaced::Yes => return true,
                 Replaced::Otherwise => return false,
                 Replaced::Circular => {}
             }
         }
-        if let Kind::Parameter(number) = one {
+        if let CelType::Parameter(number) = one {
             return matches!(self.replace(*number, other), Replaced::Yes);
         }
         match (one, other) {
-            (Kind::Dyn, _) | (_, Kind::Dyn) | (Kind::Type, Kind::Type) => true,
-            (Kind::Null, kind) | (kind, Kind::Null) => kind.is_nullable(),
-            (Kind::Of(a, these), Kind::Of(b, others)) => a == b && self.all_agree(these, others),
+            (CelType::Dyn, _) | (_, CelType::Dyn) | (CelType::Type, CelType::Type) => true,
+            (CelType::Null, kind) | (kind, CelType::Null) => kind.is_nullable(),
+            (CelType::Of(a, these), CelType::Of(b, others)) => a == b && self.all_agree(these, others),
             (one, other) => one == other,
         }
     }
 
     /// Replaces a parameter, or reconciles what it stands for with another type.
-    fn replace(&mut self, number: usize, kind: &Kind) -> Replaced {
-        if *kind == Kind::Parameter(number) {
+    fn replace(&mut self, number: usize, kind: &CelType) -> Replaced {
+        if *kind == CelType::Parameter(number) {
             return Replaced::Yes;
         }
         let Some(known) = self.known.get(&number).cloned() else {
@@ -204,18 +208,20 @@ impl Mapping {
         if !self.agree(kind, &known) {
             return Replaced::Otherwise;
         }
-        let general = Kind::more_general(kind, &known);
+        let general = CelType::more_general(kind, &known);
         if !self.occurs(number, &general) {
             self.known.insert(number, general);
         }
         Replaced::Yes
     }
 
-    fn occurs(&self, number: usize, kind: &Kind) -> bool {
+    fn occurs(&self, number: usize, kind: &CelType) -> bool {
         match kind {
-            Kind::Parameter(other) if *other == number => true,
-            Kind::Parameter(other) => self.known.get(other).is_some_and(|known| self.occurs(number, known)),
-            Kind::Of(_, inner) => inner.iter().any(|one| self.occurs(number, one)),
+            CelType::Parameter(other) if *other == number => true,
+            CelType::Parameter(other) => {
+                self.known.get(other).is_some_and(|known| self.occurs(number, known))
+            }
+            CelType::Of(_, inner) => inner.iter().any(|one| self.occurs(number, one)),
             _ => false,
         }
     }

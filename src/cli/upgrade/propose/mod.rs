@@ -27,8 +27,8 @@ use crate::{
     },
     note::{Fault, Notes},
     pull_request::{
-        self, Action, Address, Commit, Decision, Limits, Outcome, Plan, PlanOf, Proposed, ProposedStep,
-        Request, RequestFacts, RolloutOf, Wish,
+        self, Action, Address, Commit, Decision, Limits, PlanOf, ProposalOutcome, Proposed, ProposedPlan,
+        ProposedStep, Request, RequestFacts, RolloutOf, Wish,
     },
     report,
     upgrade::DescribedChange,
@@ -236,7 +236,8 @@ impl Target<'_> {
                 }
             }
         }
-        if let (Outcome::Stopped(authors), Some(_), None) = (&decision.outcome, &self.forge, &request) {
+        if let (ProposalOutcome::Stopped(authors), Some(_), None) = (&decision.outcome, &self.forge, &request)
+        {
             output::note_unseen(&branch, authors, notes);
             found.outcome.exit = Exit::Input;
         }
@@ -368,7 +369,7 @@ enum Performed {
 /// The reason that there is no step. If a cluster is not settled, an earlier proposal must wait. If its definition may have
 /// errors, that proposal stays as it is.
 fn nothing(found: &FoundStep) -> Wish {
-    let plan::Outcome { groups, left, .. } = &found.outcome;
+    let plan::Planning { groups, left, .. } = &found.outcome;
     let why = match left.definitions().count() {
         broken if groups.is_empty() && broken > 0 => {
             format!("{} could not be read", counted(broken, "definition"))
@@ -384,8 +385,8 @@ fn nothing(found: &FoundStep) -> Wish {
     } else {
         let reasons = groups.iter().filter_map(|group| match (&group.state, plan(group, found)?.plan) {
             (State::Held(why), _) => Some(vec![why.clone()]),
-            (_, Plan::LeftOut(reasons)) => Some(reasons),
-            (_, Plan::Steps(_)) => None,
+            (_, ProposedPlan::LeftOut(reasons)) => Some(reasons),
+            (_, ProposedPlan::Steps(_)) => None,
         });
         let reasons: BTreeSet<String> = reasons.flatten().collect();
         Wish::Later(format!("{why}; {}", reasons.into_iter().collect::<Vec<_>>().join("; ")))
@@ -398,7 +399,7 @@ fn plans(found: &FoundStep) -> Vec<PlanOf> {
     for group in &found.outcome.groups {
         let Some(mut whole) = plan(group, found) else { continue };
         let mut left_out = Vec::new();
-        if matches!(whole.plan, Plan::Steps(_)) {
+        if matches!(whole.plan, ProposedPlan::Steps(_)) {
             left_out.extend(refused(group));
             let suspended = group.clusters.iter().filter(|one| found.suspended.contains(one));
             left_out.push((suspended.map(ToString::to_string).collect(), "suspended".to_owned()));
@@ -410,20 +411,20 @@ fn plans(found: &FoundStep) -> Vec<PlanOf> {
         plans.extend(left_out.map(|(clusters, why)| PlanOf {
             clusters,
             from: from.clone(),
-            plan: Plan::LeftOut(vec![why]),
+            plan: ProposedPlan::LeftOut(vec![why]),
         }));
     }
     let of_wave = found.left_out.iter();
     plans.extend(of_wave.map(|(why, clusters)| PlanOf {
         clusters: clusters.iter().map(ToString::to_string).collect(),
         from: None,
-        plan: Plan::LeftOut(vec![why.clone()]),
+        plan: ProposedPlan::LeftOut(vec![why.clone()]),
     }));
     let left = found.outcome.left.definitions();
     plans.extend(left.map(|(file, why)| PlanOf {
         clusters: vec![format!("`{file}`")],
         from: None,
-        plan: Plan::LeftOut(vec![why.to_owned()]),
+        plan: ProposedPlan::LeftOut(vec![why.to_owned()]),
     }));
     plans
 }
@@ -437,16 +438,16 @@ fn plan(group: &Shown, found: &FoundStep) -> Option<PlanOf> {
             let is_taken = |one| found.edits.files.iter().any(|file| file.clusters.contains(one));
             let active = group.clusters.len() - group.suspended;
             match group.clusters.iter().any(is_taken) {
-                true => Plan::Steps(
+                true => ProposedPlan::Steps(
                     steps.iter().enumerate().map(|(at, step)| step_of(step, active, at == 0)).collect(),
                 ),
-                false if group.suspended > 0 => Plan::LeftOut(vec!["suspended".to_owned()]),
-                false => Plan::LeftOut(refused(group).into_iter().map(|(_, why)| why).collect()),
+                false if group.suspended > 0 => ProposedPlan::LeftOut(vec!["suspended".to_owned()]),
+                false => ProposedPlan::LeftOut(refused(group).into_iter().map(|(_, why)| why).collect()),
             }
         }
-        State::Blocked(reasons) => Plan::LeftOut(reasons.iter().map(blocking).collect()),
-        State::Failed(why) => Plan::LeftOut(vec![why.clone()]),
-        State::Held(why) => Plan::LeftOut(vec![format!("held: {why}")]),
+        State::Blocked(reasons) => ProposedPlan::LeftOut(reasons.iter().map(blocking).collect()),
+        State::Failed(why) => ProposedPlan::LeftOut(vec![why.clone()]),
+        State::Held(why) => ProposedPlan::LeftOut(vec![format!("held: {why}")]),
         State::Done | State::Ahead | State::Leaving => return None,
     };
     Some(PlanOf { clusters, from, plan })

@@ -7,7 +7,7 @@ use crate::{
     cli::{Exit, Printer, printer::short_id, upgrade::next_step_output},
     model::ForgeKind,
     note::Notes,
-    pull_request::{Action, Outcome, Wish},
+    pull_request::{Action, ProposalOutcome, Wish},
 };
 
 /// Reports that a branch is not updated although no request is open, in which a comment could say so.
@@ -46,7 +46,7 @@ impl Target<'_> {
             ended.decision.actions.iter().filter_map(|action| self.line(action, ended, noun)).collect();
         let page = ended.request.as_ref().map(|one| one.page.as_str());
         match &ended.decision.outcome {
-            Outcome::Proposed => {
+            ProposalOutcome::Proposed => {
                 if lines.is_empty() {
                     lines.push(format!("{} is up to date", page.unwrap_or(&ended.branch)));
                 }
@@ -60,17 +60,17 @@ impl Target<'_> {
                     });
                 }
             }
-            Outcome::Nothing(why) => {
+            ProposalOutcome::Nothing(why) => {
                 lines.push(format!("nothing to propose: {why}"));
                 if self.forge.is_none() && ended.has_branch && matches!(ended.wish, Wish::Later(_)) {
                     lines.push(format!("the step in {} must wait: do not merge it now", ended.branch));
                 }
             }
-            Outcome::Declined(number) => lines.push(format!(
+            ProposalOutcome::Declined(number) => lines.push(format!(
                 "a person closed {noun} {} for this step: it is not reopened until the step changes; to propose it again, reopen it",
                 kind.reference(*number)
             )),
-            Outcome::Stopped(authors) => lines.push(format!(
+            ProposalOutcome::Stopped(authors) => lines.push(format!(
                 "`{}` contains commits by {}, and was left unchanged; to continue, move them to another branch and delete this one",
                 ended.branch,
                 authors.join(", ")
@@ -127,10 +127,10 @@ impl Target<'_> {
 
     fn document(&self, ended: &Ended) -> Json {
         let outcome = match &ended.decision.outcome {
-            Outcome::Proposed => "proposed",
-            Outcome::Nothing(_) => "nothing",
-            Outcome::Declined(_) => "declined",
-            Outcome::Stopped(_) => "stopped",
+            ProposalOutcome::Proposed => "proposed",
+            ProposalOutcome::Nothing(_) => "nothing",
+            ProposalOutcome::Declined(_) => "declined",
+            ProposalOutcome::Stopped(_) => "stopped",
         };
         let action = |action: &Action| match action {
             Action::Push { new: Some(_), .. } => "push",

@@ -6,22 +6,22 @@ use serde_json::Value;
 
 use super::health_checks;
 use super::infrastructure_webhooks::{Acceptance, takes};
-use super::machine_rollouts::{Basis, Replaced, Rollout, is_on_delete, surge};
+use super::machine_rollouts::{Basis, MachineRollout, Replaced, is_on_delete, surge};
 use super::manual_steps;
 use super::refused_pool;
 use crate::contract::Contract;
 use crate::convert::is_own;
 use crate::predict::change::{Change, Effect, ObjectChange};
-use crate::predict::evidence::{Evidence, On, Outcome};
+use crate::predict::evidence::{Evidence, On, RuleOutcome};
 use crate::predict::field::Field;
-use crate::predict::meaning::{Kind, Meaning};
+use crate::predict::meaning::{Meaning, MeaningKind};
 use crate::predict::reason::{Note, Reason};
 use crate::predict::reconcile::RECONCILE;
 use crate::predict::rules::Rule;
 use crate::predict::running::{is_autoscaled, is_paused};
 use crate::predict::verdict::Ledger;
 use crate::refusal::{Opaque, Refusal};
-use crate::role::{Part, Role};
+use crate::role::{Role, TopologyPart};
 use crate::state::{Desired, Worker};
 use k8s_schema::value::{get, group, leaves, text, version};
 
@@ -37,7 +37,7 @@ pub(in crate::predict) struct Facts<'a> {
     /// The running objects before the change.
     pub before: &'a Desired,
     /// Parts whose number of machines was given.
-    pub counted: &'a BTreeSet<Part>,
+    pub counted: &'a BTreeSet<TopologyPart>,
     /// What is unknown about the running objects.
     pub unknown: &'a [Opaque],
     /// The predicted change.
@@ -55,8 +55,9 @@ pub(in crate::predict) fn evidence(facts: Facts<'_>) -> Ledger {
         ledger.add(refused(&change.faults, Meaning::Wedged, RECONCILE));
     }
     let parts = change.objects.iter().map(|one| one.role.part());
-    let waiting = change.waits.pools.keys().cloned().map(Part::Pool);
-    let parts: BTreeSet<Part> = parts.chain(waiting).filter(|part| *part != Part::Cluster).collect();
+    let waiting = change.waits.pools.keys().cloned().map(TopologyPart::Pool);
+    let parts: BTreeSet<TopologyPart> =
+        parts.chain(waiting).filter(|part| *part != TopologyPart::Cluster).collect();
     let converted = converted(before, change);
     for part in &parts {
         let unknown = facts.unknown.iter().chain(&change.opaque).chain(&converted);
@@ -64,9 +65,9 @@ pub(in crate::predict) fn evidence(facts: Facts<'_>) -> Ledger {
         ledger.extend(of_part(facts, part, &unknown.collect::<Vec<_>>()));
     }
     let is_paused = change.running.as_ref().is_some_and(|state| is_paused(&state.cluster));
-    let all = parts.iter().chain((!change.faults.is_empty()).then_some(&Part::Cluster));
+    let all = parts.iter().chain((!change.faults.is_empty()).then_some(&TopologyPart::Cluster));
     for part in all.filter(|_| is_paused) {
-        let on = On::AllBut(&[Kind::NoChange]);
+        let on = On::AllBut(&[MeaningKind::NoChange]);
         ledger.add(Evidence::remark(part.clone(), Rule::PausedCluster, on).because(PAUSED));
     }
     ledger.extend(refused_pool::evidence(&parts, change));
@@ -99,7 +100,7 @@ fn converted(before: &Desired, change: &Change) -> Vec<Opaque> {
 /// Creates evidence that the whole change is refused, or that the controller stops. Upstream reports some refusals twice;
 /// here each appears once.
 pub(in crate::predict) fn refused(faults: &[Refusal], meaning: Meaning, source: &'static str) -> Evidence {
-    let mut evidence = Evidence::new(Part::Cluster, Rule::Refusal, Outcome::Means(meaning));
+    let mut evidence = Evidence::new(TopologyPart::Cluster, Rule::Refusal, RuleOutcome::Means(meaning));
     evidence.source = Some(source);
     for fault in faults {
         let (field, reason) = (Field::Refused(fault.error.field.clone()), Reason::from(fault.to_string()));
@@ -113,7 +114,7 @@ pub(in crate::predict) fn refused(faults: &[Refusal], meaning: Meaning, source: 
     evidence
 }
 
-fn of_part(facts: Facts<'_>, part: &Part, unknown: &[&Opaque]) -> Vec<Evidence> {
+fn of_part(facts: Facts<'_>, part: &TopologyPart, unknown: &[&Opaque]) -> Vec<Evidence> {
     let Facts { before, change, .. } = facts;
     let objects: Vec<&ObjectChange> = change.objects.iter().filter(|one| one.role.is_of(part)).collect();
     let finding = found(before, change, part, &objects);
@@ -146,7 +147,7 @@ fn of_part(facts: Facts<'_>, part: &Part, unknown: &[&Opaque]) -> Vec<Evidence> 
 
 /// What a change means for a part, judged by its objects and machines alone.
 struct Finding {
-    part: Part,
+    part: TopologyPart,
     meaning: Meaning,
     fields: Vec<Field>,
     reasons: Vec<Reason>,
@@ -156,12 +157,12 @@ struct Finding {
 impl From<Finding> for Evidence {
     fn from(finding: Finding) -> Self {
         let Finding { part, meaning, fields, reasons, source } = finding;
-        let evidence = Self::new(part, Rule::Change, Outcome::Means(meaning));
+        let evidence = Self::new(part, Rule::Change, RuleOutcome::Means(meaning));
         Self { fields, reasons, source: Some(source), ..evidence }
     }
 }
 
-fn found(before: &Desired, change: &Change, part: &Part, objects: &[&ObjectChange]) -> Finding {
+fn found(before: &Desired, change: &Change, part: &TopologyPart, objects: &[&ObjectChange]) -> Finding {
     let own_role = part.own();
     let own = objects.iter().find(|one| one.role == own_role);
     let rollout = change.rollouts.iter().find(|one| one.part == *part);
@@ -179,7 +180,7 @@ fn found(before: &Desired, change: &Change, part: &Part, objects: &[&ObjectChang
         (_, Some(Replaced::Yes)) => machines(&mut finding, before, change, rollout),
         (_, Some(Replaced::Unknown)) if rollout.is_some_and(|one| one.basis == Basis::Upstream) => {
             finding.meaning = Meaning::Opaque;
-            finding.source = if *part == Part::ControlPlane { CONTROL_PLANE } else { DEPLOYMENT };
+            finding.source = if *part == TopologyPart::ControlPlane { CONTROL_PLANE } else { DEPLOYMENT };
         }
         (_, Some(Replaced::Unknown)) => {
             finding.meaning = Meaning::ProviderDependent;
@@ -191,7 +192,7 @@ fn found(before: &Desired, change: &Change, part: &Part, objects: &[&ObjectChang
 }
 
 /// The reason for a part that scales in addition to its version change.
-fn scaled(change: &Change, subject: &Part) -> Option<Reason> {
+fn scaled(change: &Change, subject: &TopologyPart) -> Option<Reason> {
     let now = get(change.running.as_ref()?.own(subject)?, &["spec", "replicas"])?.as_i64()?;
     let was = change.replicas_before.get(subject).copied()?;
     (was != now).then_some(Reason::Scales { from: was, to: now, is_added: true })
@@ -214,7 +215,7 @@ fn uncounted(finding: &Finding, before: &Desired, change: &Change) -> Option<Evi
         "no replica count was set before, so the current number of machines is unknown"
     };
     let part = finding.part.clone();
-    let on = On::Only(&[Kind::Scale, Kind::Rollout, Kind::Upgrade]);
+    let on = On::Only(&[MeaningKind::Scale, MeaningKind::Rollout, MeaningKind::Upgrade]);
     let remark = |part| Evidence::remark(part, Rule::Count, on).because(reason);
     match finding.meaning {
         // The number before is a guess, so a scale from it may as well lose machines.
@@ -253,12 +254,12 @@ fn uncounted_surge(finding: &Finding, before: &Desired, change: &Change) -> Opti
         "how many machines there are more and fewer at a time depends on their number: {}",
         numbers.join(", ")
     );
-    Some(Evidence::new(finding.part.clone(), Rule::Count, Outcome::SurgeUnknown).because(reason))
+    Some(Evidence::new(finding.part.clone(), Rule::Count, RuleOutcome::SurgeUnknown).because(reason))
 }
 
 /// The manual steps before a part reaches its version or its desired state.
 fn by_hand(finding: &Finding, before: &Desired, change: &Change) -> Option<Evidence> {
-    const ON: &[Kind] = &[Kind::Create, Kind::Upgrade, Kind::ProviderDependent];
+    const ON: &[MeaningKind] = &[MeaningKind::Create, MeaningKind::Upgrade, MeaningKind::ProviderDependent];
     if !ON.contains(&finding.meaning.kind()) {
         return None;
     }
@@ -269,23 +270,23 @@ fn by_hand(finding: &Finding, before: &Desired, change: &Change) -> Option<Evide
 }
 
 /// Parts that are held back, and waits that never end.
-fn waiting(part: &Part, change: &Change) -> Option<Evidence> {
+fn waiting(part: &TopologyPart, change: &Change) -> Option<Evidence> {
     let source = Some(manual_steps::SOURCE);
     if let Some(reason) = part.as_pool().and_then(|pool| change.waits.pools.get(pool)) {
-        let on = On::AllBut(&[Kind::Opaque, Kind::Delete]);
+        let on = On::AllBut(&[MeaningKind::Opaque, MeaningKind::Delete]);
         return Some(Evidence {
             source,
             ..Evidence::remark(part.clone(), Rule::Waiting, on).because(reason)
         });
     }
-    let reason = change.waits.control_plane.as_ref().filter(|_| *part == Part::ControlPlane)?;
-    let stuck = Evidence::new(part.clone(), Rule::Waiting, Outcome::Means(Meaning::Wedged));
+    let reason = change.waits.control_plane.as_ref().filter(|_| *part == TopologyPart::ControlPlane)?;
+    let stuck = Evidence::new(part.clone(), Rule::Waiting, RuleOutcome::Means(Meaning::Wedged));
     Some(Evidence { source, ..stuck.because(reason) })
 }
 
 /// Objects that are created or deleted within a part that stays.
-fn beside(part: &Part, objects: &[&ObjectChange]) -> Option<Evidence> {
-    let on = On::AllBut(&[Kind::Create, Kind::Delete, Kind::Opaque]);
+fn beside(part: &TopologyPart, objects: &[&ObjectChange]) -> Option<Evidence> {
+    let on = On::AllBut(&[MeaningKind::Create, MeaningKind::Delete, MeaningKind::Opaque]);
     let mut evidence = Evidence::remark(part.clone(), Rule::Objects, on);
     for one in objects {
         let health = one.kind == "MachineHealthCheck";
@@ -324,11 +325,11 @@ fn fields(objects: &[&ObjectChange]) -> (Vec<Field>, Effect) {
     (fields, effect)
 }
 
-fn machines(finding: &mut Finding, before: &Desired, change: &Change, rollout: Option<&Rollout>) {
+fn machines(finding: &mut Finding, before: &Desired, change: &Change, rollout: Option<&MachineRollout>) {
     let version = |state: &Desired| {
         let object = state.own(&finding.part).unwrap_or(&Value::Null);
         match &finding.part {
-            Part::ControlPlane => text(object, Contract::VERSION).to_owned(),
+            TopologyPart::ControlPlane => text(object, Contract::VERSION).to_owned(),
             _ => text(object, &["spec", "template", "spec", "version"]).to_owned(),
         }
     };
@@ -354,13 +355,13 @@ fn machines(finding: &mut Finding, before: &Desired, change: &Change, rollout: O
     }
     let on_delete = rollout.is_some_and(|one| one.note == Some(Note::OnDelete));
     let is_paused =
-        |part: &Part| change.running.as_ref().and_then(|end| end.own(part)).is_some_and(is_paused);
-    let is_other = |one: &&Rollout| {
+        |part: &TopologyPart| change.running.as_ref().and_then(|end| end.own(part)).is_some_and(is_paused);
+    let is_other = |one: &&MachineRollout| {
         let rolls = one.replaced == Replaced::Yes && one.note != Some(Note::OnDelete);
         rolls && one.part != finding.part && !is_paused(&one.part)
     };
     let others = change.rollouts.iter().filter(|_| !on_delete).filter(is_other);
-    finding.source = if finding.part == Part::ControlPlane { CONTROL_PLANE } else { DEPLOYMENT };
+    finding.source = if finding.part == TopologyPart::ControlPlane { CONTROL_PLANE } else { DEPLOYMENT };
     let now = rollout.and_then(|one| one.replicas).unwrap_or(1);
     let was = change.replicas_before.get(&finding.part).copied().unwrap_or(now);
     // Scaling down removes machines and scaling up adds new ones; neither replaces a machine.
@@ -400,7 +401,7 @@ fn in_place(finding: &mut Finding, change: &Change, objects: &[&ObjectChange], e
             finding.reasons.push(detail.into());
         }
     }
-    if finding.part == Part::Infrastructure && finding.meaning == Meaning::InPlace {
+    if finding.part == TopologyPart::Infrastructure && finding.meaning == Meaning::InPlace {
         infrastructure(finding, change);
     }
     let changed = matches!(finding.meaning, Meaning::InPlace | Meaning::Scale { .. });

@@ -15,13 +15,13 @@ use crate::convert::is_own;
 use crate::predict::change::{Change, Effect};
 use crate::predict::evidence::{Evidence, On};
 use crate::predict::live::{self, Adopted};
-use crate::predict::meaning::{Kind, Meaning};
+use crate::predict::meaning::{Meaning, MeaningKind};
 use crate::predict::observed::{self, Observed};
 use crate::predict::reconcile::applied;
 use crate::predict::rules::Rule;
 use crate::predict::verdict::Verdict;
 use crate::refusal::Opaque;
-use crate::role::{Part, Pool, PoolKind, PoolObject, Role};
+use crate::role::{Pool, PoolKind, PoolObject, Role, TopologyPart};
 use crate::state::Desired;
 use k8s_schema::value::{get, name_of, present, same, set, text};
 
@@ -41,7 +41,8 @@ pub(in crate::predict) fn adopt(
 ) -> Vec<Edited> {
     let Adopted { known, others } = adopted;
     let mut edited = Vec::new();
-    if let (Some(model), false) = (&mut running.machine_template, known.contains(&Part::ControlPlane)) {
+    if let (Some(model), false) = (&mut running.machine_template, known.contains(&TopologyPart::ControlPlane))
+    {
         let kind = text(&running.control_plane, &["kind"]);
         let own = observed.objects.iter().find(|one| text(one, &["kind"]) == kind);
         let path = [Contract::in_use(&running.control_plane).infrastructure_ref(), &["name"]].concat();
@@ -50,7 +51,7 @@ pub(in crate::predict) fn adopt(
     }
     for worker in running.deployments.iter_mut().map(Arc::make_mut) {
         let pool = Pool::new(PoolKind::MachineDeployment, &worker.name);
-        if known.contains(&Part::Pool(pool.clone())) {
+        if known.contains(&TopologyPart::Pool(pool.clone())) {
             continue;
         }
         let own = observed::deployment(observed, &worker.name);
@@ -158,8 +159,8 @@ pub(in crate::predict) fn doubts(edited: &[Edited]) -> impl Iterator<Item = Opaq
 
 /// Remarks on templates that are outdated because of earlier edits.
 pub(in crate::predict) fn evidence(edited: &[Edited]) -> Vec<Evidence> {
-    let on = On::AllBut(&[Kind::Opaque, Kind::Create, Kind::Delete]);
-    let mut parts: BTreeMap<Part, Evidence> = BTreeMap::new();
+    let on = On::AllBut(&[MeaningKind::Opaque, MeaningKind::Create, MeaningKind::Delete]);
+    let mut parts: BTreeMap<TopologyPart, Evidence> = BTreeMap::new();
     for one in edited.iter().filter(|one| one.sure) {
         let part = one.role.part();
         let new = || Evidence::remark(part.clone(), Rule::EditedTemplates, on);

@@ -9,21 +9,21 @@ use serde_json::Value;
 use super::kubeadm_config;
 use super::machine_rollouts::is_on_delete;
 use crate::contract::Contract;
-use crate::predict::evidence::{Evidence, On, Outcome};
+use crate::predict::evidence::{Evidence, On, RuleOutcome};
 use crate::predict::field::Field;
-use crate::predict::meaning::Kind;
+use crate::predict::meaning::MeaningKind;
 use crate::predict::observed::{self, Observed};
 use crate::predict::reconcile::RECONCILE;
 use crate::predict::rules::Rule;
 use crate::predict::running::{is_paused, with_defaults};
 use crate::predict::verdict::Verdict;
-use crate::role::{Part, PoolKind};
+use crate::role::{PoolKind, TopologyPart};
 use crate::state::Desired;
 use k8s_schema::value::{get, leaves, merge_patch, same, set, text};
 
 /// The fields of a part that differ from what the Cluster asks for.
 pub(in crate::predict) struct Foreign {
-    part: Part,
+    part: TopologyPart,
     kind: String,
     fields: Vec<Differing>,
     /// Whether they keep machines that would otherwise be replaced.
@@ -83,7 +83,7 @@ pub(in crate::predict) fn found(running: &Desired, observed: &Observed) -> Vec<F
             let held = is_paused(&live) && !is_paused(&worker.object);
             fields.extend(held.then(|| Differing { path: owned(&PAUSED), words: "it is paused".to_owned() }));
             let holds = held || is_on_delete(&live) && !is_on_delete(&worker.object);
-            let part = Part::pool(PoolKind::MachineDeployment, &worker.name);
+            let part = TopologyPart::pool(PoolKind::MachineDeployment, &worker.name);
             all.push(Foreign { part, kind: "MachineDeployment".to_owned(), fields, holds });
         }
     }
@@ -123,11 +123,12 @@ fn control_plane(model: &Value, live: &Value) -> Option<Foreign> {
     let holds = is_paused(live) && !is_paused(model);
     fields.extend(holds.then(|| Differing::named(owned(&PAUSED))));
     let kind = text(model, &["kind"]).to_owned();
-    Some(Foreign { part: Part::ControlPlane, kind, fields, holds })
+    Some(Foreign { part: TopologyPart::ControlPlane, kind, fields, holds })
 }
 
 /// The kinds of findings that depend on differing fields.
-const DEPENDS: &[Kind] = &[Kind::InPlace, Kind::Scale, Kind::Rollout, Kind::Upgrade];
+const DEPENDS: &[MeaningKind] =
+    &[MeaningKind::InPlace, MeaningKind::Scale, MeaningKind::Rollout, MeaningKind::Upgrade];
 
 /// Marks a part as unknown if the change touches differing fields, or if they keep machines. Otherwise, the fields appear
 /// in a remark. `found` holds the verdicts on the change alone.
@@ -155,7 +156,7 @@ pub(in crate::predict) fn evidence(found: &[Verdict], foreign: &[Foreign]) -> Ve
             continue;
         }
         if one.fields.iter().any(|field| field.path.starts_with(&owned(&UPDATE))) {
-            all.push(Evidence::new(one.part.clone(), Rule::ForeignValues, Outcome::SurgeUnknown));
+            all.push(Evidence::new(one.part.clone(), Rule::ForeignValues, RuleOutcome::SurgeUnknown));
         }
         all.push(Evidence::remark(one.part.clone(), Rule::ForeignValues, On::Only(DEPENDS)).because(reason));
     }
@@ -172,9 +173,9 @@ pub(in crate::predict) fn evidence(found: &[Verdict], foreign: &[Foreign]) -> Ve
 pub(in crate::predict) fn of_paused(found: &[Verdict], after: &Desired) -> Vec<Evidence> {
     let parts = found.iter().map(|verdict| &verdict.subject);
     let paused = parts.filter_map(|part| Some((part, after.own(part).filter(|own| is_paused(own))?)));
-    let evidence = |(part, own): (&Part, &Value)| {
+    let evidence = |(part, own): (&TopologyPart, &Value)| {
         if part.is_of(PoolKind::MachinePool) {
-            let on = On::Only(&[Kind::InPlace, Kind::Scale, Kind::ProviderDependent]);
+            let on = On::Only(&[MeaningKind::InPlace, MeaningKind::Scale, MeaningKind::ProviderDependent]);
             return Evidence::remark(part.clone(), Rule::PausedPart, on).because(
                 "its MachinePool is paused, but the provider's object is not: the provider decides whether its instances stay as they \
                  are",
@@ -184,7 +185,7 @@ pub(in crate::predict) fn of_paused(found: &[Verdict], after: &Desired) -> Vec<E
             "its {} is paused: its machines stay as they are until it is unpaused",
             text(own, &["kind"])
         );
-        Evidence::new(part.clone(), Rule::PausedPart, Outcome::Held).because(reason)
+        Evidence::new(part.clone(), Rule::PausedPart, RuleOutcome::Held).because(reason)
     };
     paused.map(evidence).collect()
 }

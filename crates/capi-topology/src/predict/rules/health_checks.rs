@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 
 use super::Rule;
 use crate::predict::change::Change;
-use crate::predict::evidence::{Evidence, On, Outcome};
+use crate::predict::evidence::{Evidence, On, RuleOutcome};
 use crate::predict::field::Field;
-use crate::predict::meaning::{Kind, Meaning};
-use crate::role::{Part, PoolObject, Role};
+use crate::predict::meaning::{Meaning, MeaningKind};
+use crate::role::{PoolObject, Role, TopologyPart};
 use crate::state::Desired;
 use k8s_schema::value::{get, leaves, list, merge_patch, present, remove, text};
 
@@ -40,7 +40,7 @@ const OF_MACHINES: [&str; 9] = [
 
 /// Evidence about the health check of a part, given what else was found about it.
 pub(in crate::predict) fn evidence(
-    part: &Part,
+    part: &TopologyPart,
     found: &Meaning,
     before: &Desired,
     change: &Change,
@@ -61,12 +61,12 @@ pub(in crate::predict) fn evidence(
         return None;
     }
     let is_idle = is_never(new);
-    let replaces_all = matches!(found.kind(), Kind::Rollout | Kind::Upgrade);
+    let replaces_all = matches!(found.kind(), MeaningKind::Rollout | MeaningKind::Upgrade);
     let is_of_ill = replaced.iter().all(|one| one.doubt().is_none());
     let evidence = if is_idle || replaces_all && is_of_ill {
         Evidence::remark(part.clone(), Rule::HealthCheck, On::ALL)
     } else {
-        let evidence = Evidence::new(part.clone(), Rule::HealthCheck, Outcome::Unsure);
+        let evidence = Evidence::new(part.clone(), Rule::HealthCheck, RuleOutcome::Unsure);
         Evidence { source: Some(SOURCE), ..evidence }
     };
     let whole = Field::Changed { role, path: Vec::new() };
@@ -78,14 +78,14 @@ pub(in crate::predict) fn evidence(
 const IDLE: &str = "its MachineHealthCheck replaces no machine, because it acts only if none is unhealthy";
 
 /// The health check of a part.
-fn of<'a>(part: &Part, state: &'a Desired) -> Option<(Role, &'a Value)> {
+fn of<'a>(part: &TopologyPart, state: &'a Desired) -> Option<(Role, &'a Value)> {
     match part {
-        Part::ControlPlane => Some((Role::ControlPlaneHealthCheck, state.health_check.as_ref()?)),
-        Part::Pool(pool) => {
+        TopologyPart::ControlPlane => Some((Role::ControlPlaneHealthCheck, state.health_check.as_ref()?)),
+        TopologyPart::Pool(pool) => {
             let check = state.worker(pool)?.health_check.as_ref()?;
             Some((pool.clone().role(PoolObject::HealthCheck), check))
         }
-        Part::Cluster | Part::Infrastructure => None,
+        TopologyPart::Cluster | TopologyPart::Infrastructure => None,
     }
 }
 
@@ -311,12 +311,12 @@ mod tests {
             Desired { health_check, ..Desired::default() }
         };
         let change = Change { running: Some(state(new)), ..Change::default() };
-        evidence(&Part::ControlPlane, found, &state(old), &change)
+        evidence(&TopologyPart::ControlPlane, found, &state(old), &change)
     }
 
     fn is_unknown(old: &Value, new: &Value) -> bool {
         let found = of_check(old, new, &Meaning::InPlace);
-        found.is_some_and(|one| one.outcome == Outcome::Unsure)
+        found.is_some_and(|one| one.outcome == RuleOutcome::Unsure)
     }
 
     fn check(name: &str, status: &str, seconds: i64) -> Value {
@@ -379,7 +379,7 @@ mod tests {
     fn a_check_that_never_acts_is_said_to_be_idle() {
         let idle = limited(check("Ready", "True", 1), &json!(0));
         let found = of_check(&Value::Null, &idle, &Meaning::InPlace).unwrap();
-        assert!(matches!(found.outcome, Outcome::Remark(_)) && found.reasons == [Reason::from(IDLE)]);
+        assert!(matches!(found.outcome, RuleOutcome::Remark(_)) && found.reasons == [Reason::from(IDLE)]);
     }
 
     #[test]
@@ -400,7 +400,7 @@ mod tests {
             ("KernelDeadlock", "True", 300, true),
         ] {
             let found = of_check(&Value::Null, &check(name, status, seconds), &rollout).unwrap();
-            assert_eq!(found.outcome == Outcome::Unsure, expected, "{name}={status} {seconds}");
+            assert_eq!(found.outcome == RuleOutcome::Unsure, expected, "{name}={status} {seconds}");
         }
     }
 

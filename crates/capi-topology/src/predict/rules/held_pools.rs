@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::contract::Contract;
-use crate::role::{Part, Pool, PoolKind};
+use crate::role::{Pool, PoolKind, TopologyPart};
 use crate::state::Desired;
 use crate::upgrade::tracker::{Tracker, Workers};
 use k8s_schema::value::text;
@@ -37,7 +37,7 @@ pub(in crate::predict) fn waits(running: &Desired, tracker: &Tracker) -> Waits {
                 "{by} holds it back: it stays at {version}, and nothing else changes except its health \
                  check; without the annotation it is upgraded, and its machines are replaced"
             );
-            held.push(format!("{}, which is held back by {by}", Part::Pool(pool.clone()).in_words()));
+            held.push(format!("{}, which is held back by {by}", TopologyPart::Pool(pool.clone()).in_words()));
             waits.pools.insert(pool, detail);
         }
         if stuck {

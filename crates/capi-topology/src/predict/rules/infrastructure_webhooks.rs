@@ -8,12 +8,12 @@ use std::sync::LazyLock;
 use serde_json::Value;
 
 use crate::predict::change::{Change, Effect, ObjectChange};
-use crate::predict::evidence::{Evidence, On, Outcome};
-use crate::predict::meaning::{Kind, Meaning};
+use crate::predict::evidence::{Evidence, On, RuleOutcome};
+use crate::predict::meaning::{Meaning, MeaningKind};
 use crate::predict::reconcile::RECONCILE;
 use crate::predict::rules::Rule;
 use crate::predict::verdict::Verdict;
-use crate::role::{Part, Role};
+use crate::role::{Role, TopologyPart};
 use k8s_schema::value::{group, list, path_matches, text};
 
 const FILES: &[&str] = include!(concat!(env!("OUT_DIR"), "/mutable.rs"));
@@ -81,19 +81,19 @@ pub(in crate::predict) fn takes(
 ///
 /// Source: `core/reconcilers/topology/cluster/reconcile_state.go`, `reconcileState`.
 pub(in crate::predict) fn evidence(verdicts: &[Verdict]) -> Vec<Evidence> {
-    let evidence = |part: &Part| {
+    let evidence = |part: &TopologyPart| {
         if refuses(verdicts) {
-            let stops = Evidence::new(part.clone(), Rule::Infrastructure, Outcome::NotReached);
+            let stops = Evidence::new(part.clone(), Rule::Infrastructure, RuleOutcome::NotReached);
             Evidence { source: Some(RECONCILE), ..stops.because(STOPS) }
         } else {
-            let on = On::AllBut(&[Kind::NoChange, Kind::Opaque]);
+            let on = On::AllBut(&[MeaningKind::NoChange, MeaningKind::Opaque]);
             Evidence::remark(part.clone(), Rule::Infrastructure, on).because(PERHAPS_STOPS)
         }
     };
     let may_refuse = meaning(verdicts) == Some(&Meaning::ProviderDependent);
     let others = verdicts.iter().filter(|one| {
         let changes = !matches!(one.meaning, Meaning::Opaque | Meaning::NoChange);
-        changes && one.subject != Part::Infrastructure && (may_refuse || refuses(verdicts))
+        changes && one.subject != TopologyPart::Infrastructure && (may_refuse || refuses(verdicts))
     });
     others.map(|one| evidence(&one.subject)).collect()
 }
@@ -118,7 +118,7 @@ fn refuses(verdicts: &[Verdict]) -> bool {
 
 /// The meaning for the infrastructure.
 fn meaning(verdicts: &[Verdict]) -> Option<&Meaning> {
-    verdicts.iter().find(|one| one.subject == Part::Infrastructure).map(|one| &one.meaning)
+    verdicts.iter().find(|one| one.subject == TopologyPart::Infrastructure).map(|one| &one.meaning)
 }
 
 const STOPS: &str = "Cluster API writes the infrastructure first, and stops there: none of this happens";

@@ -8,12 +8,12 @@ use serde_json::Value;
 
 use super::kubeadm_config::{self, Outdated};
 use crate::contract::Contract;
-use crate::predict::evidence::{Evidence, On, Outcome};
-use crate::predict::meaning::{Kind, Meaning};
+use crate::predict::evidence::{Evidence, On, RuleOutcome};
+use crate::predict::meaning::{Meaning, MeaningKind};
 use crate::predict::reason::{MachinePoolPart, Note, Reason};
 use crate::predict::rules::Rule;
 use crate::predict::verdict::Verdict;
-use crate::role::{Part, Pool, PoolKind, PoolObject, Role};
+use crate::role::{Pool, PoolKind, PoolObject, Role, TopologyPart};
 use crate::state::{Desired, Worker};
 use k8s_schema::value::{get, group, present, same, text};
 
@@ -40,9 +40,9 @@ pub enum Replaced {
 /// The effect on the machines of a control plane, machine deployment or machine pool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Rollout {
+pub struct MachineRollout {
     /// The part that owns the machines.
-    pub part: Part,
+    pub part: TopologyPart,
     /// The basis of the prediction.
     pub basis: Basis,
     /// Whether machines are replaced.
@@ -76,8 +76,8 @@ impl Instants<'_> {
     pub const UNKNOWN: Self = Self { now: "", machines: "" };
 }
 
-impl Rollout {
-    fn new(part: Part, basis: Basis) -> Self {
+impl MachineRollout {
+    fn new(part: TopologyPart, basis: Basis) -> Self {
         Self {
             part,
             basis,
@@ -96,13 +96,13 @@ impl Rollout {
 const KUBEADM: &str = "KubeadmControlPlane";
 
 /// The rollouts that lead from one state to another.
-pub(crate) fn rollouts(before: &Desired, after: &Desired, instants: Instants<'_>) -> Vec<Rollout> {
+pub(crate) fn rollouts(before: &Desired, after: &Desired, instants: Instants<'_>) -> Vec<MachineRollout> {
     let mut all = vec![control_plane(before, after, instants)];
     let pools: BTreeSet<Pool> =
         before.all_workers().chain(after.all_workers()).map(|(pool, _)| pool).collect();
     for one in pools {
         let (old, new, kind) = (before.worker(&one), after.worker(&one), one.kind);
-        let part = Part::Pool(one);
+        let part = TopologyPart::Pool(one);
         all.push(match (old, new, kind) {
             (Some(old), Some(new), PoolKind::MachineDeployment) => deployment(part, old, new, instants),
             (Some(old), Some(new), PoolKind::MachinePool) => pool(part, old, new),
@@ -115,22 +115,24 @@ pub(crate) fn rollouts(before: &Desired, after: &Desired, instants: Instants<'_>
 
 /// The worst that a change of a field can do, for the object of a role and a control plane of a kind: which field it is, is
 /// not known.
-pub(in crate::predict) fn worst(role: &Role, control_plane: &str) -> Kind {
+pub(in crate::predict) fn worst(role: &Role, control_plane: &str) -> MeaningKind {
     match role {
         Role::Cluster | Role::ControlPlaneHealthCheck | Role::Pool(_, PoolObject::HealthCheck) => {
-            Kind::InPlace
+            MeaningKind::InPlace
         }
-        Role::ControlPlane | Role::ControlPlaneMachines if control_plane == KUBEADM => Kind::Rollout,
-        Role::ControlPlane | Role::ControlPlaneMachines | Role::Infrastructure => Kind::ProviderDependent,
+        Role::ControlPlane | Role::ControlPlaneMachines if control_plane == KUBEADM => MeaningKind::Rollout,
+        Role::ControlPlane | Role::ControlPlaneMachines | Role::Infrastructure => {
+            MeaningKind::ProviderDependent
+        }
         Role::Pool(pool, _) => match pool.kind {
-            PoolKind::MachineDeployment => Kind::Rollout,
-            PoolKind::MachinePool => Kind::ProviderDependent,
+            PoolKind::MachineDeployment => MeaningKind::Rollout,
+            PoolKind::MachinePool => MeaningKind::ProviderDependent,
         },
     }
 }
 
-fn noted(part: Part, note: Note) -> Rollout {
-    Rollout { note: Some(note), ..Rollout::new(part, Basis::Derived) }
+fn noted(part: TopologyPart, note: Note) -> MachineRollout {
+    MachineRollout { note: Some(note), ..MachineRollout::new(part, Basis::Derived) }
 }
 
 fn version_reason(old: &str, new: &str) -> Option<Reason> {
@@ -184,11 +186,11 @@ fn expiring(old: &Value, new: &Value, instants: Instants<'_>) -> Option<Reason> 
     Some(Reason::CertificatesExpire { days })
 }
 
-fn control_plane(before: &Desired, after: &Desired, instants: Instants<'_>) -> Rollout {
+fn control_plane(before: &Desired, after: &Desired, instants: Instants<'_>) -> MachineRollout {
     let (old, new) = (&before.control_plane, &after.control_plane);
     let is_kubeadm = text(new, &["kind"]) == KUBEADM;
     let basis = if is_kubeadm { Basis::Upstream } else { Basis::Derived };
-    let mut rollout = Rollout::new(Part::ControlPlane, basis);
+    let mut rollout = MachineRollout::new(TopologyPart::ControlPlane, basis);
     rollout.replicas = get(new, Contract::REPLICAS).and_then(Value::as_i64);
     if is_due(old, new, instants) {
         rollout.reasons.push(due_reason("KubeadmControlPlane", new, instants));
@@ -245,7 +247,7 @@ fn control_plane(before: &Desired, after: &Desired, instants: Instants<'_>) -> R
 ///
 /// Source: `util/collections/machine_filters.go`, `ShouldRolloutAfter`, and `core/reconcilers/machinedeployment/mdutil/util.go`,
 /// `MachineTemplateUpToDate` and `FindNewMachineSet`.
-fn by_instant(rollout: &mut Rollout, there: i64, instants: Instants<'_>) {
+fn by_instant(rollout: &mut MachineRollout, there: i64, instants: Instants<'_>) {
     if instants.now.is_empty() {
         rollout.some = Some((0, there));
         rollout.note = Some(Note::Older);
@@ -254,7 +256,7 @@ fn by_instant(rollout: &mut Rollout, there: i64, instants: Instants<'_>) {
 
 /// Limits a rollout to the machines that joined, or to the one that kubeadm init created. Whether the latter still runs is
 /// unknown: any earlier rollout or repair replaces it with one that joined.
-fn by_origin(rollout: &mut Rollout, there: i64, outdated: Outdated, instants: Instants<'_>) {
+fn by_origin(rollout: &mut MachineRollout, there: i64, outdated: Outdated, instants: Instants<'_>) {
     let is_fresh = !instants.now.is_empty();
     // A running object may state any number.
     let others = there.saturating_sub(1);
@@ -268,8 +270,8 @@ fn by_origin(rollout: &mut Rollout, there: i64, outdated: Outdated, instants: In
     rollout.note = Some(note);
 }
 
-fn deployment(part: Part, old: &Worker, new: &Worker, instants: Instants<'_>) -> Rollout {
-    let mut rollout = Rollout::new(part, Basis::Upstream);
+fn deployment(part: TopologyPart, old: &Worker, new: &Worker, instants: Instants<'_>) -> MachineRollout {
+    let mut rollout = MachineRollout::new(part, Basis::Upstream);
     let (old, new) = (&old.object, &new.object);
     let of = |object, field: &[&str]| {
         let mut path = vec!["spec", "template", "spec"];
@@ -359,8 +361,8 @@ pub(in crate::predict) fn surge(deployment: &Value, replicas: i64) -> Option<(i6
     Some((surge, unavailable.min(replicas)))
 }
 
-fn pool(part: Part, old: &Worker, new: &Worker) -> Rollout {
-    let mut rollout = Rollout::new(part, Basis::Derived);
+fn pool(part: TopologyPart, old: &Worker, new: &Worker) -> MachineRollout {
+    let mut rollout = MachineRollout::new(part, Basis::Derived);
     let template =
         |worker: &Worker| get(&worker.object, &["spec", "template", "spec"]).cloned().unwrap_or_default();
     let spec = |object: &Value| get(object, &["spec"]).cloned().unwrap_or_default();
@@ -382,7 +384,7 @@ fn pool(part: Part, old: &Worker, new: &Worker) -> Rollout {
 /// Source: `canUpdateMachine` of `controlplane/kubeadm/reconcilers/kubeadmcontrolplane/inplace_canupdatemachine.go`, and
 /// `core/reconcilers/machinedeployment/machinedeployment_rollout_rollingupdate.go`.
 pub(in crate::predict) fn in_place_updates(verdicts: &[Verdict]) -> Vec<Evidence> {
-    const REPLACED: &[Kind] = &[Kind::Rollout, Kind::Upgrade];
+    const REPLACED: &[MeaningKind] = &[MeaningKind::Rollout, MeaningKind::Upgrade];
     let reason = "the gate InPlaceUpdates is on: an update extension may change machines in place instead; whether one does is not known \
                   offline";
     let replaced = verdicts.iter().filter(|one| REPLACED.contains(&one.meaning.kind()));
@@ -392,20 +394,20 @@ pub(in crate::predict) fn in_place_updates(verdicts: &[Verdict]) -> Vec<Evidence
 
 /// Marks parts whose rollout is unknown among those that roll together.
 pub(in crate::predict) fn not_together(verdicts: &[Verdict]) -> Vec<Evidence> {
-    let unknown: BTreeSet<&Part> =
+    let unknown: BTreeSet<&TopologyPart> =
         verdicts.iter().filter(|one| one.meaning == Meaning::Opaque).map(|one| &one.subject).collect();
     let mut all = Vec::new();
     for verdict in verdicts {
         let Meaning::Rollout { together_with, .. } = &verdict.meaning else { continue };
-        let perhaps: Vec<Part> =
+        let perhaps: Vec<TopologyPart> =
             together_with.iter().filter(|part| unknown.contains(part)).cloned().collect();
         if !perhaps.is_empty() {
-            let names: Vec<String> = perhaps.iter().map(Part::in_words).collect();
+            let names: Vec<String> = perhaps.iter().map(TopologyPart::in_words).collect();
             let reason = format!(
                 "it is unknown whether machines of {} are replaced at the same time",
                 names.join(", ")
             );
-            let outcome = Outcome::NotTogether(perhaps);
+            let outcome = RuleOutcome::NotTogether(perhaps);
             all.push(Evidence::new(verdict.subject.clone(), Rule::Together, outcome).because(reason));
         }
     }

@@ -13,11 +13,11 @@ use super::machine_rollouts::is_on_delete;
 use crate::contract::Contract;
 use crate::predict::change::Change;
 use crate::predict::evidence::{Evidence, On};
-use crate::predict::meaning::Kind;
+use crate::predict::meaning::MeaningKind;
 use crate::predict::running::{is_autoscaled, is_paused};
 use crate::predict::steps::{UpgradeStep, of_part, step};
 use crate::predict::verdict::Verdict;
-use crate::role::{Part, PoolKind};
+use crate::role::{PoolKind, TopologyPart};
 use crate::state::{Desired, Worker};
 use crate::upgrade::tracker::concurrency;
 use k8s_schema::value::{get, text};
@@ -26,13 +26,13 @@ use k8s_schema::value::{get, text};
 pub(in crate::predict) const SOURCE: &str = "exp/topology/desiredstate/desired_state.go";
 
 /// Counts how often an upgrade changes the version of a part: each time, its machines are replaced.
-pub(in crate::predict) fn versions(before: &Desired, change: &Change, subject: &Part) -> usize {
+pub(in crate::predict) fn versions(before: &Desired, change: &Change, subject: &TopologyPart) -> usize {
     let first = step(before, &BTreeSet::new());
     moves(&steps(&first, change), subject).len()
 }
 
 /// Counts how many of these changes of the version someone has to act for.
-pub(in crate::predict) fn aided(before: &Desired, change: &Change, subject: &Part) -> usize {
+pub(in crate::predict) fn aided(before: &Desired, change: &Change, subject: &TopologyPart) -> usize {
     let Some(running) = &change.running else { return 0 };
     let first = step(before, &BTreeSet::new());
     let steps = steps(&first, change);
@@ -46,7 +46,7 @@ pub(in crate::predict) fn aided(before: &Desired, change: &Change, subject: &Par
 }
 
 /// Describes the manual steps before a part reaches its version: deleting old machines of pools, or ending a pause.
-pub(in crate::predict) fn by_hand(before: &Desired, change: &Change, subject: &Part) -> Vec<String> {
+pub(in crate::predict) fn by_hand(before: &Desired, change: &Change, subject: &TopologyPart) -> Vec<String> {
     let Some(running) = &change.running else { return Vec::new() };
     let first = step(before, &BTreeSet::new());
     let steps = steps(&first, change);
@@ -63,28 +63,32 @@ pub(in crate::predict) fn by_hand(before: &Desired, change: &Change, subject: &P
 
 /// The parts whose machines stay on an older version than the control plane gets, with that version: pools that are held back,
 /// and paused parts, whose objects alone get the new version.
-pub(in crate::predict) fn left_behind(before: &Desired, change: &Change) -> BTreeMap<Part, String> {
+pub(in crate::predict) fn left_behind(before: &Desired, change: &Change) -> BTreeMap<TopologyPart, String> {
     let (Some(running), Some(last)) = (&change.running, change.steps.last()) else { return BTreeMap::new() };
     let first = step(before, &BTreeSet::new());
-    let pools = last.pools.keys().cloned().map(Part::Pool);
-    let reached = |part: Part| {
+    let pools = last.pools.keys().cloned().map(TopologyPart::Pool);
+    let reached = |part: TopologyPart| {
         let stays = running.own(&part).is_some_and(|object| is_paused(object) && count(object) != Some(0));
         let version = of_part(if stays { &first } else { last }, &part)?.clone();
         (version != last.control_plane).then_some((part, version))
     };
-    pools.chain([Part::ControlPlane]).filter_map(reached).collect()
+    pools.chain([TopologyPart::ControlPlane]).filter_map(reached).collect()
 }
 
 /// The condition under which a new version is refused: parts still have machines of an earlier upgrade, which wait for someone
 /// to act.
 ///
 /// Source: `validateTopologyMachineDeploymentVersions` of `core/webhooks/admission/cluster.go`.
-pub(in crate::predict) fn conditions(before: &Desired, known: &BTreeSet<Part>, after: &Value) -> Vec<String> {
+pub(in crate::predict) fn conditions(
+    before: &Desired,
+    known: &BTreeSet<TopologyPart>,
+    after: &Value,
+) -> Vec<String> {
     let wanted = |cluster: &Value| text(cluster, &["spec", "topology", "version"]).to_owned();
-    let control_plane = is_paused(&before.control_plane).then_some(Part::ControlPlane);
+    let control_plane = is_paused(&before.control_plane).then_some(TopologyPart::ControlPlane);
     let keepers = control_plane.into_iter().chain(before.deployments.iter().filter_map(keeper));
-    let words = |part: Part| match part {
-        Part::ControlPlane => "the control plane".to_owned(),
+    let words = |part: TopologyPart| match part {
+        TopologyPart::ControlPlane => "the control plane".to_owned(),
         part => part.in_words(),
     };
     let parts: Vec<String> = keepers.filter(|part| !known.contains(part)).map(words).collect();
@@ -102,7 +106,7 @@ pub(in crate::predict) fn of_waiting(
     before: &Desired,
     change: &Change,
     found: &[Verdict],
-    known: &BTreeSet<Part>,
+    known: &BTreeSet<TopologyPart>,
 ) -> Vec<Evidence> {
     let mut evidence = let_go(before, change, found, known);
     evidence.extend(pending(before, change, known));
@@ -114,36 +118,50 @@ pub(in crate::predict) fn of_waiting(
 ///
 /// Pools wait for the control plane, and for the pools before them in the Cluster that take all places of the upgrade
 /// (`UpgradeConcurrencyReached` of `exp/topology/scope/upgradetracker.go`).
-fn let_go(before: &Desired, change: &Change, found: &[Verdict], known: &BTreeSet<Part>) -> Vec<Evidence> {
+fn let_go(
+    before: &Desired,
+    change: &Change,
+    found: &[Verdict],
+    known: &BTreeSet<TopologyPart>,
+) -> Vec<Evidence> {
     const ENDS: &str = "that wait ends";
     let Some(end) = &change.running else { return Vec::new() };
-    let is_judged = |part: &Part| {
+    let is_judged = |part: &TopologyPart| {
         let kind =
             found.iter().find(|verdict| verdict.subject == *part).map(|verdict| verdict.meaning.kind());
         !known.contains(part)
-            && matches!(kind, Some(Kind::NoChange | Kind::MetadataOnly | Kind::InPlace | Kind::Scale))
+            && matches!(
+                kind,
+                Some(
+                    MeaningKind::NoChange
+                        | MeaningKind::MetadataOnly
+                        | MeaningKind::InPlace
+                        | MeaningKind::Scale
+                )
+            )
     };
-    let unknown = |part: Part, by: &str, ends: &str| {
+    let unknown = |part: TopologyPart, by: &str, ends: &str| {
         Evidence::unknown(part, Rule::HeldBack, SOURCE).because(format!(
             "its upgrade may still wait for {by}. If so, {ends}, and the upgrade begins unless other parts hold it back; \
              its running object would show its version"
         ))
     };
     if is_paused(&before.control_plane) && !is_paused(&end.control_plane) {
-        let pools = before.all_workers().map(|(pool, _)| Part::Pool(pool)).filter(is_judged);
+        let pools = before.all_workers().map(|(pool, _)| TopologyPart::Pool(pool)).filter(is_judged);
         return pools.map(|part| unknown(part, "the control plane", ENDS)).collect();
     }
-    let stay: BTreeSet<Part> = end.deployments.iter().filter_map(keeper).collect();
+    let stay: BTreeSet<TopologyPart> = end.deployments.iter().filter_map(keeper).collect();
     // Scaling down may remove the last old machines.
-    let shrink: BTreeSet<Part> = before.deployments.iter().filter_map(|one| shrinks(one, end)).collect();
+    let shrink: BTreeSet<TopologyPart> =
+        before.deployments.iter().filter_map(|one| shrinks(one, end)).collect();
     let has_more_places = concurrency(&end.cluster) > concurrency(&before.cluster);
-    let mut keepers: Vec<Part> = Vec::new();
+    let mut keepers: Vec<TopologyPart> = Vec::new();
     let mut evidence = Vec::new();
     for one in &before.deployments {
-        let part = Part::pool(PoolKind::MachineDeployment, &one.name);
+        let part = TopologyPart::pool(PoolKind::MachineDeployment, &one.name);
         let waits = keepers.len() >= concurrency(&before.cluster) && is_judged(&part);
-        let names = |go: &dyn Fn(&Part) -> bool| {
-            keepers.iter().filter(|one| go(one)).map(Part::in_words).collect::<Vec<_>>().join(" or ")
+        let names = |go: &dyn Fn(&TopologyPart) -> bool| {
+            keepers.iter().filter(|one| go(one)).map(TopologyPart::in_words).collect::<Vec<_>>().join(" or ")
         };
         let gone = names(&|one| has_more_places || !stay.contains(one));
         let smaller = names(&|one| shrink.contains(one));
@@ -161,15 +179,15 @@ fn let_go(before: &Desired, change: &Change, found: &[Verdict], known: &BTreeSet
 ///
 /// Source: `updateMachineDeployments` of `internal/topology/cluster/reconcile_state.go` leaves out pools whose upgrade is
 /// pending.
-fn pending(before: &Desired, change: &Change, known: &BTreeSet<Part>) -> Vec<Evidence> {
-    const CHANGES: On = On::Only(&[Kind::InPlace, Kind::Scale, Kind::Rollout]);
+fn pending(before: &Desired, change: &Change, known: &BTreeSet<TopologyPart>) -> Vec<Evidence> {
+    const CHANGES: On = On::Only(&[MeaningKind::InPlace, MeaningKind::Scale, MeaningKind::Rollout]);
     let Some(end) = &change.running else { return Vec::new() };
-    let keeps = |part: &Part| end.deployments.iter().filter_map(keeper).any(|one| one == *part);
-    let (mut keepers, mut evidence): (Vec<Part>, _) = (Vec::new(), Vec::new());
+    let keeps = |part: &TopologyPart| end.deployments.iter().filter_map(keeper).any(|one| one == *part);
+    let (mut keepers, mut evidence): (Vec<TopologyPart>, _) = (Vec::new(), Vec::new());
     for one in &before.deployments {
-        let part = Part::pool(PoolKind::MachineDeployment, &one.name);
+        let part = TopologyPart::pool(PoolKind::MachineDeployment, &one.name);
         if keepers.len() >= concurrency(&end.cluster) && !known.contains(&part) {
-            let names = keepers.iter().map(Part::in_words).collect::<Vec<_>>().join(" and ");
+            let names = keepers.iter().map(TopologyPart::in_words).collect::<Vec<_>>().join(" and ");
             let why = format!(
                 "its upgrade may still wait for {names}. If so, nothing of this change happens before that wait ends"
             );
@@ -181,7 +199,7 @@ fn pending(before: &Desired, change: &Change, known: &BTreeSet<Part>) -> Vec<Evi
 }
 
 /// The pool of a worker whose number of machines may become smaller.
-fn shrinks(worker: &Arc<Worker>, end: &Desired) -> Option<Part> {
+fn shrinks(worker: &Arc<Worker>, end: &Desired) -> Option<TopologyPart> {
     let after = end.deployments.iter().find(|one| one.name == worker.name)?;
     let is_smaller = match (count(&worker.object), count(&after.object)) {
         (Some(was), Some(now)) => now < was,
@@ -189,12 +207,12 @@ fn shrinks(worker: &Arc<Worker>, end: &Desired) -> Option<Part> {
         (None, Some(_)) => true,
         (_, None) => false,
     };
-    is_smaller.then(|| Part::pool(PoolKind::MachineDeployment, &worker.name))
+    is_smaller.then(|| TopologyPart::pool(PoolKind::MachineDeployment, &worker.name))
 }
 
 /// The pool of a worker, if it keeps machines of an older version until someone acts: deletes them, or ends a pause.
-fn keeper(worker: &Arc<Worker>) -> Option<Part> {
-    let part = Part::pool(PoolKind::MachineDeployment, &worker.name);
+fn keeper(worker: &Arc<Worker>) -> Option<TopologyPart> {
+    let part = TopologyPart::pool(PoolKind::MachineDeployment, &worker.name);
     (keeps_machines(&worker.object) && has_machines(&part, &worker.object)).then_some(part)
 }
 
@@ -203,8 +221,8 @@ fn keeps_machines(object: &Value) -> bool {
 }
 
 /// Reports whether a part has machines, or may get some from an autoscaler. A part without machines delays nothing.
-pub(in crate::predict) fn has_machines(part: &Part, object: &Value) -> bool {
-    *part == Part::ControlPlane || count(object) != Some(0) || is_autoscaled(object)
+pub(in crate::predict) fn has_machines(part: &TopologyPart, object: &Value) -> bool {
+    *part == TopologyPart::ControlPlane || count(object) != Some(0) || is_autoscaled(object)
 }
 
 fn count(object: &Value) -> Option<i64> {
@@ -212,7 +230,7 @@ fn count(object: &Value) -> Option<i64> {
 }
 
 /// Reports whether a pool waits for a new version of a control plane that is paused.
-fn waits_for_control_plane(before: &Desired, running: &Desired, subject: &Part) -> bool {
+fn waits_for_control_plane(before: &Desired, running: &Desired, subject: &TopologyPart) -> bool {
     let version = |state: &Desired| text(&state.control_plane, Contract::VERSION).to_owned();
     version(before) != version(running) && subject.as_pool().is_some() && is_paused(&running.control_plane)
 }
@@ -223,7 +241,7 @@ fn steps<'a>(first: &'a UpgradeStep, change: &'a Change) -> Vec<&'a UpgradeStep>
 }
 
 /// The steps that change the version of a part.
-fn moves(steps: &[&UpgradeStep], subject: &Part) -> Vec<usize> {
+fn moves(steps: &[&UpgradeStep], subject: &TopologyPart) -> Vec<usize> {
     let is_move = |at: &usize| of_part(steps[at - 1], subject) != of_part(steps[*at], subject);
     (1..steps.len()).filter(is_move).collect()
 }
@@ -240,7 +258,7 @@ impl Holding<'_> {
         let (paused, kept): (Vec<&Worker>, Vec<&Worker>) =
             self.pools.iter().partition(|one| is_paused(&one.object));
         let name = |one: &Worker| {
-            let name = Part::pool(PoolKind::MachineDeployment, &one.name).in_words();
+            let name = TopologyPart::pool(PoolKind::MachineDeployment, &one.name).in_words();
             // An autoscaled pool may have none.
             if count(&one.object) == Some(0) { format!("{name} (if it has machines)") } else { name }
         };
@@ -283,12 +301,15 @@ fn holding<'a>(
     running: &'a Desired,
     steps: &[&UpgradeStep],
     at: usize,
-    subject: &Part,
+    subject: &TopologyPart,
 ) -> Option<Holding<'a>> {
-    let pools: Vec<Part> =
-        running.deployments.iter().map(|one| Part::pool(PoolKind::MachineDeployment, &one.name)).collect();
+    let pools: Vec<TopologyPart> = running
+        .deployments
+        .iter()
+        .map(|one| TopologyPart::pool(PoolKind::MachineDeployment, &one.name))
+        .collect();
     let place = pools.iter().position(|part| part == subject);
-    let moved = |part: &Part, end: usize| {
+    let moved = |part: &TopologyPart, end: usize| {
         let version = |step: &UpgradeStep| of_part(step, part).cloned();
         let is_older =
             |pair: &[&UpgradeStep]| version(pair[0]).is_some() && version(pair[0]) != version(pair[1]);

@@ -7,19 +7,19 @@
 
 use serde_json::Value;
 
-use super::machine_rollouts::{Replaced, Rollout, is_on_delete, surge};
+use super::machine_rollouts::{MachineRollout, Replaced, is_on_delete, surge};
 use crate::contract::Contract;
 use crate::predict::observed::{self, Observed};
 use crate::predict::reason::{Keeper, Reason};
 use crate::predict::running::is_paused;
-use crate::role::{Part, Pool, PoolKind};
+use crate::role::{Pool, PoolKind, TopologyPart};
 use crate::state::Desired;
 use crate::upgrade::version::Version;
 use k8s_schema::value::{get, list, text};
 
 /// Adds machines that were already outdated to the replaced ones, if nothing keeps them any more.
 pub(in crate::predict) fn released(
-    rollouts: &mut [Rollout],
+    rollouts: &mut [MachineRollout],
     before: &Desired,
     after: Option<&Desired>,
     observed: &Observed,
@@ -27,11 +27,11 @@ pub(in crate::predict) fn released(
     let Some(after) = after else { return };
     for rollout in rollouts {
         let name = match &rollout.part {
-            Part::ControlPlane => {
+            TopologyPart::ControlPlane => {
                 of_control_plane(rollout, &before.control_plane, &after.control_plane, observed);
                 continue;
             }
-            Part::Pool(Pool { kind: PoolKind::MachineDeployment, name }) => name,
+            TopologyPart::Pool(Pool { kind: PoolKind::MachineDeployment, name }) => name,
             _ => continue,
         };
         let own = |state: &Desired| state.own(&rollout.part).cloned();
@@ -61,7 +61,7 @@ pub(in crate::predict) fn released(
 /// name.
 ///
 /// Source: `core/reconcilers/machinedeployment/mdutil/util.go`, `FindNewAndOldMachineSets`.
-fn taken_back(rollout: &mut Rollout, (old, new): (&Value, &Value), live: Option<&Value>) {
+fn taken_back(rollout: &mut MachineRollout, (old, new): (&Value, &Value), live: Option<&Value>) {
     let only = rollout.reasons.iter().all(|one| matches!(one, Reason::FailureDomain { .. }));
     let left = live.and_then(of_status).unwrap_or(0);
     if only && left > 0 {
@@ -72,7 +72,7 @@ fn taken_back(rollout: &mut Rollout, (old, new): (&Value, &Value), live: Option<
 
 /// Handles a control plane that was itself paused. Machines older than its own version are outdated, even if its status is
 /// stale.
-fn of_control_plane(rollout: &mut Rollout, old: &Value, new: &Value, observed: &Observed) {
+fn of_control_plane(rollout: &mut MachineRollout, old: &Value, new: &Value, observed: &Observed) {
     let is_whole = rollout.replaced != Replaced::No && rollout.some.is_none();
     if !is_paused(old) || is_paused(new) || is_whole {
         return;
@@ -123,7 +123,7 @@ fn replicas(object: &Value) -> i64 {
     get(object, &["spec", "replicas"]).and_then(Value::as_i64).unwrap_or(1)
 }
 
-fn replace(rollout: &mut Rollout, (old, new): (&Value, &Value), count: i64, keeper: Keeper) {
+fn replace(rollout: &mut MachineRollout, (old, new): (&Value, &Value), count: i64, keeper: Keeper) {
     let (was, now) = (replicas(old), replicas(new));
     // Scaling down may remove outdated machines.
     let least = count.saturating_sub(was.saturating_sub(now).max(0)).max(0);
