@@ -12,7 +12,6 @@ use crate::{
 /// The differences of one addon.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AddonChange {
-    /// The name of the addon.
     pub name: String,
     /// Its version before; none if the cluster did not have the addon.
     pub before: Option<String>,

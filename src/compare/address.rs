@@ -18,7 +18,6 @@ pub struct Address {
 }
 
 impl Address {
-    /// The address of an object.
     pub fn of(object: &Node) -> Self {
         let text = |path: &[&str]| object.at(path).and_then(Node::as_str).unwrap_or_default().to_owned();
         let version = text(&["apiVersion"]);

@@ -32,7 +32,6 @@ use crate::{
 /// A Cluster as written in its manifest, with its class.
 #[derive(Clone, Debug)]
 pub struct Written {
-    /// The Cluster.
     pub cluster: Json,
     /// Its class, with the templates that the class names.
     pub class: SharedClass,

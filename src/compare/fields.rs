@@ -14,7 +14,6 @@ pub use crate::yaml::{FieldPath, PathSegment};
 /// A field that differs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldChange {
-    /// Its path.
     pub path: FieldPath,
     /// Its value before; none if the field was absent.
     pub before: Option<Json>,

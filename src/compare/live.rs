@@ -15,7 +15,6 @@ use crate::{
 /// The objects that were exported from a management cluster.
 #[derive(Debug)]
 pub struct Export {
-    /// The management cluster.
     pub management: Arc<ManagementCluster>,
     /// What runs in it.
     pub objects: Objects,

@@ -123,7 +123,6 @@ pub enum ClusterOutcome {
     Judged(Arc<Answer>),
     /// One of the states has no Cluster, so there is nothing to forecast.
     Absent,
-    /// The outcome is unknown.
     Unknown(Unknown),
 }
 
@@ -143,7 +142,6 @@ pub enum Unknown {
     Unread {
         /// The state.
         side: Which,
-        /// The file.
         file: Unread,
     },
     /// The Cluster API version of its management cluster is unknown.
@@ -164,7 +162,6 @@ pub enum Which {
 pub struct ObjectChange {
     /// Its purpose.
     pub section: Section,
-    /// Its address.
     pub address: Address,
     /// Its file, relative to the folder of the cluster: the new file, or the old one if the object is gone.
     pub file: String,
@@ -177,7 +174,6 @@ pub struct ObjectChange {
 /// How an object differs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ObjectChangeKind {
-    /// The object is new.
     Added,
     /// The object is gone.
     Removed,

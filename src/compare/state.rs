@@ -46,7 +46,6 @@ pub trait State: Sync {
         management: &ManagementCluster,
     ) -> Result<Result<SharedClass, Unread>, Fault>;
 
-    /// A management cluster.
     fn management(&self, name: &Label) -> Option<Arc<ManagementCluster>>;
 
     /// What is known about a running Cluster; none if the state consists of files only.
@@ -66,7 +65,6 @@ pub type ByAddress = BTreeMap<Address, Node>;
 /// Identifies the class of a Cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ClassName {
-    /// Its namespace.
     pub namespace: String,
     /// Its name, which is also the name of its release.
     pub name: String,
@@ -178,7 +176,6 @@ impl File {
         Self { path, id: OnceLock::new(), body: Body::Drawn(node, first_line) }
     }
 
-    /// A stored file.
     pub fn stored(path: String, id: BlobId) -> Self {
         Self { path, id: id.into(), body: Body::Stored }
     }

@@ -80,7 +80,6 @@ pub fn cluster_folder(path: &str) -> Option<&str> {
     is_cluster_folder(folder).then_some(folder)
 }
 
-/// Whether a path is that of a cluster's folder.
 pub fn is_cluster_folder(path: &str) -> bool {
     let mut steps = path.split('/');
     let known = [steps.next(), steps.next(), steps.next().map(|_| ""), steps.next()];
@@ -106,7 +105,6 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// The clusters, each with the ID of its folder.
     fn outlined(&self) -> Result<&BTreeMap<ClusterId, FolderId>, Fault> {
         if let Some(known) = self.clusters.get() {
             return Ok(known);

@@ -170,7 +170,6 @@ impl RecordedFleet {
         contents.get(release)
     }
 
-    /// Whether a source covers a line of a file.
     pub fn covers(&self, source: &Source, file: &str, line: usize) -> bool {
         let content = |release| self.content(release)?.get(file);
         let counts = |release| content(release).is_some_and(|lines| lines.contains(&line));

@@ -123,7 +123,6 @@ impl<'a> Part<'a> {
         self.recorder.trace(origin)
     }
 
-    /// Whether an origin is in a file.
     pub(super) fn is_of(&self, origin: Origin, file: &str) -> bool {
         let sources = self.scopes.first().map(|scope| &scope.fleet.input.sources);
         sources.and_then(|sources| sources.get(origin.file)).is_some_and(|source| *source.path == *file)

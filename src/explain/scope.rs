@@ -66,7 +66,6 @@ struct Known {
 }
 
 impl<'a> Scope<'a> {
-    /// The scope of a cluster.
     pub(super) fn of_cluster(fleet: &'a RecordedFleet, plan: &'a ClusterPlan) -> Self {
         let management = Some(&*plan.cluster.management);
         let layers = Layers::of(&fleet.definitions, &plan.cluster.file);

@@ -39,7 +39,6 @@ pub enum Role {
 }
 
 impl Role {
-    /// The role in one word.
     pub fn word(self) -> &'static str {
         match self {
             Self::Template => "template",

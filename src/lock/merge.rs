@@ -69,7 +69,6 @@ pub struct Change {
 /// A new lock, with its changes.
 #[derive(Clone, Debug)]
 pub struct Merged {
-    /// The new lock.
     pub lock: Lock,
     /// The changes from the old lock.
     pub changes: Vec<Change>,

@@ -57,7 +57,6 @@ pub struct Requirement {
     pub version: AddonVersion,
     /// The Kubernetes versions it works with.
     pub kubernetes: VersionRange,
-    /// The origin of the version.
     pub version_origin: Origin,
     /// The origin of the range.
     pub kubernetes_origin: Origin,
@@ -118,7 +117,6 @@ impl PartialEq for ValuesFrom {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValuesSource {
     Secret,
-    /// A `ConfigMap`.
     ConfigMap,
 }
 

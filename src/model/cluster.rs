@@ -11,7 +11,6 @@ use crate::yaml::{Mapping, Node, Origin};
 /// The identity of a cluster within a fleet.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ClusterId {
-    /// The management cluster that creates it.
     pub management: Label,
     /// Its namespace in the management cluster.
     pub namespace: Label,
@@ -47,7 +46,6 @@ pub struct Cluster {
     pub origin: Origin,
     /// The path of the definition.
     pub file: Arc<str>,
-    /// The management cluster that creates it.
     pub management: Arc<ManagementCluster>,
     /// How its addons are installed.
     pub addon_delivery: AddonDelivery,

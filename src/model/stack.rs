@@ -86,7 +86,6 @@ pub struct CompatibilityRule {
     pub deny: Arc<str>,
     /// The version that no longer has the problem.
     pub upgrade_to: Option<semver::Version>,
-    /// The origin of the rule.
     pub origin: Origin,
 }
 
@@ -120,7 +119,6 @@ pub struct Migration {
     pub rename_to: Option<Arc<str>>,
     /// The new type of its values, if the type changed.
     pub value_type: Option<ValueType>,
-    /// The origin of the migration.
     pub origin: Origin,
 }
 

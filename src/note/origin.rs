@@ -49,7 +49,6 @@ pub enum At {
     /// No place in particular.
     Nowhere,
     Place(Place),
-    /// The word at an origin.
     Word(Origin),
 }
 

@@ -154,7 +154,6 @@ pub enum Action {
     },
     /// Opens a request.
     Create {
-        /// The new title.
         title: String,
         /// Its text.
         body: String,
@@ -163,7 +162,6 @@ pub enum Action {
     Update {
         /// The number by which the forge calls it.
         number: u64,
-        /// The new title.
         title: String,
         /// Its text.
         body: String,

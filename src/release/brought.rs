@@ -70,7 +70,6 @@ pub fn full_kind(kind: &str, group: &str) -> String {
     if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") }
 }
 
-/// The group of an `apiVersion`.
 pub fn group_of(api_version: &str) -> &str {
     api_version.rsplit_once('/').map_or("", |(group, _)| group)
 }

@@ -14,7 +14,6 @@ use crate::{
 pub struct Content {
     /// The class, namespace and cluster templates, Kubernetes version, compatibility rules, migrations and requirements.
     pub cluster_class: String,
-    /// The addons.
     pub cluster_addon: String,
     /// The node images.
     pub node_image: String,

@@ -53,7 +53,6 @@ impl<'a> Defined<'a> {
         self.merged(cluster).map(|node| definition::owners(&node)).unwrap_or_default()
     }
 
-    /// The owners of all clusters.
     pub fn all_owners(&self) -> BTreeMap<ClusterId, Vec<String>> {
         self.clusters.keys().map(|cluster| (cluster.clone(), self.owners(cluster))).collect()
     }

@@ -16,7 +16,6 @@ pub const REMOVAL: &str = "stackloom.dev/removal";
 /// The annotation with the reason why a cluster is suspended.
 pub const SUSPENDED: &str = "stackloom.dev/suspended";
 
-/// The folder of a cluster.
 pub(super) fn folder(plan: &ClusterPlan) -> TreePath {
     let cluster = &plan.cluster;
     management_folder(&cluster.management)

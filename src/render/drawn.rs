@@ -48,9 +48,7 @@ pub enum Target {
 /// A part before it is converted to bytes.
 #[derive(Clone, Debug)]
 pub struct Drawn {
-    /// Its ID.
     pub id: PartId,
-    /// Its objects.
     pub objects: Vec<Object>,
     /// Its other files, as text.
     pub texts: Vec<(TreePath, String)>,
@@ -82,11 +80,9 @@ pub struct Inlaid {
 /// A file with the values of a chart, which the objects that install the chart name.
 #[derive(Clone, Debug)]
 pub struct ValuesFile {
-    /// The path of the file.
     pub path: TreePath,
     /// Its source, for messages.
     pub source: String,
-    /// The values.
     pub values: Node,
     /// What its text does not say.
     pub facts: Facts,
@@ -99,7 +95,6 @@ pub struct ChartValues {
     pub addon: String,
     /// The name of its chart.
     pub chart: String,
-    /// Its version.
     pub version: String,
     /// The digest of the file that describes the values the chart accepts, and the place of the digest in the lock.
     pub described: (Digest, Origin),

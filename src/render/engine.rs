@@ -13,7 +13,6 @@ use crate::{
 
 /// The renderer of an engine.
 pub(super) trait Engine: Sync {
-    /// The engine.
     fn engine(&self) -> model::Engine;
 
     /// Draws the engine's objects for a management cluster.

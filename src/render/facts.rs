@@ -20,7 +20,6 @@ pub struct Facts {
 pub struct AddonPart {
     /// The name of the addon.
     pub addon: String,
-    /// What it installs.
     pub installs: Installs,
 }
 
@@ -41,7 +40,6 @@ pub enum Purpose {
     Itself,
     /// The engine applies a folder through it.
     Applies {
-        /// What is in the folder.
         what: AppliedFolder,
         /// The units that it waits for, in the order of the object.
         after: Vec<Unit>,

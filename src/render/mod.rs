@@ -52,9 +52,7 @@ pub enum Subject<'a> {
     Release(&'a Release),
     /// A management cluster.
     Management(&'a Plan, &'a ManagementPlan),
-    /// A namespace.
     Namespace(&'a NamespacePlan),
-    /// A cluster.
     Cluster(&'a ClusterPlan),
 }
 
@@ -313,7 +311,6 @@ pub struct Limit {
     pub severity: Severity,
     /// The place where the addon asks for it.
     pub origin: Origin,
-    /// The message.
     pub message: String,
     /// Alternatives.
     pub hints: Vec<String>,
@@ -382,12 +379,10 @@ pub fn decryption_missing(management: &ManagementCluster) -> Option<&'static str
     engine_of(management).decryption_missing(management)
 }
 
-/// The folder of a release.
 pub fn release_folder(name: &str) -> TreePath {
     TreePath::root().join("releases").join(name)
 }
 
-/// The folder of a management cluster.
 fn management_folder(management: &ManagementCluster) -> TreePath {
     TreePath::root().join("management").join(management.name.as_str())
 }

@@ -12,9 +12,7 @@ use crate::{
 /// A field that the program composes.
 #[derive(Clone, Copy, Debug)]
 pub struct ComposedField<'a> {
-    /// The object.
     pub object: &'a Node,
-    /// The path of the field.
     pub path: &'a Path,
     /// The value of the field.
     pub node: &'a Node,
@@ -44,7 +42,6 @@ impl<'a> ComposedField<'a> {
     }
 }
 
-/// What a field is composed from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Provenance<'a> {
     /// A key of the cluster's definition.
@@ -53,7 +50,6 @@ pub enum Provenance<'a> {
     Namespace,
     /// The management cluster.
     Management,
-    /// The name of the fleet.
     FleetName,
     /// A key of the management cluster, in the fleet file.
     Fleet(Vec<&'a str>),
@@ -80,13 +76,11 @@ pub enum Provenance<'a> {
     ReleaseChoice,
     /// A key of the addon's definition.
     Addon(&'static [&'static str]),
-    /// The version of the addon.
     AddonVersion,
     /// The addon's chart repository, or the mirror used instead.
     AddonRepository,
     /// A repository that a project allows, by its URL: the fleet's, or that of a chart.
     Repository(&'a str),
-    /// The addon's values.
     AddonValues,
     /// A key of an entry of the addon's `valuesFrom`.
     AddonValuesFrom(&'a str),
@@ -101,10 +95,8 @@ pub enum Provenance<'a> {
 pub enum ChartProvenance {
     /// The chart, its repository and its version.
     Identity,
-    /// The version.
     Version,
     /// The name of the chart within its repository.
     Name,
-    /// The repository.
     Repository,
 }

@@ -32,7 +32,6 @@ struct Acceptance {
     is_spent: bool,
 }
 
-/// The scope of an acceptance.
 #[derive(Debug)]
 enum AcceptanceScope {
     Cluster(Option<ClusterId>),

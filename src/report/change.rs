@@ -22,7 +22,6 @@ pub enum Subject {
     Part(TopologyPart),
     /// The Cluster object as written.
     Cluster,
-    /// An addon.
     Addon(String),
     /// Another object.
     Object(Section, Address),
@@ -75,10 +74,7 @@ pub enum Effect {
         needed: Option<bool>,
     },
     /// An addon that nodes need leaves git, but its protection is still on: it stays installed.
-    AddonLeft {
-        /// Its version.
-        version: String,
-    },
+    AddonLeft { version: String },
     /// The cluster refers to the object now, but did not before.
     Needed,
     /// The object is new.
@@ -167,7 +163,6 @@ pub enum Revert {
     Deletes,
     /// Reverting removes the added machines.
     Removes,
-    /// Unknown.
     Unknown,
 }
 
@@ -272,7 +267,6 @@ pub struct Change {
     pub causes: Vec<CausingField>,
     /// The entries that differ in lists among these fields, by field.
     pub entries: BTreeMap<String, ListChange>,
-    /// The reasons for the forecast.
     pub forecast: Vec<Reason>,
     /// Further reasons, in words. They are shown after those for the forecast.
     pub reasons: Vec<String>,

@@ -19,7 +19,6 @@ use crate::{
     tree::{Changes, File, FileChange, Part, PartId, TreePath},
 };
 
-/// The commits since the base.
 pub trait CommitsSinceBase {
     /// The commits that change generated files, oldest first.
     fn steps(&self) -> &[CommitSinceBase];
@@ -48,7 +47,6 @@ pub struct LostFile {
     pub text: String,
 }
 
-/// A commit since the base.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommitSinceBase {
     /// The commit's ID.

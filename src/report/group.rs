@@ -41,7 +41,6 @@ pub struct Group {
     pub release: Sides,
     /// Their Kubernetes version before and after.
     pub kubernetes: Sides,
-    /// Their changes.
     pub changes: Vec<GroupChange>,
     /// The steps of an upgrade, in order.
     pub steps: Vec<String>,

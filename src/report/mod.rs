@@ -106,7 +106,6 @@ pub struct Report {
 /// What is known in addition to the two states.
 #[derive(Debug, Default)]
 struct Background {
-    /// The owners of the clusters.
     owners: BTreeMap<ClusterId, Vec<String>>,
     /// The guards' messages about clusters.
     guarded: BTreeMap<ClusterId, refusal::Guarded>,

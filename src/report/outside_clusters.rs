@@ -21,13 +21,11 @@ use crate::{
 /// The place of a change outside clusters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OutsidePlace {
-    /// A release.
     Release(String),
     /// A namespace of a management cluster.
     Namespace {
         /// The management cluster.
         management: String,
-        /// The namespace.
         namespace: String,
     },
     /// The engine's objects in a management cluster.

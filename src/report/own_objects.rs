@@ -24,7 +24,6 @@ use crate::{
 /// A change of one of these objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnObject {
-    /// The object's address.
     pub address: Address,
     /// How it changes.
     pub change: FileChange,

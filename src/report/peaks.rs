@@ -17,7 +17,6 @@ use crate::{
 pub struct Peak {
     /// The management cluster.
     pub management: Label,
-    /// The namespace.
     pub namespace: Label,
     /// The number of additional machines.
     pub machines: i64,

@@ -155,7 +155,6 @@ pub enum WaveState {
     Open,
     /// It is done, and the next wave waits until this time.
     Soaking(DateTime<Utc>),
-    /// It is done.
     Done,
     /// These clusters have been in progress for too long.
     Failed(Vec<ClusterId>),

@@ -3,7 +3,6 @@
 
 use std::ops::Range;
 
-/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenKind {
     /// A name or a keyword.

@@ -134,7 +134,6 @@ impl Tracer {
         self.lines.extend(std::iter::repeat_n(line, breaks));
     }
 
-    /// Ends the text and returns its origin.
     pub(super) fn end_text(&mut self, site: Origin) -> Origin {
         let shape = self.shapes.pop().unwrap_or_default();
         let mut lines = std::mem::take(&mut self.lines);

@@ -148,7 +148,6 @@ impl Emit for Tree {
 }
 
 impl Tree {
-    /// Its origin.
     pub fn origin(&self) -> Origin {
         self.origin
     }

@@ -31,7 +31,6 @@ pub(super) enum TextPart {
     Expression(Expression),
 }
 
-/// The canonical form of a text.
 enum CanonicalForm {
     /// In double quotes.
     Quoted(String),

@@ -41,9 +41,7 @@ pub enum DescribedChange {
     },
     Addon {
         addon: String,
-        /// Its version before.
         before: AddonVersion,
-        /// Its version after.
         after: AddonVersion,
     },
 }

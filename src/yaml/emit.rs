@@ -34,7 +34,6 @@ pub enum Item<'a, T, K> {
 
 #[derive(Clone, Copy, Debug)]
 pub enum Scalar<'a> {
-    /// `null`.
     Null,
     /// A boolean.
     Bool(bool),

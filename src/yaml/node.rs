@@ -17,7 +17,6 @@ pub struct Node {
 /// What a node can hold.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// `null`.
     Null,
     /// `true` or `false`.
     Bool(bool),
@@ -88,7 +87,6 @@ impl Node {
         if let Value::Bool(value) = self.value { Some(value) } else { None }
     }
 
-    /// Whether it is `null`.
     pub fn is_null(&self) -> bool {
         matches!(self.value, Value::Null)
     }

@@ -17,7 +17,6 @@ pub enum Segment {
 }
 
 impl Path {
-    /// Creates a path of keys.
     pub fn of(keys: &[&str]) -> Self {
         Self(keys.iter().map(|key| Segment::Key((*key).into())).collect())
     }

@@ -26,7 +26,6 @@ pub struct Source {
 }
 
 impl Source {
-    /// Creates a source file.
     pub fn new(id: FileId, path: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Self {
         Self { id, path: path.into(), text: text.into(), lines: Arc::default() }
     }

@@ -251,7 +251,6 @@ pub struct Blueprint {
     pub(crate) opaque: Vec<String>,
     /// Template of the infrastructure cluster.
     pub(crate) infrastructure: Template,
-    /// Template of the control plane.
     pub(crate) control_plane: Template,
     /// The contract that the control plane follows; none if it cannot be determined.
     pub(crate) contract: Option<Contract>,

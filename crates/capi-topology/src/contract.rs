@@ -28,13 +28,9 @@ pub(crate) enum Contract {
 pub(crate) type Path = &'static [&'static str];
 
 impl Contract {
-    /// `spec.version`.
     pub(crate) const VERSION: Path = &["spec", "version"];
-    /// `spec.replicas`.
     pub(crate) const REPLICAS: Path = &["spec", "replicas"];
-    /// `spec.rollout.after`.
     pub(crate) const ROLLOUT_AFTER: Path = &["spec", "rollout", "after"];
-    /// `spec.machineTemplate.metadata`.
     pub(crate) const MACHINE_METADATA: Path = &["spec", "machineTemplate", "metadata"];
 
     /// Fields of a control plane that patches cannot change.
@@ -90,7 +86,6 @@ impl Contract {
         }
     }
 
-    /// The path of the readiness gates.
     pub(crate) fn readiness_gates(self) -> Path {
         match self {
             Self::V1Beta1 => &["spec", "machineTemplate", "readinessGates"],
@@ -98,7 +93,6 @@ impl Contract {
         }
     }
 
-    /// The path of the taints.
     pub(crate) fn taints(self) -> Path {
         match self {
             Self::V1Beta1 => &["spec", "machineTemplate", "taints"],

@@ -29,7 +29,7 @@ pub enum Stage {
 pub enum By {
     /// The schema of the kind.
     Schema,
-    /// The defaulting webhook.
+    /// The defaulting webhook, which runs before the schema and the validating one.
     WebhookDefault,
     /// The validating webhook.
     WebhookValidate,

@@ -8,9 +8,9 @@ use std::fmt;
 /// Machine deployments or machine pools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PoolKind {
-    /// Machine deployments.
+    /// Cluster API creates each machine, and replaces it in a rollout.
     MachineDeployment,
-    /// Machine pools.
+    /// The infrastructure provider manages the machines as a group.
     MachinePool,
 }
 
@@ -72,7 +72,7 @@ pub enum PoolObject {
     Own,
     /// Its bootstrap template, or the bootstrap config of a machine pool.
     Bootstrap,
-    /// Its health check.
+    /// The `MachineHealthCheck` that replaces its unhealthy machines.
     HealthCheck,
     /// Its machine template, or the infrastructure of a machine pool.
     Infrastructure,
@@ -135,17 +135,17 @@ impl TopologyPart {
 /// The role of an object within a cluster.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
-    /// The Cluster.
+    /// The Cluster that holds the topology.
     Cluster,
-    /// The control plane.
+    /// The object that owns the machines of the control plane, such as a `KubeadmControlPlane`.
     ControlPlane,
-    /// The control plane's health check.
+    /// The `MachineHealthCheck` that replaces unhealthy machines of the control plane.
     ControlPlaneHealthCheck,
     /// The template of the control plane's machines.
     ControlPlaneMachines,
     /// The infrastructure cluster.
     Infrastructure,
-    /// An object of a pool.
+    /// A pool's own object, or one that belongs to it.
     Pool(Pool, PoolObject),
 }
 

@@ -1,6 +1,5 @@
 //! The tokens of a template: text, and the tokens between `{{` and `}}`.
 
-/// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TokenKind {
     /// Text outside of actions.
@@ -50,25 +49,15 @@ pub(super) enum TokenKind {
 /// The reserved words, which cannot be functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Keyword {
-    /// `block`
     Block,
-    /// `break`
     Break,
-    /// `continue`
     Continue,
-    /// `define`
     Define,
-    /// `else`
     Else,
-    /// `end`
     End,
-    /// `if`
     If,
-    /// `range`
     Range,
-    /// `nil`
     Nil,
-    /// `template`
     Template,
     /// `with`
     With,

@@ -20,7 +20,6 @@ pub(super) enum Value<'a> {
     Invalid,
     /// A nil inside an interface: JSON's null in a map, list or argument.
     Nil,
-    /// `bool`
     Bool(bool),
     /// Signed integers of every size.
     Int(IntType, i64),
@@ -47,9 +46,7 @@ pub(super) enum Value<'a> {
 /// The signed types that functions return.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum IntType {
-    /// `int`
     Int,
-    /// `int64`
     Int64,
     /// `time.Month`
     Month,
@@ -60,9 +57,7 @@ pub(super) enum IntType {
 /// The unsigned types that functions return.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum UintType {
-    /// `uint8`
     Uint8,
-    /// `uint64`
     Uint64,
 }
 
@@ -71,9 +66,7 @@ pub(super) enum UintType {
 pub(super) enum Elem {
     /// `interface {}`
     Any,
-    /// `string`
     Str,
-    /// `int`
     Int,
     /// `[]interface {}`
     AnyList,

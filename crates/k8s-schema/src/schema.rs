@@ -34,13 +34,9 @@ pub struct Schema {
     pub(crate) default: Option<Value>,
     /// The limits for text, numbers, lists and maps.
     pub(crate) limits: Limits,
-    /// The schemas of `allOf`.
     pub(crate) all_of: Vec<Schema>,
-    /// The schemas of `anyOf`.
     pub(crate) any_of: Vec<Schema>,
-    /// The schemas of `oneOf`.
     pub(crate) one_of: Vec<Schema>,
-    /// The schema of `not`.
     pub(crate) not: Option<Box<Schema>>,
     /// Whether unknown properties are kept.
     pub(crate) preserve_unknown: bool,
@@ -69,21 +65,15 @@ pub(crate) struct Limits {
     pub(crate) maximum: Option<(f64, bool)>,
     /// `minimum`, and whether it is exclusive.
     pub(crate) minimum: Option<(f64, bool)>,
-    /// `multipleOf`.
     pub(crate) multiple_of: Option<f64>,
     /// `maxLength`, in characters.
     pub(crate) max_length: Option<u64>,
     /// `minLength`, in characters.
     pub(crate) min_length: Option<u64>,
-    /// `maxItems`.
     pub(crate) max_items: Option<u64>,
-    /// `minItems`.
     pub(crate) min_items: Option<u64>,
-    /// `maxProperties`.
     pub(crate) max_properties: Option<u64>,
-    /// `minProperties`.
     pub(crate) min_properties: Option<u64>,
-    /// `uniqueItems`.
     pub(crate) unique_items: bool,
     /// `pattern`: its text and its compiled form.
     pub(crate) pattern: Option<(String, Pattern)>,

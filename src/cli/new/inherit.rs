@@ -30,7 +30,6 @@ impl Inherited {
         self.node.at(path).filter(|node| !node.is_null())
     }
 
-    /// The text at a path.
     pub(super) fn text(&self, path: &[&str]) -> Option<&str> {
         self.at(path)?.as_str()
     }

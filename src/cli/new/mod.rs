@@ -62,7 +62,6 @@ type Files = BTreeMap<String, String>;
 /// The result of a command.
 #[derive(Default)]
 struct Additions {
-    /// New files.
     files: Files,
     /// A file that is edited: its path and its new text.
     edited: Option<(String, String)>,

@@ -99,7 +99,6 @@ pub(super) struct Asked<'a> {
 }
 
 impl Health {
-    /// Reads the health from a source.
     pub(super) fn read(source: &Source, asked: &Asked<'_>, notes: &mut Notes) -> Result<Self, Fault> {
         match source {
             Source::File(path) => {

@@ -19,7 +19,6 @@ pub(super) enum Choice {
 }
 
 impl Choice {
-    /// The choice in the definition of a cluster.
     pub(super) fn of(cluster: &Cluster, definitions: &Definitions) -> Option<Self> {
         let layer = definitions.clusters.iter().find(|layer| *layer.source.path == *cluster.file)?;
         Some(Self::Written(definition::merged(definitions, layer)))

@@ -265,7 +265,6 @@ impl Now<'_> {
         self.field(object, fault.error.path())
     }
 
-    /// The place of a field of an object.
     fn field(&self, object: &Node, path: &str) -> Option<Place> {
         let sources = &self.input.sources;
         let found = trail(object, path);

@@ -16,7 +16,6 @@ impl Repository {
         Ok(names)
     }
 
-    /// The names of all tags.
     pub fn tag_names(&self) -> Result<BTreeSet<String>, Fault> {
         Ok(tag::names(self)?.into_iter().collect())
     }

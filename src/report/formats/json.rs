@@ -18,7 +18,6 @@ use crate::{
     topology::{Meaning, TopologyPart, predict::ListChange},
 };
 
-/// The report as one JSON document.
 pub fn document(report: &Report) -> Map<String, Json> {
     let mut out = Map::new();
     out.insert("summary".to_owned(), json!(summary(report)));

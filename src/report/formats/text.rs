@@ -23,7 +23,6 @@ const FEW: usize = 3;
 pub struct Line {
     /// The risk class, if the line is colored.
     pub risk: Option<Risk>,
-    /// Its text.
     pub text: String,
 }
 

@@ -12,7 +12,6 @@ use k8s_schema::value::{get, same, set};
 
 const SPEC: [&str; 3] = ["spec", "template", "spec"];
 
-/// Errors in a new template.
 pub(crate) fn validate_create(template: &Value, gates: Gates) -> Vec<FieldError> {
     if gates.no_topology {
         return vec![gates::TOPOLOGY.error("spec")];

@@ -106,7 +106,6 @@ pub(super) struct Item<'a> {
     beyond: bool,
 }
 
-/// An operation with its value.
 pub(super) type Operation<'a> = (&'a str, &'a Path, Option<Value>);
 
 impl<'a> Item<'a> {

@@ -15,7 +15,6 @@ pub struct Operation {
     pub op: String,
     /// The target of the operation.
     pub path: Path,
-    /// The source of the value.
     pub(crate) value: Source,
 }
 
@@ -44,7 +43,6 @@ impl Path {
 /// The source of an operation's value.
 #[derive(Debug)]
 pub(crate) enum Source {
-    /// A literal value.
     Literal(Value),
     /// A variable, or a path into one.
     Variable(String),

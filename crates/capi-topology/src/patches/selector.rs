@@ -7,7 +7,6 @@ use k8s_schema::value::{get, list, present, text};
 /// The purpose of a template: the holder of the object made from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Holder<'a> {
-    /// The Cluster, as its infrastructure.
     InfrastructureCluster,
     /// The Cluster, as its control plane; or the control plane, as its machines.
     ControlPlane,

@@ -16,7 +16,6 @@ pub struct ClassEffect {
 }
 
 impl ClassEffect {
-    /// Creates an effect.
     pub(super) fn new(part: TopologyPart, kind: MeaningKind, why: impl Into<String>) -> Self {
         Self { part, kind, cause: Cause::Class(why.into()) }
     }

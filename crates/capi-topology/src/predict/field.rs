@@ -11,7 +11,7 @@ pub enum Field {
     Changed {
         /// The object.
         role: Role,
-        /// The path of the field.
+        /// The keys from the root of the object to the field.
         path: Vec<String>,
     },
     /// A refused field, as the API names it.

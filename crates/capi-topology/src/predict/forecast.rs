@@ -257,7 +257,6 @@ fn across(evidence: &mut Ledger, settings: &Settings) -> Vec<Verdict> {
 }
 
 impl Forecast {
-    /// Creates a forecast from evidence.
     fn of(all: impl IntoIterator<Item = Evidence>) -> Self {
         let mut forecast = Self::default();
         forecast.weigh(all);

@@ -103,7 +103,6 @@ use crate::gates::Gates;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Settings {
-    /// The version of Cluster API.
     pub(crate) cluster_api: Version,
     /// Its feature gates.
     pub gates: Gates,

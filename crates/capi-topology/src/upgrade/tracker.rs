@@ -115,7 +115,6 @@ impl Tracker {
         })
     }
 
-    /// The pools of a kind.
     pub(crate) fn workers(&self, kind: PoolKind) -> &Workers {
         match kind {
             PoolKind::MachineDeployment => &self.deployments,

@@ -24,7 +24,6 @@ enum Identifier {
 /// The result of comparing two versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// Their order is known.
     Known(Ordering),
     /// Their builds differ, so it is unknown which is newer.
     Unknown,
@@ -101,7 +100,6 @@ impl Version {
         Order::Known(self.build.len().cmp(&other.build.len()))
     }
 
-    /// The version without its pre-release.
     #[must_use]
     pub(crate) fn without_pre_release(&self) -> Self {
         Self { pre: Vec::new(), ..self.clone() }

@@ -46,13 +46,9 @@ pub(super) enum Type {
     Any,
     /// `reflect.Value`: anything; nil and a missing value remain distinct.
     Reflect,
-    /// `bool`
     Bool,
-    /// `int`
     Int,
-    /// `uint32`
     Uint32,
-    /// `float64`
     Float,
     /// `string`
     Text,

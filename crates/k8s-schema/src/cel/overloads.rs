@@ -23,7 +23,6 @@ pub(super) struct Overload {
     member: bool,
     /// The types of its arguments, the receiver first.
     pub(super) parameters: Vec<CelType>,
-    /// The type of its result.
     pub(super) result: CelType,
 }
 

@@ -51,17 +51,12 @@ impl Size {
 pub(super) enum Type {
     /// Any type; nothing is checked.
     Dyn,
-    /// `bool`
     Bool,
-    /// `int`
     Int,
-    /// `uint`
     Uint,
-    /// `double`
     Double,
     /// `string`
     Text,
-    /// `bytes`
     Bytes,
     /// A list with elements of this type.
     List(Box<Typed>),
@@ -69,7 +64,6 @@ pub(super) enum Type {
     Map(Box<Typed>),
     /// An object with these fields, named as in rules.
     Object(BTreeMap<String, Typed>),
-    /// `null`
     Null,
     /// A named type: timestamp, address, quantity …
     Named(&'static str),
@@ -98,7 +92,6 @@ impl Type {
 /// A type with a size.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Typed {
-    /// The type.
     pub(super) kind: Type,
     pub(super) size: Size,
     /// The fewest bytes that such a value takes up in a request.

@@ -12,9 +12,7 @@ use super::types::Type;
 pub(super) enum CelType {
     /// Any type.
     Dyn,
-    /// `null`
     Null,
-    /// The type of a type.
     Type,
     /// A type without parameters: `bool`, `timestamp`, `quantity` …
     Named(&'static str),
@@ -111,7 +109,6 @@ pub(super) struct Mapping {
 }
 
 impl Mapping {
-    /// A new parameter.
     pub(super) fn parameter(&mut self) -> CelType {
         self.count += 1;
         CelType::Parameter(self.count)

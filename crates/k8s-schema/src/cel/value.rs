@@ -60,7 +60,6 @@ const RESERVED: [&str; 21] = [
 ];
 
 impl Shape {
-    /// Reads the shape of a schema.
     pub(crate) fn read(schema: &Value, depth: usize) -> Self {
         if depth > MAX_DEPTH {
             return Self::default();

@@ -35,7 +35,6 @@ pub(crate) enum Rule {
     Objects,
     /// A health check may replace machines that it left alone before.
     HealthCheck,
-    /// The Cluster is paused.
     PausedCluster,
     /// Another pool is refused.
     Retries,
@@ -47,7 +46,6 @@ pub(crate) enum Rule {
     EditedTemplates,
     /// Someone else set values of running objects.
     ForeignValues,
-    /// The part is paused.
     PausedPart,
     /// Whether other parts roll at the same time.
     Together,
