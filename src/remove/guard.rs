@@ -369,6 +369,13 @@ fn note_never_committed(path: &TreePath, part: &PartId, notes: &mut Notes) {
         .hint(format!("to keep it, write the definition again: git cannot restore it (`stackloom new cluster {cluster}`)"));
 }
 
+/// Warns of a protected cluster that has neither generated files nor a definition any more.
+pub(super) fn note_undefined(path: &TreePath, part: &PartId, notes: &mut Notes) {
+    let versions = addon_step::ChangedLists::default();
+    let lost = Lost { severity: Severity::Warning, versions: &versions, addons: BTreeSet::new() };
+    lost.judge_cluster(path, part, (false, true), None, notes);
+}
+
 /// What the message about a cluster says that leaves git without any step.
 pub(super) const UNDEFINED: &str = "no longer has a definition";
 

@@ -30,8 +30,8 @@ pub use drawn::{Meant, drawn};
 pub use former_texts::ReadFormer;
 pub use guard::{Before, Guard};
 pub use place::{Defined, cluster_of, correct_lost, is_lost, is_unplaced, place_in_definitions};
-pub use replaced::Former;
-pub use returned::{judge_returned, removed_by};
+pub use replaced::{Former, identity_in, namespace_in};
+pub use returned::{judge_returned, note_gone, removed_by, removed_in_commit};
 
 /// The object of a removal.
 #[derive(Clone, Debug, PartialEq, Eq)]

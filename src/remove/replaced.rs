@@ -6,12 +6,12 @@ use crate::{
     yaml::{FileId, Node, Source, read},
 };
 
-/// A definition as the last commit has it, whose file still exists.
+/// A definition as the last commit has it, or as git last had it. Its file still exists.
 #[derive(Clone, Debug)]
 pub struct Former {
     /// The path of its file.
     pub path: String,
-    /// Its text in the last commit.
+    /// Its text in that commit.
     pub text: String,
     /// Its text now.
     pub now: String,
@@ -28,15 +28,24 @@ pub(super) fn in_its_file(
     // Most files do not even contain the name, and parsing is slow.
     let mut candidates = formers.iter().filter(|one| one.text.contains(cluster));
     candidates.find_map(|one| {
-        let (before, now) = (identity(&one.path, &one.text)?, identity(&one.path, &one.now)?);
+        let (before, now) = (identity_in(&one.path, &one.text)?, identity_in(&one.path, &one.now)?);
         let was = before.1 == cluster && before.0.as_deref().is_none_or(|before| before == namespace);
         let is_same = now.1 == cluster && now.0.as_deref().is_none_or(|now| now == namespace);
         (was && !is_same).then(|| (now.0.unwrap_or_else(|| namespace.to_owned()), now.1))
     })
 }
 
-fn identity(path: &str, text: &str) -> Option<Identity> {
+/// The namespace, if it has one, and the name in the text of a definition.
+pub fn identity_in(path: &str, text: &str) -> Option<Identity> {
+    Some((namespace_in(path, text), word(path, text, "name")?))
+}
+
+/// The namespace in the text of a definition, or of the defaults of a folder.
+pub fn namespace_in(path: &str, text: &str) -> Option<String> {
+    word(path, text, "namespace")
+}
+
+fn word(path: &str, text: &str, key: &str) -> Option<String> {
     let root = read(&Source::new(FileId(0), path, text), &mut Notes::new())?;
-    let word = |key: &str| root.at(&["metadata", key]).and_then(Node::as_str).map(str::to_owned);
-    Some((word("namespace"), word("name")?))
+    root.at(&["metadata", key]).and_then(Node::as_str).map(str::to_owned)
 }

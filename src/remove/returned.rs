@@ -1,7 +1,7 @@
 //! Guards clusters whose generated files left git without the steps of a removal, and that are generated again. Git did not
 //! delete them, so they may still run.
 
-use super::guard::judge_change;
+use super::guard::{judge_change, note_undefined};
 use crate::{
     note::{Notes, short_commit},
     tree::{PartId, TreePath},
@@ -24,4 +24,15 @@ pub fn removed_by(commit: &str) -> String {
          under another name, or restore the old definition and remove it in steps first (`stackloom remove`)",
         short_commit(commit)
     )
+}
+
+/// Reports a cluster whose definition left git after its generated files.
+pub fn note_gone(path: &TreePath, notes: &mut Notes) {
+    let Some(part) = PartId::of_path(path) else { return };
+    note_undefined(path, &part, notes);
+}
+
+/// A hint for messages about a cluster that has no definition any more.
+pub fn removed_in_commit(commit: &str) -> String {
+    format!("the commit {} removed its generated files: git deleted nothing", short_commit(commit))
 }

@@ -29,6 +29,7 @@ mod house;
 mod large;
 mod lifecycle;
 mod laws;
+mod lost_clusters;
 mod messages;
 mod migrate;
 mod mistakes;

@@ -7,7 +7,7 @@ use super::{
     sandbox,
 };
 
-const DEFINITION: &str = "\
+pub(super) const DEFINITION: &str = "\
 # The cluster of the second team.
 apiVersion: stackloom.dev/v1alpha1
 kind: ClusterDefinition
@@ -28,7 +28,7 @@ spec:
       replicas: 3
 ";
 
-fn git(folder: &Path, arguments: &[&str]) {
+pub(super) fn git(folder: &Path, arguments: &[&str]) {
     let mut command = Command::new("git");
     environment(command.current_dir(folder).args(arguments));
     let output = command.output().unwrap();
@@ -36,7 +36,7 @@ fn git(folder: &Path, arguments: &[&str]) {
 }
 
 /// A fleet of two clusters in a repository, fully committed.
-fn committed() -> tempfile::TempDir {
+pub(super) fn committed() -> tempfile::TempDir {
     let root = fleet();
     sandbox::write(&root.path().join("clusters/dev/dev-2.yaml"), DEFINITION);
     sandbox::write(
@@ -47,7 +47,7 @@ fn committed() -> tempfile::TempDir {
     root
 }
 
-fn commit(root: &Path) {
+pub(super) fn commit(root: &Path) {
     ends(root, &["generate", "--commit"], 0);
     git(root, &["add", "--all"]);
     git(root, &["commit", "--quiet", "--allow-empty", "--message", "step"]);

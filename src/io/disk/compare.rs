@@ -14,10 +14,10 @@ use super::open;
 use super::scan::{Scan, TreeEntry, is_ours_on_disk, is_ours_or_empty, note_foreign, note_link};
 use crate::{
     compare::cluster_folder,
-    io::known_to_git::{Committed, Published, former_definitions, tracked},
+    io::known_to_git::{Committed, Now, Published, Trace, former_definitions, tracked},
     note::{Diagnostic, Fault, Notes, Severity},
-    remove::{Before, Guard, removed_by},
-    render::CLUSTER_FILE,
+    remove::{Before, Former, Guard, note_gone, removed_by, removed_in_commit},
+    render::{CLUSTER_FILE, is_cluster_file},
     tree::{Changes, File, FileChange, Part, PartId, TreePath},
 };
 
@@ -232,6 +232,13 @@ impl DiskComparison {
             self.changes.record_removed(path.clone());
             self.judged.record_removed(path.clone());
         }
+        self.judge(notes)?;
+        Ok(removed)
+    }
+
+    /// Lets the guard judge what changes and leaves, compared with what git has.
+    fn judge(&mut self, notes: &mut Notes) -> Result<(), Fault> {
+        let (formers, gone) = self.trace_lost();
         self.judge_missing();
         let text = |path: &TreePath| {
             let file = self.root.join(path.as_str());
@@ -244,8 +251,11 @@ impl DiskComparison {
             }
         };
         let published = OnceLock::new();
-        let published =
-            |path: &TreePath| published.get_or_init(|| Published::read(&self.root)).may_have(path.as_str());
+        let removed_in = |path: &TreePath| self.committed.get()?.removed_by(path.as_str());
+        let published = |path: &TreePath| {
+            removed_in(path).is_some()
+                || published.get_or_init(|| Published::read(&self.root)).may_have(path.as_str())
+        };
         let mut found = Notes::new();
         self.guard.judge(
             &self.judged,
@@ -253,7 +263,10 @@ impl DiskComparison {
                 text: &text,
                 facts: &|_| None,
                 published: &published,
-                definitions: &|| former_definitions(&self.root, open::read),
+                definitions: &|| {
+                    let committed = former_definitions(&self.root, open::read);
+                    committed.into_iter().chain(formers.iter().cloned()).collect()
+                },
                 lost: Severity::Warning,
             },
             &mut found,
@@ -261,11 +274,53 @@ impl DiskComparison {
         let commit = |note: &Diagnostic| self.committed.get()?.removed_by(&note.place.as_ref()?.file);
         found.change(|note| {
             if let Some(commit) = commit(note) {
-                note.hint(removed_by(&commit));
+                let is_defined = !matches!(note.code, "abandoned" | "renamed");
+                note.hint(if is_defined { removed_by(&commit) } else { removed_in_commit(&commit) });
             }
         });
         notes.append(found);
-        Ok(removed)
+        for (path, commit) in gone {
+            let mut found = Notes::new();
+            note_gone(&path, &mut found);
+            found.change(|note| {
+                note.hint(removed_in_commit(&commit));
+            });
+            notes.append(found);
+        }
+        Ok(())
+    }
+
+    /// Finds what became of the clusters whose files an earlier commit removed. Those that need a verdict of the guard are
+    /// judged like files that are missing. Returns the former definitions of those that became others, and the Clusters that
+    /// have no definition any more, with the commits that removed them.
+    fn trace_lost(&mut self) -> (Vec<Former>, Vec<(TreePath, String)>) {
+        let added = self.judged.files.iter().filter(|(_, change)| **change == FileChange::Added);
+        let clusters = added.filter(|(path, _)| is_cluster_file(path.as_str()));
+        let arrivals: Vec<_> = clusters
+            .filter_map(|(path, _)| match PartId::of_path(path)? {
+                PartId::Cluster { management, namespace, cluster } => Some((management, namespace, cluster)),
+                _ => None,
+            })
+            .collect();
+        let now = Now { root: &self.root, read: open::read, arrivals: &arrivals };
+        let is_here = |folder: &str| {
+            let file = TreePath::parse(&format!("{folder}/{CLUSTER_FILE}"));
+            file.is_none_or(|file| self.is_on_disk(&file) || self.is_written(&file) || self.is_kept(&file))
+        };
+        let traces = self.committed().traces(&now, &is_here);
+        let (mut formers, mut gone) = (Vec::new(), Vec::new());
+        for (path, trace) in traces {
+            match trace {
+                Trace::Gone(commit) => {
+                    gone.push((path, commit));
+                    continue;
+                }
+                Trace::Became(former) => formers.push(former),
+                Trace::Judged => {}
+            }
+            self.is_incomplete = true;
+        }
+        (formers, gone)
     }
 
     /// The folders that will be empty, innermost first.

@@ -9,8 +9,11 @@ use std::{
 
 use git2::{ObjectType, Oid, Repository, TreeWalkMode, TreeWalkResult};
 
-use super::lost::{LostClusters, Removal};
-use crate::{compare::cluster_folder, render};
+use super::{
+    lost::{LostClusters, Removal},
+    traces::{History, Now, Trace},
+};
+use crate::{compare::cluster_folder, render, tree::TreePath};
 
 /// The tree of HEAD of the repository around a folder.
 pub(in crate::io) struct Committed {
@@ -62,6 +65,27 @@ impl Committed {
         paths
     }
 
+    /// What became of the clusters that the commit does not have, and that may still run: each by the path of its Cluster.
+    /// `is_here` tells whether the run has something in a folder. From here on, all but those that are gone are among the
+    /// clusters that were looked for.
+    pub(in crate::io) fn traces(
+        &self,
+        now: &Now<'_>,
+        is_here: &dyn Fn(&str) -> bool,
+    ) -> Vec<(TreePath, Trace)> {
+        let Some(head) = &self.head else { return Vec::new() };
+        let Some(found) = head.traces(now, is_here) else { return Vec::new() };
+        let Ok(mut known) = head.known.lock() else { return Vec::new() };
+        let traced = found.into_iter().filter_map(|(folder, removal, trace)| {
+            let path = TreePath::parse(&format!("{folder}/{}", render::CLUSTER_FILE))?;
+            if !matches!(trace, Trace::Gone(_)) {
+                known.insert(folder, Some(removal));
+            }
+            Some((path, trace))
+        });
+        traced.collect()
+    }
+
     /// The commit that removed the cluster of a file, if it may still run, and was looked for.
     pub(in crate::io) fn removed_by(&self, path: &str) -> Option<String> {
         let known = self.head.as_ref()?.known.lock().ok()?;
@@ -99,22 +123,56 @@ impl Head {
         if let Some(found) = known.get(folder) {
             return *found;
         }
+        let removal = self.find_removal(folder);
+        known.insert(folder.to_owned(), removal);
+        removal
+    }
+
+    fn find_removal(&self, folder: &str) -> Option<Removal> {
         let file = format!("{folder}/{}", render::CLUSTER_FILE);
         // The search takes a while, and most new files belong to clusters that the commit has.
-        let removal = if self.bytes(self.tree, &file).is_some() {
-            None
-        } else {
+        if self.bytes(self.tree, &file).is_some() {
+            return None;
+        }
+        let removal = {
             let repository = self.repository.lock().ok()?;
-            let find = || LostClusters::find(&repository, &self.prefix, self.commit);
-            self.lost.get_or_init(find).removal(&repository, folder)
+            self.lost_clusters(&repository).removal(&repository, folder)
         };
         let is_protected = |removal: &Removal| {
             let text = self.bytes(self.tree_of(removal.before)?, &file)?;
             Some(render::is_protected(&String::from_utf8_lossy(&text)))
         };
-        let removal = removal.filter(|removal| is_protected(removal).unwrap_or(false));
-        known.insert(folder.to_owned(), removal);
-        removal
+        removal.filter(|removal| is_protected(removal).unwrap_or(false))
+    }
+
+    fn lost_clusters(&self, repository: &Repository) -> &LostClusters {
+        self.lost.get_or_init(|| LostClusters::find(repository, &self.prefix, self.commit))
+    }
+
+    /// The clusters that the commit does not have and may still run, by their folders, and what became of them.
+    fn traces(&self, now: &Now<'_>, is_here: &dyn Fn(&str) -> bool) -> Option<Vec<(String, Removal, Trace)>> {
+        let folders: Vec<String> = {
+            let repository = self.repository.lock().ok()?;
+            if now.arrivals.is_empty()
+                && !History::read(&repository, &self.prefix, self.commit).lost_definitions(now.root)
+            {
+                return None;
+            }
+            self.lost_clusters(&repository).folders().map(str::to_owned).collect()
+        };
+        let lost = folders.into_iter().filter(|folder| !is_here(folder));
+        let lost: Vec<_> =
+            lost.filter_map(|folder| self.find_removal(&folder).map(|removal| (folder, removal))).collect();
+        if lost.is_empty() {
+            return None;
+        }
+        let repository = self.repository.lock().ok()?;
+        let history = History::read(&repository, &self.prefix, self.commit);
+        let traced = lost.into_iter().filter_map(|(folder, removal)| {
+            let trace = history.trace(&folder, removal, now)?;
+            Some((folder, removal, trace))
+        });
+        Some(traced.collect())
     }
 
     fn below(&self, tree: Oid, folder: &str) -> Option<Vec<String>> {

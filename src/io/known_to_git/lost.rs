@@ -45,6 +45,11 @@ impl LostClusters {
         Self { prefix: prefix.to_path_buf(), tip, folders: search.folders }
     }
 
+    /// The folders of clusters that a commit removed.
+    pub(in crate::io) fn folders(&self) -> impl Iterator<Item = &str> {
+        self.folders.keys().map(String::as_str)
+    }
+
     /// Where the history lost the Cluster of a folder, if the tip has none. None if it moved to another management cluster.
     pub(in crate::io) fn removal(&self, repository: &Repository, folder: &str) -> Option<Removal> {
         let removal = self.last(repository, folder)?;
