@@ -61,6 +61,14 @@ pub(super) fn hands_over(line: &str) -> bool {
     by_flag || line.contains("chpasswd") && piped() || of_client(&words) || sets(line)
 }
 
+/// Whether the words of a command line pass a password to a client, or to `sshpass`.
+pub(super) fn logs_in(words: &[&str]) -> bool {
+    let is_password = |text: &str| text.len() >= SHORTEST && is_literal(text) && is_literal_in_line(text);
+    let is_of_sshpass =
+        |words: &&[&str]| words[0].ends_with("sshpass") && words[1] == "-p" && is_password(words[2]);
+    of_client(words) || words.windows(3).any(|three| is_of_sshpass(&three))
+}
+
 /// Whether a word is an option with a name. Some programs have such options with one dash, as in `keytool -storepass`.
 pub(super) fn is_long_option(word: &str) -> bool {
     word.starts_with("--") || word.starts_with('-') && word.len() > SHORTEST_OPTION

@@ -6,7 +6,9 @@ use super::{
 };
 
 /// Suffixes of the keys of credentials, in lower case and without `-` and `_`.
-const ENDS: [&str; 42] = [
+const ENDS: [&str; 44] = [
+    "authtok",
+    "sshpass",
     "password",
     "passwords",
     "psk",
@@ -51,11 +53,12 @@ const ENDS: [&str; 42] = [
     "recoverykey",
 ];
 /// Suffixes of keys whose values are credentials if they look random. Otherwise they are names, numbers or addresses.
-const ENDS_OF_RANDOM: [&str; 21] = [
+const ENDS_OF_RANDOM: [&str; 22] = [
     "accountkey",
     "apikeys",
     "authkey",
     "bearer",
+    "community",
     "credentials",
     "hmackey",
     "hmacsecret",
@@ -143,7 +146,7 @@ pub(super) fn is_credential(key: &str, text: &str) -> bool {
     if whole.len() < SHORTEST_PASSWORD || whole.contains('\n') || !is_literal(text) {
         return false;
     }
-    if SWITCHES.iter().any(|word| whole.eq_ignore_ascii_case(word)) {
+    if SWITCHES.iter().any(|word| whole.eq_ignore_ascii_case(word)) || says_where(whole) || is_mask(whole) {
         return false;
     }
     if whole.len() < SHORTEST {
@@ -155,6 +158,21 @@ pub(super) fn is_credential(key: &str, text: &str) -> bool {
         || ends_with(key, "credentials") && is_login(whole) && has_digit(whole)
         || ENDS_OF_RANDOM.iter().any(|end| ends_with(key, end)) && looks_random(whole)
         || ENDS_OF_PINS.iter().any(|end| ends_with(key, end)) && is_digits(whole)
+}
+
+/// Whether a value tells people where a credential is, as in `Password: see 1Password`.
+fn says_where(value: &str) -> bool {
+    const BEGINS: [&str; 5] = ["see ", "(see ", "ask ", "stored in ", "kept in "];
+    /// A product with a digit, in place of what would look random.
+    const PRODUCTS: [&str; 1] = ["1password"];
+    let lower = value.to_ascii_lowercase();
+    let is_random = |word: &str| is_made_up(word) && !PRODUCTS.contains(&word);
+    BEGINS.iter().any(|begin| lower.starts_with(begin)) && !lower.split_whitespace().any(is_random)
+}
+
+/// Whether a value hides a credential: `********`.
+fn is_mask(value: &str) -> bool {
+    value.chars().all(|c| matches!(c, '*' | '•'))
 }
 
 /// Whether a value has letters and digits, and is neither a name with dashes nor a list of words.
@@ -367,6 +385,9 @@ mod tests {
             ("existingXsrfSecretKey", "CSRF_KEY"),
             ("existingPasswordSecretKey", "password"),
             ("basicAuth", "enabled"),
+            ("Password", "see 1Password"),
+            ("Token", "see the vault entry ci/deploy2"),
+            ("Password", "********"),
             ("basicAuth", "team-a/login:admin"),
         ] {
             assert!(!is_credential(key, name), "{key}: {name}");
@@ -376,6 +397,8 @@ mod tests {
             ("APP_SECRET", "hunter2hunter2"),
             ("basicAuth", "admin:hunter2"),
             ("token", "1000000"),
+            ("password", "see Xk29dkwl"),
+            ("password", "seesaw-margery-daw"),
             ("passwordSecretKey", "hunter2hunter2"),
             ("password", "HUNTER2_HUNTER2"),
         ] {

@@ -4,6 +4,7 @@ use super::{
     commands, is_auth, is_pair,
     keys::{SHORTEST, is_credential, may_name_credential},
     literal::{is_literal, is_literal_in_line},
+    translations,
 };
 
 /// The maximum length of a credential within a line; a longer word is examined by its form only. Without a limit, the time for
@@ -61,6 +62,13 @@ fn assigns_as_a_whole(line: &str) -> bool {
 fn is_sentence(value: &str) -> bool {
     let words = value.split_whitespace().count();
     value.contains(", ") || value.contains(". ") || words > MOST_WORDS || words > 2 && value.ends_with('.')
+}
+
+/// Whether a line of a file of translations has a label: a key and words, or words alone.
+pub(super) fn is_label(line: &str) -> bool {
+    let value = line.split_once([':', '=']).map_or(line, |(_, value)| value);
+    let value = value.trim().trim_end_matches([';', ',', '}']).trim().trim_matches(['"', '\'']);
+    translations::is_label(value) && !value.contains(": ")
 }
 
 /// Examines pieces of JSON, flow maps, queries and command lines.

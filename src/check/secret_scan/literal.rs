@@ -94,14 +94,16 @@ fn is_of_path(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | ':' | '$')
 }
 
-/// Whether a value in a program names an attribute, as in `password = var.db_password`.
+/// Whether a value in a program names an attribute, as in `password = var.db_password` and `random_password.db.result`.
 fn is_attribute(value: &str) -> bool {
     let is_name = |part: &str| {
         part.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
             && part.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_')
     };
-    let last = value.rsplit('.').next().unwrap_or_default();
-    value.contains('.') && value.split('.').all(is_name) && names_credential(last)
+    let mut parts = value.split('.');
+    let (first, last) = (parts.next().unwrap_or_default(), parts.next_back().unwrap_or_default());
+    let is_result = first.contains('_') && parts.next().is_some() && names_credential(first);
+    value.contains('.') && value.split('.').all(is_name) && (names_credential(last) || is_result)
 }
 
 /// What a text says beside holes; none if it has none. A hole without an end reaches to the end of the text.

@@ -4,6 +4,7 @@
 //! Nothing is reported here. The rules of `check` report findings, with a place whose line is masked ([`report`]).
 
 mod allow;
+mod arguments;
 mod clean_texts;
 mod commands;
 mod embedded;
@@ -16,6 +17,7 @@ mod patterns;
 mod report;
 #[cfg(test)]
 mod samples;
+mod translations;
 mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -124,7 +126,7 @@ fn limited(mut found: Vec<Found>) -> Vec<Found> {
 }
 
 fn look(at: At<'_>, text: &str, depth: usize, found: &mut Vec<Found>) {
-    if literal::is_encrypted(text) {
+    if literal::is_encrypted(text) || is_label(at, text) {
         return;
     }
     let mut add = |name, what: &str, line| found.push(Found { name, what: what.to_owned(), line });
@@ -146,12 +148,17 @@ fn look(at: At<'_>, text: &str, depth: usize, found: &mut Vec<Found>) {
             add(name, what, 0);
         }
     } else {
-        by_lines(text, found);
+        by_lines(at, text, found);
     }
     by_rules(at, text, found);
     if depth < DEPTH {
         decoded(at, text, depth, found);
     }
+}
+
+/// Whether a text is a label in a file of translations.
+fn is_label(at: At<'_>, text: &str) -> bool {
+    !at.key.is_empty() && translations::is_translation(at.path) && translations::is_label(text)
 }
 
 /// Whether a text is made like most names in Kubernetes. It assigns nothing and contains no address and no key; only tokens
@@ -166,14 +173,15 @@ fn is_name_like(text: &str) -> bool {
 }
 
 /// Looks at each line of a text.
-fn by_lines(text: &str, found: &mut Vec<Found>) {
+fn by_lines(at: At<'_>, text: &str, found: &mut Vec<Found>) {
     let mut add = |name, what: &str, line| found.push(Found { name, what: what.to_owned(), line });
     let begins = text.contains("-----BEGIN ");
     let hands_over = || commands::WORDS.iter().any(|word| text.contains(word));
     let assigns = text.contains(['\n', '=', '{']) || hands_over();
     let named = keys_of_references(text);
+    let is_translation = [at.path, at.key].into_iter().any(translations::is_translation);
     for (number, line) in text.lines().enumerate() {
-        if named.contains(&number) {
+        if named.contains(&number) || is_translation && lines::is_label(line) {
             continue;
         }
         if KEYS.iter().any(|mark| line.contains(mark)) && !(begins && line.contains("-----END ")) {
@@ -260,13 +268,24 @@ fn is_public(hit: patterns::Hit, text: &str) -> bool {
     let before = before.trim_end_matches([' ', '"', '\'', ':', '=']);
     match hit.rule {
         patterns::GENERIC => {
-            secret.starts_with("sha256:") || ["sha256", "kid"].iter().any(|key| before.ends_with(key))
+            secret.starts_with("sha256:")
+                || ["sha256", "kid"].iter().any(|key| before.ends_with(key))
+                || is_checksum(before, secret)
         }
+        _ if secret.starts_with('<') && secret.trim_end_matches(['"', '\'']).ends_with('>') => true,
         "curl-auth-user" => secret
             .split_once(':')
             .is_some_and(|(_, password)| !literal::is_literal(password.trim_matches(['"', '\'']))),
         _ => false,
     }
+}
+
+/// Whether a value is the digest of something: `checksum/secret: 01ba47…`, as charts write it to restart Pods.
+fn is_checksum(before: &str, value: &str) -> bool {
+    let key = before.rsplit(|c: char| !(lines::is_of_key(c) || c == '/')).next().unwrap_or_default();
+    let key = key.to_ascii_lowercase();
+    let is_named = key.split(['/', '.', '-', '_']).any(|part| part == "checksum");
+    is_named && value.len() >= 32 && value.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Finds secrets in text encoded in base64, as a whole or word by word.
@@ -449,7 +468,7 @@ mod tests {
         let form = |text: &str| by_form(text).map(|(name, _)| name);
         let by_lines = |text: &str| {
             let mut found = Vec::new();
-            super::by_lines(text, &mut found);
+            super::by_lines(At { path: "a.yaml", parent: "", key: "" }, text, &mut found);
             found.first().map(|one| one.name)
         };
         proptest::proptest!(|(text in "[a-z0-9./-]{0,60}|(xoxb-|glpat-|auth|password|-p |chpasswd|login)[a-z0-9./-]{0,60}")| {

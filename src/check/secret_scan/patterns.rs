@@ -23,6 +23,23 @@ pub(super) const DATA: [&str; 3] = [
 const PATTERN_LIMIT: usize = 64 << 20;
 /// How much of a line before and after a match its allowlists see, in bytes.
 const LINE: usize = 4096;
+/// The rules for the command lines of tools.
+const TOOLS: [&str; 14] = [
+    "argument-password",
+    "aws-configured-key",
+    "iscsi-password",
+    "kubectl-secret-literal",
+    "lftp-password",
+    "login-pair",
+    "login-password",
+    "minio-secret-key",
+    "openssl-passphrase",
+    "option-password",
+    "samba-password",
+    "snmp-command-community",
+    "vault-login",
+    "windows-password",
+];
 /// The rule for any value of a key that sounds like a credential. It is applied last.
 pub(super) const GENERIC: &str = "generic-api-key";
 
@@ -49,6 +66,11 @@ pub(super) fn called_by(text: &str) -> impl Iterator<Item = &'static str> {
     SCANNER.called_by(text).into_iter().map(|at| SCANNER.rules[at].id)
 }
 
+/// Whether a rule is about the command line of a tool.
+pub(super) fn is_of_tool(rule: &str) -> bool {
+    TOOLS.contains(&rule)
+}
+
 /// Whether a text contains a keyword of any rule. As no keyword contains `: `, none lies half in a key and half in its value.
 pub(super) fn has_keyword(text: &str) -> bool {
     SCANNER.keywords.is_match(text)
@@ -70,7 +92,8 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 pub(super) fn of_path(path: &str) -> Vec<u8> {
     let own = |rule: &'static Rule| rule.path.iter().chain(rule.allowed.iter().flat_map(|one| &one.paths));
     let patterns = SCANNER.rules.iter().flat_map(own).chain(&SCANNER.allowed.paths);
-    patterns.map(|pattern| u8::from(pattern.fits(path))).collect()
+    let fits = patterns.map(|pattern| u8::from(pattern.fits(path)));
+    fits.chain([u8::from(super::translations::is_translation(path))]).collect()
 }
 
 struct Scanner {

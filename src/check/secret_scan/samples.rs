@@ -127,6 +127,45 @@ fn of_tools() -> Samples {
     commands.map(|(rule, text)| (rule, text.to_owned())).to_vec()
 }
 
+/// More of these, of which most are arguments without a name.
+fn of_more_tools() -> Samples {
+    let commands = [
+        ("option-password", "racadm -r 10.0.0.1 -u root -p Xk29dkwl getsysinfo"),
+        ("option-password", "cqlsh -u cassandra -p Xk29dkwl db"),
+        ("option-password", "kadmin.local -p admin/admin -w Xk29dkwl"),
+        ("aws-configured-key", "aws configure set default.aws_secret_access_key Xk29dkwlq8 --profile prod"),
+        ("vault-login", "vault login -no-print Xk29dkwlq8"),
+        ("lftp-password", "lftp -u user,Xk29dkwl sftp://host"),
+        ("snmp-command-community", "snmpget -v2c -c Xk29dkwl 10.0.0.1 sysDescr.0"),
+        ("snmp-command-community", "snmp-server community Xk29dkwl RO"),
+        ("sql-password", "ALTER LOGIN sa WITH PASSWORD = N'Xk29dkwl';"),
+        ("sql-set-password", "SET PASSWORD FOR 'u'@'%' = PASSWORD('Xk29dkwl');"),
+        ("unattend-password", "<AdministratorPassword>\n  <Value>Xk29dkwl</Value>\n</AdministratorPassword>"),
+        ("session-cookie", "curl -b PHPSESSID=x9Kd2mQ7zR4tB8vN1wY5 https://a"),
+        ("windows-password", "ConvertTo-SecureString \"Xk29dkwl9!\" -AsPlainText -Force"),
+        ("windows-password", "net user administrator Xk29dkwl9! /active:yes"),
+        ("windows-password", "xfreerdp /u:a /p:Xk29dkwl /v:host"),
+        ("argument-password", "rabbitmqctl add_user app Xk29dkwl"),
+        ("argument-password", "wpa_passphrase \"My Net\" Xk29dkwlq8"),
+        ("argument-password", "ipmitool -H bmc user set password 2 Xk29dkwl"),
+        ("login-pair", "etcdctl --user root:Xk29dkwl get a"),
+        ("login-pair", "java -jar jenkins-cli.jar -auth me:Xk29dkwlq8 -s http://h"),
+        ("network-device-password", "enable secret 0 Xk29dkwl"),
+        ("network-device-password", "username admin privilege 15 password 0 Xk29dkwl"),
+        ("network-device-password", "radius-server host 10.0.0.1 key Xk29dkwl"),
+        ("iscsi-password", "iscsiadm -m node -o update -n node.session.auth.password -v Xk29dkwl"),
+        ("openvpn-login", "<auth-user-pass>\nme\nXk29dkwl\n</auth-user-pass>"),
+        ("ntp-key", "1 MD5 Xk29dkwlq8"),
+        ("ppp-secret", "\"me\" * \"Xk29dkwl\" *"),
+        ("mail-relay-password", "[relay]:587 me@example.org:Xk29dkwl"),
+        ("terraform-default", "variable \"db_password\" {\n  default = \"Xk29dkwl\"\n}"),
+        ("expect-password", "expect \"assword:\"; send \"Xk29dkwl\\r\""),
+        ("echoed-password", "restic init --password-command \"echo Xk29dkwl\""),
+        ("piped-password", "echo Xk29dkwl | realm join -U admin example.org"),
+    ];
+    commands.map(|(rule, text)| (rule, text.to_owned())).to_vec()
+}
+
 /// Keys and hashes of programs.
 fn of_programs() -> Samples {
     vec![
@@ -144,8 +183,10 @@ fn of_programs() -> Samples {
 
 #[test]
 fn every_rule_beside_those_of_gitleaks_finds_its_form() {
-    let samples: Samples =
-        [tokens(), hashes_and_keys(), of_tools(), of_programs()].into_iter().flatten().collect();
+    let samples: Samples = [tokens(), hashes_and_keys(), of_tools(), of_more_tools(), of_programs()]
+        .into_iter()
+        .flatten()
+        .collect();
     for (rule, text) in &samples {
         let found: Vec<_> = scan("a.yaml", text).into_iter().map(|hit| hit.rule).collect();
         assert!(found.contains(rule), "{rule}: {text}: {found:?}");
@@ -184,6 +225,31 @@ fn what_only_looks_alike_is_left_alone() {
         "user default on nopass ~* +@all",
         "the mnemonic: it helps to remember",
         "<password>\n  ${PASSWORD}\n</password>",
+        "racadm -r 10.0.0.1 -u root -p $PASSWORD getsysinfo",
+        "aws configure set aws_secret_access_key {{ x }}",
+        "aws configure set region eu-central-1",
+        "vault login -method=oidc role=admin",
+        "vault login <token>",
+        "The vault login command asks for a token.",
+        "lftp -u user,${PASSWORD} sftp://host",
+        "snmpwalk -v2c -c public 10.0.0.1",
+        "snmptrapd -c /etc/snmp/snmptrapd.conf",
+        "SET PASSWORD FOR u = '<password>';",
+        "SET PASSWORD FOR u = :password;",
+        "<AdministratorPassword><Value>%PASSWORD%</Value></AdministratorPassword>",
+        "curl -b cookies.txt https://a",
+        "curl -b \"theme=dark; lang=en\" https://a",
+        "ConvertTo-SecureString $env:PASSWORD -AsPlainText -Force",
+        "net user administrator /active:yes",
+        "rabbitmqctl add_user app \"$PASSWORD\"",
+        "rabbitmqctl set_user_tags app administrator",
+        "etcdctl --user root get a",
+        "enable secret 9 $9$abc",
+        "enable password protection",
+        "username and password required",
+        "pro attach $TOKEN",
+        "use 2 SHA256 checksums",
+        "variable \"db_password\" {\n  sensitive = true\n}",
         "Users are identified by 'user-id'.",
         "`docker login -u USER -p PASSWORD`",
         "https://username@dev.azure.com/org/project/_git/repo",

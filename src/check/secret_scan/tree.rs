@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{At, Found, commands, embedded::Objects, files, in_text, keys, literal};
+use super::{At, Found, arguments::of_arguments, commands, embedded::Objects, files, in_text, keys, literal};
 use crate::yaml::{Mapping, Node, RawKind, RawNode, Style};
 
 /// The name of a finding for a Secret with plaintext content.
@@ -188,8 +188,13 @@ fn has_open_value<T: Tree>(secret: &T) -> bool {
         return false;
     }
     let mut values = Vec::new();
-    let data = ["data", "stringData"].iter().filter_map(|key| secret.child(key));
-    data.for_each(|data| leaves(data, &mut values));
+    let data = || ["data", "stringData"].iter().filter_map(|key| secret.child(key));
+    // A rule that generates Secrets has a whole Secret as its `data`.
+    if data().any(|data| data.entries().any(|(key, value)| key == "data" && value.entries().next().is_some()))
+    {
+        return data().any(has_open_value);
+    }
+    data().for_each(|data| leaves(data, &mut values));
     values.into_iter().any(|value| value.text().is_some_and(|text| literal::is_open(&text)))
 }
 
@@ -250,6 +255,7 @@ impl Walk<'_> {
             }
         }
         self.named(node, before, found);
+        of_arguments(self.path, node, found);
         of_written_file(node, found);
         of_web_key(node, found);
     }
@@ -329,16 +335,44 @@ mod tests {
         yaml::{FileId, Source, read},
     };
 
+    fn found(text: &str) -> Vec<&'static str> {
+        let source = Source::new(FileId(0), "values.yaml", text);
+        let values = read(&source, &mut Notes::new()).unwrap();
+        in_object("values.yaml", &values, &|_| false).into_iter().map(|(_, one)| one.name).collect()
+    }
+
+    #[test]
+    fn a_command_line_in_lists_is_read_as_a_whole() {
+        for text in [
+            "command: [racadm]\nargs: [\"-p\", \"Xk29dkwl\"]\n",
+            "command: [sshpass, \"-p\", Xk29dkwl, ssh, host]\n",
+            "command: [ipmitool, \"-U\", root, \"-P\", Xk29dkwl]\n",
+            "command: [curl, \"-u\", \"me:Xk29dkwl\", \"https://a\"]\n",
+            "runcmd:\n- [mysql, -uroot, -pXk29dkwl]\n",
+        ] {
+            assert_eq!(found(text), ["credential"], "{text}");
+        }
+        for text in [
+            "command: [racadm]\nargs: [\"-p\", \"$PASSWORD\"]\n",
+            "command: [nginx]\nargs: [\"-p\", \"port8080\"]\n",
+            "command: [mysql, \"-p\", appdatabase]\n",
+            "command: [sh, \"-c\", \"racadm help -p\"]\n",
+        ] {
+            assert_eq!(found(text), Vec::<&str>::new(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_rule_that_generates_secrets_is_told_from_a_secret() {
+        let rule = |data: &str| format!("generate:\n  kind: Secret\n  name: x\n  {data}\n");
+        assert_eq!(found(&rule("clone: { namespace: default, name: x }")), Vec::<&str>::new());
+        assert_eq!(found(&rule("data: { kind: Secret, data: { a: \"{{ x }}\" } }")), Vec::<&str>::new());
+        assert_eq!(found(&rule("data: { kind: Secret, data: { a: b3BlbnNlc2FtZQ== } }"))[0], OBJECT);
+        assert_eq!(found(&rule("data: { a: b3BlbnNlc2FtZQ== }"))[0], OBJECT);
+    }
+
     #[test]
     fn a_secret_hides_neither_in_a_list_nor_behind_a_template() {
-        let found = |text: &str| {
-            let source = Source::new(FileId(0), "values.yaml", text);
-            let values = read(&source, &mut Notes::new()).unwrap();
-            in_object("values.yaml", &values, &|_| false)
-                .into_iter()
-                .map(|(_, one)| one.name)
-                .collect::<Vec<_>>()
-        };
         let with = |value: &str| {
             format!("extra:\n- kind: SecretList\n  items:\n  - stringData: {{ key: \"{value}\" }}\n")
         };
