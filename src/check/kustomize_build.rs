@@ -13,6 +13,7 @@ use super::{
     kustomize_file::{Refused, is_null},
     kustomize_folder::{is_kustomization, is_read, joined, objects},
     kustomize_generator::GENERATORS,
+    kustomize_targets,
     metadata::shortened,
     object::is_lenient,
     secret_scan::{CHANGING_FIELDS, Tree},
@@ -54,6 +55,15 @@ struct Made {
     objects: Vec<Built>,
     /// Whether these are all.
     is_complete: bool,
+}
+
+impl Made {
+    /// The kinds and names of all objects, as kustomize knows them; none if there may be others.
+    fn named(&self, root: &RawNode) -> Option<Vec<(&str, &str)>> {
+        let is_complete = self.is_complete && !UNKNOWN.into_iter().any(|key| root.child(key).is_some());
+        let ids = self.objects.iter().flat_map(|object| &object.ids);
+        is_complete.then(|| ids.map(|[_, kind, _, name]| (kind.as_str(), name.as_str())).collect())
+    }
 }
 
 /// Finds what makes kustomize refuse the files of a folder together.
@@ -235,6 +245,7 @@ impl Build<'_> {
         let affixes =
             ["namePrefix", "nameSuffix"].map(|key| root.child(key).and_then(Tree::text).unwrap_or_default());
         self.affixes(source, root, &made);
+        self.found.extend(kustomize_targets::faults(source, root, &made.named(root)));
         if CHANGING_FIELDS.into_iter().any(|key| root.child(key).is_some()) {
             return Made::default();
         }

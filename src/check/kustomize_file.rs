@@ -94,6 +94,11 @@ fn of_root(root: &RawNode, finding: &mut Finding<'_>) {
         let at = root.child("apiVersion").unwrap_or(root);
         finding.note(at, message, "write `apiVersion: kustomize.config.k8s.io/v1beta1`");
     }
+    if kind == "Component" && !matches!(&*version, "" | "kustomize.config.k8s.io/v1alpha1") {
+        let message = format!("a Component cannot have the version `{}`", shortened(&version));
+        let at = root.child("apiVersion").unwrap_or(root);
+        finding.note(at, message, "write `apiVersion: kustomize.config.k8s.io/v1alpha1`");
+    }
     let is_set = |(key, value): &(RawNode, RawNode)| {
         !is_null(value) && !matches!(key.text().as_deref(), Some("apiVersion" | "kind"))
     };

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     note::{Notes, Place},
-    world::KUSTOMIZATIONS,
+    world::{KUSTOMIZATIONS, is_sops_config},
     yaml::{RawKind, RawNode, Source, read_raw},
 };
 
@@ -123,6 +123,12 @@ pub(super) fn refused(folder: &str, texts: Texts<'_>) -> Vec<Refused> {
                     let hint = "remove it: kustomize refuses the whole folder";
                     found.push(Refused::new(source.word(item.start), message, hint));
                 }
+                if text.rsplit('/').next() == Some(".sops.yaml") {
+                    let message = format!("`{text}` is the configuration of sops, not an object");
+                    let hint =
+                        "remove it: engines leave this file out, and kustomize refuses the whole folder";
+                    found.push(Refused::new(source.word(item.start), message, hint));
+                }
                 let Some(path) = joined(&source.path, &text).filter(|_| !text.contains(['\n', ':'])) else {
                     continue;
                 };
@@ -160,6 +166,21 @@ pub(super) fn sets_namespace(folder: &str, texts: Texts<'_>) -> bool {
         let documents = read_raw(source, &mut Notes::new()).unwrap_or_default();
         documents.iter().any(|one| one.root.child("namespace").is_some())
     })
+}
+
+/// The kustomize files of a folder that name another folder in it among their `components`.
+pub(super) fn users_of_component(folder: &str, component: &str, texts: Texts<'_>) -> Vec<String> {
+    let files = texts.beside.below(folder).filter(|source| is_kustomization(&source.path));
+    let uses = |source: &&Source| {
+        let documents = read_raw(source, &mut Notes::new()).unwrap_or_default();
+        documents
+            .iter()
+            .flat_map(|one| one.root.child("components").map(Tree::items).unwrap_or_default())
+            .any(|item| {
+                item.text().and_then(|text| joined(&source.path, &text)).is_some_and(|path| path == component)
+            })
+    };
+    files.filter(uses).map(|source| source.path.to_string()).collect()
 }
 
 /// Whether the kustomize files of a folder leave the content of its objects as it is.
@@ -272,7 +293,7 @@ pub(super) struct Beside {
 /// The objects in a file that Flux would apply.
 pub(super) fn objects(source: &Source) -> Vec<Beside> {
     let mut found = Vec::new();
-    if is_read(&source.path) {
+    if is_read(&source.path) && !is_sops_config(&source.path, source.text.as_bytes()) {
         for document in read_raw(source, &mut Notes::new()).unwrap_or_default() {
             unpack(source, &document.root, "", "", &mut found);
         }

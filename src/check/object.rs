@@ -3,7 +3,7 @@
 use super::{
     Check, Finder, Rule,
     metadata::{self, is_kind},
-    own_object, text_data,
+    other_cluster, own_object, text_data,
 };
 use crate::{
     model::{Label, Subdomain, is_cluster_wide},
@@ -36,6 +36,7 @@ fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
         let source = (object.path.as_str(), made_from);
         if let Some((kind, name)) = check_object(&object.node, source, finder) {
             check_namespace(drawn, object, kind, name, finder);
+            check_cluster(drawn, object, kind, finder);
         }
     }
     for object in &drawn.frozen {
@@ -82,6 +83,23 @@ fn check_object<'a>(
         finder.notes.error("object", place, fault.message).hint(fault.hint);
     }
     Some((kind, name))
+}
+
+/// An object of a cluster in the management cluster belongs to this cluster.
+fn check_cluster(drawn: &Drawn, object: &Object, kind: &str, finder: &mut Finder<'_>) {
+    let PartId::Cluster { cluster, .. } = &drawn.id else { return };
+    if object.target == Target::Workload || object.engines {
+        return;
+    }
+    let group = object.node.get("apiVersion").and_then(Node::as_str).map(group_of).unwrap_or_default();
+    for fault in other_cluster::faults(&object.node, group, kind, cluster) {
+        let place =
+            fault.origin.written().map_or_else(|| finder.place(&object.node, object.path.as_str()), At::Word);
+        finder
+            .notes
+            .error("object", place, fault.message)
+            .hint("write `${{ cluster.name }}` into the template");
+    }
 }
 
 fn check_namespace(drawn: &Drawn, object: &Object, kind: &str, name: &str, finder: &mut Finder<'_>) {

@@ -8,6 +8,7 @@ use super::{
     kustomize_folder::{self, Beside, Rewrite},
     metadata::{self, KUSTOMIZE, Violation, is_kind},
     object::{A_KIND, A_NAME, COMPLETE, is_name},
+    other_cluster,
     secret_scan::{KIND, KUSTOMIZE_FIELD, Tree as _, allowed, is_encrypted},
     text_data,
 };
@@ -26,6 +27,7 @@ const FUNCTION: &str = "config.kubernetes.io/function";
 
 /// What is found of the folder as a whole.
 struct Folder<'a> {
+    path: &'a str,
     /// The cluster and its namespace.
     cluster: &'a str,
     namespace: &'a str,
@@ -46,6 +48,7 @@ pub(super) fn check(plan: &ClusterPlan, _: &Node, finder: &mut Finder<'_>) {
     let path = kustomize_folder::folder(&plan.cluster.file);
     let kustomized = texts.beside.below(&path).any(|source| kustomize_folder::is_kustomization(&source.path));
     let mut folder = Folder {
+        path: &path,
         cluster: plan.cluster.name.as_str(),
         namespace: plan.cluster.namespace.as_str(),
         all_applied: !kustomized,
@@ -102,7 +105,8 @@ fn check_object(object: &Beside, source: &Source, folder: &mut Folder<'_>, finde
             .hint("keep one of them: readers disagree about which one counts, and the engine refuses the whole folder");
     }
     if object.group == KUSTOMIZE || kustomize_folder::is_kustomization(&source.path) {
-        if !kustomize_folder::is_kustomization(&source.path) || object.kind == "Component" {
+        let is_own = kustomize_folder::is_kustomization(&source.path);
+        if !is_own || object.kind == "Component" && !is_allowed_component(source, folder, finder) {
             finder
                 .notes
                 .error("object", hidden(object.place.clone()), format!("a kustomize {} is not allowed here", object.kind))
@@ -149,8 +153,19 @@ fn check_object(object: &Beside, source: &Source, folder: &mut Folder<'_>, finde
         finder.notes.error("object", place, fault.message).hint(fault.hint);
     }
     if folder.keeps_objects {
-        check_cluster_name(&node, object, source, folder, finder);
+        for fault in other_cluster::faults(&node, &object.group, &object.kind, folder.cluster) {
+            let place = hidden(source.word(fault.origin.offset as usize));
+            finder.notes.error("object", place, fault.message).hint(fault.hint);
+        }
     }
+}
+
+/// Whether a kustomize file of the folder uses a Component, and may do so.
+fn is_allowed_component(source: &Source, folder: &Folder<'_>, finder: &mut Finder<'_>) -> bool {
+    let (own, _) = source.path.rsplit_once('/').unwrap_or_default();
+    let users = kustomize_folder::users_of_component(folder.path, own, finder.texts);
+    let rule = format!("{KUSTOMIZE_FIELD}components");
+    users.iter().any(|file| allowed(finder, file, &rule).0)
 }
 
 /// An object that configures a function of kustomize is meant to be run, not applied.
@@ -161,30 +176,6 @@ fn function(node: &Node, kind: &str, name: &str) -> Option<Violation> {
         message: format!("{kind} `{name}` configures a function of kustomize, which no engine runs here"),
         hint: "write the objects that the function makes, and remove this one",
     })
-}
-
-/// Machines of another cluster would come and go with the folder of this one.
-fn check_cluster_name(
-    node: &Node,
-    object: &Beside,
-    source: &Source,
-    folder: &Folder<'_>,
-    finder: &mut Finder<'_>,
-) {
-    let Some(named) = node.at(&["spec", "clusterName"]).filter(|_| object.group == "cluster.x-k8s.io") else {
-        return;
-    };
-    let other = named.as_str().filter(|text| is_name("Cluster", text) && *text != folder.cluster);
-    if let Some(other) = other {
-        let message = format!(
-            "this {} belongs to the cluster `{other}`, but its folder to `{}`",
-            object.kind, folder.cluster
-        );
-        finder
-            .notes
-            .error("object", hidden(source.word(named.origin.offset as usize)), message)
-            .hint("correct `clusterName`, or move the object to the folder of that cluster");
-    }
 }
 
 /// Checks an object that other readers may accept and this program's does not, such as one with the number `0644`.
@@ -225,11 +216,21 @@ fn note_rewrite(place: Place, rewrite: &Rewrite, own: &str, finder: &mut Finder<
             if is_allowed {
                 return;
             }
-            let message = format!(
-                "`{field}` in a kustomize file can change and add objects, and nothing checks what it makes of them"
-            );
+            let (message, advice) = if *field == "validators" {
+                (
+                    "`validators` in a kustomize file runs programs, which nothing checks".to_owned(),
+                    "remove it",
+                )
+            } else {
+                (
+                    format!(
+                        "`{field}` in a kustomize file can change and add objects, and nothing checks what it makes of them"
+                    ),
+                    "write the objects into this folder as they are to be applied",
+                )
+            };
             let note = finder.notes.error("object", hidden(place), message);
-            note.hint("write the objects into this folder as they are to be applied");
+            note.hint(advice);
             if let Some(hint) = hint {
                 note.hint(hint);
             }

@@ -244,7 +244,19 @@ pub fn holds_object(path: &str, bytes: &[u8]) -> bool {
         let line = line.strip_prefix(b"---").unwrap_or(line).trim_ascii_start();
         !(line.is_empty() || line.starts_with(b"#") || line == b"...")
     };
-    (yaml || named) && bytes.split(|byte| *byte == b'\n').any(has_content)
+    (yaml || named) && bytes.split(|byte| *byte == b'\n').any(has_content) && !is_sops_config(path, bytes)
+}
+
+/// Reports whether a file is the configuration of sops, which no engine applies: one leaves `.sops.yaml` out, the other skips
+/// what is no object. A file of this name with a kind is not.
+pub fn is_sops_config(path: &str, bytes: &[u8]) -> bool {
+    const OWN: [&str; 3] = ["creation_rules:", "destination_rules:", "stores:"];
+    let is_named = path.rsplit('/').next() == Some(".sops.yaml");
+    let begins = |words: &[&str]| {
+        let mut lines = bytes.split(|byte| *byte == b'\n');
+        lines.any(|line| words.iter().any(|word| line.starts_with(word.as_bytes())))
+    };
+    is_named && begins(&OWN) && !begins(&["apiVersion", "kind", "metadata", "\"", "'", "{", "- "])
 }
 
 /// The file names that kustomize recognizes.

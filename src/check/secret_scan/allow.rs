@@ -23,7 +23,7 @@ pub(in crate::check) const KIND: &str = "kind/";
 pub(in crate::check) const KUSTOMIZE_FIELD: &str = "kustomize/";
 
 /// The fields of a kustomize file that can change or add any object, after the checks have read the files.
-pub(in crate::check) const CHANGING_FIELDS: [&str; 11] = [
+pub(in crate::check) const CHANGING_FIELDS: [&str; 12] = [
     "components",
     "configurations",
     "generators",
@@ -34,6 +34,7 @@ pub(in crate::check) const CHANGING_FIELDS: [&str; 11] = [
     "patchesStrategicMerge",
     "replacements",
     "transformers",
+    "validators",
     "vars",
 ];
 
@@ -160,7 +161,14 @@ pub(in crate::check) fn faults(file: &str, finder: &mut Finder<'_>) {
             let note = finder.notes.error("unknown-lint", place("rule"), message);
             note.hint(hint.unwrap_or_else(|| "use the name that the message's hint shows".to_owned()));
         }
-        if of_stack && is_name(&entry.rule) != entry.file.is_some() {
+        if of_stack && entry.rule.starts_with(KUSTOMIZE_FIELD) {
+            let message =
+                format!("a stack cannot allow `{}`: it may not have objects for kustomize", entry.rule);
+            finder
+                .notes
+                .error("unknown-lint", place("rule"), message)
+                .hint("a cluster's definition can allow it, for a kustomize file in its `.d` folder");
+        } else if of_stack && is_name(&entry.rule) != entry.file.is_some() {
             let (message, hint) = if entry.file.is_some() {
                 (
                     format!("the lint `{}` is about the whole class, not about a file", entry.rule),
