@@ -150,7 +150,7 @@ fn name_faults(object: &Value) -> Vec<FieldError> {
         name if !is_custom || name.is_empty() || is_subdomain(name) => Vec::new(),
         name => {
             let detail = format!(
-                "{name:?} is not a name: it may have lower-case letters, digits, '-' and '.', and has to begin and end with a letter or a digit"
+                "{name:?} is not a name: it may have lower-case letters, digits, '-' and '.', and must begin and end with a letter or a digit"
             );
             vec![FieldError::invalid("metadata.name", detail)]
         }

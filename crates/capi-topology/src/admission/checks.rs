@@ -174,7 +174,7 @@ pub(crate) fn machine_naming(template: &str, named: Named<'_>, path: &str) -> Ve
     match sample(template, "cluster", named) {
         Ok(name) if is_subdomain(&name) => {}
         Ok(_) => {
-            errors.push(FieldError::invalid(path, "the names would be no valid names of Kubernetes objects"));
+            errors.push(FieldError::invalid(path, "the names would not be valid for Kubernetes objects"));
         }
         Err(error) => errors.push(FieldError::invalid(path, format!("invalid template: {error}"))),
     }

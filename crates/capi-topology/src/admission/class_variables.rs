@@ -58,8 +58,7 @@ fn validate_root(schema: &Value, path: &str) -> Vec<FieldError> {
         return errors;
     }
     let Some(read) = Schema::read(schema) else {
-        let detail =
-            format!("it nests more than {MAX_DEPTH} levels deep, which this program does not follow");
+        let detail = format!("it nests more than {MAX_DEPTH} levels deep, which is not supported");
         return vec![FieldError::new(ErrorType::Internal, path, detail)];
     };
     let mut errors = Vec::new();

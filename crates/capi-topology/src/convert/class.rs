@@ -20,7 +20,7 @@ pub(super) fn spec(old: &Value) -> Result<Value, String> {
 }
 
 /// Converts a template reference. An old one may name a namespace, but only that of the class.
-#[expect(clippy::unnecessary_wraps, reason = "one of a list of steps, of which others can fail")]
+#[expect(clippy::unnecessary_wraps, reason = "other steps in the same list can fail")]
 fn reference(old: &Value) -> Result<Value, String> {
     Ok(Fields::of(old).keep(&["apiVersion", "kind", "name"]).done())
 }

@@ -60,7 +60,7 @@ fn pool(old: &Value) -> Result<Value, String> {
 }
 
 /// Converts a variable; its value is kept even if it is empty.
-#[expect(clippy::unnecessary_wraps, reason = "one of a list of steps, of which others can fail")]
+#[expect(clippy::unnecessary_wraps, reason = "other steps in the same list can fail")]
 fn variable(old: &Value) -> Result<Value, String> {
     let mut new = Fields::of(old).keep(&["name"]).done();
     if let (Some(fields), Some(value)) = (new.as_object_mut(), old.get("value")) {

@@ -66,7 +66,7 @@ fn remediation(old: &Value) -> Result<Value, String> {
 }
 
 /// A file to write on a machine, in the same form in both versions.
-#[expect(clippy::unnecessary_wraps, reason = "one of a list of steps, of which others can fail")]
+#[expect(clippy::unnecessary_wraps, reason = "other steps in the same list can fail")]
 pub(super) fn file(either: &Value) -> Result<Value, String> {
     Ok(Fields::of(either)
         .keep(&["path", "owner", "permissions", "encoding", "content", "contentFrom", "contentFormat"])
@@ -108,7 +108,7 @@ fn timeouts(old: &Value, new: &mut Value) -> Result<(), String> {
 }
 
 /// Converts a map of arguments to a list, sorted by name.
-#[expect(clippy::unnecessary_wraps, reason = "one of a list of steps, of which others can fail")]
+#[expect(clippy::unnecessary_wraps, reason = "other steps in the same list can fail")]
 fn arguments(old: &Value) -> Result<Value, String> {
     let fields = old.as_object().map(sorted).unwrap_or_default();
     Ok(fields.into_iter().map(|(name, value)| json!({ "name": name, "value": value })).collect())

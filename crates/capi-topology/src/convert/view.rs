@@ -119,7 +119,7 @@ fn arguments(from: &Value, name: &str, to: &mut Value) {
     }
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "one of a list of steps, of which others can fail")]
+#[expect(clippy::unnecessary_wraps, reason = "other steps in the same list can fail")]
 fn cluster_configuration(stored: &Value) -> Converted {
     let mut old = empty_cluster_configuration();
     for name in [
@@ -151,7 +151,7 @@ fn cluster_configuration(stored: &Value) -> Converted {
     Ok(old)
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "one of a list of steps, of which others can fail")]
+#[expect(clippy::unnecessary_wraps, reason = "other steps in the same list can fail")]
 fn init_configuration(stored: &Value) -> Converted {
     let mut old = empty_init_configuration();
     set(&mut old, &["nodeRegistration"], node_registration(stored));
@@ -171,7 +171,7 @@ fn init_configuration(stored: &Value) -> Converted {
     Ok(old)
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "one of a list of steps, of which others can fail")]
+#[expect(clippy::unnecessary_wraps, reason = "other steps in the same list can fail")]
 fn join_configuration(stored: &Value) -> Converted {
     let mut old = empty_join_configuration();
     set(&mut old, &["nodeRegistration"], node_registration(stored));

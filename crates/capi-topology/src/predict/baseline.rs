@@ -48,7 +48,7 @@ pub(super) fn baseline(before: &Side, catalog: &Catalog, settings: &Settings) ->
         None if !missing.is_empty() => Baseline::Unknown(missing),
         None if before.applied.is_live() => {
             let reason = format!(
-                "{reason}; so an earlier state still runs, which is not known; the running objects would show it"
+                "{reason}; so an unknown earlier state still runs; the running objects would show it"
             );
             Baseline::Unknown(vec![Opaque::of_all(reason)])
         }

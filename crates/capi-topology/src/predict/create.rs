@@ -141,8 +141,7 @@ fn nests_too_deep(object: &Value) -> bool {
 /// Lists what the API server and the kubeadm webhooks refuse when an object is written.
 fn written(object: &Value, running: Option<&Value>, stage: Stage, gates: Gates) -> Vec<Refusal> {
     if nests_too_deep(object) {
-        let detail =
-            format!("it nests more than {MAX_DEPTH} levels deep, which this program does not follow");
+        let detail = format!("it nests more than {MAX_DEPTH} levels deep, which is not supported");
         let name = format!("{}/{}", text(object, &["kind"]), text(object, &["metadata", "name"]));
         let error = FieldError::new(ErrorType::Internal, "", detail);
         return Refusal::of(stage, By::Schema, &name, vec![error]);

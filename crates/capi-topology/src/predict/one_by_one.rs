@@ -64,7 +64,7 @@ use k8s_schema::value::{get, list, name_of, text};
 const CLUSTER_STAYS: &str = "the Cluster is refused and stays as it is. Objects are written one by one, so its class is still written; this is \
                              the effect of the class alone";
 const OTHERS_ARE_TAKEN: &str =
-    "objects are written one by one: the other new files are written, and their effect is not reported here";
+    "objects are written one by one: the other new files are written, but their effect is not reported here";
 const CLASS_IS_TAKEN: &str =
     "Flux writes classes first: the class is written, and its effect is not reported here";
 const CLASS_LACKS_TEMPLATES: &str = "Flux writes classes first: the class is written, and the templates that it names, from the same files, are not. \

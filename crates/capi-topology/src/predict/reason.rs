@@ -54,7 +54,7 @@ pub enum Reason {
     },
     /// A control plane of a provider's own kind is no longer paused.
     ChangesWhilePaused {
-        /// Its kind.
+        /// The kind of the control plane's object.
         kind: String,
     },
     /// Machines were outdated already, and nothing keeps them any more.
@@ -94,7 +94,7 @@ pub enum Reason {
 /// What the machines of a machine pool are made from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MachinePoolPart {
-    /// The machine template of the pool.
+    /// `spec.template`, which says how machines are made.
     MachineTemplate,
     /// The object that the machines boot with.
     Bootstrap,
@@ -194,7 +194,7 @@ impl Keeper {
     fn ends(self) -> &'static str {
         match self {
             Self::Pause => "it is no longer paused",
-            Self::OnDelete => "its strategy is not OnDelete any more",
+            Self::OnDelete => "its strategy is no longer OnDelete",
         }
     }
 }
@@ -203,7 +203,7 @@ impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::OnDelete => "machines are replaced when they are deleted",
-            Self::Older => "only machines created before that time, and not before it has come",
+            Self::Older => "only machines created before that time, once it has come",
             Self::TheJoined => "only the joined machine",
             Self::Joined => {
                 "only machines that joined: the one that kubeadm init created stays, if it still runs"

@@ -85,7 +85,7 @@ fn read(text: &str) -> Result<Value, Error> {
     match source::first_value(text) {
         Rest::None => Reader::new(text).document(),
         Rest::Ignored(end) => Reader::new(text.get(..end).unwrap_or_default()).document(),
-        Rest::Unclear => Err(unclear("text behind the first value", None)),
+        Rest::Unclear => Err(unclear("text after the first value", None)),
     }
 }
 
@@ -217,7 +217,7 @@ impl<'t> Reader<'t> {
                     let block = matches!(scalar, Some(ScalarStyle::Literal | ScalarStyle::Folded));
                     let rest = self.text.get(self.span.end..).unwrap_or_default();
                     if block && !source::is_trivial(rest) {
-                        return Err(unclear("text behind a block scalar", Some(self.line)));
+                        return Err(unclear("text after a block scalar", Some(self.line)));
                     }
                     // The rest is ignored, but a plain scalar must be terminated correctly.
                     let after = self.next();

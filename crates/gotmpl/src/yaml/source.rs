@@ -12,7 +12,7 @@ pub(super) enum Trouble {
 /// Checks directives, leading tabs, and line breaks that only YAML 1.1 knows.
 pub(super) fn check(text: &str) -> Option<Trouble> {
     if text.contains(['\u{85}', '\u{2028}', '\u{2029}']) {
-        return Some(Trouble::Unclear("a line break that only YAML 1.1 knows"));
+        return Some(Trouble::Unclear("a line break of YAML 1.1 only"));
     }
     let mut content = false;
     for (index, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {

@@ -251,7 +251,7 @@ fn uncounted_surge(finding: &Finding, before: &Desired, change: &Change) -> Opti
         format!("{field} {}", value.unwrap_or_default())
     });
     let reason = format!(
-        "how many machines there are more and fewer at a time depends on their number: {}",
+        "the number of extra and missing machines at a time depends on their total: {}",
         numbers.join(", ")
     );
     Some(Evidence::new(finding.part.clone(), Rule::Count, RuleOutcome::SurgeUnknown).because(reason))
@@ -445,7 +445,7 @@ fn infrastructure(finding: &mut Finding, change: &Change) {
         Acceptance::No => finding.meaning = Meaning::Wedged,
         Acceptance::Unknown => {
             finding.meaning = Meaning::ProviderDependent;
-            finding.reasons.push(format!("whether {kind} takes the change is not known").into());
+            finding.reasons.push(format!("it is unknown whether {kind} accepts the change").into());
         }
     }
 }

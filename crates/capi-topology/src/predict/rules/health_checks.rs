@@ -139,16 +139,16 @@ impl Unhealthy<'_> {
             (true, "Ready") => "True",
             (true, name) if PRESSURES.contains(&name) => "False",
             (false, name) if OF_MACHINES.contains(&name) => "True",
-            _ => return Some("whether machines in good health report that is not known"),
+            _ => return Some("it is unknown whether healthy machines report that"),
         };
         if status == healthy {
-            return Some("machines in good health report that, so it replaces all of them again and again");
+            return Some("healthy machines report that, so it keeps replacing all of them");
         }
         (seconds < ENOUGH).then_some(SOON)
     }
 }
 
-const SOON: &str = "machines that start or restart take longer, so it may replace them again and again";
+const SOON: &str = "machines that start or restart take longer, so it may keep replacing them";
 
 impl fmt::Display for Unhealthy<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -284,11 +284,11 @@ fn reason(is_new: bool, check: &Value, replaced: &[Unhealthy<'_>], loosened: &[S
         }
         Some((least, most, _)) => format!(", while {least} to {most} of them are unhealthy"),
     };
-    let unknown = "whether there are any now is not known offline";
+    let unknown = "it is unknown offline whether there are any now";
     if replaced.is_empty() {
         let why = loosened.join(", ");
         return format!(
-            "unhealthy machines may be replaced that were left alone before, because {why}; {unknown}"
+            "unhealthy machines that were left alone before may be replaced, because {why}; {unknown}"
         );
     }
     let what = if is_new { "is created" } else { "calls more machines unhealthy" };

@@ -56,7 +56,7 @@ pub(in crate::predict) fn by_hand(before: &Desired, change: &Change, subject: &T
         .map(|holding| holding.in_words())
         .unwrap_or_default();
     if waits_for_control_plane(before, running, subject) {
-        found.push("it waits until nothing pauses the control plane any more".to_owned());
+        found.push("it waits until nothing pauses the control plane".to_owned());
     }
     found
 }
@@ -286,7 +286,7 @@ impl Holding<'_> {
             ));
         }
         if !paused.is_empty() {
-            found.push(format!("it waits until nothing pauses {} any more", named(&paused, or)));
+            found.push(format!("it waits until nothing pauses {}", named(&paused, or)));
         }
         found
     }
