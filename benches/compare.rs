@@ -110,7 +110,7 @@ fn generated(files: &Files) -> Memory {
     generate::generate(files, &mut sink, &|_, _| {}, &mut Notes::new()).unwrap();
     let mut archive = Memory::default();
     for file in sink.files() {
-        archive.add(file.path.as_str(), std::str::from_utf8(&file.bytes).unwrap());
+        archive.add(file.path.as_str(), std::str::from_utf8(file.bytes()).unwrap());
     }
     archive
 }

@@ -17,6 +17,8 @@ use crate::{
     yaml::{self, FileId, Node, Source, emit},
 };
 
+pub use crate::tree::BlobId;
+
 /// One side of a comparison.
 pub trait State: Sync {
     /// Lists the clusters.
@@ -108,43 +110,36 @@ enum Body {
     Stored,
 }
 
-/// Git's object ID of a file's content.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct BlobId(pub [u8; 20]);
-
-impl BlobId {
-    /// Computes the ID of some content.
-    pub fn of(bytes: &[u8]) -> Self {
-        let mut hash = Sha1::new();
-        hash.update(format!("blob {}\0", bytes.len()));
-        hash.update(bytes);
-        Self(hash.finalize().into())
-    }
-}
-
 /// Git's object ID of a folder's content: equal IDs mean equal files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FolderId(pub [u8; 20]);
 
 impl FolderId {
-    /// Computes the ID of a folder of plain files, by their paths relative to the folder.
-    pub fn of(files: &BTreeMap<&str, BlobId>) -> Self {
-        // In the order of git, a folder is sorted as if its name ended with a slash.
-        let mut entries: BTreeMap<String, (&str, &str, [u8; 20])> = BTreeMap::new();
-        let mut folders: BTreeMap<&str, BTreeMap<&str, BlobId>> = BTreeMap::new();
-        for (path, id) in files {
-            match path.split_once('/') {
-                Some((folder, rest)) => drop(folders.entry(folder).or_default().insert(rest, *id)),
-                None => drop(entries.insert((*path).to_owned(), ("100644", path, id.0))),
-            }
-        }
-        for (name, files) in &folders {
-            entries.insert(format!("{name}/"), ("40000", name, Self::of(files).0));
-        }
+    /// Computes the ID of a folder of plain files, by their paths relative to the folder. They are sorted, which is the order
+    /// of git: there, a folder is sorted as if its name ended with a slash.
+    pub fn of(files: &[(&str, BlobId)]) -> Self {
+        Self::of_below(files, 0)
+    }
+
+    /// The same for files whose paths are the same up to a byte.
+    fn of_below(mut files: &[(&str, BlobId)], start: usize) -> Self {
         let mut body = Vec::new();
-        for (mode, name, id) in entries.values() {
-            body.extend_from_slice(format!("{mode} {name}\0").as_bytes());
-            body.extend_from_slice(id);
+        let mut entry = |mode: &str, name: &str, id: &[u8]| {
+            for piece in [mode.as_bytes(), name.as_bytes(), b"\0", id] {
+                body.extend_from_slice(piece);
+            }
+        };
+        while let Some((path, id)) = files.first() {
+            let Some(slash) = path[start..].find('/') else {
+                entry("100644 ", &path[start..], &id.0);
+                files = &files[1..];
+                continue;
+            };
+            let inner = start + slash + 1;
+            let inside = files.partition_point(|(other, _)| other.starts_with(&path[..inner]));
+            let (below, rest) = files.split_at(inside);
+            entry("40000 ", &path[start..inner - 1], &Self::of_below(below, inner).0);
+            files = rest;
         }
         let mut hash = Sha1::new();
         hash.update(format!("tree {}\0", body.len()));

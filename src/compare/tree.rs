@@ -56,18 +56,18 @@ impl Outline {
     /// The outline of a full listing.
     pub fn of(listing: &BTreeMap<String, BlobId>) -> Self {
         let mut found = Self::default();
-        let mut clusters: BTreeMap<String, BTreeMap<&str, BlobId>> = BTreeMap::new();
+        let mut clusters: BTreeMap<&str, Vec<(&str, BlobId)>> = BTreeMap::new();
         for (path, id) in listing {
             match cluster_folder(path) {
                 Some(folder) => {
                     let inside = &path[folder.len() + 1..];
-                    clusters.entry(folder.to_owned()).or_default().insert(inside, *id);
+                    clusters.entry(folder).or_default().push((inside, *id));
                 }
                 None => drop(found.files.insert(path.clone(), *id)),
             }
         }
         found.clusters =
-            clusters.iter().map(|(folder, files)| (folder.clone(), FolderId::of(files))).collect();
+            clusters.iter().map(|(folder, files)| ((*folder).to_owned(), FolderId::of(files))).collect();
         found
     }
 }

@@ -16,7 +16,7 @@ use crate::{
     partial::{self, Faulty, Scope, SkippedDefinition},
     plan::{self, Plan},
     render::{self, Subject},
-    tree::{Changes, Nowhere, Part, PartId, Sink, TreePath},
+    tree::{Changes, File, Nowhere, Part, PartId, Sink, TreePath},
     world::{Input, World},
 };
 
@@ -179,9 +179,9 @@ impl Outlet<'_> {
         let shared = parts.iter_mut().filter(|part| matches!(part.id, PartId::Namespace { .. }));
         for file in shared.flat_map(|part| &mut part.files) {
             if let Some(current) = self.sink.current(&file.path)?
-                && let Some(merged) = render::merged(&current, &String::from_utf8_lossy(&file.bytes))
+                && let Some(merged) = render::merged(&current, &String::from_utf8_lossy(file.bytes()))
             {
-                file.bytes = merged.into_bytes();
+                *file = File::new(file.path.clone(), merged.into_bytes());
             }
         }
         Ok(())

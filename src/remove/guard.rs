@@ -71,12 +71,10 @@ impl Guard {
         self.addons.see(part, changes);
         part.files.iter().for_each(|file| self.classes.see(file));
         let PartId::Cluster { .. } = &part.id else { return };
-        let changed = part.files.iter().filter(|file| {
-            let is_installer = is_addon_file(&file.path);
-            is_installer && changes.files.get(&file.path) == Some(&FileChange::Changed)
-        });
+        let is_changed = |file: &&File| changes.files.get(&file.path) == Some(&FileChange::Changed);
+        let changed = part.files.iter().filter(is_changed).filter(|file| is_addon_file(&file.path));
         let installer = |file: &File| {
-            let text = std::str::from_utf8(&file.bytes).ok()?;
+            let text = std::str::from_utf8(file.bytes()).ok()?;
             Some((file.path.clone(), installer_of(text)?))
         };
         let mut installers: Vec<_> = changed.filter_map(installer).collect();
@@ -87,7 +85,7 @@ impl Guard {
         }
         let Some(file) = part.files.iter().find(|file| is_cluster(&file.path)) else { return };
         if changes.files.contains_key(&file.path) {
-            let text = String::from_utf8_lossy(&file.bytes).into_owned();
+            let text = String::from_utf8_lossy(file.bytes()).into_owned();
             self.made.insert(file.path.clone(), (part.id.clone(), text));
         }
     }

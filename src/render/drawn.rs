@@ -117,12 +117,11 @@ impl Drawn {
         let file = |path: &TreePath, source: &str, node: &Node| {
             let mut text = format!("{}\n", header(&self.id, source));
             emit(node, &mut text);
-            File { path: path.clone(), bytes: text.into_bytes() }
+            File::new(path.clone(), text.into_bytes())
         };
         let object = |object: &Object| file(&object.path, &object.source, &object.node);
         let values = |one: &ValuesFile| file(&one.path, &one.source, &one.values);
-        let text =
-            |(path, text): &(TreePath, String)| File { path: path.clone(), bytes: text.clone().into() };
+        let text = |(path, text): &(TreePath, String)| File::new(path.clone(), text.clone().into());
         let mut files: Vec<_> = self.objects.iter().map(object).collect();
         files.extend(self.values_files.iter().map(values));
         files.extend(self.texts.iter().map(text));

@@ -319,7 +319,7 @@ fn guards([old, new]: &[Listing; 2], last: &After<'_>) -> Result<Notes, Fault> {
         changes.record(&part, &tree_path, change);
         if change != FileChange::Unchanged && Guard::reads(&tree_path) {
             let bytes = last.read(id)?.into_bytes();
-            guard.see(&Part { id: part, files: vec![File { path: tree_path, bytes }] }, &changes);
+            guard.see(&Part { id: part, files: vec![File::new(tree_path, bytes)] }, &changes);
         }
     }
     for path in old.keys().filter(|path| !new.contains_key(*path)) {

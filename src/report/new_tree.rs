@@ -126,7 +126,7 @@ impl<'a> After<'a> {
         let part = PartId::of_path(&tree_path).unwrap_or(PartId::Root);
         let bytes = text.as_deref().unwrap_or_default().as_bytes().to_vec();
         self.record(&part, &tree_path, id);
-        let part = Part { id: part, files: vec![File { path: tree_path, bytes }] };
+        let part = Part { id: part, files: vec![File::new(tree_path, bytes)] };
         self.guard.see(&part, &self.changes);
         if let Some(text) = text.filter(|_| self.old.get(path) != Some(&id)) {
             self.texts.insert(id, text);
@@ -259,23 +259,18 @@ pub(super) fn edited_releases(changes: &Changes, old: &BTreeMap<String, BlobId>,
     }
 }
 
-/// The ID of a folder with the files of a part that are in it. `ids` are those of all files of the part.
-pub(super) fn folder_id(folder: &str, part: &Part, ids: impl Iterator<Item = BlobId>) -> FolderId {
-    let inside = part
-        .files
-        .iter()
-        .zip(ids)
-        .filter_map(|(file, id)| Some((file.path.as_str().strip_prefix(folder)?.strip_prefix('/')?, id)));
-    FolderId::of(&inside.collect())
+/// The path of a file relative to a folder around it.
+fn inside<'a>(file: &'a File, folder: &str) -> Option<&'a str> {
+    file.path.as_str().strip_prefix(folder)?.strip_prefix('/')
 }
 
-/// A part of a run, with the blob IDs of its files.
-struct Seen {
-    ids: Vec<BlobId>,
-    /// The folder of its cluster.
-    folder: Option<SeenFolder>,
+/// The ID of a folder with the files of a part that are in it.
+pub(super) fn folder_id(folder: &str, part: &Part) -> FolderId {
+    let inside = part.files.iter().filter_map(|file| Some((inside(file, folder)?, file.id())));
+    FolderId::of(&inside.collect::<Vec<_>>())
 }
 
+/// The folder of a cluster in a part of a run.
 struct SeenFolder {
     path: String,
     is_same: bool,
@@ -294,7 +289,8 @@ impl Sink for After<'_> {
     }
 
     fn parts(&mut self, parts: Vec<Part>) -> Result<(), Fault> {
-        let seen: Vec<Seen> = parts.par_iter().map(|part| self.see(part)).collect::<Result<_, _>>()?;
+        let seen = parts.par_iter().map(|part| self.see(part));
+        let seen: Vec<Option<SeenFolder>> = seen.collect::<Result<_, _>>()?;
         for (part, seen) in parts.iter().zip(seen) {
             self.take(part, seen);
         }
@@ -318,24 +314,25 @@ impl Sink for After<'_> {
 }
 
 impl After<'_> {
-    fn see(&self, part: &Part) -> Result<Seen, Fault> {
-        let ids: Vec<BlobId> = part.files.iter().map(|file| BlobId::of(&file.bytes)).collect();
+    /// Compares the folder of a cluster, and computes the IDs of all files, in parallel with other parts.
+    fn see(&self, part: &Part) -> Result<Option<SeenFolder>, Fault> {
+        for file in &part.files {
+            file.id();
+        }
         let folder = part.files.iter().find_map(|file| cluster_folder(file.path.as_str()));
-        let folder = folder.map(|folder| self.see_folder(folder, part, &ids)).transpose()?;
-        Ok(Seen { ids, folder })
+        folder.map(|folder| self.see_folder(folder, part)).transpose()
     }
 
-    fn see_folder(&self, folder: &str, part: &Part, ids: &[BlobId]) -> Result<SeenFolder, Fault> {
-        let id = || folder_id(folder, part, ids.iter().copied());
-        let is_same =
-            !self.listed.contains(folder) && self.folders.get(folder).is_some_and(|old| *old == id());
+    fn see_folder(&self, folder: &str, part: &Part) -> Result<SeenFolder, Fault> {
+        let is_known = |old: &FolderId| *old == folder_id(folder, part);
+        let is_same = !self.listed.contains(folder) && self.folders.get(folder).is_some_and(is_known);
         let old = if is_same { Listing::new() } else { self.list_before(folder)? };
         Ok(SeenFolder { path: folder.to_owned(), is_same, old })
     }
 
-    fn take(&mut self, part: &Part, seen: Seen) {
+    fn take(&mut self, part: &Part, seen: Option<SeenFolder>) {
         let mut same = None;
-        if let Some(SeenFolder { path, is_same, old }) = seen.folder {
+        if let Some(SeenFolder { path, is_same, old }) = seen {
             self.old.extend(old);
             if is_same {
                 same = Some(path.clone());
@@ -344,9 +341,9 @@ impl After<'_> {
                 self.listed.insert(path);
             }
         }
-        let is_same = |path: &TreePath| same.is_some() && cluster_folder(path.as_str()) == same.as_deref();
-        let found = part.files.iter().zip(seen.ids).map(|(file, id)| {
-            let is_same = is_same(&file.path);
+        let is_same = |file: &File| same.as_deref().is_some_and(|folder| inside(file, folder).is_some());
+        let found = part.files.iter().map(|file| {
+            let (id, is_same) = (file.id(), is_same(file));
             let old = if is_same { Some(&id) } else { self.old.get(file.path.as_str()) };
             (file, id, change(old, id), is_same)
         });
@@ -355,7 +352,7 @@ impl After<'_> {
         for (file, id, change, _) in found.into_iter().filter(|(.., is_same)| !is_same) {
             self.new.insert(file.path.to_string(), id);
             if change != FileChange::Unchanged {
-                let text = String::from_utf8_lossy(&file.bytes).into_owned();
+                let text = String::from_utf8_lossy(file.bytes()).into_owned();
                 self.texts.insert(id, text);
             }
         }

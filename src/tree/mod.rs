@@ -4,6 +4,7 @@
 //! [`Sink`] and dropped. Parts have disjoint folders. Nothing passed to a sink is visible before the sink commits.
 
 mod change;
+mod file;
 mod nowhere;
 mod own;
 mod path;
@@ -11,17 +12,10 @@ mod path;
 use crate::note::{Fault, Notes};
 
 pub use change::{Changes, FileChange, PartChange};
+pub use file::{BlobId, File};
 pub use nowhere::Nowhere;
 pub use own::{HEADER, HTML_HEADER, is_ours};
 pub use path::TreePath;
-
-/// A generated file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct File {
-    pub path: TreePath,
-    /// The content of the file.
-    pub bytes: Vec<u8>,
-}
 
 /// The identity of a part. Parts are made in this order.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -123,7 +117,7 @@ impl Memory {
     /// The text of a committed file.
     pub fn text(&self, path: &str) -> Option<&str> {
         let file = self.files().find(|file| file.path.as_str() == path)?;
-        std::str::from_utf8(&file.bytes).ok()
+        std::str::from_utf8(file.bytes()).ok()
     }
 }
 

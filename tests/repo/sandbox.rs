@@ -129,7 +129,7 @@ impl Sandbox {
         self.git(&["fsck", "--strict"]);
         for file in parts.iter().flat_map(|part| &part.files) {
             let spec = format!("HEAD:./{}", file.path);
-            assert_eq!(self.try_git(&["cat-file", "blob", &spec]).stdout, file.bytes, "{spec}");
+            assert_eq!(self.try_git(&["cat-file", "blob", &spec]).stdout, file.bytes(), "{spec}");
         }
         assert!(self.check(parts).is_empty());
         Ok(changes)
@@ -235,7 +235,7 @@ pub(crate) fn path(path: &str) -> TreePath {
 
 /// A generated file.
 pub(crate) fn yaml(at: &str, text: &str) -> File {
-    File { path: path(at), bytes: body(text).into_bytes() }
+    File::new(path(at), body(text).into_bytes())
 }
 
 /// The text of a generated file.
@@ -245,7 +245,7 @@ pub(crate) fn body(text: &str) -> String {
 
 /// The root part of the tree.
 pub(crate) fn base() -> Part {
-    let file = File { path: path("generated/.gitattributes"), bytes: GITATTRIBUTES.into() };
+    let file = File::new(path("generated/.gitattributes"), GITATTRIBUTES.into());
     Part { id: PartId::Root, files: vec![file] }
 }
 

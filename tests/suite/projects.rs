@@ -26,7 +26,7 @@ fn tree(files: &Files) -> BTreeMap<String, Json> {
         .filter(|file| Path::new(file.path.as_str()).extension().is_some_and(|one| one == "yaml"));
     files
         .map(|file| {
-            let text = std::str::from_utf8(&file.bytes).unwrap();
+            let text = std::str::from_utf8(file.bytes()).unwrap();
             (file.path.as_str().to_owned(), gotmpl::yaml::parse(text).unwrap())
         })
         .collect()

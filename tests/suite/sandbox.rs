@@ -98,7 +98,7 @@ pub(crate) fn tree(world: &dyn World) -> BTreeMap<String, String> {
     let mut sink = Memory::default();
     sound(world, &mut sink);
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-    sink.files().map(|file| (file.path.to_string(), text(&file.bytes))).collect()
+    sink.files().map(|file| (file.path.to_string(), text(file.bytes()))).collect()
 }
 
 /// The paths at which two trees differ.
@@ -188,6 +188,6 @@ pub(super) fn export(folder: &str, world: &Files, tree: &Memory) {
         write(&root.join(path), text);
     }
     for file in tree.files() {
-        write(&root.join(file.path.as_str()), &file.bytes);
+        write(&root.join(file.path.as_str()), file.bytes());
     }
 }

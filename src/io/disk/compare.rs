@@ -109,7 +109,7 @@ impl DiskComparison {
         self.is_incomplete |= committed.is_some();
         match committed {
             None => FileChange::Added,
-            Some(bytes) if bytes == file.bytes => FileChange::Unchanged,
+            Some(bytes) if bytes == file.bytes() => FileChange::Unchanged,
             Some(_) => FileChange::Changed,
         }
     }
@@ -149,7 +149,7 @@ impl DiskComparison {
         let Some(place) = self.scan.place(&file.path) else { return Ok((FileChange::Added, None)) };
         let change = match self.scan.files[place].1 {
             TreeEntry::Link | TreeEntry::Special => FileChange::Changed,
-            TreeEntry::File => match open::holds(&self.root.join(file.path.as_str()), &file.bytes) {
+            TreeEntry::File => match open::holds(&self.root.join(file.path.as_str()), file.bytes()) {
                 Ok(true) => FileChange::Unchanged,
                 Ok(false) => FileChange::Changed,
                 // An unreadable file can still be replaced: that needs write permission on the folder alone.

@@ -74,7 +74,7 @@ impl Stage {
         self.open()?;
         let first = self.files.len();
         files.par_iter().enumerate().try_for_each(|(index, file)| {
-            write(&self.slot(first + index), &file.bytes).map_err(|error| cannot_write(&file.path, error))
+            write(&self.slot(first + index), file.bytes()).map_err(|error| cannot_write(&file.path, error))
         })?;
         self.files.extend(files.iter().map(|file| file.path.clone()));
         Ok(())

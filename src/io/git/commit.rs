@@ -21,7 +21,6 @@ use super::{
     trees::{Entry, FILE, Listing, note_foreign_in_head, with_files},
 };
 use crate::{
-    compare::BlobId,
     io::disk::{
         DiskSink, Milestone, Workspace, begun, is_in_numbered_release, is_numbered_release, note_foreign,
         read_plain,
@@ -75,7 +74,7 @@ impl Open {
                 Some(_) => FileChange::Changed,
             };
             if change != FileChange::Unchanged {
-                self.objects.add(ObjectType::Blob, id, file.path.as_str(), file.bytes.clone())?;
+                self.objects.add(ObjectType::Blob, id, file.path.as_str(), file.bytes().to_vec())?;
             }
             changes.push((&file.path, change));
             self.meant.insert(file.path.clone(), id);
@@ -304,7 +303,7 @@ impl Sink for CommitSink {
     fn parts(&mut self, parts: Vec<Part>) -> Result<(), Fault> {
         let open = begun(self.open.as_mut())?;
         // Twice as fast as libgit2, which also looks for attempts to forge a hash: nobody forges what the program writes.
-        let hash = |file: &File| Oid::from_bytes(&BlobId::of(&file.bytes).0);
+        let hash = |file: &File| Oid::from_bytes(&file.id().0);
         let ids: Vec<Vec<Oid>> = parts
             .par_iter()
             .map(|part| part.files.iter().map(hash).collect())

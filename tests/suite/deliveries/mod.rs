@@ -213,7 +213,7 @@ fn objects(world: &Files, name: Option<&str>) -> Result<Vec<Json>, Vec<String>> 
     if let Some(name) = name {
         sandbox::export(&format!("deliveries/{name}"), world, &tree);
     }
-    let files = tree.files().map(|file| (file.path.as_str(), std::str::from_utf8(&file.bytes).unwrap()));
+    let files = tree.files().map(|file| (file.path.as_str(), std::str::from_utf8(file.bytes()).unwrap()));
     let objects = files.filter(|(path, _)| path.starts_with("generated/management/"));
     Ok(objects.map(|(path, text)| located(path, text)).collect())
 }

@@ -47,7 +47,7 @@ fn sound_tree(files: &Files) -> Option<BTreeMap<String, String>> {
     for subject in render::subjects(&plan) {
         let part = render::draw(subject, &mut notes).to_part();
         for file in part.files {
-            tree.insert(file.path.to_string(), String::from_utf8(file.bytes).unwrap());
+            tree.insert(file.path.to_string(), String::from_utf8(file.bytes().to_vec()).unwrap());
         }
     }
     (notes.errors() == 0).then_some(tree)
