@@ -114,16 +114,19 @@ impl Drawn {
 
     /// Converts the part to bytes.
     pub fn to_part(&self) -> Part {
-        let file = |path: &TreePath, source: &str, node: &Node| {
-            let mut text = format!("{}\n", header(&self.id, source));
+        let objects = self.objects.iter().map(|one| (&one.path, &one.source, &one.node));
+        let values = self.values_files.iter().map(|one| (&one.path, &one.source, &one.values));
+        // One text grows once for all files; each file has a copy of the exact length.
+        let mut text = String::new();
+        let file = |(path, source, node): (&TreePath, &String, &Node)| {
+            text.clear();
+            text.push_str(&header(&self.id, source));
+            text.push('\n');
             emit(node, &mut text);
-            File::new(path.clone(), text.into_bytes())
+            File::new(path.clone(), text.as_bytes().to_vec())
         };
-        let object = |object: &Object| file(&object.path, &object.source, &object.node);
-        let values = |one: &ValuesFile| file(&one.path, &one.source, &one.values);
+        let mut files: Vec<_> = objects.chain(values).map(file).collect();
         let text = |(path, text): &(TreePath, String)| File::new(path.clone(), text.clone().into());
-        let mut files: Vec<_> = self.objects.iter().map(object).collect();
-        files.extend(self.values_files.iter().map(values));
         files.extend(self.texts.iter().map(text));
         files.sort_by(|a, b| a.path.cmp(&b.path));
         Part { id: self.id.clone(), files }
