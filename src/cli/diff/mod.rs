@@ -194,8 +194,10 @@ fn drawn(
     let progress = Progress::new(printer, "Comparing");
     let since = repository.since(&base.commit, None)?;
     let head = repository.revision("HEAD")?;
+    // Of one commit, the folders are read once.
+    let head = if head.commit() == before.commit() { &before } else { &head };
     let made = report::drawn(
-        [&before, &head],
+        [&before, head],
         &snapshot,
         Some(&since),
         &exports,

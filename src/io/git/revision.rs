@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
 use git2::{Commit, ObjectType, Oid};
@@ -27,6 +27,8 @@ pub struct Revision {
     handles: Arc<Handles>,
     /// The folders with many entries that were looked into. libgit2 keeps only small ones, and reads others again each time.
     large: Mutex<BTreeMap<Oid, Arc<Entries>>>,
+    /// The outline, once it was read: in a large fleet, from tens of thousands of folders.
+    outline: OnceLock<Outline>,
 }
 
 /// The entries of a folder, by name.
@@ -68,6 +70,7 @@ impl Repository {
             prefix: self.prefix.clone(),
             handles: Arc::clone(handles),
             large: Mutex::default(),
+            outline: OnceLock::new(),
         }
     }
 }
@@ -192,11 +195,15 @@ impl Archive for Revision {
     }
 
     fn outline(&self) -> Result<Outline, Fault> {
+        if let Some(known) = self.outline.get() {
+            return Ok(known.clone());
+        }
         let clusters = Mutex::new(BTreeMap::new());
         let top = self.tree_at("generated")?;
         let files = top.map(|top| self.collect(top, "generated", &clusters)).transpose()?;
         let files = files.into_iter().flatten().collect();
-        Ok(Outline { files, clusters: clusters.into_inner().unwrap_or_else(PoisonError::into_inner) })
+        let clusters = clusters.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok(self.outline.get_or_init(|| Outline { files, clusters }).clone())
     }
 
     fn list_cluster(&self, folder: &str, id: &FolderId) -> Result<BTreeMap<String, BlobId>, Fault> {
