@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rayon::prelude::*;
 use sha2::{Digest as _, Sha256};
 
 use super::{
@@ -71,12 +72,8 @@ pub(super) fn changes(
     background: &Background,
 ) -> Result<Vec<OutsideChange>, Fault> {
     let mut found: BTreeMap<OutsidePlace, BTreeMap<String, FileChange>> = BTreeMap::new();
-    for (path, change) in &after.changes().files {
-        let Some(place) = place(path) else { continue };
-        if *change == FileChange::Changed && is_same_object(path.as_str(), after, before)? {
-            continue;
-        }
-        found.entry(place).or_default().insert(path.to_string(), *change);
+    for (place, path, change) in differing(after, before)? {
+        found.entry(place).or_default().insert(path, change);
     }
     let [old, new] = after.listings().map(places);
     found
@@ -110,6 +107,19 @@ pub(super) fn changes(
             })
         })
         .collect()
+}
+
+/// The files outside clusters that differ as objects. They are read in parallel: a release changes the engine's objects of all
+/// its clusters.
+fn differing(after: &After<'_>, before: &dyn Archive) -> Result<Vec<(OutsidePlace, String, FileChange)>, Fault> {
+    let files = after.changes().files.iter();
+    let files: Vec<_> = files.filter_map(|(path, change)| Some((place(path)?, path, *change))).collect();
+    let differs = |(_, path, change): &(OutsidePlace, &TreePath, FileChange)| {
+        Ok(*change != FileChange::Changed || !is_same_object(path.as_str(), after, before)?)
+    };
+    let differ: Vec<bool> = files.par_iter().map(differs).collect::<Result<_, Fault>>()?;
+    let found = files.into_iter().zip(differ).filter(|(_, differs)| *differs);
+    Ok(found.map(|((place, path, change), _)| (place, path.to_string(), change)).collect())
 }
 
 /// How many of the changes of clusters that a change outside clusters may follow from are refused by guards.
