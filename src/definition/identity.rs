@@ -1,5 +1,7 @@
 //! The name, stack and releases of a cluster, read before any validation; for runs that generate only some clusters.
 
+use rayon::prelude::*;
+
 use super::{
     layers::{FolderDefaults, merged},
     parse::{Definitions, Layer},
@@ -29,7 +31,7 @@ impl Identity {
     pub fn all(definitions: &Definitions) -> Vec<Self> {
         let defaults = FolderDefaults::new(definitions);
         let one = |layer: &Layer| Self::of(definitions, layer, &defaults.merged(layer));
-        definitions.clusters.iter().map(one).collect()
+        definitions.clusters.par_iter().map(one).collect()
     }
 
     /// Reads the identity of the cluster that a layer defines.

@@ -149,7 +149,7 @@ pub fn plan(model: &Model, releases: &Releases, notes: &mut Notes) -> Result<Pla
             (planned, own)
         })
         .collect();
-    let mut clusters = Vec::new();
+    let mut clusters = Vec::with_capacity(planned.len());
     for (cluster, own) in planned {
         clusters.extend(cluster);
         notes.append(own);

@@ -38,9 +38,11 @@ pub(super) fn lower_all(
         }
         (cluster.ok_or_else(|| layer.source.path.clone()), own)
     };
-    let known = context.definitions.clusters.par_iter().filter(|layer| !has_broken_defaults(context, layer));
-    let lowered: Vec<_> = known.map(one).collect();
-    let mut clusters = Vec::new();
+    let known = context.definitions.clusters.iter().filter(|layer| !has_broken_defaults(context, layer));
+    let known: Vec<&Layer> = known.collect();
+    let lowered: Vec<_> = known.into_par_iter().map(one).collect();
+    // Clusters are large: a list of ten thousand that grows moves them several times.
+    let mut clusters = Vec::with_capacity(lowered.len());
     let mut lost = Vec::new();
     for (cluster, own) in lowered {
         match cluster {
@@ -88,6 +90,9 @@ pub(super) fn lower_all(
 
 /// Reports whether a folder's defaults have errors, so that the settings of the clusters below are unknown.
 fn has_broken_defaults(context: &Lowering<'_>, layer: &Layer) -> bool {
+    if context.definitions.broken.is_empty() {
+        return false;
+    }
     let path = &layer.source.path;
     let folders = path.match_indices('/').map(|(at, _)| &path[..at]);
     let mut files =
