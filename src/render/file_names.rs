@@ -1,6 +1,6 @@
 //! Names the files of objects by kind and name, unique on every file system.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sha2::{Digest, Sha256};
 
@@ -17,9 +17,23 @@ pub(super) fn file_name(object: &Node) -> String {
     format!("{}.yaml", &name[..name.len().min(200)])
 }
 
+/// Whether the files of objects have different names, as nearly always.
+fn all_differ(objects: &[Object]) -> bool {
+    let mut paths: Vec<&str> = objects.iter().map(|object| object.path.as_str()).collect();
+    paths.sort_unstable_by_key(|path| path.len());
+    let mut of_one_length = paths.chunk_by(|a, b| a.len() == b.len()).filter(|paths| paths.len() > 1);
+    of_one_length.all(|paths| {
+        let mut known = BTreeSet::new();
+        paths.iter().all(|path| known.insert(path.to_ascii_lowercase()))
+    })
+}
+
 /// Makes file names unique. Objects of the same kind and name in different namespaces or API groups would share a file, so
 /// each of them gets a hash of its identity. Names that differ only in case count as equal, as on some file systems.
 pub(super) fn tell_apart(objects: &mut [Object]) {
+    if all_differ(objects) {
+        return;
+    }
     let mut count: BTreeMap<String, usize> = BTreeMap::new();
     for object in objects.iter() {
         *count.entry(object.path.as_str().to_ascii_lowercase()).or_insert(0) += 1;
