@@ -48,6 +48,7 @@ use crate::{
 };
 
 pub use chart_values::check_rest;
+pub use delivery::check_sizes;
 pub use index::{Identities, Index};
 pub use variable_value::{Classes, check_values};
 

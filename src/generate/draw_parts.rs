@@ -81,6 +81,9 @@ pub(super) fn draw_some_parts<'a>(
             let part = drawn.to_part();
             if !matches!(subject, render::Subject::Cluster(plan) if checks.baseline.contains(plan, &part)) {
                 check_part(*subject, &drawn, checks.classes, input, &mut notes);
+                if let render::Subject::Cluster(plan) = subject {
+                    check::check_sizes(plan, &drawn, &part, &mut notes);
+                }
             }
             notes.locate(|origin| input.sources.place(origin));
             DrawnPart { identities: check::Identities::of(&drawn), part, notes }

@@ -3,30 +3,41 @@
 use crate::{
     model::AddonDelivery,
     note::{About, Notes, Place, in_words},
+    render::Installer,
     tree::{PartId, TreePath},
 };
 
-/// Refuses to change the delivery while the engine runs. The engine would find other objects in the folder of the addons and
-/// prune the old ones, which would uninstall the addons.
+/// Refuses to replace the objects that install addons while the engine runs. It would find other objects in their folder and prune
+/// the old ones, which would uninstall the addons.
 pub(super) fn refuse(
     path: &TreePath,
     part: &PartId,
-    before: &[AddonDelivery],
-    after: &[AddonDelivery],
+    before: &Installer,
+    after: &Installer,
     notes: &mut Notes,
 ) {
     let PartId::Cluster { management, namespace, cluster } = part else { return };
+    let is_moved = before.writers == after.writers;
+    let (what, from, to) = if is_moved {
+        let quoted = |one: &Installer| format!("`{}`", one.namespace());
+        ("the namespace of the objects that install the addons", quoted(before), quoted(after))
+    } else {
+        ("the delivery of addons", names(&before.writers), names(&after.writers))
+    };
     let message = format!(
-        "the delivery of addons of `{namespace}/{cluster}` would change from {} to {} while the engine of `{management}` runs: it \
-         would uninstall addons",
-        names(before),
-        names(after)
+        "{what} of `{namespace}/{cluster}` would change from {from} to {to} while the engine of `{management}` runs: it would \
+         uninstall addons"
     );
+    let steps = if is_moved {
+        "the steps are in docs/management-clusters.md, under \"Change the engine's namespace\""
+    } else {
+        "the steps are in docs/deliveries.md, under \"Change the delivery\""
+    };
     notes
         .error("engine-changed", Place::file(path.as_str()), message)
         .about(About::Delivery)
         .hint(format!("first commit `standby: true` for `{management}`, and wait until it is applied and no sync runs any more"))
-        .hint("the steps are in docs/deliveries.md, under \"Change the delivery\"");
+        .hint(steps);
 }
 
 /// The deliveries that may have written an object.

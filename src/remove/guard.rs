@@ -112,7 +112,7 @@ impl Guard {
                 let before = installer_of(&installer).filter(|before| before.is_replaced_by(after))?;
                 // A suspended cluster is paused, too, but its engine still runs.
                 let rests = is_paused_by_definition(&old) && (!is_suspended(&old) || rests(&installer));
-                (!rests && !leaves_behind(&installer)).then_some((path, before.writers, &after.writers))
+                (!rests && !leaves_behind(&installer)).then_some((path, before, after))
             });
             if let Some((path, before, after)) = change {
                 delivery_change::refuse(path, part, &before, after, notes);

@@ -52,11 +52,16 @@ pub struct Installer {
 }
 
 impl Installer {
-    /// Whether another delivery wrote another object instead of this one. An engine would prune this one. If the object is the same,
-    /// the engine changes it, and whatever it installed stays.
+    /// Whether the object of the same file is now another one. An engine would prune this one. If it is the same, the engine changes
+    /// it, and whatever it installed stays.
     pub fn is_replaced_by(&self, other: &Self) -> bool {
-        let is_kept = self.writers.iter().any(|writer| other.writers.contains(writer));
-        !is_kept && self.object != other.object
+        self.object != other.object
+    }
+
+    /// The namespace of the object.
+    pub fn namespace(&self) -> &str {
+        let [.., namespace] = &self.object;
+        namespace
     }
 }
 

@@ -111,7 +111,10 @@ pub(super) fn changes(
 
 /// The files outside clusters that differ as objects. They are read in parallel: a release changes the engine's objects of all
 /// its clusters.
-fn differing(after: &After<'_>, before: &dyn Archive) -> Result<Vec<(OutsidePlace, String, FileChange)>, Fault> {
+fn differing(
+    after: &After<'_>,
+    before: &dyn Archive,
+) -> Result<Vec<(OutsidePlace, String, FileChange)>, Fault> {
     let files = after.changes().files.iter();
     let files: Vec<_> = files.filter_map(|(path, change)| Some((place(path)?, path, *change))).collect();
     let differs = |(_, path, change): &(OutsidePlace, &TreePath, FileChange)| {

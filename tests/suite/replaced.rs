@@ -203,14 +203,21 @@ fn an_engine_changes_on_standby_only() {
         sandbox::copy(&support::package().join("tests/cases/_base"), root.path());
         let file = root.path().join("stackloom.yaml");
         let text = fs::read_to_string(&file).unwrap();
+        let (engine, namespace) = match engine.split_once("\n  x-namespace: ") {
+            Some((engine, namespace)) => (engine, format!("      argocd: {{ namespace: {namespace} }}\n")),
+            None => (engine, String::new()),
+        };
         let text = text.replace("engine: flux", &format!("engine: {engine}"));
-        fs::write(&file, text + &format!("      standby: {standby}\n")).unwrap();
+        fs::write(&file, text + &namespace + &format!("      standby: {standby}\n")).unwrap();
         root
     };
     let argocd_with_flux = "argocd\n  addonDelivery: flux-helm-release";
+    // Applications in another namespace are other objects.
+    let argocd_elsewhere = "argocd\n  x-namespace: other";
     let moves = [
         ("flux", "argocd"),
         ("argocd", "flux"),
+        ("argocd", argocd_elsewhere),
         ("argocd", argocd_with_flux),
         (argocd_with_flux, "argocd"),
         (argocd_with_flux, "flux"),

@@ -1,5 +1,7 @@
 //! An addon of a cluster in the form that every delivery needs: the values of its chart, and its manifests.
 
+use std::collections::BTreeMap;
+
 use sha2::{Digest as _, Sha256};
 
 use super::{
@@ -8,9 +10,10 @@ use super::{
 };
 use crate::{
     definition::merge_values,
-    model::hex,
+    model::{hex, is_cluster_wide},
     note::Notes,
     plan::{AddonPlan, ClusterPlan},
+    release::{group_of, is_namespaced},
     template::Context,
     tree::TreePath,
     yaml::{Mapping, Node, Origin, Path, emit},
@@ -98,6 +101,13 @@ impl<'a> Addon<'a> {
         let message = format!("the values of `{}` are {what}, but Helm takes one map", self.name());
         notes.error("values", place, message).hint("write `key: value` entries in one document");
         None
+    }
+
+    /// Says that an object of its manifests has no namespace.
+    pub(super) fn has_no_namespace(&self, object: &Object) -> String {
+        let text = |path: &[&str]| object.node.at(path).and_then(Node::as_str).unwrap_or_default();
+        let (kind, name) = (text(&["kind"]), text(&["metadata", "name"]));
+        format!("{kind} `{name}` of the addon `{}` has no namespace", self.name())
     }
 
     /// Draws its manifests into a folder of their own, which is never empty.
@@ -192,6 +202,35 @@ impl Addon<'_> {
         }
         objects
     }
+}
+
+/// The hint for an object without a namespace.
+pub(super) const WRITE_NAMESPACE: &str = "write its namespace, for example `namespace: default`";
+
+/// The objects of an addon that have no namespace and may need one, each with whether its kind does; none if that is not known.
+pub(super) fn without_namespace(objects: &[Object]) -> Vec<(&Object, Option<bool>)> {
+    let text = |object: &Node, path: &[&str]| object.at(path).and_then(Node::as_str).map(str::to_owned);
+    let defined: BTreeMap<(String, String), bool> = objects
+        .iter()
+        .filter(|object| text(&object.node, &["kind"]).as_deref() == Some("CustomResourceDefinition"))
+        .filter_map(|object| {
+            let spec = |path: &[&str]| text(&object.node, path);
+            let kind = (spec(&["spec", "group"])?, spec(&["spec", "names", "kind"])?);
+            Some((kind, spec(&["spec", "scope"])? == "Namespaced"))
+        })
+        .collect();
+    let needs_one = |object: &Node| {
+        let (version, kind) = (text(object, &["apiVersion"])?, text(object, &["kind"])?);
+        let group = group_of(&version).to_owned();
+        Some(match defined.get(&(group.clone(), kind.clone())) {
+            Some(namespaced) => Some(*namespaced),
+            None if is_namespaced(&group, &kind) => Some(true),
+            None => is_cluster_wide(&group, &kind).then_some(false),
+        })
+    };
+    let bare = objects.iter().filter(|one| one.node.at(&["metadata", "namespace"]).is_none());
+    let judged = bare.filter_map(|object| Some((object, needs_one(&object.node)?)));
+    judged.filter(|(_, needs_one)| *needs_one != Some(false)).collect()
 }
 
 /// A placeholder for manifests that render no objects for a cluster. Git drops empty folders, and whatever applies a missing

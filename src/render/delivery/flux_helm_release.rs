@@ -6,7 +6,7 @@ use super::{
         flux::{Kustomization, OnDeletion, path, secret_reference, sources},
     },
     Delivery,
-    addon::{self, Addon},
+    addon::{self, Addon, WRITE_NAMESPACE, without_namespace},
     capabilities::{Capabilities, Order},
 };
 use crate::{
@@ -186,7 +186,15 @@ impl Installer<'_> {
         let Some(manifests) = &self.0.plan.manifests else { return };
         let (plan, name) = (self.0.cluster, self.0.name());
         let cluster = &plan.cluster;
+        let before = drawn.objects.len();
         let folder = self.0.manifests(part, drawn, notes);
+        // What may be cluster-scoped is not reported: an addon often uses kinds that the chart of another one brings.
+        for (object, _) in
+            without_namespace(&drawn.objects[before..]).into_iter().filter(|(_, one)| one.is_some())
+        {
+            let message = format!("{}, and Flux adds none", self.0.has_no_namespace(object));
+            notes.error("delivery", object.node.origin, message).hint(WRITE_NAMESPACE);
+        }
         let kustomization = Kustomization {
             namespace: cluster.namespace.to_string(),
             depends_on: after(plan, manifests),

@@ -2,7 +2,7 @@
 //! The provider evaluates its values as a Go template. Manifests go into a `ClusterResourceSet` of Cluster API itself.
 
 use super::{
-    super::{ComposedField, Drawn, Installs, Provenance, Target},
+    super::{ComposedField, Drawn, Installs, Limit, Provenance, Target},
     Delivery,
     addon::{self, Addon},
     capabilities::{Capabilities, Order},
@@ -10,8 +10,8 @@ use super::{
     text::{literal, read},
 };
 use crate::{
-    note::Notes,
-    plan::{ClusterPlan, HelmPlan, installer_name},
+    note::{Notes, Severity},
+    plan::{AddonPlan, ClusterPlan, HelmPlan, installer_name},
     tree::TreePath,
     yaml::{Mapping, Node, Path},
 };
@@ -53,9 +53,29 @@ pub(super) static DELIVERY: Delivery = Delivery {
     },
     values_at: &["spec", "valuesTemplate"],
     provenance: fields,
-    limits: |_| Vec::new(),
+    limits,
     registration: |_| None,
 };
+
+/// Charts whose names cannot be part of an object's name: the provider names each `HelmReleaseProxy` `<chart>-<cluster>-…`, and a
+/// temporary file after the chart.
+///
+/// Source: `controllers/helmchartproxy/helmchartproxy_controller_phases.go` and `internal/helm_client.go` of CAAPH 0.6.4.
+fn limits(plan: &ClusterPlan) -> Vec<Limit> {
+    let is_part_of_name = |c: char| matches!(c, 'a'..='z' | '0'..='9' | '-' | '.');
+    let charts = plan.addons.iter().filter_map(|addon| Some((addon, &addon.helm.as_ref()?.chart.chart)));
+    let unusable = charts.filter(|(_, chart)| !chart.chars().all(is_part_of_name));
+    let limit = |(addon, chart): (&AddonPlan, &String)| Limit {
+        severity: Severity::Error,
+        origin: addon.frozen.addon.matrix.first().map_or(plan.cluster.origin, |row| row.version_origin),
+        message: format!(
+            "the addon provider for Helm cannot install the chart `{chart}` of `{}`: it names an object after the chart",
+            addon.frozen.addon.name
+        ),
+        hints: vec!["choose another `addonDelivery` for this cluster".to_owned()],
+    };
+    unusable.map(limit).collect()
+}
 
 fn draw(plan: &ClusterPlan, part: &TreePath, drawn: &mut Drawn, notes: &mut Notes) {
     for addon in addon::all(plan, drawn) {

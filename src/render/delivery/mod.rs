@@ -147,9 +147,9 @@ pub(super) fn on_uninstalling(plan: &ClusterPlan, addon: &str) -> Vec<String> {
     let delivery = of(plan);
     let has_manifests = plan.release.addon(addon).is_some_and(|one| !one.manifests.is_empty());
     let has_chart = plan.release.addon(addon).is_some_and(|one| one.addon.chart.is_some());
-    let stay = (delivery.capabilities.manifests_stay && has_manifests).then(|| {
-        "its manifests stay in the cluster, because Cluster API deletes nothing there: delete them by hand"
-    });
+    let stay = (delivery.capabilities.manifests_stay && has_manifests).then_some(
+        "its manifests stay in the cluster, because Cluster API deletes nothing there: delete them by hand",
+    );
     let hooks = Some(delivery.uninstalls).filter(|text| has_chart && !text.is_empty());
     stay.into_iter().chain(hooks).map(str::to_owned).collect()
 }

@@ -1,18 +1,15 @@
 //! A `ClusterResourceSet` of Cluster API for the manifests of an addon, which are in a `ConfigMap` next to it. Cluster API applies
 //! them again when they change, and deletes nothing.
 
-use std::collections::BTreeMap;
-
 use super::{
-    super::{ComposedField, Drawn, Installs, Provenance, Target},
-    addon::Addon,
+    super::{ComposedField, Drawn, Installs, Object, Provenance, Target},
+    addon::{Addon, WRITE_NAMESPACE, without_namespace},
     manifests_name, provenance,
 };
 use crate::{
-    model::{Cluster, is_cluster_wide},
+    model::Cluster,
     note::Notes,
     plan::ClusterPlan,
-    release::{group_of, is_namespaced},
     tree::TreePath,
     yaml::{Mapping, Node},
 };
@@ -96,45 +93,21 @@ pub(super) fn list(kind: &str, plan: &ClusterPlan) -> String {
     )
 }
 
-/// Reports objects without a namespace. Other deliveries default to `default`; Cluster API does not, so the API server refuses
-/// the object.
-fn check_namespaces(addon: &Addon<'_>, objects: &[super::super::Object], notes: &mut Notes) {
-    let text = |object: &Node, path: &[&str]| object.at(path).and_then(Node::as_str).map(str::to_owned);
-    let defined: BTreeMap<(String, String), bool> = objects
-        .iter()
-        .filter(|object| text(&object.node, &["kind"]).as_deref() == Some("CustomResourceDefinition"))
-        .filter_map(|object| {
-            let spec = |path: &[&str]| text(&object.node, path);
-            let kind = (spec(&["spec", "group"])?, spec(&["spec", "names", "kind"])?);
-            Some((kind, spec(&["spec", "scope"])? == "Namespaced"))
-        })
-        .collect();
-    for object in objects.iter().filter(|one| one.node.at(&["metadata", "namespace"]).is_none()) {
-        let (Some(version), Some(kind)) =
-            (text(&object.node, &["apiVersion"]), text(&object.node, &["kind"]))
-        else {
-            continue;
-        };
-        let group = group_of(&version).to_owned();
-        let known = match defined.get(&(group.clone(), kind.clone())) {
-            Some(namespaced) => Some(*namespaced),
-            None if is_namespaced(&group, &kind) => Some(true),
-            None => is_cluster_wide(&group, &kind).then_some(false),
-        };
-        let name = text(&object.node, &["metadata", "name"]).unwrap_or_default();
-        let what = format!("{kind} `{name}` of the addon `{}` has no namespace", addon.name());
-        match known {
-            Some(false) => {}
-            Some(true) => {
-                let message = format!("{what}, and a ClusterResourceSet adds none");
-                let note = notes.error("delivery", object.node.origin, message);
-                note.hint("write `namespace: default`, which other deliveries assume");
-            }
-            None => {
-                let message = format!("{what}, and a ClusterResourceSet adds none if the kind needs one");
-                let note = notes.warning("delivery", object.node.origin, message);
-                note.hint("write `namespace: default`, unless the kind is cluster-scoped; the scope is known if the addon brings the CustomResourceDefinition");
-            }
+/// Reports objects without a namespace: a `ClusterResourceSet` adds none, so the API server refuses them.
+fn check_namespaces(addon: &Addon<'_>, objects: &[Object], notes: &mut Notes) {
+    for (object, is_namespaced) in without_namespace(objects) {
+        let what = addon.has_no_namespace(object);
+        if is_namespaced == Some(true) {
+            let note = notes.error(
+                "delivery",
+                object.node.origin,
+                format!("{what}, and a ClusterResourceSet adds none"),
+            );
+            note.hint(WRITE_NAMESPACE);
+        } else {
+            let message = format!("{what}, and a ClusterResourceSet adds none if the kind needs one");
+            let note = notes.warning("delivery", object.node.origin, message);
+            note.hint("write `namespace: default`, unless the kind is cluster-scoped; the scope is known if the addon brings the CustomResourceDefinition");
         }
     }
 }

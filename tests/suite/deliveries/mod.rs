@@ -265,18 +265,20 @@ fn assert_same(mut found: Installed, expected: &Installed, what: &str) {
 
 #[test]
 fn every_delivery_installs_the_same_or_says_what_it_cannot() {
-    let flux = AddonDelivery::of(Engine::Flux);
     let mut refused = BTreeSet::new();
     // The first wish includes all values, the others only a few.
     let few = json!({ "texts": ["{{ x }} {% y %} ${z}"] });
     let all_values = std::iter::once(hostile()).chain(std::iter::repeat(few));
     for ((wish, files), values) in wishes().into_iter().zip(all_values) {
+        // Flux adds no namespaces.
+        let reference = if wish == "no namespace" { "sveltos-profile" } else { "flux-helm-release" };
+        let reference = AddonDelivery::of_word(reference).unwrap();
         let expected = installed(
-            &objects(&fleet(flux, &files, &values), None)
+            &objects(&fleet(reference, &files, &values), None)
                 .unwrap_or_else(|faults| panic!("{wish}: {faults:?}")),
         );
         assert!(expected.charts.len() >= 2 && expected.manifests.len() >= 2, "{wish}: {expected:?}");
-        for delivery in AddonDelivery::all().filter(|one| *one != flux) {
+        for delivery in AddonDelivery::all().filter(|one| *one != reference) {
             let what = format!("{wish} through {}", delivery.as_str());
             match objects(&fleet(delivery, &files, &values), None) {
                 Err(faults) => {
@@ -300,6 +302,7 @@ fn every_delivery_installs_the_same_or_says_what_it_cannot() {
         "an order of manifests through azimuth-helm-release",
         "both through cluster-resource-set",
         "no namespace through cluster-resource-set",
+        "no namespace through flux-helm-release",
         "no namespace through helm-chart-proxy",
         "values of a Secret through argocd-application",
         "values of a Secret through argocd-multi-source-application",
@@ -334,6 +337,10 @@ fn hostile_fleets_are_written_for_other_readers() {
         let name = format!("hostile-smaller/{}", delivery.as_str());
         objects(&fleet(delivery, &files, &of_argocd), Some(&name)).unwrap();
     }
+    // More than an API server takes.
+    let too_much = fleet(AddonDelivery::of(Engine::Flux), &files, &huge(70_000));
+    let faults = objects(&too_much, None).unwrap_err();
+    assert!(faults.iter().any(|fault| fault.contains("an API server takes 1572864")), "{faults:?}");
     let faults = objects(&fleet(AddonDelivery::of(Engine::ArgoCd), &files, &most), None).unwrap_err();
     assert!(faults.iter().any(|fault| fault.contains("can have at most 100000")), "{faults:?}");
 }

@@ -4,22 +4,34 @@ local sync, operation = status.sync or {}, status.operationState or {}
 local gated = (meta.annotations or {})["stackloom.dev/gate"] == "synced"
 local automated = (spec.syncPolicy or {}).automated
 
--- The files with values of a chart, as one text.
-local function files(sources)
-  local names = {}
-  for _, source in ipairs(sources or {}) do
-    for _, name in ipairs((source.helm or {}).valueFiles or {}) do
-      table.insert(names, name)
+-- Whether two fields of objects are equal.
+local function same(one, other)
+  if type(one) ~= "table" or type(other) ~= "table" then
+    return one == other
+  end
+  for key, value in pairs(one) do
+    if not same(value, other[key]) then
+      return false
     end
   end
-  return table.concat(names, "\n")
+  for key in pairs(other) do
+    if one[key] == nil then
+      return false
+    end
+  end
+  return true
 end
 
--- An Application that waits for its wave names files that its repository no longer has. Once the wave has come, it names others, and
--- the error is about those before.
-local function names_other_files()
+-- What Argo CD reports is about the sources that it compared last. Right after an Application has changed, these are the old ones:
+-- without this, the next wave would start before this one is applied.
+local function is_compared()
   local compared = sync.comparedTo
-  return compared ~= nil and files(compared.sources) ~= files(spec.sources)
+  if compared == nil then
+    return true
+  end
+  local sources = spec.sources ~= nil and same(spec.sources, compared.sources)
+    or spec.sources == nil and same(spec.source, compared.source)
+  return sources and same(spec.destination, compared.destination)
 end
 
 local manual = automated == nil or automated.enabled == false
@@ -35,13 +47,16 @@ if gated then
   end
   local patience = { ComparisonError = 2, InvalidSpecError = 10 }
   for _, found in ipairs(status.conditions or {}) do
-    if found.type == "ComparisonError" and names_other_files() then
+    if found.type == "ComparisonError" and not is_compared() then
       return health("Progressing", "Argo CD has not compared the application since it changed")
     end
     if patience[found.type] ~= nil then
       return failing("Argo CD cannot compare the application", found, patience[found.type])
     end
   end
+end
+if not is_compared() then
+  return health("Progressing", "Argo CD has not compared the application since it changed")
 end
 if status.health == nil or status.health.status == nil then
   return health("Progressing", "Argo CD has not looked at the application yet")
