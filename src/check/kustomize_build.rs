@@ -245,7 +245,7 @@ impl Build<'_> {
         let affixes =
             ["namePrefix", "nameSuffix"].map(|key| root.child(key).and_then(Tree::text).unwrap_or_default());
         self.affixes(source, root, &made);
-        self.found.extend(kustomize_targets::faults(source, root, &made.named(root)));
+        self.found.extend(kustomize_targets::faults(source, root, made.named(root).as_deref()));
         if CHANGING_FIELDS.into_iter().any(|key| root.child(key).is_some()) {
             return Made::default();
         }

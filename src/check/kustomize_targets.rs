@@ -15,23 +15,31 @@ use crate::{
 
 /// The kinds whose replicas kustomize changes.
 const WITH_REPLICAS: [&str; 4] = ["Deployment", "ReplicaSet", "ReplicationController", "StatefulSet"];
+const A_COUNT: &str = "correct the name, or remove the entry: kustomize refuses the whole folder";
 const A_NAME: &str = "correct the name, or remove the entry";
 
 /// `objects` are the kinds and names of all objects; none if they are not known.
-pub(super) fn faults(source: &Source, root: &RawNode, objects: &Option<Vec<(&str, &str)>>) -> Vec<Refused> {
+pub(super) fn faults(source: &Source, root: &RawNode, objects: Option<&[(&str, &str)]>) -> Vec<Refused> {
     let Some(objects) = objects else { return Vec::new() };
     let mut found = Vec::new();
     let items = |field| root.child(field).map(Tree::items).unwrap_or_default();
     for item in items("replicas") {
-        let Some(name) = item.child("name").filter(|name| !is_null(name)) else { continue };
-        let text = name.text().unwrap_or_default();
+        let name = item.child("name").filter(|name| !is_null(name));
+        let text = name.and_then(Tree::text).unwrap_or_default();
+        if text.is_empty() && item.child("<<").is_some() {
+            continue;
+        } else if text.is_empty() {
+            let message = "an entry of `replicas` has no `name`".to_owned();
+            found.push(Refused::new(source.word(item.start), message, A_COUNT));
+            continue;
+        }
+        let name = name.unwrap_or(item);
         if !objects.iter().any(|(kind, name)| WITH_REPLICAS.contains(kind) && *name == text) {
             let message = format!(
                 "`replicas` names `{}`, but no Deployment or StatefulSet of this folder has this name",
                 shortened(&text)
             );
-            let hint = "correct the name, or remove the entry: kustomize refuses the whole folder";
-            found.push(Refused::new(source.word(name.start), message, hint));
+            found.push(Refused::new(source.word(name.start), message, A_COUNT));
         }
     }
     for item in items("patches").iter().chain(items("patchesJson6902")) {

@@ -19,7 +19,7 @@ use crate::{
     release::{full_kind, is_namespaced},
     render::needs_namespaces,
     world::is_yaml,
-    yaml::{Node, RawKind, RawNode, Source},
+    yaml::{Node, Plain, RawKind, RawNode, Source, Style, resolve_plain},
 };
 
 /// The annotation of objects that configure a function of kustomize.
@@ -115,8 +115,8 @@ fn check_object(object: &Beside, source: &Source, folder: &mut Folder<'_>, finde
         return;
     }
     let applied = folder.all_applied && is_yaml(&source.path);
-    let Some(node) = Node::from_raw(&object.node, source, &mut Notes::new()) else {
-        check_raw(object, applied, folder, finder);
+    let Some(node) = read_leniently(&object.node, source, finder) else {
+        check_raw(object, applied, source, folder, finder);
         return;
     };
     // Lists with items were unpacked.
@@ -178,9 +178,92 @@ fn function(node: &Node, kind: &str, name: &str) -> Option<Violation> {
     })
 }
 
-/// Checks an object that other readers may accept and this program's does not, such as one with the number `0644`.
-fn check_raw(object: &Beside, applied: bool, folder: &Folder<'_>, finder: &mut Finder<'_>) {
+/// Reads an object in which plain values may be ambiguous, such as `0644`. Where the API server takes text alone, they must
+/// be in quotes.
+fn read_leniently(raw: &RawNode, source: &Source, finder: &mut Finder<'_>) -> Option<Node> {
+    let node = Node::from_raw(raw, source, &mut Notes::new());
+    if node.is_some() {
+        return node;
+    }
+    let kind = raw.word("kind").unwrap_or_default();
+    let of_text: &[&str] =
+        if matches!(&*kind, "ConfigMap" | "Secret") { &["data", "stringData", "binaryData"] } else { &[] };
+    let mut open = Vec::new();
+    for key in ["apiVersion", "kind", "metadata"].iter().chain(of_text) {
+        raw.child(key).into_iter().for_each(|node| ambiguous(node, &mut open));
+    }
+    for (node, why) in open {
+        // The value may be a secret.
+        let message = format!("this value is {why}");
+        finder
+            .notes
+            .error("object", hidden(source.word(node.start)), message)
+            .hint("write it in quotes: only text is valid here");
+    }
+    let mut readable = quoted(raw);
+    if let RawKind::Mapping(entries) = &mut readable.kind {
+        // A boolean for the API server, whatever its spelling.
+        entries.retain(|(key, _)| key.text().as_deref() != Some("immutable"));
+    }
+    Node::from_raw(&readable, source, &mut Notes::new())
+}
+
+/// The plain values that YAML readers understand differently.
+fn ambiguous<'a>(node: &'a RawNode, found: &mut Vec<(&'a RawNode, &'static str)>) {
+    match &node.kind {
+        RawKind::Scalar { text, style: Style::Plain } => {
+            if let Plain::Ambiguous(why) = resolve_plain(text) {
+                found.push((node, why));
+            }
+        }
+        RawKind::Scalar { .. } => {}
+        RawKind::Sequence(items) => items.iter().for_each(|item| ambiguous(item, found)),
+        RawKind::Mapping(entries) => entries.iter().for_each(|(_, value)| ambiguous(value, found)),
+    }
+}
+
+/// The same tree, with ambiguous values in quotes.
+fn quoted(node: &RawNode) -> RawNode {
+    let kind = match &node.kind {
+        RawKind::Scalar { text, style: Style::Plain }
+            if matches!(resolve_plain(text), Plain::Ambiguous(_)) =>
+        {
+            RawKind::Scalar { text: text.clone(), style: Style::Quoted }
+        }
+        RawKind::Scalar { .. } => node.kind.clone(),
+        RawKind::Sequence(items) => RawKind::Sequence(items.iter().map(quoted).collect()),
+        RawKind::Mapping(entries) => {
+            RawKind::Mapping(entries.iter().map(|(key, value)| (quoted(key), quoted(value))).collect())
+        }
+    };
+    RawNode { kind, start: node.start, end: node.end }
+}
+
+/// A key that is a list or a map. JSON, which the API server reads, has none.
+fn complex_key(node: &RawNode) -> Option<&RawNode> {
+    let RawKind::Mapping(entries) = &node.kind else { return node.items().iter().find_map(complex_key) };
+    entries.iter().find_map(|(key, value)| match &key.kind {
+        RawKind::Scalar { .. } => complex_key(value),
+        RawKind::Sequence(_) | RawKind::Mapping(_) => Some(key),
+    })
+}
+
+/// Checks an object that this program cannot read.
+fn check_raw(object: &Beside, applied: bool, source: &Source, folder: &Folder<'_>, finder: &mut Finder<'_>) {
     let metadata = object.node.child("metadata");
+    if let Some(key) = complex_key(&object.node) {
+        finder
+            .notes
+            .error(
+                "object",
+                hidden(source.word(key.start)),
+                "a key of this object is a list or a map, not text",
+            )
+            .hint(
+                "write text for the key: the engine cannot read this file, and applies nothing of the folder",
+            );
+        return;
+    }
     if [Some(&object.node), metadata].into_iter().flatten().any(|map| map.child("<<").is_some()) {
         finder
             .notes
