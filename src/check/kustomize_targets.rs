@@ -28,7 +28,8 @@ pub(super) fn faults(source: &Source, root: &RawNode, objects: Option<&[(&str, &
         let text = name.and_then(Tree::text).unwrap_or_default();
         if text.is_empty() && item.child("<<").is_some() {
             continue;
-        } else if text.is_empty() {
+        }
+        if text.is_empty() {
             let message = "an entry of `replicas` has no `name`".to_owned();
             found.push(Refused::new(source.word(item.start), message, A_COUNT));
             continue;
@@ -65,7 +66,7 @@ fn of_patch(source: &Source, item: &RawNode, objects: &[(&str, &str)]) -> Option
             let documents = read_raw(&text, &mut Notes::new())?;
             let root = &documents.first()?.root;
             let word = |node: Option<&RawNode>, key| {
-                node.and_then(|node| node.word(key)).map(|text| text.into_owned())
+                node.and_then(|node| node.word(key)).map(std::borrow::Cow::into_owned)
             };
             let kind = word(Some(root), "kind").filter(|kind| !kind.is_empty())?;
             (item.child("patch")?, kind, word(root.child("metadata"), "name")?)
