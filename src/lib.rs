@@ -18,7 +18,7 @@
 //! | answers of `explain` and `affects` | [`explain`], which renders a part again and looks up origins | |
 //! | messages on classes and variables | [`check`], through [`topology`], which models Cluster API's behavior | |
 //! | `stackloom.lock` | [`definition::read_lock`] | [`lock::write()`], by [`cli`] (`update`) with [`io::net`] |
-//! | `schemas/` | editors | [`cli`] (`schema`), from [`definition::Kind`] |
+//! | `schemas/` | editors | [`cli`] (`schema`), from [`definition::DefinitionKind`] |
 
 #![expect(
     missing_docs,
