@@ -12,7 +12,7 @@
 //! The result is the worst that can happen to a Cluster. Some may turn out to be unaffected.
 //!
 //! ```
-//! use capi_topology::{Part, Settings, SharedClass, import::ClassFiles, predict::Kind};
+//! use capi_topology::{Settings, SharedClass, TopologyPart, import::ClassFiles, predict::MeaningKind};
 //! use capi_topology::predict::class_change::{ClassState, of_any_cluster};
 //! use serde_json::{Value, json};
 //!
@@ -47,7 +47,7 @@
 //! let forecast = of_any_cluster(before, after, &settings);
 //!
 //! let effect = forecast.effects.first().expect("the templates differ");
-//! assert_eq!((&effect.part, effect.kind), (&Part::ControlPlane, Kind::Rollout));
+//! assert_eq!((&effect.part, effect.kind), (&TopologyPart::ControlPlane, MeaningKind::Rollout));
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -3,7 +3,7 @@
 //! [`create`] handles a new Cluster and [`forecast`] a running one, with a verdict on each part:
 //!
 //! ```
-//! use capi_topology::{Meaning, Part, Settings, Side, import::ClassFiles, predict::forecast};
+//! use capi_topology::{Meaning, Settings, Side, TopologyPart, import::ClassFiles, predict::forecast};
 //! use serde_json::{Value, json};
 //!
 //! fn object(group: &str, kind: &str, spec: Value) -> Value {
@@ -47,7 +47,7 @@
 //! let forecast = forecast::of_change(&before, &after, &settings).expect("the state before is accepted");
 //!
 //! assert!(forecast.faults.is_empty(), "{:?}", forecast.faults);
-//! let pool = forecast.verdicts.iter().find(|one| matches!(one.subject, Part::Pool(_))).expect("it has a verdict");
+//! let pool = forecast.verdicts.iter().find(|one| matches!(one.subject, TopologyPart::Pool(_))).expect("it has a verdict");
 //! assert_eq!(pool.meaning, Meaning::Scale { from: 3, to: 5 });
 //! assert_eq!(pool.meaning.words(), "scale from 3 to 5");
 //! ```

@@ -2,7 +2,7 @@
 //! Cluster.
 //!
 //! ```
-//! use capi_topology::{Meaning, Part, Settings, Side, import::ClassFiles, predict::one_by_one::of_files};
+//! use capi_topology::{Meaning, Settings, Side, TopologyPart, import::ClassFiles, predict::one_by_one::of_files};
 //! use serde_json::{Value, json};
 //!
 //! fn class(template: &str, verbosity: i64) -> ClassFiles {
@@ -40,7 +40,7 @@
 //! let forecast = of_files(&before, &after, None, &settings).expect("the state before is accepted");
 //!
 //! assert_eq!(forecast.faults[0].error.field, "spec.topology.version");
-//! let control_plane = forecast.verdicts.iter().find(|one| one.subject == Part::ControlPlane).expect("it has a verdict");
+//! let control_plane = forecast.verdicts.iter().find(|one| one.subject == TopologyPart::ControlPlane).expect("it has a verdict");
 //! assert!(matches!(control_plane.meaning, Meaning::Rollout { .. }), "the class alone replaces machines");
 //! ```
 
