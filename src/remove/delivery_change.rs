@@ -36,7 +36,7 @@ pub(super) fn refuse(
     notes
         .error("engine-changed", Place::file(path.as_str()), message)
         .about(About::Delivery)
-        .hint(format!("first commit `standby: true` for `{management}`, and wait until it is applied and no sync runs any more"))
+        .hint(format!("first commit `standby: true` for `{management}`, and wait until it is applied and no sync is running"))
         .hint(steps);
 }
 

@@ -256,7 +256,7 @@ fn judge_engine(path: &TreePath, part: &PartId, old: &str, new: &str, notes: &mu
             ),
         )
         .about(About::Engine)
-        .hint(format!("first commit `standby: true` for `{management}`, and wait until it is applied and no sync runs any more"))
+        .hint(format!("first commit `standby: true` for `{management}`, and wait until it is applied and no sync is running"))
         .hint("the steps are in docs/management-clusters.md, under \"Change the engine\"");
 }
 

@@ -98,7 +98,7 @@ fn of_addon(addon: &AddonChange, found: &ClusterChange, background: &Background)
     let has_values =
         |field: &FieldChange| render::addon_values_at().any(|values| field.path.is_above(values));
     if addon.values.is_empty() && change.fields.iter().any(has_values) {
-        change.reasons.push("its values are the same, in another place".to_owned());
+        change.reasons.push("its values are unchanged, but kept in another place".to_owned());
     }
     if addon.after.is_none() && own.iter().any(|object| matches!(object.section, Section::Values(_))) {
         change.reasons.push(HOOKS.to_owned());
@@ -112,8 +112,7 @@ fn of_addon(addon: &AddonChange, found: &ClusterChange, background: &Background)
 }
 
 /// What it means for a chart that its values leave git together with the object that installs it.
-const HOOKS: &str =
-    "its values leave git in the same commit, so hooks at its deletion cannot run: see docs/deliveries.md";
+const HOOKS: &str = "its values leave git in the same commit, so deletion hooks of its chart, if any, do not run: see docs/deliveries.md";
 
 /// What it means that an engine no longer keeps an object that installs an addon.
 const UNPROTECTED: &str =

@@ -247,8 +247,8 @@ pub fn holds_object(path: &str, bytes: &[u8]) -> bool {
     (yaml || named) && bytes.split(|byte| *byte == b'\n').any(has_content) && !is_sops_config(path, bytes)
 }
 
-/// Reports whether a file is the configuration of sops, which no engine applies: one leaves `.sops.yaml` out, the other skips
-/// what is no object. A file of this name with a kind is not.
+/// Whether a file is the configuration of sops, which no engine applies: one leaves `.sops.yaml` out, the other skips files without
+/// an object. A file of this name with a kind is an object.
 pub fn is_sops_config(path: &str, bytes: &[u8]) -> bool {
     const OWN: [&str; 3] = ["creation_rules:", "destination_rules:", "stores:"];
     let is_named = path.rsplit('/').next() == Some(".sops.yaml");

@@ -198,29 +198,26 @@ fn a_stack_takes_as_many_addons_as_its_limit_and_no_more() {
 
 #[test]
 fn an_engine_changes_on_standby_only() {
-    let files = |engine: &str, standby: bool| {
+    let files = |(engine, settings): (&str, &str), standby: bool| {
         let root = sandbox::folder();
         sandbox::copy(&support::package().join("tests/cases/_base"), root.path());
         let file = root.path().join("stackloom.yaml");
         let text = fs::read_to_string(&file).unwrap();
-        let (engine, namespace) = match engine.split_once("\n  x-namespace: ") {
-            Some((engine, namespace)) => (engine, format!("      argocd: {{ namespace: {namespace} }}\n")),
-            None => (engine, String::new()),
-        };
         let text = text.replace("engine: flux", &format!("engine: {engine}"));
-        fs::write(&file, text + &namespace + &format!("      standby: {standby}\n")).unwrap();
+        fs::write(&file, format!("{text}{settings}      standby: {standby}\n")).unwrap();
         root
     };
-    let argocd_with_flux = "argocd\n  addonDelivery: flux-helm-release";
+    let (flux, argocd) = (("flux", ""), ("argocd", ""));
+    let argocd_with_flux = ("argocd\n  addonDelivery: flux-helm-release", "");
     // Applications in another namespace are other objects.
-    let argocd_elsewhere = "argocd\n  x-namespace: other";
+    let argocd_elsewhere = ("argocd", "      argocd: { namespace: other }\n");
     let moves = [
-        ("flux", "argocd"),
-        ("argocd", "flux"),
-        ("argocd", argocd_elsewhere),
-        ("argocd", argocd_with_flux),
-        (argocd_with_flux, "argocd"),
-        (argocd_with_flux, "flux"),
+        (flux, argocd),
+        (argocd, flux),
+        (argocd, argocd_elsewhere),
+        (argocd, argocd_with_flux),
+        (argocd_with_flux, argocd),
+        (argocd_with_flux, flux),
     ];
     for (from, to) in moves {
         for (standby, refused) in [(false, true), (true, false)] {
@@ -234,7 +231,7 @@ fn an_engine_changes_on_standby_only() {
             assert_eq!(
                 codes.contains(&"engine-changed"),
                 refused,
-                "{from} to {to}, standby {standby}: {codes:?}"
+                "{from:?} to {to:?}, standby {standby}: {codes:?}"
             );
             assert_eq!(tree == sandbox::snapshot(before.path()), refused);
         }

@@ -36,7 +36,7 @@ pub(super) const CAPABILITIES: Capabilities = Capabilities {
 };
 
 /// What to know before a chart is uninstalled whose values are in a file.
-pub(super) const HOOKS_NEED_VALUES: &str = "if its chart has `pre-delete` or `post-delete` hooks, they do not run, and uninstalling may not end by itself: see \"Hooks at deletion\" in docs/deliveries.md";
+pub(super) const HOOKS_NEED_VALUES: &str = "if its chart has `pre-delete` or `post-delete` hooks, they do not run, and the deletion may hang: see \"Hooks at deletion\" in docs/deliveries.md";
 
 /// Makes the source of an Application for a chart, given the chart in Argo CD's format with the name of its release, and its values.
 pub(super) type MakeSource = fn(&Addon<'_>, Mapping, Node, &mut Drawn, &mut Notes) -> Source;

@@ -128,6 +128,9 @@ impl One<'_> {
     }
 
     fn source(&self) -> Option<Limit> {
+        if !self.capabilities.charts {
+            return None;
+        }
         let chart = &self.addon.helm.as_ref()?.chart;
         let is_artifact = chart.host() == ChartHost::Registry;
         if is_artifact && !self.capabilities.registries {

@@ -73,7 +73,10 @@ const NAMED: [(&str, &str); 15] = [
     ("src/definition/lower/argocd.rs", "lowers them"),
     ("src/definition/lower/fleet.rs", "calls it"),
     ("src/cli/argocd.rs", "the command `argocd`"),
-    ("src/cli/topology/applier.rs", "the words of `--applied-by`, which also names what is no engine"),
+    (
+        "src/cli/topology/applier.rs",
+        "the words of `--applied-by`, which also names programs that are not engines",
+    ),
     ("src/cli/mod.rs", "declares this command"),
     ("src/cli/init.rs", "an example of its help"),
     ("src/release/manifest.rs", "names the format of OCI artifacts, which is Flux's"),

@@ -47,10 +47,8 @@ if gated then
   end
   local patience = { ComparisonError = 2, InvalidSpecError = 10 }
   for _, found in ipairs(status.conditions or {}) do
-    if found.type == "ComparisonError" and not is_compared() then
-      return health("Progressing", "Argo CD has not compared the application since it changed")
-    end
-    if patience[found.type] ~= nil then
+    local is_old = found.type == "ComparisonError" and not is_compared()
+    if patience[found.type] ~= nil and not is_old then
       return failing("Argo CD cannot compare the application", found, patience[found.type])
     end
   end
