@@ -70,7 +70,7 @@ impl Field<'_, '_> {
             Provenance::Unit(unit) => Some(self.unit(unit)),
             Provenance::Applied(applied) => Some(self.applied(applied)),
             Provenance::Folder(applied) => self.folder(applied),
-            Provenance::Dependencies { charts } => Some(self.dependencies(*charts)),
+            Provenance::Dependencies { charts, of_stages } => Some(self.dependencies(*charts, *of_stages)),
             Provenance::Installer(name) => self.installer(name),
             Provenance::Suspension => self.suspended(),
             Provenance::AddonRemoval => {
@@ -190,7 +190,7 @@ impl Field<'_, '_> {
     }
 
     /// The sources of an addon's dependencies of the same type: those that it names, and those of the previous stage.
-    fn dependencies(&self, charts: bool) -> Vec<Source> {
+    fn dependencies(&self, charts: bool, of_stages: bool) -> Vec<Source> {
         let scope = self.resolver.scope;
         let Some(own) = self.resolver.addon.and_then(|addon| scope.release()?.addon(addon)) else {
             return Vec::new();
@@ -200,7 +200,8 @@ impl Field<'_, '_> {
         sources.extend(scope.addon(name, &["stage"]));
         for other in scope.release().into_iter().flat_map(|release| &release.addons) {
             let is_kind = if charts { other.addon.chart.is_some() } else { !other.manifests.is_empty() };
-            if is_kind && own.addon.waits_for(&other.addon) {
+            let is_earlier = of_stages && own.addon.is_in_later_stage(&other.addon);
+            if is_earlier || (is_kind && own.addon.waits_for(&other.addon)) {
                 sources.extend(scope.addon_enabled(other.addon.name.as_str()));
                 sources.extend(scope.addon(other.addon.name.as_str(), &["stage"]));
             }

@@ -28,10 +28,14 @@ pub struct Addon {
 }
 
 impl Addon {
-    /// Whether it must wait until another one is ready: one that it names, or one that nodes need to become ready.
+    /// Whether it must wait for another one: one that it names, or one of an earlier stage.
     pub fn waits_for(&self, other: &Self) -> bool {
-        let is_needed_first = self.stage == Stage::Default && other.stage == Stage::Bootstrap;
-        is_needed_first || self.depends_on.contains(&other.name)
+        self.is_in_later_stage(other) || self.depends_on.contains(&other.name)
+    }
+
+    /// Whether its stage begins after that of another one.
+    pub fn is_in_later_stage(&self, other: &Self) -> bool {
+        self.stage == Stage::Default && other.stage == Stage::Bootstrap
     }
 }
 

@@ -29,6 +29,47 @@ pub struct AddonPlan {
     pub removal: Option<String>,
 }
 
+/// The chart or the manifests of an addon, which one object installs. It holds the name of the addon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum AddonContent<'a> {
+    Chart(&'a str),
+    Manifests(&'a str),
+}
+
+impl<'a> AddonContent<'a> {
+    /// The name of the addon.
+    pub fn addon(self) -> &'a str {
+        match self {
+            Self::Chart(addon) | Self::Manifests(addon) => addon,
+        }
+    }
+}
+
+impl AddonPlan {
+    /// What it installs.
+    pub fn contents(&self) -> impl Iterator<Item = AddonContent<'_>> {
+        let name = self.frozen.addon.name.as_str();
+        let chart = self.helm.is_some().then_some(AddonContent::Chart(name));
+        chart.into_iter().chain(self.manifests.is_some().then_some(AddonContent::Manifests(name)))
+    }
+}
+
+/// What other addons install before a chart or manifests: everything of an earlier stage, and, of the addons in `dependsOn`, what is
+/// of the same kind.
+pub fn contents_before<'a>(addons: &'a [AddonPlan], part: AddonContent<'_>) -> Vec<AddonContent<'a>> {
+    let Some(own) = addons.iter().find(|one| one.frozen.addon.name.as_str() == part.addon()) else {
+        return Vec::new();
+    };
+    let own = &own.frozen.addon;
+    let is_chart = |part: AddonContent<'_>| matches!(part, AddonContent::Chart(_));
+    let before = |other: &'a AddonPlan| {
+        let addon = &other.frozen.addon;
+        let (later, named) = (own.is_in_later_stage(addon), own.depends_on.contains(&addon.name));
+        other.contents().filter(move |other| later || (named && is_chart(*other) == is_chart(part)))
+    };
+    addons.iter().flat_map(before).collect()
+}
+
 /// A chart to install.
 #[derive(Clone, Debug)]
 pub struct HelmPlan {

@@ -15,7 +15,7 @@ use std::{
     sync::Arc,
 };
 
-pub use addons::{AddonPlan, HelmPlan, ManifestsPlan};
+pub use addons::{AddonContent, AddonPlan, HelmPlan, ManifestsPlan, contents_before};
 pub use charts::{ChartHost, ChartSource, Pin};
 pub use locked::{CONTRADICTS, described, undescribed};
 pub use unit::{ClusterPart, Unit, installer_name};

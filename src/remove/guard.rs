@@ -13,6 +13,7 @@ use super::{
     addon_step,
     class_kinds::{self, Classes},
     cluster_change, delivery_change,
+    destination::Targets,
     drawn::facts,
     former_texts::{FormerTexts, ReadFormer},
     network,
@@ -23,7 +24,7 @@ use crate::{
     note::{About, Diagnostic, Fault, Notes, Place, Severity},
     render::{
         CLUSTER_FILE, Installer, addon_of, installer_of, installs_manifests, is_addon_file, is_cluster_file,
-        is_paused_by_definition, is_protected, is_suspended, keeper, leaves_behind, rests,
+        is_paused_by_definition, is_protected, is_suspended, keeper, leaves_behind, may_name_target, rests,
     },
     tree::{Changes, File, FileChange, Part, PartId, TreePath},
     yaml::Node,
@@ -57,19 +58,21 @@ pub struct Guard {
     classes: Classes,
     /// The objects that install addons, in files that differ.
     installers: BTreeMap<PartId, Vec<(TreePath, Installer)>>,
+    targets: Targets,
 }
 
 impl Guard {
     /// Whether the guard needs the text of a file that a run makes.
     pub fn reads(path: &TreePath) -> bool {
         let is_of_cluster = is_cluster(path) || is_addon_file(path);
-        is_of_cluster || addon_step::reads(path) || class_kinds::reads(path)
+        is_of_cluster || addon_step::reads(path) || class_kinds::reads(path) || may_name_target(path)
     }
 
     /// Records a part of the run, once its files are among the changes.
     pub fn see(&mut self, part: &Part, changes: &Changes) {
         self.addons.see(part, changes);
         part.files.iter().for_each(|file| self.classes.see(file));
+        part.files.iter().for_each(|file| self.targets.see(file, changes));
         let PartId::Cluster { .. } = &part.id else { return };
         let is_changed = |file: &&File| changes.files.get(&file.path) == Some(&FileChange::Changed);
         let changed = part.files.iter().filter(is_changed).filter(|file| is_addon_file(&file.path));
@@ -100,6 +103,7 @@ impl Guard {
 
     fn judge_with(&self, changes: &Changes, before: Before<'_>, former: &FormerTexts<'_>, notes: &mut Notes) {
         let text = |path: &TreePath| former.text(path).unwrap_or_default();
+        self.targets.judge(former, notes);
         for (part, files) in &self.installers {
             let Some(cluster) = files.first().and_then(|(path, _)| cluster_beside(path)) else { continue };
             let (old, new) = (text(&cluster), self.made.get(&cluster).map(|(_, new)| new.as_str()));

@@ -8,6 +8,7 @@ mod advice;
 mod class_kinds;
 mod cluster_change;
 mod delivery_change;
+mod destination;
 mod drawn;
 mod former_texts;
 mod guard;

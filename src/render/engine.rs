@@ -98,6 +98,16 @@ pub(super) trait Engine: Sync {
         None
     }
 
+    /// Whether a file has an object that applies others to the management cluster, and in which a guard looks for its target.
+    fn names_target(&self, _path: &str) -> bool {
+        false
+    }
+
+    /// The management cluster to which the object of such a file applies others.
+    fn target(&self, _text: &str) -> Option<EngineTarget> {
+        None
+    }
+
     /// The files that hand a fleet to the engine, below the folder of its management cluster, in the order in which a person
     /// applies them.
     fn entry_files(&self) -> &'static [&'static str];
@@ -121,6 +131,17 @@ pub struct UnreadSecret {
     pub reason: &'static str,
     /// What to do instead.
     pub hint: &'static str,
+}
+
+/// The management cluster to which an object of an engine applies others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EngineTarget {
+    /// Its name or address.
+    pub cluster: String,
+    /// The setting that decides this, in the definition of the management cluster.
+    pub setting: &'static str,
+    /// Whether the engine applies them by itself.
+    pub runs: bool,
 }
 
 /// The setting for the names under which an engine knows workload clusters.

@@ -3,7 +3,7 @@
 //! A run knows what it draws without reading it (`Object`, `Facts`). The guards read both sides, because they also judge
 //! commits, which no run has drawn.
 
-use super::{REMOVAL, SUSPENDED, delivery, engine, engine_table};
+use super::{REMOVAL, SUSPENDED, delivery, engine, engine::EngineTarget, engine_table};
 use crate::{
     model::{AddonDelivery, Engine},
     tree::TreePath,
@@ -77,6 +77,16 @@ pub fn installer_of(text: &str) -> Option<Installer> {
     };
     let object = [group, at("kind: "), metadata("  name: "), metadata("  namespace: ")].map(str::to_owned);
     (!writers.is_empty()).then_some(Installer { writers, object })
+}
+
+/// Whether a guard looks for the target of an engine's object in a file.
+pub fn may_name_target(path: &TreePath) -> bool {
+    engine_table::all().any(|engine| engine.names_target(path.as_str()))
+}
+
+/// The management cluster to which the object of such a file applies others.
+pub fn target_of(text: &str) -> Option<EngineTarget> {
+    engine_table::all().find_map(|engine| engine.target(text))
 }
 
 /// Whether the object of a file, which installs an addon, is suspended and leaves the addon alone.

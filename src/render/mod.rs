@@ -21,12 +21,13 @@ pub use argocd::health as argocd_health;
 pub use cluster::{REMOVAL, SUSPENDED};
 pub(crate) use delivery::Shown;
 pub use drawn::{ChartValues, Drawn, Inlaid, Object, Target, ValuesFile};
-pub use engine::{NamesSetting, UnreadSecret};
+pub use engine::{EngineTarget, NamesSetting, UnreadSecret};
 pub use engine_table::{applying_groups, selecting_kinds};
 pub use facts::{AddonPart, AppliedFolder, Facts, Installs, Purpose};
 pub use generated_text::{
     Installer, addon_of, addon_of_file, installer_of, installs_manifests, is_addon_file, is_leaving,
-    is_paused_by_definition, is_protected, is_protection, is_suspended, keeper, leaves_behind, rests,
+    is_paused_by_definition, is_protected, is_protection, is_suspended, keeper, leaves_behind,
+    may_name_target, rests, target_of,
 };
 pub use git_attributes::GITATTRIBUTES;
 pub use provenance::{ChartProvenance, ComposedField, Provenance};

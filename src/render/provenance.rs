@@ -65,6 +65,8 @@ pub enum Provenance<'a> {
     Dependencies {
         /// Whether only those with charts are meant; otherwise those with manifests.
         charts: bool,
+        /// Whether all addons of an earlier stage are meant, too.
+        of_stages: bool,
     },
     /// The name of the object that installs a dependency of the addon.
     Installer(&'a str),

@@ -211,10 +211,15 @@ fn an_engine_changes_on_standby_only() {
     let argocd_with_flux = ("argocd\n  addonDelivery: flux-helm-release", "");
     // Applications in another namespace are other objects.
     let argocd_elsewhere = ("argocd", "      argocd: { namespace: other }\n");
+    // Argo CD applies the clusters to another one.
+    let [argocd_to_eu, argocd_to_us] =
+        ["eu", "us"].map(|name| format!("      argocd: {{ destination: {name} }}\n"));
     let moves = [
         (flux, argocd),
         (argocd, flux),
         (argocd, argocd_elsewhere),
+        (argocd, ("argocd", argocd_to_eu.as_str())),
+        (("argocd", argocd_to_eu.as_str()), ("argocd", argocd_to_us.as_str())),
         (argocd, argocd_with_flux),
         (argocd_with_flux, argocd),
         (argocd_with_flux, flux),

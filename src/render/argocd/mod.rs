@@ -133,6 +133,25 @@ impl engine::Engine for ArgoCd {
         })
     }
 
+    fn names_target(&self, path: &str) -> bool {
+        path.contains("/argocd/fleet/namespaces/")
+    }
+
+    fn target(&self, text: &str) -> Option<engine::EngineTarget> {
+        let mut lines = text.lines().skip_while(|line| *line != "  destination:").skip(1);
+        let mut own = lines.by_ref().take_while(|line| line.starts_with("    "));
+        let value = |line: &str| {
+            let (key, value) = line.trim_start().split_once(": ")?;
+            ["name", "server"].contains(&key).then(|| value.to_owned())
+        };
+        let cluster = own.find_map(value)?;
+        Some(engine::EngineTarget {
+            cluster,
+            setting: "argocd.destination",
+            runs: text.contains("\n    automated:"),
+        })
+    }
+
     fn cluster_names(&self, management: &ManagementCluster) -> Option<engine::NamesSetting> {
         let pattern = management.argocd.cluster_names.as_str().to_owned();
         Some(engine::NamesSetting { path: "argocd.clusterNames", pattern })

@@ -13,9 +13,12 @@ use super::{
     capabilities::{Capabilities, Order},
 };
 use crate::{
-    model::{Destination, Label, Registration, Stage},
+    model::{Destination, Label, Registration},
     note::{Notes, Severity},
-    plan::{ChartHost, ChartSource, ClusterPart, ClusterPlan, HelmPlan, Unit},
+    plan::{
+        AddonContent, AddonPlan, ChartHost, ChartSource, ClusterPart, ClusterPlan, HelmPlan, Unit,
+        contents_before,
+    },
     tree::TreePath,
     yaml::{Mapping, Node},
 };
@@ -58,7 +61,7 @@ pub(super) fn draw(
             drawn.values.extend(addon.chart_values(Some(values.clone())));
             let source = source(&addon, chart(&addon, helm), values, drawn, notes);
             let mut application = of_chart(&addon, helm, source);
-            application.wave = waves.get(&Applied::Chart(name)).copied();
+            application.wave = waves.get(&AddonContent::Chart(name)).copied();
             let object = application.object();
             let added = drawn.add_engines(chart_file(&addon), &plan.cluster.file, object);
             added.of_addon(name, Installs::Chart).with(application.purpose()).kept = helm.protected;
@@ -70,7 +73,7 @@ pub(super) fn draw(
                 automated: !manifests.suspended,
                 // On standby, another engine may take over the folder. Pruning must then leave the addon installed.
                 cascade: !manifests.orphan && !plan.cluster.management.standby,
-                wave: waves.get(&Applied::Manifests(name)).copied(),
+                wave: waves.get(&AddonContent::Manifests(name)).copied(),
                 ..of_addon(plan, name, &manifests_name(plan, name), &Label::new("default").expect("a label"))
             };
             let file = file(&format!("{name}.manifests.yaml"));
@@ -301,25 +304,18 @@ fn registered_name(plan: &ClusterPlan) -> String {
     names.of(cluster.management.name.as_str(), cluster.namespace.as_str(), cluster.name.as_str())
 }
 
-/// The object of an Application.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Applied<'a> {
-    Chart(&'a str),
-    Manifests(&'a str),
-}
-
 /// The sync wave of each Application: the one after the latest of its predecessors.
-fn waves(plan: &ClusterPlan) -> BTreeMap<Applied<'_>, usize> {
+fn waves(plan: &ClusterPlan) -> BTreeMap<AddonContent<'_>, usize> {
     let before = before(plan);
-    let mut after: BTreeMap<Applied<'_>, Vec<Applied<'_>>> = BTreeMap::new();
-    let mut missing: BTreeMap<Applied<'_>, usize> = BTreeMap::new();
+    let mut after: BTreeMap<AddonContent<'_>, Vec<AddonContent<'_>>> = BTreeMap::new();
+    let mut missing: BTreeMap<AddonContent<'_>, usize> = BTreeMap::new();
     for (one, others) in &before {
         missing.insert(*one, others.len());
         for other in others {
             after.entry(*other).or_default().push(*one);
         }
     }
-    let mut waves: BTreeMap<Applied<'_>, usize> = BTreeMap::new();
+    let mut waves: BTreeMap<AddonContent<'_>, usize> = BTreeMap::new();
     let mut ready: Vec<_> = missing.iter().filter(|(_, count)| **count == 0).map(|(one, _)| *one).collect();
     while let Some(one) = ready.pop() {
         let wave = *waves.entry(one).or_insert(0);
@@ -337,37 +333,8 @@ fn waves(plan: &ClusterPlan) -> BTreeMap<Applied<'_>, usize> {
     waves
 }
 
-/// The predecessors of each Application, among the existing ones.
-fn before(plan: &ClusterPlan) -> BTreeMap<Applied<'_>, BTreeSet<Applied<'_>>> {
-    let mut before: BTreeMap<Applied<'_>, BTreeSet<Applied<'_>>> = BTreeMap::new();
-    let bootstrap = plan.addons.iter().filter(|one| one.helm.is_some());
-    let bootstrap: Vec<_> = bootstrap
-        .filter(|one| one.frozen.addon.stage == Stage::Bootstrap)
-        .map(|one| Applied::Chart(one.frozen.addon.name.as_str()))
-        .collect();
-    for addon in &plan.addons {
-        let name = addon.frozen.addon.name.as_str();
-        if let Some(helm) = &addon.helm {
-            let others = helm.after.iter().map(|other| Applied::Chart(other)).collect();
-            before.insert(Applied::Chart(name), others);
-        }
-        if let Some(manifests) = &addon.manifests {
-            let units = manifests.after.iter().filter_map(|unit| match unit {
-                Unit::Cluster { part: ClusterPart::Manifests { addon }, .. } => {
-                    Some(Applied::Manifests(addon))
-                }
-                Unit::Cluster { .. } | Unit::Release { .. } | Unit::Namespace { .. } => None,
-            });
-            let mut others: BTreeSet<_> = units.collect();
-            if addon.frozen.addon.stage == Stage::Default {
-                others.extend(&bootstrap);
-            }
-            before.insert(Applied::Manifests(name), others);
-        }
-    }
-    let known: BTreeSet<_> = before.keys().copied().collect();
-    for others in before.values_mut() {
-        others.retain(|other| known.contains(other));
-    }
-    before
+/// The predecessors of each Application.
+fn before(plan: &ClusterPlan) -> BTreeMap<AddonContent<'_>, BTreeSet<AddonContent<'_>>> {
+    let parts = plan.addons.iter().flat_map(AddonPlan::contents);
+    parts.map(|part| (part, contents_before(&plan.addons, part).into_iter().collect())).collect()
 }

@@ -159,9 +159,56 @@ fn manifests_release(addon: &str) -> String {
     format!("stackloom-{addon}")
 }
 
-/// Reports names that its CRDs do not accept.
+/// Warns of infrastructure for which the provider installs nothing. It is a fault of the provider, which later versions may not
+/// have.
+///
+/// Source: `init_metadata` in `capi_addons/models/v1alpha1/base.py` reads the identity of the cloud even if there is none.
+fn without_identity(plan: &ClusterPlan) -> Option<Limit> {
+    const IDENTITY: &str = "identityRef";
+    let has_external_patches = |class: &Node| {
+        let patches = class.at(&["spec", "patches"]).and_then(Node::as_sequence).unwrap_or_default();
+        patches.iter().any(|patch| patch.get("external").is_some())
+    };
+    let class = plan.release.objects.iter().find(|one| kind(one) == "ClusterClass")?;
+    let reference = class.at(&["spec", "infrastructure", "templateRef"])?;
+    let name_of = |node: &Node| node.get("name").and_then(Node::as_str).map(str::to_owned);
+    let is_template = |one: &&Node| {
+        kind(one) == kind(reference) && one.get("metadata").and_then(name_of) == name_of(reference)
+    };
+    let template = plan.release.objects.iter().find(is_template)?;
+    if has_external_patches(class) || mentions(template, IDENTITY) || mentions(class, IDENTITY) {
+        return None;
+    }
+    Some(Limit {
+        severity: Severity::Warning,
+        origin: template.origin,
+        message: format!(
+            "the addon provider of Azimuth installs nothing if the infrastructure has no `{IDENTITY}`, and {} has none",
+            kind(template)
+        ),
+        hints: vec![
+            "choose another `addonDelivery`, or a version of the provider that needs none".to_owned(),
+        ],
+    })
+}
+
+fn kind(object: &Node) -> &str {
+    object.get("kind").and_then(Node::as_str).unwrap_or_default()
+}
+
+/// Whether a key or a text in a node contains a word.
+fn mentions(node: &Node, word: &str) -> bool {
+    if let Some(text) = node.as_str() {
+        return text.contains(word);
+    }
+    let mut entries = node.as_mapping().into_iter().flat_map(Mapping::iter);
+    node.as_sequence().unwrap_or_default().iter().any(|item| mentions(item, word))
+        || entries.any(|one| one.key.name.contains(word) || mentions(&one.value, word))
+}
+
+/// Reports what the provider, or the CRDs of its objects, do not accept.
 fn limits(plan: &ClusterPlan) -> Vec<Limit> {
-    let mut limits = Vec::new();
+    let mut limits: Vec<_> = without_identity(plan).into_iter().collect();
     for addon in &plan.addons {
         let frozen = &addon.frozen.addon;
         let origin = frozen.matrix.first().map_or(plan.cluster.origin, |row| row.version_origin);
@@ -205,14 +252,14 @@ fn limits(plan: &ClusterPlan) -> Vec<Limit> {
 /// Refuses objects that the provider's chart would change or treat specially.
 fn check_manifests(addon: &Addon<'_>, objects: &[Object], notes: &mut Notes) {
     for object in objects {
-        let kind = object.node.get("kind").and_then(Node::as_str).unwrap_or_default();
+        let kind = kind(&object.node);
         let name = object.node.at(&["metadata", "name"]).and_then(Node::as_str).unwrap_or_default();
         let annotations = object.node.at(&["metadata", "annotations"]).and_then(Node::as_mapping);
         let hook =
             annotations.into_iter().flat_map(Mapping::iter).find(|one| one.key.name.starts_with("helm.sh/"));
         let why = if let Some(hook) = hook {
             format!("has the annotation `{}`, and the provider applies manifests with Helm", hook.key.name)
-        } else if kind == "CustomResourceDefinition" && holds_action(&object.node) {
+        } else if kind == "CustomResourceDefinition" && mentions(&object.node, "{{") {
             "holds `{{`, which the provider writes as `{{ \"{{\" }}` there".to_owned()
         } else {
             continue;
@@ -224,15 +271,6 @@ fn check_manifests(addon: &Addon<'_>, objects: &[Object], notes: &mut Notes) {
                 "choose another `addonDelivery` for this cluster: see docs/deliveries.md for what each can do",
             );
     }
-}
-
-fn holds_action(node: &Node) -> bool {
-    if let Some(text) = node.as_str() {
-        return text.contains("{{");
-    }
-    let mut entries = node.as_mapping().into_iter().flat_map(Mapping::iter);
-    node.as_sequence().unwrap_or_default().iter().any(holds_action)
-        || entries.any(|one| one.key.name.contains("{{") || holds_action(&one.value))
 }
 
 fn fields<'a>(_field: &ComposedField<'a>, names: &[&'a str]) -> Option<Vec<Provenance<'a>>> {

@@ -7,7 +7,7 @@ use super::instead;
 use crate::{
     model::{Stage, ValuesFrom},
     note::{Severity, in_words},
-    plan::{AddonPlan, ChartHost, ClusterPart, ClusterPlan, Unit},
+    plan::{AddonContent, AddonPlan, ChartHost, ClusterPlan, contents_before},
     render::Limit,
     yaml::Origin,
 };
@@ -79,16 +79,8 @@ impl One<'_> {
         self.addon.frozen.addon.name.as_str()
     }
 
-    /// The place where the addon lists its newest version, or else where its manifests begin.
-    fn listed(&self) -> Origin {
-        let frozen = &self.addon.frozen;
-        let row = frozen.addon.matrix.first().map(|row| row.version_origin);
-        let manifests = || frozen.manifests.first().map(|one| one.template.source().origin(0));
-        row.or_else(manifests).unwrap_or(self.plan.cluster.origin)
-    }
-
     fn limit(&self, severity: Severity, message: String, hint: &str) -> Limit {
-        Limit { severity, origin: self.listed(), message, hints: vec![hint.to_owned()] }
+        Limit { severity, origin: listed(self.plan, self.addon), message, hints: vec![hint.to_owned()] }
     }
 
     fn content(&self) -> Option<Limit> {
@@ -224,19 +216,8 @@ impl One<'_> {
 
     /// All addons that the plan puts before this one.
     fn before(&self) -> Vec<&str> {
-        let charts = self.addon.helm.iter().flat_map(|helm| helm.after.iter().map(String::as_str));
-        let units = self.addon.manifests.iter().flat_map(|manifests| &manifests.after);
-        let manifests = units.filter_map(|unit| match unit {
-            Unit::Cluster { part: ClusterPart::Manifests { addon }, .. } => Some(addon.as_str()),
-            Unit::Cluster { .. } | Unit::Release { .. } | Unit::Namespace { .. } => None,
-        });
-        let is_before = |other: &&AddonPlan| {
-            let default = self.addon.frozen.addon.stage == Stage::Default && self.addon.manifests.is_some();
-            default && other.helm.is_some() && other.frozen.addon.stage == Stage::Bootstrap
-        };
-        let bootstrap = self.plan.addons.iter().filter(is_before);
-        let bootstrap = bootstrap.map(|other| other.frozen.addon.name.as_str());
-        let mut all: Vec<_> = charts.chain(manifests).chain(bootstrap).collect();
+        let parts = self.addon.contents().flat_map(|part| contents_before(&self.plan.addons, part));
+        let mut all: Vec<_> = parts.map(AddonContent::addon).collect();
         all.sort_unstable();
         all.dedup();
         all
@@ -258,12 +239,20 @@ impl One<'_> {
     }
 }
 
+/// The place where an addon lists its newest version, or else where its manifests begin.
+pub(super) fn listed(plan: &ClusterPlan, addon: &AddonPlan) -> Origin {
+    let frozen = &addon.frozen;
+    let row = frozen.addon.matrix.first().map(|row| row.version_origin);
+    let manifests = || frozen.manifests.first().map(|one| one.template.source().origin(0));
+    row.or_else(manifests).unwrap_or(plan.cluster.origin)
+}
+
 fn other_delivery() -> String {
     format!("choose another `addonDelivery` for this cluster: see {PAGE} for what each can do")
 }
 
 /// Lists names in words.
-fn list(names: &[&str]) -> String {
+pub(super) fn list(names: &[&str]) -> String {
     let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
     in_words(&quoted, "and")
 }

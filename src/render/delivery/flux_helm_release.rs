@@ -8,6 +8,7 @@ use super::{
     Delivery,
     addon::{self, Addon, WRITE_NAMESPACE, without_namespace},
     capabilities::{Capabilities, Order},
+    flux_stages,
 };
 use crate::{
     model::{Engine, EngineSource, Subdomain, ValuesFrom, address},
@@ -51,14 +52,14 @@ pub(super) static DELIVERY: Delivery = Delivery {
     values,
     values_at: &["spec", "values"],
     provenance,
-    limits,
+    limits: |plan| unreadable_address(plan).into_iter().chain(flux_stages::of_charts(plan)).collect(),
     registration: |_| None,
 };
 
 /// Why Flux cannot read the fleet's repository, if another engine does.
-fn limits(plan: &ClusterPlan) -> Vec<Limit> {
+fn unreadable_address(plan: &ClusterPlan) -> Option<Limit> {
     let cluster = &plan.cluster;
-    let EngineSource::Git { url, .. } = &cluster.management.source else { return Vec::new() };
+    let EngineSource::Git { url, .. } = &cluster.management.source else { return None };
     let long = address::with_scheme(url).filter(|_| cluster.management.engine != Engine::Flux);
     let limit = |long: String| Limit {
         severity: Severity::Error,
@@ -69,7 +70,7 @@ fn limits(plan: &ClusterPlan) -> Vec<Limit> {
         ),
         hints: vec![format!("write `{long}` as `source.url` in stackloom.yaml")],
     };
-    long.map(limit).into_iter().collect()
+    long.map(limit)
 }
 
 fn draw(plan: &ClusterPlan, part: &TreePath, drawn: &mut Drawn, notes: &mut Notes) {
@@ -195,6 +196,7 @@ impl Installer<'_> {
             let message = format!("{}, and Flux adds none", self.0.has_no_namespace(object));
             notes.error("delivery", object.node.origin, message).hint(WRITE_NAMESPACE);
         }
+        flux_stages::check_manifests(plan, name, &drawn.objects[before..], notes);
         let kustomization = Kustomization {
             namespace: cluster.namespace.to_string(),
             depends_on: after(plan, manifests),
@@ -267,7 +269,7 @@ fn provenance<'a>(field: &ComposedField<'a>, names: &[&'a str]) -> Option<Vec<Pr
         ["spec", "targetNamespace" | "storageNamespace"] => {
             vec![Provenance::Addon(&["release", "namespace"])]
         }
-        ["spec", "dependsOn"] => vec![Provenance::Dependencies { charts: true }],
+        ["spec", "dependsOn"] => vec![Provenance::Dependencies { charts: true, of_stages: false }],
         ["spec", "dependsOn", "", "name"] => vec![Provenance::Installer(field.node.as_str()?)],
         ["spec", _, "disableWait"] => vec![Provenance::Addon(&["stage"])],
         ["spec", "suspend"] => vec![Provenance::Suspension],

@@ -7,6 +7,7 @@
 mod addon;
 mod applications;
 mod capabilities;
+mod flux_stages;
 pub(super) mod provenance;
 mod resource_set;
 mod text;

@@ -13,9 +13,9 @@ use super::{
     text::{literal, read},
 };
 use crate::{
-    model::{Cluster, Stage},
+    model::Cluster,
     note::Notes,
-    plan::{ClusterPart, ClusterPlan, HelmPlan, ManifestsPlan, Unit, installer_name},
+    plan::{AddonContent, ClusterPlan, HelmPlan, ManifestsPlan, contents_before, installer_name},
     tree::TreePath,
     yaml::{Mapping, Node, Path},
 };
@@ -129,10 +129,21 @@ fn profile(cluster: &Cluster, name: &str, after: Vec<String>, leaves: bool) -> (
     (root, spec)
 }
 
+/// The names of the Profiles that come before that of a chart or of manifests, sorted.
+fn profiles_before(plan: &ClusterPlan, part: AddonContent<'_>) -> Vec<String> {
+    let name = |other| match other {
+        AddonContent::Chart(addon) => installer_name(&plan.cluster, addon),
+        AddonContent::Manifests(addon) => manifests_name(&plan.cluster, addon),
+    };
+    let mut names: Vec<_> = contents_before(&plan.addons, part).into_iter().map(name).collect();
+    names.sort_unstable();
+    names
+}
+
 fn of_chart(addon: &Addon<'_>, helm: &HelmPlan, values: &Node) -> Mapping {
     let (cluster, frozen) = (&addon.cluster.cluster, &addon.plan.frozen.addon);
-    let after = helm.after.iter().map(|other| installer_name(cluster, other)).collect();
     let name = installer_name(cluster, addon.name());
+    let after = profiles_before(addon.cluster, AddonContent::Chart(addon.name()));
     let (mut root, mut spec) = profile(cluster, &name, after, helm.suspended);
     let mut install = Mapping::new();
     install.set("createNamespace", true);
@@ -163,18 +174,7 @@ fn of_chart(addon: &Addon<'_>, helm: &HelmPlan, values: &Node) -> Mapping {
 fn of_manifests(addon: &Addon<'_>, manifests: &ManifestsPlan, name: &str) -> Mapping {
     let plan = addon.cluster;
     let cluster = &plan.cluster;
-    let units = manifests.after.iter().filter_map(|unit| match unit {
-        Unit::Cluster { part: ClusterPart::Manifests { addon }, .. } => Some(manifests_name(cluster, addon)),
-        Unit::Cluster { .. } | Unit::Release { .. } | Unit::Namespace { .. } => None,
-    });
-    let mut after: Vec<_> = units.collect();
-    if addon.plan.frozen.addon.stage == Stage::Default {
-        let is_before =
-            |one: &&crate::plan::AddonPlan| one.helm.is_some() && one.frozen.addon.stage == Stage::Bootstrap;
-        let charts = plan.addons.iter().filter(is_before);
-        after.extend(charts.map(|one| installer_name(cluster, one.frozen.addon.name.as_str())));
-    }
-    after.sort_unstable();
+    let after = profiles_before(plan, AddonContent::Manifests(addon.name()));
     let (mut root, mut spec) = profile(cluster, name, after, manifests.suspended || manifests.orphan);
     let mut policy = Mapping::new();
     policy.set("deploymentType", "Remote");
@@ -190,7 +190,7 @@ fn fields<'a>(field: &ComposedField<'a>, names: &[&'a str]) -> Option<Vec<Proven
     Some(match names {
         ["spec", "dependsOn"] => {
             let charts = field.facts.addon.as_ref()?.installs == Installs::Chart;
-            vec![Provenance::Dependencies { charts }]
+            vec![Provenance::Dependencies { charts, of_stages: true }]
         }
         ["spec", "dependsOn", ""] => vec![Provenance::Installer(field.node.as_str()?)],
         ["spec", "stopMatchingBehavior"] => vec![Provenance::Suspension],

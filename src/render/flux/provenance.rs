@@ -31,7 +31,7 @@ fn kustomization<'a>(field: &ComposedField<'a>, names: &[&'a str]) -> Option<Vec
         ["metadata", "namespace"] if field.addon().is_some() => Provenance::Namespace,
         ["spec", "path"] => Provenance::Folder(field.facts.applied()?),
         ["spec", "sourceRef", key] => Provenance::Source(key),
-        ["spec", "dependsOn"] => Provenance::Dependencies { charts: false },
+        ["spec", "dependsOn"] => Provenance::Dependencies { charts: false, of_stages: false },
         ["spec", "dependsOn", "", ..] => Provenance::Unit(field.awaited()?),
         ["spec", "targetNamespace"] => Provenance::Fleet(vec!["classNamespace"]),
         ["spec", "decryption", "provider"] => Provenance::Fleet(vec!["decryption", "provider"]),
