@@ -11,7 +11,7 @@ use crate::{
     note::Place,
     plan::ClusterPlan,
     release::{Release, TEMPLATE_GROUPS, TEMPLATE_KINDS, Where, brought, full_kind, group_of},
-    render::{Drawn, applying_groups, selecting_kinds},
+    render::{Drawn, applying_groups, refused_beside, selecting_kinds},
     yaml::Node,
 };
 
@@ -199,6 +199,12 @@ fn check_beside(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
                 .or_else(|| reaches_others(&object, plan).then_some(REACHES));
             if is_generated || does.is_some() || is_cluster_wide(&object.group, &object.kind) {
                 let kind = full_kind(&object.kind, &object.group);
+                if let Some(why) = refused_beside(&plan.cluster, &object.group, &object.kind) {
+                    let message = format!("{kind} cannot be beside {}: {why}", plan.cluster.full_name());
+                    let place = Place { source: String::new(), ..object.place };
+                    finder.notes.error(RULE.name, place, message).hint("apply it in another way");
+                    continue;
+                }
                 tell("a `.d` folder", &kind, does, Place { source: String::new(), ..object.place }, finder);
             }
         }

@@ -168,7 +168,7 @@ fn written_values(addon: &ReleaseAddon, lock: &Lock) -> Option<ChartValues> {
     let version = addon.version.as_ref()?;
     let source = addon.values.as_ref()?.template.source();
     let values = yaml::read(source, &mut Notes::new()).filter(|_| !source.text.contains("#%"))?;
-    let row = addon.addon.matrix.iter().find(|row| row.version == *version);
+    let row = addon.addon.row(version);
     Some(ChartValues {
         addon: addon.addon.name.to_string(),
         chart: addon.addon.chart.as_ref()?.name.clone(),

@@ -27,7 +27,7 @@ fn check_release(release: &Release, finder: &mut Finder<'_>) {
         let Some(digest) = addon.locked.get(version).and_then(|locked| locked.values.as_ref()) else {
             continue;
         };
-        let listed = addon.addon.matrix.iter().find(|row| row.version.is_same(version));
+        let listed = addon.addon.row(version);
         let origin = listed.and_then(|row| row.version_origin.written()).unwrap_or(Origin::NOWHERE);
         refuse_chart(&addon.addon, version, digest, (&release.kubernetes, origin), finder);
     }
@@ -98,9 +98,7 @@ fn judge(
     let warn = |finder: &mut Finder<'_>, message: String| {
         let note = finder.notes.warning("compatibility", place, message);
         let matrix = &addon.frozen.addon.matrix;
-        let fits = |row: &&Requirement| {
-            row.kubernetes.contains(kubernetes.as_semver()) && matches!(fit(&row.version), Fit::Fits)
-        };
+        let fits = |row: &&Requirement| row.takes(kubernetes) && matches!(fit(&row.version), Fit::Fits);
         match matrix.iter().find(fits) {
             Some(row) => note.hint(format!("move {name} to {}, which the release lists", row.version)),
             None => note
@@ -127,7 +125,7 @@ fn origin(plan: &ClusterPlan, addon: &AddonPlan, version: &AddonVersion) -> Orig
     if let Some((_, origin)) = choice.and_then(|choice| choice.version.as_ref()) {
         return *origin;
     }
-    let listed = addon.frozen.addon.matrix.iter().find(|row| row.version.is_same(version));
+    let listed = addon.frozen.addon.row(version);
     let listed = listed.and_then(|row| row.version_origin.written());
     listed.unwrap_or(plan.cluster.release_origin)
 }

@@ -4,6 +4,7 @@
 //! file with a `RULE` and add a line to [`RULES`].
 
 mod allowed_kind;
+mod beside_files;
 mod chart_values;
 mod class_annotation;
 mod class_lint;

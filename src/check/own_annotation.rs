@@ -16,6 +16,7 @@ fn check(plan: &ClusterPlan, _: &Node, finder: &mut Finder<'_>) {
         (name, "remove it: git alone never deletes a cluster; to delete one, run `stackloom remove`")
     });
     let ours = [
+        (render::STANDBY, "set `standby: true` for its management cluster in stackloom.yaml"),
         (render::SUSPENDED, "write the reason as `suspend: <reason>` into the cluster's spec"),
         (render::REMOVAL, "remove it: `stackloom remove` deletes a cluster step by step"),
     ];

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Check, Finder, Rule};
 use crate::{
-    model::Engine,
+    model::{Engine, ManagementCluster},
     plan::{ClusterPlan, ManagementPlan, Plan},
     render::{self, NamesSetting},
 };
@@ -100,6 +100,7 @@ fn warn_of_wide_projects(plan: &Plan, management: &ManagementPlan, finder: &mut 
         }
     }
     let Some(NamesSetting { path, pattern }) = setting else { return };
+    warn_of_allowed_management_clusters(plan, management, &namespaces, path, finder);
     if namespaces.len() < 2 || pattern.contains("{namespace}") {
         return;
     }
@@ -111,4 +112,66 @@ fn warn_of_wide_projects(plan: &Plan, management: &ManagementPlan, finder: &mut 
         .notes
         .warning(RULE.name, management.provided.origin, message)
         .hint(format!("register clusters as `{{namespace}}-{{cluster}}`, and set `{path}` to that"));
+}
+
+/// Warns if the project for the addons of a namespace also allows a management cluster.
+fn warn_of_allowed_management_clusters(
+    plan: &Plan,
+    management: &ManagementCluster,
+    namespaces: &BTreeSet<&str>,
+    path: &str,
+    finder: &mut Finder<'_>,
+) {
+    let own: BTreeSet<String> =
+        render::taken_names(management).into_iter().map(|(registry, _)| registry).collect();
+    let all = plan.management.iter().flat_map(|one| render::taken_names(&one.management));
+    let taken: BTreeSet<String> =
+        all.filter(|(registry, _)| own.contains(registry)).map(|(_, name)| name).collect();
+    for namespace in namespaces {
+        let Some(pattern) = render::allowed_names(management, namespace) else { continue };
+        for name in taken.iter().filter(|name| matches_stars(&pattern, name)) {
+            let message = format!(
+                "the project for addons in `{namespace}` allows clusters named `{pattern}`, among them the management cluster `{name}`"
+            );
+            finder
+                .notes
+                .warning(RULE.name, management.provided.origin, message)
+                .hint(format!("rename the management cluster in the engine, or change `{path}`"));
+        }
+    }
+}
+
+/// Whether a name matches a pattern in which `*` stands for any text.
+fn matches_stars(pattern: &str, name: &str) -> bool {
+    let (first, rest) = pattern.split_once('*').unwrap_or((pattern, ""));
+    let Some(mut name) = name.strip_prefix(first) else { return false };
+    let Some((between, last)) = rest.rsplit_once('*') else {
+        return if pattern.contains('*') { name.ends_with(rest) } else { name.is_empty() };
+    };
+    for part in between.split('*') {
+        let Some(at) = name.find(part) else { return false };
+        name = &name[at + part.len()..];
+    }
+    name.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_any_text() {
+        for (pattern, name, is_match) in [
+            ("team-a-*", "team-a-mgmt", true),
+            ("team-a-*", "team-b-mgmt", false),
+            ("*-eu", "mgmt-eu", true),
+            ("*-eu", "mgmt-us", false),
+            ("a-*-b-*-c", "a-1-b-2-c", true),
+            ("a-*-b-*-c", "a-1-2-c", false),
+            ("one", "one", true),
+            ("one", "ones", false),
+        ] {
+            assert_eq!(matches_stars(pattern, name), is_match, "{pattern} {name}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Addons.
 
-use super::{AddonVersion, Label, VersionRange};
+use super::{AddonVersion, KubernetesVersion, Label, VersionRange};
 use crate::yaml::Origin;
 
 /// A core component of every cluster.
@@ -28,6 +28,11 @@ pub struct Addon {
 }
 
 impl Addon {
+    /// The row of the matrix with a version.
+    pub fn row(&self, version: &AddonVersion) -> Option<&Requirement> {
+        self.matrix.iter().find(|row| row.version.is_same(version))
+    }
+
     /// Whether it must wait for another one: one that it names, or one of an earlier stage.
     pub fn waits_for(&self, other: &Self) -> bool {
         self.is_in_later_stage(other) || self.depends_on.contains(&other.name)
@@ -52,6 +57,13 @@ impl PartialEq for MinorStep {
     /// Ignores the origin.
     fn eq(&self, other: &Self) -> bool {
         self.minors == other.minors
+    }
+}
+
+impl Requirement {
+    /// Whether the version works with a Kubernetes version.
+    pub fn takes(&self, kubernetes: &KubernetesVersion) -> bool {
+        self.kubernetes.contains(kubernetes.as_semver())
     }
 }
 

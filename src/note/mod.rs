@@ -133,6 +133,11 @@ pub enum About {
     Engine,
     /// The delivery of its addons.
     Delivery,
+    /// A setting of a management cluster, with its path.
+    Setting {
+        management: String,
+        path: &'static str,
+    },
     /// The cluster that its definition defines instead.
     Heir {
         namespace: String,

@@ -79,6 +79,8 @@ pub struct ManagementPlan {
 #[derive(Clone, Debug)]
 pub struct NamespacePlan {
     pub management: Arc<ManagementCluster>,
+    /// The other management clusters of the fleet.
+    pub others: Vec<Arc<ManagementCluster>>,
     /// The name of the fleet, for templates.
     pub fleet: Label,
     pub name: Label,
@@ -263,12 +265,17 @@ fn namespaces(fleet: &Fleet, used: &BTreeMap<(Label, Label), Shared>) -> Vec<Nam
     }
     let find =
         |name: &Label| fleet.management_clusters.iter().find(|management| management.name == *name).cloned();
+    let others = |own: &ManagementCluster| {
+        let others = fleet.management_clusters.iter().filter(|management| management.name != own.name);
+        others.cloned().collect()
+    };
     all.into_iter()
         .filter_map(|((management, name), Shared { releases, mut charts, has_own_objects })| {
             let (management, fleet) = (find(&management)?, fleet.name.clone());
             charts.entry(management.addon_delivery).or_default();
             let releases = releases.into_values().collect();
-            Some(NamespacePlan { management, fleet, name, releases, charts, has_own_objects })
+            let others = others(&management);
+            Some(NamespacePlan { management, others, fleet, name, releases, charts, has_own_objects })
         })
         .collect()
 }

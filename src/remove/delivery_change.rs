@@ -17,6 +17,9 @@ pub(super) fn refuse(
     notes: &mut Notes,
 ) {
     let PartId::Cluster { management, namespace, cluster } = part else { return };
+    if before.has_other_cluster(after) {
+        return refuse_other_name(path, part, before, after, notes);
+    }
     let is_moved = before.writers == after.writers;
     let (what, from, to) = if is_moved {
         let quoted = |one: &Installer| format!("`{}`", one.namespace());
@@ -38,6 +41,29 @@ pub(super) fn refuse(
         .about(About::Delivery)
         .hint(format!("first commit `standby: true` for `{management}`, and wait until it is applied and no sync is running"))
         .hint(steps);
+}
+
+/// Refuses to install the addons in a cluster with another registered name while the engine runs. Another cluster may have that name
+/// until both are registered anew.
+fn refuse_other_name(
+    path: &TreePath,
+    part: &PartId,
+    before: &Installer,
+    after: &Installer,
+    notes: &mut Notes,
+) {
+    let PartId::Cluster { management, namespace, cluster } = part else { return };
+    let message = format!(
+        "the addons of `{namespace}/{cluster}` would be installed in the cluster that is registered as `{}` instead of `{}`, while the \
+         engine of `{management}` runs",
+        after.cluster(),
+        before.cluster()
+    );
+    notes
+        .error("engine-changed", Place::file(path.as_str()), message)
+        .about(About::Setting { management: management.clone(), path: after.cluster_setting() })
+        .hint(format!("first commit `standby: true` for `{management}`, and wait until it is applied and no sync is running"))
+        .hint("the steps are in docs/management-clusters.md, under \"Change the names of clusters\"");
 }
 
 /// The deliveries that may have written an object.

@@ -1,10 +1,10 @@
 //! Refuses to point a management cluster's engine at another cluster while it runs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::former_texts::FormerTexts;
 use crate::{
-    note::{Notes, Place},
+    note::{About, Notes, Place},
     render::{EngineTarget, may_name_target, target_of},
     tree::{Changes, File, FileChange, TreePath},
 };
@@ -25,24 +25,48 @@ impl Targets {
         }
     }
 
-    /// Judges the targets. The other cluster has none of the machines, so Cluster API there would build them a second time.
-    pub(super) fn judge(&self, former: &FormerTexts<'_>, notes: &mut Notes) {
+    /// Judges the targets. Returns the management clusters whose engine would move to another namespace.
+    pub(super) fn judge(&self, former: &FormerTexts<'_>, notes: &mut Notes) -> BTreeSet<&str> {
+        let mut moved = BTreeSet::new();
         for (management, (path, after)) in &self.0 {
             let before = former.text(path).as_deref().and_then(target_of);
-            let Some(before) = before.filter(|before| before.runs && before.cluster != after.cluster) else {
-                continue;
-            };
-            let message = format!(
-                "the clusters of `{management}` would be built a second time: its engine would apply them to `{}`, and they run in `{}`",
-                after.cluster, before.cluster
-            );
-            notes
-                .error("engine-changed", Place::file(path.as_str()), message)
-                .hint(format!("to keep them where they are, restore `{}` of `{management}` in stackloom.yaml", after.setting))
-                .hint(format!("if only the name of the cluster changes, first commit `standby: true` for `{management}`, and wait until it is applied and no sync is running"))
-                .hint("the steps are in docs/management-clusters.md, under \"Change the destination\"");
+            let Some(before) = before.filter(|before| before.runs) else { continue };
+            let [cluster, namespace] = after.settings;
+            // The other cluster has none of the machines, so Cluster API there would build them a second time.
+            if before.cluster != after.cluster {
+                let message = format!(
+                    "the clusters of `{management}` would be built a second time: its engine would apply them to `{}`, and they run in `{}`",
+                    after.cluster, before.cluster
+                );
+                let about = About::Setting { management: management.clone(), path: cluster };
+                notes
+                    .error("engine-changed", Place::file(path.as_str()), message)
+                    .about(about)
+                    .hint(format!("to keep them where they are, restore `{cluster}` of `{management}`"))
+                    .hint(format!("if only the name of the cluster changes, {}", standby(management)))
+                    .hint("the steps are in docs/management-clusters.md, under \"Change the destination\"");
+            } else if before.namespace != after.namespace {
+                moved.insert(management.as_str());
+                let message = format!(
+                    "the engine of `{management}` would move from the namespace `{}` to `{}` while it runs: its objects would be in both",
+                    before.namespace, after.namespace
+                );
+                let about = About::Setting { management: management.clone(), path: namespace };
+                notes
+                    .error("engine-changed", Place::file(path.as_str()), message)
+                    .about(about)
+                    .hint(standby(management))
+                    .hint("the steps are in docs/management-clusters.md, under \"Change the engine's namespace\"");
+            }
         }
+        moved
     }
+}
+
+fn standby(management: &str) -> String {
+    format!(
+        "first commit `standby: true` for `{management}`, and wait until it is applied and no sync is running"
+    )
 }
 
 /// The management cluster whose folder a file is in.

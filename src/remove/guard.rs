@@ -24,7 +24,7 @@ use crate::{
     note::{About, Diagnostic, Fault, Notes, Place, Severity},
     render::{
         CLUSTER_FILE, Installer, addon_of, installer_of, installs_manifests, is_addon_file, is_cluster_file,
-        is_paused_by_definition, is_protected, is_suspended, keeper, leaves_behind, may_name_target, rests,
+        is_on_standby, is_protected, keeper, leaves_behind, may_name_target,
     },
     tree::{Changes, File, FileChange, Part, PartId, TreePath},
     yaml::Node,
@@ -103,7 +103,7 @@ impl Guard {
 
     fn judge_with(&self, changes: &Changes, before: Before<'_>, former: &FormerTexts<'_>, notes: &mut Notes) {
         let text = |path: &TreePath| former.text(path).unwrap_or_default();
-        self.targets.judge(former, notes);
+        let moved = self.targets.judge(former, notes);
         for (part, files) in &self.installers {
             let Some(cluster) = files.first().and_then(|(path, _)| cluster_beside(path)) else { continue };
             let (old, new) = (text(&cluster), self.made.get(&cluster).map(|(_, new)| new.as_str()));
@@ -113,12 +113,13 @@ impl Guard {
             }
             let change = files.iter().find_map(|(path, after)| {
                 let installer = text(path);
-                let before = installer_of(&installer).filter(|before| before.is_replaced_by(after))?;
-                // A suspended cluster is paused, too, but its engine still runs.
-                let rests = is_paused_by_definition(&old) && (!is_suspended(&old) || rests(&installer));
-                (!rests && !leaves_behind(&installer)).then_some((path, before, after))
+                let before = installer_of(&installer)
+                    .filter(|before| before.is_replaced_by(after) || before.has_other_cluster(after))?;
+                (!is_on_standby(&old) && !leaves_behind(&installer)).then_some((path, before, after))
             });
-            if let Some((path, before, after)) = change {
+            let is_told =
+                matches!(part, PartId::Cluster { management, .. } if moved.contains(management.as_str()));
+            if let Some((path, before, after)) = change.filter(|_| !is_told) {
                 delivery_change::refuse(path, part, &before, after, notes);
             }
         }
@@ -202,14 +203,13 @@ impl Guard {
         })
     }
 
-    /// The clusters that are new in a management cluster, by namespace and name: the management cluster, and whether paused.
+    /// The clusters that are new in a management cluster, by namespace and name: the management cluster, and whether on standby.
     fn arrivals(&self, changes: &Changes) -> BTreeMap<(&str, &str), (&str, bool)> {
         let new = self.made.iter().filter(|(path, _)| changes.files.get(path) == Some(&FileChange::Added));
         new.filter_map(|(_, (part, text))| match part {
-            PartId::Cluster { management, namespace, cluster } => Some((
-                (namespace.as_str(), cluster.as_str()),
-                (management.as_str(), is_paused_by_definition(text)),
-            )),
+            PartId::Cluster { management, namespace, cluster } => {
+                Some(((namespace.as_str(), cluster.as_str()), (management.as_str(), is_on_standby(text))))
+            }
             _ => None,
         })
         .collect()
@@ -245,7 +245,7 @@ pub(super) fn judge_change(
 fn judge_engine(path: &TreePath, part: &PartId, old: &str, new: &str, notes: &mut Notes) {
     let PartId::Cluster { management, .. } = part else { return };
     let (Some(before), Some(after)) = (keeper(old), keeper(new)) else { return };
-    if before == after || is_paused_by_definition(old) {
+    if before == after || is_on_standby(old) {
         return;
     }
     notes
@@ -306,10 +306,10 @@ fn judge_pools(
     }
 }
 
-fn judge_move(path: &TreePath, part: &PartId, (new, paused): (&str, bool), notes: &mut Notes) {
+fn judge_move(path: &TreePath, part: &PartId, (new, is_on_standby): (&str, bool), notes: &mut Notes) {
     let PartId::Cluster { management, namespace, cluster } = part else { return };
     let place = Place::file(path.as_str());
-    if paused {
+    if is_on_standby {
         notes
             .warning(
                 "moved",

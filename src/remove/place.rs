@@ -107,6 +107,7 @@ impl<'a> Defined<'a> {
                 self.renamed(cluster, self.clusters.keys().find(is_heir)?)
             }
             About::ManagementCluster => self.place(cluster, &[&["spec", "managementCluster"], name]),
+            About::Setting { management, path } => self.setting_of(management, path),
             About::Engine => self.setting(cluster, "engine"),
             About::Delivery => self
                 .place(cluster, &[&["spec", "addonDelivery"]])
@@ -117,13 +118,17 @@ impl<'a> Defined<'a> {
 
     /// The line of the fleet file with a setting of the cluster's management cluster.
     fn setting(&self, cluster: &ClusterId, key: &str) -> Option<Place> {
+        self.setting_of(cluster.management.as_str(), key)
+    }
+
+    /// The line of the fleet file with a setting of a management cluster, or of the fleet for it.
+    fn setting_of(&self, management: &str, path: &str) -> Option<Place> {
+        let path: Vec<&str> = path.split('.').collect();
         let spec = self.definitions.fleet.as_ref()?.node.get("spec")?;
         let mut all = spec.get("managementClusters").and_then(Node::as_sequence).into_iter().flatten();
-        let is_own = |one: &&Node| {
-            one.get("name").and_then(Node::as_str).is_some_and(|name| cluster.management.as_str() == name)
-        };
-        let own = all.find(is_own).and_then(|one| one.get(key));
-        self.input.sources.place(own.or_else(|| spec.get(key))?.origin)
+        let is_own = |one: &&Node| one.get("name").and_then(Node::as_str) == Some(management);
+        let own = all.find(is_own).and_then(|one| one.at(&path));
+        self.input.sources.place(own.or_else(|| spec.at(&path))?.origin)
     }
 
     /// Whether a cluster uses a numbered release. It overrides the stack and the version in the defaults of folders.
@@ -168,12 +173,15 @@ impl<'a> Defined<'a> {
 /// if known; only they tell where a deleted cluster was defined.
 pub fn place_in_definitions(notes: &mut Notes, after: &Defined<'_>, before: Option<&Defined<'_>>) {
     notes.change(|note| {
-        let Some(cluster) = cluster_of(note) else { return };
         let Some(about) = note.about.clone() else { return };
-        let place = after
-            .of(&cluster, &about)
-            .or_else(|| of_moved(&cluster, after))
-            .or_else(|| of_gone(&cluster, after, before?));
+        let place = match (&about, cluster_of(note)) {
+            (About::Setting { management, path }, _) => after.setting_of(management, path),
+            (_, Some(cluster)) => after
+                .of(&cluster, &about)
+                .or_else(|| of_moved(&cluster, after))
+                .or_else(|| of_gone(&cluster, after, before?)),
+            (_, None) => None,
+        };
         let Some(place) = place else { return };
         if let Some(generated) = note.place.replace(place) {
             note.related("generated from it", generated);

@@ -15,6 +15,8 @@ pub const REMOVAL: &str = "stackloom.dev/removal";
 
 /// The annotation with the reason why a cluster is suspended.
 pub const SUSPENDED: &str = "stackloom.dev/suspended";
+/// The annotation of Clusters whose management cluster is on standby. A pause alone does not say so.
+pub const STANDBY: &str = "stackloom.dev/standby";
 
 pub(super) fn folder(plan: &ClusterPlan) -> TreePath {
     let cluster = &plan.cluster;
@@ -88,6 +90,7 @@ pub(super) fn object(plan: &ClusterPlan) -> Node {
     let cluster = &plan.cluster;
     let mut annotations = cluster.annotations.clone();
     annotations.set_some(REMOVAL, cluster.removal.as_ref().map(|removal| removal.reason.as_str()));
+    annotations.set_some(STANDBY, cluster.management.standby.then_some("true"));
     annotations.set_some(SUSPENDED, cluster.suspend.as_deref());
     let mut metadata = Mapping::new();
     metadata.set("name", cluster.name.as_str());

@@ -62,6 +62,11 @@ pub(super) trait Engine: Sync {
     /// Whether the engine refuses the objects beside a cluster if one of a namespaced kind has no namespace.
     fn needs_namespaces(&self) -> bool;
 
+    /// Why the engine does not apply an object of a kind beside a cluster; none if it does.
+    fn refused_beside(&self, _group: &str, _kind: &str) -> Option<&'static str> {
+        None
+    }
+
     /// The field that stops the engine from looking at what an object applies or installs; none if it has none.
     fn suspension_at(&self) -> Option<&'static [&'static str]>;
 
@@ -90,6 +95,12 @@ pub(super) trait Engine: Sync {
     /// The names under which a management cluster is registered, which no workload cluster may have, each with its registry.
     fn taken_names(&self, _management: &model::ManagementCluster) -> Vec<(String, String)> {
         Vec::new()
+    }
+
+    /// The names of the clusters that the project for the addons of a namespace allows, with `*` for any text; none if it has no
+    /// such project, or excludes management clusters by name.
+    fn allowed_names(&self, _management: &model::ManagementCluster, _namespace: &str) -> Option<String> {
+        None
     }
 
     /// The setting that decides under which names workload clusters are registered; none if the engine has no registry of its
@@ -138,8 +149,10 @@ pub struct UnreadSecret {
 pub struct EngineTarget {
     /// Its name or address.
     pub cluster: String,
-    /// The setting that decides this, in the definition of the management cluster.
-    pub setting: &'static str,
+    /// The namespace of the engine's object.
+    pub namespace: String,
+    /// The settings that decide the cluster and the namespace: paths in the definition of the management cluster.
+    pub settings: [&'static str; 2],
     /// Whether the engine applies them by itself.
     pub runs: bool,
 }

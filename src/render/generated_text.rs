@@ -3,7 +3,7 @@
 //! A run knows what it draws without reading it (`Object`, `Facts`). The guards read both sides, because they also judge
 //! commits, which no run has drawn.
 
-use super::{REMOVAL, SUSPENDED, delivery, engine, engine::EngineTarget, engine_table};
+use super::{REMOVAL, STANDBY, argocd, delivery, engine, engine::EngineTarget, engine_table};
 use crate::{
     model::{AddonDelivery, Engine},
     tree::TreePath,
@@ -24,15 +24,9 @@ pub fn is_protection(name: &str, value: &str) -> bool {
     is_protected(&format!("{name}: {value}"))
 }
 
-/// Whether stackloom pauses the Cluster of a file: its management cluster is on standby, or the cluster is suspended. An
-/// annotation that pauses a Cluster does not count: it says nothing about the engine.
-pub fn is_paused_by_definition(text: &str) -> bool {
-    text.contains("\n  paused: true\n")
-}
-
-/// Whether the Cluster of a file is suspended by its definition.
-pub fn is_suspended(text: &str) -> bool {
-    text.contains(SUSPENDED)
+/// Whether the management cluster of the Cluster in a file is on standby: its engine does nothing.
+pub fn is_on_standby(text: &str) -> bool {
+    text.contains(&format!("\n    {STANDBY}: "))
 }
 
 /// Whether the object of a file announces its removal.
@@ -49,6 +43,8 @@ pub struct Installer {
     pub writers: Vec<AddonDelivery>,
     /// Its group, kind, name and namespace.
     object: [String; 4],
+    /// The registered name of the cluster in which it installs; empty if it finds the cluster in another way.
+    cluster: String,
 }
 
 impl Installer {
@@ -56,6 +52,21 @@ impl Installer {
     /// it, and whatever it installed stays.
     pub fn is_replaced_by(&self, other: &Self) -> bool {
         self.object != other.object
+    }
+
+    /// Whether the object of the same file is the same, but installs in a cluster with another registered name.
+    pub fn has_other_cluster(&self, other: &Self) -> bool {
+        self.object == other.object && self.cluster != other.cluster
+    }
+
+    /// The registered name of the cluster in which it installs.
+    pub fn cluster(&self) -> &str {
+        &self.cluster
+    }
+
+    /// The setting of a management cluster that decides such names.
+    pub fn cluster_setting(&self) -> &'static str {
+        argocd::NAMES_SETTING
     }
 
     /// The namespace of the object.
@@ -76,7 +87,8 @@ pub fn installer_of(text: &str) -> Option<Installer> {
         own.find_map(|line| line.strip_prefix(key)).unwrap_or_default()
     };
     let object = [group, at("kind: "), metadata("  name: "), metadata("  namespace: ")].map(str::to_owned);
-    (!writers.is_empty()).then_some(Installer { writers, object })
+    let cluster = delivery::registered_cluster(text).unwrap_or_default();
+    (!writers.is_empty()).then(|| Installer { writers, object, cluster: cluster.to_owned() })
 }
 
 /// Whether a guard looks for the target of an engine's object in a file.
@@ -87,11 +99,6 @@ pub fn may_name_target(path: &TreePath) -> bool {
 /// The management cluster to which the object of such a file applies others.
 pub fn target_of(text: &str) -> Option<EngineTarget> {
     engine_table::all().find_map(|engine| engine.target(text))
-}
-
-/// Whether the object of a file, which installs an addon, is suspended and leaves the addon alone.
-pub fn rests(text: &str) -> bool {
-    delivery::rests(text)
 }
 
 /// Whether objects applied to a workload cluster by the object of a file stay there when the file is deleted.

@@ -18,7 +18,7 @@ mod namespace;
 mod provenance;
 
 pub use argocd::health as argocd_health;
-pub use cluster::{REMOVAL, SUSPENDED};
+pub use cluster::{REMOVAL, STANDBY, SUSPENDED};
 pub(crate) use delivery::Shown;
 pub use drawn::{ChartValues, Drawn, Inlaid, Object, Target, ValuesFile};
 pub use engine::{EngineTarget, NamesSetting, UnreadSecret};
@@ -26,8 +26,7 @@ pub use engine_table::{applying_groups, selecting_kinds};
 pub use facts::{AddonPart, AppliedFolder, Facts, Installs, Purpose};
 pub use generated_text::{
     Installer, addon_of, addon_of_file, installer_of, installs_manifests, is_addon_file, is_leaving,
-    is_paused_by_definition, is_protected, is_protection, is_suspended, keeper, leaves_behind,
-    may_name_target, rests, target_of,
+    is_on_standby, is_protected, is_protection, keeper, leaves_behind, may_name_target, target_of,
 };
 pub use git_attributes::GITATTRIBUTES;
 pub use provenance::{ChartProvenance, ComposedField, Provenance};
@@ -342,6 +341,17 @@ pub fn unread_secret(plan: &ManagementPlan) -> Option<UnreadSecret> {
     let unread = engine_of(management).unread_secret().filter(|_| is_named)?;
     let mut deliveries = plan.charts.keys().filter_map(|delivery| delivery.engine());
     deliveries.all(|engine| engine_table::of(engine).unread_secret().is_some()).then_some(unread)
+}
+
+/// The names of the clusters that the project for the addons of a namespace allows, with `*` for any text; none if it has no such
+/// project, or excludes management clusters by name.
+pub fn allowed_names(management: &ManagementCluster, namespace: &str) -> Option<String> {
+    engine_of(management).allowed_names(management, namespace)
+}
+
+/// Why the engine of a cluster does not apply an object of a kind beside it; none if it does.
+pub fn refused_beside(cluster: &Cluster, group: &str, kind: &str) -> Option<&'static str> {
+    engine_of(&cluster.management).refused_beside(group, kind)
 }
 
 /// The names under which a management cluster is registered itself, each with its registry.

@@ -1,4 +1,5 @@
-//! The choice of addon versions for clusters and stacks. Plans of upgrades search among more releases at once (`upgrade::addon`).
+//! The choice of addon versions for clusters and stacks. Plans of upgrades (`upgrade::addon`) search among several releases at
+//! once, and ask here which of them lists a version.
 
 use crate::model::{Addon, AddonVersion, CompatibilityRule, KubernetesVersion, Requirement};
 
@@ -29,13 +30,13 @@ impl<'a> Versions<'a> {
 
     /// The newest row of the matrix that works with the Kubernetes version, even if a rule forbids it.
     pub fn newest_in_range(&self) -> Option<&'a Requirement> {
-        self.addon.matrix.iter().find(|row| self.is_in_range(row))
+        self.addon.matrix.iter().find(|row| row.takes(self.kubernetes))
     }
 
     /// The newest version that works with the Kubernetes version and that no rule forbids. If rules forbid all of them, the
     /// error says why the newest one is forbidden. None if the matrix has no version that works.
     pub fn newest(&self) -> Option<Result<&'a AddonVersion, Refused<'a>>> {
-        let mut fitting = self.addon.matrix.iter().filter(|row| self.is_in_range(row));
+        let mut fitting = self.addon.matrix.iter().filter(|row| row.takes(self.kubernetes));
         let first = fitting.clone().next()?;
         let allowed = fitting.find(|row| self.forbidden(&row.version).is_none());
         Some(match (allowed, self.forbidden(&first.version)) {
@@ -51,10 +52,10 @@ impl<'a> Versions<'a> {
         version: &'a AddonVersion,
         has_reason: bool,
     ) -> Result<&'a AddonVersion, Refused<'a>> {
-        let row = self.row(version);
+        let row = self.addon.row(version);
         match row {
             None if !has_reason => return Err(Refused::Unlisted),
-            Some(row) if !has_reason && !self.is_in_range(row) => return Err(Refused::OutOfRange(row)),
+            Some(row) if !has_reason && !row.takes(self.kubernetes) => return Err(Refused::OutOfRange(row)),
             _ => {}
         }
         match self.forbidden(version) {
@@ -66,11 +67,7 @@ impl<'a> Versions<'a> {
 
     /// Reports whether the matrix lists a version for this Kubernetes version.
     pub fn lists(&self, version: &AddonVersion) -> bool {
-        self.row(version).is_some_and(|row| self.is_in_range(row))
-    }
-
-    fn row(&self, version: &AddonVersion) -> Option<&'a Requirement> {
-        self.addon.matrix.iter().find(|row| row.version.is_same(version))
+        self.addon.row(version).is_some_and(|row| row.takes(self.kubernetes))
     }
 
     /// The rule that forbids a version.
@@ -79,9 +76,5 @@ impl<'a> Versions<'a> {
             rule.addon == self.addon.name && rule.forbids(Some(version.as_semver()), self.kubernetes)
         };
         self.rules.iter().find(is_it)
-    }
-
-    fn is_in_range(&self, row: &Requirement) -> bool {
-        row.kubernetes.contains(self.kubernetes.as_semver())
     }
 }

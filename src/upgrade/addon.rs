@@ -8,9 +8,10 @@ use super::{
 };
 use crate::{
     knowledge,
-    model::{AddonChoice, AddonVersion, Assumption, Cluster, RemovalStep, Requirement, VersionRange},
+    model::{AddonChoice, AddonVersion, Assumption, Cluster, RemovalStep, VersionRange},
     note::Notes,
     release::{Release, ReleaseAddon},
+    resolve::Versions,
 };
 
 /// The parts of an addon's definition that affect a plan.
@@ -172,23 +173,21 @@ impl<'a> Addon<'a> {
         special.into_iter().chain(plain).collect()
     }
 
-    fn row<'r>(frozen: &'r ReleaseAddon, version: &AddonVersion) -> Option<&'r Requirement> {
-        frozen.addon.matrix.iter().find(|row| row.version.is_same(version))
-    }
-
     /// Whether the matrix supports a version on the Kubernetes version of a release, or the definition vouches for it.
     fn fits(&self, version: &Version, frozen: &ReleaseAddon, release: &Release) -> bool {
-        let holds = |row: &Requirement| row.kubernetes.contains(release.kubernetes.as_semver());
+        let lists = |addon: &ReleaseAddon| {
+            Versions::new(&addon.addon, &release.kubernetes, &[]).lists(&version.version)
+        };
         if !version.is_special {
             let is_manifest = frozen.addon.matrix.is_empty();
-            return is_manifest || Self::row(frozen, &version.version).is_some_and(holds);
+            return is_manifest || lists(frozen);
         }
         let is_vouched = self.choice.is_some_and(|choice| choice.unlisted.is_some());
         match &self.borrowed {
             None => true,
             Some((other, addon)) => {
                 let is_same_minor = other.kubernetes.minor() == release.kubernetes.minor();
-                is_same_minor && (is_vouched || Self::row(addon, &version.version).is_some_and(holds))
+                is_same_minor && (is_vouched || lists(addon))
             }
         }
     }
@@ -297,7 +296,7 @@ impl<'a> Addon<'a> {
         );
         let refused = self.line.iter().filter_map(|release| Some((release, self.enabled(release)?)));
         let mut refused = refused.filter(|(release, frozen)| !self.fits(version, frozen, release));
-        let by_row = |(_, frozen): (&Arc<Release>, &Arc<ReleaseAddon>)| Self::row(frozen, number).cloned();
+        let by_row = |(_, frozen): (&Arc<Release>, &Arc<ReleaseAddon>)| frozen.addon.row(number).cloned();
         let first_row = refused.clone().find_map(by_row);
         constraints.push(match (first_row, refused.next(), &self.borrowed) {
             (_, _, Some((other, _))) if version.is_special => Constraint {
@@ -337,7 +336,7 @@ impl<'a> Addon<'a> {
         let mut ranges: Vec<(String, Vec<&str>)> = Vec::new();
         for release in self.line {
             let Some(frozen) = self.enabled(release) else { continue };
-            let Some(row) = Self::row(frozen, version) else { continue };
+            let Some(row) = frozen.addon.row(version) else { continue };
             let range = row.kubernetes.to_string();
             match ranges.iter_mut().find(|(known, _)| *known == range) {
                 Some((_, releases)) => releases.push(&release.name),

@@ -130,8 +130,7 @@ impl Why<'_> {
         let broken = broken(track, version, release);
         let number = &track.versions[version].version;
         let frozen = self.open.releases[release].addon(&track.name);
-        let row =
-            frozen.and_then(|frozen| frozen.addon.matrix.iter().find(|row| row.version.is_same(number)));
+        let row = frozen.and_then(|frozen| frozen.addon.row(number));
         let is_range = |one: &&usize| self.situation.constraints[**one].kind.is_about_range();
         match (broken.iter().find(is_range), row, broken.first()) {
             (Some(_), Some(row), _) => {

@@ -127,6 +127,22 @@ fn a_project_allows_the_kinds_that_its_clusters_can_have_and_no_others() {
 }
 
 #[test]
+fn a_project_allows_the_cluster_wide_kinds_that_a_stack_allows_by_name() {
+    let mut files = fleet(AddonDelivery::of(Engine::ArgoCd));
+    let template = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: ${{ cluster.name }}-x\n";
+    files.0.insert("stacks/test/tiny/cluster/rbac.yaml".to_owned(), template.to_owned());
+    let allow = "  allow:\n    - { rule: kind/ClusterRole.rbac.authorization.k8s.io, in: cluster/rbac.yaml, reason: a test }\n";
+    *files.0.get_mut("stacks/test/tiny/stack.yaml").unwrap() += allow;
+    let tree = tree(&files);
+    let named =
+        |one: &&Json| one["kind"] == "AppProject" && text(one, "/metadata/name") == "mgmt.namespace.blue";
+    let project = tree.values().find(named).unwrap();
+    let role = ("rbac.authorization.k8s.io".to_owned(), "ClusterRole".to_owned());
+    assert_eq!(listed(project, "clusterResourceWhitelist"), Some([role.clone()].into()));
+    assert!(!permits(&listed(project, "namespaceResourceWhitelist").unwrap(), &role));
+}
+
+#[test]
 fn changes_of_single_clusters_leave_projects_alone() {
     let projects = |files: &Files| {
         let mut tree = tree(files);

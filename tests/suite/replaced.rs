@@ -211,6 +211,10 @@ fn an_engine_changes_on_standby_only() {
     let argocd_with_flux = ("argocd\n  addonDelivery: flux-helm-release", "");
     // Applications in another namespace are other objects.
     let argocd_elsewhere = ("argocd", "      argocd: { namespace: other }\n");
+    let argocd_elsewhere_with_flux = (argocd_with_flux.0, argocd_elsewhere.1);
+    // Addons would be installed in clusters that are not registered yet.
+    let argocd_with_names =
+        ("argocd", "      argocd: { clusterNames: \"{managementCluster}-{namespace}-{cluster}\" }\n");
     // Argo CD applies the clusters to another one.
     let [argocd_to_eu, argocd_to_us] =
         ["eu", "us"].map(|name| format!("      argocd: {{ destination: {name} }}\n"));
@@ -218,15 +222,28 @@ fn an_engine_changes_on_standby_only() {
         (flux, argocd),
         (argocd, flux),
         (argocd, argocd_elsewhere),
+        (argocd_with_flux, argocd_elsewhere_with_flux),
+        (argocd, argocd_with_names),
         (argocd, ("argocd", argocd_to_eu.as_str())),
         (("argocd", argocd_to_eu.as_str()), ("argocd", argocd_to_us.as_str())),
         (argocd, argocd_with_flux),
         (argocd_with_flux, argocd),
         (argocd_with_flux, flux),
     ];
+    let suspend = |root: &std::path::Path| {
+        let file = root.join("clusters/_defaults.yaml");
+        let text = fs::read_to_string(&file).unwrap();
+        fs::write(&file, text.replace("spec:\n", "spec:\n  suspend: a test\n")).unwrap();
+    };
     for (from, to) in moves {
-        for (standby, refused) in [(false, true), (true, false)] {
+        // The engine of suspended clusters runs.
+        for (standby, suspended, refused) in
+            [(false, false, true), (false, true, true), (true, false, false), (true, true, false)]
+        {
             let (before, after) = (files(from, standby), files(to, standby));
+            if suspended {
+                suspend(before.path());
+            }
             sandbox::to_disk(before.path());
             fs::copy(after.path().join("stackloom.yaml"), before.path().join("stackloom.yaml")).unwrap();
             let tree = sandbox::snapshot(before.path());
@@ -236,10 +253,38 @@ fn an_engine_changes_on_standby_only() {
             assert_eq!(
                 codes.contains(&"engine-changed"),
                 refused,
-                "{from:?} to {to:?}, standby {standby}: {codes:?}"
+                "{from:?} to {to:?}, standby {standby}, suspended {suspended}: {codes:?}"
             );
             assert_eq!(tree == sandbox::snapshot(before.path()), refused);
         }
+    }
+}
+
+#[test]
+fn a_cluster_moves_to_a_management_cluster_on_standby_only() {
+    for (standby, suspended, is_error) in
+        [(false, false, true), (false, true, true), (true, false, false), (true, true, false)]
+    {
+        let root = sandbox::folder();
+        sandbox::copy(&support::package().join("tests/cases/_base"), root.path());
+        let change = |file: &str, from: &str, to: &str| {
+            let file = root.path().join(file);
+            let text = fs::read_to_string(&file).unwrap();
+            assert!(text.contains(from), "{text}");
+            fs::write(&file, text.replacen(from, to, 1)).unwrap();
+        };
+        let others = format!(
+            "    - name: mgmt\n      classNamespace: classes\n    - name: next\n      standby: {standby}\n"
+        );
+        change("stackloom.yaml", "    - name: mgmt\n      classNamespace: classes\n", &others);
+        sandbox::to_disk(root.path());
+        let suspend = if suspended { "  suspend: it moves\n" } else { "" };
+        change("clusters/blue/one.yaml", "spec:\n", &format!("spec:\n  managementCluster: next\n{suspend}"));
+        let world = Workspace::open(root.path()).unwrap();
+        let (done, notes) = sandbox::run(&world, &mut DiskSink::new(&world));
+        let moved = notes.iter().find(|note| note.code == "moved");
+        assert!(moved.is_some(), "{}", sandbox::messages(&notes));
+        assert_eq!(done.is_err(), is_error, "{standby} {suspended}: {}", sandbox::messages(&notes));
     }
 }
 

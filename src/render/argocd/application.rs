@@ -11,7 +11,7 @@ use crate::{
 const OWN_SERVER: &str = "https://kubernetes.default.svc";
 
 /// The same cluster's name in Argo CD, unless it is registered under another one.
-const OWN_NAME: &str = "in-cluster";
+pub(super) const OWN_NAME: &str = "in-cluster";
 
 /// Where the clusters of a management cluster are registered. Argo CD in a management cluster only knows that cluster's own
 /// workload clusters, while a hub knows those of several.

@@ -17,7 +17,7 @@ use super::{
     management_folder, namespace as namespace_part, release_folder,
 };
 use crate::{
-    model::{Cluster, Destination, Engine, Label, ManagementCluster},
+    model::{Cluster, Destination, Engine, Label, ManagementCluster, is_cluster_wide},
     plan::{ClusterPart, ClusterPlan, ManagementPlan, NamespacePlan, Phase, Unit, charts_of},
     tree::{PartId, TreePath},
     yaml::{Mapping, Node},
@@ -28,6 +28,9 @@ pub(super) use project::{addons_name, chart_address};
 
 /// Keeps Argo CD from deleting an object when it leaves git or along with its Application.
 const KEEP: (&str, &str) = ("argocd.argoproj.io/sync-options", "Prune=false,Delete=false");
+
+/// The setting for the names under which workload clusters are registered.
+pub(super) const NAMES_SETTING: &str = "argocd.clusterNames";
 
 /// The renderer for Argo CD.
 pub(super) struct ArgoCd;
@@ -98,6 +101,11 @@ impl engine::Engine for ArgoCd {
         false
     }
 
+    fn refused_beside(&self, group: &str, kind: &str) -> Option<&'static str> {
+        let is_refused = group == "argoproj.io" || is_cluster_wide(group, kind);
+        is_refused.then_some("the project of these objects in Argo CD permits no cluster-scoped kinds and none of Argo CD's own, so nothing in the folder would be applied")
+    }
+
     fn suspension_at(&self) -> Option<&'static [&'static str]> {
         None
     }
@@ -145,16 +153,26 @@ impl engine::Engine for ArgoCd {
             ["name", "server"].contains(&key).then(|| value.to_owned())
         };
         let cluster = own.find_map(value)?;
+        let metadata = text.lines().skip_while(|line| *line != "metadata:").skip(1);
+        let mut metadata = metadata.take_while(|line| line.starts_with(' '));
+        let namespace = metadata.find_map(|line| line.strip_prefix("  namespace: "))?.to_owned();
+        let runs = text.contains("\n    automated:");
         Some(engine::EngineTarget {
             cluster,
-            setting: "argocd.destination",
-            runs: text.contains("\n    automated:"),
+            namespace,
+            settings: ["argocd.destination", "argocd.namespace"],
+            runs,
         })
+    }
+
+    fn allowed_names(&self, management: &ManagementCluster, namespace: &str) -> Option<String> {
+        let pattern = management.argocd.cluster_names.of(management.name.as_str(), namespace, "*");
+        (pattern != "*").then_some(pattern)
     }
 
     fn cluster_names(&self, management: &ManagementCluster) -> Option<engine::NamesSetting> {
         let pattern = management.argocd.cluster_names.as_str().to_owned();
-        Some(engine::NamesSetting { path: "argocd.clusterNames", pattern })
+        Some(engine::NamesSetting { path: NAMES_SETTING, pattern })
     }
 
     fn entry_files(&self) -> &'static [&'static str] {

@@ -1,10 +1,10 @@
 //! The projects of a tenant namespace, which restrict what its Applications may apply, and where.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::application::{destination, name_in, repository, taken_names};
+use super::application::{OWN_NAME, destination, name_in, registry, repository};
 use crate::{
-    model::{Engine, ManagementCluster},
+    model::{Engine, ManagementCluster, is_cluster_wide},
     note::Notes,
     plan::{ChartHost, ChartSource, NamespacePlan, charts_of},
     release::{TEMPLATE_GROUPS, TEMPLATE_KINDS, group_of},
@@ -19,6 +19,7 @@ pub(super) fn of_clusters(plan: &NamespacePlan, delivered: &[(&str, &str)]) -> N
     let what =
         format!("Clusters in the namespace {} of the management cluster {}", plan.name, management.name);
     let mut spec = in_namespace(plan, what, &[("argoproj.io", "*"), ("cluster.x-k8s.io", "ClusterClass")]);
+    spec.set_filled("clusterResourceWhitelist", cluster_wide_kinds(plan));
     spec.set("namespaceResourceWhitelist", kinds(plan, delivered));
     project(management, &clusters_name(plan.name.as_str()), spec)
 }
@@ -69,7 +70,22 @@ fn kinds(plan: &NamespacePlan, delivered: &[(&str, &str)]) -> Vec<Node> {
             let kind = kind.unwrap_or_else(|| "*".to_owned());
             let in_groups =
                 TEMPLATE_GROUPS.iter().any(|one| group == *one || group.ends_with(&format!(".{one}")));
-            if !in_groups {
+            if !in_groups && !is_cluster_wide(&group, &kind) {
+                kinds.entry((group, kind)).or_insert(origin);
+            }
+        }
+    }
+    kinds.into_iter().map(|((group, kind), origin)| resource(&group, &kind, origin)).collect()
+}
+
+/// The cluster-scoped kinds that a stack brings for clusters, all of which it allows by name.
+fn cluster_wide_kinds(plan: &NamespacePlan) -> Vec<Node> {
+    let mut kinds: BTreeMap<(String, String), Origin> = BTreeMap::new();
+    for template in plan.releases.iter().flat_map(|release| &release.cluster) {
+        for ((version, kind), origin) in template.template.kinds() {
+            let (Some(version), Some(kind)) = (version, kind) else { continue };
+            let group = group_of(&version).to_owned();
+            if is_cluster_wide(&group, &kind) {
                 kinds.entry((group, kind)).or_insert(origin);
             }
         }
@@ -98,15 +114,24 @@ pub(super) fn of_addons(plan: &NamespacePlan) -> Node {
         format!("Addons of the clusters in the namespace {} of {}", plan.name, management.name),
     );
     spec.set("sourceRepos", sources.into_iter().map(Node::from).collect::<Vec<_>>());
-    // A pattern without the namespace leaves only the management cluster to exclude.
-    let clusters = match clusters.as_str() {
-        "*" => taken_names(management).into_iter().map(|(_, name)| format!("!{name}")).collect(),
-        _ => vec![clusters],
+    // A pattern for all clusters leaves only the management clusters to exclude. Beside another pattern, such an entry would allow
+    // all others: it matches whatever it does not exclude.
+    let destinations = match clusters.as_str() {
+        "*" => excluded(plan).into_iter().map(|excluded| one(excluded, "*")).collect(),
+        _ => vec![one(("name", clusters), "*")],
     };
-    let destinations = clusters.into_iter().map(|name| one(("name", name), "*"));
-    spec.set("destinations", destinations.collect::<Vec<_>>());
+    spec.set("destinations", destinations);
     spec.set("clusterResourceWhitelist", vec![resource("*", "*", Origin::NOWHERE)]);
     project(management, &addons_name(plan.name.as_str()), spec)
+}
+
+/// The management clusters of the fleet that the same Argo CD knows, as destinations that match all other clusters.
+fn excluded(plan: &NamespacePlan) -> BTreeSet<(&'static str, String)> {
+    let own = &plan.management;
+    let known = plan.others.iter().filter(|other| registry(other) == registry(own));
+    let known = known.chain([own]).map(|management| destination(&management.argocd.destination));
+    let known = known.chain([("name", OWN_NAME.to_owned())]);
+    known.map(|(key, cluster)| (key, format!("!{cluster}"))).collect()
 }
 
 /// The name of the project for the generated objects of a namespace's clusters in the management cluster.
@@ -158,7 +183,7 @@ fn project(management: &ManagementCluster, name: &str, spec: Mapping) -> Node {
 }
 
 /// The lists of a project that depend on what its clusters need.
-const LISTS: [&str; 2] = ["namespaceResourceWhitelist", "sourceRepos"];
+const LISTS: [&str; 3] = ["clusterResourceWhitelist", "namespaceResourceWhitelist", "sourceRepos"];
 
 /// The text of a project that allows what the current one allows as well.
 pub(super) fn merged(current: &str, made: &str) -> Option<String> {

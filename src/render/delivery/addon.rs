@@ -42,7 +42,7 @@ impl<'a> Addon<'a> {
     pub(super) fn chart_values(&self, values: Option<Node>) -> Option<ChartValues> {
         let helm = self.plan.helm.as_ref()?;
         let addon = &self.plan.frozen.addon;
-        let row = addon.matrix.iter().find(|row| Some(&row.version) == self.plan.version.as_ref());
+        let row = self.plan.version.as_ref().and_then(|version| addon.row(version));
         Some(ChartValues {
             listed: row.map_or(Origin::NOWHERE, |row| row.version_origin),
             addon: addon.name.to_string(),

@@ -38,8 +38,18 @@ pub(super) const CAPABILITIES: Capabilities = Capabilities {
     largest_values: None,
 };
 
+/// What to know before a chart is uninstalled.
+pub(super) const DEFINITIONS_GO: &str =
+    "the CustomResourceDefinitions of its chart are deleted, too, and with them all objects of these kinds";
+
 /// What to know before a chart is uninstalled whose values are in a file.
-pub(super) const HOOKS_NEED_VALUES: &str = "if its chart has `pre-delete` or `post-delete` hooks, they do not run, and the deletion may hang: see \"Hooks at deletion\" in docs/deliveries.md";
+pub(super) const HOOKS_NEED_VALUES: &str = "the CustomResourceDefinitions of its chart are deleted, too, and with them all objects of these kinds; if its chart has `pre-delete` or `post-delete` hooks, they do not run, and the deletion may hang: see \"Hooks at deletion\" in docs/deliveries.md";
+
+/// The name of the cluster that the text of an Application names.
+pub(in crate::render) fn registered_cluster(text: &str) -> Option<&str> {
+    let mut destination = text.lines().skip_while(|line| *line != "  destination:").skip(1);
+    destination.next()?.strip_prefix("    name: ")
+}
 
 /// Makes the source of an Application for a chart, given the chart in Argo CD's format with the name of its release, and its values.
 pub(super) type MakeSource = fn(&Addon<'_>, Mapping, Node, &mut Drawn, &mut Notes) -> Source;
@@ -112,11 +122,6 @@ pub(super) fn list(plan: &ClusterPlan) -> String {
         plan.cluster.management.argocd.namespace,
         labels.iter().map(text).collect::<Vec<_>>().join(",")
     )
-}
-
-/// Whether the text of an Application says that it is suspended and leaves the addon alone.
-pub(super) fn rests(text: &str) -> bool {
-    !text.contains("\n    automated:")
 }
 
 /// The unit of an addon. Its manifests, and its chart beside them, are each an Application.

@@ -28,7 +28,6 @@ pub(super) static DELIVERY: Delivery = Delivery {
     list: applications::list,
     apis: &["argoproj.io/"],
     kinds: &[],
-    rests: applications::rests,
     uninstalls: applications::HOOKS_NEED_VALUES,
     installs: "Application",
     sign: "\n  sources:\n",

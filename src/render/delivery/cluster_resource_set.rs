@@ -28,7 +28,6 @@ pub(super) static DELIVERY: Delivery = Delivery {
     list: |plan| resource_set::list("clusterresourcesets.addons.cluster.x-k8s.io", plan),
     apis: &["addons.cluster.x-k8s.io/v1beta2"],
     kinds: &[("addons.cluster.x-k8s.io", "ClusterResourceSet"), ("", "ConfigMap")],
-    rests: |_| true,
     uninstalls: "",
     installs: "",
     sign: "",

@@ -45,7 +45,6 @@ pub(super) static DELIVERY: Delivery = Delivery {
     list,
     apis: &["helm.toolkit.fluxcd.io/", "kustomize.toolkit.fluxcd.io/"],
     kinds: &[("helm.toolkit.fluxcd.io", "HelmRelease"), ("kustomize.toolkit.fluxcd.io", "Kustomization")],
-    rests: |text| text.contains("\n  suspend: true\n"),
     uninstalls: "",
     installs: "HelmRelease",
     sign: "",

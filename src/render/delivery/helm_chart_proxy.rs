@@ -43,7 +43,6 @@ pub(super) static DELIVERY: Delivery = Delivery {
         ("addons.cluster.x-k8s.io", "ClusterResourceSet"),
         ("", "ConfigMap"),
     ],
-    rests: |_| false,
     uninstalls: "",
     installs: "HelmChartProxy",
     sign: "",

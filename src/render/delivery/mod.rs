@@ -23,6 +23,8 @@ use crate::{
 
 use capabilities::Capabilities;
 
+pub(super) use applications::registered_cluster;
+
 pub(crate) use text::Shown;
 
 /// A way to install addons.
@@ -41,7 +43,6 @@ pub(super) struct Delivery {
     /// The groups and kinds of the objects in a cluster's namespace.
     kinds: &'static [(&'static str, &'static str)],
     /// Whether the text of a file says that its object is suspended and leaves the addon alone.
-    rests: fn(&str) -> bool,
     /// What to know before a chart is uninstalled from a running cluster; empty if there is nothing special.
     uninstalls: &'static str,
     /// The kind of the objects that install charts; empty if there are none.
@@ -153,12 +154,6 @@ pub(super) fn on_uninstalling(plan: &ClusterPlan, addon: &str) -> Vec<String> {
     );
     let hooks = Some(delivery.uninstalls).filter(|text| has_chart && !text.is_empty());
     stay.into_iter().chain(hooks).map(str::to_owned).collect()
-}
-
-/// Whether the object of a file is suspended and leaves the addon alone.
-pub(super) fn rests(text: &str) -> bool {
-    let api = line(text, "apiVersion: ").unwrap_or_default();
-    by_api(api).any(|delivery| (delivery.rests)(text))
 }
 
 /// The paths of a chart's values in objects that install charts.

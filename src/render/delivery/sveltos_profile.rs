@@ -43,7 +43,6 @@ pub(super) static DELIVERY: Delivery = Delivery {
     list,
     apis: &["config.projectsveltos.io/"],
     kinds: &[("config.projectsveltos.io", "Profile"), ("", "ConfigMap")],
-    rests: |text| text.contains("\n  stopMatchingBehavior: LeavePolicies\n"),
     uninstalls: "",
     installs: "Profile",
     sign: "",
@@ -147,7 +146,9 @@ fn of_chart(addon: &Addon<'_>, helm: &HelmPlan, values: &Node) -> Mapping {
     let (mut root, mut spec) = profile(cluster, &name, after, helm.suspended);
     let mut install = Mapping::new();
     install.set("createNamespace", true);
+    install.set("takeOwnership", true);
     let mut upgrade = Mapping::new();
+    upgrade.set("takeOwnership", true);
     upgrade.set("upgradeCRDs", true);
     let mut options = Mapping::new();
     options.set("installOptions", install);
