@@ -24,6 +24,7 @@ mod kustomize_generator;
 mod kustomize_targets;
 mod metadata;
 mod object;
+mod object_schema;
 mod own_annotation;
 mod other_cluster;
 mod own_object;

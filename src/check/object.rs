@@ -3,7 +3,7 @@
 use super::{
     Check, Finder, Rule,
     metadata::{self, is_kind},
-    other_cluster, own_object, text_data,
+    object_schema, other_cluster, own_object, text_data,
 };
 use crate::{
     model::{Label, Subdomain, is_cluster_wide},
@@ -37,6 +37,7 @@ fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
         if let Some((kind, name)) = check_object(&object.node, source, finder) {
             check_namespace(drawn, object, kind, name, finder);
             check_cluster(drawn, object, kind, finder);
+            check_schema(object, finder);
         }
     }
     for object in &drawn.frozen {
@@ -99,6 +100,18 @@ fn check_cluster(drawn: &Drawn, object: &Object, kind: &str, finder: &mut Finder
             .notes
             .error("object", place, fault.message)
             .hint("write `${{ cluster.name }}` into the template");
+    }
+}
+
+/// An object of a template fits the schema of its kind.
+fn check_schema(object: &Object, finder: &mut Finder<'_>) {
+    if object.engines {
+        return;
+    }
+    for fault in object_schema::faults(&object.node, true) {
+        let place =
+            fault.origin.written().map_or_else(|| finder.place(&object.node, object.path.as_str()), At::Word);
+        finder.notes.error("object", place, fault.message).hint(fault.hint);
     }
 }
 

@@ -8,7 +8,7 @@ use super::{
     kustomize_folder::{self, Beside, Rewrite},
     metadata::{self, KUSTOMIZE, Violation, is_kind},
     object::{A_KIND, A_NAME, COMPLETE, is_name},
-    other_cluster,
+    object_schema, other_cluster,
     secret_scan::{KIND, KUSTOMIZE_FIELD, Tree as _, allowed, is_encrypted},
     text_data,
 };
@@ -24,6 +24,9 @@ use crate::{
 
 /// The annotation of objects that configure a function of kustomize.
 const FUNCTION: &str = "config.kubernetes.io/function";
+
+/// A plain value that has no type.
+const NOTHING: &str = "null";
 
 /// What is found of the folder as a whole.
 struct Folder<'a> {
@@ -116,7 +119,7 @@ fn check_object(object: &Beside, source: &Source, folder: &mut Folder<'_>, finde
         return;
     }
     let applied = folder.all_applied && is_yaml(&source.path);
-    let Some(node) = read_leniently(&object.node, source, finder) else {
+    let Some((node, without)) = read_leniently(&object.node, source, finder) else {
         check_raw(object, applied, source, folder, finder);
         return;
     };
@@ -146,18 +149,16 @@ fn check_object(object: &Beside, source: &Source, folder: &mut Folder<'_>, finde
             check_namespace(namespace, object, name, folder, finder);
         }
     }
-    let faults = metadata::faults(&node, &object.kind, name).into_iter();
-    let lacking = text_data::lacking(&node, &object.kind, name).filter(|_| folder.keeps_objects);
-    let function = function(&node, &object.kind, name).filter(|_| applied);
-    for fault in faults.chain(lacking).chain(function) {
+    let mut faults = metadata::faults(&node, &object.kind, name);
+    faults.extend(function(&node, &object.kind, name).filter(|_| applied));
+    if folder.keeps_objects {
+        faults.extend(text_data::lacking(&node, &object.kind, name));
+        faults.extend(object_schema::faults(without.as_ref().unwrap_or(&node), without.is_none()));
+        faults.extend(other_cluster::faults(&node, &object.group, &object.kind, folder.cluster));
+    }
+    for fault in faults {
         let place = hidden(source.word(fault.origin.offset as usize));
         finder.notes.error("object", place, fault.message).hint(fault.hint);
-    }
-    if folder.keeps_objects {
-        for fault in other_cluster::faults(&node, &object.group, &object.kind, folder.cluster) {
-            let place = hidden(source.word(fault.origin.offset as usize));
-            finder.notes.error("object", place, fault.message).hint(fault.hint);
-        }
     }
 }
 
@@ -180,11 +181,10 @@ fn function(node: &Node, kind: &str, name: &str) -> Option<Violation> {
 }
 
 /// Reads an object in which plain values may be ambiguous, such as `0644`. Where the API server takes text alone, they must
-/// be in quotes.
-fn read_leniently(raw: &RawNode, source: &Source, finder: &mut Finder<'_>) -> Option<Node> {
-    let node = Node::from_raw(raw, source, &mut Notes::new());
-    if node.is_some() {
-        return node;
+/// be in quotes. If there are any, a second node is without them: their type depends on the reader.
+fn read_leniently(raw: &RawNode, source: &Source, finder: &mut Finder<'_>) -> Option<(Node, Option<Node>)> {
+    if let Some(node) = Node::from_raw(raw, source, &mut Notes::new()) {
+        return Some((node, None));
     }
     let kind = raw.word("kind").unwrap_or_default();
     let of_text: &[&str] =
@@ -201,12 +201,13 @@ fn read_leniently(raw: &RawNode, source: &Source, finder: &mut Finder<'_>) -> Op
             .error("object", hidden(source.word(node.start)), message)
             .hint("write it in quotes: only text is valid here");
     }
-    let mut readable = quoted(raw);
+    let without = Node::from_raw(&with_ambiguous(raw, Some(NOTHING)), source, &mut Notes::new());
+    let mut readable = with_ambiguous(raw, None);
     if let RawKind::Mapping(entries) = &mut readable.kind {
         // A boolean for the API server, whatever its spelling.
         entries.retain(|(key, _)| key.text().as_deref() != Some("immutable"));
     }
-    Node::from_raw(&readable, source, &mut Notes::new())
+    Some((Node::from_raw(&readable, source, &mut Notes::new())?, without))
 }
 
 /// The plain values that YAML readers understand differently.
@@ -223,18 +224,22 @@ fn ambiguous<'a>(node: &'a RawNode, found: &mut Vec<(&'a RawNode, &'static str)>
     }
 }
 
-/// The same tree, with ambiguous values in quotes.
-fn quoted(node: &RawNode) -> RawNode {
+/// The same tree, with ambiguous scalars in quotes; or, if it is given, with another value instead.
+fn with_ambiguous(node: &RawNode, instead: Option<&str>) -> RawNode {
     let kind = match &node.kind {
         RawKind::Scalar { text, style: Style::Plain }
             if matches!(resolve_plain(text), Plain::Ambiguous(_)) =>
         {
-            RawKind::Scalar { text: text.clone(), style: Style::Quoted }
+            let style = if instead.is_some() { Style::Plain } else { Style::Quoted };
+            RawKind::Scalar { text: instead.unwrap_or(text).to_owned(), style }
         }
         RawKind::Scalar { .. } => node.kind.clone(),
-        RawKind::Sequence(items) => RawKind::Sequence(items.iter().map(quoted).collect()),
+        RawKind::Sequence(items) => {
+            RawKind::Sequence(items.iter().map(|item| with_ambiguous(item, instead)).collect())
+        }
         RawKind::Mapping(entries) => {
-            RawKind::Mapping(entries.iter().map(|(key, value)| (quoted(key), quoted(value))).collect())
+            let of = |(key, value)| (with_ambiguous(key, None), with_ambiguous(value, instead));
+            RawKind::Mapping(entries.iter().map(|(key, value)| of((key, value))).collect())
         }
     };
     RawNode { kind, start: node.start, end: node.end }

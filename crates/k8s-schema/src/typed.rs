@@ -2,6 +2,8 @@
 //!
 //! Source: `sigs.k8s.io/structured-merge-diff`, `typed`.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::error::{ErrorType, FieldError};
@@ -56,17 +58,21 @@ fn typed(value: &Value, schema: Option<&Schema>, path: &Trail<'_>, problems: &mu
 }
 
 fn typed_list(items: &[Value], schema: &Schema, path: &Trail<'_>, problems: &mut Vec<FieldError>) {
-    let keys: Vec<Vec<&Value>> = match &schema.identity {
-        Identity::Atomic => Vec::new(),
-        Identity::Set => items.iter().map(|item| vec![item]).collect(),
-        Identity::Map(names) => {
-            let key =
-                |item| names.iter().map(|name| get(item, &[name.as_str()]).unwrap_or(&Value::Null)).collect();
-            items.iter().map(key).collect()
+    let key = |item| -> Option<Vec<&Value>> {
+        match &schema.identity {
+            Identity::Atomic => None,
+            Identity::Set => Some(vec![item]),
+            Identity::Map(names) => {
+                Some(names.iter().map(|name| get(item, &[name.as_str()]).unwrap_or(&Value::Null)).collect())
+            }
         }
     };
+    // As text, because values have no order.
+    let mut seen = BTreeSet::new();
     for (at, item) in items.iter().enumerate() {
-        if let Some(key) = keys.get(at).filter(|key| keys.iter().take(at).any(|earlier| earlier == *key)) {
+        if let Some(key) = key(item)
+            && !seen.insert(key.iter().map(|part| format!("{part}\n")).collect::<String>())
+        {
             let detail = format!("duplicate entries for key {key:?}");
             problems.push(FieldError::new(ErrorType::Controller, path.to_string(), detail));
         }

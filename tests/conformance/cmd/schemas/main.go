@@ -1,5 +1,6 @@
-// Schemas derives what the topology library knows of the schemas of Cluster API's kinds from the CustomResourceDefinitions of
-// its Go module, and compares it with the file in the repository, or writes that.
+// Schemas derives what the program knows of the schemas of kinds from Go modules, and compares it with the file in the
+// repository, or writes that. Those of Cluster API's kinds come from its CustomResourceDefinitions, those of Kubernetes' own
+// kinds from client-go.
 package main
 
 import (
@@ -9,7 +10,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -34,19 +34,24 @@ func main() {
 	flags := flag.NewFlagSet("schemas", flag.ContinueOnError)
 	file := flags.String("file", "", "the `file` in the repository")
 	version := flags.String("version", "v1beta2", "the `version` of the kinds")
+	objects := flags.Bool("objects", false, "derive the kinds that users write beside a cluster")
 	write := flags.Bool("write", false, "write the file instead of comparing it")
 	if err := flags.Parse(os.Args[1:]); err != nil || *file == "" || flags.NArg() > 0 {
-		fmt.Fprintln(os.Stderr, "usage: schemas -file FILE [-write]")
+		fmt.Fprintln(os.Stderr, "usage: schemas -file FILE [-version VERSION | -objects] [-write]")
 		os.Exit(2)
 	}
-	if err := run(*file, *version, *write); err != nil {
+	derive, options := func() ([]byte, error) { return derive(*version) }, "-version "+*version
+	if *objects {
+		derive, options = deriveObjects, "-objects"
+	}
+	if err := run(*file, options, derive, *write); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
 	}
 }
 
-func run(file, version string, write bool) error {
-	derived, err := derive(version)
+func run(file, options string, derive func() ([]byte, error), write bool) error {
+	derived, err := derive()
 	if err != nil {
 		return err
 	}
@@ -58,14 +63,55 @@ func run(file, version string, write bool) error {
 		return err
 	}
 	if !bytes.Equal(there, derived) {
-		return fmt.Errorf("%s is not what %s has: run `go run ./cmd/schemas -version %s -file %s -write` and look at the difference", file, module.Name, version, file)
+		return fmt.Errorf("%s is not what the modules have: run `go run ./cmd/schemas %s -file %s -write` and look at the difference", file, options, file)
 	}
-	fmt.Printf("%s: as in %s\n", filepath.Base(file), module.Name)
+	fmt.Printf("%s: as in the modules\n", filepath.Base(file))
 	return nil
 }
 
 // derive gives the file: an object with a line for each kind, its keys in order.
 func derive(version string) ([]byte, error) {
+	found, err := definitions(version)
+	if err != nil {
+		return nil, err
+	}
+	lines := []string{}
+	wanted := kinds
+	if version == "v1beta1" {
+		wanted = old
+	}
+	for _, name := range wanted {
+		k, ok := found[name]
+		if !ok {
+			return nil, fmt.Errorf("%s has no %s in %s", module.Name, name, version)
+		}
+		line, err := line(name, k)
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, line)
+	}
+	return file(lines), nil
+}
+
+// file is the text of the file with these lines.
+func file(lines []string) []byte {
+	return []byte("{\n" + strings.Join(lines, ",\n") + "\n}\n")
+}
+
+// line is an entry of the file.
+func line(name string, value any) (string, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%q: %s", name, strings.TrimSpace(text.String())), nil
+}
+
+// definitions gives the kinds of Cluster API in a version, by name.
+func definitions(version string) (map[string]kind, error) {
 	folders, err := module.Definitions()
 	if err != nil {
 		return nil, err
@@ -82,25 +128,7 @@ func derive(version string) ([]byte, error) {
 			}
 		}
 	}
-	lines := []string{}
-	wanted := kinds
-	if version == "v1beta1" {
-		wanted = old
-	}
-	for _, name := range wanted {
-		k, ok := found[name]
-		if !ok {
-			return nil, fmt.Errorf("%s has no %s in %s", module.Name, name, version)
-		}
-		var text bytes.Buffer
-		encoder := json.NewEncoder(&text)
-		encoder.SetEscapeHTML(false)
-		if err := encoder.Encode(k); err != nil {
-			return nil, err
-		}
-		lines = append(lines, fmt.Sprintf("%q: %s", name, strings.TrimSpace(text.String())))
-	}
-	return []byte("{\n" + strings.Join(lines, ",\n") + "\n}\n"), nil
+	return found, nil
 }
 
 func read(name, version string, found map[string]kind) error {
@@ -124,7 +152,7 @@ func read(name, version string, found map[string]kind) error {
 		return err
 	}
 	for _, v := range crd.Spec.Versions {
-		if v.Name != version || !slices.Contains(kinds, crd.Spec.Names.Kind) {
+		if v.Name != version {
 			continue
 		}
 		schema := bare(v.Schema.OpenAPIV3Schema)
