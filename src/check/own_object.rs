@@ -19,7 +19,7 @@ use crate::{
     release::{full_kind, is_namespaced},
     render::needs_namespaces,
     world::is_yaml,
-    yaml::{Node, Plain, RawKind, RawNode, Source, Style, resolve_plain},
+    yaml::{Node, Plain, RawKind, RawNode, Source, Style, directives, resolve_plain},
 };
 
 /// The annotation of objects that configure a function of kustomize.
@@ -68,6 +68,7 @@ pub(super) fn check(plan: &ClusterPlan, _: &Node, finder: &mut Finder<'_>) {
                 .error("object", hidden(source.word(at)), "this file is not UTF-8 text")
                 .hint("save it as UTF-8: the engine cannot read it, and refuses the whole folder");
         }
+        check_directives(source, finder);
         for object in kustomize_folder::objects(source) {
             check_object(&object, source, &mut folder, finder);
         }
@@ -92,6 +93,22 @@ pub(super) fn check(plan: &ClusterPlan, _: &Node, finder: &mut Finder<'_>) {
                 "this path leaves the folder, and the engine would apply what it finds there",
             )
             .hint("copy the objects into this folder, where they are reviewed");
+    }
+}
+
+/// The YAML readers of Kubernetes and of kustomize know version 1.1 only (`parserc.go` of go-yaml).
+fn check_directives(source: &Source, finder: &mut Finder<'_>) {
+    let is_newer = |line: &str| line.split_whitespace().nth(1) == Some("1.2") && line.starts_with("%YAML");
+    let newer = directives(&source.text).filter(|(_, line)| is_yaml(&source.path) && is_newer(line));
+    for (offset, line) in newer {
+        finder
+            .notes
+            .error(
+                "object",
+                source.place(offset, line.len()),
+                "the engine cannot read YAML with this directive",
+            )
+            .hint("remove the line: the engine refuses the whole folder");
     }
 }
 

@@ -25,7 +25,7 @@ pub use mapping::{Entry, Key, Mapping};
 pub use node::{Node, Value, from_json, to_json};
 pub use path::{Path, Segment};
 pub use plain::{Plain, resolve_plain};
-pub use raw::{Comment, Document, RawKind, RawNode, SYNTAX, Style, read_raw};
+pub use raw::{Comment, Document, RawKind, RawNode, SYNTAX, Style, directives, read_raw};
 pub(crate) use raw::{key_text, read_masked};
 pub use scan::{PathStep, scan};
 pub use source::{Source, Sources};

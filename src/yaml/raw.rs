@@ -103,6 +103,20 @@ fn conflict(text: &str) -> Option<(usize, usize)> {
     None
 }
 
+/// The directives of a file, such as `%YAML 1.2`, each with its byte. They stand before the first document or after `...`.
+pub fn directives(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let (mut at, mut may_follow) = (0, true);
+    text.split_inclusive('\n').filter_map(move |line| {
+        let start = at;
+        at += line.len();
+        let line = line.trim_end();
+        let is_directive = may_follow && line.starts_with('%');
+        let is_empty = line.is_empty() || line.starts_with('#');
+        may_follow = is_directive || may_follow && is_empty || line == "..." || line.starts_with("... ");
+        is_directive.then_some((start, line))
+    })
+}
+
 /// Reads `text`, a copy of the source's text in which some bytes are replaced one for one. Places show the original text.
 pub(crate) fn read_masked(text: &str, source: &Source, notes: &mut Notes) -> Option<Vec<Document>> {
     if source.text.starts_with('\u{feff}') {
@@ -119,6 +133,17 @@ pub(crate) fn read_masked(text: &str, source: &Source, notes: &mut Notes) -> Opt
                 "this file contains an unresolved merge conflict",
             )
             .hint("resolve the conflict, and remove the lines with `<<<<<<<`, `=======` and `>>>>>>>`");
+        return None;
+    }
+    let is_known = |line: &str| {
+        let words: Vec<_> = line.split_whitespace().collect();
+        matches!(words.as_slice(), ["%YAML", "1.1" | "1.2", ..] | ["%TAG", ..])
+    };
+    // The parser ignores directives that it does not know, and later minor versions.
+    if let Some((offset, line)) = directives(text).find(|(_, line)| !is_known(line)) {
+        notes
+            .error(SYNTAX, source.place(offset, line.len()), "this directive is not supported")
+            .hint("remove the line: readers of YAML 1.1 and 1.2 refuse the file, or ignore the directive");
         return None;
     }
     let options = granit_parser::options! {
