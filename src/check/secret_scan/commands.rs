@@ -112,8 +112,13 @@ pub(super) fn sets(line: &str) -> bool {
         && is_literal_in_line(value)
 }
 
+/// The lines that contain passwords in files of some tools.
+pub(super) fn of_files(text: &str) -> impl Iterator<Item = usize> {
+    [of_netrc, of_chpasswd, of_pgpass, of_htdigest].into_iter().flat_map(|of| of(text))
+}
+
 /// The lines of a `.pgpass` file of `PostgreSQL`: `host:port:database:user:password`.
-pub(super) fn of_pgpass(text: &str) -> Vec<usize> {
+fn of_pgpass(text: &str) -> Vec<usize> {
     let is_set = |line: &str| {
         // Every line of every text comes here, and few have four colons.
         if line.bytes().filter(|byte| *byte == b':').take(5).count() != 4 {
@@ -134,8 +139,25 @@ pub(super) fn of_pgpass(text: &str) -> Vec<usize> {
     text.lines().enumerate().filter(|(_, line)| is_set(line)).map(|(number, _)| number).collect()
 }
 
+/// The lines of a file of htdigest(1): `user:realm:digest`, whose digest logs in and can be searched for the password.
+fn of_htdigest(text: &str) -> Vec<usize> {
+    let is_set = |line: &str| {
+        // Every line of every text comes here, and few end with a digest.
+        let Some((login, digest)) = line.trim_end().rsplit_once(':').filter(|(_, end)| end.len() == 32)
+        else {
+            return false;
+        };
+        let is_digest = digest.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'a'..=b'f'));
+        let is_user = |(user, realm): (&str, &str)| {
+            !user.is_empty() && !realm.contains(':') && user.chars().all(is_of_key)
+        };
+        is_digest && login.split_once(':').is_some_and(is_user)
+    };
+    text.lines().enumerate().filter(|(_, line)| is_set(line)).map(|(number, _)| number).collect()
+}
+
 /// The lines of a `.netrc` that contain passwords.
-pub(super) fn of_netrc(text: &str) -> Vec<usize> {
+fn of_netrc(text: &str) -> Vec<usize> {
     let lines = || text.lines().map(str::trim).enumerate();
     if !text.contains("login ") || !lines().any(|(_, line)| line.starts_with("machine ")) {
         return Vec::new();
@@ -148,7 +170,7 @@ pub(super) fn of_netrc(text: &str) -> Vec<usize> {
 }
 
 /// The lines of a cloud-init configuration that set passwords: `user:password` below `chpasswd`.
-pub(super) fn of_chpasswd(text: &str) -> Vec<usize> {
+fn of_chpasswd(text: &str) -> Vec<usize> {
     if !text.contains("chpasswd:") {
         return Vec::new();
     }
@@ -221,6 +243,15 @@ mod tests {
         assert!(
             sets("password hunter2hunter2") && !sets("password required") && !sets("checksum hunter2hunter2")
         );
+    }
+
+    #[test]
+    fn files_of_htdigest_are_told_from_digests() {
+        let digest = "0123456789abcdef0123456789abcdef";
+        assert_eq!(of_htdigest(&format!("# users\nadmin:Staff only:{digest}\n")), [1]);
+        for other in ["a b:c:", "a:b:c:", "::", "image:sha:0", "md5:"] {
+            assert!(of_htdigest(&format!("{other}{digest}")).is_empty(), "{other}");
+        }
     }
 
     #[test]

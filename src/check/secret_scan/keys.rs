@@ -6,12 +6,13 @@ use super::{
 };
 
 /// Suffixes of the keys of credentials, in lower case and without `-` and `_`.
-const ENDS: [&str; 44] = [
+const ENDS: [&str; 45] = [
     "authtok",
     "sshpass",
     "password",
     "passwords",
     "psk",
+    "pskvalue",
     "passwd",
     "passphrase",
     "passcode",

@@ -52,11 +52,25 @@ fn is_marked(text: &str) -> bool {
         || text.starts_with("%(") && text.ends_with(")s")
         || text.starts_with("%{") && text.ends_with('}')
         || text.starts_with("AVP<") && text.ends_with('>')
+        || is_placeholder(text)
         || text.strip_prefix('!').is_some_and(|rest| {
             let mut words = rest.split(' ');
+            // Of ansible-vault, whose encrypted text follows.
+            if rest == "vault" {
+                return true;
+            }
             let tag = words.next().is_some_and(|word| word.bytes().all(|byte| byte.is_ascii_lowercase()));
             tag && words.next().is_some_and(|name| !name.is_empty()) && words.next().is_none()
         })
+}
+
+/// Whether a value is a word in angle brackets that people replace: `<token>`, `<your access token>`.
+fn is_placeholder(text: &str) -> bool {
+    let inside = text.strip_prefix('<').and_then(|rest| rest.split_once('>'));
+    inside.is_some_and(|(name, rest)| {
+        let is_name = |c: char| c.is_ascii_alphabetic() || matches!(c, ' ' | '-' | '_' | '.');
+        !name.is_empty() && name.chars().all(is_name) && (rest.is_empty() || rest.starts_with(['"', '\'']))
+    })
 }
 
 /// Whether a value is an address, and so says where a credential is. `ref+echo://` of vals has the value itself.
@@ -263,12 +277,23 @@ mod tests {
             "${{",
             "db-{{ .password }}-v1",
             "https://a.example.org/${X}/v1beta1example",
+            "<token>",
+            "<your_access_token>\" https://a.example.org",
+            "!vault",
         ] {
             assert!(!is_literal(filled_in), "{filled_in}");
         }
-        for literal in
-            ["$ecretPassw0rd", "$!ecret9x", "pa$word1", "S3cr3tPw9x${x}", "S3cr3tPw9x{{ .x }}", "S3cr{et9"]
-        {
+        for literal in [
+            "<hunter2>",
+            "<a>hunter2",
+            "!vaults",
+            "$ecretPassw0rd",
+            "$!ecret9x",
+            "pa$word1",
+            "S3cr3tPw9x${x}",
+            "S3cr3tPw9x{{ .x }}",
+            "S3cr{et9",
+        ] {
             assert!(is_literal(literal), "{literal}");
         }
         assert!(is_open("hunter2hunter2") && is_open("$x") && is_open("hunter2hunter2{{ .x }}"));

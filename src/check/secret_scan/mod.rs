@@ -200,9 +200,8 @@ fn by_lines(at: At<'_>, text: &str, found: &mut Vec<Found>) {
             add("credential", "a credential", number);
         }
     }
-    let of_tools = [commands::of_netrc(text), commands::of_chpasswd(text), commands::of_pgpass(text)];
     let password = |line| Found { name: "credential", what: "a password".to_owned(), line };
-    found.extend(of_tools.into_iter().flatten().map(password));
+    found.extend(commands::of_files(text).map(password));
 }
 
 /// The lines of an `ExternalSecret` in which `secretKey` contains the name of a key: `remoteRef` stands beside it.
@@ -280,11 +279,12 @@ fn is_public(hit: patterns::Hit, text: &str) -> bool {
     }
 }
 
-/// Whether a value is the digest of something: `checksum/secret: 01ba47…`, as charts write it to restart Pods.
+/// Whether a value is the digest of something other than a password: `checksum/secret: 01ba47…`, as charts write it.
 fn is_checksum(before: &str, value: &str) -> bool {
     let key = before.rsplit(|c: char| !(lines::is_of_key(c) || c == '/')).next().unwrap_or_default();
     let key = key.to_ascii_lowercase();
-    let is_named = key.split(['/', '.', '-', '_']).any(|part| part == "checksum");
+    let is_hash = ["hash", "digest"].iter().any(|end| key.ends_with(end)) && !key.contains("pass");
+    let is_named = is_hash || key.split(['/', '.', '-', '_']).any(|part| part == "checksum");
     is_named && value.len() >= 32 && value.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 

@@ -92,6 +92,11 @@ fn hashes_and_keys() -> Samples {
 /// Passwords in the command lines and the configuration of tools.
 fn of_tools() -> Samples {
     let commands = [
+        ("activation-key", "subscription-manager register --org 1 --activationkey prod-9f3kx72q"),
+        ("activation-key", "rhnreg_ks --serverUrl=https://a/XMLRPC --activationkey=1-a8f3kx72"),
+        ("argument-password", "ua attach Xk29dkwlq8"),
+        ("argument-password", r"net use Z: \\host\share Xk29dkwl /user:me"),
+        ("argument-password", "java -jar agent.jar -jnlpUrl https://a/b -secret Xk29dkwl"),
         ("option-password", "ipmitool -I lanplus -H bmc -U root -P Xk29dkwl chassis status"),
         ("option-password", "useradd -m -p Xk29dkwl ops"),
         ("option-password", "openssl enc -aes-256-cbc -k Xk29dkwl -in a"),
@@ -248,6 +253,9 @@ fn what_only_looks_alike_is_left_alone() {
         "enable password protection",
         "username and password required",
         "pro attach $TOKEN",
+        "subscription-manager register --org=1 --activationkey=\"$KEY\"",
+        "subscription-manager register --org=1 --activationkey=<key>",
+        r"net use Z: \\host\share /user:me",
         "use 2 SHA256 checksums",
         "variable \"db_password\" {\n  sensitive = true\n}",
         "Users are identified by 'user-id'.",
