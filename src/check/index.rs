@@ -112,6 +112,10 @@ impl Index {
         let mut new = Vec::new();
         for object in &objects {
             let ((name, kind), path) = (object.name_and_kind(), &object.path);
+            if name.is_empty() || kind.is_empty() {
+                // Another rule reports it.
+                continue;
+            }
             let other = own.get(&*object.text).map(|path| path.as_str());
             let collision = if let Some(other) =
                 other.or_else(|| self.seen.get(&object.text).map(|path| &**path))

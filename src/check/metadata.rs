@@ -209,7 +209,9 @@ fn of_metadata(what: &str, metadata: &Node, built_in: bool, faults: &mut Vec<Vio
     if let Some(owners) = mapping.get("ownerReferences").filter(|node| !node.is_null() && !are_owners(node)) {
         wrong(
             owners,
-            format!("the `ownerReferences` of {what} are not a list of owners"),
+            format!(
+                "the `ownerReferences` of {what} are not a list of owners, each with `apiVersion`, `kind`, `name` and `uid`"
+            ),
             "remove them: only a controller knows the `uid` of an owner",
         );
     }
@@ -218,7 +220,7 @@ fn of_metadata(what: &str, metadata: &Node, built_in: bool, faults: &mut Vec<Vio
         if !finalizers.as_sequence().is_some_and(|list| list.iter().all(is_finalizer)) {
             wrong(
                 finalizers,
-                format!("the `finalizers` of {what} are not a list of names"),
+                format!("the `finalizers` of {what} are not a list of `<domain>/<name>`"),
                 "write a list of names such as `example.org/cleanup`",
             );
         }

@@ -2,7 +2,7 @@
 
 use jsonschema::JsonType;
 
-use super::{expected::Expected, message_words::closest};
+use super::{expected::Expected, message_words::closest, pattern_words};
 use crate::{note::in_words, yaml::Node};
 
 /// The hint for a wrong value.
@@ -44,7 +44,9 @@ fn for_type(node: &Node, written: &str, expected: &Expected) -> Option<String> {
 fn for_rule(expected: &Expected, what: &str) -> String {
     match expected {
         Expected::Entry(entry) => for_rule(entry, "an entry"),
-        Expected::Pattern(_) => "see the example in the schema".to_owned(),
+        Expected::Pattern(pattern) => {
+            pattern_words::advice(pattern).unwrap_or("see the example in the schema").to_owned()
+        }
         Expected::MostEntries(_) => {
             "remove entries that are not needed; docs/checks.md lists the limits".to_owned()
         }

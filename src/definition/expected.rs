@@ -4,7 +4,7 @@ use std::fmt;
 
 use jsonschema::JsonType;
 
-use super::advice::either;
+use super::{advice::either, pattern_words};
 
 /// What is expected of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +51,10 @@ impl Expected {
             Self::LeastEntries(limit) => format!("has at least {}", entries(*limit)),
             Self::MostEntries(limit) => format!("has at most {limit} entries"),
             Self::MostCharacters(limit) => format!("has at most {limit} characters"),
-            Self::Pattern(pattern) => format!("matches `{pattern}`"),
+            Self::Pattern(pattern) => match pattern_words::meaning(pattern) {
+                Some(meaning) => format!("is {meaning}"),
+                None => format!("matches `{pattern}`"),
+            },
             Self::Entry(entry) => entry.relative_clause(),
             Self::Other => "the schema allows".to_owned(),
         }
@@ -68,7 +71,10 @@ impl fmt::Display for Expected {
             Self::LeastEntries(limit) => write!(f, "must have at least {}", entries(*limit)),
             Self::MostEntries(limit) => write!(f, "must have at most {limit} entries"),
             Self::MostCharacters(limit) => write!(f, "must have at most {limit} characters"),
-            Self::Pattern(pattern) => write!(f, "must match `{pattern}`"),
+            Self::Pattern(pattern) => match pattern_words::meaning(pattern) {
+                Some(meaning) => write!(f, "must be {meaning}"),
+                None => write!(f, "must match `{pattern}`"),
+            },
             Self::Entry(entry) => write!(f, "has an entry that {entry}"),
             Self::Other => write!(f, "has a wrong value"),
         }

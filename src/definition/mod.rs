@@ -14,6 +14,7 @@ mod layers;
 mod lock;
 mod lower;
 mod parse;
+mod pattern_words;
 mod release;
 mod removal;
 mod requirements;

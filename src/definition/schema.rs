@@ -271,6 +271,7 @@ impl SchemaErrors<'_> {
                 _ => advice(&node, &written, &expected),
             };
         let message = match error.kind() {
+            ValidationErrorKind::MinItems { .. } => format!("{what} {expected}"),
             ValidationErrorKind::MaxItems { .. } | ValidationErrorKind::MaxProperties { .. } => {
                 let items = node.as_sequence().map_or(0, <[Node]>::len);
                 let count = node.as_mapping().map_or(items, Mapping::len);

@@ -281,7 +281,7 @@ impl Loader<'_> {
             Plain::Ambiguous(why) => {
                 self.notes
                     .error("ambiguous-scalar", self.source.word(raw.start), format!("`{text}` is {why}"))
-                    .hint(format!("write \"{text}\" if text is meant, or the value in its plain form"));
+                    .hint(yaml::unambiguous(text));
                 None
             }
         }

@@ -24,7 +24,7 @@ pub use field::{Edge, trail};
 pub use mapping::{Entry, Key, Mapping};
 pub use node::{Node, Value, from_json, to_json};
 pub use path::{Path, Segment};
-pub use plain::{Plain, resolve_plain};
+pub use plain::{Plain, resolve_plain, unambiguous};
 pub use raw::{Comment, Document, RawKind, RawNode, SYNTAX, Style, directives, read_raw};
 pub(crate) use raw::{key_text, read_masked};
 pub use scan::{PathStep, scan};

@@ -2,7 +2,9 @@
 
 use std::{fmt, sync::Arc};
 
-use super::{Entry, Key, Mapping, Origin, Plain, RawKind, RawNode, Source, Style, resolve_plain};
+use super::{
+    Entry, Key, Mapping, Origin, Plain, RawKind, RawNode, Source, Style, resolve_plain, unambiguous,
+};
 use crate::note::Notes;
 
 /// A node. Equality compares content, never origins. Cloning is cheap because collections are shared.
@@ -144,7 +146,7 @@ fn plain(text: &str, raw: &RawNode, source: &Source, notes: &mut Notes) -> Optio
         Plain::Ambiguous(why) => {
             notes
                 .error("ambiguous-scalar", source.word(raw.start), format!("`{text}` is {why}"))
-                .hint(format!("write \"{text}\" if text is meant, or the value in its plain form"));
+                .hint(unambiguous(text));
             None
         }
     }

@@ -35,6 +35,16 @@ pub fn resolve_plain(text: &str) -> Plain {
     number(text, unsigned).unwrap_or_else(string)
 }
 
+/// The next step for an ambiguous scalar.
+pub fn unambiguous(text: &str) -> String {
+    let plain = match text.to_ascii_lowercase().as_str() {
+        "y" | "yes" | "on" => "`true`",
+        "n" | "no" | "off" => "`false`",
+        _ => "the value in its plain form",
+    };
+    format!("write \"{text}\" if text is meant, or {plain}")
+}
+
 /// The booleans of YAML 1.1 other than `true` and `false`, as go-yaml v2 reads them.
 fn is_word_of_1_1(text: &str) -> bool {
     matches!(

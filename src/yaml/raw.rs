@@ -360,6 +360,8 @@ impl Builder<'_> {
         let note = self.notes.error(SYNTAX, place, format!("invalid YAML: {info}"));
         if tab {
             note.hint("indent the line with spaces: YAML does not allow tabs");
+        } else if info.starts_with("unexpected character") {
+            note.hint("remove or replace the character: YAML does not allow it here");
         } else {
             note.hint("check the indentation and the quotes of this line and the one above");
         }
