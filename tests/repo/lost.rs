@@ -89,3 +89,11 @@ fn a_cluster_that_left_by_its_steps_is_new_when_it_is_defined_again() {
     sandbox.write(ONE, text.replace("spec:", "spec:\n  network: { pods: [10.9.0.0/16] }"));
     ends(&sandbox, &["generate"], 0);
 }
+
+#[test]
+fn a_cluster_whose_definition_and_files_were_deleted_by_hand_is_abandoned() {
+    let sandbox = fleet();
+    fs::remove_file(sandbox.root.join(TWO)).unwrap();
+    fs::remove_dir_all(sandbox.root.join("generated/management/mgmt/clusters/blue/two")).unwrap();
+    says(&sandbox, &["generate"], 0, "`blue/two` no longer has a definition");
+}

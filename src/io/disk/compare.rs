@@ -228,6 +228,8 @@ impl DiskComparison {
         }
         left.retain(|part| !self.changes.parts.contains_key(part));
         self.changes.left = left;
+        // What is removed may belong to a cluster whose other files, and definition, someone deleted.
+        self.is_incomplete |= !removed.is_empty();
         for path in &removed {
             self.changes.record_removed(path.clone());
             self.judged.record_removed(path.clone());
