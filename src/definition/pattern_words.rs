@@ -4,7 +4,7 @@
 const PATTERNS: [(&str, &str, &str); 9] = [
     (
         r"^(https?|oci)://[^/\s]\S*$",
-        "an address that begins with `https://`, `http://` or `oci://`",
+        "an address with `https://`, `http://` or `oci://` and a host",
         "write the full address, such as `https://charts.example.org` or `oci://registry.example.org/charts`",
     ),
     (
@@ -70,7 +70,9 @@ mod tests {
     #[test]
     fn every_pattern_has_words() {
         let mut found = Vec::new();
-        DefinitionKind::ALL.iter().for_each(|kind| patterns(&kind.schema(), &mut found));
+        for kind in DefinitionKind::ALL {
+            patterns(&kind.schema(), &mut found);
+        }
         assert!(!found.is_empty());
         for pattern in found {
             assert!(meaning(&pattern).is_some() && advice(&pattern).is_some(), "{pattern}");
