@@ -133,6 +133,11 @@ const ROWS: &[Row] = &[
             fleet.put(&format!("clusters/blue/one.d/f{i}.yaml"), &object);
         }
     }),
+    row("entries of an object beside a cluster", 30_000, |fleet, n| {
+        let object = "apiVersion: v1\nkind: ServiceAccount\nmetadata: { name: a, namespace: blue }\n";
+        let secrets = many(n, |i| format!("- name: s{i}\n- nme: s{i}\n"));
+        fleet.put("clusters/blue/one.d/a.yaml", &format!("{object}secrets:\n{secrets}"));
+    }),
     row("addons that depend on one another", 100, |fleet, n| {
         for i in 0..n {
             let after =

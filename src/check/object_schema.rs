@@ -68,7 +68,7 @@ fn body(object: &Node) -> Value {
     let mut fields = Mapping::new();
     for entry in object.as_mapping().into_iter().flat_map(Mapping::iter) {
         if !matches!(&*entry.key.name, "apiVersion" | "kind" | "metadata" | "status") {
-            fields.set(&*entry.key.name, entry.value.clone());
+            fields.set(&entry.key.name, entry.value.clone());
         }
     }
     to_json(&Node::from(fields))
@@ -139,6 +139,9 @@ fn problem(field: &str, detail: &str) -> String {
         "expected boolean" => "`true` or `false`, without quotes",
         "expected numeric" => "a number, without quotes",
         _ if detail.contains("[KMGTPE]i|") => "a quantity such as `10`, `500m` or `64Gi`",
+        _ if detail.starts_with("duplicate entries") => {
+            return "has two entries with the same key".to_owned();
+        }
         _ => return format!("is refused: {detail}"),
     };
     format!("must be {expected}")

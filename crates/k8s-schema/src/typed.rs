@@ -71,7 +71,7 @@ fn typed_list(items: &[Value], schema: &Schema, path: &Trail<'_>, problems: &mut
     let mut seen = BTreeSet::new();
     for (at, item) in items.iter().enumerate() {
         if let Some(key) = key(item)
-            && !seen.insert(key.iter().map(|part| format!("{part}\n")).collect::<String>())
+            && !seen.insert(key.iter().map(ToString::to_string).collect::<Vec<_>>())
         {
             let detail = format!("duplicate entries for key {key:?}");
             problems.push(FieldError::new(ErrorType::Controller, path.to_string(), detail));
