@@ -149,7 +149,8 @@ fn of_htdigest(text: &str) -> Vec<usize> {
         };
         let is_digest = digest.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'a'..=b'f'));
         let is_user = |(user, realm): (&str, &str)| {
-            !user.is_empty() && !realm.contains(':') && user.chars().all(is_of_key)
+            let is_realm = !realm.is_empty() && !realm.starts_with(' ') && !realm.contains(':');
+            !user.is_empty() && is_realm && user.chars().all(is_of_key)
         };
         is_digest && login.split_once(':').is_some_and(is_user)
     };
@@ -249,7 +250,7 @@ mod tests {
     fn files_of_htdigest_are_told_from_digests() {
         let digest = "0123456789abcdef0123456789abcdef";
         assert_eq!(of_htdigest(&format!("# users\nadmin:Staff only:{digest}\n")), [1]);
-        for other in ["a b:c:", "a:b:c:", "::", "image:sha:0", "md5:"] {
+        for other in ["a b:c:", "a:b:c:", "::", "image:sha:0", "md5:", "image: sha:", "a::"] {
             assert!(of_htdigest(&format!("{other}{digest}")).is_empty(), "{other}");
         }
     }
