@@ -15,6 +15,7 @@ mod cluster_class;
 mod compatibility;
 mod control_plane_replicas;
 mod delivery;
+mod health_check;
 mod index;
 mod kustomize_build;
 mod kustomize_fields;
@@ -80,7 +81,7 @@ pub enum Check {
 }
 
 /// All rules, ordered by name.
-pub static RULES: [&Rule; 28] = [
+pub static RULES: [&Rule; 31] = [
     &allowed_kind::RULE,
     &allowed_kind::OF_CLUSTER,
     &allowed_kind::OF_STACK,
@@ -94,6 +95,9 @@ pub static RULES: [&Rule; 28] = [
     &compatibility::OF_STACK,
     &control_plane_replicas::RULE,
     &delivery::RULE,
+    &health_check::RULE,
+    &health_check::OF_STACK,
+    &health_check::OF_OBJECTS,
     &object::RULE,
     &object::OF_CLUSTER,
     &own_annotation::RULE,

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Finder, beside_files,
+    Finder, beside_files, health_check,
     kustomize_folder::{self, Beside, Rewrite},
     metadata::{self, KUSTOMIZE, Violation, is_kind},
     object::{A_KIND, A_NAME, COMPLETE, is_name},
@@ -176,6 +176,19 @@ fn check_object(object: &Beside, source: &Source, folder: &mut Folder<'_>, finde
     for fault in faults {
         let place = hidden(source.word(fault.origin.offset as usize));
         finder.notes.error("object", place, fault.message).hint(fault.hint);
+    }
+<<<<<<< HEAD
+=======
+    if folder.keeps_objects {
+        for fault in other_cluster::faults(&node, &object.group, &object.kind, folder.cluster) {
+            let place = hidden(source.word(fault.origin.offset as usize));
+            finder.notes.error("object", place, fault.message).hint(fault.hint);
+        }
+    }
+    let (owner, found) = health_check::of_object(&node);
+    for met in found {
+        let place = hidden(source.word(met.status.origin.offset as usize));
+        finder.notes.warning("health-check", place, met.message(&owner)).hint(health_check::HINT);
     }
 }
 

@@ -4,7 +4,7 @@ use super::{
     Background,
     change::{Change, Effect, Leaving, Revert, Subject},
     objects,
-    parts::{of_verdict, paused},
+    parts::{of_verdict, paused, replaces_healthy},
     peaks, renamed_pools,
     returned::Returned,
     risk::Risk,
@@ -16,7 +16,7 @@ use crate::{
     },
     model::{ClusterId, hex},
     note::About,
-    topology::{self, Meaning, TopologyPart},
+    topology::{self, Meaning, TopologyPart, Verdict},
 };
 
 /// The effects of a change on one cluster.
@@ -392,6 +392,9 @@ impl Making<'_> {
         }
         let is_new = self.found.fate == Fate::Created || self.found.lacks_cluster_before();
         let is_paused = self.found.after.as_ref().is_some_and(|facts| facts.paused);
+        if is_new {
+            self.replaces_healthy(&answer.verdicts);
+        }
         for verdict in &answer.verdicts {
             let is_reported = match verdict.meaning {
                 Meaning::NoChange => true,
@@ -418,6 +421,19 @@ impl Making<'_> {
         self.notes.extend(answer.notes.iter().chain(&answer.conditions).cloned());
         self.steps = steps::in_words(&answer.steps, &answer.verdicts);
         self.pools_at_once = peaks::pools_at_once(&answer.steps);
+    }
+
+    /// A new cluster whose health checks replace its machines again and again does not just come up.
+    fn replaces_healthy(&mut self, verdicts: &[Verdict]) {
+        let Some(whole) = self.changes.iter_mut().find(|change| change.subject == Subject::Whole) else {
+            return;
+        };
+        for verdict in verdicts {
+            if let Some(reason) = replaces_healthy(verdict) {
+                whole.reasons.push(format!("{}: {reason}", verdict.subject.in_words()));
+                whole.risk = whole.risk.max(Risk::Unknown);
+            }
+        }
     }
 }
 
@@ -453,7 +469,7 @@ fn unknown(why: &Unknown) -> (Effect, Risk, Vec<String>, Revert) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{compare::Unread, topology::Verdict};
+    use crate::compare::Unread;
 
     #[test]
     fn what_is_not_known_is_never_safe() {

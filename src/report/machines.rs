@@ -132,7 +132,11 @@ fn of_change(change: &Change) -> Flow {
     }
     flow.removed = flow.removed.and(tally(change.shed));
     if change.leaves_machines_unknown() {
-        flow.unknown = tally(Machines { more: true, ..Machines::default() });
+        let unknown = Machines { more: true, ..Machines::default() };
+        flow.unknown = match &change.subject {
+            Subject::Part(part) => Tally::of(part, unknown),
+            _ => Tally { others: unknown, ..Tally::default() },
+        };
     }
     flow
 }

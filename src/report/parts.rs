@@ -30,10 +30,19 @@ pub(super) fn of_verdict(verdict: &Verdict, answer: &Answer, sides: [Option<&Clu
         ..Change::new(
             Subject::Part(part.clone()),
             Effect::Verdict(verdict.meaning.clone()),
-            Risk::of(part, &verdict.meaning),
+            if replaces_healthy(verdict).is_some() {
+                Risk::Unknown
+            } else {
+                Risk::of(part, &verdict.meaning)
+            },
             revert(verdict, sides),
         )
     }
+}
+
+/// Why the machines of a new part do not stay; none if nothing says so.
+pub(super) fn replaces_healthy(verdict: &Verdict) -> Option<&Reason> {
+    verdict.reasons.iter().find(|reason| matches!(reason, Reason::ReplacesHealthy { .. }))
 }
 
 /// Whether the effect of a change does not state a reason already.

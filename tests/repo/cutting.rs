@@ -121,3 +121,30 @@ fn a_changed_addon_is_listed_once_and_a_push_without_a_branch_names_one() {
     let recorded = sandbox.read("generated/releases/test-tiny-1-35-v3/release.yaml").unwrap();
     assert!(!recorded.contains("inPlace:"), "{recorded}");
 }
+
+/// A release can no longer change once it is cut, so each cluster that uses it hears of its health check.
+#[test]
+fn the_health_check_of_a_release_is_reported_where_clusters_choose_the_release() {
+    let sandbox = fleet();
+    let check =
+        "checks: { unhealthyNodeConditions: [{ type: Ready, status: \"True\", timeoutSeconds: 600 }] }";
+    let with_check = format!("- class: worker\n        healthCheck:\n          {check}\n");
+    edit(&sandbox, "cluster-class/class.yaml", "- class: worker\n", &with_check);
+    commit(&sandbox, "a check");
+    let class = format!("{STACK}/cluster-class/class.yaml:");
+    let printed = ends(&sandbox, &ONE_MINOR, 0);
+    assert!(printed.contains("warning[health-check]") && printed.contains(&class), "{printed}");
+    let release = "release: test-tiny-1-35-v1";
+    let one = sandbox.read("clusters/blue/one.yaml").unwrap();
+    sandbox.write("clusters/blue/one.yaml", one.replace("spec:\n", &format!("spec:\n  {release}\n")));
+    let printed = ends(&sandbox, &["check", "clusters/blue/one.yaml"], 0);
+    let words = "the health check that `test-tiny-1-35-v1` gives pool `md-0` replaces healthy machines";
+    assert!(printed.contains(words) && printed.contains("clusters/blue/one.yaml:7:12"), "{printed}");
+    sandbox.write(
+        "clusters/blue/one.yaml",
+        one.replace("spec:\n", &format!("spec:\n  {release}\n"))
+            .replace("replicas: 2", "replicas: 2\n      healthCheck: { enabled: false }"),
+    );
+    let printed = ends(&sandbox, &["check", "clusters/blue/one.yaml"], 0);
+    assert!(!printed.contains("health-check"), "{printed}");
+}

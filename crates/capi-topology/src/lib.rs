@@ -50,6 +50,7 @@
 //! - [`create`] and [`predict`] predict the outcome for a Cluster: its objects, and a [`Verdict`] on each [`TopologyPart`].
 //! - [`import`] reads objects in the forms in which users keep them: multi-document files, lists and exports.
 //! - [`admission`] and [`variables`] expose single steps: the defaulting and validation done by the webhooks.
+//! - [`healthy`] says which status of a condition all healthy nodes or machines report.
 //!
 //! Enums that callers branch on, such as [`Meaning`], are deliberately exhaustive: a new variant should break the build
 //! rather than be mistaken for something harmless.
@@ -70,6 +71,7 @@ mod refusal;
 pub mod import;
 mod memo;
 mod gates;
+pub mod healthy;
 mod name_syntax;
 mod names;
 mod patches;

@@ -96,7 +96,7 @@ impl<'a> View<'a> {
 }
 
 /// The items of a list; none if there is no list.
-pub(super) fn items<'a>(node: &'a Node, path: &[&str]) -> &'a [Node] {
+pub(in crate::check) fn items<'a>(node: &'a Node, path: &[&str]) -> &'a [Node] {
     node.at(path).and_then(Node::as_sequence).unwrap_or_default()
 }
 

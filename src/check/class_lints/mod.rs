@@ -28,6 +28,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rayon::prelude::*;
 
 use self::class::View;
+pub(super) use self::class::items;
 use super::secret_scan;
 use crate::{
     definition::closest,

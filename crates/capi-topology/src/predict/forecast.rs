@@ -22,6 +22,7 @@ use super::rules::Rule;
 use super::rules::changed_parts::{self, Facts};
 use super::rules::edited_templates;
 use super::rules::foreign_values;
+use super::rules::health_checks;
 use super::rules::infrastructure_webhooks;
 use super::rules::machine_rollouts::{self, Instants};
 use super::rules::manual_steps;
@@ -340,8 +341,11 @@ pub fn of_all_parts(desired: &Desired, meaning: &Meaning) -> Vec<Verdict> {
     let pools = desired.all_workers().map(|(pool, _)| TopologyPart::Pool(pool));
     let parts: BTreeSet<TopologyPart> =
         pools.chain([TopologyPart::ControlPlane, TopologyPart::Infrastructure]).collect();
+    let is_new = *meaning == Meaning::Create;
+    let checks = parts.iter().filter_map(|part| health_checks::of_created(part, desired)).filter(|_| is_new);
+    let checks: Vec<Evidence> = checks.collect();
     let evidence = |part| Evidence { part, ..whole(meaning.clone(), &[]) };
-    parts.into_iter().map(evidence).collect::<Ledger>().verdicts()
+    parts.into_iter().map(evidence).chain(checks).collect::<Ledger>().verdicts()
 }
 
 fn whole(meaning: Meaning, unknown: &[Opaque]) -> Evidence {

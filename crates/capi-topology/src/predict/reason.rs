@@ -87,6 +87,11 @@ pub enum Reason {
         /// The path of the field below `spec`.
         path: Vec<String>,
     },
+    /// The part is new, and its health check counts healthy machines as unhealthy.
+    ReplacesHealthy {
+        /// How the check describes these machines, in words.
+        machines: String,
+    },
     /// Anything else, in words: refusals, unknown facts and remarks.
     Words(String),
 }
@@ -175,6 +180,11 @@ impl fmt::Display for Reason {
                 write!(f, "it scales from {from} to {to}{}", if *is_added { ", too" } else { "" })
             }
             Self::Immutable { path } => write!(f, "spec.{} is immutable", path.join(".")),
+            Self::ReplacesHealthy { machines } => write!(
+                f,
+                "its MachineHealthCheck deletes and replaces machines {machines}: healthy machines report that, so it keeps \
+                 replacing all of them"
+            ),
             Self::Words(words) => f.write_str(words),
         }
     }

@@ -10,10 +10,12 @@ use std::fmt;
 use serde_json::{Value, json};
 
 use super::Rule;
+use crate::healthy::{machine_status, node_status, tells_illness};
 use crate::predict::change::Change;
 use crate::predict::evidence::{Evidence, On, RuleOutcome};
 use crate::predict::field::Field;
 use crate::predict::meaning::{Meaning, MeaningKind};
+use crate::predict::reason::Reason;
 use crate::role::{PoolObject, Role, TopologyPart};
 use crate::state::Desired;
 use k8s_schema::value::{get, leaves, list, merge_patch, present, remove, text};
@@ -23,20 +25,6 @@ const SOURCE: &str = "core/reconcilers/machinehealthcheck/machinehealthcheck_tar
 const STARTUP: i64 = 600;
 /// Nodes are not ready for shorter times during restarts, and before the CNI runs.
 const ENOUGH: i64 = 300;
-/// Conditions of a node that are not `False` if something is wrong.
-const PRESSURES: [&str; 4] = ["MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"];
-/// Conditions of a machine that are not `True` if something is wrong.
-const OF_MACHINES: [&str; 9] = [
-    "InfrastructureReady",
-    "BootstrapConfigReady",
-    "NodeReady",
-    "NodeHealthy",
-    "APIServerPodHealthy",
-    "ControllerManagerPodHealthy",
-    "SchedulerPodHealthy",
-    "EtcdPodHealthy",
-    "EtcdMemberHealthy",
-];
 
 /// Evidence about the health check of a part, given what else was found about it.
 pub(in crate::predict) fn evidence(
@@ -45,10 +33,12 @@ pub(in crate::predict) fn evidence(
     before: &Desired,
     change: &Change,
 ) -> Option<Evidence> {
-    if matches!(found, Meaning::Create | Meaning::Delete) {
-        return None;
-    }
     let end = change.running.as_ref()?;
+    match found {
+        Meaning::Create => return of_created(part, end),
+        Meaning::Delete => return None,
+        _ => {}
+    }
     let (role, new) = of(part, end)?;
     let old = of(part, before).map(|(_, check)| check);
     let replaced = list_of(new).into_iter().filter(|one| !old.is_some_and(|old| one.is_in(old)));
@@ -73,6 +63,19 @@ pub(in crate::predict) fn evidence(
     let fields = if old.is_none() { vec![whole] } else { Vec::new() };
     let reason = if is_idle { IDLE.to_owned() } else { reason(old.is_none(), new, &replaced, &loosened) };
     Some(Evidence { fields, ..evidence.because(reason) })
+}
+
+/// Evidence about a part that is created with a health check that healthy machines meet. What it does to machines that are not
+/// in good health is what it is for.
+pub(in crate::predict) fn of_created(part: &TopologyPart, state: &Desired) -> Option<Evidence> {
+    let (_, check) = of(part, state).filter(|(_, check)| !is_never(check))?;
+    let met = list_of(check).into_iter().filter(|one| one.doubt() == Some(HEALTHY));
+    let met: Vec<String> = met.map(|one| one.to_string()).collect();
+    if met.is_empty() {
+        return None;
+    }
+    let reason = Reason::ReplacesHealthy { machines: met.join(" or ") };
+    Some(Evidence::remark(part.clone(), Rule::HealthCheck, On::ALL).because(reason))
 }
 
 const IDLE: &str = "its MachineHealthCheck replaces no machine, because it acts only if none is unhealthy";
@@ -135,19 +138,18 @@ impl Unhealthy<'_> {
             Self::Startup(seconds) => return (seconds < ENOUGH).then_some(SOON),
             Self::Condition { of_node, name, status, seconds } => (of_node, name, status, seconds),
         };
-        let healthy = match (of_node, name) {
-            (true, "Ready") => "True",
-            (true, name) if PRESSURES.contains(&name) => "False",
-            (false, name) if OF_MACHINES.contains(&name) => "True",
-            _ => return Some("it is unknown whether healthy machines report that"),
-        };
-        if status == healthy {
-            return Some("healthy machines report that, so it keeps replacing all of them");
+        let healthy = if of_node { node_status(name) } else { machine_status(name) };
+        if healthy == Some(status) {
+            return Some(HEALTHY);
+        }
+        if !tells_illness(of_node, name) {
+            return Some("it is unknown whether healthy machines report that");
         }
         (seconds < ENOUGH).then_some(SOON)
     }
 }
 
+const HEALTHY: &str = "healthy machines report that, so it keeps replacing all of them";
 const SOON: &str = "machines that start or restart take longer, so it may keep replacing them";
 
 impl fmt::Display for Unhealthy<'_> {
@@ -302,7 +304,6 @@ fn reason(is_new: bool, check: &Value, replaced: &[Unhealthy<'_>], loosened: &[S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::predict::reason::Reason;
 
     /// The evidence about a control plane whose health check changes.
     fn of_check(old: &Value, new: &Value, found: &Meaning) -> Option<Evidence> {
@@ -401,6 +402,29 @@ mod tests {
         ] {
             let found = of_check(&Value::Null, &check(name, status, seconds), &rollout).unwrap();
             assert_eq!(found.outcome == RuleOutcome::Unsure, expected, "{name}={status} {seconds}");
+        }
+    }
+
+    #[test]
+    fn a_new_part_with_a_check_that_healthy_machines_meet_says_so() {
+        let of_machines = |name: &str, status: &str| {
+            let one = json!({ "type": name, "status": status, "timeoutSeconds": 600 });
+            json!({ "checks": { "unhealthyMachineConditions": [one] } })
+        };
+        for (check, expected) in [
+            (check("Ready", "True", 3600), true),
+            (check("MemoryPressure", "False", 3600), true),
+            (of_machines("NodeHealthy", "True"), true),
+            (of_machines("Deleting", "False"), true),
+            (of_machines("NodeHealthy", "False"), false),
+            (check("Ready", "False", 300), false),
+            (check("Ready", "Unknown", 1), false),
+            (check("KernelDeadlock", "True", 300), false),
+            (limited(check("Ready", "True", 1), &json!(0)), false),
+        ] {
+            let found = of_check(&Value::Null, &check, &Meaning::Create);
+            let says = |one: &Evidence| matches!(one.reasons[..], [Reason::ReplacesHealthy { .. }]);
+            assert_eq!(found.is_some_and(|one| says(&one)), expected, "{check}");
         }
     }
 
