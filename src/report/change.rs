@@ -337,7 +337,8 @@ impl Change {
 
     /// Whether it is not known what happens to machines.
     pub(super) fn leaves_machines_unknown(&self) -> bool {
-        self.risk == Risk::Unknown && matches!(self.subject, Subject::Part(_) | Subject::Whole)
+        let has_machines = matches!(self.subject, Subject::Part(_) | Subject::Whole | Subject::Object(..));
+        self.risk == Risk::Unknown && has_machines
     }
 
     /// Whether the number of additional machines in the meantime is not known.

@@ -257,6 +257,7 @@ impl Making<'_> {
                     change.paused = true;
                     change.built = change.built.unless_kept(true);
                 }
+                objects::act(&found.objects, change);
                 objects::grant(&found.objects, change);
                 None
             }

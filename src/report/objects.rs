@@ -199,23 +199,58 @@ fn of_cluster(object: &ObjectChange) -> Vec<Change> {
 
 fn of_object(object: &ObjectChange) -> Change {
     let is_workload = matches!(object.section, Section::Manifests(_) | Section::Installers);
+    let acts = acts_on_machines(object);
     let (effect, risk, revert) = match &object.kind {
+        ObjectChangeKind::Added if acts => (Effect::Added, Risk::Unknown, Revert::Unknown),
         ObjectChangeKind::Added => (Effect::Added, Risk::InPlace, Revert::Undoes),
         ObjectChangeKind::Removed => (Effect::Removed, Risk::Deletes, Revert::CreatesNew),
         ObjectChangeKind::Changed(_) if is_metadata(object) => {
             (Effect::Changed, Risk::Metadata, Revert::Undoes)
         }
+        ObjectChangeKind::Changed(_) if acts => (Effect::Changed, Risk::Unknown, Revert::Unknown),
         ObjectChangeKind::Changed(_) if is_workload => (Effect::Changed, Risk::Restarts, Revert::Restarts),
         ObjectChangeKind::Changed(_) => (Effect::Changed, Risk::InPlace, Revert::Undoes),
     };
     let subject = Subject::Object(object.section.clone(), object.address.clone());
     let mut change = Change::new(subject, effect, risk, revert);
     change.grants = grants(&object.address);
+    if risk == Risk::Unknown {
+        change.reasons.push(NOT_PREDICTED.to_owned());
+    }
     change.content.clone_from(&object.content);
     if let ObjectChangeKind::Changed(fields) = &object.kind {
         change.fields = fields.as_slice().into();
     }
     change
+}
+
+const NOT_PREDICTED: &str = "Cluster API acts on it, and what that does to machines is not predicted";
+
+/// Whether Cluster API or a provider may replace or delete machines because of an object next to the Cluster. A new template
+/// does nothing until something refers to it.
+fn acts_on_machines(object: &ObjectChange) -> bool {
+    let is_template = object.address.kind.ends_with("Template") && object.kind == ObjectChangeKind::Added;
+    object.section == Section::Cluster
+        && !object.address.is_cluster()
+        && !is_template
+        && is_of_machines(&object.address.group)
+}
+
+/// Whether Cluster API's controllers, or those of a provider, manage machines by objects of an API group.
+pub(super) fn is_of_machines(group: &str) -> bool {
+    const GROUP: &str = "cluster.x-k8s.io";
+    let kinds = ["infrastructure.", "bootstrap.", "controlplane."];
+    group == GROUP || kinds.iter().any(|kind| group.strip_prefix(kind) == Some(GROUP))
+}
+
+/// Names the objects of a new cluster whose effect on its machines is not predicted.
+pub(super) fn act(objects: &[ObjectChange], change: &mut Change) {
+    let acting = objects.iter().filter(|object| acts_on_machines(object));
+    let named: Vec<String> = acting.map(|object| object.address.to_string()).collect();
+    if !named.is_empty() {
+        change.risk = change.risk.max(Risk::Unknown);
+        change.reasons.push(format!("{}: {NOT_PREDICTED}", named.join(", ")));
+    }
 }
 
 /// Names the objects of a new cluster that grant permissions.

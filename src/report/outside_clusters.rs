@@ -7,12 +7,13 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     Background, cluster::ClusterReport, commits_since_base::Announced, new_tree::After,
-    own_objects::OwnObject, risk::Risk,
+    objects::is_of_machines, own_objects::OwnObject, risk::Risk,
 };
 use crate::{
     compare::{Archive, BlobId},
     model::hex,
     note::{About, Fault, Notes},
+    release::group_of,
     render,
     tree::{FileChange, PartId, TreePath},
     world::is_head_release,
@@ -90,6 +91,8 @@ pub(super) fn changes(
             let is_spare =
                 kind == FileChange::Changed && is_spare(&place, &files, (after, before), background)?;
             let risk = if is_spare { Risk::InPlace } else { risk(&place, kind, &files) };
+            let acts = risk == Risk::InPlace && acts_on_machines(&place, &files, after)?;
+            let risk = if acts { Risk::Unknown } else { risk };
             let id = id(&place, &files, after.listings());
             // Engines delete neither a namespace nor, with it, what is in it.
             let kept = kind == FileChange::Removed && matches!(place, OutsidePlace::Namespace { .. });
@@ -275,6 +278,28 @@ fn risk(place: &OutsidePlace, kind: FileChange, files: &BTreeMap<String, FileCha
         (OutsidePlace::Tree, _) => Risk::Metadata,
         _ => Risk::InPlace,
     }
+}
+
+/// Whether Cluster API or a provider may replace or delete machines because of what is new or changed in a namespace.
+fn acts_on_machines(
+    place: &OutsidePlace,
+    files: &BTreeMap<String, FileChange>,
+    after: &After<'_>,
+) -> Result<bool, Fault> {
+    let [_, new] = after.listings();
+    let kept =
+        |path: &&String| matches!(place, OutsidePlace::Namespace { .. }) && crate::world::is_yaml(path);
+    for path in files.keys().filter(kept) {
+        let Some(id) = new.get(path) else { continue };
+        let object = yaml::read(&Source::new(FileId(0), path.as_str(), after.read(id)?), &mut Notes::new());
+        let text = |key: &str| object.as_ref()?.get(key)?.as_str();
+        let is_template =
+            files[path] == FileChange::Added && text("kind").is_some_and(|kind| kind.ends_with("Template"));
+        if !is_template && text("apiVersion").map(group_of).is_some_and(is_of_machines) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn is_same_object(path: &str, after: &After<'_>, before: &dyn Archive) -> Result<bool, Fault> {

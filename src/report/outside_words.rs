@@ -59,8 +59,13 @@ pub(super) fn line(changes: &[&OutsideChange], most: usize) -> String {
     if matches!(first.place, OutsidePlace::NodeImage(_)) {
         return format!("{condition}{subject} {verb}{accepted}");
     }
-    format!("{condition}{subject} {verb} ({files}){partly}{accepted}")
+    let is_namespace = matches!(first.place, OutsidePlace::Namespace { .. });
+    let why = if is_namespace && first.risk == Risk::Unknown { NOT_PREDICTED } else { "" };
+    format!("{condition}{subject} {verb} ({files}){why}{partly}{accepted}")
 }
+
+const NOT_PREDICTED: &str =
+    "; Cluster API acts on some of these objects, and what that does to machines is not predicted";
 
 fn subject(changes: &[&OutsideChange], most: usize) -> String {
     let name = |change: &&OutsideChange| match &change.place {
