@@ -183,13 +183,22 @@ pub enum ObjectChangeKind {
 
 /// Compares two states.
 pub fn compare(before: &dyn State, after: &dyn State) -> Result<Comparison, Fault> {
+    compare_apart(before, after, &BTreeSet::new())
+}
+
+/// The same. `known` are clusters that exist although the state before does not have them: no cluster has moved there.
+pub fn compare_apart(
+    before: &dyn State,
+    after: &dyn State,
+    known: &BTreeSet<ClusterId>,
+) -> Result<Comparison, Fault> {
     let comparing = Comparing::new(before, after)?;
     let all = pair::all(before, after)?;
     let found = all.par_iter().map(|cluster| comparing.cluster(cluster, cluster));
     let found: Vec<_> = found.collect::<Result<_, Fault>>()?;
     let mut clusters: Vec<ClusterChange> = found.into_iter().flatten().collect();
     let unchanged = all.len() - clusters.len();
-    let moved = pair::moved(&clusters);
+    let moved = pair::moved(&clusters, known);
     clusters.retain(|one| !moved.values().any(|old| *old == one.cluster));
     for one in &mut clusters {
         if let Some(old) = moved.get(&one.cluster)

@@ -14,9 +14,12 @@ pub(super) fn all(before: &dyn State, after: &dyn State) -> Result<Vec<ClusterId
     Ok(all.into_iter().collect())
 }
 
-/// The clusters that moved: the old ID of each, by its new ID.
-pub(super) fn moved(changes: &[ClusterChange]) -> BTreeMap<ClusterId, ClusterId> {
-    let of = |fate: Fate| changes.iter().filter(move |one| one.fate == fate);
+/// The clusters that moved: the old ID of each, by its new ID. None moved to one that is `known` to exist.
+pub(super) fn moved(
+    changes: &[ClusterChange],
+    known: &BTreeSet<ClusterId>,
+) -> BTreeMap<ClusterId, ClusterId> {
+    let of = |fate: Fate| changes.iter().filter(move |one| one.fate == fate && !known.contains(&one.cluster));
     let gone: Vec<_> =
         of(Fate::Gone).map(|one| Single { id: &one.cluster, facts: one.before.as_ref() }).collect();
     let created: Vec<_> =

@@ -1,6 +1,6 @@
 //! Reports what a change does to the fleet: one report for all clusters, ordered by risk.
 //!
-//! [`compare()`] finds the differences. This module turns each into a [`Change`] with its [`Risk`], puts clusters with equal
+//! [`compare`](crate::compare) finds the differences. This module turns each into a [`Change`] with its [`Risk`], puts clusters with equal
 //! changes into a [`Group`], and writes the report as text, Markdown, HTML or data.
 //!
 //! Deliberately absent: git and the disk. The caller passes in both sides.
@@ -47,7 +47,7 @@ use std::{
 use rayon::prelude::*;
 
 use crate::{
-    compare::{Archive, ClusterChange, Comparison, Export, Live, Tree, compare},
+    compare::{Archive, ClusterChange, Comparison, Export, Live, Tree, compare_apart},
     generate::{self, Failure, Progress},
     model::{ClusterId, Label, ManagementCluster},
     note::{Fault, Notes, Severity},
@@ -330,11 +330,11 @@ impl Comparing<'_> {
         let is_made = |cluster: &ClusterId| self.after.is_made(cluster);
         let sound = Sound { inner: &new, before: &old, is_made: &is_made, left: self.left };
         let live = Live::new(&old, self.exports);
-        let mut compared = compare(&live, &sound)?;
+        let lost = LostClusters::find(self.after, self.past)?;
+        let mut compared = compare_apart(&live, &sound, &lost.clusters())?;
         // The guards judge what was generated, not what runs.
         let generated = if self.exports.is_empty() { &*compared.clusters } else { &[] };
         let (mut refused, announced) = guarded(self.after, generated, self.past, self.input)?;
-        let lost = LostClusters::find(self.after, self.past)?;
         lost.judge(self.after, &mut refused)?;
         self.background.heed(&refused);
         self.background.announced = announced;

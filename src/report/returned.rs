@@ -1,6 +1,6 @@
 //! Recognizes clusters that left git without the steps of a removal, and are defined again: they may still run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{CommitsSinceBase, LostFile, cluster_of, new_tree::After};
 use crate::{
@@ -34,6 +34,12 @@ impl LostClusters {
         let lost = past.map(|past| past.lost(&new)).transpose()?.unwrap_or_default();
         let lost = lost.into_iter().filter(|(_, lost)| render::is_protected(&lost.text));
         Ok(Self(lost.filter_map(|(path, lost)| Some((TreePath::parse(&path)?, lost))).collect()))
+    }
+
+    /// Their IDs.
+    pub(super) fn clusters(&self) -> BTreeSet<ClusterId> {
+        let part = |path| PartId::of_path(path).as_ref().and_then(cluster_of);
+        self.0.keys().filter_map(part).collect()
     }
 
     /// Reports what the guards of `generate` refuse.

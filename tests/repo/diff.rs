@@ -425,6 +425,24 @@ fn a_lost_cluster_that_comes_back_is_not_a_new_one() {
     says(&sandbox, &["diff", "HEAD"], 0, "is created with 4 machines");
 }
 
+/// A move that was merged by mistake, and its revert. The cluster that was left behind kept running.
+#[test]
+fn a_cluster_that_moves_back_is_not_built_anew() {
+    let sandbox = fleet();
+    let text = sandbox.read(ONE).unwrap();
+    sandbox.write(ONE, text.replace("namespace: blue", "namespace: red"));
+    generate_unguarded(&sandbox);
+    save(&sandbox, "moved");
+    let lost = sandbox.git(&["rev-parse", "HEAD"]).trim()[..10].to_owned();
+    sandbox.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    sandbox.write(ONE, &text);
+    let same = format!(
+        "is defined again, as it was before {lost} removed its files: if it still runs, nothing changes"
+    );
+    says(&sandbox, &["diff"], 1, &same);
+    says(&sandbox, &["diff"], 1, "red/one\n    cluster: is abandoned: its files leave git");
+}
+
 #[test]
 fn a_shallow_clone_says_which_history_it_lacks() {
     let sandbox = fleet();
