@@ -13,7 +13,7 @@ use crate::{
     generate,
     io::{
         disk::{CheckSink, PathArgument, Workspace},
-        git::Repository,
+        git::{Repository, Revision},
     },
     model::{Cluster, Date},
     note::{Diagnostic, Fault, Notes, Place, Severity},
@@ -100,6 +100,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
             let snapshot = Snapshot::read(&world)?;
             let before = revision::named(&repository, base, &format!("--against {base}"), &mut notes);
             before.and_then(|before| {
+                warn_of_base(&before, base, &repository, &mut notes)?;
                 let since = repository.since(&before.commit(), None)?;
                 report::check_against(&before, &snapshot, Some(&since), &tell, &mut notes)
             })
@@ -123,6 +124,30 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     }
     asked.learn(&notes, &world)?;
     Ok(report_some(&asked, &notes, printer))
+}
+
+/// Warns about a base from which guards learn little.
+fn warn_of_base(
+    before: &Revision,
+    name: &str,
+    repository: &Repository,
+    notes: &mut Notes,
+) -> Result<(), Fault> {
+    if before.folder("generated")?.is_none() {
+        notes
+            .warning(
+                "empty-base",
+                None,
+                format!("`{name}` has no `generated/`: guards have nothing to compare with"),
+            )
+            .hint("compare with a commit after the first `stackloom generate --commit`");
+    } else if repository.knows("HEAD") && !repository.is_related(&before.commit(), "HEAD")? {
+        let message = format!(
+            "`{name}` and HEAD have no commit in common: guards compare two trees, and not what a merge does"
+        );
+        notes.warning("unrelated-base", None, message).hint("name a commit that the change began from");
+    }
+    Ok(())
 }
 
 /// Warns about Kubernetes versions that are no longer fit for use, or soon won't be, once for all clusters with a version.

@@ -170,6 +170,8 @@ fn a_base_that_misleads_is_named() {
     warns(&["diff", "other~1"], "unrelated-base");
     warns(&["diff", "other~1", "main"], "unrelated-base");
     warns(&["diff", "other"], "empty-base");
+    warns(&["check", "--against", "other~1"], "unrelated-base");
+    warns(&["check", "--against", "other"], "empty-base");
     says(&sandbox, &["diff", "other"], 0, "3 of 3 clusters change: 3 in place");
     says(&sandbox, &["diff", "other"], 0, "is defined again");
     // An older program, whose range ends before this one.
