@@ -251,7 +251,9 @@ pub(super) fn parts(clusters: &[&ClusterReport]) -> String {
         one.refusal().is_none() && one.changes.iter().any(is_it)
     };
     let stuck = of(&|one| one.risk == Risk::Refused && gets_stuck(one));
-    let refused = of(&|one| one.risk == Risk::Refused && !gets_stuck(one));
+    // What a definition accepts happens, so it does not count as refused.
+    let accepted = of(&|one| one.risk == Risk::Refused && !gets_stuck(one) && is_accepted(one));
+    let refused = of(&|one| one.risk == Risk::Refused && !gets_stuck(one) && !is_accepted(one));
     let refused = counted(&refused, &format!("refused{}", despite(&refused)));
     let stuck = either(stuck, "gets stuck half-way", "get stuck half-way");
     let others = [
@@ -267,8 +269,22 @@ pub(super) fn parts(clusters: &[&ClusterReport]) -> String {
         counted(&mild(Mild::InPlace), "in place"),
         counted(&mild(Mild::Metadata), "metadata only"),
     ];
-    let all = refused.into_iter().chain(stuck).chain(losses(clusters)).chain(others.into_iter().flatten());
+    let accepted = counted(&accepted, &although(&accepted));
+    let all = refused.into_iter().chain(accepted).chain(stuck).chain(losses(clusters));
+    let all = all.chain(others.into_iter().flatten());
     all.collect::<Vec<_>>().join(", ")
+}
+
+/// Whether guards refuse the change of a cluster, and its definition accepts that.
+fn is_accepted(one: &ClusterReport) -> bool {
+    let is_it = |change: &Change| change.effect == Effect::Refused && change.accepted.is_some();
+    one.refusal().is_none() && one.changes.iter().any(is_it)
+}
+
+/// `refused but accepted, and removes 3 pool machines`.
+fn although(found: &[&ClusterReport]) -> String {
+    let also = doing(found, Named::None).map(|also| format!(", and {also}")).unwrap_or_default();
+    format!("refused but accepted{also}")
 }
 
 /// What happens in clusters although their change is refused, in brackets.
@@ -447,6 +463,7 @@ mod tests {
         assert_eq!(machine_words::lost(&[&refused]), "none; if merged anyway: 2 pool machines");
         refused.changes[1].accepted = Some("it is empty".to_owned());
         assert_eq!(machine_words::lost(&[&refused]), "2 pool machines");
+        assert_eq!(parts(&[&refused]), "1 refused but accepted, and removes 2 pool machines");
     }
 
     fn with(name: &str, risk: Risk, effect: Effect, machines: i64) -> ClusterReport {
