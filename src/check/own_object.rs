@@ -177,14 +177,6 @@ fn check_object(object: &Beside, source: &Source, folder: &mut Folder<'_>, finde
         let place = hidden(source.word(fault.origin.offset as usize));
         finder.notes.error("object", place, fault.message).hint(fault.hint);
     }
-<<<<<<< HEAD
-=======
-    if folder.keeps_objects {
-        for fault in other_cluster::faults(&node, &object.group, &object.kind, folder.cluster) {
-            let place = hidden(source.word(fault.origin.offset as usize));
-            finder.notes.error("object", place, fault.message).hint(fault.hint);
-        }
-    }
     let (owner, found) = health_check::of_object(&node);
     for met in found {
         let place = hidden(source.word(met.status.origin.offset as usize));
