@@ -96,7 +96,7 @@ fn a_project_allows_the_kinds_that_its_clusters_can_have_and_no_others() {
     for delivery in AddonDelivery::all() {
         let mut files = fleet(delivery);
         let template = "apiVersion: rbac.authorization.k8s.io/v1\n#% if cluster.name == 'one'\nkind: Role\n#% else\nkind: \
-                        RoleBinding\n#% endif\nmetadata:\n  name: ${{ cluster.name }}-x\n  namespace: ${{ namespace.name }}\n";
+                        RoleBinding\nroleRef: { apiGroup: rbac.authorization.k8s.io, kind: Role, name: x }\n#% endif\nmetadata:\n  name: ${{ cluster.name }}-x\n  namespace: ${{ namespace.name }}\n";
         files.0.insert("stacks/test/tiny/cluster/rbac.yaml".to_owned(), template.to_owned());
         let allow = |kind: &str| {
             format!(

@@ -43,7 +43,9 @@ pub(super) fn check_manifests(plan: &ClusterPlan, addon: &str, objects: &[Object
     let is_earlier = |one: &&AddonPlan| charts.contains(&one.frozen.addon.name.as_str());
     let earlier = plan.addons.iter().filter(is_earlier);
     let namespaces: Vec<_> = earlier.map(|one| one.frozen.addon.release_namespace.as_str()).collect();
-    let Some(object) = objects.iter().find(|object| !is_inert(&object.node, &namespaces)) else { return };
+    let name = |object: &&Object| object.node.at(&["metadata", "name"]).and_then(Node::as_str).is_some();
+    let mut others = objects.iter().filter(|object| !is_inert(&object.node, &namespaces));
+    let Some(object) = others.find(name) else { return };
     let text = |path: &[&str]| object.node.at(path).and_then(Node::as_str).unwrap_or_default();
     let message = format!(
         "Flux applies the manifests of `{addon}`, among them {} `{}`, without waiting until {} {} installed",
