@@ -202,7 +202,10 @@ fn check_beside(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
                 if let Some(why) = refused_beside(&plan.cluster, &object.group, &object.kind) {
                     let message = format!("{kind} cannot be beside {}: {why}", plan.cluster.full_name());
                     let place = Place { source: String::new(), ..object.place };
-                    finder.notes.error(RULE.name, place, message).hint("apply it in another way");
+                    finder
+                        .notes
+                        .error(RULE.name, place, message)
+                        .hint("keep it elsewhere, and apply it apart from the fleet");
                     continue;
                 }
                 tell("a `.d` folder", &kind, does, Place { source: String::new(), ..object.place }, finder);

@@ -99,7 +99,7 @@ impl Field<'_, '_> {
             ["metadata", "name"] => Some(scope.keys(&["metadata", "name"])),
             ["metadata", "namespace"] => Some(scope.keys(&["metadata", "namespace"])),
             ["metadata", "annotations", "stackloom.dev/suspended"] => Some(scope.keys(&["spec", "suspend"])),
-            ["metadata", "annotations", "stackloom.dev/standby"] => self.suspended(),
+            ["metadata", "annotations", "stackloom.dev/standby"] => Some(scope.fleet_value(&["standby"])),
             ["metadata", "annotations", "stackloom.dev/removal"] => {
                 Some(scope.keys(&["spec", "removal", "reason"]))
             }
