@@ -9,7 +9,7 @@ use super::{
     source::{Role, Source, Words},
 };
 use crate::{
-    model::{AUTOSCALER_MAX, AUTOSCALER_MIN, EngineSource},
+    model::{AUTOSCALER_MAX, AUTOSCALER_MIN, EngineSource, GitReference},
     plan::{AddonPlan, ClusterPart, Unit},
     render::{self, AppliedFolder, ChartProvenance, ComposedField, Facts, Provenance, Purpose},
     yaml::{Node, Path, Segment},
@@ -66,6 +66,7 @@ impl Field<'_, '_> {
             Provenance::Management => Some(scope.management_name()),
             Provenance::FleetName => Some(scope.fleet_name()),
             Provenance::Fleet(keys) => Some(scope.fleet_value(keys)),
+            Provenance::SourceReference => Some(self.source_reference()),
             Provenance::Source(key) => Some(self.tree_source(key)),
             Provenance::Unit(unit) => Some(self.unit(unit)),
             Provenance::Applied(applied) => Some(self.applied(applied)),
@@ -171,7 +172,9 @@ impl Field<'_, '_> {
         let folder = Words::from("the folder of the tree that it applies");
         let fleet = scope.fleet_value(&["source", "path"]);
         let fleet = fleet.into_iter().map(|source| Source { what: folder.clone(), ..source });
-        all([self.applied(applied), scope.management_name(), fleet.collect()])
+        // The folder of the fleet is named after the management cluster alone.
+        let own = if *applied == AppliedFolder::Fleet { Vec::new() } else { self.applied(applied) };
+        all([own, scope.management_name(), fleet.collect()])
     }
 
     /// The name of the object that installs a dependency of the addon.
@@ -208,6 +211,14 @@ impl Field<'_, '_> {
             }
         }
         sources
+    }
+
+    /// Where the branch or the tag that the engine reads comes from.
+    fn source_reference(&self) -> Vec<Source> {
+        let scope = self.resolver.scope;
+        let source = scope.management.map(|management| &management.source);
+        let is_tag = matches!(source, Some(EngineSource::Git { reference: GitReference::Tag(_), .. }));
+        scope.fleet_value(&["source", if is_tag { "tag" } else { "branch" }])
     }
 
     /// Where the name of what an object applies comes from.

@@ -55,6 +55,8 @@ pub enum Provenance<'a> {
     Fleet(Vec<&'a str>),
     /// A key of the object that tells the engine where to read the tree.
     Source(&'a str),
+    /// The branch or the tag that the engine reads.
+    SourceReference,
     /// The name of a unit that the object waits for.
     Unit(&'a Unit),
     /// The name of what the object applies.

@@ -3,7 +3,7 @@
 use super::KEEP;
 use crate::{
     render::{
-        Purpose,
+        AppliedFolder, Purpose,
         provenance::{ComposedField, Provenance},
     },
     yaml::{Node, Path},
@@ -31,7 +31,10 @@ pub(super) fn of<'a>(field: &ComposedField<'a>) -> Option<Vec<Provenance<'a>>> {
 
 fn application<'a>(field: &ComposedField<'a>, names: &[&'a str]) -> Option<Vec<Provenance<'a>>> {
     Some(match names {
-        ["metadata", "name"] => vec![Provenance::Applied(field.facts.applied()?), Provenance::Management],
+        ["metadata", "name"] => match field.facts.applied()? {
+            AppliedFolder::Fleet => vec![Provenance::Management],
+            applied => vec![Provenance::Applied(applied), Provenance::Management],
+        },
         ["metadata", "namespace"] => vec![setting("namespace")],
         ["metadata", "labels", "stackloom.dev/management-cluster"] => vec![Provenance::Management],
         ["metadata", "labels", "stackloom.dev/namespace"] => vec![Provenance::Namespace],
@@ -98,7 +101,7 @@ fn source<'a>(field: &ComposedField<'a>, is_chart: bool, names: &[&'a str]) -> O
             vec![Provenance::Program("the name under which the chart refers to files of the repository")]
         }
         ["repoURL"] => vec![Provenance::Fleet(vec!["source", "url"])],
-        ["targetRevision"] => vec![Provenance::Fleet(vec!["source"])],
+        ["targetRevision"] => vec![Provenance::SourceReference],
         ["path"] if !is_chart => vec![Provenance::Folder(field.facts.applied()?)],
         ["plugin", ..] => vec![Provenance::Fleet(vec!["decryption", "plugin"])],
         ["directory", ..] => vec![Provenance::Program("the files of the folder are applied as they are")],

@@ -211,6 +211,22 @@ fn explanations_predict_changes_in_deliveries() {
     }
 }
 
+/// The settings of the fleet, if Argo CD reads a branch and if it reads a tag.
+#[test]
+fn explanations_predict_changes_of_settings() {
+    for reference in ["branch: main", "tag: v1"] {
+        let mut files = support::fleet(&support::package().join("tests/cases/_base"));
+        let fleet = files.0.get_mut("stackloom.yaml").unwrap();
+        let settings = "argocd: { namespace: argo, destination: mgmt, project: platform }\n      classNamespace: classes";
+        *fleet = fleet.replace("engine: flux", "engine: argocd").replace("branch: main", reference);
+        *fleet = fleet.replace("classNamespace: classes", settings);
+        hold_where(reference, &files, |path| path == "stackloom.yaml");
+        let line = files.0["stackloom.yaml"].lines().position(|line| line.trim() == reference).unwrap() + 1;
+        let reached = read(&files).affects("stackloom.yaml", Some(line), &|_, _| {}, &mut Notes::new());
+        assert_eq!(reached.clusters.len(), 2, "{reference}");
+    }
+}
+
 /// Typical questions on the command line, with the expected answers.
 #[test]
 fn answers_are_as_agreed() {
