@@ -1,5 +1,6 @@
 //! Refuses to change what installs the addons of a running cluster.
 
+use super::destination::standby_first;
 use crate::{
     model::AddonDelivery,
     note::{About, Notes, Place, in_words},
@@ -39,7 +40,7 @@ pub(super) fn refuse(
     notes
         .error("engine-changed", Place::file(path.as_str()), message)
         .about(About::Delivery)
-        .hint(format!("first commit `standby: true` for `{management}`, and wait until it is applied and no sync is running"))
+        .hint(standby_first(management))
         .hint(steps);
 }
 
@@ -62,7 +63,7 @@ fn refuse_other_name(
     notes
         .error("engine-changed", Place::file(path.as_str()), message)
         .about(About::Setting { management: management.clone(), path: after.cluster_setting() })
-        .hint(format!("first commit `standby: true` for `{management}`, and wait until it is applied and no sync is running"))
+        .hint(standby_first(management))
         .hint("the steps are in docs/management-clusters.md, under \"Change the names of clusters\"");
 }
 

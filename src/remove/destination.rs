@@ -33,37 +33,35 @@ impl Targets {
             let Some(before) = before.filter(|before| before.runs) else { continue };
             let [cluster, namespace] = after.settings;
             // The other cluster has none of the machines, so Cluster API there would build them a second time.
-            if before.cluster != after.cluster {
+            let (setting, message, page) = if before.cluster != after.cluster {
                 let message = format!(
                     "the clusters of `{management}` would be built a second time: its engine would apply them to `{}`, and they run in `{}`",
                     after.cluster, before.cluster
                 );
-                let about = About::Setting { management: management.clone(), path: cluster };
-                notes
-                    .error("engine-changed", Place::file(path.as_str()), message)
-                    .about(about)
-                    .hint(format!("to keep them where they are, restore `{cluster}` of `{management}`"))
-                    .hint(format!("if only the name of the cluster changes, {}", standby(management)))
-                    .hint("the steps are in docs/management-clusters.md, under \"Change the destination\"");
+                (cluster, message, "Change the destination")
             } else if before.namespace != after.namespace {
                 moved.insert(management.as_str());
                 let message = format!(
                     "the engine of `{management}` would move from the namespace `{}` to `{}` while it runs: its objects would be in both",
                     before.namespace, after.namespace
                 );
-                let about = About::Setting { management: management.clone(), path: namespace };
-                notes
-                    .error("engine-changed", Place::file(path.as_str()), message)
-                    .about(about)
-                    .hint(standby(management))
-                    .hint("the steps are in docs/management-clusters.md, under \"Change the engine's namespace\"");
-            }
+                (namespace, message, "Change the engine's namespace")
+            } else {
+                continue;
+            };
+            notes
+                .error("engine-changed", Place::file(path.as_str()), message)
+                .about(About::Setting { management: management.clone(), path: setting })
+                .hint(format!("to leave the clusters where they are, restore `{setting}` of `{management}`"))
+                .hint(standby_first(management))
+                .hint(format!("the steps are in docs/management-clusters.md, under \"{page}\""));
         }
         moved
     }
 }
 
-fn standby(management: &str) -> String {
+/// The hint for a change that is safe once the engine does nothing.
+pub(super) fn standby_first(management: &str) -> String {
     format!(
         "first commit `standby: true` for `{management}`, and wait until it is applied and no sync is running"
     )

@@ -13,7 +13,7 @@ use super::{
     addon_step,
     class_kinds::{self, Classes},
     cluster_change, delivery_change,
-    destination::Targets,
+    destination::{Targets, standby_first},
     drawn::facts,
     former_texts::{FormerTexts, ReadFormer},
     network,
@@ -260,7 +260,7 @@ fn judge_engine(path: &TreePath, part: &PartId, old: &str, new: &str, notes: &mu
             ),
         )
         .about(About::Engine)
-        .hint(format!("first commit `standby: true` for `{management}`, and wait until it is applied and no sync is running"))
+        .hint(standby_first(management))
         .hint("the steps are in docs/management-clusters.md, under \"Change the engine\"");
 }
 
