@@ -22,7 +22,7 @@ pub fn validate(object: &Value, running: Option<&Value>, gates: Gates) -> Vec<Fi
         Ok(running) => running,
         Err(error) => return unread(error),
     };
-    let running = running.as_ref();
+    let running = running.as_deref();
     match (text(&object, &["kind"]), running) {
         ("KubeadmControlPlane", _) => kubeadm_control_plane::validate(&object, running, gates),
         ("KubeadmControlPlaneTemplate", None) => {

@@ -14,6 +14,8 @@ mod health_check;
 mod kubeadm;
 mod view;
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
 use fields::Fields;
@@ -43,9 +45,9 @@ pub(crate) fn is_old(object: &Value) -> bool {
 }
 
 /// Converts an object to the stored version. Only old objects of Cluster API's own kinds change.
-pub(crate) fn to_stored(object: &Value) -> Result<Value, String> {
+pub(crate) fn to_stored(object: &Value) -> Result<Cow<'_, Value>, String> {
     if !is_old(object) {
-        return Ok(object.clone());
+        return Ok(Cow::Borrowed(object));
     }
     let spec = object.get("spec").cloned().unwrap_or_else(|| json!({}));
     let mut spec = match text(object, &["kind"]) {
@@ -62,7 +64,7 @@ pub(crate) fn to_stored(object: &Value) -> Result<Value, String> {
     let mut converted = object.clone();
     set(&mut converted, &["apiVersion"], json!(format!("{}/v1beta2", group(text(object, &["apiVersion"])))));
     set(&mut converted, &["spec"], spec);
-    Ok(converted)
+    Ok(Cow::Owned(converted))
 }
 
 /// Converts the rollout settings in the spec of a `MachineDeployment` to the stored version.
@@ -82,7 +84,8 @@ pub(crate) fn template_at(template: &Value, wanted: &str) -> Result<Value, Strin
         _ if own == wanted => return Ok(template.clone()),
         _ => return Err(format!("only the API server converts {own} to {wanted}")),
     };
-    let stored = if own == "v1beta1" { to_stored(&defaulted(template))? } else { template.clone() };
+    let stored =
+        if own == "v1beta1" { to_stored(&defaulted(template))?.into_owned() } else { template.clone() };
     match wanted {
         "v1beta2" => Ok(stored),
         "v1beta1" => {

@@ -13,7 +13,7 @@ fn objects_of_the_current_version_stay_unchanged() {
         "{ apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: Cluster, spec: { paused: false } }",
         "{ apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: XMachineTemplate }",
     ] {
-        assert_eq!(to_stored(&yaml(text)).unwrap(), yaml(text));
+        assert_eq!(*to_stored(&yaml(text)).unwrap(), yaml(text));
     }
 }
 
@@ -24,7 +24,8 @@ fn a_duration_is_a_number_of_whole_seconds() {
             "{{ apiVersion: bootstrap.cluster.x-k8s.io/v1beta1, kind: KubeadmConfig, spec: {{ joinConfiguration: \
              {{ discovery: {{ timeout: {duration} }} }} }} }}"
         );
-        let stored = to_stored(&yaml(&text))?;
+        let object = yaml(&text);
+        let stored = to_stored(&object)?;
         Ok(stored["spec"]["joinConfiguration"]["timeouts"]["tlsBootstrapSeconds"].clone())
     };
     assert_eq!(config("1m1.9s"), Ok(json!(61)));

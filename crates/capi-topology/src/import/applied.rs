@@ -1,5 +1,6 @@
 //! Who applied a live Cluster, which decides what a later apply removes.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
@@ -77,7 +78,7 @@ fn last_applied(object: &Value) -> Option<Value> {
     if !is_known(version(text(&applied, &["apiVersion"]))) {
         return None;
     }
-    convert::to_stored(&applied).ok()
+    convert::to_stored(&applied).ok().map(Cow::into_owned)
 }
 
 /// The claim of the applier that the user named, perhaps for its first apply; none if it cannot be known.

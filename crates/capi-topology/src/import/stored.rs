@@ -1,6 +1,7 @@
 //! The stored form of an object that is written.
 
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 
 use super::{Applied, Claim, is_made};
 use crate::contract::LAST_APPLIED;
@@ -45,14 +46,14 @@ pub(super) fn stored(object: Value, applied: Applied) -> (Value, Applied, Vec<Re
         // The applied fields are part of a Cluster, and may be of either version.
         Applied::Known(claims) => {
             let converted = claims.into_iter().map(|one| {
-                let part = convert::to_stored(&one.part)?;
+                let part = convert::to_stored(&one.part)?.into_owned();
                 Ok(Claim { part, ..one })
             });
             converted.collect::<Result<_, String>>().map_or(Applied::Unknown, Applied::Known)
         }
         other => other,
     };
-    match convert::to_stored(&object) {
+    match convert::to_stored(&object).map(Cow::into_owned) {
         Ok(converted) => (converted, applied, Vec::new()),
         Err(error) => {
             let name = format!("{}/{}", text(&object, &["kind"]), text(&object, &["metadata", "name"]));

@@ -339,6 +339,9 @@ fn described(role: &Role, object: &Value, effect: Effect, patch: Option<Value>) 
 }
 
 fn compare(role: &Role, old: &Value, new: &Value, rotated: bool) -> ObjectChange {
+    if old == new && !rotated {
+        return described(role, new, Effect::Same, None);
+    }
     let shown = |object: &Value| {
         let mut object = object.clone();
         for path in [&["status"][..], &["apiVersion"], &["metadata", "ownerReferences"]] {

@@ -59,7 +59,8 @@ fn refusals(written: &Value, object: &Value, running: Option<&Value>, gates: Gat
     if faults.is_empty() {
         let kind = text(object, &["kind"]);
         let running = running.map(with_real_names);
-        let errors = webhooks::validate(&with_real_names(object), running.as_ref(), gates);
+        let object = if convert::is_old(written) { with_real_names(object) } else { real };
+        let errors = webhooks::validate(&object, running.as_ref(), gates);
         if let ("MachineDeployment" | "MachinePool", Some(why)) = (kind, workers::defaulting(written)) {
             let error = FieldError::new(ErrorType::Controller, "", why);
             return Refusal::of(Stage::Apply, By::WebhookDefault, &name, vec![error]);

@@ -4,6 +4,7 @@
 //! Source: `core/reconcilers/topology/cluster/reconcile_state.go`, and `structuredmerge` there: objects are written with
 //! server-side apply, and a template is rotated if such an apply would change its spec.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::take;
 use std::sync::Arc;
@@ -80,10 +81,19 @@ fn infrastructure(running: &mut Desired, desired: &Desired, settled: &mut Settle
 /// The result of a controller applying `desired` to an object; `previous` is what it applied before. If it set all existing
 /// fields, only empty values need merging.
 pub(super) fn applied(running: &Value, previous: &Value, desired: &Value, others: Option<&Value>) -> Value {
+    applied_over(running, || Cow::Borrowed(previous), desired, others)
+}
+
+fn applied_over<'a>(
+    running: &Value,
+    previous: impl FnOnce() -> Cow<'a, Value>,
+    desired: &Value,
+    others: Option<&Value>,
+) -> Value {
     match others.filter(|others| others.is_object()) {
-        Some(others) => server_side_apply(running, previous, others, desired),
+        Some(others) => server_side_apply(running, &previous(), others, desired),
         None if has_empty(desired) && text(running, &["apiVersion"]) == text(desired, &["apiVersion"]) => {
-            server_side_apply(running, previous, &Value::Null, desired)
+            server_side_apply(running, &previous(), &Value::Null, desired)
         }
         None => desired.clone(),
     }
@@ -155,8 +165,8 @@ fn emptied(running: &Value, desired: &Value) -> Option<String> {
 /// Updates one object in place.
 fn write(role: &Role, running: &mut Value, desired: &Value, pass: &mut Pass) -> bool {
     pass.opaque.extend(emptied_in_old(role, running, desired));
-    let previous = set_before(running, desired);
-    let written = applied(running, &previous, desired, pass.others.get(role));
+    let others = pass.others.get(role);
+    let written = applied_over(running, || Cow::Owned(set_before(running, desired)), desired, others);
     let mut next = with_defaults(&written, Some(running));
     for path in [&["status"][..], &["metadata", "ownerReferences"]] {
         if let (Some(kept), None) = (get(running, path).cloned(), get(&next, path)) {

@@ -3,6 +3,8 @@
 //! Source: the `Default` functions of `core/webhooks/admission` and
 //! `controlplane/kubeadm/webhooks/admission`.
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
 use crate::contract::{AUTOSCALER_MAX, AUTOSCALER_MIN, Contract, PAUSED};
@@ -12,7 +14,7 @@ use k8s_schema::value::{get, present, set, text, version};
 
 /// The object in its stored form, after its kind's defaulting webhook. Comparisons and validation use this form.
 pub fn with_defaults(object: &Value, running: Option<&Value>) -> Value {
-    let mut object = stored(object);
+    let mut object = stored(object).into_owned();
     match text(&object, &["kind"]) {
         "KubeadmControlPlane" => control_plane(&mut object),
         "MachineDeployment" => deployment(&mut object, running),
@@ -28,12 +30,12 @@ pub fn with_defaults(object: &Value, running: Option<&Value>) -> Value {
 }
 
 /// The object in its stored version. One that cannot be converted is refused when it is written.
-pub(super) fn stored(object: &Value) -> Value {
-    let mut stored = convert::to_stored(object).unwrap_or_else(|_| object.clone());
+pub(super) fn stored(object: &Value) -> Cow<'_, Value> {
+    let mut stored = convert::to_stored(object).unwrap_or(Cow::Borrowed(object));
     if text(object, &["kind"]) == "MachineDeployment" && version(text(object, &["apiVersion"])) == "v1beta1" {
         let rollout = convert::rollout_of_deployment(get(object, &["spec"]).unwrap_or(&Value::Null));
         for (name, value) in rollout.as_object().into_iter().flatten() {
-            set(&mut stored, &["spec", name], value.clone());
+            set(stored.to_mut(), &["spec", name], value.clone());
         }
     }
     stored
