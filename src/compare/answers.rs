@@ -24,7 +24,10 @@ use crate::{
         Desired, Field, Forecast, Gates, Meaning, Observed, Opaque, Refusal, Settings, SharedClass, Side,
         TopologyPart, UpgradeStep, Verdict,
         import::Applied,
-        predict::{Change, ListChange, ObjectChange, forecast, machine_counts::Strategies},
+        predict::{
+            Change, ListChange, ObjectChange, forecast,
+            machine_counts::{MachineCounts, Strategies},
+        },
     },
     yaml::{Node, to_json},
 };
@@ -215,6 +218,8 @@ type Judged = Result<Arc<Answer>, Vec<Refusal>>;
 #[derive(Debug, Default)]
 pub struct Answers {
     given: RwLock<BTreeMap<[u8; 32], Given>>,
+    /// Answers adapted to other numbers of machines.
+    adapted: RwLock<BTreeMap<([u8; 32], MachineCounts), Arc<Answer>>>,
     /// What a class reads, by its address. Keeping the class ensures that no other can get this address.
     classes: RwLock<BTreeMap<usize, (SharedClass, Reads)>>,
 }
@@ -276,11 +281,27 @@ impl Answers {
 
     fn given(&self, key: &[u8; 32], pools: &UnchangedPools) -> Option<Judged> {
         let known = self.given.read().unwrap_or_else(PoisonError::into_inner);
-        let Given { judged, pools: others, strategies } = known.get(key)?;
-        match judged {
-            Ok(answer) if others != pools => Some(Ok(Arc::new(pools.apply(answer, strategies, others)?))),
+        let given = known.get(key)?;
+        match &given.judged {
+            Ok(answer) if given.pools != *pools => Some(Ok(self.adapted(key, given, answer, pools)?)),
             judged => Some(judged.clone()),
         }
+    }
+
+    fn adapted(
+        &self,
+        key: &[u8; 32],
+        given: &Given,
+        answer: &Answer,
+        pools: &UnchangedPools,
+    ) -> Option<Arc<Answer>> {
+        let key = (*key, pools.counts().clone());
+        if let Some(known) = self.adapted.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            return Some(known.clone());
+        }
+        let adapted = Arc::new(pools.apply(answer, &given.strategies, &given.pools)?);
+        let mut known = self.adapted.write().unwrap_or_else(PoisonError::into_inner);
+        Some(known.entry(key).or_insert(adapted).clone())
     }
 
     fn reads(&self, class: &SharedClass) -> Reads {

@@ -47,6 +47,11 @@ impl UnchangedPools {
         found
     }
 
+    /// The numbers of machines that are the same.
+    pub(super) fn counts(&self) -> &MachineCounts {
+        &self.counts
+    }
+
     /// Removes the sizes and the values of the labels from a Cluster.
     pub(super) fn remove_from(&self, cluster: &mut Json) {
         let list = cluster.pointer_mut("/spec/topology/workers/machineDeployments");
