@@ -1,10 +1,12 @@
 //! Writes a report as data.
 
+use rayon::prelude::*;
 use serde_json::{Map, Value as Json, json};
+use sha2::{Digest as _, Sha256};
 
 use crate::{
     compare::{Address, FieldChange},
-    model::ClusterId,
+    model::{ClusterId, hex},
     report::{
         OutsideChange, OutsidePlace, OwnObject, Peak, Refusal, RefusedShare, Report,
         change::{Change, Effect, Leaving, Machines, Revert, Subject},
@@ -18,7 +20,35 @@ use crate::{
     topology::{Meaning, TopologyPart, predict::ListChange},
 };
 
+/// The number of clusters that are written at a time to be hashed.
+const AT_A_TIME: usize = 512;
+
 pub fn document(report: &Report) -> Map<String, Json> {
+    let mut out = totals(report);
+    let clusters: Vec<Json> = report.clusters.par_iter().map(cluster).collect();
+    out.insert("clusters".to_owned(), Json::Array(clusters));
+    out.extend(rest(report));
+    out
+}
+
+/// A digest of the document as JSON. The document of a large change is never held as a whole.
+pub fn digest(report: &Report) -> String {
+    let [totals, rest] = [totals(report), rest(report)].map(|part| Json::Object(part).to_string());
+    let mut hash = Sha256::new();
+    hash.update(totals.strip_suffix('}').unwrap_or(&totals));
+    hash.update(",\"clusters\":[");
+    for (at, clusters) in report.clusters.chunks(AT_A_TIME).enumerate() {
+        let texts: Vec<String> = clusters.par_iter().map(|one| cluster(one).to_string()).collect();
+        hash.update(if at == 0 { "" } else { "," });
+        hash.update(texts.join(","));
+    }
+    hash.update("],");
+    hash.update(rest.strip_prefix('{').unwrap_or(&rest));
+    hex(&hash.finalize())
+}
+
+/// The entries of the document before its clusters.
+fn totals(report: &Report) -> Map<String, Json> {
     let mut out = Map::new();
     out.insert("summary".to_owned(), json!(summary(report)));
     out.insert("total".to_owned(), json!(report.total));
@@ -31,7 +61,12 @@ pub fn document(report: &Report) -> Map<String, Json> {
         .collect();
     out.insert("risks".to_owned(), Json::Object(counts));
     out.insert("machines".to_owned(), machines(report));
-    out.insert("clusters".to_owned(), report.clusters.iter().map(cluster).collect());
+    out
+}
+
+/// The entries of the document after its clusters.
+fn rest(report: &Report) -> Map<String, Json> {
+    let mut out = Map::new();
     let group = |group: &crate::report::Group| {
         json!({
             "risk": group.risk.as_str(),
@@ -279,4 +314,31 @@ fn peak(peak: &Peak) -> Json {
         "unknownParts": peak.unknown.len(),
         "unknown": peak.unknown.iter().map(unknown).collect::<Vec<_>>(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_digest_is_that_of_the_document() {
+        let label = |text: &str| crate::model::Label::new(text).unwrap();
+        let one = |name: String| ClusterReport {
+            cluster: ClusterId { management: label("m"), namespace: label("n"), name: label(&name) },
+            owners: vec!["a \"team\"".to_owned()],
+            release: Sides::default(),
+            kubernetes: Sides::default(),
+            risk: Risk::InPlace,
+            changes: Vec::new(),
+            steps: Vec::new(),
+            pools_at_once: 0,
+            notes: Vec::new(),
+        };
+        for count in [0, 1, AT_A_TIME, 2 * AT_A_TIME + 1] {
+            let clusters = (0..count).map(|number| one(format!("c-{number}"))).collect();
+            let report = Report { clusters, ..Report::default() };
+            let text = Json::Object(document(&report)).to_string();
+            assert_eq!(digest(&report), hex(&Sha256::digest(text.as_bytes())), "{count} clusters");
+        }
+    }
 }

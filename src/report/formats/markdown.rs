@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use sha2::{Digest as _, Sha256};
 
-use super::json::document;
+use super::json::digest;
 use crate::{
     model::{ClusterId, hex},
     note::Notes,
@@ -104,12 +104,6 @@ pub fn markdown_of_nothing(notes: &Notes) -> String {
     let digest = hex(&Sha256::digest(text.as_bytes()));
     writeln!(text, "\n<!-- stackloom-diff sha256:{digest} -->").expect("memory takes everything");
     text
-}
-
-/// A digest of the report's content, independent of the length limit.
-pub fn digest(report: &Report) -> String {
-    let text = serde_json::Value::Object(document(report)).to_string();
-    hex(&Sha256::digest(text.as_bytes()))
 }
 
 struct Out {

@@ -6,6 +6,6 @@ mod markdown;
 mod text;
 
 pub use html::{Page, html};
-pub use json::document;
-pub use markdown::{LIMIT, digest, markdown, markdown_of_nothing, markdown_within};
+pub use json::{digest, document};
+pub use markdown::{LIMIT, markdown, markdown_of_nothing, markdown_within};
 pub use text::lines;

@@ -11,7 +11,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest as _, Sha256};
 
-use super::markdown::digest;
+use super::json::digest;
 use crate::{
     note::{Cause, Notes, Severity},
     report::{
