@@ -17,6 +17,9 @@ pub(super) struct Handles {
 impl Repository {
     /// Handles of this repository; none is open yet.
     pub(super) fn handles(&self) -> Handles {
+        // Trees and files of a revision are read once, so the cache of each handle would only take memory. The setting is of the
+        // whole process; history is walked without this cache, too.
+        git2::opts::enable_caching(false);
         Handles { folder: self.inner.path().to_path_buf(), free: Mutex::default() }
     }
 }
