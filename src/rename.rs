@@ -169,8 +169,7 @@ fn made(world: &Snapshot, only: Vec<String>, notes: &mut Notes) -> Result<BTreeM
     let mut made = Memory::default();
     let scope = Scope { only, ..Scope::default() };
     generate::generate_some(world, &scope, &mut made, &|_, _| {}, notes)?;
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Ok(made.files().map(|file| (file.path.to_string(), text(file.bytes()))).collect())
+    Ok(made.files().map(|file| (file.path.to_string(), file.text().to_string())).collect())
 }
 
 #[cfg(test)]

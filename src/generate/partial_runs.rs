@@ -179,9 +179,9 @@ impl Outlet<'_> {
         let shared = parts.iter_mut().filter(|part| matches!(part.id, PartId::Namespace { .. }));
         for file in shared.flat_map(|part| &mut part.files) {
             if let Some(current) = self.sink.current(&file.path)?
-                && let Some(merged) = render::merged(&current, &String::from_utf8_lossy(file.bytes()))
+                && let Some(merged) = render::merged(&current, file.text())
             {
-                *file = File::new(file.path.clone(), merged.into_bytes());
+                *file = File::new(file.path.clone(), merged);
             }
         }
         Ok(())

@@ -95,7 +95,7 @@ impl ChangedLists {
     /// Records a part of the run, once its files are among the changes.
     pub(super) fn see(&mut self, part: &Part, changes: &Changes) {
         for file in part.files.iter().filter(|file| reads(&file.path)) {
-            let text = || String::from_utf8_lossy(file.bytes()).into_owned();
+            let text = || file.text().to_string();
             match (changes.files.get(&file.path), release_of(&file.path)) {
                 (Some(FileChange::Added | FileChange::Changed), Some(release)) => {
                     self.releases.insert(release.to_owned(), text());

@@ -40,7 +40,8 @@ const TEMPLATES: [(&str, &[&str]); 3] = [
 impl Classes {
     /// Records the class in a file of the run, if it is one.
     pub(super) fn see(&mut self, file: &File) {
-        if let (Some(release), Ok(text)) = (release_of(&file.path), std::str::from_utf8(file.bytes())) {
+        if let Some(release) = release_of(&file.path) {
+            let text = file.text();
             self.add(release, text);
         }
     }

@@ -19,7 +19,7 @@ impl Targets {
         if changes.files.get(&file.path) != Some(&FileChange::Changed) || !may_name_target(&file.path) {
             return;
         }
-        let target = std::str::from_utf8(file.bytes()).ok().and_then(target_of);
+        let target = target_of(file.text());
         if let Some((management, target)) = management(&file.path).zip(target) {
             self.0.entry(management.to_owned()).or_insert_with(|| (file.path.clone(), target));
         }

@@ -29,7 +29,7 @@ pub fn drawn(plan: &ClusterPlan, leaver: &Leaver) -> Vec<Meant> {
     let meant = |path: &crate::tree::TreePath| {
         let object = drawn.objects.iter().find(|object| object.path == *path)?;
         let file = part.files.iter().find(|file| file.path == *path)?;
-        Some((object.clone(), String::from_utf8_lossy(file.bytes()).into_owned()))
+        Some((object.clone(), file.text().to_string()))
     };
     paths.iter().map(|path| Meant { path: path.to_string(), drawn: meant(path) }).collect()
 }

@@ -5,7 +5,10 @@
 //! disappears without any step is not deleted but left unmanaged, so that is only a warning. A cluster that moves to another
 //! management cluster must not be reconciled there before its machines are known there.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use rayon::prelude::*;
 
@@ -51,7 +54,7 @@ pub struct Before<'a> {
 #[derive(Debug, Default)]
 pub struct Guard {
     /// The files with a Cluster that differ, with their new texts.
-    made: BTreeMap<TreePath, (PartId, String)>,
+    made: BTreeMap<TreePath, (PartId, Arc<str>)>,
     /// The addon versions of clusters that differ.
     addons: addon_step::ChangedLists,
     /// The classes of the run.
@@ -76,10 +79,7 @@ impl Guard {
         let PartId::Cluster { .. } = &part.id else { return };
         let is_changed = |file: &&File| changes.files.get(&file.path) == Some(&FileChange::Changed);
         let changed = part.files.iter().filter(is_changed).filter(|file| is_addon_file(&file.path));
-        let installer = |file: &File| {
-            let text = std::str::from_utf8(file.bytes()).ok()?;
-            Some((file.path.clone(), installer_of(text)?))
-        };
+        let installer = |file: &File| Some((file.path.clone(), installer_of(file.text())?));
         let mut installers: Vec<_> = changed.filter_map(installer).collect();
         // Two deliveries may apply manifests the same way; the objects that install charts tell them apart.
         installers.sort_by_key(|(path, _)| installs_manifests(path));
@@ -88,8 +88,7 @@ impl Guard {
         }
         let Some(file) = part.files.iter().find(|file| is_cluster(&file.path)) else { return };
         if changes.files.contains_key(&file.path) {
-            let text = String::from_utf8_lossy(file.bytes()).into_owned();
-            self.made.insert(file.path.clone(), (part.id.clone(), text));
+            self.made.insert(file.path.clone(), (part.id.clone(), file.text().clone()));
         }
     }
 
@@ -106,7 +105,7 @@ impl Guard {
         let moved = self.targets.judge(former, notes);
         for (part, files) in &self.installers {
             let Some(cluster) = files.first().and_then(|(path, _)| cluster_beside(path)) else { continue };
-            let (old, new) = (text(&cluster), self.made.get(&cluster).map(|(_, new)| new.as_str()));
+            let (old, new) = (text(&cluster), self.made.get(&cluster).map(|(_, new)| &**new));
             // A change of the engine is reported separately.
             if new.is_some_and(|new| keeper(new) != keeper(&old)) {
                 continue;
@@ -127,14 +126,14 @@ impl Guard {
             self.made.iter().filter(|(path, _)| changes.files.get(*path) == Some(&FileChange::Changed));
         let changed: Vec<_> = changed.map(|(path, made)| (path, made, text(path))).collect();
         let (known, classes) = (before.facts, self.classes.with_removed(changes, former));
-        let judge = |(path, (part, new), old): &(&TreePath, &(PartId, String), String)| {
+        let judge = |(path, (part, new), old): &(&TreePath, &(PartId, Arc<str>), String)| {
             judge_change((path, part), (old, new), known(path), &classes)
         };
         let found: Vec<Notes> = changed.par_iter().map(judge).collect();
         for found in found {
             notes.append(found);
         }
-        let made = |path: &TreePath| self.made.get(path).map(|(_, text)| text.as_str());
+        let made = |path: &TreePath| self.made.get(path).map(|(_, text)| &**text);
         notes.append(self.addons.judge(former, &made));
         let arrivals = self.arrivals(changes);
         let removed = changes.files.iter().filter(|(_, change)| **change == FileChange::Removed);

@@ -123,10 +123,10 @@ impl Drawn {
             text.push_str(&header(&self.id, source));
             text.push('\n');
             emit(node, &mut text);
-            File::new(path.clone(), text.as_bytes().to_vec())
+            File::new(path.clone(), text.as_str())
         };
         let mut files: Vec<_> = objects.chain(values).map(file).collect();
-        let text = |(path, text): &(TreePath, String)| File::new(path.clone(), text.clone().into());
+        let text = |(path, text): &(TreePath, String)| File::new(path.clone(), text.as_str());
         files.extend(self.texts.iter().map(text));
         files.sort_by(|a, b| a.path.cmp(&b.path));
         Part { id: self.id.clone(), files }

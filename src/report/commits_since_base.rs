@@ -318,8 +318,8 @@ fn guards([old, new]: &[Listing; 2], last: &After<'_>) -> Result<Notes, Fault> {
         };
         changes.record(&part, &tree_path, change);
         if change != FileChange::Unchanged && Guard::reads(&tree_path) {
-            let bytes = last.read(id)?.into_bytes();
-            guard.see(&Part { id: part, files: vec![File::new(tree_path, bytes)] }, &changes);
+            let file = File::new(tree_path, last.read(id)?);
+            guard.see(&Part { id: part, files: vec![file] }, &changes);
         }
     }
     for path in old.keys().filter(|path| !new.contains_key(*path)) {

@@ -331,7 +331,7 @@ impl Comparing<'_> {
         let sound = Sound { inner: &new, before: &old, is_made: &is_made, left: self.left };
         let live = Live::new(&old, self.exports);
         let lost = LostClusters::find(self.after, self.past)?;
-        let mut compared = compare_apart(&live, &sound, &lost.clusters())?;
+        let compared = compare_apart(&live, &sound, &lost.clusters())?;
         // The guards judge what was generated, not what runs.
         let generated = if self.exports.is_empty() { &*compared.clusters } else { &[] };
         let (mut refused, announced) = guarded(self.after, generated, self.past, self.input)?;
@@ -344,13 +344,10 @@ impl Comparing<'_> {
             notices::note_unexported(&compared, &live, notes);
         }
         self.learn_owners(&compared)?;
-        let report = |found: &mut ClusterChange| {
-            let report = cluster::report(found, &self.background);
-            // The report has the fields that differ. In a large change, one copy of them is enough.
-            (found.objects, found.addons) = (Vec::new(), Vec::new());
-            report
-        };
-        let mut clusters: Vec<ClusterReport> = compared.clusters.par_iter_mut().map(report).collect();
+        let total = compared.clusters.len() + compared.unchanged;
+        // Each comparison is dropped once its report is made: those of a large change take much memory.
+        let report = |found: ClusterChange| cluster::report(&found, &self.background);
+        let mut clusters: Vec<ClusterReport> = compared.clusters.into_par_iter().map(report).collect();
         clusters.sort_by(|a, b| a.cluster.cmp(&b.cluster));
         preflight::add(&mut clusters, self.before, self.after, self.input)?;
         let mut beside = outside_clusters::changes(self.after, self.before, &self.background)?;
@@ -362,15 +359,7 @@ impl Comparing<'_> {
         // What the guards refuse is a change of the report.
         let errors = StrayErrors::of(notes, &groups);
         notes.append(refused);
-        Ok(Report {
-            total: compared.clusters.len() + compared.unchanged,
-            errors,
-            stale: None,
-            groups,
-            peaks: peaks::of(&clusters),
-            clusters,
-            beside,
-        })
+        Ok(Report { total, errors, stale: None, groups, peaks: peaks::of(&clusters), clusters, beside })
     }
 
     /// Marks what definitions accept. Which node images are used follows from the changes of clusters that are not refused then.

@@ -6,6 +6,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::Bound,
+    sync::Arc,
 };
 
 use rayon::prelude::*;
@@ -35,12 +36,14 @@ pub struct After<'a> {
     listed: BTreeSet<String>,
     /// The folders of clusters that are the same as before. Their files are in neither listing.
     same: BTreeSet<String>,
+    /// The other folders of clusters after, by path, as far as their IDs are known.
+    made: BTreeMap<String, FolderId>,
     /// The other files before, by path.
     old: Listing,
     /// The other files after, by path.
     new: Listing,
     /// The texts that the earlier tree does not have.
-    texts: BTreeMap<BlobId, String>,
+    texts: BTreeMap<BlobId, Arc<str>>,
     changes: Changes,
     guard: Guard,
 }
@@ -60,6 +63,7 @@ impl<'a> After<'a> {
             folders: clusters,
             listed: BTreeSet::new(),
             same: BTreeSet::new(),
+            made: BTreeMap::new(),
             old: files,
             new: BTreeMap::new(),
             texts: BTreeMap::new(),
@@ -84,6 +88,7 @@ impl<'a> After<'a> {
                 _ => differ.push((folder, id)),
             }
         }
+        after.made.extend(differ.iter().cloned());
         after.list_old(differ.iter().map(|(folder, _)| folder.clone()).collect())?;
         let list = |(folder, id): &(String, FolderId)| archive.list_cluster(folder, id);
         let new: Vec<Listing> = differ.par_iter().map(list).collect::<Result<_, _>>()?;
@@ -124,10 +129,10 @@ impl<'a> After<'a> {
     fn add_file(&mut self, path: &str, id: BlobId, text: Option<String>) {
         let Some(tree_path) = TreePath::parse(path) else { return };
         let part = PartId::of_path(&tree_path).unwrap_or(PartId::Root);
-        let bytes = text.as_deref().unwrap_or_default().as_bytes().to_vec();
+        let text: Option<Arc<str>> = text.map(Arc::from);
         self.record(&part, &tree_path, id);
-        let part = Part { id: part, files: vec![File::new(tree_path, bytes)] };
-        self.guard.see(&part, &self.changes);
+        let file = File::new(tree_path, text.clone().unwrap_or_default());
+        self.guard.see(&Part { id: part, files: vec![file] }, &self.changes);
         if let Some(text) = text.filter(|_| self.old.get(path) != Some(&id)) {
             self.texts.insert(id, text);
         }
@@ -273,6 +278,7 @@ pub(super) fn folder_id(folder: &str, part: &Part) -> FolderId {
 /// The folder of a cluster in a part of a run.
 struct SeenFolder {
     path: String,
+    id: FolderId,
     is_same: bool,
     /// The files before, if they differ and were not listed yet.
     old: Listing,
@@ -281,6 +287,7 @@ struct SeenFolder {
 impl Sink for After<'_> {
     fn begin(&mut self, _notes: &mut Notes) -> Result<(), Fault> {
         self.same.clear();
+        self.made.clear();
         self.new.clear();
         self.texts.clear();
         self.changes = Changes::default();
@@ -324,21 +331,22 @@ impl After<'_> {
     }
 
     fn see_folder(&self, folder: &str, part: &Part) -> Result<SeenFolder, Fault> {
-        let is_known = |old: &FolderId| *old == folder_id(folder, part);
-        let is_same = !self.listed.contains(folder) && self.folders.get(folder).is_some_and(is_known);
+        let id = folder_id(folder, part);
+        let is_same = !self.listed.contains(folder) && self.folders.get(folder) == Some(&id);
         let old = if is_same { Listing::new() } else { self.list_before(folder)? };
-        Ok(SeenFolder { path: folder.to_owned(), is_same, old })
+        Ok(SeenFolder { path: folder.to_owned(), id, is_same, old })
     }
 
     fn take(&mut self, part: &Part, seen: Option<SeenFolder>) {
         let mut same = None;
-        if let Some(SeenFolder { path, is_same, old }) = seen {
+        if let Some(SeenFolder { path, id, is_same, old }) = seen {
             self.old.extend(old);
             if is_same {
                 same = Some(path.clone());
                 self.same.insert(path);
             } else {
-                self.listed.insert(path);
+                self.listed.insert(path.clone());
+                self.made.insert(path, id);
             }
         }
         let is_same = |file: &File| same.as_deref().is_some_and(|folder| inside(file, folder).is_some());
@@ -352,8 +360,7 @@ impl After<'_> {
         for (file, id, change, _) in found.into_iter().filter(|(.., is_same)| !is_same) {
             self.new.insert(file.path.to_string(), id);
             if change != FileChange::Unchanged {
-                let text = String::from_utf8_lossy(file.bytes()).into_owned();
-                self.texts.insert(id, text);
+                self.texts.insert(id, file.text().clone());
             }
         }
         self.guard.see(part, &self.changes);
@@ -418,13 +425,16 @@ impl Archive for After<'_> {
 
     fn read(&self, id: &BlobId) -> Result<String, Fault> {
         match self.texts.get(id) {
-            Some(text) => Ok(text.clone()),
+            Some(text) => Ok(text.to_string()),
             None => self.before.read(id),
         }
     }
 
     fn outline(&self) -> Result<Outline, Fault> {
-        let mut outline = Outline::of(&self.new);
+        let is_made = |path: &str| cluster_folder(path).is_some_and(|folder| self.made.contains_key(folder));
+        let others = self.new.iter().filter(|(path, _)| !is_made(path));
+        let mut outline = Outline::of(&others.map(|(path, id)| (path.clone(), *id)).collect());
+        outline.clusters.extend(self.made.iter().map(|(path, id)| (path.clone(), *id)));
         let same = self.same.iter().filter_map(|path| Some((path.clone(), *self.folders.get(path)?)));
         outline.clusters.extend(same);
         Ok(outline)

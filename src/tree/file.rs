@@ -1,6 +1,6 @@
 //! Generated files, and the IDs by which git knows their content.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use sha1::{Digest as _, Sha1};
 
@@ -10,29 +10,34 @@ use super::TreePath;
 #[derive(Clone, Debug)]
 pub struct File {
     pub path: TreePath,
-    bytes: Vec<u8>,
+    text: Arc<str>,
     id: OnceLock<BlobId>,
 }
 
 impl File {
-    pub fn new(path: TreePath, bytes: Vec<u8>) -> Self {
-        Self { path, bytes, id: OnceLock::new() }
+    pub fn new(path: TreePath, text: impl Into<Arc<str>>) -> Self {
+        Self { path, text: text.into(), id: OnceLock::new() }
     }
 
-    /// The content of the file.
+    /// The content of the file. A copy shares it.
+    pub fn text(&self) -> &Arc<str> {
+        &self.text
+    }
+
+    /// The content of the file as bytes.
     pub fn bytes(&self) -> &[u8] {
-        &self.bytes
+        self.text.as_bytes()
     }
 
     /// The ID of its content. Several steps of a comparison need it, so it is computed once.
     pub fn id(&self) -> BlobId {
-        *self.id.get_or_init(|| BlobId::of(&self.bytes))
+        *self.id.get_or_init(|| BlobId::of(self.bytes()))
     }
 }
 
 impl PartialEq for File {
     fn eq(&self, other: &Self) -> bool {
-        self.path == other.path && self.bytes == other.bytes
+        self.path == other.path && self.text == other.text
     }
 }
 

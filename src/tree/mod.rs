@@ -116,8 +116,7 @@ impl Memory {
 
     /// The text of a committed file.
     pub fn text(&self, path: &str) -> Option<&str> {
-        let file = self.files().find(|file| file.path.as_str() == path)?;
-        std::str::from_utf8(file.bytes()).ok()
+        self.files().find(|file| file.path.as_str() == path).map(|file| &**file.text())
     }
 }
 
