@@ -4,6 +4,7 @@
 //! file with a `RULE` and add a line to [`RULES`].
 
 mod allowed_kind;
+mod beside_engine;
 mod beside_files;
 mod chart_values;
 mod class_annotation;
@@ -35,6 +36,7 @@ mod registered_name;
 mod requirements;
 mod secret_scan;
 mod text_data;
+mod skipped_file;
 mod source_secret;
 mod undecrypted_secret;
 mod unencrypted_secret;
@@ -81,12 +83,13 @@ pub enum Check {
 }
 
 /// All rules, ordered by name.
-pub static RULES: [&Rule; 31] = [
+pub static RULES: [&Rule; 35] = [
     &allowed_kind::RULE,
     &allowed_kind::OF_CLUSTER,
     &allowed_kind::OF_STACK,
     &chart_values::RULE,
     &class_annotation::RULE,
+    &class_annotation::OF_NUMBERED,
     &class_lint::RULE,
     &cluster::RULE,
     &cluster_api::RULE,
@@ -101,12 +104,15 @@ pub static RULES: [&Rule; 31] = [
     &object::RULE,
     &object::OF_CLUSTER,
     &own_annotation::RULE,
+    &own_annotation::OF_STACK,
     &plaintext_secret::RULE,
     &plaintext_secret::OF_CLUSTER,
     &plaintext_secret::OF_STACK,
     &pod_network::RULE,
     &registered_name::RULE,
     &requirements::RULE,
+    &skipped_file::RULE,
+    &skipped_file::OF_NUMBERED,
     &source_secret::RULE,
     &undecrypted_secret::RULE,
     &undecrypted_secret::OF_STACK,

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Finder, beside_files, health_check,
+    Finder, beside_engine, beside_files, health_check,
     kustomize_folder::{self, Beside, Rewrite},
     metadata::{self, KUSTOMIZE, Violation, is_kind},
     object::{A_KIND, A_NAME, COMPLETE, is_name},
@@ -73,6 +73,7 @@ pub(super) fn check(plan: &ClusterPlan, _: &Node, finder: &mut Finder<'_>) {
             check_object(&object, source, &mut folder, finder);
         }
     }
+    beside_engine::check(plan, &path, finder);
     beside_files::check(plan, &path, finder);
     for refused in kustomize_folder::refused(&path, texts) {
         let note = finder.notes.error("object", hidden(refused.place), refused.message);

@@ -36,6 +36,11 @@ struct Registered {
 }
 
 impl Registered {
+    /// Whether another registry, which is not the same by its name, may be the same.
+    fn may_be_in(&self, registry: &str) -> bool {
+        self.key.0 != registry && render::may_be_one(self.engine, &self.key.0, registry)
+    }
+
     fn hint(&self) -> String {
         format!(
             "rename a cluster, or change `{}`; it may contain `{{managementCluster}}`, `{{namespace}}` and `{{cluster}}`",
@@ -52,6 +57,7 @@ fn check(plan: &Plan, management: &ManagementPlan, finder: &mut Finder<'_>) {
         .iter()
         .flat_map(|one| render::taken_names(&one.management).into_iter().map(move |name| (name, one)))
         .collect();
+    let mut names: BTreeMap<String, Vec<(String, &ClusterPlan)>> = BTreeMap::new();
     warn_of_wide_projects(plan, management, finder);
     for cluster in &plan.clusters {
         let Some(registered) = registered(cluster) else { continue };
@@ -67,7 +73,13 @@ fn check(plan: &Plan, management: &ManagementPlan, finder: &mut Finder<'_>) {
                 .related("management cluster", other.management.provided.origin)
                 .hint(registered.hint());
         }
-        let Some(other) = known.get(&registered.key) else {
+        let key = &registered.key;
+        if own(cluster) && !taken.contains_key(key) {
+            let known = names.get(name).map(Vec::as_slice).unwrap_or_default();
+            warn_of_one_registry(cluster, &registered, known, &taken, finder);
+        }
+        names.entry(name.clone()).or_default().push((key.0.clone(), cluster));
+        let Some(other) = known.get(key) else {
             known.insert(registered.key, cluster);
             continue;
         };
@@ -87,6 +99,49 @@ fn check(plan: &Plan, management: &ManagementPlan, finder: &mut Finder<'_>) {
     }
 }
 
+/// Warns of names that meet if the engine of a management cluster also serves others, which its settings do not say. `known` are
+/// the clusters of the same name, each with its registry.
+fn warn_of_one_registry(
+    cluster: &ClusterPlan,
+    registered: &Registered,
+    known: &[(String, &ClusterPlan)],
+    taken: &BTreeMap<(String, String), &ManagementPlan>,
+    finder: &mut Finder<'_>,
+) {
+    let (engine, name) = (registered.engine.as_str(), &registered.key.1);
+    let (full_name, own) = (cluster.cluster.full_name(), &cluster.cluster.management.name);
+    let mut tell = |message: String, other: &ManagementCluster| {
+        finder
+            .notes
+            .warning(RULE.name, cluster.cluster.origin, message)
+            .related("management cluster", other.provided.origin)
+            .hint(format!(
+                "write `{}` for the one that {engine} runs in, if it serves both",
+                registered.setting.of_hub
+            ))
+            .hint(registered.hint());
+    };
+    let others =
+        taken.iter().filter(|((registry, taken), _)| taken == name && registered.may_be_in(registry));
+    for (_, other) in others {
+        let other = &other.management;
+        let message = format!(
+            "if {engine} of `{own}` and of `{}` is the same, it knows {full_name} as `{name}`, which is its name for a management cluster: the addons are not installed",
+            other.name
+        );
+        tell(message, other);
+    }
+    if let Some((_, other)) = known.iter().find(|(registry, _)| registered.may_be_in(registry)) {
+        let management = &other.cluster.management;
+        let message = format!(
+            "if {engine} of `{own}` and of `{}` is the same, it knows two clusters as `{name}`: {} and {full_name}",
+            management.name,
+            other.cluster.full_name()
+        );
+        tell(message, management);
+    }
+}
+
 /// Warns if the projects of several namespaces cannot tell their clusters apart.
 fn warn_of_wide_projects(plan: &Plan, management: &ManagementPlan, finder: &mut Finder<'_>) {
     let management = &management.management;
@@ -96,11 +151,11 @@ fn warn_of_wide_projects(plan: &Plan, management: &ManagementPlan, finder: &mut 
     for cluster in own {
         if let Some(registered) = registered(cluster) {
             namespaces.insert(cluster.cluster.namespace.as_str());
-            setting = Some(registered.setting);
+            setting = Some((registered.engine, registered.setting));
         }
     }
-    let Some(NamesSetting { path, pattern }) = setting else { return };
-    warn_of_allowed_management_clusters(plan, management, &namespaces, path, finder);
+    let Some((engine, NamesSetting { path, pattern, .. })) = setting else { return };
+    warn_of_allowed_management_clusters(plan, management, &namespaces, (engine, path), finder);
     if namespaces.len() < 2 || pattern.contains("{namespace}") {
         return;
     }
@@ -119,14 +174,16 @@ fn warn_of_allowed_management_clusters(
     plan: &Plan,
     management: &ManagementCluster,
     namespaces: &BTreeSet<&str>,
-    path: &str,
+    (engine, path): (Engine, &str),
     finder: &mut Finder<'_>,
 ) {
     let own: BTreeSet<String> =
         render::taken_names(management).into_iter().map(|(registry, _)| registry).collect();
     let all = plan.management.iter().flat_map(|one| render::taken_names(&one.management));
-    let taken: BTreeSet<String> =
-        all.filter(|(registry, _)| own.contains(registry)).map(|(_, name)| name).collect();
+    let taken: BTreeSet<String> = all
+        .filter(|(registry, _)| own.iter().any(|one| render::may_be_one(engine, one, registry)))
+        .map(|(_, name)| name)
+        .collect();
     for namespace in namespaces {
         let Some(pattern) = render::allowed_names(management, namespace) else { continue };
         for name in taken.iter().filter(|name| matches_stars(&pattern, name)) {

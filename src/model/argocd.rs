@@ -52,6 +52,22 @@ pub enum Destination {
     Server(String),
 }
 
+impl Destination {
+    /// Argo CD's address of the cluster that it runs in.
+    pub const OWN_SERVER: &str = "https://kubernetes.default.svc";
+    /// The same cluster's name in Argo CD, unless it is registered under another one.
+    pub const OWN_NAME: &str = "in-cluster";
+
+    /// Whether this is the cluster that Argo CD runs in. It may be named as such if it is also the hub of others.
+    pub fn is_own(&self) -> bool {
+        match self {
+            Self::Own => true,
+            Self::Name(name) => name == Self::OWN_NAME,
+            Self::Server(server) => server == Self::OWN_SERVER,
+        }
+    }
+}
+
 /// A pattern for the names of workload clusters in Argo CD.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClusterNames(String);

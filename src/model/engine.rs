@@ -25,6 +25,8 @@ struct Listed {
     reads_source_objects: bool,
     /// Whether it refuses the short form of SSH addresses, which has no scheme.
     needs_scheme: bool,
+    /// The characters that it does not take literally in the address of a repository.
+    special: &'static [char],
 }
 
 impl Engine {
@@ -73,6 +75,11 @@ impl Engine {
         self.listed().needs_scheme
     }
 
+    /// The characters that it does not take literally in the address of a repository.
+    pub fn special_in_addresses(self) -> &'static [char] {
+        self.listed().special
+    }
+
     fn listed(self) -> &'static Listed {
         match self {
             Self::Flux => &Listed {
@@ -83,6 +90,7 @@ impl Engine {
                 decrypts: true,
                 reads_source_objects: true,
                 needs_scheme: true,
+                special: &[],
             },
             Self::ArgoCd => &Listed {
                 word: "argocd",
@@ -92,6 +100,9 @@ impl Engine {
                 decrypts: false,
                 reads_source_objects: false,
                 needs_scheme: false,
+                // The projects hold patterns, which are changed like addresses before they are read, so nothing can be escaped:
+                // `IsSourcePermitted` in `pkg/apis/application/v1alpha1/app_project_types.go` of 3.5.1.
+                special: &['*', '[', ']'],
             },
         }
     }

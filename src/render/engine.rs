@@ -38,6 +38,27 @@ pub(super) trait Engine: Sync {
     /// The annotations that control how the engine treats an object. Only renderers may write them.
     fn reserved_annotations(&self) -> &'static [&'static str];
 
+    /// The annotations of hooks: whenever the engine applies such an object, it deletes the current one and creates it anew, even
+    /// if it is kept.
+    fn hook_annotations(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// The text that makes the engine leave out a file, wherever it is in the file.
+    fn skipping_text(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether the engine, as it is installed, applies no object of a kind.
+    fn excludes(&self, _group: &str, _kind: &str) -> bool {
+        false
+    }
+
+    /// Whether a file of this name changes how the engine builds the folder that it is in.
+    fn is_setting(&self, _file_name: &str) -> bool {
+        false
+    }
+
     /// The labels and annotations that the engine itself adds to what it applies, for its own books.
     fn bookkeeping(&self) -> &'static [&'static str];
 
@@ -95,6 +116,11 @@ pub(super) trait Engine: Sync {
     /// The names under which a management cluster is registered, which no workload cluster may have, each with its registry.
     fn taken_names(&self, _management: &model::ManagementCluster) -> Vec<(String, String)> {
         Vec::new()
+    }
+
+    /// Whether two registries of workload clusters may be one.
+    fn may_be_one(&self, registry: &str, other: &str) -> bool {
+        registry == other
     }
 
     /// The names of the clusters that the project for the addons of a namespace allows, with `*` for any text; none if it has no
@@ -164,6 +190,8 @@ pub struct NamesSetting {
     pub path: &'static str,
     /// Its value: a pattern with placeholders.
     pub pattern: String,
+    /// The setting that makes a management cluster known as the one that the engine of others runs in.
+    pub of_hub: &'static str,
 }
 
 /// Adds annotations to an object, unless it already has them. Existing values stay, so that the checks see them.

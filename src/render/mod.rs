@@ -268,6 +268,31 @@ pub fn reserved_annotations() -> Vec<&'static str> {
     engine_table::all().flat_map(engine::Engine::reserved_annotations).copied().collect()
 }
 
+/// The annotations with which an engine deletes an object and creates it anew whenever it applies it.
+pub fn hook_annotations() -> impl Iterator<Item = &'static str> {
+    engine_table::all().flat_map(engine::Engine::hook_annotations).copied()
+}
+
+/// The same, for the engine of a cluster.
+pub fn hook_annotations_of(cluster: &Cluster) -> &'static [&'static str] {
+    engine_of(&cluster.management).hook_annotations()
+}
+
+/// The texts that make an engine leave out a file, wherever they are in it.
+pub fn skipping_texts() -> impl Iterator<Item = &'static str> {
+    engine_table::all().filter_map(engine::Engine::skipping_text)
+}
+
+/// Whether the engine of a cluster, as it is installed, applies no object of a kind.
+pub fn excludes(cluster: &Cluster, group: &str, kind: &str) -> bool {
+    engine_of(&cluster.management).excludes(group, kind)
+}
+
+/// Whether a file of this name changes how an engine builds the folder that it is in.
+pub fn is_setting(file_name: &str) -> bool {
+    engine_table::all().any(|engine| engine.is_setting(file_name))
+}
+
 /// The labels and annotations that engines add to what they apply, for their own books.
 pub fn bookkeeping() -> impl Iterator<Item = &'static str> {
     engine_table::all().flat_map(engine::Engine::bookkeeping).copied()
@@ -357,6 +382,11 @@ pub fn refused_beside(cluster: &Cluster, group: &str, kind: &str) -> Option<&'st
 /// The names under which a management cluster is registered itself, each with its registry.
 pub fn taken_names(management: &ManagementCluster) -> Vec<(String, String)> {
     engine_of(management).taken_names(management)
+}
+
+/// Whether two registries of an engine may be one.
+pub fn may_be_one(engine: Engine, registry: &str, other: &str) -> bool {
+    engine_table::of(engine).may_be_one(registry, other)
 }
 
 /// The setting that decides under which names an engine knows workload clusters; none if it has no registry of its own.

@@ -46,19 +46,25 @@ impl One<'_> {
     }
 
     fn destination(&self, text: &str, notes: &mut Notes) -> Option<Destination> {
-        if text.chars().all(|c| !c.is_whitespace() && !c.is_control() && !"*@\"'".contains(c)) {
-            let is_address = text.contains("://");
-            if !is_address || text.starts_with("https://") {
-                let make = if is_address { Destination::Server } else { Destination::Name };
-                return Some(make(text.to_owned()));
-            }
-        }
-        notes
-            .error(
-                "engine",
-                self.place(&["argocd", "destination"]),
-                format!("`{}` is not the name or the address of a cluster", text.escape_debug()),
+        let is_address = text.contains("://");
+        // In the projects of Argo CD, these have a meaning. Brackets enclose the host of an address, where they are escaped.
+        let special = |c: char| "*?!{}\\@\"'".contains(c) || !is_address && "[]".contains(c);
+        let message = if text.contains(|c: char| c.is_whitespace() || c.is_control())
+            || is_address && !text.starts_with("https://")
+        {
+            format!("`{}` is not the name or the address of a cluster", text.escape_debug())
+        } else if let Some(found) = text.chars().find(|c| special(*c)) {
+            format!(
+                "`{text}` is not taken as it is: in the projects of Argo CD, `{found}` has a meaning, or is part of no name"
             )
+        } else if is_address {
+            // Argo CD removes the slash from the address of a registered cluster, not from that of a destination.
+            return Some(Destination::Server(text.trim_end_matches('/').to_owned()));
+        } else {
+            return Some(Destination::Name(text.to_owned()));
+        };
+        notes
+            .error("engine", self.place(&["argocd", "destination"]), message)
             .hint("run `argocd cluster list` to see the names and the addresses that Argo CD knows");
         None
     }

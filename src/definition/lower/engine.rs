@@ -61,6 +61,17 @@ impl One<'_> {
         let mut readers = std::iter::once(engine).chain(delivery.and_then(AddonDelivery::engine));
         match source {
             EngineSource::Git { url, .. } => {
+                for reader in readers.clone() {
+                    if let Some(special) = url.chars().find(|c| reader.special_in_addresses().contains(c)) {
+                        let name = reader.as_str();
+                        let message = format!(
+                            "`{url}` is not an address that {name} takes as it is: in its projects, `{special}` has a meaning"
+                        );
+                        let place = self.place(&["source", "url"]);
+                        notes.error("source", place, message).hint(SPECIAL_HINT);
+                        return None;
+                    }
+                }
                 let Some(long) = address::with_scheme(url) else { return Some(()) };
                 let Some(reader) = readers.find(|one| one.needs_scheme()) else { return Some(()) };
                 let name = reader.as_str();
@@ -99,3 +110,6 @@ pub(super) fn delivery_of(
     notes.error("engine", place, message).hint(hint);
     None
 }
+
+/// The hint for an address with characters that an engine does not take literally.
+const SPECIAL_HINT: &str = "use a name for the host, and a path without that character";

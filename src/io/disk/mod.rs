@@ -6,6 +6,7 @@ mod check;
 mod compare;
 mod find;
 mod moves;
+mod notes;
 mod open;
 mod read;
 mod release;

@@ -10,7 +10,11 @@ use std::{
 use rayon::prelude::*;
 use walkdir::{DirEntry, WalkDir};
 
-use super::{open::open, reason, shape};
+use super::{
+    notes::{LIMIT, note_absolute, note_large, note_link_beside, note_loop, note_special, note_unreadable},
+    open::open,
+    reason, shape,
+};
 use crate::{
     note::{Fault, Notes, Place},
     world::{
@@ -19,9 +23,6 @@ use crate::{
     },
     yaml::Sources,
 };
-
-/// The largest source file, in bytes: a hundred times what people write. A larger one is a mistake or an attack.
-const LIMIT: u64 = 4 * 1024 * 1024;
 
 /// The fleet's file at the root.
 const FLEET: &str = "stackloom.yaml";
@@ -216,6 +217,10 @@ impl FilesToRead<'_> {
         if companion_folder(&format!("{path}/")).is_none() {
             return false;
         }
+        let root = self.root.canonicalize().unwrap_or_else(|_| self.root.to_path_buf());
+        if folder.canonicalize().is_ok_and(|real| real != root.join(path)) {
+            note_link_beside(self.notes, path);
+        }
         for entry in WalkDir::new(folder).min_depth(1).sort_by_file_name() {
             match entry {
                 Ok(entry) if entry.file_type().is_dir() => {}
@@ -232,7 +237,10 @@ impl FilesToRead<'_> {
     /// Adds a file of the user's own.
     fn own_file(&mut self, folder: &str, entry: &DirEntry) {
         let path = self.path_of(entry.path());
-        if entry.path_is_symlink() && self.leads_out(&path, entry.path()) {
+        if entry.path_is_symlink() {
+            if !self.leads_out(&path, entry.path()) {
+                note_link_beside(self.notes, &path);
+            }
             return;
         }
         match fs::metadata(entry.path()) {
@@ -310,6 +318,10 @@ impl FilesToRead<'_> {
                 .hint("copy the file here: the tree must be the same on every machine");
             return true;
         };
+        if fs::read_link(link).is_ok_and(|target| target.is_absolute()) {
+            note_absolute(self.notes, path);
+            return true;
+        }
         let output = inside.starts_with("generated") || inside.starts_with(".git");
         if output {
             self.notes
@@ -380,30 +392,6 @@ fn text(path: &str, file: &Path) -> Result<String, Notes> {
         },
     }
     Err(notes)
-}
-
-fn note_special(notes: &mut Notes, path: &str) {
-    notes
-        .error("special-file", Place::file(path), "this is not a regular file or folder")
-        .hint("remove it: stackloom does not read pipes, sockets or devices, and git does not store them");
-}
-
-fn note_loop(notes: &mut Notes, path: &str) {
-    notes
-        .error("link-loop", Place::file(path), "this link leads to a folder that contains it")
-        .hint("remove the link");
-}
-
-fn note_unreadable(notes: &mut Notes, path: &str, reason: &str) {
-    notes
-        .error("unreadable", Place::file(path), format!("cannot read this: {reason}"))
-        .hint("make it readable, or move it out of the fleet's folders");
-}
-
-fn note_large(notes: &mut Notes, path: &str, length: u64) {
-    notes
-        .error("too-large", Place::file(path), format!("this file has {length} bytes, the limit is {LIMIT}"))
-        .hint("split it, or move it out of the fleet's folders");
 }
 
 fn note_not_utf8(notes: &mut Notes, path: &str, bytes: &[u8], at: usize) {

@@ -7,19 +7,21 @@ use crate::{
     yaml::{Mapping, Node},
 };
 
-/// Argo CD's name for the cluster that it runs in.
-const OWN_SERVER: &str = "https://kubernetes.default.svc";
-
-/// The same cluster's name in Argo CD, unless it is registered under another one.
-pub(super) const OWN_NAME: &str = "in-cluster";
-
 /// Where the clusters of a management cluster are registered. Argo CD in a management cluster only knows that cluster's own
 /// workload clusters, while a hub knows those of several.
 pub(in crate::render) fn registry(management: &ManagementCluster) -> String {
     match management.argocd.destination {
         Destination::Own => format!("management cluster {}", management.name),
-        Destination::Name(_) | Destination::Server(_) => "hub".to_owned(),
+        Destination::Name(_) | Destination::Server(_) => HUB.to_owned(),
     }
+}
+
+/// The registry of an Argo CD that serves several management clusters.
+const HUB: &str = "hub";
+
+/// Whether two registries may be one: a management cluster whose Argo CD runs in itself may also be the hub of others.
+pub(in crate::render) fn may_be_one(one: &str, other: &str) -> bool {
+    one == other || (one == HUB) != (other == HUB)
 }
 
 /// The names under which Argo CD knows a management cluster, and the cluster that it runs in.
@@ -28,7 +30,7 @@ pub(super) fn taken_names(management: &ManagementCluster) -> Vec<(String, String
         Destination::Name(name) => Some(name.clone()),
         Destination::Own | Destination::Server(_) => None,
     };
-    let names = own.into_iter().chain([OWN_NAME.to_owned()]);
+    let names = own.into_iter().chain([Destination::OWN_NAME.to_owned()]);
     names.map(|name| (registry(management), name)).collect()
 }
 
@@ -292,7 +294,7 @@ pub(in crate::render) fn name_in(management: &ManagementCluster, name: &str) -> 
 /// Argo CD's reference to a cluster: by server or by name.
 pub(in crate::render) fn destination(destination: &Destination) -> (&'static str, String) {
     match destination {
-        Destination::Own => ("server", OWN_SERVER.to_owned()),
+        Destination::Own => ("server", Destination::OWN_SERVER.to_owned()),
         Destination::Server(server) => ("server", server.clone()),
         Destination::Name(name) => ("name", name.clone()),
     }

@@ -6,6 +6,7 @@
 //! is retried.
 
 mod application;
+mod exclusions;
 pub mod health;
 mod project;
 mod provenance;
@@ -24,10 +25,16 @@ use crate::{
 };
 
 pub(super) use application::{Application, Source, in_repository, name_in, registry, whole_cluster};
+pub(super) use exclusions::is_excluded;
 pub(super) use project::{addons_name, chart_address};
 
 /// Keeps Argo CD from deleting an object when it leaves git or along with its Application.
 const KEEP: (&str, &str) = ("argocd.argoproj.io/sync-options", "Prune=false,Delete=false");
+
+/// Make an object a hook. By default, Argo CD deletes a hook before it creates it anew, at every sync, whatever [`KEEP`] says.
+///
+/// Source: `IsHook` in `pkg/sync/hook/hook.go` and `deleteHooks` in `pkg/sync/sync_context.go` of the gitops engine of 3.5.1.
+pub(super) const HOOKS: [&str; 2] = ["argocd.argoproj.io/hook", "helm.sh/hook"];
 
 /// The setting for the names under which workload clusters are registered.
 pub(super) const NAMES_SETTING: &str = "argocd.clusterNames";
@@ -69,7 +76,39 @@ impl engine::Engine for ArgoCd {
     }
 
     fn reserved_annotations(&self) -> &'static [&'static str] {
-        &[KEEP.0, "argocd.argoproj.io/tracking-id"]
+        &[
+            KEEP.0,
+            "argocd.argoproj.io/compare-options",
+            HOOKS[0],
+            "argocd.argoproj.io/hook-delete-policy",
+            "argocd.argoproj.io/ignore-healthcheck",
+            "argocd.argoproj.io/installation-id",
+            "argocd.argoproj.io/sync-wave",
+            "argocd.argoproj.io/tracking-id",
+            HOOKS[1],
+            "helm.sh/hook-delete-policy",
+            "helm.sh/hook-weight",
+            // It keeps Argo CD from deleting the object, even in the last step of a removal.
+            "helm.sh/resource-policy",
+        ]
+    }
+
+    fn skipping_text(&self) -> Option<&'static str> {
+        // `skipFileRenderingMarker` in `reposerver/repository/repository.go` of 3.5.1.
+        Some("+argocd:skip-file-rendering")
+    }
+
+    fn excludes(&self, group: &str, kind: &str) -> bool {
+        is_excluded(group, kind)
+    }
+
+    fn is_setting(&self, file_name: &str) -> bool {
+        // `mergeSourceParameters` in `reposerver/repository/repository.go` of 3.5.1.
+        file_name.starts_with(".argocd-source") && file_name.ends_with(".yaml")
+    }
+
+    fn hook_annotations(&self) -> &'static [&'static str] {
+        &HOOKS
     }
 
     fn bookkeeping(&self) -> &'static [&'static str] {
@@ -153,9 +192,15 @@ impl engine::Engine for ArgoCd {
             ["name", "server"].contains(&key).then(|| value.to_owned())
         };
         let cluster = own.find_map(value)?;
+        let unquoted = |text: &str| text.trim_matches(['\'', '"']).to_owned();
+        let cluster = match unquoted(&cluster).trim_end_matches('/') {
+            Destination::OWN_NAME => Destination::OWN_SERVER.to_owned(),
+            other => other.to_owned(),
+        };
         let metadata = text.lines().skip_while(|line| *line != "metadata:").skip(1);
         let mut metadata = metadata.take_while(|line| line.starts_with(' '));
-        let namespace = metadata.find_map(|line| line.strip_prefix("  namespace: "))?.to_owned();
+        let namespace = metadata.find_map(|line| line.strip_prefix("  namespace: "));
+        let namespace = unquoted(namespace?);
         let runs = text.contains("\n    automated:");
         Some(engine::EngineTarget {
             cluster,
@@ -172,7 +217,7 @@ impl engine::Engine for ArgoCd {
 
     fn cluster_names(&self, management: &ManagementCluster) -> Option<engine::NamesSetting> {
         let pattern = management.argocd.cluster_names.as_str().to_owned();
-        Some(engine::NamesSetting { path: NAMES_SETTING, pattern })
+        Some(engine::NamesSetting { path: NAMES_SETTING, pattern, of_hub: "argocd.destination: in-cluster" })
     }
 
     fn entry_files(&self) -> &'static [&'static str] {
@@ -185,6 +230,10 @@ impl engine::Engine for ArgoCd {
 
     fn list_command(&self) -> &'static str {
         "argocd app list"
+    }
+
+    fn may_be_one(&self, registry: &str, other: &str) -> bool {
+        application::may_be_one(registry, other)
     }
 
     fn taken_names(&self, management: &ManagementCluster) -> Vec<(String, String)> {
@@ -212,7 +261,7 @@ fn by_hand(cluster: &Cluster, parts: &[ClusterPart], deletes: bool) -> Vec<Strin
         )
     };
     let syncs = names.iter().map(sync).filter(|_| !management.argocd.automated);
-    let hub = (management.argocd.destination != Destination::Own).then(|| {
+    let hub = (!management.argocd.destination.is_own()).then(|| {
         format!(
             "Argo CD runs in another cluster (`argocd.destination`): use its context for Applications, and that of `{}` for everything else",
             management.name

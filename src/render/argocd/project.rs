@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::application::{OWN_NAME, destination, name_in, registry, repository};
+use super::application::{destination, may_be_one, name_in, registry, repository};
 use crate::{
-    model::{Engine, ManagementCluster, is_cluster_wide},
+    model::{Destination, Engine, ManagementCluster, is_cluster_wide},
     note::Notes,
     plan::{ChartHost, ChartSource, NamespacePlan, charts_of},
     release::{TEMPLATE_GROUPS, TEMPLATE_KINDS, group_of},
@@ -42,7 +42,9 @@ fn in_namespace(plan: &NamespacePlan, description: String, forbidden: &[(&str, &
     let mut spec = Mapping::new();
     spec.set("description", description);
     spec.set("sourceRepos", vec![Node::from(repository(management).0)]);
-    spec.set("destinations", vec![one(destination(&management.argocd.destination), plan.name.as_str())]);
+    let (key, cluster) = destination(&management.argocd.destination);
+    let own = (key, literal(&cluster));
+    spec.set("destinations", vec![one(own, plan.name.as_str())]);
     // Without a list of cluster-scoped kinds, none are allowed.
     let forbidden = forbidden.iter().map(|(group, kind)| resource(group, kind, Origin::NOWHERE));
     spec.set("namespaceResourceBlacklist", forbidden.collect::<Vec<_>>());
@@ -125,13 +127,13 @@ pub(super) fn of_addons(plan: &NamespacePlan) -> Node {
     project(management, &addons_name(plan.name.as_str()), spec)
 }
 
-/// The management clusters of the fleet that the same Argo CD knows, as destinations that match all other clusters.
+/// The management clusters of the fleet that the same Argo CD may know, as destinations that match all other clusters.
 fn excluded(plan: &NamespacePlan) -> BTreeSet<(&'static str, String)> {
     let own = &plan.management;
-    let known = plan.others.iter().filter(|other| registry(other) == registry(own));
+    let known = plan.others.iter().filter(|other| may_be_one(&registry(other), &registry(own)));
     let known = known.chain([own]).map(|management| destination(&management.argocd.destination));
-    let known = known.chain([("name", OWN_NAME.to_owned())]);
-    known.map(|(key, cluster)| (key, format!("!{cluster}"))).collect()
+    let known = known.chain([("name", Destination::OWN_NAME.to_owned())]);
+    known.map(|(key, cluster)| (key, format!("!{}", literal(&cluster)))).collect()
 }
 
 /// The name of the project for the generated objects of a namespace's clusters in the management cluster.
@@ -155,6 +157,12 @@ pub(in crate::render) fn chart_address(chart: &ChartSource) -> String {
         ChartHost::Repository => chart.repository.clone(),
         ChartHost::Registry => format!("{}/{}", chart.repository, chart.chart),
     }
+}
+
+/// A pattern that matches a destination alone. In the patterns of projects, brackets enclose the characters that may stand in
+/// their place, and an address may have them around the host.
+fn literal(cluster: &str) -> String {
+    cluster.replace('[', "\\[").replace(']', "\\]")
 }
 
 fn one((key, cluster): (&'static str, String), namespace: &str) -> Node {

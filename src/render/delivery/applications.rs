@@ -5,20 +5,24 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     super::{
-        AppliedFolder, Drawn, Installs, Limit,
-        argocd::{Application, Source, addons_name, chart_address, labels, name_in, registry, whole_cluster},
+        AppliedFolder, Drawn, Installs, Limit, Object,
+        argocd::{
+            Application, HOOKS, Source, addons_name, chart_address, is_excluded, labels, name_in, registry,
+            whole_cluster,
+        },
         cluster,
     },
     addon::{self, Addon},
-    capabilities::{Capabilities, Order},
+    capabilities::{Capabilities, Order, listed},
 };
 use crate::{
-    model::{Destination, Label, Registration},
+    model::{Engine, Label, Registration},
     note::{Notes, Severity},
     plan::{
         AddonContent, AddonPlan, ChartHost, ChartSource, ClusterPart, ClusterPlan, HelmPlan, Unit,
         contents_before,
     },
+    release::group_of,
     tree::TreePath,
     yaml::{Mapping, Node},
 };
@@ -67,6 +71,7 @@ pub(super) fn draw(
     for addon in addon::all(plan, drawn) {
         let name = addon.name();
         if let Some(helm) = &addon.plan.helm {
+            check_address(&addon, helm, notes);
             let Some(values) = addon.values(notes) else { continue };
             drawn.values.extend(addon.chart_values(Some(values.clone())));
             let source = source(&addon, chart(&addon, helm), values, drawn, notes);
@@ -77,7 +82,9 @@ pub(super) fn draw(
             added.of_addon(name, Installs::Chart).with(application.purpose()).kept = helm.protected;
         }
         if let Some(manifests) = &addon.plan.manifests {
+            let before = drawn.objects.len();
             let folder = addon.manifests(part, drawn, notes);
+            check_manifests(&addon, &drawn.objects[before..], notes);
             let application = Application {
                 source: Source::Folder { folder: folder.as_str().to_owned(), built: false, plugin: None },
                 automated: !manifests.suspended,
@@ -90,6 +97,51 @@ pub(super) fn draw(
             let added = drawn.add_engines(file, &plan.cluster.file, application.object());
             let added = added.of_addon(name, Installs::Manifests).with(application.purpose());
             added.kept = manifests.protected;
+        }
+    }
+}
+
+/// Refuses a chart whose address is a pattern in the project for addons, which then does not permit the chart.
+fn check_address(addon: &Addon<'_>, helm: &HelmPlan, notes: &mut Notes) {
+    let address = chart_address(&helm.chart);
+    let special = Engine::ArgoCd.special_in_addresses();
+    let Some(found) = address.chars().find(|c| special.contains(c)) else { return };
+    let message = format!(
+        "Argo CD does not take the address of the chart of `{}`, `{address}`, as it is: in its projects, `{found}` has a meaning",
+        addon.name()
+    );
+    notes.error("delivery", listed(addon.cluster, addon.plan), message).hint(
+        "use a name for the host, and a path without that character; `mirrors` can replace the address",
+    );
+}
+
+/// Refuses manifests that Argo CD takes for hooks, and names those that it leaves out.
+fn check_manifests(addon: &Addon<'_>, objects: &[Object], notes: &mut Notes) {
+    for object in objects {
+        let text = |path: &[&str]| object.node.at(path).and_then(Node::as_str).unwrap_or_default();
+        let (group, kind) = (group_of(text(&["apiVersion"])), text(&["kind"]));
+        let what = format!("{kind} `{}` of the addon `{}`", text(&["metadata", "name"]), addon.name());
+        let annotations = object.node.at(&["metadata", "annotations"]).and_then(Node::as_mapping);
+        for hook in HOOKS.iter().filter_map(|name| annotations.and_then(|all| all.entry(name))) {
+            // Argo CD knows that these are none.
+            if hook.value.as_str() == Some("crd-install") {
+                continue;
+            }
+            let message = format!(
+                "{what} has the annotation `{}`: Argo CD takes it for a hook, which it deletes and creates anew at a sync, or never applies",
+                hook.key.name
+            );
+            notes
+                .error("delivery", hook.key.origin, message)
+                .hint("remove the annotation, or choose another `addonDelivery` for this cluster");
+        }
+        if is_excluded(group, kind) {
+            let place = object.node.get("kind").unwrap_or(&object.node).origin;
+            let message =
+                format!("{what} is of a kind that Argo CD leaves out, unless its settings say otherwise");
+            notes
+                .warning("delivery", place, message)
+                .hint("change `resource.exclusions` in `argocd-cm`, or choose another `addonDelivery` for this cluster");
         }
     }
 }
@@ -267,7 +319,7 @@ pub(super) fn limits(plan: &ClusterPlan) -> Vec<Limit> {
                         .to_owned(),
                 ));
             }
-            if management.argocd.destination != Destination::Own {
+            if !management.argocd.destination.is_own() {
                 limits.push(limit(
                     Severity::Warning,
                     at,

@@ -64,7 +64,17 @@ impl engine::Engine for Flux {
     }
 
     fn reserved_annotations(&self) -> &'static [&'static str] {
-        &[PRUNE.0, SUBSTITUTE.0]
+        &[
+            // Kustomize, which builds the folder, leaves such an object out.
+            "config.kubernetes.io/local-config",
+            // It deletes an object and creates it anew if a field cannot be changed.
+            "kustomize.toolkit.fluxcd.io/force",
+            PRUNE.0,
+            // It stops Flux from applying the object, or decides which fields it applies.
+            "kustomize.toolkit.fluxcd.io/reconcile",
+            "kustomize.toolkit.fluxcd.io/ssa",
+            SUBSTITUTE.0,
+        ]
     }
 
     fn bookkeeping(&self) -> &'static [&'static str] {
