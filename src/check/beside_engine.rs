@@ -42,35 +42,35 @@ pub(super) fn check(plan: &ClusterPlan, folder: &str, finder: &mut Finder<'_>) {
         }
         for object in kustomize_folder::objects(source) {
             check_hooks(plan, &object.node, &object.kind, source, finder);
-            if render::excludes(&plan.cluster, &object.group, &object.kind) {
+            if let Some(hint) = render::excludes(&plan.cluster, &object.group, &object.kind) {
                 let message = format!(
                     "{} is a kind that the engine leaves out, unless its settings say otherwise",
                     object.kind
                 );
-                finder.notes.warning("object", hidden(object.place), message).hint(EXCLUDED);
+                finder.notes.warning("object", hidden(object.place), message).hint(hint);
             }
         }
     }
 }
-
-/// The hint about a kind that the engine leaves out.
-const EXCLUDED: &str =
-    "write another kind, or change the engine's settings: see \"Limits\" in docs/argocd.md";
 
 /// A place without its line, which may hold a secret.
 fn hidden(place: Place) -> Place {
     Place { source: String::new(), ..place }
 }
 
+/// Annotations of an object, and those that a kustomize file gives to others.
+const ANNOTATIONS: [&[&str]; 3] =
+    [&["metadata", "annotations"], &["commonAnnotations"], &["generatorOptions", "annotations"]];
+
 fn check_hooks(plan: &ClusterPlan, node: &RawNode, kind: &str, source: &Source, finder: &mut Finder<'_>) {
-    let Some(annotations) = node.child("metadata").and_then(|metadata| metadata.child("annotations")) else {
-        return;
-    };
-    for hook in render::hook_annotations_of(&plan.cluster) {
-        let Some(value) = annotations.child(hook) else { continue };
-        let message = format!("{kind} has the annotation `{hook}`");
-        let place = hidden(source.word(value.start));
-        finder.notes.error("object", place, message).hint(own_annotation::IS_A_HOOK);
+    let at = |path: &&[&str]| path.iter().try_fold(node, |node, key| node.child(key));
+    for annotations in ANNOTATIONS.iter().filter_map(at) {
+        for hook in render::hook_annotations_of(&plan.cluster) {
+            let Some(value) = annotations.child(hook) else { continue };
+            let message = format!("{kind} has the annotation `{hook}`");
+            let place = hidden(source.word(value.start));
+            finder.notes.error("object", place, message).hint(own_annotation::IS_A_HOOK);
+        }
     }
 }
 

@@ -269,8 +269,26 @@ impl<'a> Part<'a> {
             sources.extend(resolver.node(object, None));
             sources.extend(resolver.statements(object.origin));
         }
+        sources.extend(Self::reader(made, scope));
         sources.extend(scope.program("a generated file says so in its first line"));
         sources
+    }
+
+    /// Explains why an object is one of an engine or of an addon delivery: the setting that chooses them, if there is one.
+    fn reader(made: &PartFile<'_>, scope: &Scope<'_>) -> Vec<Source> {
+        let Content::Object(object) = &made.body else { return Vec::new() };
+        let api = object.get("apiVersion").and_then(Node::as_str).unwrap_or_default();
+        let of_addon = made.facts.addon().is_some();
+        if !of_addon && render::reader(api).is_none() {
+            return Vec::new();
+        }
+        let own = scope.set(&Path::of(&["spec", "addonDelivery"]));
+        let keys: &[&str] = if of_addon { &["addonDelivery", "engine"] } else { &["engine"] };
+        let written = keys.iter().find(|key| scope.is_in_fleet(key));
+        if of_addon && !own.is_empty() {
+            return own;
+        }
+        written.map(|key| scope.fleet_value(&[key])).unwrap_or_default()
     }
 
     /// Explains the name of a file with values, which has a hash of the chart's source and of all values.

@@ -410,6 +410,13 @@ impl<'a> Scope<'a> {
         vec![found.source(Role::Fleet, keys.join("."), &written.source)]
     }
 
+    /// Whether `stackloom.yaml` sets a value for the management cluster.
+    pub(super) fn is_in_fleet(&self, key: &str) -> bool {
+        let (node, name) = (&self.fleet.written.node, self.management.map_or("", |one| one.name.as_str()));
+        let own = Path::of(&["spec", "managementClusters", name, key]);
+        spot(node, &own).is_some() || spot(node, &Path::of(&["spec", key])).is_some()
+    }
+
     /// The place of the management cluster.
     fn management_spot(&self) -> Spot<'a> {
         let node = &self.fleet.written.node;

@@ -49,9 +49,9 @@ pub(super) trait Engine: Sync {
         None
     }
 
-    /// Whether the engine, as it is installed, applies no object of a kind.
-    fn excludes(&self, _group: &str, _kind: &str) -> bool {
-        false
+    /// What to do about an object of a kind that the engine, as it is installed, does not apply; none if it does.
+    fn excludes(&self, _group: &str, _kind: &str) -> Option<&'static str> {
+        None
     }
 
     /// Whether a file of this name changes how the engine builds the folder that it is in.

@@ -283,8 +283,8 @@ pub fn skipping_texts() -> impl Iterator<Item = &'static str> {
     engine_table::all().filter_map(engine::Engine::skipping_text)
 }
 
-/// Whether the engine of a cluster, as it is installed, applies no object of a kind.
-pub fn excludes(cluster: &Cluster, group: &str, kind: &str) -> bool {
+/// What to do about an object of a kind that the engine of a cluster, as it is installed, does not apply; none if it does.
+pub fn excludes(cluster: &Cluster, group: &str, kind: &str) -> Option<&'static str> {
     engine_of(&cluster.management).excludes(group, kind)
 }
 

@@ -413,3 +413,32 @@ fn objects_that_cluster_api_leaves_behind_are_reported_when_they_leave_git() {
     let message = "the manifests of `notes` are removed from git but stay in the cluster `blue/one`: Cluster API deletes nothing there";
     assert_eq!(reported, [("abandoned", message.to_owned())]);
 }
+
+/// The cluster that Argo CD runs in has a name and an address, and a destination may look like a number.
+#[test]
+fn a_destination_is_compared_and_shown_as_it_is_meant() {
+    let with = |destination: &str| {
+        let text = fs::read_to_string(support::package().join("tests/cases/_base/stackloom.yaml")).unwrap();
+        let settings = format!("      argocd: {{ registration: other{destination} }}\n");
+        text.replace("engine: flux", "engine: argocd") + &settings
+    };
+    for (from, to, refused) in [
+        ("", ", destination: in-cluster", None),
+        (", destination: 'https://eu.example.org/'", ", destination: 'https://eu.example.org'", None),
+        (", destination: '123'", ", destination: eu", Some("apply them to `eu`, and they run in `123`")),
+    ] {
+        let root = sandbox::folder();
+        sandbox::copy(&support::package().join("tests/cases/_base"), root.path());
+        let file = root.path().join("stackloom.yaml");
+        fs::write(&file, with(from)).unwrap();
+        sandbox::to_disk(root.path());
+        fs::write(&file, with(to)).unwrap();
+        let world = Workspace::open(root.path()).unwrap();
+        let (_, notes) = sandbox::run(&world, &mut DiskSink::new(&world));
+        let found: Vec<_> = notes.iter().filter(|note| note.code == "engine-changed").collect();
+        match refused {
+            None => assert!(found.is_empty(), "{found:?}"),
+            Some(words) => assert!(found.iter().any(|note| note.message.contains(words)), "{found:?}"),
+        }
+    }
+}

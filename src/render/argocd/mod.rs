@@ -98,8 +98,9 @@ impl engine::Engine for ArgoCd {
         Some("+argocd:skip-file-rendering")
     }
 
-    fn excludes(&self, group: &str, kind: &str) -> bool {
+    fn excludes(&self, group: &str, kind: &str) -> Option<&'static str> {
         is_excluded(group, kind)
+            .then_some("apply it apart from the fleet, or change `resource.exclusions` in `argocd-cm`")
     }
 
     fn is_setting(&self, file_name: &str) -> bool {

@@ -208,6 +208,10 @@ fn explanations_predict_changes_in_deliveries() {
         *fleet = fleet.replace("engine: flux", &format!("engine: {engine}\n  addonDelivery: {delivery}"));
         let is_content = |path: &String| path.ends_with("values.yaml") || path.contains("/manifests/");
         hold_where(delivery, &files, |path| is_content(path) || path == "clusters/green/two.yaml");
+        let line = |line: &str| line.starts_with("  addonDelivery: ");
+        let line = files.0["stackloom.yaml"].lines().position(line).unwrap() + 1;
+        let reached = read(&files).affects("stackloom.yaml", Some(line), &|_, _| {}, &mut Notes::new());
+        assert_eq!(reached.clusters.len(), 2, "{delivery}");
     }
 }
 
@@ -222,6 +226,9 @@ fn explanations_predict_changes_of_settings() {
         *fleet = fleet.replace("classNamespace: classes", settings);
         hold_where(reference, &files, |path| path == "stackloom.yaml");
         let line = files.0["stackloom.yaml"].lines().position(|line| line.trim() == reference).unwrap() + 1;
+        let reached = read(&files).affects("stackloom.yaml", Some(line), &|_, _| {}, &mut Notes::new());
+        assert_eq!(reached.clusters.len(), 2, "{reference}");
+        let line = files.0["stackloom.yaml"].lines().position(|line| line == "  engine: argocd").unwrap() + 1;
         let reached = read(&files).affects("stackloom.yaml", Some(line), &|_, _| {}, &mut Notes::new());
         assert_eq!(reached.clusters.len(), 2, "{reference}");
     }
