@@ -57,8 +57,19 @@ fn pool<'a>(cluster: &'a ClusterFacts, name: &str) -> Option<&'a Node> {
 }
 
 pub(super) fn facts(text: &str) -> Option<ClusterFacts> {
+    read(text).map(|cluster| ClusterFacts::of(&cluster))
+}
+
+/// Whether a text is an object with everything that identifies it in a namespace.
+pub(super) fn is_readable(text: &str) -> bool {
+    let keys: [&[&str]; 4] = [&["apiVersion"], &["kind"], &["metadata", "name"], &["metadata", "namespace"]];
+    read(text).is_some_and(|object| {
+        keys.iter().all(|key| object.at(key).and_then(Node::as_str).is_some_and(|text| !text.is_empty()))
+    })
+}
+
+fn read(text: &str) -> Option<Node> {
     let mut sources = yaml::Sources::default();
-    let id = sources.add("cluster", text);
-    let cluster = sources.get(id).and_then(|source| yaml::read(source, &mut Notes::new()));
-    cluster.map(|cluster| ClusterFacts::of(&cluster))
+    let id = sources.add("object", text);
+    sources.get(id).and_then(|source| yaml::read(source, &mut Notes::new()))
 }

@@ -17,10 +17,11 @@ use super::{
     class_kinds::{self, Classes},
     cluster_change, delivery_change,
     destination::{Targets, standby_first},
-    drawn::facts,
+    drawn::{facts, is_readable},
     former_texts::{FormerTexts, ReadFormer},
+    heirs::{self, Around, Heirs},
     network,
-    replaced::{self, Former},
+    replaced::Former,
 };
 use crate::{
     compare::ClusterFacts,
@@ -113,7 +114,9 @@ impl Guard {
             let change = files.iter().find_map(|(path, after)| {
                 let installer = text(path);
                 let before = installer_of(&installer)
-                    .filter(|before| before.is_replaced_by(after) || before.has_other_cluster(after))?;
+                    .filter(|before| before.is_replaced_by(after) || before.has_other_cluster(after))
+                    // Of an object that cannot be read, nothing tells which one it was. Engines cannot apply it either.
+                    .filter(|_| is_readable(&installer))?;
                 (!is_on_standby(&old) && !leaves_behind(&installer)).then_some((path, before, after))
             });
             let is_told =
@@ -152,13 +155,13 @@ impl Guard {
                     _ => {
                         let stays = protected && !defined;
                         // Against a base, whatever leaves git without any step is refused.
-                        let heir = (stays && before.lost == Severity::Warning)
-                            .then(|| self.heir(&part, &text(path), &arrivals, &before))
+                        let heirs = (stays && before.lost == Severity::Warning)
+                            .then(|| self.heirs((path, &part), &text, (changes, &arrivals), &before))
                             .flatten();
                         let mut others = arrivals.keys().filter(|(other, _)| other == namespace);
                         let other = others.next().map(|(_, name)| *name);
-                        match heir {
-                            Some(heir) => refuse_rename(path, &part, heir, notes),
+                        match heirs {
+                            Some(heirs) => heirs.refuse(path, &part, notes),
                             None => lost.judge_cluster(path, &part, (defined, protected), other, notes),
                         }
                     }
@@ -170,36 +173,35 @@ impl Guard {
         }
     }
 
-    /// The namespace and the name of the cluster that takes the place of one without a definition.
-    fn heir(
+    /// The clusters that may take the place of one without a definition.
+    fn heirs(
         &self,
-        part: &PartId,
-        text: &str,
-        arrivals: &BTreeMap<(&str, &str), (&str, bool)>,
+        (path, part): (&TreePath, &PartId),
+        text: &dyn Fn(&TreePath) -> String,
+        (changes, arrivals): (&Changes, &BTreeMap<(&str, &str), (&str, bool)>),
         before: &Before<'_>,
-    ) -> Option<(String, String)> {
-        let PartId::Cluster { management, namespace, cluster } = part else { return None };
-        if let Some(heir) = replaced::in_its_file(&(before.definitions)(), (namespace, cluster)) {
-            return Some(heir);
-        }
-        let there = arrivals.iter().filter(|(_, (there, _))| there == management);
-        let mut heirs = there.map(|(heir, _)| heir).filter(|(other, name)| {
-            let moved = name == cluster;
-            moved || other == namespace && self.moves_to(management, (other, name), text)
-        });
-        heirs.next().map(|(namespace, name)| ((*namespace).to_owned(), (*name).to_owned()))
-    }
-
-    /// Whether a former Cluster moved to a cluster of the run, as `compare` judges it.
-    fn moves_to(&self, management: &str, (namespace, cluster): (&str, &str), former: &str) -> bool {
-        let Some(former) = facts(former) else { return false };
-        self.made.values().any(|(part, text)| {
-            let PartId::Cluster { management: there, namespace: of, cluster: name } = part else {
-                return false;
-            };
-            let is_it = there == management && of == namespace && name == cluster;
-            is_it && facts(text).is_some_and(|new| former.moves_to(&new))
-        })
+    ) -> Option<Heirs> {
+        let new = |(namespace, name): (&str, &str)| {
+            self.made.values().find_map(|(part, text)| match part {
+                PartId::Cluster { namespace: of, cluster, .. } if of == namespace && cluster == name => {
+                    Some(text.as_str())
+                }
+                _ => None,
+            })
+        };
+        let is_gone = |(other, change): &(&TreePath, &FileChange)| {
+            **change == FileChange::Removed
+                && is_cluster(other)
+                && *other != path
+                && PartId::of_path(other).is_some_and(|part| !changes.parts.contains_key(&part))
+        };
+        let others: Vec<_> = changes.files.iter().filter(is_gone).map(|(path, _)| path).collect();
+        heirs::find(
+            part,
+            &text(path),
+            &(before.definitions)(),
+            Around { arrivals, new: &new, others: &others, text },
+        )
     }
 
     /// The clusters that are new in a management cluster, by namespace and name: the management cluster, and whether on standby.
@@ -328,22 +330,6 @@ fn judge_move(path: &TreePath, part: &PartId, (new, is_on_standby): (&str, bool)
             .hint(format!("to move it, set `standby: true` for `{new}` in stackloom.yaml first: docs/management-clusters.md has the steps"))
             .hint(format!("to leave it where it is, restore `managementCluster: {management}`"));
     }
-}
-
-/// Refuses to build a second cluster from the definition of another.
-fn refuse_rename(path: &TreePath, part: &PartId, (heirs, heir): (String, String), notes: &mut Notes) {
-    let PartId::Cluster { management, namespace, cluster } = part else { return };
-    let (what, old) = if heir == *cluster { ("namespace", namespace) } else { ("name", cluster) };
-    let message = format!(
-        "the definition of `{namespace}/{cluster}` now defines `{heirs}/{heir}`: that would be a new cluster with machines of its \
-         own, and `{cluster}` would keep running in `{management}`, unmanaged"
-    );
-    notes
-        .error("renamed", Place::file(path.as_str()), message)
-        .about(About::Heir { namespace: heirs, name: heir })
-        .hint(format!("restore the {what} `{old}`: a cluster keeps its name and namespace (`stackloom rename` moves the file of its definition)"))
-        .hint(format!("to replace the cluster, define the new one in a file of its own (`stackloom new cluster`), move the workloads, and remove `{cluster}` in steps: `stackloom remove {cluster} --reason …`"))
-        .hint(format!("to leave `{cluster}` running without a definition, first remove its definition alone and run `stackloom generate --commit --all`, then write the new one"));
 }
 
 fn note_left_behind(path: &TreePath, part: &PartId, notes: &mut Notes) {

@@ -11,6 +11,7 @@ mod delivery_change;
 mod destination;
 mod drawn;
 mod former_texts;
+mod heirs;
 mod guard;
 mod network;
 mod place;
@@ -32,7 +33,7 @@ pub use former_texts::ReadFormer;
 pub use guard::{Before, Guard};
 pub use place::{Defined, cluster_of, correct_lost, is_lost, is_unplaced, place_in_definitions};
 pub use replaced::{Former, identity_in, namespace_in};
-pub use returned::{judge_returned, note_gone, removed_by, removed_in_commit};
+pub use returned::{judge_returned, note_gone, note_lost, removed_by, removed_in_commit};
 
 /// The object of a removal.
 #[derive(Clone, Debug, PartialEq, Eq)]

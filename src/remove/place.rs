@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::guard::UNDEFINED;
 use crate::{
     definition::{self, Definitions, Identity},
-    model::{ClusterId, Label},
+    model::{ClusterId, Label, RemovalStep},
     note::{About, Diagnostic, Notes, Place, Severity},
     tree::{PartId, TreePath},
     world::Input,
@@ -63,6 +63,14 @@ impl<'a> Defined<'a> {
         Some(definition::merged(&self.definitions, layer))
     }
 
+    /// Whether the definition of a cluster has the last step of a removal.
+    pub fn is_deleted(&self, cluster: &ClusterId) -> bool {
+        let node = self.merged(cluster);
+        let step =
+            node.as_ref().and_then(|node| node.at(&["spec", "removal", "step"])).and_then(Node::as_str);
+        step.and_then(RemovalStep::parse) == Some(RemovalStep::Delete)
+    }
+
     fn at(&self, file: &str) -> Option<&ClusterId> {
         self.clusters.keys().find(|cluster| self.file(cluster) == Some(file))
     }
@@ -85,7 +93,8 @@ impl<'a> Defined<'a> {
             About::Cluster => self.place(cluster, &[&["spec", "removal"], name]),
             About::Pool(pool) => self
                 .pool(cluster, pool)
-                .or_else(|| self.place(cluster, &[&["spec", "nodePools"], &["spec"], name])),
+                .or_else(|| self.pools(cluster))
+                .or_else(|| self.place(cluster, &[&["spec"], name])),
             About::Addon(addon) => self.place(cluster, &[&["spec", "addons", addon], release, name]),
             About::AddonVersion(addon) => {
                 let version: &[&str] = &["spec", "addons", addon, "version"];
@@ -102,9 +111,12 @@ impl<'a> Defined<'a> {
                 self.place(cluster, &[&["spec", "network", kind], &["spec", "network"], name])
             }
             About::Heir { namespace, name } => {
-                let is_heir =
-                    |one: &&ClusterId| one.namespace.as_str() == namespace && one.name.as_str() == name;
-                self.renamed(cluster, self.clusters.keys().find(is_heir)?)
+                let heir = ClusterId {
+                    management: cluster.management.clone(),
+                    namespace: Label::new(namespace).ok()?,
+                    name: Label::new(name).ok()?,
+                };
+                self.renamed(cluster, self.clusters.get_key_value(&heir)?.0)
             }
             About::ManagementCluster => self.place(cluster, &[&["spec", "managementCluster"], name]),
             About::Setting { management, path } => self.setting_of(management, path),
@@ -145,6 +157,13 @@ impl<'a> Defined<'a> {
         self.input.sources.place(found.get("removal").unwrap_or(found).origin)
     }
 
+    /// The key of the list of pools. Its first entry is another pool than the one that is missing.
+    fn pools(&self, cluster: &ClusterId) -> Option<Place> {
+        let node = self.merged(cluster)?;
+        let key = node.get("spec")?.as_mapping()?.entry("nodePools")?.key.origin;
+        self.input.sources.place(key)
+    }
+
     /// The line of the stack with a version of Kubernetes, for a cluster that follows the stack's head.
     fn patch(&self, cluster: &ClusterId, version: &str) -> Option<Place> {
         let node = self.merged(cluster)?;
@@ -178,7 +197,7 @@ pub fn place_in_definitions(notes: &mut Notes, after: &Defined<'_>, before: Opti
             (About::Setting { management, path }, _) => after.setting_of(management, path),
             (_, Some(cluster)) => after
                 .of(&cluster, &about)
-                .or_else(|| of_moved(&cluster, after))
+                .or_else(|| of_moved(&cluster, after).filter(|_| about == About::ManagementCluster))
                 .or_else(|| of_gone(&cluster, after, before?)),
             (_, None) => None,
         };

@@ -35,6 +35,17 @@ pub(super) fn in_its_file(
     })
 }
 
+/// Whether a file that defined another cluster in the last commit now defines a cluster.
+pub(super) fn is_renamed(formers: &[Former], (namespace, cluster): (&str, &str)) -> bool {
+    let mut candidates = formers.iter().filter(|one| one.now.contains(cluster));
+    candidates.any(|one| {
+        let both = identity_in(&one.path, &one.text).zip(identity_in(&one.path, &one.now));
+        both.is_some_and(|(before, now)| {
+            before != now && now.1 == cluster && now.0.as_deref().is_none_or(|now| now == namespace)
+        })
+    })
+}
+
 /// The namespace, if it has one, and the name in the text of a definition.
 pub fn identity_in(path: &str, text: &str) -> Option<Identity> {
     Some((namespace_in(path, text), word(path, text, "name")?))

@@ -88,8 +88,9 @@ pub(super) trait Engine: Sync {
         None
     }
 
-    /// The field that stops the engine from looking at what an object applies or installs; none if it has none.
-    fn suspension_at(&self) -> Option<&'static [&'static str]>;
+    /// The field that stops the engine from looking at what an object applies or installs, and its value then; without a value,
+    /// the engine stops if the field is missing.
+    fn suspension_at(&self) -> (&'static [&'static str], Option<bool>);
 
     /// The field that decides what the deletion of such an object does.
     fn deletion_at(&self) -> &'static [&'static str];

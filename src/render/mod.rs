@@ -209,9 +209,12 @@ pub fn addon_values_at() -> impl Iterator<Item = &'static [&'static str]> {
     delivery::values_at()
 }
 
-/// Whether a field stops an engine from looking at what an object applies or installs.
-pub fn is_suspension(is_below: impl Fn(&[&str]) -> bool) -> bool {
-    engine_table::all().filter_map(engine::Engine::suspension_at).any(is_below)
+/// Whether a field with this new value stops an engine from looking at what an object applies or installs.
+pub fn is_suspension(is_below: impl Fn(&[&str]) -> bool, after: Option<&serde_json::Value>) -> bool {
+    engine_table::all().any(|engine| {
+        let (path, suspends) = engine.suspension_at();
+        is_below(path) && after == suspends.map(serde_json::Value::Bool).as_ref()
+    })
 }
 
 /// Whether a field only decides what the deletion of an engine's object does.

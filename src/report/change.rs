@@ -96,6 +96,8 @@ pub enum Leaving {
     Abandoned,
     /// After it was detached, but without its step `delete`.
     Unannounced,
+    /// Its last files are deleted. The Cluster object was gone before, and nothing tells whether that was a step of a removal.
+    Unproven,
 }
 
 /// The number of machines that a change replaces or removes.
@@ -327,9 +329,15 @@ impl Change {
     /// Whether something is deleted that no removal step announced.
     pub fn is_unannounced(&self) -> bool {
         match &self.effect {
-            Effect::Gone(leaving) => matches!(leaving, Leaving::Abandoned | Leaving::Unannounced),
+            Effect::Gone(leaving) => !matches!(leaving, Leaving::Announced | Leaving::Finished),
             Effect::Moved { paused, .. } => !paused,
             Effect::AddonLeft { .. } => true,
+            Effect::Verdict(Meaning::Delete) => {
+                let has_machines = self.machines.most > 0 || self.machines.more;
+                matches!(self.subject, Subject::Part(TopologyPart::Pool(_)))
+                    && has_machines
+                    && !self.announced
+            }
             Effect::Addon { after: None, needed, .. } => !self.announced && *needed != Some(false),
             _ => false,
         }

@@ -3,6 +3,7 @@
 use super::{
     Background,
     change::{Change, Effect, Leaving, Revert, Subject},
+    leftovers::Leftover,
     objects,
     parts::{of_verdict, paused, replaces_healthy},
     peaks, renamed_pools,
@@ -24,6 +25,8 @@ use crate::{
 pub struct ClusterReport {
     /// The cluster. If it moved, its new ID.
     pub cluster: ClusterId,
+    /// Whether a cluster in another management cluster has the same namespace and name.
+    pub has_namesake: bool,
     /// The people or teams that answer for it.
     pub owners: Vec<String>,
     /// Its release before and after.
@@ -74,9 +77,9 @@ pub(super) fn report(found: &ClusterChange, background: &Background) -> ClusterR
         objects::add(found, background, &mut made.changes);
     }
     objects::add_secrets(found, &mut made.changes);
-    made.guards();
     made.announced();
     made.detached();
+    made.guards();
     made.finish()
 }
 
@@ -119,6 +122,7 @@ impl Making<'_> {
         let sides = |get| Sides { before: of(&found.before, get), after: of(&found.after, get) };
         ClusterReport {
             cluster: found.cluster.clone(),
+            has_namesake: background.namesakes.contains(&found.cluster),
             owners: background.owners.get(&found.cluster).cloned().unwrap_or_default(),
             release: sides(|facts| facts.release.clone()),
             kubernetes: sides(|facts| facts.kubernetes.clone()),
@@ -141,16 +145,26 @@ impl Making<'_> {
         let from = if let Fate::Moved { from } = &self.found.fate { Some(from) } else { None };
         let mut known = [Some(&self.found.cluster), from].into_iter().flatten();
         let Some(guarded) = known.find_map(|one| self.background.guarded.get(one)) else { return };
+        let mut guarded = guarded.clone();
+        guarded.0.retain(|message| !message.mark_left_addon(&mut self.changes));
+        if guarded.0.is_empty() {
+            return;
+        }
+        if self.found.fate == Fate::Deleted && guarded.keeps_deleted() {
+            // The engine leaves it behind, so no machine goes.
+            self.changes.retain(|change| !matches!(change.effect, Effect::Gone(_)));
+        }
         // What happens to the cluster as a whole says it already.
-        let is_lost = |change: &&mut Change| {
-            matches!(
-                change.effect,
-                Effect::Gone(Leaving::Abandoned | Leaving::Unannounced) | Effect::Moved { .. }
-            )
+        let is_abandoned = self.found.fate == Fate::Gone && guarded.is_abandoned();
+        let is_lost = |change: &&mut Change| match change.effect {
+            Effect::Gone(Leaving::Abandoned | Leaving::Unannounced | Leaving::Unproven)
+            | Effect::Moved { .. } => true,
+            Effect::Unknown => is_abandoned,
+            _ => false,
         };
         if let Some(change) = self.changes.iter_mut().find(is_lost) {
             change.guarded = true;
-            change.reasons.extend(guarded.hints.iter().cloned());
+            change.reasons.extend(guarded.0.into_iter().filter_map(|message| message.hint));
             return;
         }
         let content = guarded.content(&self.changes);
@@ -168,9 +182,9 @@ impl Making<'_> {
             None => self.whole(Effect::Refused, Risk::Refused, Revert::Nothing),
         };
         change.guarded = true;
-        change.about = guarded.about.iter().find_map(|(_, about)| about.clone());
+        change.about = guarded.0.iter().find_map(|message| message.about.clone());
         change.rejected |= rejected;
-        change.reasons.extend(guarded.reasons.iter().cloned());
+        change.reasons.extend(guarded.0.into_iter().map(|message| message.reason));
         change.content = content;
     }
 
@@ -262,7 +276,7 @@ impl Making<'_> {
                 None
             }
             (Fate::Deleted, _) if was => Some(Leaving::Announced),
-            (Fate::Gone, None) => Some(Leaving::Finished),
+            (Fate::Gone, None) => self.last_files(),
             (Fate::Gone, Some(_)) if !was => Some(Leaving::Abandoned),
             (Fate::Gone | Fate::Deleted, _) => Some(Leaving::Unannounced),
             (Fate::Moved { from }, _) => {
@@ -290,12 +304,25 @@ impl Making<'_> {
         };
         if leaving == Some(Leaving::Finished) {
             self.finished();
+        } else if leaving == Some(Leaving::Unproven) {
+            self.whole(Effect::Gone(Leaving::Unproven), Risk::Unknown, Revert::Unknown);
         } else if let Some(leaving) = leaving {
             let revert = if leaving == Leaving::Abandoned { Revert::Undoes } else { Revert::CreatesNew };
             let change = self.whole(Effect::Gone(leaving), Risk::Deletes, revert);
             if leaving != Leaving::Abandoned {
                 change.lose_all(before);
             }
+        }
+    }
+
+    /// How a cluster leaves of which the base has no Cluster object; none if the base has one that cannot be read.
+    fn last_files(&self) -> Option<Leaving> {
+        match self.background.leftovers.get(&self.found.cluster) {
+            Some(Leftover::Removed) => Some(Leaving::Finished),
+            Some(Leftover::Lost { .. }) => Some(Leaving::Abandoned),
+            Some(Leftover::Unproven { .. }) => Some(Leaving::Unproven),
+            None if matches!(self.found.outcome, ClusterOutcome::Unknown(_)) => None,
+            None => Some(Leaving::Unproven),
         }
     }
 
@@ -420,6 +447,7 @@ impl Making<'_> {
             change.by_extension = answer.opaque.iter().any(|one| one.by_extension);
         }
         self.notes.extend(answer.notes.iter().chain(&answer.conditions).cloned());
+        self.notes.extend(steps::kept_back(&answer.steps, &answer.verdicts));
         self.steps = steps::in_words(&answer.steps, &answer.verdicts);
         self.pools_at_once = peaks::pools_at_once(&answer.steps);
     }

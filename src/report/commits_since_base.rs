@@ -107,16 +107,17 @@ pub(super) fn judge(
     for note in whole.iter() {
         notes.push(settled(note, &steps, past, &mut announced));
     }
-    for one in &steps {
+    for (at, one) in steps.iter().enumerate() {
         let Some(step) = one.step.filter(|step| !step.is_merge) else { continue };
         let errors = one.found.iter().filter(|note| note.severity == Severity::Error);
         for note in errors {
+            let is_last = !steps[at + 1..].iter().any(|later| later.changes(note));
             if of_whole.contains(&key(note)) {
                 if !is_error_of(&whole, note) {
-                    notes.push(in_commit(note, step, Severity::Error));
+                    notes.push(in_commit(note, step, Severity::Error, is_last));
                 }
             } else {
-                notes.push(in_commit(note, step, Severity::Warning));
+                notes.push(in_commit(note, step, Severity::Warning, is_last));
             }
         }
     }
@@ -145,6 +146,13 @@ impl<'a> JudgedStep<'a> {
         let found = guards(listings, after)?;
         let (touched, lost) = (touched(listings), lost(listings));
         Ok(Self { found, step, touched, lost, left: left(listings, after)? })
+    }
+
+    /// Whether the step changes the cluster of a message, or else what the message is about.
+    fn changes(&self, note: &Diagnostic) -> bool {
+        let cluster = cluster_of(note).map(|cluster| part_of(&cluster));
+        cluster.is_some_and(|cluster| self.touched.contains(&cluster))
+            || self.found.iter().any(|one| key(one) == key(note))
     }
 
     /// Whether something left a cluster after a step of its removal, or with its cluster.
@@ -179,11 +187,7 @@ fn settled(
         }
         return note;
     }
-    let part = PartId::Cluster {
-        management: cluster.management.to_string(),
-        namespace: cluster.namespace.to_string(),
-        cluster: cluster.name.to_string(),
-    };
+    let part = part_of(&cluster);
     // No step removed it: it left with everything that its cluster has.
     if about != About::Cluster && steps.iter().any(|one| one.lost.contains(&part)) {
         note.hint("a commit of this change removes all generated files of the cluster: no step of a removal does that");
@@ -204,6 +208,14 @@ fn settled(
         .collect();
     announced.entry(cluster.clone()).or_default().insert(about.clone());
     announcement(note, &cluster, &about, &commits)
+}
+
+fn part_of(cluster: &ClusterId) -> PartId {
+    PartId::Cluster {
+        management: cluster.management.to_string(),
+        namespace: cluster.namespace.to_string(),
+        cluster: cluster.name.to_string(),
+    }
 }
 
 fn announcement(note: Diagnostic, cluster: &ClusterId, about: &About, commits: &[String]) -> Diagnostic {
@@ -229,12 +241,28 @@ fn announcement(note: Diagnostic, cluster: &ClusterId, about: &About, commits: &
     }
 }
 
+/// How a hint about the missing history begins.
+const HISTORY: &str = "earlier steps of a removal";
+
+/// Whether a hint is about the missing history.
+pub(super) fn is_about_history(hint: &str) -> bool {
+    hint.starts_with(HISTORY)
+}
+
+/// How a message about a commit in between begins.
+const IN_COMMIT: &str = "in the commit ";
+
+/// Whether a message is about a commit in between of which nothing is wrong in the end.
+pub(super) fn is_undone(note: &Diagnostic) -> bool {
+    note.severity == Severity::Warning && note.message.starts_with(IN_COMMIT)
+}
+
 /// Adds a hint about the missing history.
 fn note_missing(note: &mut Diagnostic, past: &dyn CommitsSinceBase) {
     let Some(missing) = past.missing() else { return };
     if matches!(note.about, Some(About::Cluster | About::Pool(_) | About::Addon(_))) {
         note.hint(format!(
-            "earlier steps of a removal may be in history that this shallow clone does not have: the commit {}, parent of {}; fetch it: `git fetch --unshallow`; in CI, clone all of it: `fetch-depth: 0` with actions/checkout, `GIT_DEPTH: \"0\"` with GitLab",
+            "{HISTORY} may be in history that this shallow clone does not have: the commit {}, parent of {}; fetch it: `git fetch --unshallow`; in CI, clone all of it: `fetch-depth: 0` with actions/checkout, `GIT_DEPTH: \"0\"` with GitLab",
             short_commit(&missing.commit),
             short_commit(&missing.child)
         ));
@@ -242,11 +270,13 @@ fn note_missing(note: &mut Diagnostic, past: &dyn CommitsSinceBase) {
 }
 
 /// A finding of a commit in between.
-fn in_commit(note: &Diagnostic, step: &CommitSinceBase, severity: Severity) -> Diagnostic {
+fn in_commit(note: &Diagnostic, step: &CommitSinceBase, severity: Severity, is_last: bool) -> Diagnostic {
     let mut note = note.clone();
-    note.message = format!("in the commit {} ({}): {}", short_commit(&step.commit), step.title, note.message);
+    note.message = format!("{IN_COMMIT}{} ({}): {}", short_commit(&step.commit), step.title, note.message);
     if severity == Severity::Warning {
-        let hint = if note.code == "abandoned" {
+        let hint = if is_last {
+            "it undoes an earlier commit of this change, so nothing is wrong in the end; an engine that reads the branch in between applies both: squash the commits"
+        } else if note.code == "abandoned" {
             "a later commit defines it again, so nothing is wrong in the end: an engine that reads the branch in between deletes nothing, and manages it again afterwards"
         } else {
             "a later commit undoes it, so nothing is wrong in the end; an engine that reads the branch in between applies it: squash the commits"

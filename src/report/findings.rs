@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, ops::Bound};
 
 use super::{
     OutsideChange, Report,
-    change::{Change, Effect, Leaving},
+    change::{Change, Effect, Leaving, Subject},
     cluster::ClusterReport,
     group::GroupChange,
     outside_words,
@@ -48,7 +48,7 @@ impl Finding {
     pub fn each(report: &Report, places: &Places<'_>) -> Vec<Self> {
         let mut all = Vec::new();
         for one in &report.clusters {
-            let clusters = std::slice::from_ref(&one.cluster);
+            let clusters = &[one];
             let changes = one.changes.iter().filter(|change| FOUND.contains(&change.risk));
             let alone = |change: &Change| GroupChange::new(change.clone(), &[change], one.refusal());
             all.extend(changes.map(|change| Self::of(one, change, &alone(change), clusters, places)));
@@ -60,11 +60,12 @@ impl Finding {
     pub fn folded(report: &Report, places: &Places<'_>) -> Vec<Self> {
         let mut all = Vec::new();
         for group in &report.groups {
-            let Some(first) = group.clusters.first().and_then(|id| report.cluster(id)) else { continue };
+            let clusters: Vec<_> = group.clusters.iter().filter_map(|id| report.cluster(id)).collect();
+            let Some(first) = clusters.first() else { continue };
             // A group's change contains placeholders instead of names, so the ID is taken from the cluster's own change.
             let changes = first.changes.iter().zip(&group.changes);
             let found = changes.filter(|(own, _)| FOUND.contains(&own.risk));
-            all.extend(found.map(|(own, shown)| Self::of(first, own, shown, &group.clusters, places)));
+            all.extend(found.map(|(own, shown)| Self::of(first, own, shown, &clusters, places)));
         }
         ordered(all, report)
     }
@@ -73,7 +74,7 @@ impl Finding {
         first: &ClusterReport,
         own: &Change,
         shown: &GroupChange,
-        clusters: &[ClusterId],
+        clusters: &[&ClusterReport],
         places: &Places<'_>,
     ) -> Self {
         let names = words::names(clusters, NAMED);
@@ -88,7 +89,7 @@ impl Finding {
             place: places.of(first, own),
             text: format!("{who}: {}: {}", change.subject.words(), words::change(shown, clusters.len())),
             reasons: words::reasons(change).into_iter().chain(fields).chain(causes).collect(),
-            clusters: clusters.to_vec(),
+            clusters: clusters.iter().map(|one| one.cluster.clone()).collect(),
         }
     }
 
@@ -128,7 +129,7 @@ impl Report {
         let refused = changes.filter(|change| change.risk == Risk::Refused);
         Covered {
             reasons: refused.flat_map(reasons).collect(),
-            lost: self.clusters.iter().filter_map(lost).map(|id| format!("the cluster `{id}` ")).collect(),
+            lost: self.clusters.iter().flat_map(lost).collect(),
         }
     }
 }
@@ -138,11 +139,17 @@ pub(super) fn reasons(change: &Change) -> impl Iterator<Item = String> {
     change.forecast.iter().map(ToString::to_string).chain(change.reasons.iter().cloned())
 }
 
-/// The former ID of a cluster that is lost.
-fn lost(cluster: &ClusterReport) -> Option<&ClusterId> {
-    cluster.changes.iter().find_map(|change| match &change.effect {
-        Effect::Gone(Leaving::Abandoned | Leaving::Unannounced) => Some(&cluster.cluster),
-        Effect::Moved { from, .. } => Some(from),
+/// How messages begin about what leaves git with a cluster, or of it.
+fn lost(cluster: &ClusterReport) -> impl Iterator<Item = String> {
+    let of = |id: &ClusterId| Some(format!("the cluster `{id}` "));
+    cluster.changes.iter().filter_map(move |change| match (&change.effect, &change.subject) {
+        (Effect::Gone(Leaving::Abandoned | Leaving::Unannounced | Leaving::Unproven), _) => {
+            of(&cluster.cluster)
+        }
+        (Effect::Moved { from, .. }, _) => of(from),
+        (Effect::AddonLeft { .. }, Subject::Addon(name)) => {
+            Some(format!("nothing defines the addon `{name}` of `{}` ", cluster.cluster))
+        }
         _ => None,
     })
 }
@@ -152,7 +159,7 @@ fn lost(cluster: &ClusterReport) -> Option<&ClusterId> {
 pub struct Covered {
     /// The reasons for refusals: messages, each with its first hint.
     reasons: BTreeSet<String>,
-    /// How messages about lost clusters begin.
+    /// How messages about lost clusters and addons begin.
     lost: BTreeSet<String>,
 }
 

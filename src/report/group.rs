@@ -3,6 +3,7 @@
 //! The names of clusters and namespaces, and numbers of machines, are ignored when comparing.
 
 use std::{
+    cmp::Reverse,
     collections::BTreeMap,
     fmt::{self, Write as _},
     mem,
@@ -21,7 +22,7 @@ use super::{
 use crate::{
     compare::{FieldChange, FieldPath, PathSegment},
     model::ClusterId,
-    topology::{Reason, TopologyPart, predict::ListChange},
+    topology::{Meaning, Reason, TopologyPart, predict::ListChange},
 };
 
 /// Clusters with equal changes.
@@ -31,6 +32,8 @@ pub struct Group {
     pub risk: Risk,
     /// The clusters, in order.
     pub clusters: Vec<ClusterId>,
+    /// The name of each in reports.
+    pub(super) names: Vec<String>,
     /// The former ID of each; none for those that were not renamed or moved.
     pub former: Vec<Option<ClusterId>>,
     /// The number of machines of each that are replaced, removed or built; none of what is refused.
@@ -121,7 +124,8 @@ pub(super) const CLUSTER: &str = "<cluster>";
 /// The placeholder for the name of a namespace.
 pub(super) const NAMESPACE: &str = "<namespace>";
 
-/// Groups clusters, worst first, then smallest first: outliers come before changes of many clusters.
+/// Groups clusters, worst first. In a class, what loses the most machines for good comes first, then the smallest groups: outliers
+/// come before changes of many clusters.
 pub(super) fn groups(clusters: &[ClusterReport]) -> Vec<Group> {
     let keys: Vec<[u8; 32]> = clusters.par_iter().map(key).collect();
     let mut found: BTreeMap<[u8; 32], Vec<&ClusterReport>> = BTreeMap::new();
@@ -129,15 +133,34 @@ pub(super) fn groups(clusters: &[ClusterReport]) -> Vec<Group> {
         found.entry(key).or_default().push(cluster);
     }
     let mut groups: Vec<Group> = found.values().map(|members| group(members)).collect();
-    groups.sort_by(|a, b| {
-        (b.risk, a.clusters.len(), &a.clusters).cmp(&(a.risk, b.clusters.len(), &b.clusters))
+    groups.sort_by_cached_key(|group| {
+        let [lost, moved] = machines_of(group).map(Reverse);
+        (Reverse(group.risk), lost, group.clusters.len(), moved, group.clusters.clone())
     });
     groups
 }
 
+/// The number of machines that a group loses for good, and of all that it touches.
+fn machines_of(group: &Group) -> [i64; 2] {
+    let lost = |change: &GroupChange| match &change.change.effect {
+        Effect::Gone(_) | Effect::Verdict(Meaning::Delete | Meaning::Scale { .. }) => {
+            change.machines.total.most
+        }
+        _ => change.shed.total.most,
+    };
+    let all = |change: &GroupChange| {
+        [change.machines, change.built, change.shed]
+            .map(|counts| counts.total.most)
+            .into_iter()
+            .fold(0, i64::saturating_add)
+    };
+    let sum = |of: &dyn Fn(&GroupChange) -> i64| group.changes.iter().map(of).fold(0, i64::saturating_add);
+    [sum(&lost), sum(&all)]
+}
+
 /// A digest of everything that equal clusters share. The text itself can be as long as all changes.
 fn key(cluster: &ClusterReport) -> [u8; 32] {
-    let masked = masked(cluster);
+    let masked = masked(cluster, Some(cluster.cluster.namespace.as_str()));
     let changes: Vec<_> = masked
         .iter()
         .map(|one| {
@@ -168,7 +191,10 @@ impl fmt::Write for Digesting {
 fn group(members: &[&ClusterReport]) -> Group {
     let first = members[0];
     let refusal = first.refusal();
-    let shown = if members.len() == 1 { first.changes.clone() } else { masked(first) };
+    // A namespace that all have may stand in the path of a file.
+    let is_same = members.iter().all(|one| one.cluster.namespace == first.cluster.namespace);
+    let namespace = (!is_same).then(|| first.cluster.namespace.as_str());
+    let shown = if members.len() == 1 { first.changes.clone() } else { masked(first, namespace) };
     let change = |(at, change): (usize, Change)| {
         let all: Vec<&Change> = members.iter().map(|one| &one.changes[at]).collect();
         GroupChange { is_renamed: first.is_renamed(), ..GroupChange::new(change, &all, refusal) }
@@ -176,6 +202,7 @@ fn group(members: &[&ClusterReport]) -> Group {
     Group {
         risk: first.risk,
         clusters: members.iter().map(|one| one.cluster.clone()).collect(),
+        names: members.iter().map(|one| one.shown_name()).collect(),
         former: members.iter().map(|one| one.former().cloned()).collect(),
         machines: members.iter().map(|one| machines(one)).collect(),
         refusal,
@@ -196,27 +223,31 @@ fn machines(cluster: &ClusterReport) -> Machines {
     all.fold(Machines::default(), Machines::and)
 }
 
-fn masked(cluster: &ClusterReport) -> Vec<Change> {
-    let mask = Mask { names: [cluster.cluster.name.as_str(), cluster.cluster.namespace.as_str()] };
+fn masked(cluster: &ClusterReport, namespace: Option<&str>) -> Vec<Change> {
+    let mask = Mask { name: cluster.cluster.name.as_str(), namespace };
     cluster.changes.iter().map(|change| mask.change(change)).collect()
 }
 
 struct Mask<'a> {
-    names: [&'a str; 2],
+    name: &'a str,
+    /// The namespace; none if it is shown.
+    namespace: Option<&'a str>,
 }
 
 impl Mask<'_> {
     fn text(&self, text: &str) -> String {
-        let [name, namespace] = self.names;
-        let named = replaced(text, name, CLUSTER);
-        if namespace == name { named } else { replaced(&named, namespace, NAMESPACE) }
+        let named = replaced(text, self.name, CLUSTER);
+        match self.namespace.filter(|namespace| *namespace != self.name) {
+            Some(namespace) => replaced(&named, namespace, NAMESPACE),
+            None => named,
+        }
     }
 
     fn change(&self, change: &Change) -> Change {
         let mut change = change.clone();
         if let Subject::Object(_, address) = &mut change.subject {
             address.name = self.text(&address.name);
-            if address.namespace == self.names[1] {
+            if Some(&*address.namespace) == self.namespace {
                 NAMESPACE.clone_into(&mut address.namespace);
             }
         }

@@ -155,11 +155,14 @@ pub(super) fn machines(
     sides: [Option<&ClusterFacts>; 2],
 ) -> (Machines, Option<i64>) {
     let [before, after] = sides;
+    // New machines never outnumber those that the part has in the end (Cluster API: `NewMSNewReplicas`).
+    let most_new = count(part, after).unwrap_or(i64::MAX);
+    let extra = |surge: &Option<(i64, i64)>| surge.map(|(more, _)| more.min(most_new));
     match meaning {
         Meaning::Rollout { machines, least, surge, on_delete, .. } => {
             // No file contains the number of machines that an autoscaler sets.
             let counted = Machines { least: *least, most: *machines, more: count(part, before).is_none() };
-            (counted.unless_kept(*on_delete), surge.map(|(more, _)| more))
+            (counted.unless_kept(*on_delete), extra(surge))
         }
         Meaning::Upgrade { times, unaided, surge, .. } => {
             // A part that gets smaller replaces only what is left.
@@ -172,7 +175,7 @@ pub(super) fn machines(
                 most: count.most.saturating_mul(times),
                 ..count
             };
-            (all, surge.map(|(more, _)| more))
+            (all, extra(surge))
         }
         Meaning::Scale { from, to } if to < from => (Machines::exactly(Some(from - to)), Some(0)),
         Meaning::Delete => (Machines::exactly(count(part, before)), Some(0)),

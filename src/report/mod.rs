@@ -15,6 +15,7 @@ mod findings;
 mod formats;
 mod group;
 mod images;
+mod leftovers;
 mod machine_words;
 mod machines;
 mod broken_clusters;
@@ -23,6 +24,7 @@ mod own_objects;
 mod owners;
 mod parts;
 mod commits_since_base;
+mod namesakes;
 mod notices;
 mod peaks;
 mod places;
@@ -81,6 +83,8 @@ pub use stray_errors::StrayErrors;
 pub use summary::summary;
 
 use broken_clusters::Sound;
+use leftovers::Leftovers;
+use refusal::GuardMessage;
 use returned::LostClusters;
 use untouched::Untouched;
 
@@ -101,12 +105,16 @@ pub struct Report {
     pub errors: StrayErrors,
     /// What the commit of the change has instead of what the report shows, if that differs.
     pub stale: Option<String>,
+    /// What else decides how to read the report.
+    pub cautions: Vec<String>,
 }
 
 /// What is known in addition to the two states.
 #[derive(Debug, Default)]
 struct Background {
     owners: BTreeMap<ClusterId, Vec<String>>,
+    /// The clusters that share their namespace and name with one in another management cluster.
+    namesakes: BTreeSet<ClusterId>,
     /// The guards' messages about clusters.
     guarded: BTreeMap<ClusterId, refusal::Guarded>,
     /// Whether nodes need an addon, by release and addon.
@@ -119,6 +127,8 @@ struct Background {
     kept: BTreeSet<(ClusterId, String)>,
     /// New clusters whose files an earlier commit removed, without the steps of a removal.
     returned: BTreeMap<ClusterId, returned::Returned>,
+    /// Clusters of which the last files leave git.
+    leftovers: BTreeMap<ClusterId, leftovers::Leftover>,
 }
 
 impl Background {
@@ -153,12 +163,7 @@ impl Background {
         let errors = notes.iter().filter(|note| note.severity == Severity::Error);
         for note in errors {
             if let Some(cluster) = remove::cluster_of(note) {
-                let hint = note.hints.first().map(|hint| format!(" ({hint})")).unwrap_or_default();
-                let of = self.guarded.entry(cluster);
-                let of = of.or_default();
-                of.hints.extend(note.hints.first().cloned());
-                of.about.push((note.code, note.about.clone()));
-                of.reasons.push(format!("{}{hint}", note.message));
+                self.guarded.entry(cluster).or_default().0.push(GuardMessage::of(note));
             }
         }
     }
@@ -203,6 +208,7 @@ pub fn drawn(
     if notes.errors() == 0 {
         report.stale = stale_tree::note(&after, head, input, notes)?;
     }
+    report.cautions = notices::cautions(notes);
     Ok(report)
 }
 
@@ -220,7 +226,8 @@ pub fn check_against(
     after.close(&world.input, &LeftClusters::default())?;
     let input = &world.input;
     if accept::Acceptances::read(input).is_empty() {
-        let (mut refused, _) = guarded(&after, &[], past, input)?;
+        let leftovers = Leftovers::find(&after, before, past, &|| definitions_before(before, input))?;
+        let (mut refused, _) = guarded(&after, &[], &leftovers, past, input)?;
         LostClusters::find(&after, past)?.judge(&after, &mut refused)?;
         place(&mut refused, input, before)?;
         notes.append(refused);
@@ -251,8 +258,11 @@ pub fn committed(
     let (left, management) = (LeftClusters::default(), fleet.management_clusters);
     let own = own_objects::committed(before, archive, sources, &|| definitions_before(before, sources))?;
     let input = sources;
-    Ok(Comparing { before, after: &after, left: &left, management, background, input, past, exports, own }
-        .report(notes)?)
+    let mut report =
+        Comparing { before, after: &after, left: &left, management, background, input, past, exports, own }
+            .report(notes)?;
+    report.cautions = notices::cautions(notes);
+    Ok(report)
 }
 
 /// The definitions in an archive. `fleet` is the text of the fleet file.
@@ -276,11 +286,13 @@ fn definitions_before(before: &dyn Archive, after: &Input) -> Result<Input, Faul
 fn guarded(
     after: &After<'_>,
     compared: &[ClusterChange],
+    leftovers: &Leftovers,
     past: Option<&dyn CommitsSinceBase>,
     input: &Input,
 ) -> Result<(Notes, commits_since_base::Announced), Fault> {
     let mut whole = Notes::new();
     after.judge(compared, &mut whole)?;
+    leftovers.judge(&mut whole);
     let (mut found, announced) = match past {
         Some(past) => commits_since_base::judge(past, after, whole)?,
         None => (whole, commits_since_base::Announced::new()),
@@ -334,16 +346,20 @@ impl Comparing<'_> {
         let compared = compare_apart(&live, &sound, &lost.clusters())?;
         // The guards judge what was generated, not what runs.
         let generated = if self.exports.is_empty() { &*compared.clusters } else { &[] };
-        let (mut refused, announced) = guarded(self.after, generated, self.past, self.input)?;
+        let definitions = || definitions_before(self.before, self.input);
+        let leftovers = Leftovers::find(self.after, self.before, self.past, &definitions)?;
+        let (mut refused, announced) = guarded(self.after, generated, &leftovers, self.past, self.input)?;
         lost.judge(self.after, &mut refused)?;
         self.background.heed(&refused);
         self.background.announced = announced;
         self.background.kept = self.kept_addons()?;
+        self.background.leftovers = leftovers.0;
         self.background.returned = lost.returned(&compared, self.after)?;
         if !self.exports.is_empty() {
             notices::note_unexported(&compared, &live, notes);
         }
         self.learn_owners(&compared)?;
+        self.background.namesakes = namesakes::namesakes(&compared, self.after)?;
         let total = compared.clusters.len() + compared.unchanged;
         // Each comparison is dropped once its report is made: those of a large change take much memory.
         let report = |found: ClusterChange| cluster::report(&found, &self.background);
@@ -359,7 +375,16 @@ impl Comparing<'_> {
         // What the guards refuse is a change of the report.
         let errors = StrayErrors::of(notes, &groups);
         notes.append(refused);
-        Ok(Report { total, errors, stale: None, groups, peaks: peaks::of(&clusters), clusters, beside })
+        Ok(Report {
+            total,
+            errors,
+            stale: None,
+            cautions: Vec::new(),
+            groups,
+            peaks: peaks::of(&clusters),
+            clusters,
+            beside,
+        })
     }
 
     /// Marks what definitions accept. Which node images are used follows from the changes of clusters that are not refused then.

@@ -1,6 +1,8 @@
 //! Warnings about the two sides of a comparison.
 
-use super::new_tree::After;
+use std::collections::BTreeMap;
+
+use super::{Report, commits_since_base, new_tree::After};
 use crate::{
     compare::{Archive, ClusterChange, ClusterOutcome, Comparison, Live},
     note::{Fault, Notes, Place},
@@ -43,4 +45,43 @@ pub(super) fn note_foreign(after: &After<'_>, before: &dyn Archive, notes: &mut 
         }
     }
     Ok(())
+}
+
+/// The codes of messages that decide how to read a report.
+const CODES: [&str; 5] = ["empty-base", "foreign-file", "not-exported", "other-version", "unrelated-base"];
+
+/// The maximum number of messages of one code among these.
+const SHOWN: usize = 5;
+
+/// The messages of a run that decide how to read its report, except those that the report has by itself.
+pub(super) fn cautions(notes: &Notes) -> Vec<String> {
+    let mut of_code: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for note in notes.iter() {
+        let place = note.place.as_ref().map(|place| format!("`{place}`: ")).unwrap_or_default();
+        if CODES.contains(&note.code) {
+            of_code.entry(note.code).or_default().push(format!("{place}{}", note.message));
+        } else if let Some(hint) = note.hints.first().filter(|_| commits_since_base::is_undone(note)) {
+            of_code.entry("in-commit").or_default().push(format!("{}; {hint}", note.message));
+        }
+        let missing = note.hints.iter().find(|hint| commits_since_base::is_about_history(hint));
+        if let Some(hint) = missing {
+            of_code.entry("history").or_insert_with(|| vec![hint.clone()]);
+        }
+    }
+    let shown = |mut all: Vec<String>| {
+        let more = all.len().saturating_sub(SHOWN);
+        all.truncate(SHOWN);
+        if more > 0 {
+            all.push(format!("{more} more such messages are in the output of the run"));
+        }
+        all
+    };
+    of_code.into_values().flat_map(shown).collect()
+}
+
+impl Report {
+    /// The warnings to read before the report.
+    pub(super) fn warnings(&self) -> impl Iterator<Item = &str> {
+        self.cautions.iter().chain(&self.stale).map(String::as_str)
+    }
 }

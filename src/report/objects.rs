@@ -144,10 +144,8 @@ fn below(key: &str, field: &FieldChange) -> FieldChange {
 /// Whether an engine stops looking at what an object installs, and nothing else changes.
 fn is_suspension(object: &ObjectChange) -> bool {
     let ObjectChangeKind::Changed(fields) = &object.kind else { return false };
-    let suspends = |field: &FieldChange| {
-        render::is_suspension(|path| field.path.is_below(path))
-            && field.after == Some(serde_json::Value::Bool(true))
-    };
+    let suspends =
+        |field: &FieldChange| render::is_suspension(|path| field.path.is_below(path), field.after.as_ref());
     object.section == Section::Installers
         && fields.iter().any(suspends)
         && fields.iter().all(|field| suspends(field) || is_upkeep(object, field))

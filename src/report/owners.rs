@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use super::{Report, cluster::ClusterReport, risk::Risk};
-use crate::model::ClusterId;
 
 /// An owner with changed clusters.
 #[derive(Clone, Debug)]
@@ -21,10 +20,10 @@ impl<'a> Owner<'a> {
     }
 
     /// The clusters of each risk class, worst first.
-    pub(super) fn classes(&self) -> Vec<(Risk, Vec<ClusterId>)> {
+    pub(super) fn classes(&self) -> Vec<(Risk, Vec<&'a ClusterReport>)> {
         let of = |risk: Risk| {
             let found = self.clusters.iter().filter(|one| one.risk == risk);
-            (risk, found.map(|one| one.cluster.clone()).collect::<Vec<_>>())
+            (risk, found.copied().collect::<Vec<_>>())
         };
         Risk::ALL.into_iter().map(of).filter(|(_, found)| !found.is_empty()).collect()
     }

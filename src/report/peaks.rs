@@ -116,6 +116,7 @@ mod tests {
         let label = |text: &str| Label::new(text).unwrap();
         let (machines, unknown) = of_cluster(&ClusterReport {
             cluster: ClusterId { management: label("m"), namespace: label("n"), name: label("c") },
+            has_namesake: false,
             owners: Vec::new(),
             release: Sides::default(),
             kubernetes: Sides::default(),

@@ -9,20 +9,54 @@ use super::{
 };
 use crate::{model::ClusterId, note};
 
-/// The guards' messages about one cluster.
-#[derive(Debug, Default)]
-pub(super) struct Guarded {
-    pub(super) reasons: Vec<String>,
-    /// The first hint of each message.
-    pub(super) hints: Vec<String>,
-    /// The code of each message, and what it is about.
-    pub(super) about: Vec<(&'static str, Option<note::About>)>,
+/// A message of the guards about a cluster.
+#[derive(Clone, Debug)]
+pub(super) struct GuardMessage {
+    pub(super) code: &'static str,
+    pub(super) about: Option<note::About>,
+    /// The message, with its first hint.
+    pub(super) reason: String,
+    /// The first hint.
+    pub(super) hint: Option<String>,
 }
+
+impl GuardMessage {
+    pub(super) fn of(note: &note::Diagnostic) -> Self {
+        let hint = note.hints.first().cloned();
+        let shown = hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+        Self { code: note.code, about: note.about.clone(), reason: format!("{}{shown}", note.message), hint }
+    }
+
+    /// The addon that leaves git while its protection is still on. `generate` only warns of that.
+    fn left_addon(&self) -> Option<&str> {
+        match &self.about {
+            Some(note::About::Addon(name)) if self.code == "abandoned" => Some(name),
+            _ => None,
+        }
+    }
+
+    /// Adds the message to the addon that it is about. Returns whether it found the addon.
+    pub(super) fn mark_left_addon(&self, changes: &mut [Change]) -> bool {
+        let is_it = |change: &&mut Change| match (&change.subject, &change.effect) {
+            (Subject::Addon(name), Effect::AddonLeft { .. }) => self.left_addon() == Some(name),
+            _ => false,
+        };
+        let Some(change) = changes.iter_mut().find(is_it) else { return false };
+        change.guarded = true;
+        change.about.clone_from(&self.about);
+        change.reasons.extend(self.hint.clone());
+        true
+    }
+}
+
+/// The guards' messages about one cluster.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Guarded(pub(super) Vec<GuardMessage>);
 
 impl Guarded {
     /// Identifies what the guards refuse, regardless of the wording. `changes` are those of the cluster.
     pub(super) fn content(&self, changes: &[Change]) -> String {
-        let part = |(code, about): &(&'static str, Option<note::About>)| {
+        let part = |GuardMessage { code, about, .. }: &GuardMessage| {
             let addon = match about {
                 Some(note::About::Addon(name) | note::About::AddonVersion(name)) => Some(name),
                 _ => None,
@@ -32,14 +66,24 @@ impl Guarded {
             let versions = changes.iter().find(is_it).map(Change::effect_key).unwrap_or_default();
             format!("{code} {about:?} {versions}\n")
         };
-        self.about.iter().map(part).collect()
+        self.0.iter().map(part).collect()
     }
 
     /// Whether the Kubernetes version is refused, and at most the release, too.
     pub(super) fn is_only_version(&self) -> bool {
         use note::About::{Kubernetes, Release};
-        self.about.iter().any(|(_, one)| *one == Some(Kubernetes))
-            && self.about.iter().all(|(_, one)| matches!(one, Some(Kubernetes | Release)))
+        self.0.iter().any(|one| one.about == Some(Kubernetes))
+            && self.0.iter().all(|one| matches!(one.about, Some(Kubernetes | Release)))
+    }
+
+    /// Whether all messages say that the cluster leaves git without any step.
+    pub(super) fn is_abandoned(&self) -> bool {
+        self.0.iter().all(|one| one.code == "abandoned" && one.about == Some(note::About::Cluster))
+    }
+
+    /// Whether the cluster would be deleted while it is protected from deletion.
+    pub(super) fn keeps_deleted(&self) -> bool {
+        self.0.iter().any(|one| one.code == "removal" && one.about == Some(note::About::Cluster))
     }
 }
 
@@ -100,7 +144,10 @@ impl ClusterReport {
     /// Whether a cluster keeps running that this change leaves without a definition.
     pub(super) fn keeps_running(&self) -> bool {
         let is_left = |change: &Change| {
-            matches!(change.effect, Effect::Gone(Leaving::Abandoned) | Effect::Moved { .. })
+            matches!(
+                change.effect,
+                Effect::Gone(Leaving::Abandoned | Leaving::Unproven) | Effect::Moved { .. }
+            )
         };
         self.changes.iter().any(is_left)
     }

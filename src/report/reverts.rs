@@ -157,6 +157,7 @@ mod tests {
                 namespace: label("n"),
                 name: label("c"),
             },
+            has_namesake: false,
             owners: Vec::new(),
             release: Sides::default(),
             kubernetes: Sides::default(),

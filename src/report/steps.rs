@@ -29,6 +29,21 @@ pub(super) fn in_words(steps: &[UpgradeStep], verdicts: &[Verdict]) -> Vec<Strin
     steps.iter().map(|step| moves(step, &mut running)).collect()
 }
 
+/// The pools that an upgrade leaves at their version, with the reason for each.
+pub(super) fn kept_back(steps: &[UpgradeStep], verdicts: &[Verdict]) -> Vec<String> {
+    let is_kept = |one: &&Verdict| {
+        !steps.is_empty()
+            && one.meaning == Meaning::NoChange
+            && matches!(one.subject, TopologyPart::Pool(_))
+            && !one.reasons.is_empty()
+    };
+    let words = |one: &Verdict| {
+        let reasons: Vec<String> = one.reasons.iter().map(ToString::to_string).collect();
+        format!("{}: {}", one.subject.in_words(), reasons.join("; "))
+    };
+    verdicts.iter().filter(is_kept).map(words).collect()
+}
+
 fn versions(step: &UpgradeStep) -> impl Iterator<Item = (TopologyPart, String)> {
     let pools = step.pools.iter().map(|(pool, version)| (TopologyPart::Pool(pool.clone()), version.clone()));
     [(TopologyPart::ControlPlane, step.control_plane.clone())].into_iter().chain(pools)

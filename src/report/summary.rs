@@ -233,7 +233,8 @@ pub(super) fn parts(clusters: &[&ClusterReport]) -> String {
     };
     let plain = |risk: Risk| of(&|one| one.risk == risk);
     let rolling = of(&|one| matches!(one.risk, Risk::ControlPlane | Risk::Pools));
-    let restarting = plain(Risk::Restarts);
+    let begins = |one: &&ClusterReport| one.changes.iter().any(|change| change.effect == Effect::Detached);
+    let (leaving, restarting): (Vec<_>, Vec<_>) = plain(Risk::Restarts).into_iter().partition(begins);
     let (growing, addons): (Vec<_>, Vec<_>) =
         restarting.into_iter().partition(|one| doing(&[*one], Named::None).is_some());
     let addons_of = |found: &[&ClusterReport]| {
@@ -262,6 +263,7 @@ pub(super) fn parts(clusters: &[&ClusterReport]) -> String {
         moving(plain(Risk::ScaleDown), "remove"),
         counted(&growing, &addons_of(&growing)),
         counted(&addons, "addons only"),
+        either(leaving, "begins its removal and changes addons", "begin their removal and change addons"),
         counted(&new, &format!("new{built}")),
         either(mild(Mild::Leaves), "begins its removal", "begin their removal"),
         either(mild(Mild::Ends), "ends its removal", "end their removal"),
@@ -372,6 +374,7 @@ mod tests {
         };
         ClusterReport {
             cluster: ClusterId { management: label("m"), namespace: label("n"), name: label(name) },
+            has_namesake: false,
             owners: Vec::new(),
             release: Sides::default(),
             kubernetes: Sides::default(),

@@ -6,7 +6,7 @@ pub(super) use super::machine_words::{added, count, lost, peak, peaks};
 use super::{
     Report,
     change::{Change, Effect, Leaving, Subject},
-    cluster::Sides,
+    cluster::{ClusterReport, Sides},
     group::{CLUSTER, Counts, Group, GroupChange},
     machine_words::{counted, counts, extra_of_all, machines, of_whole},
     risk::Risk,
@@ -72,19 +72,7 @@ fn effect(change: &GroupChange, clusters: usize) -> String {
             "is defined again, but differs from what {} removed: if it still runs, machines can be replaced",
             short_commit(commit)
         ),
-        Effect::Gone(Leaving::Announced) => format!(
-            "is deleted{}, as the `removal` in its definition announced: pools first, then the control plane, then the infrastructure",
-            with(lost)
-        ),
-        Effect::Gone(Leaving::Finished) => {
-            "its removal ends: the last files are deleted, after its Cluster object".to_owned()
-        }
-        Effect::Gone(Leaving::Abandoned) => {
-            "is abandoned: its files leave git, and it keeps running, unmanaged".to_owned()
-        }
-        Effect::Gone(Leaving::Unannounced) => {
-            format!("is deleted{}, without its removal steps", with(lost))
-        }
+        Effect::Gone(leaving) => gone(*leaving, lost),
         Effect::Moved { from, paused: true } => format!(
             "{}. Git moves only files: it keeps running there until its objects are moved, and is paused here",
             former(from, change, clusters)
@@ -124,6 +112,25 @@ fn effect(change: &GroupChange, clusters: usize) -> String {
         Effect::Added => "is added".to_owned(),
         Effect::Removed => "is removed".to_owned(),
         Effect::Changed => "changes".to_owned(),
+    }
+}
+
+/// What happens to a cluster that leaves git, with the machines that it loses.
+fn gone(leaving: Leaving, lost: Option<String>) -> String {
+    match leaving {
+        Leaving::Announced => format!(
+            "is deleted{}, as the `removal` in its definition announced: pools first, then the control plane, then the infrastructure",
+            with(lost)
+        ),
+        Leaving::Finished => "its removal ends: the last files are deleted, after its Cluster object".to_owned(),
+        Leaving::Abandoned => {
+            "is abandoned: its files leave git, and it keeps running, unmanaged".to_owned()
+        }
+        Leaving::Unannounced => format!("is deleted{}, without its removal steps", with(lost)),
+        Leaving::Unproven => {
+            "its last files leave git, but nothing shows that it was removed in steps: it is not known whether it still runs"
+                .to_owned()
+        }
     }
 }
 
@@ -190,9 +197,9 @@ fn verdict(meaning: &Meaning, change: &GroupChange, clusters: usize) -> String {
             format!("scale from {from} to {to}: {}", are("removed"))
         }
         Meaning::Scale { from, to } if from < to => {
-            let added = to.saturating_sub(*from);
-            let are = if added == 1 { "is" } else { "are" };
-            format!("scale from {from} to {to}: {} {are} added", counted(added, "machine"))
+            let is_one = change.built.total.most == 1;
+            let added = built.unwrap_or_else(|| counted(to.saturating_sub(*from), "machine"));
+            format!("scale from {from} to {to}: {added} {} added", if is_one { "is" } else { "are" })
         }
         Meaning::Delete => format!("is deleted{}", with(lost)),
         other => other.words(),
@@ -341,11 +348,8 @@ pub(super) fn versions(group: &Group) -> Option<String> {
 }
 
 /// The names of at most `most` clusters, and the number of the others.
-pub(super) fn names(clusters: &[ClusterId], most: usize) -> String {
-    let names: Vec<String> = clusters.iter().take(most).map(ToString::to_string).collect();
-    let more = clusters.len().saturating_sub(most);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{}{more}", names.join(", "))
+pub(super) fn names(clusters: &[&ClusterReport], most: usize) -> String {
+    some(&clusters.iter().map(|one| one.shown_name()).collect::<Vec<_>>(), most, false)
 }
 
 /// The names of at most `most` clusters of a group, with their machines if these differ, and the number of the others.
@@ -367,10 +371,13 @@ pub(super) fn some(names: &[String], most: usize, matters: bool) -> String {
 /// The names of the clusters of a group, with their machines if these differ.
 pub(super) fn names_with_machines(group: &Group) -> impl Iterator<Item = String> {
     let differ = group.machines.windows(2).any(|pair| pair[0] != pair[1]);
-    let names = group.clusters.iter().zip(&group.former).map(|(cluster, former)| match former {
-        Some(from) if from.management == cluster.management => format!("{from} → {cluster}"),
+    let clusters = group.clusters.iter().zip(&group.names).zip(&group.former);
+    let names = clusters.map(|((cluster, name), former)| match former {
+        Some(from) if from.management == cluster.management && *name != cluster.whole() => {
+            format!("{from} → {name}")
+        }
         Some(from) => format!("{} → {}", from.whole(), cluster.whole()),
-        None => cluster.to_string(),
+        None => name.clone(),
     });
     names.zip(&group.machines).map(move |(name, count)| match machines(*count).filter(|_| differ) {
         Some(count) => format!("{name} ({count})"),
@@ -386,7 +393,8 @@ pub(super) fn overview(report: &Report) -> Vec<String> {
 /// When the changes of clusters begin; none if they begin in at most one cluster.
 fn start(report: &Report) -> Option<&'static str> {
     let acts = |change: &Change| {
-        let is_left = matches!(change.effect, Effect::Gone(Leaving::Abandoned | Leaving::Finished));
+        let is_left =
+            matches!(change.effect, Effect::Gone(Leaving::Abandoned | Leaving::Finished | Leaving::Unproven));
         change.risk >= Risk::InPlace && !change.paused && !is_left
     };
     let acting = report.clusters.iter().filter(|one| one.refusal().is_none() && one.changes.iter().any(acts));

@@ -268,6 +268,13 @@ fn a_run_that_compares_nothing_says_so_in_its_files() {
         "{page}"
     );
     assert!(comment.starts_with("### Nothing was compared"), "{comment}");
+    assert!(comment.contains("git fetch origin main"), "{comment}");
+    for (format, head) in
+        [("markdown", "### Nothing was compared"), ("html", "<h1>Nothing was compared</h1>")]
+    {
+        let printed = String::from_utf8(stackloom(&sandbox, &["diff", "--format", format]).stdout).unwrap();
+        assert!(printed.contains(head) && printed.contains("git fetch origin main"), "{printed}");
+    }
     assert!(comment.lines().last().unwrap().starts_with("<!-- stackloom-diff sha256:"), "{comment}");
     assert!(report.contains("\"exit\": 4") && sarif.contains("\"executionSuccessful\": false"));
     // Errors of the fleet as a whole.
@@ -478,6 +485,24 @@ fn a_refusal_that_a_later_commit_undoes_is_a_warning_and_others_are_errors() {
         says(&sandbox, arguments, 0, "warning[replaced]");
         says(&sandbox, arguments, 0, "(down): ");
         says(&sandbox, arguments, 0, "squash the commits");
+    }
+    says(&sandbox, &["diff", "--format", "markdown"], 0, "\n**Warning:** in the commit ");
+}
+
+#[test]
+fn a_revert_is_not_said_to_be_undone_by_a_later_commit() {
+    let sandbox = fleet();
+    sandbox.git(&["checkout", "--quiet", "-b", "topic"]);
+    for (from, to, message) in [("1.35", "1.36", "up"), ("1.36", "1.35", "back")] {
+        let quoted = |version: &str| format!("kubernetes: \"{version}\"");
+        replace(&sandbox, ONE, &quoted(from), &quoted(to));
+        generate_unguarded(&sandbox);
+        save(&sandbox, message);
+    }
+    for arguments in GUARDED {
+        says(&sandbox, arguments, 0, "(back): ");
+        says(&sandbox, arguments, 0, "it undoes an earlier commit of this change");
+        assert!(!ends(&sandbox, arguments, 0).contains("a later commit"));
     }
 }
 
@@ -805,7 +830,7 @@ fn an_addon_of_manifests_leaves_in_steps_with_each_delivery() {
             assert_eq!(said.matches("error[abandoned]").count(), 1, "{settings}: {said}");
             assert!(said.contains("nothing defines the addon `notes` of `blue/one` any more"), "{said}");
         }
-        says(&sandbox, &["diff", "origin/main"], 1, "addon notes: if merged anyway: is abandoned, version");
+        says(&sandbox, &["diff", "origin/main"], 1, "addon notes: is abandoned, version");
     }
 }
 
@@ -821,4 +846,11 @@ fn files_of_the_base_that_others_wrote_are_named() {
     assert!(printed.contains("an object without a kind: is removed"), "{printed}");
     assert_eq!(sandbox.read(extra).unwrap(), "hello: there\n");
     says(&sandbox, &["generate"], 1, "error[foreign-file]");
+    says(
+        &sandbox,
+        &["diff", "HEAD", "--format", "markdown"],
+        0,
+        &format!("\n**Warning:** `{extra}`: stackloom did not"),
+    );
+    says(&sandbox, &["diff", "HEAD", "--format", "html"], 0, "stackloom did not write this file of the base");
 }

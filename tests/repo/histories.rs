@@ -170,6 +170,18 @@ fn a_base_that_misleads_is_named() {
     warns(&["diff", "other~1"], "unrelated-base");
     warns(&["diff", "other~1", "main"], "unrelated-base");
     warns(&["diff", "other"], "empty-base");
+    says(
+        &sandbox,
+        &["diff", "other", "--format", "markdown"],
+        0,
+        "\n**Warning:** `other` has no `generated/`",
+    );
+    says(
+        &sandbox,
+        &["diff", "other~1", "--format", "markdown"],
+        0,
+        "\n**Warning:** `other~1` and HEAD have no",
+    );
     warns(&["check", "--against", "other~1"], "unrelated-base");
     warns(&["check", "--against", "other"], "empty-base");
     says(&sandbox, &["diff", "other"], 0, "3 of 3 clusters change: 3 in place");

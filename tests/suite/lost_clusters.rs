@@ -141,3 +141,137 @@ fn a_cluster_that_was_given_up_leaves_its_file_and_its_name_to_others() {
     sandbox::write(&definition, DEFINITION.replace("name: dev-2 }", "name: dev-2, namespace: team-b }"));
     assert!(!ends(root, &["generate", "--commit", "--all"], 0).err.contains("renamed"));
 }
+
+const FOLDER: &str = "generated/management/mgmt/clusters/team-a/dev-2";
+
+/// A fleet in which a commit changed only the Cluster object of `dev-2`, by hand, and whose definition goes with the next one.
+fn with_object(change: impl FnOnce(&Path)) -> tempfile::TempDir {
+    let root = committed();
+    fs::remove_dir_all(root.path().join("clusters/dev/dev-2.d")).unwrap();
+    commit(root.path());
+    by_hand(root.path(), || change(&root.path().join(FOLDER).join("cluster/cluster.yaml")));
+    fs::remove_file(root.path().join("clusters/dev/dev-2.yaml")).unwrap();
+    root
+}
+
+/// The effects on the cluster `dev-2`, and the errors.
+fn against_head(root: &Path) -> (Vec<String>, Vec<String>) {
+    let report = super::cli::json(root, &["diff", "HEAD", "--fail-on", "unknown,deletes"], 1);
+    let clusters = report["clusters"].as_array().unwrap();
+    let changes = clusters.iter().flat_map(|one| one["changes"].as_array().unwrap());
+    let effects = changes.filter(|one| one["part"] == "cluster");
+    let errors = report["diagnostics"].as_array().unwrap().iter().filter(|one| one["severity"] == "error");
+    let of = |one: &serde_json::Value, key: &str| one[key].as_str().unwrap().to_owned();
+    (effects.map(|one| of(one, "effect")).collect(), errors.map(|one| of(one, "code")).collect())
+}
+
+#[test]
+fn a_cluster_whose_object_alone_left_git_by_hand_does_not_end_its_removal() {
+    let known = with_object(|file| fs::remove_file(file).unwrap());
+    let unknown = with_object(|file| fs::remove_file(file).unwrap());
+    // Without history, nothing tells what became of the object.
+    git(unknown.path(), &["stash", "--quiet"]);
+    git(unknown.path(), &["checkout", "--quiet", "--orphan", "alone"]);
+    by_hand(unknown.path(), || {});
+    git(unknown.path(), &["stash", "pop", "--quiet"]);
+    for (root, effect) in [(&known, "abandoned"), (&unknown, "gone")] {
+        let (effects, errors) = against_head(root.path());
+        assert_eq!((effects, errors), (vec![effect.to_owned()], vec!["abandoned".to_owned()]));
+        let checked = ends(root.path(), &["check", "--against", "HEAD"], 1).err;
+        assert!(
+            checked.contains("error[abandoned]") && checked.contains("clusters/dev/dev-2.yaml"),
+            "{checked}"
+        );
+        ends(root.path(), &["diff", "HEAD", "--fail-on", "unannounced-deletes"], 1);
+    }
+}
+
+#[test]
+fn a_cluster_whose_object_cannot_be_read_does_not_end_its_removal() {
+    let root = with_object(|file| {
+        let text = fs::read_to_string(file).unwrap();
+        sandbox::write(file, text + "<<<<<<< HEAD\n");
+    });
+    let (effects, errors) = against_head(root.path());
+    assert_eq!((effects, errors), (vec!["unknown".to_owned()], vec!["abandoned".to_owned()]));
+    #[cfg(unix)]
+    {
+        let root = with_object(|file| {
+            fs::remove_file(file).unwrap();
+            std::os::unix::fs::symlink("/nowhere", file).unwrap();
+        });
+        let (effects, errors) = against_head(root.path());
+        assert_eq!((effects, errors), (vec!["gone".to_owned()], vec!["abandoned".to_owned()]));
+        ends(root.path(), &["check", "--against", "HEAD"], 1);
+    }
+}
+
+#[test]
+fn files_of_others_in_the_folder_of_clusters_do_not_end_a_removal() {
+    let root = committed();
+    let foreign = root.path().join("generated/management/mgmt/clusters/zz/foo/x.yaml");
+    by_hand(root.path(), || {
+        fs::create_dir_all(foreign.parent().unwrap()).unwrap();
+        sandbox::write(&foreign, "apiVersion: v1\nkind: ConfigMap\nmetadata: { name: x }\n");
+    });
+    let (effects, errors) = against_head(root.path());
+    assert_eq!((effects, errors), (vec!["gone".to_owned()], Vec::new()));
+}
+
+#[test]
+fn a_file_of_an_addon_that_cannot_be_read_does_not_block_its_repair() {
+    for engine in ["flux", "argocd"] {
+        let root = super::cli::fleet();
+        let root = root.path();
+        let fleet = fs::read_to_string(root.join("stackloom.yaml")).unwrap();
+        sandbox::write(
+            &root.join("stackloom.yaml"),
+            fleet.replace("engine: flux", &format!("engine: {engine}")),
+        );
+        sandbox::write(&root.join("clusters/dev/dev-2.yaml"), DEFINITION);
+        commit(root);
+        let file = root.join(FOLDER).join("addons/cilium.yaml");
+        let whole = fs::read_to_string(&file).unwrap();
+        by_hand(root, || {
+            let broken = whole.replacen("\n  namespace: ", "\n<<<<<<< HEAD\n  namespace: ", 1);
+            assert_ne!(broken, whole);
+            sandbox::write(&file, broken);
+        });
+        let report = super::cli::json(root, &["diff", "HEAD"], 0);
+        assert_eq!(report["clusters"][0]["risk"], "unknown", "{report:#}");
+        let reason = report["clusters"][0]["changes"][0]["reasons"][0].as_str().unwrap();
+        assert!(reason.starts_with("a file cannot be read (before the change): generated/"), "{reason}");
+        ends(root, &["check", "--against", "HEAD"], 0);
+        ends(root, &["generate", "--commit", "--all"], 0);
+        assert_eq!(fs::read_to_string(&file).unwrap(), whole);
+    }
+}
+
+#[test]
+fn of_equal_clusters_only_what_is_known_is_said() {
+    let named = |name: &str| DEFINITION.replace("name: dev-2", &format!("name: {name}"));
+    let begin = || {
+        let root = committed();
+        fs::remove_dir_all(root.path().join("clusters/dev/dev-2.d")).unwrap();
+        sandbox::write(&root.path().join("clusters/dev/dev-3.yaml"), named("dev-3"));
+        commit(root.path());
+        fs::remove_file(root.path().join("clusters/dev/dev-2.yaml")).unwrap();
+        root
+    };
+    // One is deleted, and the other has another name.
+    let root = begin();
+    let file = root.path().join("clusters/dev/dev-3.yaml");
+    sandbox::write(&file, named("dev-4"));
+    let said = ends(root.path(), &["generate"], 1).err;
+    assert!(said.contains("the definition of `team-a/dev-3` now defines `team-a/dev-4`"), "{said}");
+    assert!(!said.contains("the definition of `team-a/dev-2`"), "{said}");
+    // Both have another name, in other files.
+    let root = begin();
+    fs::remove_file(root.path().join("clusters/dev/dev-3.yaml")).unwrap();
+    for name in ["dev-4", "dev-5"] {
+        sandbox::write(&root.path().join(format!("clusters/dev/{name}.yaml")), named(name));
+    }
+    let said = ends(root.path(), &["generate"], 1).err;
+    assert_eq!(said.matches("may have turned into `team-a/dev-4` or `team-a/dev-5`").count(), 2, "{said}");
+    assert!(said.contains("error[renamed]") && !said.contains("now defines"), "{said}");
+}

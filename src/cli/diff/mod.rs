@@ -121,6 +121,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     if let Err(fault) = &ended {
         // The caller reports the fault itself, even if the files cannot be written.
         output::write_fault(fault, &args.write, global).ok();
+        output::tell_fault(fault, printer);
     }
     ended
 }

@@ -194,13 +194,29 @@ pub(super) fn begin(targets: &[Target], global: &Global) -> Result<(), Fault> {
     write_fault(&unended, &plain, global)
 }
 
-/// Writes to the files that the run failed with a fault of an operation, so that no older file is mistaken for its result.
-pub(super) fn write_fault(fault: &Fault, targets: &[Target], global: &Global) -> Result<(), Fault> {
+/// Prints that nothing was compared, and why, where a report was asked for that people read in another place.
+pub(super) fn tell_fault(fault: &Fault, printer: &Printer) {
+    let notes = failed(fault);
+    match printer.format() {
+        Format::Markdown => printer.page(&report::markdown_of_nothing(&notes)),
+        Format::Html => printer.page(&report::html(&Page { report: None, compared: "", notes: &notes })),
+        Format::Text | Format::Github | Format::Json | Format::Yaml | Format::Sarif => {}
+    }
+}
+
+/// The fault of an operation as a message of the run.
+fn failed(fault: &Fault) -> Notes {
     let mut notes = Notes::new();
     let note = notes.error("failed", None, whole(fault));
     for hint in fault.hints() {
         note.hint(hint);
     }
+    notes
+}
+
+/// Writes to the files that the run failed with a fault of an operation, so that no older file is mistaken for its result.
+pub(super) fn write_fault(fault: &Fault, targets: &[Target], global: &Global) -> Result<(), Fault> {
+    let notes = failed(fault);
     for target in targets {
         let text = match target.format {
             FileFormat::Html => page(&report::html(&Page { report: None, compared: "", notes: &notes })),

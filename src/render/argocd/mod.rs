@@ -146,8 +146,8 @@ impl engine::Engine for ArgoCd {
         is_refused.then_some("the project of these objects in Argo CD permits no cluster-scoped kinds and none of Argo CD's own, so nothing in the folder would be applied")
     }
 
-    fn suspension_at(&self) -> Option<&'static [&'static str]> {
-        None
+    fn suspension_at(&self) -> (&'static [&'static str], Option<bool>) {
+        (&["spec", "syncPolicy", "automated"], None)
     }
 
     fn deletion_at(&self) -> &'static [&'static str] {

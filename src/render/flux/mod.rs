@@ -105,8 +105,8 @@ impl engine::Engine for Flux {
         true
     }
 
-    fn suspension_at(&self) -> Option<&'static [&'static str]> {
-        Some(&["spec", "suspend"])
+    fn suspension_at(&self) -> (&'static [&'static str], Option<bool>) {
+        (&["spec", "suspend"], Some(true))
     }
 
     fn deletion_at(&self) -> &'static [&'static str] {

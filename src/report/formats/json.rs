@@ -79,6 +79,9 @@ fn rest(report: &Report) -> Map<String, Json> {
     if let Some(stale) = &report.stale {
         out.insert("stale".to_owned(), json!(stale));
     }
+    if !report.cautions.is_empty() {
+        out.insert("cautions".to_owned(), json!(report.cautions));
+    }
     if report.errors.count > 0 {
         out.insert(
             "errors".to_owned(),
@@ -228,6 +231,7 @@ fn effect(effect: &Effect) -> &'static str {
         Effect::Gone(Leaving::Finished) => "removal-finished",
         Effect::Gone(Leaving::Abandoned) | Effect::AddonLeft { .. } => "abandoned",
         Effect::Gone(Leaving::Unannounced) => "deleted-unannounced",
+        Effect::Gone(Leaving::Unproven) => "gone",
         Effect::Moved { .. } => "moved",
         Effect::Detached => "detached",
         Effect::Attached => "attached",

@@ -9,10 +9,10 @@ use sha2::{Digest as _, Sha256};
 
 use super::json::digest;
 use crate::{
-    model::{ClusterId, hex},
+    model::hex,
     note::Notes,
     report::{
-        Report,
+        ClusterReport, Report,
         group::{Group, GroupChange},
         outside_words,
         owners::{Owner, owners},
@@ -70,17 +70,40 @@ pub fn markdown(report: &Report, compared: &str) -> String {
 pub fn markdown_within(report: &Report, compared: &str, limit: usize) -> String {
     let end = format!("\n<!-- stackloom-diff sha256:{} -->\n", digest(report));
     let owners = owned(report, limit);
-    let made = DETAILS.iter().map(|detail| Out::made(report, compared, &owners, *detail));
+    let made = |detail: Detail| Out::made(report, compared, &owners, detail);
     let fits = |text: &String| text.len() + end.len() <= limit;
-    let mut made: Vec<String> = made
-        .scan(false, |done, text| {
-            let is_next = !*done;
-            *done = fits(&text);
-            is_next.then_some(text)
-        })
-        .collect();
-    // The last text is the first that fits, or cannot be folded any further.
-    made.pop().unwrap_or_default() + &end
+    let mut last = String::new();
+    for (at, detail) in DETAILS.into_iter().enumerate() {
+        last = made(detail);
+        if fits(&last) {
+            let more = at.checked_sub(1).map(|before| DETAILS[before].groups).filter(|_| detail.groups > 0);
+            last = fill(last, detail, more.unwrap_or(0).min(report.groups.len()), made, fits);
+            break;
+        }
+    }
+    // It is the first text that fits, or cannot be folded any further.
+    last + &end
+}
+
+/// Adds groups to a text that fits, as many as there is room for: fewer than `most` in each class.
+fn fill(
+    text: String,
+    detail: Detail,
+    most: usize,
+    made: impl Fn(Detail) -> String,
+    fits: impl Fn(&String) -> bool,
+) -> String {
+    let (mut text, mut least, mut most) = (text, detail.groups, most);
+    while least.saturating_add(1) < most {
+        let groups = least + (most - least) / 2;
+        let more = made(Detail { groups, ..detail });
+        if fits(&more) {
+            (text, least) = (more, groups);
+        } else {
+            most = groups;
+        }
+    }
+    text
 }
 
 /// Renders a comment that replaces the report if nothing could be compared, with the reasons.
@@ -93,7 +116,10 @@ pub fn markdown_of_nothing(notes: &Notes) -> String {
         let place =
             note.place.as_ref().map(|place| format!("{} ", code(&place.to_string()))).unwrap_or_default();
         let said: String = note.message.chars().take(MESSAGE).collect();
-        let line = format!("- **{}**: {place}{}\n", note.code, plain(&said));
+        let mut line = format!("- **{}**: {place}{}\n", note.code, plain(&said));
+        for hint in &note.hints {
+            writeln!(line, "  - {}", plain(hint)).expect("memory takes everything");
+        }
         if text.len() + line.len() > LIMIT - ROOM {
             let left = words::count(causes.len() - at, "more message");
             writeln!(text, "- … and {left}").expect("memory takes everything");
@@ -121,8 +147,8 @@ impl Out {
             out.line("");
             out.line(&line);
         }
-        if let Some(stale) = &report.stale {
-            out.line(&format!("\n**Warning:** {}.", plain(stale)));
+        for warning in report.warnings() {
+            out.line(&format!("\n**Warning:** {}.", plain(warning)));
         }
         out.errors(report);
         out.classes(report);
@@ -170,6 +196,9 @@ impl Out {
             let [lost, added] = [words::lost, words::added].map(|of| of(&clusters));
             self.line(&format!("| {} | {} | {lost} | {added} | {beside} |", risk.title(), clusters.len()));
         }
+        if self.detail.groups == 0 {
+            self.line("\nThe changes themselves do not fit here (`stackloom diff -v` lists all).");
+        }
     }
 
     fn class(&mut self, report: &Report, risk: Risk) {
@@ -190,7 +219,7 @@ impl Out {
         if let Some(rest) = groups.get(self.detail.groups..).filter(|rest| !rest.is_empty()) {
             let clusters = rest.iter().map(|group| group.clusters.len()).sum();
             self.line(&format!(
-                "\n… and {} with {}, which do not fit here",
+                "\n… and {} with {}, which do not fit here (`stackloom diff -v` lists all)",
                 words::count(rest.len(), "more change"),
                 words::count(clusters, "cluster")
             ));
@@ -308,7 +337,7 @@ fn owned(report: &Report, limit: usize) -> String {
 fn owned_by(owner: &Owner<'_>, names: usize) -> String {
     let who = owner_name(owner, |name| format!("<code>{}</code>", markup(name)));
     let head = format!("<details><summary>{who}: {}</summary>\n\n", parts(&owner.clusters));
-    let class = |(risk, clusters): (Risk, Vec<ClusterId>)| {
+    let class = |(risk, clusters): (Risk, Vec<&ClusterReport>)| {
         format!("- {}: {}\n", risk.title(), plain(&words::names(&clusters, names)))
     };
     owner.classes().into_iter().map(class).fold(head, |text, line| text + &line) + "\n</details>\n"
@@ -332,9 +361,20 @@ fn plain(text: &str) -> String {
     if parts.len().is_multiple_of(2) {
         return code(&text);
     }
-    // What stands between backticks is code already.
-    let part = |(at, part): (usize, &&str)| if at % 2 == 1 { code(part) } else { escaped(part) };
-    parts.iter().enumerate().map(part).collect()
+    if parts.len() == 1 {
+        return escaped(&text);
+    }
+    // What stands between backticks is code already. Two pieces of code side by side would become one.
+    let mut out = String::new();
+    for (at, part) in parts.iter().enumerate() {
+        let words = |text: &str| text.split(' ').map(escaped).collect::<Vec<_>>().join(" ");
+        let shown = if at % 2 == 1 { code(part) } else { words(part) };
+        if out.ends_with('`') && shown.starts_with('`') {
+            out.push(' ');
+        }
+        out.push_str(&shown);
+    }
+    out
 }
 
 /// Escapes text without backticks.
@@ -373,10 +413,10 @@ fn code(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::{
-        model::Label,
+        model::{ClusterId, Label},
         report::{
             change::{Change, Effect, Revert, Subject},
-            cluster::{ClusterReport, Sides},
+            cluster::Sides,
         },
     };
 
@@ -392,6 +432,7 @@ mod tests {
                     namespace: label(format!("team-{:03}", at % owners)),
                     name: label(format!("production-{at:05}")),
                 },
+                has_namesake: false,
                 owners: vec![format!("@example/a-team-with-a-name-{:03}", at % owners)],
                 release: Sides::default(),
                 kubernetes: Sides::default(),
@@ -429,10 +470,37 @@ mod tests {
     }
 
     #[test]
+    fn a_large_comment_uses_its_room_and_shows_first_what_is_lost_for_good() {
+        let mut report = owned(800, 1);
+        for (at, one) in report.clusters.iter_mut().enumerate() {
+            one.owners.clear();
+            one.risk = Risk::Deletes;
+            let lost = crate::report::Machines::exactly(i64::try_from(at).ok());
+            let effect = Effect::Gone(crate::report::Leaving::Unannounced);
+            let change = Change::new(Subject::Whole, effect, Risk::Deletes, Revert::Unknown);
+            let reasons = vec![format!("reason {at}")];
+            one.changes = vec![Change { machines: lost, reasons, ..change }];
+        }
+        report.groups = crate::report::group::groups(&report.clusters);
+        let text = markdown(&report, "base");
+        assert!(text.len() <= LIMIT && text.len() > LIMIT / 10 * 9, "{}", text.len());
+        let (first, last) =
+            (text.find("**team-000/production-00799**"), text.find("**team-000/production-00790**"));
+        assert!(first.is_some() && first < last, "{text}");
+        assert!(!text.contains("production-00001"), "{text}");
+        assert!(text.contains("which do not fit here (`stackloom diff -v` lists all)"), "{text}");
+    }
+
+    #[test]
     fn hostile_text_is_shown_as_it_is() {
         assert_eq!(plain("a <b>x</b> [l](u) *b* a_b"), "a &lt;b&gt;x&lt;/b&gt; \\[l\\](u) \\*b\\* a\\_b");
         assert_eq!(plain("thanks @everyone\n# head"), "`thanks @everyone # head`");
         assert_eq!(plain("the pool `a_b` of `c` is *gone*"), "the pool `a_b` of `c` is \\*gone\\*");
+        assert_eq!(
+            plain("refused: `x y` no; accepted: see https://a.b/c#1, says @me"),
+            "refused: `x y` no; accepted: see `https://a.b/c#1,` says `@me`"
+        );
+        assert_eq!(plain("`a`@x"), "`a` `@x`");
         assert_eq!(plain("a `b`` c"), "```a `b`` c```");
         assert_eq!(plain("`` ` @x"), "```` `` ` @x ````".replace("````", "```"));
         assert_eq!(code("a `` b"), "```a `` b```");

@@ -105,6 +105,9 @@ fn document(page: &Page<'_>, detail: Detail, digest: &str) -> Markup {
                     h1 { (title) }
                     @if page.report.is_some() { p.soft { "Compared with " (page.compared) "." } }
                     @for line in page.report.map(words::overview).unwrap_or_default() { p.soft { (line) } }
+                    @for warning in page.report.into_iter().flat_map(Report::warnings) {
+                        p { span.badge { "Warning" } " " (prose(warning)) "." }
+                    }
                 }
                 @if let Some(report) = page.report { (contents(report, page.notes)) }
                 main #report {

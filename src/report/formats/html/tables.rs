@@ -98,7 +98,7 @@ fn of_owner(owner: &Owner<'_>, numbers: &BTreeMap<&ClusterId, usize>) -> Markup 
             summary { "Names of " (words::count(owner.clusters.len(), "cluster")) }
             @for (risk, clusters) in owner.classes() {
                 p { (risk.title()) ":" }
-                ul.names { @for cluster in &clusters { li { (linked(cluster, numbers.get(cluster).copied())) } } }
+                ul.names { @for cluster in &clusters { li { (linked(cluster, numbers.get(&cluster.cluster).copied())) } } }
             }
         }
     }
@@ -163,7 +163,7 @@ pub(super) fn clusters(report: &Report, detail: Detail) -> Markup {
 fn cluster(one: &ClusterReport, group: Option<usize>) -> Markup {
     html! {
         tr {
-            th scope="row" { (linked(&one.cluster, group)) }
+            th scope="row" { (linked(one, group)) }
             td { (one.cluster.management) }
             td { (one.risk.title()) }
             td { (one.owners.join(", ")) }
@@ -174,9 +174,10 @@ fn cluster(one: &ClusterReport, group: Option<usize>) -> Markup {
 }
 
 /// A cluster's name, as a link to its group if that has a section.
-fn linked(cluster: &ClusterId, group: Option<usize>) -> Markup {
+fn linked(cluster: &ClusterReport, group: Option<usize>) -> Markup {
+    let name = cluster.shown_name();
     html! {
-        @if let Some(group) = group { a href={ "#group-" (group) } { (cluster) } } @else { (cluster) }
+        @if let Some(group) = group { a href={ "#group-" (group) } { (name) } } @else { (name) }
     }
 }
 

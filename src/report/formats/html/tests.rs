@@ -23,6 +23,7 @@ fn cluster(name: &str) -> ClusterReport {
     let changed = Change::new(Subject::Cluster, Effect::Changed, Risk::InPlace, Revert::Undoes);
     ClusterReport {
         cluster: ClusterId { management: label("m"), namespace: label("n"), name: label(name) },
+        has_namesake: false,
         owners: Vec::new(),
         release: Sides::default(),
         kubernetes: Sides::default(),
