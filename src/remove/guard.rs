@@ -19,7 +19,7 @@ use super::{
     destination::{Targets, standby_first},
     drawn::{facts, is_readable},
     former_texts::{FormerTexts, ReadFormer},
-    heirs::{self, Around, Heirs},
+    heirs::{self, Around, Arrivals, Heirs},
     network,
     replaced::Former,
 };
@@ -178,7 +178,7 @@ impl Guard {
         &self,
         (path, part): (&TreePath, &PartId),
         text: &dyn Fn(&TreePath) -> String,
-        (changes, arrivals): (&Changes, &BTreeMap<(&str, &str), (&str, bool)>),
+        (changes, arrivals): (&Changes, &Arrivals<'_>),
         before: &Before<'_>,
     ) -> Option<Heirs> {
         let new = |(namespace, name): (&str, &str)| {
@@ -205,7 +205,7 @@ impl Guard {
     }
 
     /// The clusters that are new in a management cluster, by namespace and name: the management cluster, and whether on standby.
-    fn arrivals(&self, changes: &Changes) -> BTreeMap<(&str, &str), (&str, bool)> {
+    fn arrivals(&self, changes: &Changes) -> Arrivals<'_> {
         let new = self.made.iter().filter(|(path, _)| changes.files.get(path) == Some(&FileChange::Added));
         new.filter_map(|(_, (part, text))| match part {
             PartId::Cluster { management, namespace, cluster } => {

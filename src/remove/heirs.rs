@@ -23,11 +23,14 @@ pub(super) enum Heirs {
     Equal(Vec<Name>),
 }
 
+/// The clusters that are new in a management cluster, by namespace and name: the management cluster, and whether on standby.
+pub(super) type Arrivals<'a> = BTreeMap<(&'a str, &'a str), (&'a str, bool)>;
+
 /// What a run changes around a cluster.
 #[derive(Clone, Copy)]
 pub(super) struct Around<'a> {
-    /// The new clusters, by namespace and name, with the management cluster of each.
-    pub(super) arrivals: &'a BTreeMap<(&'a str, &'a str), (&'a str, bool)>,
+    /// The new clusters.
+    pub(super) arrivals: &'a Arrivals<'a>,
     /// The text of the Cluster of a new cluster.
     pub(super) new: &'a dyn Fn((&str, &str)) -> Option<&'a str>,
     /// The Clusters of the other clusters that lose their definitions.

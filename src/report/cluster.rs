@@ -320,9 +320,8 @@ impl Making<'_> {
         match self.background.leftovers.get(&self.found.cluster) {
             Some(Leftover::Removed) => Some(Leaving::Finished),
             Some(Leftover::Lost { .. }) => Some(Leaving::Abandoned),
-            Some(Leftover::Unproven { .. }) => Some(Leaving::Unproven),
             None if matches!(self.found.outcome, ClusterOutcome::Unknown(_)) => None,
-            None => Some(Leaving::Unproven),
+            Some(Leftover::Unproven { .. }) | None => Some(Leaving::Unproven),
         }
     }
 

@@ -359,7 +359,7 @@ impl Comparing<'_> {
             notices::note_unexported(&compared, &live, notes);
         }
         self.learn_owners(&compared)?;
-        self.background.namesakes = namesakes::namesakes(&compared, self.after)?;
+        self.background.namesakes = namesakes::namesakes(&compared, self.after);
         let total = compared.clusters.len() + compared.unchanged;
         // Each comparison is dropped once its report is made: those of a large change take much memory.
         let report = |found: ClusterChange| cluster::report(&found, &self.background);

@@ -4,18 +4,23 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{ClusterReport, cluster_of, new_tree::After};
 use crate::{
-    compare::{Archive as _, ClusterChange, Comparison, Fate},
+    compare::{ClusterChange, Comparison, Fate, cluster_folder},
     model::ClusterId,
-    note::Fault,
     tree::{PartId, TreePath},
 };
 
 /// The changed clusters that share their namespace and name with another cluster of the fleet, before or after the change. A
 /// cluster does not share them with its own former self.
-pub(super) fn namesakes(compared: &Comparison, after: &After<'_>) -> Result<BTreeSet<ClusterId>, Fault> {
+pub(super) fn namesakes(compared: &Comparison, after: &After<'_>) -> BTreeSet<ClusterId> {
+    let [_, new] = after.listings();
+    let before = after.folders_before().keys().map(String::as_str);
+    let folders: BTreeSet<&str> = before.chain(new.keys().filter_map(|path| cluster_folder(path))).collect();
+    let management: BTreeSet<_> = folders.iter().map(|folder| folder.split('/').nth(2)).collect();
+    if management.len() < 2 {
+        return BTreeSet::new();
+    }
     let mut all: BTreeMap<String, BTreeSet<ClusterId>> = BTreeMap::new();
-    let outline = after.outline()?;
-    for folder in outline.clusters.keys().chain(after.folders_before().keys()) {
+    for folder in folders {
         // Any path in the folder identifies the cluster.
         let part = TreePath::parse(&format!("{folder}/cluster")).as_ref().and_then(PartId::of_path);
         if let Some(cluster) = part.as_ref().and_then(cluster_of) {
@@ -24,10 +29,10 @@ pub(super) fn namesakes(compared: &Comparison, after: &After<'_>) -> Result<BTre
     }
     let is_shared = |one: &ClusterChange| {
         let former = if let Fate::Moved { from } = &one.fate { Some(from) } else { None };
-        let others = all.get(&one.cluster.to_string()).into_iter().flatten();
-        others.filter(|other| **other != one.cluster && Some(*other) != former).count() > 0
+        let mut others = all.get(&one.cluster.to_string()).into_iter().flatten();
+        others.any(|other| *other != one.cluster && Some(other) != former)
     };
-    Ok(compared.clusters.iter().filter(|one| is_shared(one)).map(|one| one.cluster.clone()).collect())
+    compared.clusters.iter().filter(|one| is_shared(one)).map(|one| one.cluster.clone()).collect()
 }
 
 impl ClusterReport {

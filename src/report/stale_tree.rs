@@ -25,12 +25,18 @@ pub(super) fn note(
     notes: &mut Notes,
 ) -> Result<Option<String>, Fault> {
     let (mine, theirs) = (after.outline()?, head.outline()?);
-    let mut clusters = BTreeSet::new();
-    for folder in mine.clusters.keys().chain(theirs.clusters.keys()) {
-        if mine.clusters.get(folder) != theirs.clusters.get(folder) {
-            clusters.insert(cluster_name(folder));
-        }
-    }
+    let both: BTreeSet<&String> = mine.clusters.keys().chain(theirs.clusters.keys()).collect();
+    let differ = |folder: &&&String| mine.clusters.get(**folder) != theirs.clusters.get(**folder);
+    let differing: Vec<&&String> = both.iter().filter(differ).collect();
+    let is_shared = |folder: &str| {
+        both.iter().filter(|other| cluster_name(other, false) == cluster_name(folder, false)).count() > 1
+    };
+    // Few names are shown, and only those need to be compared with all others.
+    let clusters: Vec<String> = differing
+        .iter()
+        .enumerate()
+        .map(|(at, folder)| cluster_name(folder, at < NAMED && is_shared(folder)))
+        .collect();
     let all: BTreeSet<&String> = mine.files.keys().chain(theirs.files.keys()).collect();
     let files: Vec<String> = all
         .into_iter()
@@ -40,7 +46,6 @@ pub(super) fn note(
     if clusters.is_empty() && files.is_empty() || !has_definitions(head, input)? {
         return Ok(None);
     }
-    let clusters: Vec<String> = clusters.into_iter().collect();
     let named = [("clusters", some_of(&clusters)), ("files", some_of(&files))];
     let differ: Vec<String> = named
         .into_iter()
@@ -66,10 +71,13 @@ fn some_of(names: &[String]) -> String {
     }
 }
 
-/// The namespace and name of the cluster of a folder.
-fn cluster_name(folder: &str) -> String {
+/// The namespace and name of the cluster of a folder; with `is_whole`, also its management cluster.
+fn cluster_name(folder: &str, is_whole: bool) -> String {
     let inside = TreePath::parse(&format!("{folder}/cluster"));
     match inside.and_then(|path| PartId::of_path(&path)) {
+        Some(PartId::Cluster { management, namespace, cluster }) if is_whole => {
+            format!("`{management}/{namespace}/{cluster}`")
+        }
         Some(PartId::Cluster { namespace, cluster, .. }) => format!("`{namespace}/{cluster}`"),
         _ => format!("`{folder}`"),
     }
