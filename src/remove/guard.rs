@@ -184,7 +184,7 @@ impl Guard {
         let new = |(namespace, name): (&str, &str)| {
             self.made.values().find_map(|(part, text)| match part {
                 PartId::Cluster { namespace: of, cluster, .. } if of == namespace && cluster == name => {
-                    Some(text.as_str())
+                    Some(&**text)
                 }
                 _ => None,
             })
