@@ -78,8 +78,7 @@ fn check_hooks(plan: &ClusterPlan, node: &RawNode, kind: &str, source: &Source, 
 /// follows `---` on its line.
 fn check_separators(source: &Source, finder: &mut Finder<'_>) {
     let mut offset = 0;
-    let mut lines = source.text.split_inclusive('\n').peekable();
-    while let Some(line) = lines.next() {
+    for line in source.text.split_inclusive('\n') {
         let rest = |marker: &str| {
             line.strip_prefix(marker).filter(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))
         };

@@ -105,7 +105,7 @@ impl engine::Engine for ArgoCd {
 
     fn is_setting(&self, file_name: &str) -> bool {
         // `mergeSourceParameters` in `reposerver/repository/repository.go` of 3.5.1.
-        file_name.starts_with(".argocd-source") && file_name.ends_with(".yaml")
+        file_name.starts_with(".argocd-source") && crate::world::is_yaml(file_name)
     }
 
     fn hook_annotations(&self) -> &'static [&'static str] {
