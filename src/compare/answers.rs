@@ -214,12 +214,15 @@ fn answer(before: Written, after: Written) -> Result<(Answer, Strategies), Vec<R
 
 type Judged = Result<Arc<Answer>, Vec<Refusal>>;
 
+/// Answers by the key of the answer that they were adapted from, and the numbers of machines.
+type Adapted = BTreeMap<([u8; 32], MachineCounts), Arc<Answer>>;
+
 /// A cache of answers. Clusters that differ only in their names, or in the sizes and labels of their pools, share one.
 #[derive(Debug, Default)]
 pub struct Answers {
     given: RwLock<BTreeMap<[u8; 32], Given>>,
     /// Answers adapted to other numbers of machines.
-    adapted: RwLock<BTreeMap<([u8; 32], MachineCounts), Arc<Answer>>>,
+    adapted: RwLock<Adapted>,
     /// What a class reads, by its address. Keeping the class ensures that no other can get this address.
     classes: RwLock<BTreeMap<usize, (SharedClass, Reads)>>,
 }

@@ -235,7 +235,7 @@ pub(crate) fn path(path: &str) -> TreePath {
 
 /// A generated file.
 pub(crate) fn yaml(at: &str, text: &str) -> File {
-    File::new(path(at), body(text).into_bytes())
+    File::new(path(at), body(text))
 }
 
 /// The text of a generated file.
@@ -245,7 +245,7 @@ pub(crate) fn body(text: &str) -> String {
 
 /// The root part of the tree.
 pub(crate) fn base() -> Part {
-    let file = File::new(path("generated/.gitattributes"), GITATTRIBUTES.into());
+    let file = File::new(path("generated/.gitattributes"), GITATTRIBUTES);
     Part { id: PartId::Root, files: vec![file] }
 }
 

@@ -329,6 +329,7 @@ mod tests {
         let label = |text: &str| crate::model::Label::new(text).unwrap();
         let one = |name: String| ClusterReport {
             cluster: ClusterId { management: label("m"), namespace: label("n"), name: label(&name) },
+            has_namesake: false,
             owners: vec!["a \"team\"".to_owned()],
             release: Sides::default(),
             kubernetes: Sides::default(),
