@@ -5,7 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value as Json, json};
 
 use super::{ClusterOutcome, Comparing, Objects, Pair, Section, in_namespace, objects, state::Files};
-use crate::{model::Label, note::Fault, render, yaml::to_json};
+use crate::{
+    model::Label,
+    note::Fault,
+    render,
+    yaml::{Node, to_json},
+};
 
 /// Secrets by namespace and name, each with the objects that refer to it.
 pub type Needs = BTreeMap<(String, String), BTreeSet<String>>;
@@ -64,11 +69,24 @@ pub fn is_made_by_cluster_api(cluster: &Label, secret: &str) -> bool {
 fn referred(objects: &Objects, namespace: &Label) -> Needs {
     let mut needs = Needs::new();
     for ((section, _), (_, object)) in objects {
-        if !matches!(section, Section::Manifests(_) | Section::Values(_)) {
+        let is_read = !matches!(section, Section::Manifests(_) | Section::Values(_));
+        if is_read && may_refer(object) {
             refer(&to_json(object), namespace.as_str(), &mut needs);
         }
     }
     needs
+}
+
+/// Whether an object has a word that all references have. Most objects have none, and are not converted.
+fn may_refer(object: &Node) -> bool {
+    const WORD: &str = "ecret";
+    if let Some(fields) = object.as_mapping() {
+        fields.iter().any(|entry| entry.key.name.contains(WORD) || may_refer(&entry.value))
+    } else if let Some(items) = object.as_sequence() {
+        items.iter().any(may_refer)
+    } else {
+        object.as_str().is_some_and(|text| text.contains(WORD))
+    }
 }
 
 impl Comparing<'_> {
