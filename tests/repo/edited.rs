@@ -335,7 +335,7 @@ fn refusals_and_findings_point_to_the_line_that_decides() {
     says(&sandbox, &["diff"], 1, "--> clusters/blue/one.yaml:8:12");
     says(&sandbox, &["diff", "--format", "github"], 1, "::error file=clusters/blue/one.yaml,line=8,");
     sandbox.git(&["checkout", "--quiet", "."]);
-    // The definition has a line for the version, but the refusal is about the pool.
+    // The definition has a line for the version, but the refusal is about the pool, which is missing in the list.
     replace(
         &sandbox,
         ONE,
@@ -344,7 +344,7 @@ fn refusals_and_findings_point_to_the_line_that_decides() {
     );
     let text = sandbox.read(ONE).unwrap();
     sandbox.write(ONE, text.split("\nx").next().unwrap());
-    says(&sandbox, &["diff", "--format", "github"], 1, "::error file=clusters/blue/one.yaml,line=10,");
+    says(&sandbox, &["diff", "--format", "github"], 1, "::error file=clusters/blue/one.yaml,line=9,");
     // What is refused does not happen, so a revert has nothing to undo.
     let printed = ends(&sandbox, &["diff", "--format", "json"], 1);
     assert!(printed.contains("\"nothing-to-undo\"") && !printed.contains("\"creates-new\""), "{printed}");
