@@ -187,6 +187,27 @@ fn a_cluster_whose_object_alone_left_git_by_hand_does_not_end_its_removal() {
 }
 
 #[test]
+fn a_cluster_that_was_lost_once_can_be_removed_in_steps() {
+    let root = committed();
+    let root = root.path();
+    fs::remove_dir_all(root.join("clusters/dev/dev-2.d")).unwrap();
+    commit(root);
+    by_hand(root, || {
+        fs::remove_file(root.join("clusters/dev/dev-2.yaml")).unwrap();
+        fs::remove_dir_all(root.join(FOLDER)).unwrap();
+    });
+    git(root, &["revert", "--no-edit", "HEAD"]);
+    ends(root, &["generate", "--check"], 0);
+    for said in ["begins its removal", "is deleted", "ends its removal"] {
+        ends(root, &["remove", "dev-2", "--reason", "not needed"], 0);
+        ends(root, &["generate", "--commit", "--all"], 0);
+        let report = ends(root, &["diff", "HEAD~1"], 0).out;
+        assert!(report.contains(said), "{report}");
+        ends(root, &["check", "--against", "HEAD~1"], 0);
+    }
+}
+
+#[test]
 fn a_cluster_whose_object_cannot_be_read_does_not_end_its_removal() {
     let root = with_object(|file| {
         let text = fs::read_to_string(file).unwrap();

@@ -102,15 +102,19 @@ fn fleet(all: &[Sides], side: impl Fn(usize) -> usize) -> Files {
 }
 
 fn archive(files: &Files) -> Memory {
+    remembered(stored(files).iter())
+}
+
+/// The generated files of a commit, and its definitions.
+fn stored(files: &Files) -> Vec<(String, String)> {
+    let definitions = files.0.iter().filter(|(path, _)| path.starts_with("clusters/"));
+    let definitions = definitions.map(|(path, text)| (path.clone(), text.clone()));
+    sandbox::tree(files).into_iter().chain(definitions).collect()
+}
+
+fn remembered<'a>(files: impl Iterator<Item = &'a (String, String)>) -> Memory {
     let mut memory = Memory::default();
-    for (path, text) in &sandbox::tree(files) {
-        memory.add(path, text);
-    }
-    files
-        .0
-        .iter()
-        .filter(|(path, _)| path.starts_with("clusters/"))
-        .for_each(|(path, text)| memory.add(path, text));
+    files.for_each(|(path, text)| memory.add(path, text));
     memory
 }
 
@@ -151,8 +155,7 @@ proptest! {
         let before = fleet(&all, |_| 0);
         let (tree, after) = (archive(&before), fleet(&all, |_| 1));
         let first = report::digest(&drawn(&tree, &after));
-        let mut reversed = Memory::default();
-        sandbox::tree(&before).iter().rev().for_each(|(path, text)| reversed.add(path, text));
+        let reversed = remembered(stored(&before).iter().rev());
         prop_assert_eq!(&report::digest(&drawn(&reversed, &after)), &first);
         // Definitions in files that are read in another order.
         let mut renamed = after.clone();

@@ -58,12 +58,13 @@ impl LostClusters {
     }
 
     fn last(&self, repository: &Repository, folder: &str) -> Option<Removal> {
-        let file = self.prefix.join(folder).join(render::CLUSTER_FILE);
+        let whole = self.prefix.join(folder);
+        let file = whole.join(render::CLUSTER_FILE);
         let from = match self.folders.get(folder) {
+            // The folder can outlive the Cluster, or be back after it was removed.
+            _ if has(repository, self.tip, &whole) => self.tip,
             Some(removal) if has(repository, removal.before, &file) => return Some(*removal),
             Some(removal) => removal.before,
-            // The folder can outlive the Cluster.
-            None if has(repository, self.tip, &self.prefix.join(folder)) => self.tip,
             None => return None,
         };
         if has(repository, from, &file) {
