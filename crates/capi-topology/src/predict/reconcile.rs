@@ -90,12 +90,10 @@ fn applied_over<'a>(
     desired: &Value,
     others: Option<&Value>,
 ) -> Value {
+    let is_same_version = text(running, &["apiVersion"]) == text(desired, &["apiVersion"]);
     match others.filter(|others| others.is_object()) {
-        Some(others) => server_side_apply(running, &previous(), others, desired),
-        None if has_empty(desired) && text(running, &["apiVersion"]) == text(desired, &["apiVersion"]) => {
-            server_side_apply(running, &previous(), &Value::Null, desired)
-        }
-        None => desired.clone(),
+        None if !is_same_version || !has_empty(desired) => desired.clone(),
+        others => server_side_apply(running, &previous(), others.unwrap_or(&Value::Null), desired),
     }
 }
 
