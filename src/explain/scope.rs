@@ -412,9 +412,9 @@ impl<'a> Scope<'a> {
 
     /// Whether `stackloom.yaml` sets a value for the management cluster.
     pub(super) fn is_in_fleet(&self, key: &str) -> bool {
-        let (node, name) = (&self.fleet.written.node, self.management.map_or("", |one| one.name.as_str()));
-        let own = Path::of(&["spec", "managementClusters", name, key]);
-        spot(node, &own).is_some() || spot(node, &Path::of(&["spec", key])).is_some()
+        let name = self.management.map_or("", |one| one.name.as_str());
+        let ways = [&["spec", "managementClusters", name, key][..], &["spec", key]];
+        ways.iter().any(|way| spot(&self.fleet.written.node, &Path::of(way)).is_some())
     }
 
     /// The place of the management cluster.

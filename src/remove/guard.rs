@@ -101,7 +101,8 @@ impl Guard {
         former.end()
     }
 
-    fn judge_with(&self, changes: &Changes, before: Before<'_>, former: &FormerTexts<'_>, notes: &mut Notes) {
+    /// Judges the objects that install addons: with others, addons would be uninstalled, or installed a second time.
+    fn judge_installers(&self, former: &FormerTexts<'_>, notes: &mut Notes) {
         let text = |path: &TreePath| former.text(path).unwrap_or_default();
         let moved = self.targets.judge(former, notes);
         for (part, files) in &self.installers {
@@ -125,6 +126,11 @@ impl Guard {
                 delivery_change::refuse(path, part, &before, after, notes);
             }
         }
+    }
+
+    fn judge_with(&self, changes: &Changes, before: Before<'_>, former: &FormerTexts<'_>, notes: &mut Notes) {
+        let text = |path: &TreePath| former.text(path).unwrap_or_default();
+        self.judge_installers(former, notes);
         let changed =
             self.made.iter().filter(|(path, _)| changes.files.get(*path) == Some(&FileChange::Changed));
         let changed: Vec<_> = changed.map(|(path, made)| (path, made, text(path))).collect();

@@ -191,7 +191,7 @@ impl fmt::Write for Digesting {
 fn group(members: &[&ClusterReport]) -> Group {
     let first = members[0];
     let refusal = first.refusal();
-    // A namespace that all have may stand in the path of a file.
+    // The path of a file may contain a namespace that all have.
     let is_same = members.iter().all(|one| one.cluster.namespace == first.cluster.namespace);
     let namespace = (!is_same).then(|| first.cluster.namespace.as_str());
     let shown = if members.len() == 1 { first.changes.clone() } else { masked(first, namespace) };

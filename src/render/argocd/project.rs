@@ -159,7 +159,7 @@ pub(in crate::render) fn chart_address(chart: &ChartSource) -> String {
     }
 }
 
-/// A pattern that matches a destination alone. In the patterns of projects, brackets enclose the characters that may stand in
+/// A pattern that matches a destination alone. In the patterns of projects, brackets enclose the characters that are allowed in
 /// their place, and an address may have them around the host.
 fn literal(cluster: &str) -> String {
     cluster.replace('[', "\\[").replace(']', "\\]")
