@@ -36,7 +36,7 @@ use crate::{
   stackloom explain dev-1 'nodePools[md-0].replicas'        # you can leave out `spec.`
   stackloom explain dev-1 addons.cilium.values
   stackloom explain generated/management/mgmt/clusters/team-a/dev-1/cluster/cluster.yaml:12
-  stackloom explain generated/management/mgmt/flux/entry.yaml   # explain every line")]
+  stackloom explain generated/management/mgmt/clusters/dev/dev-1/cluster/cluster.yaml   # explain every line")]
 pub(super) struct Args {
     /// A cluster, as `name` or `namespace/name`; or a generated file, as `file` or `file:line`
     #[arg(value_name = "CLUSTER|FILE[:LINE]")]

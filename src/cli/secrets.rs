@@ -263,7 +263,7 @@ fn report(needed: &[Needed], provided: &BTreeMap<(Place, String), BTreeSet<Strin
     if let Some(missing) = rows.iter().find(|row| row[2] == MISSING) {
         printer.talk(&format!(
             "to provide {}, put an encrypted Secret, a SealedSecret or an ExternalSecret of this name and namespace into the cluster's `.d` folder, \
-             beside its definition (docs/flux.md); or create it in the management cluster yourself",
+             beside its definition (README.md, “Credentials”); or create it in the management cluster yourself",
             missing[1]
         ));
     }

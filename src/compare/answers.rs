@@ -13,6 +13,7 @@ use serde_json::{Map, Value as Json};
 use sha2::{Digest as _, Sha256};
 
 use super::{
+    placeholders::{IDENTITY, Placeholders},
     secret_references::{Needs, refer},
     state::Classes,
     unchanged_pools::UnchangedPools,
@@ -227,12 +228,20 @@ pub struct Answers {
     classes: RwLock<BTreeMap<usize, (SharedClass, Reads)>>,
 }
 
-/// An answer that was given, and what it depends on.
+/// What is known about all Clusters with the same key.
 #[derive(Clone, Debug)]
-struct Given {
-    judged: Judged,
-    pools: UnchangedPools,
-    strategies: Strategies,
+enum Given {
+    /// An answer that was given, and what it depends on.
+    Answer { judged: Judged, pools: UnchangedPools, strategies: Strategies },
+    /// The answer contains the name of the Cluster, or that of its namespace, so each Cluster needs one of its own.
+    Named,
+}
+
+/// What is known about a Cluster.
+enum Known {
+    Answer(Judged),
+    /// As `Given::Named`.
+    Named,
 }
 
 /// What the templates of a class read of a Cluster, so that they may render differently.
@@ -246,10 +255,10 @@ struct Reads {
 
 impl Answers {
     /// Forecasts what happens to a running Cluster.
-    pub(super) fn of(&self, before: Written, after: Written) -> Judged {
+    pub(super) fn of(&self, mut before: Written, mut after: Written) -> Judged {
         if before.running.is_some() {
             // What is known about the running objects applies to this cluster only.
-            return answer(before, after).map(|(answer, _)| Arc::new(answer));
+            return shared(answer(before, after)).0;
         }
         let [old, new] = [&before, &after].map(|one| self.reads(&one.class));
         let (reads_names, reads_pools) = (old.names || new.names, old.pools || new.pools);
@@ -259,50 +268,77 @@ impl Answers {
             UnchangedPools::of(&before.cluster, &after.cluster)
         };
         let for_all = key(&before, &after, reads_names, &pools);
-        if let Some(known) = self.given(&for_all, &pools) {
-            return known;
-        }
         let for_these = key(&before, &after, reads_names, &UnchangedPools::default());
-        if let Some(known) = self.given(&for_these, &pools) {
-            return known;
+        match self.given(&for_all, &pools).or_else(|| self.given(&for_these, &pools)) {
+            Some(Known::Answer(known)) => return known,
+            Some(Known::Named) => return shared(answer(before, after)).0,
+            None => {}
         }
-        let names = [name(&before, "name"), name(&before, "namespace")].map(str::to_owned);
-        let (judged, strategies) = match answer(before, after) {
-            Ok((answer, strategies)) => (Ok(Arc::new(answer)), strategies),
-            Err(faults) => (Err(faults), Strategies::default()),
-        };
-        let text = format!("{judged:?}");
-        // An answer that contains a name is not valid for other clusters.
-        if names.iter().all(|name| !text.contains(name)) {
-            let can_differ = judged.as_ref().is_ok_and(|answer| pools.can_differ(answer, &strategies));
-            let key = if can_differ { for_all } else { for_these };
-            let mut known = self.given.write().unwrap_or_else(PoisonError::into_inner);
-            known.insert(key, Given { judged: judged.clone(), pools, strategies });
+        if reads_names {
+            let (judged, strategies) = shared(answer(before, after));
+            self.insert(for_these, Given::Answer { judged: judged.clone(), pools, strategies });
+            return judged;
         }
+        match Placeholders::set([&mut before.cluster, &mut after.cluster]) {
+            Some(placeholders) => {
+                self.without_names([before, after], &placeholders, [for_all, for_these], pools)
+            }
+            None => shared(answer(before, after)).0,
+        }
+    }
+
+    /// Forecasts what happens to a Cluster of any name. The answer is valid for other names if it contains no placeholder.
+    fn without_names(
+        &self,
+        mut states: [Written; 2],
+        placeholders: &Placeholders,
+        [for_all, for_these]: [[u8; 32]; 2],
+        pools: UnchangedPools,
+    ) -> Judged {
+        let [before, after] = states.clone();
+        let (judged, strategies) = shared(answer(before, after));
+        if placeholders.are_in(&format!("{judged:?}")) {
+            self.insert(for_these, Given::Named);
+            states.iter_mut().for_each(|one| placeholders.remove_from(&mut one.cluster));
+            let [before, after] = states;
+            return shared(answer(before, after)).0;
+        }
+        let can_differ = judged.as_ref().is_ok_and(|answer| pools.can_differ(answer, &strategies));
+        let key = if can_differ { for_all } else { for_these };
+        self.insert(key, Given::Answer { judged: judged.clone(), pools, strategies });
         judged
     }
 
-    fn given(&self, key: &[u8; 32], pools: &UnchangedPools) -> Option<Judged> {
-        let known = self.given.read().unwrap_or_else(PoisonError::into_inner);
-        let given = known.get(key)?;
-        match &given.judged {
-            Ok(answer) if given.pools != *pools => Some(Ok(self.adapted(key, given, answer, pools)?)),
-            judged => Some(judged.clone()),
+    fn insert(&self, key: [u8; 32], given: Given) {
+        self.given.write().unwrap_or_else(PoisonError::into_inner).insert(key, given);
+    }
+
+    fn given(&self, key: &[u8; 32], pools: &UnchangedPools) -> Option<Known> {
+        let all = self.given.read().unwrap_or_else(PoisonError::into_inner);
+        let (judged, given, strategies) = match all.get(key)? {
+            Given::Named => return Some(Known::Named),
+            Given::Answer { judged, pools, strategies } => (judged, pools, strategies),
+        };
+        match judged {
+            Ok(answer) if given != pools => {
+                Some(Known::Answer(Ok(self.adapted(key, answer, strategies, [given, pools])?)))
+            }
+            judged => Some(Known::Answer(judged.clone())),
         }
     }
 
     fn adapted(
         &self,
         key: &[u8; 32],
-        given: &Given,
         answer: &Answer,
-        pools: &UnchangedPools,
+        strategies: &Strategies,
+        [given, pools]: [&UnchangedPools; 2],
     ) -> Option<Arc<Answer>> {
         let key = (*key, pools.counts().clone());
         if let Some(known) = self.adapted.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return Some(known.clone());
         }
-        let adapted = Arc::new(pools.apply(answer, &given.strategies, &given.pools)?);
+        let adapted = Arc::new(pools.apply(answer, strategies, given)?);
         let mut known = self.adapted.write().unwrap_or_else(PoisonError::into_inner);
         Some(known.entry(key).or_insert(adapted).clone())
     }
@@ -322,8 +358,12 @@ impl Answers {
     }
 }
 
-fn name<'a>(written: &'a Written, which: &str) -> &'a str {
-    written.cluster["metadata"][which].as_str().unwrap_or_default()
+/// An answer in a form that Clusters share.
+fn shared(answer: Result<(Answer, Strategies), Vec<Refusal>>) -> (Judged, Strategies) {
+    match answer {
+        Ok((answer, strategies)) => (Ok(Arc::new(answer)), strategies),
+        Err(faults) => (Err(faults), Strategies::default()),
+    }
 }
 
 /// The cache key: a hash of everything that the answer depends on, without the given details of pools.
@@ -346,7 +386,7 @@ fn key(before: &Written, after: &Written, is_named: bool, without: &UnchangedPoo
 /// Removes what identifies a Cluster without affecting the answer. Names are replaced by their lengths, since the names of
 /// other objects are built from them and limited in length. Labels are removed if they do not change.
 fn without_identity(metadata: &mut Map<String, Json>, other_labels: &Json) {
-    for field in ["name", "namespace"] {
+    for field in IDENTITY {
         if let Some(Json::String(name)) = metadata.get_mut(field) {
             *name = name.len().to_string();
         }

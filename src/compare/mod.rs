@@ -1,7 +1,7 @@
 //! Compares two states of the fleet, cluster by cluster, and forecasts how Cluster API acts on the differences.
 //!
 //! A [`State`] is one side of the comparison: the current definitions, the definitions with another release
-//! ([`Definitions`]), or a tree generated earlier ([`Tree`]). [`compare`] pairs the clusters of both states. For each
+//! ([`Definitions`]), a tree generated earlier ([`Tree`]), or files of the user ([`UserFiles`]). [`compare`] pairs the clusters of both states. For each
 //! cluster it reports the objects and fields that differ, the effect on its machines, and the changes of its addons.
 //!
 //! Files with equal content are never read. Objects are compared as data, so comments, layout and key order are ignored.
@@ -17,6 +17,7 @@ mod definitions;
 mod fields;
 mod live;
 mod pair;
+mod placeholders;
 mod plan_steps;
 mod secret_references;
 mod state;

@@ -250,14 +250,7 @@ impl<'a> Part<'a> {
                 sources
             }
             Whose::Management if scope.users.is_empty() => {
-                let fleet = scope.fleet.written.node.at(&["metadata", "name"]).and_then(Node::as_str);
-                let has_name = |object: &Node| {
-                    let name = object.at(&["metadata", "name"]).and_then(Node::as_str);
-                    name.zip(fleet).is_some_and(|(name, fleet)| name.split('.').any(|part| part == fleet))
-                };
-                let is_source = made.facts.purpose == Purpose::Source;
-                let is_named = matches!(&made.body, Content::Object(object) if has_name(object));
-                let fleet = if is_named && !is_source { scope.fleet_name() } else { Vec::new() };
+                let fleet = if made.facts.named_after_fleet { scope.fleet_name() } else { Vec::new() };
                 [scope.management_name(), fleet].concat()
             }
             Whose::Management => Self::shared(made, resolver),

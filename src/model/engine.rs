@@ -27,6 +27,8 @@ struct Listed {
     needs_scheme: bool,
     /// The characters that it does not take literally in the address of a repository.
     special: &'static [char],
+    /// The namespaces that it keeps for itself in every management cluster, whatever the settings.
+    own_namespaces: &'static [&'static str],
 }
 
 impl Engine {
@@ -80,6 +82,11 @@ impl Engine {
         self.listed().special
     }
 
+    /// The namespaces that it keeps for itself in every management cluster, whatever the settings.
+    pub fn own_namespaces(self) -> &'static [&'static str] {
+        self.listed().own_namespaces
+    }
+
     fn listed(self) -> &'static Listed {
         match self {
             Self::Flux => &Listed {
@@ -91,6 +98,7 @@ impl Engine {
                 reads_source_objects: true,
                 needs_scheme: true,
                 special: &[],
+                own_namespaces: &["flux-system"],
             },
             Self::ArgoCd => &Listed {
                 word: "argocd",
@@ -103,6 +111,8 @@ impl Engine {
                 // The projects hold patterns, which are changed like addresses before they are read, so nothing can be escaped:
                 // `IsSourcePermitted` in `pkg/apis/application/v1alpha1/app_project_types.go` of 3.5.1.
                 special: &['*', '[', ']'],
+                // Its namespace is a setting.
+                own_namespaces: &[],
             },
         }
     }

@@ -138,6 +138,11 @@ pub struct ManagementCluster {
 }
 
 impl ManagementCluster {
+    /// The namespace that a setting gives to the engine, if it has such a setting.
+    pub fn engine_namespace(&self) -> Option<&Label> {
+        self.engine.settings().map(|_| &self.argocd.namespace)
+    }
+
     /// The branch that the engine reads; none if it reads a tag or an existing source object.
     pub fn branch(&self) -> Option<&str> {
         match &self.source {

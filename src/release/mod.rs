@@ -25,7 +25,6 @@ mod newer;
 mod notes_text;
 mod number;
 mod read;
-mod readers;
 mod requires;
 mod rebases;
 mod schema;

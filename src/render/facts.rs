@@ -11,6 +11,8 @@ pub struct Facts {
     pub addon: Option<AddonPart>,
     /// Whether a template rendered it.
     pub rendered: bool,
+    /// Whether its name contains the fleet's name.
+    pub named_after_fleet: bool,
     /// What it is for.
     pub purpose: Purpose,
 }
@@ -119,6 +121,11 @@ impl Object {
     pub(super) fn of_addon(&mut self, addon: &str, installs: Installs) -> &mut Self {
         self.facts.addon = Some(AddonPart { addon: addon.to_owned(), installs });
         self
+    }
+
+    /// Records that the name of the object contains the fleet's name.
+    pub(super) fn named_after_fleet(&mut self) {
+        self.facts.named_after_fleet = true;
     }
 
     /// Records what the object is for.

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde_json::Value as Json;
 use sha2::{Digest as _, Sha256};
 
-use super::risk::Risk;
+use super::{change_id, risk::Risk};
 use crate::{
     compare::{Address, FieldChange, Section},
     model::{ClusterId, hex},
@@ -366,8 +366,8 @@ impl Change {
             hash.update(text);
         };
         part(&cluster.whole());
-        part(&self.subject.key());
-        part(&self.effect_key());
+        part(&change_id::subject(&self.subject));
+        part(&change_id::effect(&self.effect));
         if let Effect::Moved { from, .. } = &self.effect {
             part(from.name.as_str());
         }
@@ -381,34 +381,9 @@ impl Change {
         self.causes.iter().for_each(|cause| part(&cause.field));
         hex(&hash.finalize()[..8])
     }
-
-    /// The effect without its counts.
-    pub(super) fn effect_key(&self) -> String {
-        match &self.effect {
-            Effect::Verdict(Meaning::Rollout { on_delete, .. }) => format!("rollout {on_delete}"),
-            Effect::Verdict(Meaning::Upgrade { from, to, times, on_delete, .. }) => {
-                format!("upgrade from {from} to {to}, {times} {on_delete}")
-            }
-            Effect::Moved { from, paused } => {
-                format!("moved from {}/{} {paused}", from.management, from.namespace)
-            }
-            effect => format!("{effect:?}"),
-        }
-    }
 }
 
 impl Subject {
-    /// Identifies the subject within its cluster.
-    pub fn key(&self) -> String {
-        match self {
-            Self::Whole => "cluster".to_owned(),
-            Self::Part(part) => part.to_string(),
-            Self::Cluster => "object/Cluster".to_owned(),
-            Self::Addon(name) => format!("addon/{name}"),
-            Self::Object(section, address) => format!("object/{section:?}/{address}"),
-        }
-    }
-
     /// The name shown in reports.
     pub fn words(&self) -> String {
         match self {

@@ -15,6 +15,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     change::{Change, Effect, Machines, Subject},
+    change_id,
     cluster::{ClusterReport, Sides},
     refusal::Refusal,
     risk::Risk,
@@ -164,7 +165,13 @@ fn key(cluster: &ClusterReport) -> [u8; 32] {
     let changes: Vec<_> = masked
         .iter()
         .map(|one| {
-            let what = (one.subject.key(), one.effect_key(), one.risk, one.surge.is_none(), &one.accepted);
+            let what = (
+                change_id::subject(&one.subject),
+                change_id::effect(&one.effect),
+                one.risk,
+                one.surge.is_none(),
+                &one.accepted,
+            );
             let refused = (one.guarded, one.rejected);
             (what, refused, &one.fields, &one.causes, &one.entries, &one.forecast, &one.reasons)
         })

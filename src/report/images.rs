@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use rayon::prelude::*;
 
 use super::{
-    After,
+    After, change_id,
     cluster::ClusterReport,
-    outside_clusters::{OutsideChange, OutsidePlace, RefusedShare, hashed},
+    outside_clusters::{OutsideChange, OutsidePlace, RefusedShare},
     risk::Risk,
 };
 use crate::{
@@ -53,7 +53,7 @@ pub(super) fn changes(
     new.extend(images(&used(&there, after)?, made, after)?);
     let change = |name: &String, path: &str, kind| OutsideChange {
         kept: false,
-        id: hashed(&format!("node image {name} {kind:?}")),
+        id: change_id::of_node_image(name, kind),
         place: OutsidePlace::NodeImage(name.clone()),
         risk: Risk::InPlace,
         kind,

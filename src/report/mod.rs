@@ -10,6 +10,7 @@ mod new_tree;
 mod outside_clusters;
 mod outside_words;
 mod change;
+mod change_id;
 mod cluster;
 mod findings;
 mod formats;

@@ -3,15 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
-use sha2::{Digest as _, Sha256};
 
 use super::{
-    Background, cluster::ClusterReport, commits_since_base::Announced, new_tree::After,
+    Background, change_id, cluster::ClusterReport, commits_since_base::Announced, new_tree::After,
     objects::is_of_machines, own_objects::OwnObject, risk::Risk,
 };
 use crate::{
     compare::{Archive, BlobId},
-    model::hex,
     note::{About, Fault, Notes},
     release::group_of,
     render,
@@ -93,7 +91,7 @@ pub(super) fn changes(
             let risk = if is_spare { Risk::InPlace } else { risk(&place, kind, &files) };
             let acts = risk == Risk::InPlace && acts_on_machines(&place, &files, after)?;
             let risk = if acts { Risk::Unknown } else { risk };
-            let id = id(&place, &files, after.listings());
+            let id = change_id::of_files(&place, files.keys(), after.listings());
             // Engines delete neither a namespace nor, with it, what is in it.
             let kept = kind == FileChange::Removed && matches!(place, OutsidePlace::Namespace { .. });
             Ok(OutsideChange {
@@ -234,21 +232,6 @@ fn is_named(text: &str, version: &str) -> bool {
         let is_digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
         !is_digit(before) && before != Some('.') && !is_digit(after)
     })
-}
-
-fn id(
-    place: &OutsidePlace,
-    files: &BTreeMap<String, FileChange>,
-    sides: [&BTreeMap<String, BlobId>; 2],
-) -> String {
-    let content = |path: &String| sides.map(|side| side.get(path));
-    let files: Vec<_> = files.keys().map(|path| (path, content(path))).collect();
-    hashed(&format!("{place:?} {files:?}"))
-}
-
-/// Derives an ID from a text.
-pub(super) fn hashed(text: &str) -> String {
-    hex(&Sha256::digest(text)[..8])
 }
 
 fn place(path: &TreePath) -> Option<OutsidePlace> {

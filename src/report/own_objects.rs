@@ -7,7 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    outside_clusters::{OutsideChange, OutsidePlace, RefusedShare, hashed},
+    change_id,
+    outside_clusters::{OutsideChange, OutsidePlace, RefusedShare},
     risk::Risk,
 };
 use crate::{
@@ -181,9 +182,7 @@ impl Pair {
         };
         let [from, to] = self.folders;
         let place = OutsidePlace::Own(to.or(from).unwrap_or_default());
-        let content = |path: &String| [old, new].map(|side| side.files.get(path));
-        let contents: Vec<_> = self.files.keys().map(|path| (path, content(path))).collect();
-        let id = hashed(&format!("{place:?} {contents:?}"));
+        let id = change_id::of_files(&place, self.files.keys(), [&old.files, &new.files]);
         let objects = objects.map(|(found, _)| found).unwrap_or_default();
         let is_lost = |one: &OwnObject| one.change == FileChange::Removed && !one.stays;
         let kept = !is_pruned || !objects.is_empty() && !objects.iter().any(is_lost);

@@ -5,6 +5,7 @@
 
 use super::{
     change::{Change, Effect, Leaving, Subject},
+    change_id,
     cluster::ClusterReport,
 };
 use crate::{model::ClusterId, note};
@@ -63,8 +64,12 @@ impl Guarded {
             };
             let is_it =
                 |change: &&Change| matches!(&change.subject, Subject::Addon(name) if Some(name) == addon);
-            let versions = changes.iter().find(is_it).map(Change::effect_key).unwrap_or_default();
-            format!("{code} {about:?} {versions}\n")
+            let versions = changes
+                .iter()
+                .find(is_it)
+                .map(|change| change_id::effect(&change.effect))
+                .unwrap_or_default();
+            format!("{code} {} {versions}\n", change_id::about(about.as_ref()))
         };
         self.0.iter().map(part).collect()
     }

@@ -72,7 +72,7 @@ pub(in crate::check) fn tell(code: &'static str, place: Place, found: &Found, fi
     } else {
         (
             "git keeps it for anyone who can read the repository",
-            "encrypt it with SOPS (docs/flux.md), or use an ExternalSecret or a SealedSecret instead; if it was already pushed, rotate the credential",
+            "encrypt it with SOPS (README.md, “Credentials”), or use an ExternalSecret or a SealedSecret instead; if it was already pushed, rotate the credential",
         )
     };
     let message = format!("this looks like {}, and {who}", found.what);

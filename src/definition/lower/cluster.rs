@@ -10,16 +10,16 @@ use crate::{
         parse::Layer,
     },
     model::{
-        AddonDelivery, Cluster, Companion, Label, ManagementCluster, Minor, ReleaseRef, Removal, RemovalStep,
-        StackId, Subdomain,
+        AddonDelivery, Cluster, Companion, Engine, Label, ManagementCluster, Minor, ReleaseRef, Removal,
+        RemovalStep, StackId, Subdomain,
     },
     note::{Diagnostic, Notes, Place},
     world::{Input, KUSTOMIZATIONS},
     yaml::{Node, Origin},
 };
 
-/// Namespaces that Kubernetes and Flux reserve in a management cluster.
-const RESERVED: [&str; 4] = ["flux-system", "kube-node-lease", "kube-public", "kube-system"];
+/// The namespaces of Kubernetes itself.
+const SYSTEM: [&str; 3] = ["kube-node-lease", "kube-public", "kube-system"];
 
 pub(super) fn lower_all(
     context: &Lowering<'_>,
@@ -145,6 +145,7 @@ impl One<'_> {
         let name = label(name_node.as_str()?, "the cluster", self.place(name_node), notes);
         let namespace = self.namespace(notes);
         let management = self.management(notes);
+        let namespace = namespace.filter(|one| self.is_free(one, management.as_deref(), notes));
         let release = self.release(notes);
         let settings = cluster_settings::lower(self.context, &self.merged, notes);
         let (release, release_origin) = release?;
@@ -254,19 +255,28 @@ impl One<'_> {
                 .hint("add `metadata.namespace` to it, or to the folder's `_defaults.yaml`");
             return None;
         };
-        if RESERVED.contains(&name) {
-            notes
-                .error(
-                    "reserved-namespace",
-                    self.place(node),
-                    format!("`{name}` belongs to the management cluster itself"),
-                )
-                .hint(
-                    "use a namespace of its own for clusters: stackloom writes and labels it, and it may be deleted one day",
-                );
-            return None;
-        }
         label(name, "the namespace", self.place(node), notes)
+    }
+
+    /// Whether clusters may be in a namespace. Kubernetes and the engines keep some for themselves.
+    fn is_free(&self, namespace: &Label, management: Option<&ManagementCluster>, notes: &mut Notes) -> bool {
+        let engines = Engine::ALL.into_iter().flat_map(Engine::own_namespaces);
+        let mut taken = SYSTEM.iter().chain(engines).copied();
+        let by_setting = management.and_then(ManagementCluster::engine_namespace);
+        if by_setting != Some(namespace) && !taken.any(|one| one == namespace.as_str()) {
+            return true;
+        }
+        let place = self.merged.node.at(&["metadata", "namespace"]).and_then(|node| self.place(node));
+        notes
+            .error(
+                "reserved-namespace",
+                place,
+                format!("`{namespace}` belongs to the management cluster itself"),
+            )
+            .hint(
+                "use a namespace of its own for clusters: stackloom writes and labels it, and it may be deleted one day",
+            );
+        false
     }
 
     fn management(&self, notes: &mut Notes) -> Option<Arc<ManagementCluster>> {

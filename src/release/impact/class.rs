@@ -2,9 +2,9 @@
 //! ([`of_any_cluster`](crate::topology::predict::class_change::of_any_cluster)); here, its effects get the words of a
 //! release, together with what it cannot know: which variables were renamed, and which other templates read them.
 
-use super::{Effect, Impact};
+use super::{Effect, Impact, readers::readers};
 use crate::{
-    release::{Release, readers::readers},
+    release::Release,
     topology::{
         PoolKind, TopologyPart,
         predict::class_change::{Cause, ClassForecast},

@@ -5,6 +5,7 @@
 //! where that is worse, it is added.
 
 mod class;
+mod readers;
 
 use std::collections::{BTreeMap, BTreeSet};
 

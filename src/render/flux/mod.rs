@@ -8,8 +8,8 @@ mod provenance;
 pub(super) mod sources;
 
 use super::{
-    ComposedField, Drawn, Provenance, Purpose, Target, cluster as cluster_part, engine, management_folder,
-    namespace as namespace_part, release_folder,
+    ComposedField, Drawn, Object, Provenance, Purpose, Target, cluster as cluster_part, engine,
+    management_folder, namespace as namespace_part, release_folder,
 };
 use crate::{
     model::{Cluster, Engine, Label, ManagementCluster},
@@ -158,7 +158,7 @@ fn management(fleet: &Label, plan: &ManagementPlan, drawn: &mut Drawn) {
         drawn.add_engines(folder.join("source.yaml"), "stackloom.yaml", source).with(Purpose::Source);
     }
     let entry = Kustomization::entry(management, fleet, path(management, &folder));
-    add(folder.join("entry.yaml"), "stackloom.yaml", &entry, drawn);
+    add(folder.join("entry.yaml"), "stackloom.yaml", &entry, drawn).named_after_fleet();
     for release in &plan.releases {
         let classes = path(management, &release_folder(&release.name).join("cluster-class"));
         let kustomization = Kustomization {
@@ -183,8 +183,13 @@ fn namespace(plan: &NamespacePlan, drawn: &mut Drawn) {
     add(file, "stackloom.yaml", &kustomization, drawn);
 }
 
-fn add(file: TreePath, source: &str, kustomization: &Kustomization<'_>, drawn: &mut Drawn) {
-    drawn.add_engines(file, source, kustomization.object()).with(kustomization.purpose());
+fn add<'a>(
+    file: TreePath,
+    source: &str,
+    kustomization: &Kustomization<'_>,
+    drawn: &'a mut Drawn,
+) -> &'a mut Object {
+    drawn.add_engines(file, source, kustomization.object()).with(kustomization.purpose())
 }
 
 fn cluster(plan: &ClusterPlan, drawn: &mut Drawn) {

@@ -10,6 +10,7 @@ use crate::{
     report::{
         OutsideChange, OutsidePlace, OwnObject, Peak, Refusal, RefusedShare, Report,
         change::{Change, Effect, Leaving, Machines, Revert, Subject},
+        change_id,
         cluster::{ClusterReport, Sides},
         machines::{Flow, Tally},
         objects::grants,
@@ -122,7 +123,7 @@ fn of_change(change: &Change, cluster: &ClusterId, refusal: Option<Refusal>) -> 
     let happens = !refusal.is_some_and(|one| one.by_guards || one.stops(change));
     let mut out = json!({
         "id": change.id(cluster),
-        "part": change.subject.key(),
+        "part": change_id::subject(&change.subject),
         "effect": effect(&change.effect),
         "risk": change.risk.as_str(),
         "revert": if happens { change.revert } else { Revert::Nothing }.as_str(),
@@ -309,8 +310,7 @@ fn beside(change: &OutsideChange) -> Json {
 }
 
 fn peak(peak: &Peak) -> Json {
-    let unknown =
-        |(cluster, part): &(ClusterId, Subject)| json!({ "cluster": name(cluster), "part": part.key() });
+    let unknown = |(cluster, part): &(ClusterId, Subject)| json!({ "cluster": name(cluster), "part": change_id::subject(part) });
     json!({
         "managementCluster": peak.management.as_str(),
         "namespace": peak.namespace.as_str(),

@@ -215,7 +215,8 @@ fn explanations_predict_changes_in_deliveries() {
     }
 }
 
-/// The settings of the fleet, if Argo CD reads a branch and if it reads a tag.
+/// The settings of the fleet, if Argo CD reads a branch and if it reads a tag. The fleet is named like the object that brings in
+/// all others, which is not named after it.
 #[test]
 fn explanations_predict_changes_of_settings() {
     for reference in ["branch: main", "tag: v1"] {
@@ -223,7 +224,8 @@ fn explanations_predict_changes_of_settings() {
         let fleet = files.0.get_mut("stackloom.yaml").unwrap();
         let settings = "argocd: { namespace: argo, destination: mgmt, project: platform }\n      classNamespace: classes";
         *fleet = fleet.replace("engine: flux", "engine: argocd").replace("branch: main", reference);
-        *fleet = fleet.replace("classNamespace: classes", settings);
+        *fleet = fleet.replace("classNamespace: classes", settings).replacen("name: base", "name: fleet", 1);
+        assert!(fleet.contains("\n  name: fleet\n"));
         hold_where(reference, &files, |path| path == "stackloom.yaml");
         let line = files.0["stackloom.yaml"].lines().position(|line| line.trim() == reference).unwrap() + 1;
         let reached = read(&files).affects("stackloom.yaml", Some(line), &|_, _| {}, &mut Notes::new());

@@ -16,6 +16,8 @@ type Path = Vec<String>;
 struct Crate {
     /// The file of each module.
     files: BTreeMap<Path, String>,
+    /// What each module exports that other modules define: the path of each, as written there.
+    exports: BTreeMap<Path, BTreeMap<String, String>>,
     /// The modules that each module uses.
     uses: BTreeMap<Path, BTreeSet<Path>>,
 }
@@ -41,6 +43,26 @@ fn paths(code: &str) -> Vec<String> {
         found.extend(words.filter(|word| word.contains("::")).map(str::to_owned));
     }
     found
+}
+
+/// What a module exports that it does not define, by name, with its path.
+fn exports(code: &str) -> BTreeMap<String, String> {
+    let mut found = Vec::new();
+    let mut lines = code.lines();
+    while let Some(line) = lines.next() {
+        let bare = line.trim_start();
+        let restricted = || bare.strip_prefix("pub(")?.split_once(") use ").map(|(_, tree)| tree);
+        let Some(tree) = bare.strip_prefix("pub use ").or_else(restricted) else { continue };
+        let mut tree = tree.to_owned();
+        while !tree.contains(';') {
+            let Some(more) = lines.next() else { break };
+            tree.push_str(more);
+        }
+        let tree = tree.split(';').next().unwrap_or_default().replace(" as ", "@");
+        expand("", &tree.split_whitespace().collect::<String>(), &mut found);
+    }
+    let name = |path: &String| path.rsplit("::").next().unwrap_or_default().to_owned();
+    found.into_iter().map(|path| (name(&path), path)).collect()
 }
 
 /// Splits the text into imports (without the word `use`) and the rest.
@@ -111,6 +133,8 @@ impl Crate {
             }
         }
         let by_file: BTreeMap<&String, &String> = texts.iter().map(|(file, text)| (file, text)).collect();
+        let exports = |(module, file): (&Path, &String)| (module.clone(), exports(&code(by_file[file])));
+        read.exports = read.files.iter().map(exports).collect();
         for (module, file) in &read.files {
             let used =
                 paths(&code(by_file[file])).iter().filter_map(|path| read.resolve(module, path)).collect();
@@ -121,6 +145,20 @@ impl Crate {
 
     /// The module that a path refers to; none for another crate, the module itself, and its parent folders.
     fn resolve(&self, module: &Path, path: &str) -> Option<Path> {
+        let mut full = self.full(module, path)?;
+        while let Some((exporter, path)) = self.exported(&full) {
+            let rest = full.split_off(exporter.len() + 1);
+            full = self.full(&exporter, &path)?;
+            full.extend(rest);
+        }
+        while !self.files.contains_key(&full) {
+            full.pop()?;
+        }
+        (!module.starts_with(&full)).then_some(full)
+    }
+
+    /// A path from the root of the crate; none for another crate.
+    fn full(&self, module: &Path, path: &str) -> Option<Path> {
         let names: Vec<&str> = path.split("::").filter(|name| !name.is_empty()).collect();
         let (first, after) = names.split_first()?;
         let mut full = match *first {
@@ -141,10 +179,16 @@ impl Crate {
                 name => full.push(name.to_owned()),
             }
         }
-        while !self.files.contains_key(&full) {
-            full.pop()?;
-        }
-        (!module.starts_with(&full)).then_some(full)
+        Some(full)
+    }
+
+    /// The module through which a path leads to another module, and the path of what it exports.
+    fn exported(&self, full: &Path) -> Option<(Path, String)> {
+        let lengths = (0..full.len()).rev();
+        let module =
+            lengths.map(|length| full[..length].to_vec()).find(|one| self.files.contains_key(one))?;
+        let path = self.exports[&module].get(&full[module.len()])?.clone();
+        (self.full(&module, &path).as_ref() != Some(full)).then_some((module, path))
     }
 
     fn folder(&self, module: &Path) -> &str {
@@ -284,6 +328,16 @@ fn a_cycle_is_caught_however_it_is_written() {
         let read = Crate::read(&texts);
         assert_eq!(read.cycles_of_folders().into_keys().collect::<Vec<_>>(), [["", "a"]], "{way}");
     }
+    let exported = [
+        file("a/mod.rs", "mod b;\nmod one;\npub use b::{X, f};"),
+        file("a/one.rs", "use super::X;"),
+        file("a/b/mod.rs", "mod two;\n"),
+        file("a/b/two.rs", ""),
+        file("a/b/three.rs", ""),
+    ];
+    let mut exported = exported.to_vec();
+    exported[2].1.push_str("use crate::a::one::g;");
+    assert_eq!(Crate::read(&exported).cycles_of_folders().len(), 1, "through what a folder exports");
     let harmless = [
         "use super::X;",
         "use crate::c;",

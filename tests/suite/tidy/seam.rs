@@ -7,7 +7,7 @@ use stackloom::model::AddonDelivery;
 use super::rust_files;
 
 /// The names of engines' kinds, API groups and annotations.
-const WORDS: [&str; 11] = [
+const WORDS: [&str; 13] = [
     "fluxcd.io",
     "argoproj.io",
     "projectsveltos",
@@ -15,7 +15,9 @@ const WORDS: [&str; 11] = [
     "Kustomization",
     "HelmRelease",
     "HelmChart",
+    "GitRepository",
     "OCIRepository",
+    "\"Bucket\"",
     // Field managers.
     "kustomize-controller",
     "argocd-controller",
@@ -50,7 +52,10 @@ const ALLOWED: [(&str, &str); 15] = [
     ("src/definition/release.rs", "the same"),
     ("src/definition/mod.rs", "the same"),
     ("src/definition/fleet.rs", "the kinds of sources that a fleet may name"),
-    ("src/definition/lower/fleet.rs", "the kinds of sources that a fleet may name"),
+    (
+        "src/definition/lower/fleet.rs",
+        "the kinds of sources that a fleet may name, and which of them hold a whole repository",
+    ),
     ("src/model/delivery.rs", "the names of the deliveries"),
     ("src/model/engine.rs", "the descriptions of the engines, which editors show"),
     ("src/render/generated_text.rs", "reads the names of files that deliveries write"),
@@ -58,10 +63,10 @@ const ALLOWED: [(&str, &str); 15] = [
 ];
 
 /// The names of engines, in code and in messages. Code outside `render` asks the engine for its name.
-const NAMES: [&str; 4] = ["Flux", "Argo CD", "ArgoCd", "argocd"];
+const NAMES: [&str; 5] = ["Flux", "flux", "Argo CD", "ArgoCd", "argocd"];
 
 /// Files outside `render` that name an engine, and why.
-const NAMED: [(&str, &str); 15] = [
+const NAMED: [(&str, &str); 16] = [
     ("src/model/engine.rs", "the list of engines"),
     ("src/model/delivery.rs", "the list of deliveries, each with the engine whose objects it writes"),
     ("src/model/argocd.rs", "the settings that Argo CD alone has"),
@@ -77,13 +82,15 @@ const NAMED: [(&str, &str); 15] = [
         "src/cli/topology/applier.rs",
         "the words of `--applied-by`, which also names programs that are not engines",
     ),
+    ("src/cli/topology/mod.rs", "an example of this option in its help"),
     ("src/cli/mod.rs", "declares this command"),
     ("src/cli/init.rs", "an example of its help"),
     ("src/release/manifest.rs", "names the format of OCI artifacts, which is Flux's"),
 ];
 
 /// Files of crates that name an engine: what an apply keeps depends on who applies.
-const NAMED_IN_CRATES: [&str; 3] = [
+const NAMED_IN_CRATES: [&str; 4] = [
+    "crates/capi-topology/src/import/mod.rs",
     "crates/capi-topology/src/import/applier.rs",
     "crates/capi-topology/src/import/flux_exceptions.rs",
     "crates/capi-topology/src/predict/one_by_one.rs",

@@ -1,7 +1,7 @@
 //! Finds the templates of a release that read a variable of a cluster. A changed default affects their output.
 
-use super::{Effect, Release};
-use crate::{definition::StackTemplate, template::Template};
+use super::Effect;
+use crate::{definition::StackTemplate, release::Release, template::Template};
 
 /// The effects of a changed variable default outside the class, each with its reason. Addons are affected if their values or
 /// manifests read the variable. For objects of `namespace/` and `cluster/`, the effect of a change is unknown.
