@@ -215,6 +215,16 @@ impl Finder<'_> {
         };
         match step_of(pool) {
             None => self.begin(&path, Reached::Detached, reason, notes),
+            Some(RemovalStep::Detach) if self.plan.cluster.suspend.is_some() => {
+                let message = format!(
+                    "the cluster `{}` is suspended, so the machines of the node pool `{name}` may still run",
+                    self.plan.cluster.name
+                );
+                notes.error("removal", self.place(), message).hint(
+                    "remove `suspend` first, and wait until the machines are gone: Cluster API scales no pool of a paused cluster",
+                );
+                None
+            }
             Some(RemovalStep::Detach) => self.begin(&path, Reached::Deleted, reason, notes),
             Some(RemovalStep::Delete) => {
                 let edit = edit::remove(self.source, &path, notes)?;

@@ -329,8 +329,7 @@ impl Making<'_> {
     /// objects next to the Cluster count.
     fn finished(&mut self) {
         let is_own = |one: &&ObjectChange| {
-            one.section == Section::Cluster
-                && one.address.name != format!("{}.cluster", self.found.cluster.name)
+            one.section == Section::Cluster && !objects::is_marker(one, &self.found.cluster)
         };
         let objects: Vec<_> =
             self.found.objects.iter().filter(is_own).map(|one| one.address.to_string()).collect();

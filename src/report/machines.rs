@@ -167,7 +167,8 @@ pub(super) fn machines(
         Meaning::Upgrade { times, unaided, surge, .. } => {
             // A part that gets smaller replaces only what is left.
             let most = count(part, after).unwrap_or(i64::MAX);
-            let count = Machines::exactly(count(part, before).map(|count| count.min(most)));
+            let count = running(part, before);
+            let count = Machines { least: count.least.min(most), most: count.most.min(most), ..count };
             let [times, unaided] =
                 [(*times).max(1), *unaided].map(|times| i64::try_from(times).unwrap_or(i64::MAX));
             let all = Machines {
@@ -178,7 +179,7 @@ pub(super) fn machines(
             (all, extra(surge))
         }
         Meaning::Scale { from, to } if to < from => (Machines::exactly(Some(from - to)), Some(0)),
-        Meaning::Delete => (Machines::exactly(count(part, before)), Some(0)),
+        Meaning::Delete => (deleted(part, before), Some(0)),
         Meaning::ProviderDependent | Meaning::Opaque => (Machines::default(), None),
         _ => (Machines::default(), Some(0)),
     }
@@ -235,6 +236,19 @@ pub(super) fn count(part: &TopologyPart, before: Option<&ClusterFacts>) -> Optio
     }
 }
 
+/// The number of machines that a part has. An autoscaler keeps at least its minimum.
+fn running(part: &TopologyPart, cluster: Option<&ClusterFacts>) -> Machines {
+    let is_known = count(part, cluster).is_some();
+    Machines { more: !is_known, ..Machines::exactly(Some(at_first(part, cluster).unwrap_or_default())) }
+}
+
+/// The number of machines of a part that is deleted. A paused cluster still has those of a pool that was set to zero meanwhile.
+fn deleted(part: &TopologyPart, cluster: Option<&ClusterFacts>) -> Machines {
+    let count = running(part, cluster);
+    let may_be_left = count == Machines::default() && cluster.is_some_and(|facts| facts.paused);
+    Machines { more: count.more || may_be_left, ..count }
+}
+
 /// The number of machines that a new part is built with. A new pool with an autoscaler starts with its minimum.
 ///
 /// Source: `calculateMachineDeploymentReplicas` of Cluster API's `core/webhooks/admission/machinedeployment.go`.
@@ -248,37 +262,36 @@ fn at_first(part: &TopologyPart, cluster: Option<&ClusterFacts>) -> Option<i64> 
     })
 }
 
-/// The machines of a cluster, by the part that they belong to.
-pub(super) fn parts(cluster: Option<&ClusterFacts>) -> Vec<(TopologyPart, Machines)> {
-    let Some(cluster) = cluster else { return Vec::new() };
-    let pools = cluster.pools.iter().map(|((list, name), pool)| {
+/// The parts of a cluster that have machines.
+fn parts(cluster: &ClusterFacts) -> impl Iterator<Item = TopologyPart> {
+    let pools = cluster.pools.keys().map(|(list, name)| {
         let is_list = |kind: &PoolKind| kind.list() == list;
         let kind = PoolKind::ALL.into_iter().find(is_list).unwrap_or(PoolKind::MachineDeployment);
-        (TopologyPart::pool(kind, name), Machines::exactly(pool.get("replicas").and_then(Node::as_int)))
+        TopologyPart::pool(kind, name)
     });
-    [(TopologyPart::ControlPlane, Machines::exactly(cluster.control_plane))]
-        .into_iter()
-        .chain(pools)
-        .collect()
+    std::iter::once(TopologyPart::ControlPlane).chain(pools)
 }
 
 impl Change {
     /// The same change, which removes all machines of a cluster.
     pub(super) fn lose_all(&mut self, cluster: Option<&ClusterFacts>) {
-        (self.parts, self.machines) = whole(cluster);
+        (self.parts, self.machines) = whole(cluster, running);
     }
 
     /// The same change, which builds all machines of a cluster.
     pub(super) fn build_all(&mut self, cluster: Option<&ClusterFacts>) {
-        (self.parts, self.built) = whole(cluster);
+        (self.parts, self.built) = whole(cluster, |part, cluster| Machines::exactly(at_first(part, cluster)));
     }
 }
 
-fn whole(cluster: Option<&ClusterFacts>) -> (Vec<(TopologyPart, Machines)>, Machines) {
-    let parts = parts(cluster);
-    if parts.is_empty() {
-        return (parts, Machines::exactly(None));
-    }
+/// The machines of a cluster, by the part that they belong to, and all of them.
+fn whole(
+    cluster: Option<&ClusterFacts>,
+    count: impl Fn(&TopologyPart, Option<&ClusterFacts>) -> Machines,
+) -> (Vec<(TopologyPart, Machines)>, Machines) {
+    let Some(facts) = cluster else { return (Vec::new(), Machines::exactly(None)) };
+    let counted = |part: TopologyPart| (part.clone(), count(&part, cluster));
+    let parts: Vec<_> = parts(facts).map(counted).collect();
     let all = parts.iter().map(|(_, count)| *count).fold(Machines::default(), Machines::and);
     (parts, all)
 }

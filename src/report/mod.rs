@@ -39,6 +39,7 @@ mod steps;
 mod stale_tree;
 mod stray_errors;
 mod summary;
+mod unknown_parts;
 mod untouched;
 mod words;
 
@@ -466,16 +467,9 @@ impl Report {
         clusters.chain(beside).collect()
     }
 
-    /// Whether anything is deleted that no removal announced.
-    pub fn has_unannounced(&self) -> bool {
-        let mut changes = self.clusters.iter().flat_map(|one| &one.changes);
-        changes.any(|change| change.accepted.is_none() && change.is_unannounced())
-            || self.beside.iter().any(|one| self.is_unannounced(one))
-    }
-
     /// Whether a namespace is deleted although none of its clusters left by the steps of a removal, or an object in it is
     /// deleted that may be in use.
-    pub(super) fn is_unannounced(&self, beside: &OutsideChange) -> bool {
+    pub fn is_unannounced(&self, beside: &OutsideChange) -> bool {
         let OutsidePlace::Namespace { management, namespace } = &beside.place else { return false };
         if beside.accepted.is_some() {
             return false;

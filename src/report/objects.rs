@@ -11,6 +11,7 @@ use crate::{
         AddonChange, Address, ClusterChange, FieldChange, FieldPath, ObjectChange, ObjectChangeKind,
         PathSegment, Section,
     },
+    model::ClusterId,
     render,
 };
 
@@ -25,10 +26,25 @@ pub(super) fn add(found: &ClusterChange, background: &Background, changes: &mut 
     for object in &found.objects {
         if object.address.is_cluster() && object.section == Section::Cluster {
             changes.extend(of_cluster(object));
+        } else if is_marker(object, &found.cluster) {
+            let subject = Subject::Object(object.section.clone(), object.address.clone());
+            let effect = match &object.kind {
+                ObjectChangeKind::Added => Effect::Added,
+                ObjectChangeKind::Removed => Effect::Removed,
+                ObjectChangeKind::Changed(_) => Effect::Changed,
+            };
+            changes.push(Change::new(subject, effect, Risk::Metadata, Revert::Undoes));
         } else if !is_reported(object, found) {
             changes.push(of_object(object));
         }
     }
+}
+
+/// Whether an object only keeps the folder of a cluster from being empty, while its Cluster object is deleted.
+pub(super) fn is_marker(object: &ObjectChange, cluster: &ClusterId) -> bool {
+    object.section == Section::Cluster
+        && object.address.kind == "ConfigMap"
+        && object.address.name == format!("{}.cluster", cluster.name)
 }
 
 /// Whether the change of an addon already covers the change of an object.
@@ -63,9 +79,11 @@ pub(super) fn add_secrets(found: &ClusterChange, changes: &mut Vec<Change>) {
 fn of_addon(addon: &AddonChange, found: &ClusterChange, background: &Background) -> Change {
     let is_own = |object: &&ObjectChange| object.addon(&found.cluster).as_deref() == Some(&*addon.name);
     let own: Vec<&ObjectChange> = found.objects.iter().filter(is_own).collect();
-    let facts = found.after.as_ref().or(found.before.as_ref());
-    let release = facts.and_then(|facts| facts.release.as_deref()).unwrap_or_default();
-    let needed = background.needed(release, &addon.name);
+    let [before, after] =
+        [&found.before, &found.after].map(|side| side.as_ref().and_then(|facts| facts.release.as_deref()));
+    // The release of the side that has the addon tells.
+    let releases = if addon.after.is_none() { [before, after] } else { [after, before] };
+    let needed = releases.into_iter().flatten().find_map(|release| background.needed(release, &addon.name));
     let (risk, revert) = match (&addon.before, &addon.after) {
         (None, _) if needed == Some(false) => (Risk::InPlace, Revert::Undoes),
         (None, _) => (Risk::InPlace, Revert::NeedsRemoval),
@@ -183,7 +201,13 @@ fn of_cluster(object: &ObjectChange) -> Vec<Change> {
         let is_plain = fields.iter().all(|field| is_label(field));
         // The verdicts say what the fields mean for machines.
         let risk = if is_plain { Risk::Metadata } else { Risk::InPlace };
-        changes.push(change(Effect::Changed, risk, fields));
+        let moves = fields.iter().any(|field| field.path.is_below(&["spec", "controlPlaneEndpoint"]));
+        let mut change = change(Effect::Changed, risk, fields);
+        if moves {
+            (change.risk, change.revert) = (Risk::Unknown, Revert::Unknown);
+            change.reasons.push(ENDPOINT.to_owned());
+        }
+        changes.push(change);
     }
     if !ignored.is_empty() {
         let mut change = change(Effect::Ignored, Risk::Unknown, ignored);
@@ -194,6 +218,12 @@ fn of_cluster(object: &ObjectChange) -> Vec<Change> {
     }
     changes
 }
+
+/// What it means that the address of the API server changes.
+///
+/// Source: `bootstrap/kubeadm/reconcilers/kubeadmconfig/kubeadmconfig_controller.go`, which reads it for each machine that joins.
+const ENDPOINT: &str = "machines that run keep the former address of the API server, and machines that join later use the new \
+                        one; whether it leads to the same cluster is not known";
 
 fn of_object(object: &ObjectChange) -> Change {
     let is_workload = matches!(object.section, Section::Manifests(_) | Section::Installers);

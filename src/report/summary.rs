@@ -9,6 +9,7 @@ use super::{
     machine_words::{and_waiting, count, tally},
     machines::{Flow, Tally},
     risk::Risk,
+    unknown_parts::unknown_parts,
 };
 use crate::{
     note::in_words,
@@ -153,7 +154,11 @@ fn losses(clusters: &[&ClusterReport]) -> Vec<String> {
         let loss = one.changes.iter().filter_map(Loss::of).min().unwrap_or(Loss::Objects);
         found.entry(loss).or_default().push(one);
     }
-    found.into_iter().map(|(loss, found)| format!("{} {}", found.len(), loss.words(&found))).collect()
+    let words = |(loss, found): (Loss, Vec<&ClusterReport>)| {
+        let unknown = unknown_parts(&found).map(|parts| format!("; unknown: {parts}")).unwrap_or_default();
+        format!("{} {}{unknown}", found.len(), loss.words(&found))
+    };
+    found.into_iter().map(words).collect()
 }
 
 /// Machines that the words before have named already.
@@ -311,27 +316,7 @@ fn despite(found: &[&ClusterReport]) -> String {
 
 /// `unknown (1 control plane, 2 pools)`, with what is known of their machines.
 fn unknown(found: &[&ClusterReport]) -> String {
-    let changes = found.iter().flat_map(|one| &one.changes).filter(|change| change.risk == Risk::Unknown);
-    let mut counts: BTreeMap<(u8, &str, &str), usize> = BTreeMap::new();
-    for change in changes {
-        let of = match (&change.subject, &change.effect) {
-            (_, Effect::Resumed) => (0, "resumed", "resumed"),
-            (Subject::Whole, Effect::Moved { .. }) => (1, "moved", "moved"),
-            (Subject::Whole | Subject::Part(TopologyPart::Cluster), _) => (2, "as a whole", "as a whole"),
-            (Subject::Part(TopologyPart::ControlPlane), _) => (3, "control plane", "control planes"),
-            (Subject::Part(TopologyPart::Pool(_)), _) => (4, "pool", "pools"),
-            (Subject::Part(TopologyPart::Infrastructure), _) => (5, "infrastructure", "infrastructures"),
-            (Subject::Cluster, Effect::Ignored) => (6, "cluster network", "cluster networks"),
-            (Subject::Cluster, _) => (7, "Cluster object", "Cluster objects"),
-            (Subject::Addon(_), _) => (8, "addon", "addons"),
-            (Subject::Object(..), _) => (9, "object", "objects"),
-        };
-        *counts.entry(of).or_default() += 1;
-    }
-    let words = |((_, one, many), count): ((u8, &str, &str), usize)| {
-        format!("{count} {}", if count == 1 { one } else { many })
-    };
-    let parts = counts.into_iter().map(words).collect::<Vec<_>>().join(", ");
+    let parts = unknown_parts(found).unwrap_or_default();
     let also = doing(found, Named::None).map(|also| format!(" and {also}")).unwrap_or_default();
     format!("unknown ({parts}){also}")
 }

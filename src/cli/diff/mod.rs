@@ -2,10 +2,11 @@
 
 mod base;
 mod exports;
+mod fail_on;
 mod output;
 
-use std::str::FromStr;
-
+use fail_on::FailOn;
+pub(super) use fail_on::UNANNOUNCED;
 use output::{DiffFindings, DiffOutcome, Target};
 
 use super::{Done, Exit, Global, Printer, input_or_world, progress::Progress, revision};
@@ -17,7 +18,7 @@ use crate::{
     },
     model::Fleet,
     note::Notes,
-    report::{self, Report, Risk},
+    report::{self, Report},
     world::{Input, Snapshot},
 };
 
@@ -76,41 +77,6 @@ Examples:
 Exit codes: 0 done, 1 errors in the definitions, a change that `generate` would refuse, or a class of --fail-on,
 3 something changes (--exit-code), 4 no commit to compare with, or history that this clone lacks";
 
-/// The word for deletions without the steps of a removal.
-pub(super) const UNANNOUNCED: &str = "unannounced-deletes";
-
-/// The findings that make a run fail.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum FailOn {
-    /// Changes of this class.
-    Risk(Risk),
-    /// Objects that are deleted without the steps of a removal.
-    UnannouncedDeletes,
-}
-
-impl FromStr for FailOn {
-    type Err = String;
-
-    fn from_str(word: &str) -> Result<Self, String> {
-        if word == UNANNOUNCED {
-            return Ok(Self::UnannouncedDeletes);
-        }
-        let known: Vec<_> = Risk::ALL.into_iter().map(Risk::as_str).collect();
-        Risk::parse(word)
-            .map(Self::Risk)
-            .ok_or_else(|| format!("there is no such class; use {}, {UNANNOUNCED}", known.join(", ")))
-    }
-}
-
-impl FailOn {
-    fn is_met(self, report: &Report) -> bool {
-        match self {
-            Self::Risk(risk) => report.risks().contains(&risk),
-            Self::UnannouncedDeletes => report.has_unannounced(),
-        }
-    }
-}
-
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     if let Some(fault) = output::twice(&args.write) {
         printer.complain(&fault);
@@ -164,17 +130,30 @@ fn compared(args: &Args, global: &Global, printer: &Printer) -> Done {
     let said = DiffOutcome { exit, notes: &notes, found, folder: &folder };
     said.write(&args.write, global)?;
     said.tell(printer)?;
+    if let Some(made) = &made {
+        tell_failures(args, &made.report, printer);
+    }
     Ok(exit)
 }
 
 fn exit(args: &Args, made: &Compared, notes: &Notes) -> Exit {
-    let is_failed = args.fail_on.iter().any(|class| class.is_met(&made.report));
+    let is_failed = args.fail_on.iter().any(|class| class.found_in(&made.report).is_some());
     if notes.errors() > 0 || is_failed {
         Exit::Input
     } else if args.exit_code && !made.report.is_empty() {
         Exit::Changes
     } else {
         Exit::Done
+    }
+}
+
+/// Says which changes make the run fail.
+fn tell_failures(args: &Args, report: &Report, printer: &Printer) {
+    let found = args.fail_on.iter().filter_map(|class| Some((class, class.found_in(report)?)));
+    let lines: Vec<String> = found.map(|(class, where_)| format!("fails on {class}: {where_}")).collect();
+    lines.iter().for_each(|line| printer.talk(line));
+    if !lines.is_empty() {
+        printer.talk("undo these changes, or accept their risks: docs/review.md, “Accept a risk”");
     }
 }
 

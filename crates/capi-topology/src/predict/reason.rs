@@ -182,7 +182,7 @@ impl fmt::Display for Reason {
             Self::Immutable { path } => write!(f, "spec.{} is immutable", path.join(".")),
             Self::ReplacesHealthy { machines } => write!(
                 f,
-                "its MachineHealthCheck deletes and replaces machines {machines}: healthy machines report that, so it keeps \
+                "its MachineHealthCheck deletes and replaces machines {machines}: that includes healthy machines, so it keeps \
                  replacing all of them"
             ),
             Self::Words(words) => f.write_str(words),

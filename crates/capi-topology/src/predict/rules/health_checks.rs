@@ -10,6 +10,7 @@ use std::fmt;
 use serde_json::{Value, json};
 
 use super::Rule;
+use super::remediation_annotations::{ASKED, NO_LONGER_LEFT_ALONE, are_left_alone, ask_for_replacement};
 use crate::healthy::{machine_status, node_status, tells_illness};
 use crate::predict::change::Change;
 use crate::predict::evidence::{Evidence, On, RuleOutcome};
@@ -47,13 +48,17 @@ pub(in crate::predict) fn evidence(
     if let (Some(_), Some(before), Some(after)) = (old, before.own(part), end.own(part)) {
         loosened.extend(LIMITS.into_iter().filter(|limit| limit.is_looser(before, after)).map(Limit::words));
     }
-    if replaced.is_empty() && loosened.is_empty() {
+    if are_left_alone(part, before) && !are_left_alone(part, end) {
+        loosened.push(NO_LONGER_LEFT_ALONE.to_owned());
+    }
+    let are_asked = ask_for_replacement(part, end) && (old.is_none() || !ask_for_replacement(part, before));
+    if replaced.is_empty() && loosened.is_empty() && !are_asked {
         return None;
     }
     let is_idle = is_never(new);
     let replaces_all = matches!(found.kind(), MeaningKind::Rollout | MeaningKind::Upgrade);
     let is_of_ill = replaced.iter().all(|one| one.doubt().is_none());
-    let evidence = if is_idle || replaces_all && is_of_ill {
+    let evidence = if is_idle || replaces_all && is_of_ill && !are_asked {
         Evidence::remark(part.clone(), Rule::HealthCheck, On::ALL)
     } else {
         let evidence = Evidence::new(part.clone(), Rule::HealthCheck, RuleOutcome::Unsure);
@@ -61,7 +66,13 @@ pub(in crate::predict) fn evidence(
     };
     let whole = Field::Changed { role, path: Vec::new() };
     let fields = if old.is_none() { vec![whole] } else { Vec::new() };
-    let reason = if is_idle { IDLE.to_owned() } else { reason(old.is_none(), new, &replaced, &loosened) };
+    let reason = if is_idle {
+        Reason::from(IDLE)
+    } else if are_asked {
+        Reason::ReplacesHealthy { machines: ASKED.to_owned() }
+    } else {
+        reason(old.is_none(), new, &replaced, &loosened).into()
+    };
     Some(Evidence { fields, ..evidence.because(reason) })
 }
 
@@ -70,7 +81,8 @@ pub(in crate::predict) fn evidence(
 pub(in crate::predict) fn of_created(part: &TopologyPart, state: &Desired) -> Option<Evidence> {
     let (_, check) = of(part, state).filter(|(_, check)| !is_never(check))?;
     let met = list_of(check).into_iter().filter(|one| one.doubt() == Some(HEALTHY));
-    let met: Vec<String> = met.map(|one| one.to_string()).collect();
+    let asked = ask_for_replacement(part, state).then(|| ASKED.to_owned());
+    let met: Vec<String> = met.map(|one| one.to_string()).chain(asked).collect();
     if met.is_empty() {
         return None;
     }

@@ -14,6 +14,7 @@ pub(crate) mod kubeadm_config;
 pub(crate) mod manual_steps;
 pub(crate) mod outdated_machines;
 pub(crate) mod refused_pool;
+pub(crate) mod remediation_annotations;
 pub(crate) mod machine_rollouts;
 
 /// The rules, in the order in which their reasons are shown.
