@@ -230,8 +230,7 @@ fn of_generator(
     texts: Texts<'_>,
     spots: &mut Vec<Spot>,
 ) {
-    let spot =
-        |place, name, what: &str| Spot { place, found: Found { name, what: what.to_owned(), line: 0 } };
+    let spot = |place, name, what: &str| Spot { place, found: Found::new(name, what, 0) };
     let literals = generator.child("literals").map(Tree::items).unwrap_or_default();
     if secret {
         let word = |node: &RawNode| source.word(node.start);

@@ -63,7 +63,11 @@ pub(super) fn command() -> Command {
     with_values(Args::command())
 }
 
+/// The commands whose option `--release` also takes `head`.
+const TAKE_HEAD: [&str; 3] = ["cluster", "clusters", "folder"];
+
 fn with_values(command: Command) -> Command {
+    let takes_head = TAKE_HEAD.contains(&command.get_name());
     let value = |arg: clap::Arg| {
         let name = arg.get_value_names().and_then(|names| names.first()).map(ToString::to_string);
         let Some(name) = name else { return arg };
@@ -83,8 +87,7 @@ fn with_values(command: Command) -> Command {
         if known.is_empty() {
             return arg;
         }
-        let takes_head =
-            name == "RELEASE" && arg.get_help().is_some_and(|help| help.to_string().contains("`head`"));
+        let takes_head = takes_head && arg.get_id() == "release";
         arg.add(ArgValueCandidates::new(move || {
             let head = takes_head.then(|| CompletionCandidate::new("head"));
             known.iter().flat_map(|names| candidates(*names)).chain(head).collect()

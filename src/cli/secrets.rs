@@ -42,9 +42,6 @@ pub(super) struct Args {
     cluster: Option<String>,
 }
 
-/// What provides a Secret that no file provides.
-const MISSING: &str = "not provided here";
-
 /// A line of a source: its path and its number.
 type Line = (String, usize);
 
@@ -240,12 +237,17 @@ fn files<'a>(
 }
 
 fn report(needed: &[Needed], provided: &BTreeMap<(Place, String), BTreeSet<String>>, printer: &Printer) {
-    let mut rows = Vec::new();
+    let (mut rows, mut missing) = (Vec::new(), None);
     for one in needed {
         for (secret, who) in &one.secrets {
             let files = files(&one.id, secret, provided);
-            let by = if files.is_empty() { MISSING.to_owned() } else { files.join(", ") };
             let name = format!("{}/{}", secret.0, secret.1);
+            let by = if files.is_empty() {
+                missing.get_or_insert_with(|| name.clone());
+                "not provided here".to_owned()
+            } else {
+                files.join(", ")
+            };
             let lines: BTreeSet<_> =
                 one.named[&secret.1].iter().map(|(file, line)| format!("{file}:{line}")).collect();
             rows.push(vec![one.id.to_string(), name, by, several(&lines), several(who)]);
@@ -260,11 +262,10 @@ fn report(needed: &[Needed], provided: &BTreeMap<(Place, String), BTreeSet<Strin
             printer.result(line);
         }
     }
-    if let Some(missing) = rows.iter().find(|row| row[2] == MISSING) {
+    if let Some(missing) = missing {
         printer.talk(&format!(
-            "to provide {}, put an encrypted Secret, a SealedSecret or an ExternalSecret of this name and namespace into the cluster's `.d` folder, \
-             beside its definition (README.md, “Credentials”); or create it in the management cluster yourself",
-            missing[1]
+            "to provide {missing}, put an encrypted Secret, a SealedSecret or an ExternalSecret of this name and namespace into the cluster's `.d` folder, \
+             beside its definition (README.md, “Credentials”); or create it in the management cluster yourself"
         ));
     }
     for one in needed {

@@ -69,10 +69,10 @@ impl Field<'_, '_> {
     /// A row of a matrix. The newest row comes first here, wherever it is written.
     fn row(&self, addon: &str, rest: &[&str]) -> Option<Vec<Source>> {
         let version = self.above(5)?.get("version")?.as_str()?;
-        let rows = self.resolver.scope.rows(addon).into_iter().filter(|row| row.role == Role::Version);
-        let row = rows.filter(|row| row.what.starts_with(&format!("{addon} {version}:")));
+        let fields = self.resolver.scope.matrix(addon).into_iter().filter(|field| field.version == version);
         let is_range = rest == ["kubernetes"];
-        Some(row.filter(|row| rest.is_empty() || row.text.contains("kubernetes:") == is_range).collect())
+        let asked = fields.filter(|field| rest.is_empty() || (field.key == "kubernetes") == is_range);
+        Some(asked.map(|field| field.source).collect())
     }
 
     fn rule(&self, rest: &[&str]) -> Option<Vec<Source>> {

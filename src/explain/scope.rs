@@ -62,7 +62,25 @@ struct Known {
     management_name: OnceCell<Vec<Source>>,
     namespace_name: OnceCell<Vec<Source>>,
     anchor: OnceCell<Vec<Source>>,
-    rows: RefCell<BTreeMap<String, Vec<Source>>>,
+    rows: RefCell<BTreeMap<String, AddonRows>>,
+}
+
+/// The sources of an addon's version.
+#[derive(Clone, Debug, Default)]
+pub(super) struct AddonRows {
+    /// The fields of the matrix, those of the selected row first.
+    matrix: Vec<MatrixField>,
+    /// The inputs of the selection.
+    inputs: Vec<Source>,
+}
+
+/// A field of a row of an addon's matrix.
+#[derive(Clone, Debug)]
+pub(super) struct MatrixField {
+    /// The version of its row.
+    pub(super) version: String,
+    pub(super) key: &'static str,
+    pub(super) source: Source,
 }
 
 impl<'a> Scope<'a> {
@@ -289,6 +307,16 @@ impl<'a> Scope<'a> {
 
     /// The rows of an addon's matrix, the selected one first, and the inputs of the selection.
     pub(super) fn rows(&self, addon: &str) -> Vec<Source> {
+        let AddonRows { matrix, inputs } = self.known_rows(addon);
+        matrix.into_iter().map(|field| field.source).chain(inputs).collect()
+    }
+
+    /// The fields of an addon's matrix, those of the selected row first.
+    pub(super) fn matrix(&self, addon: &str) -> Vec<MatrixField> {
+        self.known_rows(addon).matrix
+    }
+
+    fn known_rows(&self, addon: &str) -> AddonRows {
         if let Some(known) = self.known.rows.borrow().get(addon) {
             return known.clone();
         }
@@ -297,12 +325,12 @@ impl<'a> Scope<'a> {
         rows
     }
 
-    fn find_rows(&self, addon: &str) -> Vec<Source> {
-        let Some(release) = self.release() else { return Vec::new() };
+    fn find_rows(&self, addon: &str) -> AddonRows {
+        let Some(release) = self.release() else { return AddonRows::default() };
         let picked = release.addon(addon).and_then(|addon| addon.version.as_ref()).map(ToString::to_string);
         let name = &release.name;
-        let rows = self.in_addon(addon, |spec, file| {
-            let mut sources = Vec::new();
+        let matrix = self.in_addon(addon, |spec, file| {
+            let mut fields = Vec::new();
             for row in spec.get("versions").and_then(Node::as_sequence).unwrap_or_default() {
                 let version = row.get("version").and_then(Node::as_str).unwrap_or_default();
                 let is_picked = picked.as_deref() == Some(version.trim_start_matches('v'));
@@ -314,19 +342,20 @@ impl<'a> Scope<'a> {
                 for key in ["version", "kubernetes"] {
                     let found = spot(row, &Path::of(&[key]));
                     let source = found.map(|found| found.source(Role::Version, what.as_str(), file));
-                    sources.extend(source.map(|source| (!is_picked, source)));
+                    let field = |source| MatrixField { version: version.to_owned(), key, source };
+                    fields.extend(source.map(|source| (!is_picked, field(source))));
                 }
             }
-            sources.sort_by_key(|(other, _)| *other);
-            Some(sources.into_iter().map(|(_, source)| source).collect::<Vec<_>>())
+            fields.sort_by_key(|(other, _)| *other);
+            Some(fields.into_iter().map(|(_, field)| field).collect::<Vec<_>>())
         });
-        let mut rows = rows.unwrap_or_default();
+        let mut inputs = Vec::new();
         if release.is_head() {
             let minor = self.kubernetes().into_iter().find(|source| source.role == Role::Stack);
-            rows.extend(minor.into_iter().filter(|_| picked.is_some()));
-            rows.extend(self.rules(release, addon));
+            inputs.extend(minor.into_iter().filter(|_| picked.is_some()));
+            inputs.extend(self.rules(release, addon));
         }
-        rows
+        AddonRows { matrix: matrix.unwrap_or_default(), inputs }
     }
 
     /// A value in a migration of a head release, by index.

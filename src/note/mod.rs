@@ -7,6 +7,7 @@ mod causes;
 mod fault;
 mod names;
 mod origin;
+mod report;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,6 +20,7 @@ pub use causes::Cause;
 pub use fault::Fault;
 pub use names::{in_words, short_commit};
 pub use origin::{At, FileId, Origin};
+pub use report::{Extent, MissingCommit, RepeatedId};
 
 /// How severe a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -98,6 +100,15 @@ pub struct Diagnostic {
     /// The part of a cluster's definition that causes it, if the place is in a file that was generated from the definition.
     #[serde(skip)]
     pub about: Option<About>,
+    /// How much of a change it is about.
+    #[serde(skip)]
+    pub extent: Extent,
+    /// The commit that is missing to be sure of it.
+    #[serde(skip)]
+    pub missing_commit: Option<MissingCommit>,
+    /// Its ID, if a report may repeat it.
+    #[serde(skip)]
+    pub repeated_id: Option<RepeatedId>,
     /// Origins that have no place yet.
     #[serde(skip)]
     pub(crate) unplaced: Vec<Unplaced>,
@@ -159,8 +170,21 @@ impl Diagnostic {
             At::Word(origin) => (None, vec![Unplaced { what: None, origin }]),
         };
         let (related, hints, clusters) = (Vec::new(), Vec::new(), BTreeSet::new());
-        let message = message.into();
-        Self { severity, code, place, message, related, hints, clusters, more: 0, about: None, unplaced }
+        Self {
+            severity,
+            code,
+            place,
+            message: message.into(),
+            related,
+            hints,
+            clusters,
+            more: 0,
+            about: None,
+            extent: Extent::Whole,
+            missing_commit: None,
+            repeated_id: None,
+            unplaced,
+        }
     }
 
     /// Adds a hint about the next step.

@@ -222,6 +222,7 @@ pub fn correct_lost(notes: &mut Notes, after: &Defined<'_>) {
                 "it still has a definition: run `stackloom generate`, and commit the files that it writes".to_owned(),
                 format!("until then, the cluster itself does not change, and nothing in git reaches it in `{management}`"),
             ];
+            note.missing_commit = None;
         }
     });
 }

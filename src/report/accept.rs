@@ -235,6 +235,7 @@ pub(super) fn soften(refused: &mut Notes, clusters: &[ClusterReport]) {
         if note.severity == Severity::Error {
             note.severity = Severity::Warning;
             note.hints = vec![format!("this risk is accepted: {reason}")];
+            note.missing_commit = None;
         }
     });
 }

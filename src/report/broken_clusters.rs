@@ -6,7 +6,7 @@ use crate::{
     compare::{BlobId, ByAddress, ClassName, Files, FolderId, Running, State, Unread},
     definition::{self, Identity},
     model::{ClusterId, Label, ManagementCluster},
-    note::{Diagnostic, Fault, Notes, Severity},
+    note::{Diagnostic, Fault, Notes, RepeatedId, Severity},
     partial::SkippedDefinition,
     topology::SharedClass,
     world::Input,
@@ -15,30 +15,40 @@ use crate::{
 /// The definitions that were left out, with their clusters.
 #[derive(Clone, Debug, Default)]
 pub struct LeftClusters {
-    named: BTreeMap<ClusterId, String>,
+    named: BTreeMap<ClusterId, Cause>,
     /// Why the clusters of the other left-out definitions are unknown.
-    nameless: Option<String>,
+    nameless: Option<Cause>,
+}
+
+/// Why a definition was left out.
+#[derive(Clone, Debug)]
+struct Cause {
+    text: String,
+    /// The errors that the text repeats.
+    errors: Vec<RepeatedId>,
 }
 
 impl LeftClusters {
     /// Finds the clusters that the definitions belong to. A definition that does not say so belongs to the cluster that the
-    /// same file defined `before`.
-    pub fn of(
+    /// same file defined `before`. The errors that are repeated as causes get their IDs.
+    pub fn find(
         left: &[SkippedDefinition],
         input: &Input,
         before: &dyn Fn() -> Result<Input, Fault>,
-        notes: &Notes,
+        notes: &mut Notes,
     ) -> Result<Self, Fault> {
         let mut found = Self::default();
         if left.is_empty() {
             return Ok(found);
         }
+        let mut ids = (0..).map(RepeatedId::Definition);
+        notes.change(|note| note.repeated_id = ids.next());
         let identities = Identity::all(&definition::parse(input, &mut Notes::new()));
         let mut unnamed = Vec::new();
         // A rollout that was left out belongs to no cluster.
         for one in left.iter().filter(|one| one.file.starts_with("clusters/")) {
             let identity = identities.iter().find(|identity| identity.file == one.file);
-            let why = why(one, identity.map(|identity| &*identity.name), notes);
+            let why = cause(one, identity.map(|identity| &*identity.name), notes);
             match identity.and_then(Identity::id) {
                 Some(id) => drop(found.named.insert(id, why)),
                 None => unnamed.push((&*one.file, why)),
@@ -67,7 +77,16 @@ impl LeftClusters {
 
     /// Why nothing is generated for a cluster that the run did not generate.
     pub fn why(&self, cluster: &ClusterId) -> Option<&str> {
-        self.named.get(cluster).or(self.nameless.as_ref()).map(String::as_str)
+        self.cause(cluster).map(|cause| &*cause.text)
+    }
+
+    /// The errors that [`Self::why`] repeats.
+    pub(super) fn errors(&self, cluster: &ClusterId) -> &[RepeatedId] {
+        self.cause(cluster).map_or(&[], |cause| &cause.errors)
+    }
+
+    fn cause(&self, cluster: &ClusterId) -> Option<&Cause> {
+        self.named.get(cluster).or(self.nameless.as_ref())
     }
 }
 
@@ -75,7 +94,7 @@ impl LeftClusters {
 const ERRORS: usize = 3;
 
 /// Why a definition was left out: the errors in it, or in the defaults of its folders, or else what was recorded.
-fn why(left: &SkippedDefinition, cluster: Option<&str>, notes: &Notes) -> String {
+fn cause(left: &SkippedDefinition, cluster: Option<&str>, notes: &Notes) -> Cause {
     let is_above = |file: &str| {
         let defaults = file.rsplit_once('/').filter(|(_, name)| name.starts_with("_defaults."));
         file == left.file || defaults.is_some_and(|(folder, _)| left.file.starts_with(&format!("{folder}/")))
@@ -86,19 +105,21 @@ fn why(left: &SkippedDefinition, cluster: Option<&str>, notes: &Notes) -> String
     let errors = notes.iter().filter(|note| note.severity == Severity::Error && !is_of_others(note));
     let own = errors.filter_map(|note| {
         let place = note.place.as_ref().filter(|place| is_above(&place.file))?;
-        Some(format!("{place}: {}", note.message))
+        Some((format!("{place}: {}", note.message), note.repeated_id?))
     });
-    let mut own: Vec<String> = own.collect();
-    own.dedup();
-    let more = own.len().saturating_sub(ERRORS);
-    own.truncate(ERRORS);
-    if own.is_empty() {
-        return format!("{}: {}", left.file, left.why);
+    let own: Vec<(String, RepeatedId)> = own.collect();
+    let mut texts: Vec<String> = own.iter().map(|(text, _)| text.clone()).collect();
+    texts.dedup();
+    let more = texts.len().saturating_sub(ERRORS);
+    texts.truncate(ERRORS);
+    let errors = own.iter().filter(|(text, _)| texts.contains(text)).map(|(_, id)| *id).collect();
+    if texts.is_empty() {
+        texts.push(format!("{}: {}", left.file, left.why));
     }
     if more > 0 {
-        own.push(format!("{more} more"));
+        texts.push(format!("{more} more"));
     }
-    own.join("; ")
+    Cause { text: texts.join("; "), errors }
 }
 
 /// A state in which some clusters are refused.
@@ -118,12 +139,12 @@ impl State for Sound<'_> {
     fn files(&self, cluster: &ClusterId) -> Result<Files, Fault> {
         let found = self.inner.files(cluster)?;
         if let Some(why) = self.left.named.get(cluster) {
-            return Ok(Files::Refused(why.clone()));
+            return Ok(Files::Refused(why.text.clone()));
         }
         if let Some(why) = self.left.nameless.as_ref().filter(|_| !(self.is_made)(cluster)) {
             // An unreadable definition can only belong to a cluster that existed before.
             if matches!(self.before.files(cluster)?, Files::Known(files) if !files.is_empty()) {
-                return Ok(Files::Refused(why.clone()));
+                return Ok(Files::Refused(why.text.clone()));
             }
         }
         Ok(found)

@@ -9,7 +9,7 @@ use super::{change_id, risk::Risk};
 use crate::{
     compare::{Address, FieldChange, Section},
     model::{ClusterId, hex},
-    note::About,
+    note::{About, RepeatedId},
     topology::{Field, Meaning, Reason, TopologyPart, predict::ListChange},
 };
 
@@ -272,6 +272,8 @@ pub struct Change {
     pub forecast: Vec<Reason>,
     /// Further reasons, in words. They are shown after those for the forecast.
     pub reasons: Vec<String>,
+    /// The messages of guards that these reasons repeat.
+    pub repeats: Vec<RepeatedId>,
     /// Whether a runtime extension decides the effect.
     pub by_extension: bool,
     /// Whether it affects objects that grant permissions.
@@ -313,6 +315,7 @@ impl Change {
             entries: BTreeMap::new(),
             forecast: Vec::new(),
             reasons: Vec::new(),
+            repeats: Vec::new(),
             by_extension: false,
             grants: false,
             revert,
@@ -340,6 +343,16 @@ impl Change {
             }
             Effect::Addon { after: None, needed, .. } => !self.announced && *needed != Some(false),
             _ => false,
+        }
+    }
+
+    /// What may keep running without a definition; none if nothing does.
+    pub(super) fn abandons(&self) -> Option<About> {
+        match (&self.effect, &self.subject) {
+            (Effect::Gone(Leaving::Abandoned | Leaving::Unannounced | Leaving::Unproven), _)
+            | (Effect::Moved { .. }, _) => Some(About::Cluster),
+            (Effect::AddonLeft { .. }, Subject::Addon(name)) => Some(About::Addon(name.clone())),
+            _ => None,
         }
     }
 

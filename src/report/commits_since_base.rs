@@ -13,7 +13,7 @@ use super::new_tree::{After, GENERATED, Listing, edited_releases};
 use crate::{
     compare::{Archive as _, BlobId, cluster_folder},
     model::ClusterId,
-    note::{About, Diagnostic, Fault, Notes, Severity, short_commit},
+    note::{About, Diagnostic, Extent, Fault, MissingCommit, Notes, Severity, short_commit},
     remove::{Before, Guard, cluster_of},
     render,
     tree::{Changes, File, FileChange, Part, PartId, TreePath},
@@ -24,7 +24,7 @@ pub trait CommitsSinceBase {
     fn steps(&self) -> &[CommitSinceBase];
 
     /// The commit missing from a shallow clone, if its history ends too early.
-    fn missing(&self) -> Option<&Missing>;
+    fn missing(&self) -> Option<&MissingCommit>;
 
     /// The generated files before and after a step. Folders without differences may be left out.
     fn listings(&self, step: usize) -> Result<[BTreeMap<String, BlobId>; 2], Fault>;
@@ -55,15 +55,6 @@ pub struct CommitSinceBase {
     pub title: String,
     /// Whether it is a merge, which also brings in commits made elsewhere.
     pub is_merge: bool,
-}
-
-/// A commit missing from a shallow clone.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Missing {
-    /// The missing commit's ID.
-    pub commit: String,
-    /// The ID of its child.
-    pub child: String,
 }
 
 /// What leaves each cluster by a removal whose steps are all in this change.
@@ -241,38 +232,28 @@ fn announcement(note: Diagnostic, cluster: &ClusterId, about: &About, commits: &
     }
 }
 
-/// How a hint about the missing history begins.
-const HISTORY: &str = "earlier steps of a removal";
-
-/// Whether a hint is about the missing history.
-pub(super) fn is_about_history(hint: &str) -> bool {
-    hint.starts_with(HISTORY)
-}
-
-/// How a message about a commit in between begins.
-const IN_COMMIT: &str = "in the commit ";
-
-/// Whether a message is about a commit in between of which nothing is wrong in the end.
-pub(super) fn is_undone(note: &Diagnostic) -> bool {
-    note.severity == Severity::Warning && note.message.starts_with(IN_COMMIT)
-}
-
 /// Adds a hint about the missing history.
 fn note_missing(note: &mut Diagnostic, past: &dyn CommitsSinceBase) {
     let Some(missing) = past.missing() else { return };
     if matches!(note.about, Some(About::Cluster | About::Pool(_) | About::Addon(_))) {
-        note.hint(format!(
-            "{HISTORY} may be in history that this shallow clone does not have: the commit {}, parent of {}; fetch it: `git fetch --unshallow`; in CI, clone all of it: `fetch-depth: 0` with actions/checkout, `GIT_DEPTH: \"0\"` with GitLab",
-            short_commit(&missing.commit),
-            short_commit(&missing.child)
-        ));
+        note.hint(missing_history(missing)).missing_commit = Some(missing.clone());
     }
+}
+
+/// The hint about the missing history.
+pub(super) fn missing_history(missing: &MissingCommit) -> String {
+    format!(
+        "earlier steps of a removal may be in history that this shallow clone does not have: the commit {}, parent of {}; fetch it: `git fetch --unshallow`; in CI, clone all of it: `fetch-depth: 0` with actions/checkout, `GIT_DEPTH: \"0\"` with GitLab",
+        short_commit(&missing.commit),
+        short_commit(&missing.child)
+    )
 }
 
 /// A finding of a commit in between.
 fn in_commit(note: &Diagnostic, step: &CommitSinceBase, severity: Severity, is_last: bool) -> Diagnostic {
     let mut note = note.clone();
-    note.message = format!("{IN_COMMIT}{} ({}): {}", short_commit(&step.commit), step.title, note.message);
+    note.message = format!("in the commit {} ({}): {}", short_commit(&step.commit), step.title, note.message);
+    note.extent = Extent::Commit;
     if severity == Severity::Warning {
         let hint = if is_last {
             "it undoes an earlier commit of this change, so nothing is wrong in the end; an engine that reads the branch in between applies both: squash the commits"

@@ -1,21 +1,15 @@
 //! The findings that a reviewer must not miss, each with a place: refusals, deletions and unknown effects. Anything milder
 //! is only in the report.
 
-use std::{collections::BTreeSet, ops::Bound};
+use std::collections::BTreeSet;
 
 use super::{
-    OutsideChange, Report,
-    change::{Change, Effect, Leaving, Subject},
-    cluster::ClusterReport,
-    group::GroupChange,
-    outside_words,
-    places::Places,
-    risk::Risk,
-    words,
+    OutsideChange, Report, change::Change, cluster::ClusterReport, group::GroupChange, outside_words,
+    places::Places, risk::Risk, words,
 };
 use crate::{
     model::ClusterId,
-    note::{Diagnostic, Place, Severity},
+    note::{Diagnostic, Place, RepeatedId, Severity},
 };
 
 /// The risk classes that become findings, worst first.
@@ -125,55 +119,30 @@ impl Report {
 
     /// Collects what findings already say, so that messages need not repeat it.
     pub fn covered(&self) -> Covered {
-        let changes = self.clusters.iter().flat_map(|one| &one.changes);
-        let refused = changes.filter(|change| change.risk == Risk::Refused);
+        let changes = || self.clusters.iter().flat_map(|one| &one.changes);
+        let ids = |change: &Change| change.repeats.clone();
         Covered {
-            reasons: refused.flat_map(reasons).collect(),
-            lost: self.clusters.iter().flat_map(lost).collect(),
+            refused: changes().filter(|change| change.risk == Risk::Refused).flat_map(ids).collect(),
+            abandoned: changes().filter(|change| change.abandons().is_some()).flat_map(ids).collect(),
         }
     }
 }
 
-/// The reasons for a change, as messages of the guards word them.
-pub(super) fn reasons(change: &Change) -> impl Iterator<Item = String> {
-    change.forecast.iter().map(ToString::to_string).chain(change.reasons.iter().cloned())
-}
-
-/// How messages begin about what leaves git with a cluster, or of it.
-fn lost(cluster: &ClusterReport) -> impl Iterator<Item = String> {
-    let of = |id: &ClusterId| Some(format!("the cluster `{id}` "));
-    cluster.changes.iter().filter_map(move |change| match (&change.effect, &change.subject) {
-        (Effect::Gone(Leaving::Abandoned | Leaving::Unannounced | Leaving::Unproven), _) => {
-            of(&cluster.cluster)
-        }
-        (Effect::Moved { from, .. }, _) => of(from),
-        (Effect::AddonLeft { .. }, Subject::Addon(name)) => {
-            Some(format!("nothing defines the addon `{name}` of `{}` ", cluster.cluster))
-        }
-        _ => None,
-    })
-}
-
-/// What findings already say.
+/// The messages that findings repeat.
 #[derive(Debug)]
 pub struct Covered {
-    /// The reasons for refusals: messages, each with its first hint.
-    reasons: BTreeSet<String>,
-    /// How messages about lost clusters and addons begin.
-    lost: BTreeSet<String>,
+    /// Those among the reasons for refusals.
+    refused: BTreeSet<RepeatedId>,
+    /// Those about abandoned clusters and addons.
+    abandoned: BTreeSet<RepeatedId>,
 }
 
 impl Covered {
-    /// Whether a finding already says the same as a message.
-    pub fn says(&self, note: &Diagnostic) -> bool {
-        if note.code == "abandoned" && self.lost.iter().any(|start| note.message.starts_with(start)) {
-            return true;
-        }
-        if note.severity == Severity::Warning {
-            return false;
-        }
-        let mut after = self.reasons.range::<str, _>((Bound::Included(&*note.message), Bound::Unbounded));
-        let rest = after.next().and_then(|reason| reason.strip_prefix(&*note.message));
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(" ("))
+    /// Whether a finding already says the same as a message. A refusal that a definition accepts is a warning, which says so.
+    pub fn contains(&self, note: &Diagnostic) -> bool {
+        note.repeated_id.is_some_and(|id| {
+            let is_refused = note.severity == Severity::Error && self.refused.contains(&id);
+            is_refused || self.abandoned.contains(&id)
+        })
     }
 }

@@ -27,6 +27,11 @@ pub(super) fn machines(count: Machines) -> Option<String> {
     machines_of(count, "machine")
 }
 
+/// Whether a number of machines is an unknown one.
+pub(super) fn is_unknown(count: Machines) -> bool {
+    count.least == 0 && count.more
+}
+
 fn machines_of(count: Machines, what: &str) -> Option<String> {
     match count {
         Machines { most: 0, more: false, .. } => None,
@@ -47,7 +52,7 @@ pub(super) fn tally(tally: Tally) -> Option<String> {
         [one] if is_only => one.clone(),
         [] => all,
         // Unknown numbers of both kinds say no more than an unknown number of machines.
-        _ if all.starts_with("an ") => all,
+        _ if is_unknown(tally.total()) => all,
         _ => format!("{all} ({})", kinds.join(", ")),
     })
 }
@@ -92,6 +97,17 @@ pub(super) fn counts(of: &Counts, clusters: usize) -> Option<String> {
         return Some(total);
     }
     Some(each(of).map_or_else(|| total.clone(), |each| format!("{each} ({total} in all)")))
+}
+
+/// The number that [`counts`] begins with; none if it begins with a range of several clusters.
+pub(super) fn first_of_counts(of: &Counts, clusters: usize) -> Option<Machines> {
+    let [least, most] = of.each;
+    match clusters {
+        0 | 1 => Some(of.total),
+        _ if least != most => None,
+        _ if most == Machines::default() => Some(of.total),
+        _ => Some(most),
+    }
 }
 
 fn each(of: &Counts) -> Option<String> {

@@ -54,7 +54,7 @@ use crate::{
     compare::{Archive, ClusterChange, Comparison, Export, Live, Tree, compare_apart},
     generate::{self, Failure, Progress},
     model::{ClusterId, Label, ManagementCluster},
-    note::{Fault, Notes, Severity},
+    note::{About, Extent, Fault, Notes, RepeatedId, Severity},
     partial::Scope,
     plan::Plan,
     remove::{self, Defined},
@@ -67,7 +67,7 @@ use crate::{
 pub use broken_clusters::LeftClusters;
 pub use change::{Change, Effect, Leaving, Machines, Revert, Subject};
 pub use cluster::{ClusterReport, Sides};
-pub use commits_since_base::{CommitSinceBase, CommitsSinceBase, LostFile, Missing};
+pub use commits_since_base::{CommitSinceBase, CommitsSinceBase, LostFile};
 pub use findings::{Covered, FOUND, Finding};
 pub use formats::{
     LIMIT, Page, digest, document, html, lines, markdown, markdown_of_nothing, markdown_within,
@@ -119,6 +119,8 @@ struct Background {
     namesakes: BTreeSet<ClusterId>,
     /// The guards' messages about clusters.
     guarded: BTreeMap<ClusterId, refusal::Guarded>,
+    /// Those about what leaves git without the steps of a removal.
+    abandoned: BTreeMap<(ClusterId, About), Vec<RepeatedId>>,
     /// Whether nodes need an addon, by release and addon.
     stages: BTreeMap<(String, String), bool>,
     /// The Kubernetes versions of all releases, before and after.
@@ -161,13 +163,20 @@ impl Background {
         Ok(())
     }
 
-    fn heed(&mut self, notes: &Notes) {
-        let errors = notes.iter().filter(|note| note.severity == Severity::Error);
-        for note in errors {
-            if let Some(cluster) = remove::cluster_of(note) {
-                self.guarded.entry(cluster).or_default().0.push(GuardMessage::of(note));
+    /// Takes in the guards' messages about clusters, and gives them their IDs.
+    fn heed(&mut self, notes: &mut Notes) {
+        let mut ids = (0..).map(RepeatedId::Guard);
+        notes.change(|note| {
+            let id = ids.next();
+            note.repeated_id = id;
+            let (Some(id), Some(cluster)) = (id, remove::cluster_of(note)) else { return };
+            if let (Some(about), Extent::Whole, "abandoned") = (&note.about, note.extent, note.code) {
+                self.abandoned.entry((cluster.clone(), about.clone())).or_default().push(id);
             }
-        }
+            if note.severity == Severity::Error {
+                self.guarded.entry(cluster).or_default().0.push(GuardMessage::new(id, note));
+            }
+        });
     }
 }
 
@@ -195,7 +204,7 @@ pub fn drawn(
     let untouched = Untouched::find(before, &world.input, after.folders_before())?;
     let made = generate::generate_changed(world, &scope, &untouched, &mut after, progress, notes)?;
     let left =
-        LeftClusters::of(&made.left, &world.input, &|| definitions_before(before, &world.input), notes)?;
+        LeftClusters::find(&made.left, &world.input, &|| definitions_before(before, &world.input), notes)?;
     after.close(&world.input, &left)?;
     let management = fleet?.management_clusters;
     let owners = made.plan.clusters.iter().map(|plan| (plan.cluster.id(), plan.cluster.owners.clone()));
@@ -352,7 +361,7 @@ impl Comparing<'_> {
         let leftovers = Leftovers::find(self.after, self.before, self.past, &definitions)?;
         let (mut refused, announced) = guarded(self.after, generated, &leftovers, self.past, self.input)?;
         lost.judge(self.after, &mut refused)?;
-        self.background.heed(&refused);
+        self.background.heed(&mut refused);
         self.background.announced = announced;
         self.background.kept = self.kept_addons()?;
         self.background.leftovers = leftovers.0;
@@ -375,7 +384,7 @@ impl Comparing<'_> {
         place(&mut refused, self.input, self.before)?;
         let groups = group::groups(&clusters);
         // What the guards refuse is a change of the report.
-        let errors = StrayErrors::of(notes, &groups);
+        let errors = StrayErrors::of(notes, &clusters, self.left);
         notes.append(refused);
         Ok(Report {
             total,

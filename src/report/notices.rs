@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{Report, commits_since_base, new_tree::After};
+use super::{Report, commits_since_base::missing_history, new_tree::After};
 use crate::{
     compare::{Archive, ClusterChange, ClusterOutcome, Comparison, Live},
-    note::{Fault, Notes, Place},
+    note::{Extent, Fault, Notes, Place, Severity},
     tree::{FileChange, is_ours},
     world::release_of,
 };
@@ -60,12 +60,13 @@ pub(super) fn cautions(notes: &Notes) -> Vec<String> {
         let place = note.place.as_ref().map(|place| format!("`{place}`: ")).unwrap_or_default();
         if CODES.contains(&note.code) {
             of_code.entry(note.code).or_default().push(format!("{place}{}", note.message));
-        } else if let Some(hint) = note.hints.first().filter(|_| commits_since_base::is_undone(note)) {
+        } else if let (Severity::Warning, Extent::Commit, Some(hint)) =
+            (note.severity, note.extent, note.hints.first())
+        {
             of_code.entry("in-commit").or_default().push(format!("{}; {hint}", note.message));
         }
-        let missing = note.hints.iter().find(|hint| commits_since_base::is_about_history(hint));
-        if let Some(hint) = missing {
-            of_code.entry("history").or_insert_with(|| vec![hint.clone()]);
+        if let Some(missing) = &note.missing_commit {
+            of_code.entry("history").or_insert_with(|| vec![missing_history(missing)]);
         }
     }
     let shown = |mut all: Vec<String>| {

@@ -8,13 +8,17 @@ use super::{
     change_id,
     cluster::ClusterReport,
 };
-use crate::{model::ClusterId, note};
+use crate::{
+    model::ClusterId,
+    note::{self, RepeatedId},
+};
 
 /// A message of the guards about a cluster.
 #[derive(Clone, Debug)]
 pub(super) struct GuardMessage {
     pub(super) code: &'static str,
     pub(super) about: Option<note::About>,
+    pub(super) id: RepeatedId,
     /// The message, with its first hint.
     pub(super) reason: String,
     /// The first hint.
@@ -22,10 +26,11 @@ pub(super) struct GuardMessage {
 }
 
 impl GuardMessage {
-    pub(super) fn of(note: &note::Diagnostic) -> Self {
+    pub(super) fn new(id: RepeatedId, note: &note::Diagnostic) -> Self {
         let hint = note.hints.first().cloned();
         let shown = hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
-        Self { code: note.code, about: note.about.clone(), reason: format!("{}{shown}", note.message), hint }
+        let reason = format!("{}{shown}", note.message);
+        Self { code: note.code, about: note.about.clone(), id, reason, hint }
     }
 
     /// The addon that leaves git while its protection is still on. `generate` only warns of that.

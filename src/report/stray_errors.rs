@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{Group, findings::reasons, risk::Risk};
-use crate::note::{Diagnostic, Notes, Severity};
+use super::{LeftClusters, change::Effect, cluster::ClusterReport};
+use crate::note::{Diagnostic, Notes, RepeatedId, Severity};
 
 /// The maximum number of errors that are repeated.
 const SHOWN: usize = 20;
@@ -20,23 +20,25 @@ pub struct StrayErrors {
 
 impl StrayErrors {
     /// Finds the errors that the reasons for refusals do not repeat.
-    pub(super) fn of(notes: &Notes, groups: &[Group]) -> Self {
+    pub(super) fn of(notes: &Notes, clusters: &[ClusterReport], left: &LeftClusters) -> Self {
         let mut found = Self::default();
         if notes.errors() == 0 {
             return found;
         }
-        let changes = groups.iter().flat_map(|group| &group.changes).map(|found| &found.change);
-        let refused = changes.filter(|change| change.risk == Risk::Refused);
-        let reasons: BTreeSet<String> = refused.flat_map(reasons).collect();
-        for cause in notes.causes() {
-            let note = &cause.note;
-            let is_repeated = || reasons.iter().any(|reason| reason.contains(&note.message));
-            if note.severity != Severity::Error || is_repeated() {
-                continue;
-            }
+        let is_left = |one: &&ClusterReport| {
+            one.changes.iter().any(|change| change.effect == Effect::Refused && !change.guarded)
+        };
+        let repeated: BTreeSet<RepeatedId> =
+            clusters.iter().filter(is_left).flat_map(|one| left.errors(&one.cluster)).copied().collect();
+        let is_stray = |note: &Diagnostic| {
+            note.severity == Severity::Error && !note.repeated_id.is_some_and(|id| repeated.contains(&id))
+        };
+        let mut stray = Notes::new();
+        stray.append_if(notes.clone(), is_stray);
+        for cause in stray.causes() {
             found.count += 1;
             if found.shown.len() < SHOWN {
-                found.shown.push(words(note));
+                found.shown.push(words(&cause.note));
             }
         }
         found

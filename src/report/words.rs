@@ -8,7 +8,7 @@ use super::{
     change::{Change, Effect, Leaving, Subject},
     cluster::{ClusterReport, Sides},
     group::{CLUSTER, Counts, Group, GroupChange},
-    machine_words::{counted, counts, extra_of_all, machines, of_whole},
+    machine_words::{counted, counts, extra_of_all, first_of_counts, is_unknown, machines, of_whole},
     risk::Risk,
 };
 use crate::{
@@ -149,9 +149,10 @@ fn verdict(meaning: &Meaning, change: &GroupChange, clusters: usize) -> String {
     let [lost, built, shed] =
         [&change.machines, &change.built, &change.shed].map(|all| counts(all, clusters));
     let are = |done: &str| {
-        let is_one = change.machines.total.most == 1;
+        let is_one = change.machines.total.most == 1
+            || first_of_counts(&change.machines, clusters).is_some_and(is_unknown);
         let counts = lost.clone().unwrap_or_else(|| "machines".to_owned());
-        format!("{counts} {} {done}", if is_one || counts.starts_with("an ") { "is" } else { "are" })
+        format!("{counts} {} {done}", if is_one { "is" } else { "are" })
     };
     let and = |counts: &Option<String>, done: &str| match counts {
         Some(counts) if counts.starts_with("1 machine") => format!(", and {counts} is {done}"),

@@ -188,7 +188,8 @@ impl Rule {
     fn read(rule: &Value, schema: &Value) -> Self {
         let source = text(rule, &["rule"]);
         let checked = cel::check(rule, &cel::Context::root(schema));
-        let expression = affordable(&checked).and_then(|()| parse(source)).map(lower);
+        let parsed = || parse(source).map_err(|error| error.to_string());
+        let expression = affordable(&checked).and_then(|()| parsed()).map(lower);
         let message_expression = text(rule, &["messageExpression"]);
         Self {
             uses_old: checked.uses_old_self,
@@ -221,7 +222,7 @@ impl Rule {
         let expression = match &self.expression {
             Ok(expression) => expression,
             Err(error) => {
-                all.opaque.push(format!("rule `{}` is not understood: {error}", self.source));
+                all.opaque.push(format!("rule `{}` cannot be evaluated offline: {error}", self.source));
                 return;
             }
         };
@@ -232,17 +233,17 @@ impl Rule {
                 all.errors.push(FieldError::new(self.reason, self.place(field), self.words(context)));
             }
             Ok(_) => {
-                let detail = format!("rule `{}` gives no boolean", self.source);
+                let detail = format!("rule `{}` does not return a boolean", self.source);
                 all.errors.push(FieldError::invalid(self.place(field), detail));
             }
             Err(ExecutionError::UndeclaredReference(name)) => {
-                let reason = format!("rule `{}` uses {name}, which is not known here", self.source);
+                let reason = format!("rule `{}` cannot be evaluated offline: it uses {name}", self.source);
                 all.opaque.push(reason);
             }
             // If something unknown was involved, the result is unknown, whichever error came first.
             Err(error) => match take_not_known().or_else(|| expression.not_followed.clone()) {
                 Some(what) => {
-                    all.opaque.push(format!("rule `{}` uses what is not known here: {what}", self.source));
+                    all.opaque.push(format!("rule `{}` cannot be evaluated offline: it uses {what}", self.source));
                 }
                 None => {
                     let detail = format!("rule `{}` failed: {error}", self.source);

@@ -27,8 +27,8 @@ pub(super) fn of_arguments<'a, T: Tree>(path: &str, node: &'a T, found: &mut Vec
     let last = (2..words.len()).find(|count| hands_over(path, &words[..*count])).unwrap_or(words.len());
     let item = whole[last - 1];
     if !found.iter().any(|(known, _)| std::ptr::eq(*known, item)) {
-        let what = "a password in a command line".to_owned();
-        found.push((item, Found { name: "credential", what, line: 0 }));
+        let what = "a password in a command line";
+        found.push((item, Found::new("credential", what, 0)));
     }
 }
 

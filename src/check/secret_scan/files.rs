@@ -24,10 +24,8 @@ pub(in crate::check) struct Spot {
 /// Finds text in a file that looks like a secret. Messages of the YAML reader go to `notes`.
 pub(in crate::check) fn in_file(source: &Source, notes: &mut Notes) -> Vec<Spot> {
     let mut spots = Vec::new();
-    let key_file = || Spot {
-        place: Place::file(&*source.path),
-        found: Found { name: "key-file", what: "a key file".to_owned(), line: 0 },
-    };
+    let key_file =
+        || Spot { place: Place::file(&*source.path), found: Found::new("key-file", "a key file", 0) };
     if is_binary_key(&source.path.to_ascii_lowercase()) {
         return vec![key_file()];
     }
@@ -86,11 +84,12 @@ fn in_lines(source: &Source, spots: &mut Vec<Spot>) {
     let mut found = if sealed { Vec::new() } else { in_text(at, &source.text, Objects::Unchecked, 0) };
     if secret && !sealed {
         let data = |line: &&str| ["data", "stringData"].iter().any(|key| says(line, key));
-        found.extend(lines().enumerate().filter(|(_, line)| data(line)).map(|(line, _)| Found {
-            name: super::OBJECT,
-            what: "a Secret with plain content".to_owned(),
-            line,
-        }));
+        found.extend(
+            lines()
+                .enumerate()
+                .filter(|(_, line)| data(line))
+                .map(|(line, _)| Found::new(super::OBJECT, "a Secret with plain content", line)),
+        );
     }
     found.sort_by_key(|one| one.line);
     let mut starts = vec![0];

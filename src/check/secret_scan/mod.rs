@@ -42,6 +42,7 @@ pub(super) use tree::{OBJECT, Tree, in_object};
 const DEPTH: usize = 3;
 /// The content of `auth` in a docker configuration.
 const PAIR: &str = "a user name and password in base64";
+const PAIR_NAME: &str = "docker-auth";
 /// An HTTP header with a credential.
 const HEADER: &str = "a header that logs in";
 /// Markers of the first line of a private key.
@@ -67,8 +68,16 @@ pub(super) struct Found {
     pub(super) name: &'static str,
     /// What it looks like.
     pub(super) what: String,
+    /// Whether this description says that it is in base64.
+    pub(super) is_encoded: bool,
     /// The line of the text, counted from 0.
     pub(super) line: usize,
+}
+
+impl Found {
+    pub(super) fn new(name: &'static str, what: impl Into<String>, line: usize) -> Self {
+        Self { name, what: what.into(), is_encoded: name == PAIR_NAME, line }
+    }
 }
 
 /// The location of a text.
@@ -129,12 +138,12 @@ fn look(at: At<'_>, text: &str, depth: usize, found: &mut Vec<Found>) {
     if literal::is_encrypted(text) || is_label(at, text) {
         return;
     }
-    let mut add = |name, what: &str, line| found.push(Found { name, what: what.to_owned(), line });
+    let mut add = |name, what: &str, line| found.push(Found::new(name, what, line));
     if keys::is_credential(at.key, text) || at.key == "value" && keys::is_credential(at.parent, text) {
         return add("credential", "a credential", 0);
     }
     if is_auth(at.key) && is_pair(text) {
-        return add("docker-auth", PAIR, 0);
+        return add(PAIR_NAME, PAIR, 0);
     }
     let header = at.key.to_ascii_lowercase().ends_with(HEADER_KEY);
     if header && lines::logs_in(&format!("authorization: {text}")) {
@@ -174,7 +183,7 @@ fn is_name_like(text: &str) -> bool {
 
 /// Looks at each line of a text.
 fn by_lines(at: At<'_>, text: &str, found: &mut Vec<Found>) {
-    let mut add = |name, what: &str, line| found.push(Found { name, what: what.to_owned(), line });
+    let mut add = |name, what: &str, line| found.push(Found::new(name, what, line));
     let begins = text.contains("-----BEGIN ");
     let hands_over = || commands::WORDS.iter().any(|word| text.contains(word));
     let assigns = text.contains(['\n', '=', '{']) || hands_over();
@@ -193,14 +202,14 @@ fn by_lines(at: At<'_>, text: &str, found: &mut Vec<Found>) {
         } else if line.contains("auth")
             && lines::pieces(line).any(|(key, value)| is_auth(key) && is_pair(value))
         {
-            add("docker-auth", PAIR, number);
+            add(PAIR_NAME, PAIR, number);
         } else if HEADER_WORDS.iter().any(|word| line.contains(word)) && lines::logs_in(line) {
             add("credential", HEADER, number);
         } else if assigns && lines::assigns(line) || lines::assigns_in_prose(line) {
             add("credential", "a credential", number);
         }
     }
-    let password = |line| Found { name: "credential", what: "a password".to_owned(), line };
+    let password = |line| Found::new("credential", "a password", line);
     found.extend(commands::of_files(text).map(password));
 }
 
@@ -255,7 +264,7 @@ fn by_rules(at: At<'_>, text: &str, found: &mut Vec<Found>) {
         if is_named || is_public(hit, &whole) {
             continue;
         }
-        found.push(Found { name: hit.rule, what: format!("a secret (`{}`)", hit.rule), line });
+        found.push(Found::new(hit.rule, format!("a secret (`{}`)", hit.rule), line));
     }
 }
 
@@ -298,13 +307,13 @@ fn decoded(at: At<'_>, text: &str, depth: usize, found: &mut Vec<Found>) {
                 let at = At { key: "", parent: "", ..at };
                 look(at, &inner, depth + 1, &mut inner_found);
                 inner_found.extend(in_structure(at, &inner, Objects::Unchecked, depth + 1));
-                inner_found.into_iter().next().map(|one| (one.name, one.what))
+                inner_found.into_iter().next()
             }
-            Err(error) => is_key(error.as_bytes()).then(|| ("private-key", "a private key".to_owned())),
+            Err(error) => is_key(error.as_bytes()).then(|| Found::new("private-key", "a private key", 0)),
         };
-        if let Some((name, what)) = inner {
-            let encoded = if what.contains("base64") { what } else { format!("{what} in base64") };
-            found.push(Found { name, what: encoded, line });
+        if let Some(inner) = inner {
+            let what = if inner.is_encoded { inner.what } else { format!("{} in base64", inner.what) };
+            found.push(Found { what, is_encoded: true, line, ..inner });
         }
     };
     let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '-' | '_');

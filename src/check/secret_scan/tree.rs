@@ -149,8 +149,8 @@ fn of_secret<'a, T: Tree>(object: &'a T, encrypted: bool, found: &mut Vec<(&'a T
         }
     }
     if !encrypted && !values.is_empty() {
-        let what = "a Secret with plain content".to_owned();
-        found.push((object, Found { name: OBJECT, what, line: 0 }));
+        let what = "a Secret with plain content";
+        found.push((object, Found::new(OBJECT, what, 0)));
     } else if encrypted {
         let open = values.into_iter().filter(|value| {
             value.text().is_some_and(|text| !text.is_empty() && !literal::is_encrypted(&text))
@@ -163,8 +163,8 @@ fn of_secret<'a, T: Tree>(object: &'a T, encrypted: bool, found: &mut Vec<(&'a T
 /// objects. A program may fill in templates.
 fn inner_secret<'a, T: Tree>(object: &'a T, found: &mut Vec<(&'a T, Found)>) {
     if is_open_secret(object) {
-        let what = "a Secret with plain content".to_owned();
-        found.push((object, Found { name: OBJECT, what, line: 0 }));
+        let what = "a Secret with plain content";
+        found.push((object, Found::new(OBJECT, what, 0)));
     }
 }
 
@@ -199,7 +199,7 @@ fn has_open_value<T: Tree>(secret: &T) -> bool {
 }
 
 fn plain(what: &str) -> Found {
-    Found { name: "unencrypted-value", what: what.to_owned(), line: 0 }
+    Found::new("unencrypted-value", what, 0)
 }
 
 fn leaves<'a, T: Tree>(node: &'a T, out: &mut Vec<&'a T>) {
@@ -292,7 +292,7 @@ impl Walk<'_> {
             return;
         }
         if keys::is_credential(name, &text) {
-            found.push((value, Found { name: "credential", what: "a credential".to_owned(), line: 0 }));
+            found.push((value, Found::new("credential", "a credential", 0)));
         } else {
             self.value("", name, value, &text, found);
         }
@@ -304,7 +304,7 @@ fn of_written_file<'a, T: Tree>(node: &'a T, found: &mut Vec<(&'a T, Found)>) {
     let Some((path, content)) = node.word("path").zip(node.child("content")) else { return };
     let is_open = || content.text().is_some_and(|text| !text.trim().is_empty() && literal::is_open(&text));
     if files::is_key_file(&path) && is_open() && !is_known(content, found) {
-        found.push((content, Found { name: "key-file", what: "a key file".to_owned(), line: 0 }));
+        found.push((content, Found::new("key-file", "a key file", 0)));
     }
 }
 
@@ -316,8 +316,8 @@ fn of_web_key<'a, T: Tree>(node: &'a T, found: &mut Vec<(&'a T, Found)>) {
     for part in ["d", "k"].iter().filter_map(|name| node.child(name)) {
         let is_open = || part.text().is_some_and(|text| literal::is_literal(&text));
         if is_open() && !is_known(part, found) {
-            let what = "a private JSON web key".to_owned();
-            found.push((part, Found { name: "private-key", what, line: 0 }));
+            let what = "a private JSON web key";
+            found.push((part, Found::new("private-key", what, 0)));
         }
     }
 }

@@ -148,7 +148,7 @@ impl DiffOutcome<'_> {
         let mut own = Notes::new();
         let Some(found) = &self.found else { return self.notes.clone() };
         let covered = found.report.covered();
-        own.append_if(self.notes.clone(), |note| !covered.says(note));
+        own.append_if(self.notes.clone(), |note| !covered.contains(note));
         own
     }
 

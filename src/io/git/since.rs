@@ -11,8 +11,8 @@ use super::{
 use crate::{
     compare::{BlobId, cluster_folder},
     io::known_to_git::LostClusters,
-    note::Fault,
-    report::{CommitSinceBase, CommitsSinceBase, LostFile, Missing},
+    note::{Fault, MissingCommit},
+    report::{CommitSinceBase, CommitsSinceBase, LostFile},
 };
 
 /// The folder of everything that is generated.
@@ -25,7 +25,7 @@ pub struct Since<'a> {
     repository: &'a Repository,
     commits: Vec<(Oid, Oid)>,
     steps: Vec<CommitSinceBase>,
-    missing: Option<Missing>,
+    missing: Option<MissingCommit>,
     base: Oid,
     tip: Oid,
 }
@@ -53,7 +53,7 @@ impl Repository {
         {
             if !self.has_commit(&second.to_string()) {
                 // The commits of the branch are not here.
-                since.missing = Some(Missing { commit: second.to_string(), child: only.to_string() });
+                since.missing = Some(MissingCommit { commit: second.to_string(), child: only.to_string() });
                 since.add(*only)?;
                 return Ok(since);
             }
@@ -96,7 +96,7 @@ impl Since<'_> {
             chain.push(commit);
             next = parent.filter(|parent| self.repository.has_commit(&parent.to_string()));
             if let (Some(parent), None) = (parent, next) {
-                self.missing = Some(Missing { commit: parent.to_string(), child: commit.to_string() });
+                self.missing = Some(MissingCommit { commit: parent.to_string(), child: commit.to_string() });
             }
         }
         chain.reverse();
@@ -210,7 +210,7 @@ impl CommitsSinceBase for Since<'_> {
         &self.steps
     }
 
-    fn missing(&self) -> Option<&Missing> {
+    fn missing(&self) -> Option<&MissingCommit> {
         self.missing.as_ref()
     }
 

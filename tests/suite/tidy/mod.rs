@@ -2,6 +2,7 @@
 
 mod cycles;
 mod layers;
+mod message_text;
 mod seam;
 mod size;
 

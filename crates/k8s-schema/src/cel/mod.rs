@@ -49,7 +49,7 @@ use self::cost::look;
 pub(crate) use self::functions::{take_not_known, with_functions};
 pub(crate) use self::lowering::{Lowered, lower};
 pub(crate) use self::parse::parse;
-use self::parse::{TOO_LARGE, is_too_large};
+use self::parse::{ParseError, is_too_large};
 use self::types::{MAX_REQUEST, Typed};
 use self::unify::CelType;
 pub(crate) use self::value::Shape;
@@ -149,7 +149,7 @@ pub fn check(rule: &Value, context: &Context) -> Checked {
         }
         let expression = match parse(source) {
             Ok(expression) => expression,
-            Err(error) if error == TOO_LARGE => continue,
+            Err(ParseError::TooLarge) => continue,
             Err(error) => {
                 checked.faults.push(fault(part, &format!("compilation failed: {error}")));
                 continue;

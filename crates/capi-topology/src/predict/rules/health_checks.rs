@@ -80,7 +80,7 @@ pub(in crate::predict) fn evidence(
 /// in good health is what it is for.
 pub(in crate::predict) fn of_created(part: &TopologyPart, state: &Desired) -> Option<Evidence> {
     let (_, check) = of(part, state).filter(|(_, check)| !is_never(check))?;
-    let met = list_of(check).into_iter().filter(|one| one.doubt() == Some(HEALTHY));
+    let met = list_of(check).into_iter().filter(|one| one.doubt() == Some(Doubt::Healthy));
     let asked = ask_for_replacement(part, state).then(|| ASKED.to_owned());
     let met: Vec<String> = met.map(|one| one.to_string()).chain(asked).collect();
     if met.is_empty() {
@@ -145,24 +145,42 @@ impl Unhealthy<'_> {
     }
 
     /// Why machines in good health may meet it; none if only machines that are not in good health do.
-    fn doubt(self) -> Option<&'static str> {
+    fn doubt(self) -> Option<Doubt> {
         let (of_node, name, status, seconds) = match self {
-            Self::Startup(seconds) => return (seconds < ENOUGH).then_some(SOON),
+            Self::Startup(seconds) => return (seconds < ENOUGH).then_some(Doubt::Soon),
             Self::Condition { of_node, name, status, seconds } => (of_node, name, status, seconds),
         };
         let healthy = if of_node { node_status(name) } else { machine_status(name) };
         if healthy == Some(status) {
-            return Some(HEALTHY);
+            return Some(Doubt::Healthy);
         }
         if !tells_illness(of_node, name) {
-            return Some("it is unknown whether healthy machines report that");
+            return Some(Doubt::Unknown);
         }
-        (seconds < ENOUGH).then_some(SOON)
+        (seconds < ENOUGH).then_some(Doubt::Soon)
     }
 }
 
-const HEALTHY: &str = "healthy machines report that, so it keeps replacing all of them";
-const SOON: &str = "machines that start or restart take longer, so it may keep replacing them";
+/// Why machines in good health may meet a health check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Doubt {
+    /// Healthy machines report what it looks for.
+    Healthy,
+    /// It is unknown whether they do.
+    Unknown,
+    /// Machines that start need more time.
+    Soon,
+}
+
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Healthy => "healthy machines report that, so it keeps replacing all of them",
+            Self::Unknown => "it is unknown whether healthy machines report that",
+            Self::Soon => "machines that start or restart take longer, so it may keep replacing them",
+        })
+    }
+}
 
 impl fmt::Display for Unhealthy<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -307,8 +325,8 @@ fn reason(is_new: bool, check: &Value, replaced: &[Unhealthy<'_>], loosened: &[S
     }
     let what = if is_new { "is created" } else { "calls more machines unhealthy" };
     let all: Vec<String> = replaced.iter().map(Unhealthy::to_string).collect();
-    let doubts: BTreeSet<&str> = replaced.iter().filter_map(|one| one.doubt()).collect();
-    let doubts: Vec<&str> = doubts.into_iter().collect();
+    let doubts: BTreeSet<Doubt> = replaced.iter().filter_map(|one| one.doubt()).collect();
+    let doubts: Vec<String> = doubts.iter().map(ToString::to_string).collect();
     let end = if doubts.is_empty() { unknown.to_owned() } else { doubts.join("; ") };
     format!("its MachineHealthCheck {what}: {acts} {}{limit}; {end}", all.join(" or "))
 }
