@@ -267,7 +267,7 @@ spec:
         let plan = definition::lower(&definitions, &input, &semver::Version::new(0, 1, 0), &mut notes)
             .and_then(|model| {
                 let resolution = resolve::resolve(&model, &mut notes)?;
-                let releases = release::releases(&resolution, &input, &mut notes)?;
+                let releases = release::releases(&model, &resolution, &input, &mut notes)?;
                 plan::plan(&model, &releases, &mut notes)
             })
             .unwrap_or_else(|_| panic!("{:?}", notes.sorted()));

@@ -75,7 +75,7 @@ fn of_stack(
     left: &LeftOut,
     notes: &mut Notes,
 ) -> Option<(Vec<String>, Json)> {
-    let Understood { definitions, model, releases, input } = understood;
+    let Understood { definitions, model, releases, input, .. } = understood;
     let id = StackId::parse(name);
     if id.as_ref().is_some_and(|id| left.blame_stack(id, notes)) {
         return None;

@@ -98,7 +98,7 @@ fn find_sound(
     world: &Workspace,
     notes: &mut Notes,
 ) -> Result<Requested, generate::Failure> {
-    let generate::Understood { input, model, releases, definitions } = understood;
+    let generate::Understood { input, model, releases, definitions, .. } = understood;
     drop(definitions);
     let of = args.of.as_str();
     let minor = args.kubernetes.as_deref().map(|text| {

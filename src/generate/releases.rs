@@ -20,7 +20,7 @@ pub fn release_list(
     notes: &mut Notes,
 ) -> Result<(release::ReleaseList, LeftOut), Failure> {
     let (understood, left) = understand_sound(world, notes)?;
-    let Understood { input, definitions, model, releases } = &understood;
+    let Understood { input, definitions, model, releases, .. } = &understood;
     Ok((release::release_list(definitions, model, releases, &input.sources), left))
 }
 
@@ -33,8 +33,7 @@ pub fn cut(
 ) -> Result<Vec<release::Considered>, Failure> {
     let (understood, left) = understand_sound(world, notes)?;
     left.only_other_stacks(request.stack.as_ref(), notes)?;
-    let resolution = understood.resolution(notes)?;
-    let Understood { input, definitions, model, releases } = &understood;
+    let Understood { input, definitions, model, resolution, releases } = &understood;
     let predict = |from: &Release, to: &Release| release::Foretold {
         classes: rebase::class_forecasts(&model.fleet.management_clusters, from, to),
         rebases: rebase::rebases(model, releases, from, to),
@@ -45,7 +44,8 @@ pub fn cut(
     plan::plan(model, releases, &mut planned).ok();
     understood.locate(&mut planned);
     planned.iter().filter(|note| note.code == plan::CONTRADICTS).for_each(|note| notes.push(note.clone()));
-    let considered = release::cut(&resolution, releases, request, definitions, &predict, notes);
+    let stacks: Vec<_> = resolution.stacks(model).collect();
+    let considered = release::cut(&stacks, releases, request, definitions, &predict, notes);
     understood.locate(notes);
     let cuts: Vec<&Release> = considered.iter().filter_map(|one| Some(&one.cut.as_ref()?.release)).collect();
     let is_cut = |head: &Release| {

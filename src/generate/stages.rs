@@ -47,6 +47,8 @@ pub struct Understood {
     pub definitions: Definitions,
     /// The meaning of the definitions.
     pub model: Model,
+    /// The exact versions that its stacks have.
+    pub resolution: Resolution,
     /// The releases that clusters can use.
     pub releases: Releases,
 }
@@ -64,10 +66,13 @@ impl Understood {
     /// Runs the stages up to the releases, with definitions that were already parsed from an input.
     pub fn of(input: Input, definitions: Definitions, notes: &mut Notes) -> Result<Self, Halted> {
         let model = definition::lower(&definitions, &input, &program_version(), notes)?;
-        let resolution = resolve::resolve(&model, notes);
-        let releases = resolution.and_then(|resolution| release::releases(&resolution, &input, notes));
+        let made = resolve::resolve(&model, notes).and_then(|resolution| {
+            let releases = release::releases(&model, &resolution, &input, notes)?;
+            Ok((resolution, releases))
+        });
         notes.locate(|origin| input.sources.place(origin));
-        Ok(Self { releases: releases?, input, definitions, model })
+        let (resolution, releases) = made?;
+        Ok(Self { input, definitions, model, resolution, releases })
     }
 
     /// Parses an input and runs the stages up to the releases; `narrow` may remove clusters.
@@ -84,13 +89,6 @@ impl Understood {
         }
         narrow(&mut definitions, notes);
         Self::of(input, definitions, notes)
-    }
-
-    /// Resolves every stack for every minor, with the exact version of each addon.
-    pub fn resolution(&self, notes: &mut Notes) -> Result<Resolution<'_>, Halted> {
-        let resolution = resolve::resolve(&self.model, notes);
-        self.locate(notes);
-        resolution
     }
 
     /// Plans a single cluster, which may be a modified one. The plan of shared parts covers this cluster only.
@@ -140,15 +138,16 @@ impl Planned {
         self
     }
 
-    /// Repeats the stages with a recorder of the values that the templates of classes read. Messages are not repeated.
+    /// Repeats the stages from the releases on, with a recorder of the values that the templates of classes read. Messages are
+    /// not repeated.
     pub fn recorded(self, recorder: &Recorder) -> Result<Self, Halted> {
         let mut quiet = Notes::new();
-        let Self { fleet: Understood { input, definitions, model, releases }, plan } = self;
+        let Self { fleet: Understood { input, definitions, model, resolution, releases }, plan } = self;
         // The plan of a large fleet needs much memory, and a new one is made below.
         drop((releases, plan));
-        let resolution = resolve::resolve(&model, &mut quiet)?;
-        let releases = release::releases_recorded(&resolution, &input, Some(recorder), &mut quiet)?;
-        Understood { input, definitions, model, releases }.planned(&mut quiet)
+        let releases =
+            release::releases_recorded(&model, &resolution, &input, Some(recorder), &mut quiet)?;
+        Understood { input, definitions, model, resolution, releases }.planned(&mut quiet)
     }
 }
 

@@ -18,7 +18,7 @@ use crate::{
     definition::{Channel, Definitions, closest},
     model::{KubernetesVersion, Maturity, Minor, StackId, Versioning},
     note::{Notes, Place},
-    resolve::{Resolution, ResolvedStack},
+    resolve::{ResolvedStack, StackKey},
     topology::predict::class_change::ClassForecast,
     yaml,
 };
@@ -94,9 +94,12 @@ struct Sources<'a> {
     predict: Foretell<'a>,
 }
 
+/// Every stack for every minor.
+pub type Stacks<'a> = [(&'a StackKey, ResolvedStack<'a>)];
+
 /// Cuts every requested stack and minor whose content changed.
 pub fn cut(
-    resolution: &Resolution<'_>,
+    stacks: &Stacks<'_>,
     releases: &Releases,
     request: &Request,
     definitions: &Definitions,
@@ -107,12 +110,12 @@ pub fn cut(
     let asked = |stack: &StackId, minor: Minor| {
         request.stack.as_ref().is_none_or(|one| one == stack) && request.minor.is_none_or(|one| one == minor)
     };
-    let found: Vec<_> = resolution.stacks.iter().filter(|((stack, minor), _)| asked(stack, *minor)).collect();
+    let found: Vec<_> = stacks.iter().filter(|((stack, minor), _)| asked(stack, *minor)).collect();
     if found.is_empty() {
-        note_nothing(resolution, request, notes);
+        note_nothing(stacks, request, notes);
     }
     let mut all = Vec::new();
-    for (key, resolved) in found {
+    for (key, resolved) in found.into_iter().copied() {
         let Some(head) = releases.heads.get(key) else { continue };
         if resolved.stack.maturity == Maturity::Expired {
             note_expired(resolved, request, notes);
@@ -142,7 +145,7 @@ pub fn cut(
 }
 
 /// Reports that no release is cut for a minor whose maturity is `expired`.
-fn note_expired(resolved: &ResolvedStack<'_>, request: &Request, notes: &mut Notes) {
+fn note_expired(resolved: ResolvedStack<'_>, request: &Request, notes: &mut Notes) {
     let stack = resolved.stack;
     let (origin, minor) = (stack.kubernetes_origin, stack.kubernetes.minor());
     let message = format!("cannot release Kubernetes {minor} of `{}`: its maturity is `expired`", stack.id);
@@ -156,7 +159,7 @@ fn note_expired(resolved: &ResolvedStack<'_>, request: &Request, notes: &mut Not
 
 /// Makes the next release of a stack and minor.
 fn next(
-    resolved: &ResolvedStack<'_>,
+    resolved: ResolvedStack<'_>,
     head: &Release,
     last: Option<&Release>,
     sources: Sources<'_>,
@@ -341,10 +344,11 @@ fn components(
     }
 }
 
-fn note_nothing(resolution: &Resolution<'_>, request: &Request, notes: &mut Notes) {
-    let stacks: BTreeSet<String> = resolution.stacks.keys().map(|(stack, _)| stack.to_string()).collect();
+fn note_nothing(resolved: &Stacks<'_>, request: &Request, notes: &mut Notes) {
+    let stacks: BTreeSet<String> = resolved.iter().map(|((stack, _), _)| stack.to_string()).collect();
     let minors = |stack: &StackId| -> Vec<String> {
-        resolution.stacks.keys().filter(|(one, _)| one == stack).map(|(_, minor)| minor.to_string()).collect()
+        let keys = resolved.iter().map(|(key, _)| key);
+        keys.filter(|(one, _)| one == stack).map(|(_, minor)| minor.to_string()).collect()
     };
     match (&request.stack, request.minor) {
         (Some(stack), _) if !stacks.contains(&stack.to_string()) => {

@@ -24,14 +24,14 @@ const STAND_IN: &str = "v0";
 
 /// Freezes the current state of a stack: renders its class, keeps its other templates, and names it after its content.
 pub(super) fn freeze(
-    resolved: &ResolvedStack<'_>,
+    resolved: ResolvedStack<'_>,
     lock: &Lock,
     input: &Input,
     recorder: Option<&Recorder>,
     notes: &mut Notes,
 ) -> Option<Release> {
     let stack = resolved.stack;
-    let addons = stack.addons.iter().zip(&resolved.versions).map(|((addon, values, manifests), version)| {
+    let addons = stack.addons.iter().zip(resolved.versions).map(|((addon, values, manifests), version)| {
         let source = addon.values_from.first().and_then(|from| input.sources.get(from.origin.file));
         let objects = source.map(|source| super::values_objects(addon, source, LANGUAGE, notes));
         Arc::new(ReleaseAddon {
@@ -133,7 +133,7 @@ fn locked(addon: &Addon, lock: &Lock) -> BTreeMap<AddonVersion, LockedChart> {
 
 /// Makes a numbered release with the same content.
 pub(super) fn cut(
-    resolved: &ResolvedStack<'_>,
+    resolved: ResolvedStack<'_>,
     head: &Release,
     channel: Channel,
     version: String,
@@ -201,7 +201,7 @@ pub(super) fn short(digest: &str) -> String {
 }
 
 fn render_class(
-    resolved: &ResolvedStack<'_>,
+    resolved: ResolvedStack<'_>,
     release: &Release,
     recorder: Option<&Recorder>,
     notes: &mut Notes,

@@ -45,7 +45,7 @@ pub use assets::{ChartFiles, assets, assets_folder, charts_of_assets, check_asse
 pub use brought::{Brought, TEMPLATE_GROUPS, TEMPLATE_KINDS, Where, brought, full_kind, group_of};
 pub use class::{ClassVariable, ClusterClass};
 pub use content::Content;
-pub use cut::{Considered, Cut, Foretell, Foretold, Request, cut};
+pub use cut::{Considered, Cut, Foretell, Foretold, Request, Stacks, cut};
 pub use difference::{Component, Difference, differences};
 pub use images::{Images, images_of};
 pub use impact::{Effect, Impact, impact};
@@ -69,7 +69,7 @@ pub use unmet::{Unmet, Unsupported};
 pub use write::{Body, Page, digests_of, pages, write};
 
 use crate::{
-    definition::{Channel, StackTemplate, closest, read_lock},
+    definition::{Channel, Model, StackTemplate, closest, read_lock},
     model::{
         Addon, AddonVersion, ChartVersion, Cluster, CompatibilityRule, Digest, KubernetesVersion, Lock,
         LockedChart, Migration, Minor, NodeImage, ReleaseRef, Requirements, StackId, Subdomain,
@@ -419,24 +419,30 @@ fn verified(name: &str, input: &Input, lock: &Lock, notes: &mut Notes) -> Option
 
 /// Freezes the current state of every stack, and reads the numbered releases of the tree. A rejected release is not an error
 /// here; it matters only to the clusters that use it.
-pub fn releases(resolution: &Resolution<'_>, input: &Input, notes: &mut Notes) -> Result<Releases, Halted> {
-    releases_recorded(resolution, input, None, notes)
+pub fn releases(
+    model: &Model,
+    resolution: &Resolution,
+    input: &Input,
+    notes: &mut Notes,
+) -> Result<Releases, Halted> {
+    releases_recorded(model, resolution, input, None, notes)
 }
 
 /// Like [`releases`], but also records what the templates of classes read.
 pub fn releases_recorded(
-    resolution: &Resolution<'_>,
+    model: &Model,
+    resolution: &Resolution,
     input: &Input,
     recorder: Option<&Recorder>,
     notes: &mut Notes,
 ) -> Result<Releases, Halted> {
     let mut releases = Releases::default();
-    for (key, resolved) in &resolution.stacks {
-        if let Some(release) = freeze::freeze(resolved, resolution.lock, input, recorder, notes) {
+    for (key, resolved) in resolution.stacks(model) {
+        if let Some(release) = freeze::freeze(resolved, &model.lock, input, recorder, notes) {
             releases.heads.insert(key.clone(), Arc::new(release));
         }
     }
-    take::check_missing(input, resolution.lock, notes);
+    take::check_missing(input, &model.lock, notes);
     // Includes releases whose files are all unreadable.
     let names: BTreeSet<String> =
         numbered_releases(&input.sources).into_iter().chain(input.damaged.keys().cloned()).collect();
@@ -445,7 +451,7 @@ pub fn releases_recorded(
         if !record::is_known(&name, input) {
             releases.untagged.insert(name.clone());
         }
-        match verified(&name, input, resolution.lock, &mut own) {
+        match verified(&name, input, &model.lock, &mut own) {
             Some(release) => {
                 notes.append(own);
                 releases.named.insert(name, Arc::new(release));

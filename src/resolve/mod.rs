@@ -6,41 +6,53 @@ use std::collections::BTreeMap;
 
 use crate::{
     definition::{Model, StackTemplate},
-    model::{Addon, AddonVersion, KubernetesVersion, Lock, Minor, Stack, StackId},
+    model::{Addon, AddonVersion, KubernetesVersion, Minor, Stack, StackId},
     note::{Halted, Notes, in_words},
     yaml::Origin,
 };
 
 pub use versions::{Refused, Versions};
 
-/// Every stack of a fleet for every Kubernetes minor that it serves, with exact versions.
+/// The exact versions of the addons of every stack, for every Kubernetes minor that it serves.
 #[derive(Clone, Debug)]
-pub struct Resolution<'a> {
-    pub stacks: BTreeMap<(StackId, Minor), ResolvedStack<'a>>,
-    /// The lock, with the digests of external inputs.
-    pub lock: &'a Lock,
+pub struct Resolution {
+    versions: BTreeMap<StackKey, Vec<Option<AddonVersion>>>,
 }
 
 /// A stack for one minor, with the version of each addon.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct ResolvedStack<'a> {
     pub stack: &'a Stack<StackTemplate>,
     /// The version of each addon, in the order of the stack's addons; none for manifests without versions.
-    pub versions: Vec<Option<AddonVersion>>,
+    pub versions: &'a [Option<AddonVersion>],
+}
+
+/// A stack and one of its minors.
+pub type StackKey = (StackId, Minor);
+
+impl Resolution {
+    /// Every stack for every minor, with its versions. `model` is the model that was resolved.
+    pub fn stacks<'a>(
+        &'a self,
+        model: &'a Model,
+    ) -> impl Iterator<Item = (&'a StackKey, ResolvedStack<'a>)> {
+        self.versions.iter().filter_map(|(key, versions)| {
+            let stack = model.stacks.get(key)?;
+            Some((key, ResolvedStack { stack, versions }))
+        })
+    }
 }
 
 /// Chooses every version.
-///
-/// `sources` provides the places of values for messages.
-pub fn resolve<'a>(model: &'a Model, notes: &mut Notes) -> Result<Resolution<'a>, Halted> {
-    let (mut stacks, mut unfit) = (BTreeMap::new(), Unfit::new());
+pub fn resolve(model: &Model, notes: &mut Notes) -> Result<Resolution, Halted> {
+    let (mut chosen, mut unfit) = (BTreeMap::new(), Unfit::new());
     for (key, stack) in &model.stacks {
         let mut choose = |addon| choose(addon, stack, &mut unfit, notes);
         let versions = stack.addons.iter().map(|(addon, ..)| choose(addon)).collect();
-        stacks.insert(key.clone(), ResolvedStack { stack, versions });
+        chosen.insert(key.clone(), versions);
     }
     report(&unfit, notes);
-    notes.halt(Resolution { stacks, lock: &model.lock })
+    notes.halt(Resolution { versions: chosen })
 }
 
 /// Matrices without a fitting version, by place and message, with the Kubernetes versions of the stack that they do not fit.
