@@ -3,9 +3,10 @@
 use super::{Check, Finder, Rule};
 use crate::{
     knowledge::{self, Component, Fit},
-    model::{Addon, AddonVersion, Digest, KubernetesVersion, Requirement},
+    model::{Addon, AddonVersion, Digest, KubernetesVersion},
     plan::{AddonPlan, ClusterPlan},
     release::Release,
+    resolve::{Versions, excluded_by_chart},
     yaml::{Node, Origin},
 };
 
@@ -63,9 +64,7 @@ fn refuse_chart(
     let (Some(chart), Some(known)) = (&addon.chart, finder.classes.charts.known(digest, finder.texts)) else {
         return;
     };
-    let Some(range) = known.kube_version().filter(|range| !range.contains(kubernetes.as_semver())) else {
-        return;
-    };
+    let Some(range) = excluded_by_chart(known.kube_version().cloned(), kubernetes) else { return };
     let message = format!(
         "Helm refuses the chart `{}` {version} with Kubernetes {kubernetes}: its `kubeVersion` is {range}",
         chart.name
@@ -97,9 +96,8 @@ fn judge(
     };
     let warn = |finder: &mut Finder<'_>, message: String| {
         let note = finder.notes.warning("compatibility", place, message);
-        let matrix = &addon.frozen.addon.matrix;
-        let fits = |row: &&Requirement| row.takes(kubernetes) && matches!(fit(&row.version), Fit::Fits);
-        match matrix.iter().find(fits) {
+        let versions = Versions::new(&addon.frozen.addon, kubernetes, &plan.release.compatibility);
+        match versions.allowed().find(|row| matches!(fit(&row.version), Fit::Fits)) {
             Some(row) => note.hint(format!("move {name} to {}, which the release lists", row.version)),
             None => note
                 .hint(format!("add a version of {name} to the matrix that is made for Kubernetes {minor}")),

@@ -99,14 +99,21 @@ impl PartialEq for CompatibilityRule {
 }
 
 impl CompatibilityRule {
-    /// Reports whether the rule forbids this version of its addon on this Kubernetes version.
-    pub fn forbids(&self, version: Option<&semver::Version>, kubernetes: &KubernetesVersion) -> bool {
-        let addon_matches = match (&self.version, version) {
+    /// Reports whether the rule forbids this version of an addon on this Kubernetes version.
+    pub fn forbids(
+        &self,
+        addon: &str,
+        version: Option<&semver::Version>,
+        kubernetes: &KubernetesVersion,
+    ) -> bool {
+        let version_matches = match (&self.version, version) {
             (Some(range), Some(version)) => range.contains(version),
             (Some(_), None) => false,
             (None, _) => true,
         };
-        addon_matches && self.kubernetes.as_ref().is_none_or(|range| range.contains(kubernetes.as_semver()))
+        self.addon.as_str() == addon
+            && version_matches
+            && self.kubernetes.as_ref().is_none_or(|range| range.contains(kubernetes.as_semver()))
     }
 }
 

@@ -315,7 +315,7 @@ impl Planner<'_> {
             };
             return None;
         }
-        match versions.newest_in_range() {
+        match versions.allowed().next() {
             Some(newest) if refused == Refused::Unlisted => {
                 note.hint(format!("the newest that it lists is {}", newest.version))
             }

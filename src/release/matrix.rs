@@ -19,7 +19,7 @@ use crate::{
         VersionRange,
     },
     note::Notes,
-    resolve::{Refused, Versions},
+    resolve::{Refused, Versions, excluded_by_chart},
 };
 
 /// The addons of a stack against its Kubernetes minors.
@@ -220,21 +220,17 @@ fn fit(
     (assumptions, charts): (&[Assumption], OfChart<'_>),
 ) -> Fit {
     let Some(frozen) = release.addon(addon) else { return Fit::Absent };
+    let versions = Versions::new(&frozen.addon, &release.kubernetes, &release.compatibility);
     let Some(version) = version else {
-        let denies = |rule: &&CompatibilityRule| {
-            rule.addon == frozen.addon.name && rule.forbids(None, &release.kubernetes)
-        };
-        return match release.compatibility.iter().find(denies) {
+        return match versions.forbidden(None) {
             Some(rule) => Fit::Denied(Arc::clone(&rule.name)),
             None if frozen.addon.matrix.is_empty() => Fit::Fits,
             None => Fit::Unlisted,
         };
     };
-    let versions = Versions::new(&frozen.addon, &release.kubernetes, &release.compatibility);
     match versions.asked(version, false) {
         Ok(version) => {
-            let of_chart = charts(frozen, version);
-            if let Some(range) = of_chart.filter(|range| !range.contains(release.kubernetes.as_semver())) {
+            if let Some(range) = excluded_by_chart(charts(frozen, version), &release.kubernetes) {
                 return Fit::OutOfChart(range);
             }
             let component = frozen.addon.chart.as_ref().and_then(knowledge::installed_by);

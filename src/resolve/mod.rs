@@ -11,7 +11,7 @@ use crate::{
     yaml::Origin,
 };
 
-pub use versions::{Refused, Versions};
+pub use versions::{Refused, Versions, excluded_by_chart};
 
 /// The exact versions of the addons of every stack, for every Kubernetes minor that it serves.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
-//! The choice of addon versions for clusters and stacks. Plans of upgrades (`upgrade::addon`) search among several releases at
-//! once, and ask here which of them lists a version.
+//! The choice of addon versions for clusters and stacks, and the rules that refuse a version. Plans of upgrades
+//! (`upgrade::addon`) search among several releases at once, and ask here what each of them refuses.
 
-use crate::model::{Addon, AddonVersion, CompatibilityRule, KubernetesVersion, Requirement};
+use crate::model::{Addon, AddonVersion, CompatibilityRule, KubernetesVersion, Requirement, VersionRange};
 
 /// The versions that an addon can have with a Kubernetes version.
 #[derive(Clone, Copy, Debug)]
@@ -33,13 +33,17 @@ impl<'a> Versions<'a> {
         self.addon.matrix.iter().find(|row| row.takes(self.kubernetes))
     }
 
+    /// The rows of the matrix that work with the Kubernetes version and that no rule forbids, newest first.
+    pub fn allowed(self) -> impl Iterator<Item = &'a Requirement> {
+        let fitting = self.addon.matrix.iter().filter(move |row| row.takes(self.kubernetes));
+        fitting.filter(move |row| self.forbidden(Some(&row.version)).is_none())
+    }
+
     /// The newest version that works with the Kubernetes version and that no rule forbids. If rules forbid all of them, the
     /// error says why the newest one is forbidden. None if the matrix has no version that works.
     pub fn newest(&self) -> Option<Result<&'a AddonVersion, Refused<'a>>> {
-        let mut fitting = self.addon.matrix.iter().filter(|row| row.takes(self.kubernetes));
-        let first = fitting.clone().next()?;
-        let allowed = fitting.find(|row| self.forbidden(&row.version).is_none());
-        Some(match (allowed, self.forbidden(&first.version)) {
+        let first = self.newest_in_range()?;
+        Some(match (self.allowed().next(), self.forbidden(Some(&first.version))) {
             (None, Some(rule)) => Err(Refused::Forbidden(rule)),
             (found, _) => Ok(&found.unwrap_or(first).version),
         })
@@ -58,7 +62,7 @@ impl<'a> Versions<'a> {
             Some(row) if !has_reason && !row.takes(self.kubernetes) => return Err(Refused::OutOfRange(row)),
             _ => {}
         }
-        match self.forbidden(version) {
+        match self.forbidden(Some(version)) {
             Some(rule) => Err(Refused::Forbidden(rule)),
             // The matrix has the spelling of the chart's version.
             None => Ok(row.map_or(version, |row| &row.version)),
@@ -70,11 +74,18 @@ impl<'a> Versions<'a> {
         self.addon.row(version).is_some_and(|row| row.takes(self.kubernetes))
     }
 
-    /// The rule that forbids a version.
-    fn forbidden(&self, version: &AddonVersion) -> Option<&'a CompatibilityRule> {
-        let is_it = |rule: &&CompatibilityRule| {
-            rule.addon == self.addon.name && rule.forbids(Some(version.as_semver()), self.kubernetes)
-        };
-        self.rules.iter().find(is_it)
+    /// The rule that forbids a version, or manifests without versions.
+    pub fn forbidden(&self, version: Option<&AddonVersion>) -> Option<&'a CompatibilityRule> {
+        let version = version.map(AddonVersion::as_semver);
+        self.rules.iter().find(|rule| rule.forbids(self.addon.name.as_str(), version, self.kubernetes))
     }
+}
+
+/// The Kubernetes versions that a chart supports by its own `kubeVersion`, if they exclude this one: Helm then refuses to
+/// install it.
+pub fn excluded_by_chart(
+    supported: Option<VersionRange>,
+    kubernetes: &KubernetesVersion,
+) -> Option<VersionRange> {
+    supported.filter(|range| !range.contains(kubernetes.as_semver()))
 }

@@ -11,7 +11,7 @@ use crate::{
     model::{AddonChoice, AddonVersion, Assumption, Cluster, RemovalStep, VersionRange},
     note::Notes,
     release::{Release, ReleaseAddon},
-    resolve::Versions,
+    resolve::{Versions, excluded_by_chart},
 };
 
 /// The parts of an addon's definition that affect a plan.
@@ -200,8 +200,7 @@ impl<'a> Addon<'a> {
     /// The Kubernetes versions that the chart supports, if they exclude the version of a release.
     fn refusal(&self, version: &Version, frozen: &ReleaseAddon, release: &Release) -> Option<VersionRange> {
         let frozen = self.installed(version, frozen);
-        let range = self.fleet.charts().kubernetes(frozen, &version.version)?;
-        (!range.contains(release.kubernetes.as_semver())).then_some(range)
+        excluded_by_chart(self.fleet.charts().kubernetes(frozen, &version.version), &release.kubernetes)
     }
 
     /// Adds the doubt that public documentation, or the fleet, does not list a version for the Kubernetes version of a
@@ -282,8 +281,8 @@ impl<'a> Addon<'a> {
         let of_other = self.borrowed.as_ref().filter(|_| version.is_special).map(|(other, _)| other);
         let rules =
             release.compatibility.iter().chain(of_other.into_iter().flat_map(|one| &one.compatibility));
-        let mut rules = rules.filter(|rule| rule.addon.as_str() == self.name && &*rule.name == name);
-        rules.any(|rule| rule.forbids(Some(version.version.as_semver()), &release.kubernetes))
+        let mut rules = rules.filter(|rule| &*rule.name == name);
+        rules.any(|rule| rule.forbids(self.name, Some(version.version.as_semver()), &release.kubernetes))
     }
 
     /// Adds the constraint that a version supports only some Kubernetes versions. Its place is in the first release that
