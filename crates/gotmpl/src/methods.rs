@@ -17,7 +17,7 @@ pub(super) fn find(receiver: &Value<'_>, name: &str) -> Outcome<Option<&'static 
         _ => (&[], &[]),
     };
     if others.contains(&name) {
-        return Err(unsupported(format!("the method {name} of {}", receiver.type_name())));
+        return Err(unsupported(format!("the method {name} of {} is not supported", receiver.type_name())));
     }
     Ok(groups.iter().copied().flatten().find(|method| method.name == name))
 }

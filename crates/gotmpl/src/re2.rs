@@ -266,7 +266,7 @@ impl<'p> Translator<'p> {
             Last::Nothing => return self.fail("missing argument to repetition operator"),
             Last::Repeat => return self.fail("invalid nested repetition operator"),
             Last::Flags => {
-                return Err(unsupported("a repetition after flags in a regular expression"));
+                return Err(unsupported("a repetition after flags in a regular expression is not supported"));
             }
             Last::Atom => {}
         }

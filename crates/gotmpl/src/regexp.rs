@@ -81,7 +81,7 @@ fn compile_bytes(source: &[u8]) -> Outcome<Arc<Pattern>> {
     match built {
         Ok(regex) => Ok(Arc::new(Pattern { regex, names: translated.names, size: translated.size })),
         Err(regex::Error::CompiledTooBig(_)) => Err(limit("a regular expression is too large")),
-        Err(error) => Err(unsupported(format!("regular expression `{source}`: {error}"))),
+        Err(error) => Err(unsupported(format!("the regular expression `{source}` is not supported: {error}"))),
     }
 }
 
@@ -89,7 +89,7 @@ impl Pattern {
     /// The text as UTF-8, which the regex engine requires.
     pub(super) fn text<'t>(text: &'t Str<'_>) -> Outcome<&'t str> {
         std::str::from_utf8(text.bytes())
-            .map_err(|_| unsupported("a regular expression on text that is not UTF-8"))
+            .map_err(|_| unsupported("a regular expression cannot be applied to text that is not UTF-8"))
     }
 
     /// Charges one search through `len` bytes.

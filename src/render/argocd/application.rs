@@ -42,7 +42,6 @@ const CASCADE: &str = "resources-finalizer.argocd.argoproj.io/background";
 /// Tells the health script of Applications that the next wave may start once this Application is applied, healthy or not.
 const GATE: (&str, &str) = ("stackloom.dev/gate", "synced");
 
-/// The source of an Application.
 #[derive(Clone, Debug)]
 pub(in crate::render) enum Source {
     /// The files in a folder of the repository.
@@ -58,7 +57,6 @@ pub(in crate::render) enum Source {
     Chart(Mapping),
     /// A chart in the same format, which names files of the repository: `$<repository>/<path>`.
     ChartBeside {
-        /// The chart.
         chart: Mapping,
         /// The name of the repository among the sources.
         repository: &'static str,
@@ -156,7 +154,6 @@ impl<'a> Application<'a> {
         }
     }
 
-    /// What the object is for.
     pub(in crate::render) fn purpose(&self) -> Purpose {
         let (what, in_tenant_project) = (self.applies.clone(), self.in_tenant_project);
         Purpose::Applies { what, after: Vec::new(), in_tenant_project }

@@ -129,7 +129,6 @@ fn project<'a>(field: &ComposedField<'a>, names: &[&'a str]) -> Option<Vec<Prove
     })
 }
 
-/// A setting of Argo CD.
 fn setting(key: &str) -> Provenance<'_> {
     Provenance::Fleet(vec!["argocd", key])
 }

@@ -108,7 +108,6 @@ fn values(object: &Node) -> Option<Node> {
     object.at(&["spec", "values"]).cloned().or_else(|| Some(Mapping::new().into()))
 }
 
-/// Draws the objects that install an addon.
 struct Installer<'a>(Addon<'a>);
 
 impl Installer<'_> {

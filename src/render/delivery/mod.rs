@@ -70,7 +70,6 @@ macro_rules! modules {
 }
 for_each_delivery!(modules);
 
-/// Draws a cluster's addons with the cluster's delivery.
 pub(super) fn draw(plan: &ClusterPlan, drawn: &mut Drawn, notes: &mut Notes) {
     (of(plan).draw)(plan, &cluster::folder(plan), drawn, notes);
     mark_removals(plan, drawn);

@@ -295,7 +295,7 @@ fn of_sample(before: ClassState<'_>, after: ClassState<'_>, settings: &Settings)
     let mut effects =
         judge([before, after].map(|one| without_patches(one.class))).unwrap_or_else(|refused| {
             let why = refused.first().map(ToString::to_string).unwrap_or_default();
-            let why = format!("the class before the change cannot be judged: {why}");
+            let why = format!("the class before the change cannot be evaluated: {why}");
             vec![ClassEffect::new(TopologyPart::Cluster, MeaningKind::Opaque, why)]
         });
     // With its patches, a class may get stuck. Whether it takes a Cluster that sets nothing is another question.

@@ -245,7 +245,7 @@ fn add_date<'a>(_: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>> {
     let (time, years, months, days) = (time(args, 0)?, int(args, 1)?, int(args, 2)?, int(args, 3)?);
     let far = 1_000_000;
     if [years, months, days].iter().any(|count| count.abs() > far) {
-        return Err(unsupported("AddDate over thousands of years"));
+        return Err(unsupported("AddDate over thousands of years is not supported"));
     }
     let civil = time.civil();
     let day = days_before(civil.year + years, civil.month + months, 1) + civil.day - 1 + days;

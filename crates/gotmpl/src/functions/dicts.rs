@@ -55,7 +55,7 @@ fn writable<'v, 'a>(value: &'v Value<'a>) -> Outcome<&'v Rc<Map<'a>>> {
     match value {
         Value::Map(map) if map.nil => Err(exec("assignment to entry in nil map")),
         Value::Map(map) => Ok(map),
-        _ => Err(unsupported("this map of the data cannot be changed")),
+        _ => Err(unsupported("changing this map of the data is not supported")),
     }
 }
 

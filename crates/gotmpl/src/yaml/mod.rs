@@ -21,7 +21,7 @@ use granit_parser::{
 use serde_json::{Map, Value};
 
 use super::error::{Error, ErrorKind};
-use source::{Flow, Rest, Trouble};
+use source::{Flow, Rest, SourceProblem};
 
 /// The deepest nesting of collections; reading them is recursive.
 const MAX_DEPTH: usize = 200;
@@ -77,8 +77,8 @@ fn indent(text: &str, line: usize) -> String {
 
 fn read(text: &str) -> Result<Value, Error> {
     match source::check(text) {
-        Some(Trouble::Refused(message, line)) => return Err(refused(message, line)),
-        Some(Trouble::Unclear(message)) => return Err(unclear(message, None)),
+        Some(SourceProblem::Refused(message, line)) => return Err(refused(message, line)),
+        Some(SourceProblem::Unclear(message)) => return Err(unclear(message, None)),
         None => {}
     }
     // go-yaml ignores everything after a first value in brackets or quotes.
@@ -96,7 +96,7 @@ fn refused(message: impl Into<String>, line: usize) -> Error {
 }
 
 fn unclear(what: &str, line: Option<usize>) -> Error {
-    let message = format!("go-yaml may read this in another way: {what}");
+    let message = format!("go-yaml may read this differently: {what}");
     Error { kind: ErrorKind::Unsupported, message, line }
 }
 

@@ -2,7 +2,7 @@
 
 /// A problem of a text, found before parsing.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Trouble {
+pub(super) enum SourceProblem {
     /// go-yaml refuses the text.
     Refused(&'static str, usize),
     /// go-yaml may read the text differently.
@@ -10,34 +10,34 @@ pub(super) enum Trouble {
 }
 
 /// Checks directives, leading tabs, and line breaks that only YAML 1.1 knows.
-pub(super) fn check(text: &str) -> Option<Trouble> {
+pub(super) fn check(text: &str) -> Option<SourceProblem> {
     if text.contains(['\u{85}', '\u{2028}', '\u{2029}']) {
-        return Some(Trouble::Unclear("a line break of YAML 1.1 only"));
+        return Some(SourceProblem::Unclear("a line break of YAML 1.1 only"));
     }
     let mut content = false;
     for (index, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
         if let Some(directive) = line.strip_prefix('%') {
             if content {
-                return Some(Trouble::Unclear("a line that starts with a percent sign"));
+                return Some(SourceProblem::Unclear("a line that starts with a percent sign"));
             }
             let name = directive.split_whitespace().next().unwrap_or_default();
             if name != "YAML" && name != "TAG" {
-                return Some(Trouble::Refused("found unknown directive name", index + 1));
+                return Some(SourceProblem::Refused("found unknown directive name", index + 1));
             }
             continue;
         }
         let inner = line.trim_start_matches(' ');
         if !content && inner.starts_with('\t') {
             let message = "found character that cannot start any token";
-            return Some(Trouble::Refused(message, index + 1));
+            return Some(SourceProblem::Refused(message, index + 1));
         }
         let marker = line.strip_prefix("...").map(|rest| rest.chars().next());
         if !content && marker.is_some_and(|next| next.is_none_or(char::is_whitespace)) {
-            return Some(Trouble::Refused("did not find expected node content", index + 1));
+            return Some(SourceProblem::Refused("did not find expected node content", index + 1));
         }
         let after_mark = inner.trim_start_matches(['-', '?', ' ']);
         if after_mark.starts_with('\t') && inner.starts_with(['-', '?']) {
-            return Some(Trouble::Unclear("a tab behind a dash"));
+            return Some(SourceProblem::Unclear("a tab after a dash"));
         }
         content |= !inner.is_empty() && !inner.starts_with('#');
     }

@@ -204,7 +204,7 @@ impl Checker {
         if self.mapping.assign(expected, found) {
             return Ok(());
         }
-        Err("found no matching overload: another type is expected".to_owned())
+        Err("found no matching overload: the types do not match".to_owned())
     }
 
     fn call(&mut self, call: &CallExpr) -> Found {
@@ -266,7 +266,7 @@ impl Checker {
     /// `target.hasValue() ? optional.of(body) : optional.none()`, in which the variable stands for `target.value()`.
     fn optional(&mut self, call: &CallExpr, target: &IdedExpr) -> Found {
         let variable = macros::name(call.args.first())?;
-        let body = call.args.get(1).ok_or("a value is missing")?;
+        let body = call.args.get(1).ok_or("an argument is missing")?;
         let target = self.visit(target)?;
         let has_value = self.resolve("hasValue", true, std::slice::from_ref(&target))?;
         let value = self.resolve("value", true, std::slice::from_ref(&target))?;

@@ -29,7 +29,7 @@ pub(super) fn check(name: &str, call: &CallExpr) -> Result<(), String> {
     take_not_known();
     let result = with_functions(|context| Value::resolve(&lowered.expression, context));
     match (result, take_not_known()) {
-        (Err(_), None) => Err(format!("{name} fails for this constant")),
+        (Err(_), None) => Err(format!("{name} rejects this constant")),
         _ => Ok(()),
     }
 }

@@ -106,7 +106,7 @@ fn format_text(ftx: &FunctionContext<'_, '_>, This(form): This<Arc<String>>, val
         _ => false,
     };
     if verbs.iter().any(|verb| matches!(verb, 'e' | 'E')) || !items.iter().all(plain) {
-        return Err(not_known("the form of a text that `format` makes"));
+        return Err(not_known("`format` with a value whose text form is uncertain"));
     }
     theirs(ftx, "format", Value::String(form), vec![values])
 }
@@ -213,7 +213,7 @@ fn to_double(value: Value) -> Outcome {
                 Err(wrong("double"))
             }
             Ok(number) => Ok(Value::Float(number)),
-            Err(_) if text.contains(['x', 'X']) => Err(not_known("a number in hexadecimal")),
+            Err(_) if text.contains(['x', 'X']) => Err(not_known("a hexadecimal number")),
             Err(_) => Err(wrong("double")),
         },
         _ => Err(wrong("double")),
@@ -236,7 +236,7 @@ fn to_timestamp(value: Value) -> Outcome {
             .ok_or_else(|| wrong("timestamp")),
         Value::String(text) => match timestamp_of(text) {
             Some(time) => Ok(time),
-            None if is_lax_time(text) => Err(not_known("a time that is written loosely")),
+            None if is_lax_time(text) => Err(not_known("a time in a nonstandard form")),
             None => Err(wrong("timestamp")),
         },
         _ => Err(wrong("timestamp")),
@@ -290,7 +290,7 @@ fn part_of(name: &str, part: Part, value: &Value, zone: Option<&Value>) -> Outco
 
 /// Parses a zone. Only offsets and UTC are supported, because names need a time zone database.
 fn offset(name: &str, zone: &str) -> Result<FixedOffset, ExecutionError> {
-    let unknown = || not_known("a time zone by its name");
+    let unknown = || not_known("the name of a time zone");
     let Some((hours, minutes)) = zone.split_once(':') else {
         return if matches!(zone, "" | "UTC") {
             FixedOffset::east_opt(0).ok_or_else(unknown)

@@ -65,7 +65,7 @@ fn functions() -> Context<'static> {
         "@equal" => |one: Value, other: Value| one == other,
         "@contains" => contains,
         "@dyn" => Outcome::Ok as fn(Value) -> Outcome,
-        "@notKnown" => || Err::<Value, _>(not_known("a part of it is not followed here")),
+        "@notKnown" => || Err::<Value, _>(not_known("an unsupported construct")),
     });
     for name in TYPES {
         context.add_variable_from_value(name, string(marker(name)));
@@ -95,7 +95,7 @@ fn type_of(This(value): This<Value>) -> Outcome {
         Value::List(_) => "list",
         Value::Map(_) => "map",
         Value::Null => "null_type",
-        _ => return Err(not_known("the type of a time, an address and the like")),
+        _ => return Err(not_known("the type of a time, an address or a similar value")),
     })))
 }
 

@@ -69,16 +69,16 @@ impl Lowered {
                     }
                     expression.expr = made;
                 } else {
-                    self.not_followed = Some("a loop that is not understood".to_owned());
+                    self.not_followed = Some("an unsupported kind of loop".to_owned());
                     expression.expr = call("@notKnown", Vec::new());
                 }
             }
             Expr::Struct(message) => {
-                self.not_followed = Some(format!("a message {}", message.type_name));
+                self.not_followed = Some(format!("the message type {}", message.type_name));
                 expression.expr = call("@notKnown", Vec::new());
             }
             Expr::Unspecified => {
-                self.not_followed = Some("a part that is not understood".to_owned());
+                self.not_followed = Some("an unsupported construct".to_owned());
                 expression.expr = call("@notKnown", Vec::new());
             }
             Expr::Ident(name) if name == "google" => {

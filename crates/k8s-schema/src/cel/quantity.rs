@@ -24,7 +24,7 @@ const FORMATS: [&str; 13] = [
 ];
 
 pub(super) fn register(context: &mut Context<'_>) {
-    let made = "whether a computed quantity is an integer";
+    let made = "an integer check of a computed quantity";
     context.add_function("isInteger", move || Err::<Value, _>(not_known(made)));
     context.add_function("asInteger", move || Err::<Value, _>(not_known(made)));
     context.add_function("isQuantity", |text: Arc<String>| Quantity::read(&text).is_some());
