@@ -25,7 +25,7 @@ use nix::sys::{
     time::TimeValLike,
 };
 use stackloom::{
-    compare::{ClusterOutcome, Comparison, Definitions, Memory, State, Tree, compare},
+    compare::{ClusterOutcome, Comparison, DefinedState, GeneratedTree, MemoryArchive, State, compare},
     generate::{self, Understood},
     note::Notes,
     tree,
@@ -59,7 +59,7 @@ fn main() {
     );
     measured("a class that changes, with addons", &old, &new);
     let tree = generated(&files);
-    let tree = Tree::new(&tree, &before.model.fleet.management_clusters);
+    let tree = GeneratedTree::new(&tree, &before.model.fleet.management_clusters);
     measured("a tree, and nothing changed", &tree, &old);
     measured("a tree, and a class that changes", &tree, &new);
 }
@@ -88,8 +88,8 @@ fn understood(files: &Files) -> Understood {
     generate::understand(files, &mut Notes::new()).unwrap()
 }
 
-fn definitions(fleet: &Understood) -> Definitions<'_> {
-    Definitions::new(&fleet.model, &fleet.releases)
+fn definitions(fleet: &Understood) -> DefinedState<'_> {
+    DefinedState::new(&fleet.model, &fleet.releases)
 }
 
 fn edited(files: &Files) -> Files {
@@ -105,10 +105,10 @@ fn edited(files: &Files) -> Files {
     files
 }
 
-fn generated(files: &Files) -> Memory {
-    let mut sink = tree::Memory::default();
+fn generated(files: &Files) -> MemoryArchive {
+    let mut sink = tree::MemorySink::default();
     generate::generate(files, &mut sink, &|_, _| {}, &mut Notes::new()).unwrap();
-    let mut archive = Memory::default();
+    let mut archive = MemoryArchive::default();
     for file in sink.files() {
         archive.add(file.path.as_str(), std::str::from_utf8(file.bytes()).unwrap());
     }

@@ -18,7 +18,7 @@ use stackloom::{
     generate::{Planned, Understood, generate},
     note::Notes,
     render::{self, Drawn},
-    tree::Memory,
+    tree::MemorySink,
     world::{Files, Input, World},
 };
 
@@ -79,7 +79,8 @@ fn stages(criterion: &mut Criterion) {
         });
         group.bench_function(BenchmarkId::from_parameter("whole"), |bencher| {
             bencher.iter(|| {
-                generate(black_box(&files), &mut Memory::default(), &|_, _| {}, &mut Notes::new()).unwrap()
+                generate(black_box(&files), &mut MemorySink::default(), &|_, _| {}, &mut Notes::new())
+                    .unwrap()
             });
         });
         group.finish();

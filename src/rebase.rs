@@ -11,10 +11,10 @@ use std::{
 use serde_json::Value as Json;
 
 use crate::{
-    compare::{ClusterOutcome, Definitions, Unknown, Which, compare, settings},
+    compare::{ClusterOutcome, DefinedState, Unknown, Which, compare, settings},
     definition::{CLUSTER_API, Model},
     model::{Cluster, ClusterId, ManagementCluster, ReleaseRef},
-    release::{Effect, Rebase, Rebases, Release, Releases},
+    release::{Rebase, RebaseEffect, Rebases, Release, Releases},
     topology::{
         Field, Meaning, Settings, SharedClass, TopologyPart, Verdict,
         import::ClassFiles,
@@ -40,12 +40,12 @@ pub fn rebases(model: &Model, releases: &Releases, from: &Release, to: &Release)
         releases.find(&to.name)
     };
     let Some(target) = target else { return Rebases::default() };
-    let before = Definitions::new(model, releases).only(|cluster| uses(&cluster)).clusters_alone();
+    let before = DefinedState::new(model, releases).only(|cluster| uses(&cluster)).clusters_alone();
     let compared = compare(&before, &before.moved(target));
     let outcomes: Result<BTreeMap<&ClusterId, &ClusterOutcome>, _> = compared
         .as_ref()
         .map(|found| found.clusters.iter().map(|one| (&one.cluster, &one.outcome)).collect());
-    let mut groups: BTreeMap<(BTreeSet<Effect>, String), Rebase> = BTreeMap::new();
+    let mut groups: BTreeMap<(BTreeSet<RebaseEffect>, String), Rebase> = BTreeMap::new();
     for cluster in model.clusters.iter().filter(uses).map(Cluster::id) {
         let Judgement { effects, means, why } = match &outcomes {
             Ok(outcomes) => judge(outcomes.get(&cluster).copied()),
@@ -100,7 +100,7 @@ pub fn class_forecasts(
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
     /// The effects, as recorded in releases.
-    pub effects: BTreeSet<Effect>,
+    pub effects: BTreeSet<RebaseEffect>,
     /// The effects, in words.
     pub means: String,
     /// The fields that cause machines to be replaced, without the names of pools.
@@ -108,7 +108,7 @@ pub struct Judgement {
 }
 
 fn unknown(means: String) -> Judgement {
-    Judgement { effects: BTreeSet::from([Effect::Unknown]), means, why: BTreeSet::new() }
+    Judgement { effects: BTreeSet::from([RebaseEffect::Unknown]), means, why: BTreeSet::new() }
 }
 
 /// Judges a cluster, given its outcome; none means that nothing differs.
@@ -147,7 +147,7 @@ fn summary(verdicts: &[Verdict]) -> Judgement {
     let mut reason = None;
     let mut why = BTreeSet::new();
     for verdict in verdicts {
-        if effect(verdict).is_some_and(|effect| effect != Effect::InPlace) {
+        if effect(verdict).is_some_and(|effect| effect != RebaseEffect::InPlace) {
             let part = words_of(&verdict.subject);
             why.extend(verdict.fields.iter().filter_map(own_path).map(|path| format!("{part}: {path}")));
         }
@@ -155,7 +155,7 @@ fn summary(verdicts: &[Verdict]) -> Judgement {
         if let Some(words) = words(&verdict.meaning) {
             parts.entry(words).or_default().insert(words_of(&verdict.subject));
         }
-        if effect(verdict) == Some(Effect::Unknown) && reason.is_none() {
+        if effect(verdict) == Some(RebaseEffect::Unknown) && reason.is_none() {
             reason = verdict.reasons.first().map(|reason| short(&reason.to_string()));
         }
     }
@@ -190,8 +190,8 @@ fn own_path(field: &Field) -> Option<String> {
 }
 
 /// The effect that a release records for a verdict; none if only names and labels change.
-pub fn effect(verdict: &Verdict) -> Option<Effect> {
-    Effect::of(&verdict.subject, verdict.meaning.kind())
+pub fn effect(verdict: &Verdict) -> Option<RebaseEffect> {
+    RebaseEffect::of(&verdict.subject, verdict.meaning.kind())
 }
 
 fn words(meaning: &Meaning) -> Option<&'static str> {

@@ -10,7 +10,7 @@ use crate::{
     generate::{self, Failure},
     note::{Notes, Place},
     partial::Scope,
-    tree::Memory,
+    tree::MemorySink,
     world::{Input, Snapshot, companion_folder},
     yaml::Sources,
 };
@@ -34,7 +34,7 @@ impl Move {
 
 /// A generated file that a move changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Changed {
+pub struct ChangedFile {
     pub path: String,
     /// Its text before; none if it is new.
     pub before: Option<String>,
@@ -97,7 +97,7 @@ pub fn rewritten(input: &Input, moves: &[Move]) -> Vec<(String, String)> {
 }
 
 /// The generated files of the moving clusters that a move changes.
-pub fn changes(world: &Snapshot, moves: &[Move], notes: &mut Notes) -> Result<Vec<Changed>, Failure> {
+pub fn changes(world: &Snapshot, moves: &[Move], notes: &mut Notes) -> Result<Vec<ChangedFile>, Failure> {
     let [from, to] = [|one: &Move| one.from.clone(), |one: &Move| one.to.clone()];
     let definitions = |end: fn(&Move) -> String| -> Vec<String> {
         moves.iter().map(end).filter(|path| !is_companion(path)).collect()
@@ -119,7 +119,7 @@ pub fn changes(world: &Snapshot, moves: &[Move], notes: &mut Notes) -> Result<Ve
     let changed = paths.into_iter().filter(|path| before.get(*path) != after.get(*path)).map(|path| {
         let (old, new) = (before.get(path).cloned(), after.get(path).cloned());
         let only_follows = old.as_deref().map(follows).is_some_and(|text| Some(&text) == new.as_ref());
-        Changed { path: path.clone(), before: old, after: new, only_follows }
+        ChangedFile { path: path.clone(), before: old, after: new, only_follows }
     });
     Ok(changed.collect())
 }
@@ -166,7 +166,7 @@ fn refuse(found: &Notes, moves: &[Move], notes: &mut Notes) {
 
 /// The generated files of some clusters, by path.
 fn made(world: &Snapshot, only: Vec<String>, notes: &mut Notes) -> Result<BTreeMap<String, String>, Failure> {
-    let mut made = Memory::default();
+    let mut made = MemorySink::default();
     let scope = Scope { only, ..Scope::default() };
     generate::generate_some(world, &scope, &mut made, &|_, _| {}, notes)?;
     Ok(made.files().map(|file| (file.path.to_string(), file.text().to_string())).collect())

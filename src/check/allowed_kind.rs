@@ -2,7 +2,7 @@
 
 use super::{
     Check, Finder, Rule,
-    kustomize_folder::{self, Beside},
+    kustomize_folder::{self, FolderObject},
     metadata::{self, KUSTOMIZE, is_kind},
     secret_scan::{self, Tree},
 };
@@ -216,7 +216,7 @@ fn check_beside(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
 
 /// Whether an object installs addons in other clusters, too. It selects clusters by their labels, and only a label whose value
 /// is the cluster's name selects this one alone.
-fn reaches_others(object: &Beside, plan: &ClusterPlan) -> bool {
+fn reaches_others(object: &FolderObject, plan: &ClusterPlan) -> bool {
     let selector = object.node.child("spec").and_then(|spec| spec.child("clusterSelector"));
     let labels = selector.and_then(|selector| selector.child("matchLabels"));
     let name = plan.cluster.name.as_str();

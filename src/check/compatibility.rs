@@ -2,7 +2,7 @@
 
 use super::{Check, Finder, Rule};
 use crate::{
-    knowledge::{self, Component, Fit},
+    knowledge::{self, Fit, KnownComponent},
     model::{Addon, AddonVersion, Digest, KubernetesVersion},
     plan::{AddonPlan, ClusterPlan},
     release::Release,
@@ -78,7 +78,7 @@ fn refuse_chart(
 fn judge(
     plan: &ClusterPlan,
     addon: &AddonPlan,
-    component: &'static Component,
+    component: &'static KnownComponent,
     version: &AddonVersion,
     finder: &mut Finder<'_>,
 ) {

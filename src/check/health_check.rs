@@ -32,13 +32,13 @@ const LISTS: [(&[&str], bool); 3] = [
 ];
 
 /// A condition that all healthy nodes or machines meet.
-pub(super) struct Met<'a> {
+pub(super) struct HealthyCondition<'a> {
     name: &'a str,
     pub(super) status: &'a Node,
     of_node: bool,
 }
 
-impl Met<'_> {
+impl HealthyCondition<'_> {
     pub(super) fn message(&self, check: &str) -> String {
         let all = if self.of_node { "nodes" } else { "machines" };
         let status = self.status.as_str().unwrap_or_default();
@@ -47,7 +47,7 @@ impl Met<'_> {
 }
 
 /// Finds such conditions in a health check; none if it never acts.
-fn met(check: &Node) -> Vec<Met<'_>> {
+fn met(check: &Node) -> Vec<HealthyCondition<'_>> {
     let mut found = Vec::new();
     for (path, of_node) in LISTS.into_iter().filter(|_| acts(check)) {
         for condition in items(check, path) {
@@ -55,7 +55,7 @@ fn met(check: &Node) -> Vec<Met<'_>> {
             let healthy = if of_node { node_status(name) } else { machine_status(name) };
             let status =
                 condition.get("status").filter(|status| healthy.is_some() && status.as_str() == healthy);
-            found.extend(status.map(|status| Met { name, status, of_node }));
+            found.extend(status.map(|status| HealthyCondition { name, status, of_node }));
         }
     }
     found
@@ -161,7 +161,7 @@ fn check_objects(drawn: &Drawn, finder: &mut Finder<'_>) {
 }
 
 /// The name of a `MachineHealthCheck`, in words, and what is found in it; nothing if an object is of another kind.
-pub(super) fn of_object(object: &Node) -> (String, Vec<Met<'_>>) {
+pub(super) fn of_object(object: &Node) -> (String, Vec<HealthyCondition<'_>>) {
     let text = |path: &[&str]| object.at(path).and_then(Node::as_str).unwrap_or_default();
     if text(&["kind"]) != "MachineHealthCheck" || group_of(text(&["apiVersion"])) != "cluster.x-k8s.io" {
         return (String::new(), Vec::new());

@@ -51,13 +51,13 @@ impl Built {
 
 /// The objects that the kustomize file of a folder makes.
 #[derive(Clone, Default)]
-struct Made {
+struct BuiltObjects {
     objects: Vec<Built>,
     /// Whether these are all.
     is_complete: bool,
 }
 
-impl Made {
+impl BuiltObjects {
     /// The kinds and names of all objects, as kustomize knows them; none if there may be others.
     fn named(&self, root: &RawNode) -> Option<Vec<(&str, &str)>> {
         let is_complete = self.is_complete && !UNKNOWN.into_iter().any(|key| root.child(key).is_some());
@@ -80,7 +80,7 @@ pub(super) fn faults(folder: &str, texts: Texts<'_>) -> Vec<Refused> {
 struct Build<'a> {
     root: &'a str,
     texts: Texts<'a>,
-    made: BTreeMap<String, Rc<Made>>,
+    made: BTreeMap<String, Rc<BuiltObjects>>,
     /// The folders that lead to the present one.
     open: Vec<String>,
     found: Vec<Refused>,
@@ -99,7 +99,7 @@ impl Build<'_> {
     }
 
     /// The objects of a folder with a kustomize file.
-    fn folder(&mut self, path: &str) -> Rc<Made> {
+    fn folder(&mut self, path: &str) -> Rc<BuiltObjects> {
         if let Some(made) = self.made.get(path) {
             return Rc::clone(made);
         }
@@ -115,8 +115,8 @@ impl Build<'_> {
         made
     }
 
-    fn file(&mut self, source: &Source, root: &RawNode) -> Made {
-        let mut made = Made { objects: Vec::new(), is_complete: true };
+    fn file(&mut self, source: &Source, root: &RawNode) -> BuiltObjects {
+        let mut made = BuiltObjects { objects: Vec::new(), is_complete: true };
         let mut present = BTreeMap::new();
         let mut paths = BTreeSet::new();
         let lists = ["resources", "bases"].map(|key| root.child(key).map(Tree::items).unwrap_or_default());
@@ -142,7 +142,7 @@ impl Build<'_> {
                 }
             }
             if made.objects.len() > OBJECTS {
-                return Made::default();
+                return BuiltObjects::default();
             }
         }
         self.generators(source, root, &mut made);
@@ -150,7 +150,12 @@ impl Build<'_> {
     }
 
     /// The objects that an item of `resources` brings.
-    fn resource(&mut self, source: &Source, item: &RawNode, paths: &mut BTreeSet<String>) -> Rc<Made> {
+    fn resource(
+        &mut self,
+        source: &Source,
+        item: &RawNode,
+        paths: &mut BTreeSet<String>,
+    ) -> Rc<BuiltObjects> {
         const REMOVE: &str = "remove it: kustomize refuses the whole folder";
         let text = item.text().unwrap_or_default();
         let path = joined(&source.path, &text).filter(|_| !text.contains(['\n', ':']));
@@ -193,13 +198,13 @@ impl Build<'_> {
         if !paths.insert(path) {
             let message = format!("`{}` is listed twice", shortened(&text));
             self.note(source, item, message, TWICE, None);
-            return Rc::new(Made { is_complete: one.is_complete, ..Made::default() });
+            return Rc::new(BuiltObjects { is_complete: one.is_complete, ..BuiltObjects::default() });
         }
         one
     }
 
     /// Adds the objects that the generators of a file make.
-    fn generators(&mut self, source: &Source, root: &RawNode, made: &mut Made) {
+    fn generators(&mut self, source: &Source, root: &RawNode, made: &mut BuiltObjects) {
         const NEW_NAME: &str = "give it another name, or write `behavior: merge` or `behavior: replace`";
         const BASE: &str = "write `behavior: create`, or add the object to `resources`: its name and namespace must be the same";
         let mut known: BTreeMap<Id, Place> = BTreeMap::new();
@@ -241,13 +246,13 @@ impl Build<'_> {
     }
 
     /// The objects after a file has changed their names and namespaces.
-    fn changed(&mut self, source: &Source, root: &RawNode, mut made: Made) -> Made {
+    fn changed(&mut self, source: &Source, root: &RawNode, mut made: BuiltObjects) -> BuiltObjects {
         let affixes =
             ["namePrefix", "nameSuffix"].map(|key| root.child(key).and_then(Tree::text).unwrap_or_default());
         self.affixes(source, root, &made);
         self.found.extend(kustomize_targets::faults(source, root, made.named(root).as_deref()));
         if CHANGING_FIELDS.into_iter().any(|key| root.child(key).is_some()) {
-            return Made::default();
+            return BuiltObjects::default();
         }
         let namespace =
             root.child("namespace").filter(|node| node.text().is_some_and(|text| !text.is_empty()));
@@ -281,7 +286,7 @@ impl Build<'_> {
     }
 
     /// Reports a prefix or a suffix that gives invalid names.
-    fn affixes(&mut self, source: &Source, root: &RawNode, made: &Made) {
+    fn affixes(&mut self, source: &Source, root: &RawNode, made: &BuiltObjects) {
         const A_PART: &str = "use lower-case letters, digits, dashes and dots; a prefix starts and a suffix ends with a letter or digit";
         let is_whole = self.open.len() == 1 && self.open[0] == self.root;
         let is_edge = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
@@ -316,8 +321,8 @@ fn id(version: &str, kind: &str, namespace: &str, name: &str) -> Id {
 }
 
 /// The objects of a file. Documents without a name are not known.
-fn of_file(file: &Source) -> Made {
-    let mut made = Made { objects: Vec::new(), is_complete: is_read(&file.path) };
+fn of_file(file: &Source) -> BuiltObjects {
+    let mut made = BuiltObjects { objects: Vec::new(), is_complete: is_read(&file.path) };
     for object in objects(file) {
         let metadata = object.node.child("metadata");
         let name = metadata.and_then(|metadata| metadata.word("name")).filter(|name| !name.is_empty());

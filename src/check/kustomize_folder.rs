@@ -280,7 +280,7 @@ pub(super) fn joined(from: &str, to: &str) -> Option<String> {
 }
 
 /// An object in a file, unpacked from any lists.
-pub(super) struct Beside {
+pub(super) struct FolderObject {
     pub(super) group: String,
     /// Its `apiVersion`.
     pub(super) version: String,
@@ -290,7 +290,7 @@ pub(super) struct Beside {
 }
 
 /// The objects in a file that Flux would apply.
-pub(super) fn objects(source: &Source) -> Vec<Beside> {
+pub(super) fn objects(source: &Source) -> Vec<FolderObject> {
     let mut found = Vec::new();
     if is_read(&source.path) && !is_sops_config(&source.path, source.text.as_bytes()) {
         for document in read_raw(source, &mut Notes::new()).unwrap_or_default() {
@@ -300,7 +300,7 @@ pub(super) fn objects(source: &Source) -> Vec<Beside> {
     found
 }
 
-fn unpack(source: &Source, node: &RawNode, version: &str, of_list: &str, found: &mut Vec<Beside>) {
+fn unpack(source: &Source, node: &RawNode, version: &str, of_list: &str, found: &mut Vec<FolderObject>) {
     let word = |key: &str, default: &str| {
         node.child(key).and_then(Tree::text).map_or_else(|| default.to_owned(), Into::into)
     };
@@ -312,5 +312,5 @@ fn unpack(source: &Source, node: &RawNode, version: &str, of_list: &str, found: 
     }
     let at = node.child("kind").map_or(node.start, |kind| kind.start);
     let group = crate::release::group_of(&version).to_owned();
-    found.push(Beside { group, version, kind, place: source.word(at), node: node.clone() });
+    found.push(FolderObject { group, version, kind, place: source.word(at), node: node.clone() });
 }

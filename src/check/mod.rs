@@ -274,7 +274,7 @@ spec:
         let (classes, texts) = (Classes::read(&plan), Texts::from(&input));
         plan.heads.iter().for_each(|release| super::release(release, &classes, texts, &mut notes));
         for cluster in &plan.clusters {
-            let drawn = render::draw(render::Subject::Cluster(cluster), &mut notes);
+            let drawn = render::draw(render::PartSubject::Cluster(cluster), &mut notes);
             super::cluster(cluster, &drawn, &classes, texts, &mut notes);
         }
         notes.locate(|origin| input.sources.place(origin));

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Finder, beside_engine, beside_files, health_check,
-    kustomize_folder::{self, Beside, Rewrite},
+    kustomize_folder::{self, FolderObject, Rewrite},
     metadata::{self, KUSTOMIZE, Violation, is_kind},
     object::{A_KIND, A_NAME, COMPLETE, is_name},
     object_schema, other_cluster,
@@ -118,7 +118,7 @@ fn hidden(place: Place) -> Place {
     Place { source: String::new(), ..place }
 }
 
-fn check_object(object: &Beside, source: &Source, folder: &mut Folder<'_>, finder: &mut Finder<'_>) {
+fn check_object(object: &FolderObject, source: &Source, folder: &mut Folder<'_>, finder: &mut Finder<'_>) {
     if let Some(key) = repeated_key(&object.node) {
         let message = format!("the key `{}` occurs twice in one map", key.text().unwrap_or_default());
         finder
@@ -278,7 +278,13 @@ fn complex_key(node: &RawNode) -> Option<&RawNode> {
 }
 
 /// Checks an object that this program cannot read.
-fn check_raw(object: &Beside, applied: bool, source: &Source, folder: &Folder<'_>, finder: &mut Finder<'_>) {
+fn check_raw(
+    object: &FolderObject,
+    applied: bool,
+    source: &Source,
+    folder: &Folder<'_>,
+    finder: &mut Finder<'_>,
+) {
     let metadata = object.node.child("metadata");
     if let Some(key) = complex_key(&object.node) {
         finder
@@ -366,7 +372,12 @@ fn note_rewrite(place: Place, rewrite: &Rewrite, own: &str, finder: &mut Finder<
 }
 
 /// What an object lacks to be identified. Unless all documents are applied, a document need not be an object.
-fn unidentified(node: &Node, object: &Beside, name: &str, applied: bool) -> Option<(String, &'static str)> {
+fn unidentified(
+    node: &Node,
+    object: &FolderObject,
+    name: &str,
+    applied: bool,
+) -> Option<(String, &'static str)> {
     let kind = &*object.kind;
     let is_text = |key| node.get(key).is_none_or(|node: &Node| node.as_str().is_some());
     if node.is_null() || is_encrypted(kind) || is_encrypted(name) {
@@ -384,7 +395,7 @@ fn unidentified(node: &Node, object: &Beside, name: &str, applied: bool) -> Opti
 /// Objects of other namespaces belong to other teams, or to the management cluster itself.
 fn check_namespace(
     found: Option<&str>,
-    object: &Beside,
+    object: &FolderObject,
     name: &str,
     folder: &Folder<'_>,
     finder: &mut Finder<'_>,
@@ -419,7 +430,13 @@ fn check_namespace(
 }
 
 /// Kustomize refuses a folder that holds an object twice. Not every engine reads JSON in a folder without a kustomize file.
-fn check_twice(node: &Node, object: &Beside, name: &str, folder: &mut Folder<'_>, finder: &mut Finder<'_>) {
+fn check_twice(
+    node: &Node,
+    object: &FolderObject,
+    name: &str,
+    folder: &mut Folder<'_>,
+    finder: &mut Finder<'_>,
+) {
     let namespace = node.at(&["metadata", "namespace"]).and_then(Node::as_str).unwrap_or_default();
     let key = [&object.group, &object.kind, namespace, name].map(str::to_owned);
     if let Some(first) = folder.seen.get(&key) {

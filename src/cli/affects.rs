@@ -6,7 +6,7 @@ use super::{
     Done, Exit, Global, Printer, cluster::ClusterName, or_exit, printer::counted, progress::Progress,
 };
 use crate::{
-    explain::{AffectedFile, Reaches, RecordedFleet},
+    explain::{AffectedFile, RecordedFleet, SourceEffects},
     note::{Notes, Place},
     world::{companion_folder, is_input, is_yaml},
 };
@@ -70,7 +70,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     Ok(Exit::Done)
 }
 
-fn document(source: &str, line: Option<usize>, reaches: &Reaches) -> Json {
+fn document(source: &str, line: Option<usize>, reaches: &SourceEffects) -> Json {
     let file = |(path, reached): (&String, &AffectedFile)| {
         let mut file = json!({ "moves": reached.moves, "lines": reached.lines });
         if let Some(cluster) = &reached.cluster {
@@ -133,7 +133,7 @@ fn check(
     true
 }
 
-fn report(reaches: &Reaches, printer: &Printer) {
+fn report(reaches: &SourceEffects, printer: &Printer) {
     if reaches.files.is_empty() {
         printer.result("no generated file was made from it");
         return;

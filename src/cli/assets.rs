@@ -9,14 +9,14 @@ use super::printer::counted;
 use crate::{
     io::{disk, net},
     note::{Fault, Notes},
-    release::{self, Considered, Release},
+    release::{self, CutOutcome, Release},
 };
 
 /// The assets of releases, in memory: for each folder name, its files.
 pub(super) type Prepared = Vec<(String, BTreeMap<String, Vec<u8>>)>;
 
 /// The releases to write assets for: the new ones, and the latest ones of unchanged stacks.
-fn releases(considered: &[Considered]) -> impl Iterator<Item = &Release> {
+fn releases(considered: &[CutOutcome]) -> impl Iterator<Item = &Release> {
     considered.iter().filter_map(|one| match &one.cut {
         Some(cut) => Some(&cut.release),
         None => one.standing.as_deref(),
@@ -24,12 +24,12 @@ fn releases(considered: &[Considered]) -> impl Iterator<Item = &Release> {
 }
 
 /// Checks offline whether the operator supports everything that the releases contain.
-pub(super) fn check(considered: &[Considered], notes: &mut Notes) {
+pub(super) fn check(considered: &[CutOutcome], notes: &mut Notes) {
     releases(considered).for_each(|release| release::check_assets(release, notes));
 }
 
 /// Downloads the charts and builds the assets. Nothing is written.
-pub(super) fn prepare(considered: &[Considered], notes: &mut Notes) -> Result<Prepared, Fault> {
+pub(super) fn prepare(considered: &[CutOutcome], notes: &mut Notes) -> Result<Prepared, Fault> {
     let mut prepared = Vec::new();
     for release in releases(considered) {
         let mut charts = BTreeMap::new();

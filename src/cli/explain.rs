@@ -9,7 +9,7 @@ use super::{
     printer::counted,
 };
 use crate::{
-    explain::{Explained, ExplainedValue, RecordedFleet, Source},
+    explain::{Explained, ExplainedValue, RecordedFleet, SourcePlace},
     io::disk::{self, Workspace},
     note::{Notes, Place},
     partial::LeftOut,
@@ -226,7 +226,7 @@ fn list(values: &[ExplainedValue]) -> String {
 }
 
 /// Formats one source per line: its role, its place, its text, and the value read there, unless that is `known`.
-fn table(sources: &[Source], known: &str) -> String {
+fn table(sources: &[SourcePlace], known: &str) -> String {
     let rows = sources.iter().map(|source| {
         let end = if source.end > source.line { format!("-{}", source.end) } else { String::new() };
         let place = match &source.release {

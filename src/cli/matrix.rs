@@ -12,8 +12,11 @@ use crate::{
     model::{AddonVersion, ClusterId, CompatibilityRule, Date, StackId, VersionRange},
     note::Notes,
     partial::LeftOut,
-    release::{AddonRow, Cell, Column, Fit, Pin, StackMatrix, VersionRow, fleet_matrix, stack_matrix},
-    upgrade::Charts,
+    release::{
+        AddonRow, Cell, Column, Compatibility, PinningRelease, StackMatrix, VersionRow, fleet_matrix,
+        stack_matrix,
+    },
+    upgrade::ChartRanges,
 };
 
 /// Show which addon versions fit which Kubernetes versions, or the Kubernetes versions of the fleet
@@ -80,7 +83,7 @@ fn of_stack(
     if id.as_ref().is_some_and(|id| left.blame_stack(id, notes)) {
         return None;
     }
-    let charts = Charts::new(&model.lock, input);
+    let charts = ChartRanges::new(&model.lock, input);
     let matrix = id.as_ref().and_then(|id| {
         stack_matrix(definitions, model, releases, id, &|addon, version| charts.kubernetes(addon, version))
     });
@@ -127,13 +130,13 @@ fn stack_table(matrix: &StackMatrix) -> Vec<Vec<String>> {
 
 fn cell(cell: &Cell) -> String {
     let fit = match &cell.fit {
-        Fit::Fits => "fits",
-        Fit::Untested { .. } => "untested",
-        Fit::OutOfChart(_) => "refused",
-        Fit::Denied(_) => "denied",
-        Fit::OutOfRange(_) | Fit::Unlisted | Fit::Absent => NOTHING,
+        Compatibility::Fits => "fits",
+        Compatibility::Untested { .. } => "untested",
+        Compatibility::OutOfChart(_) => "refused",
+        Compatibility::Denied(_) => "denied",
+        Compatibility::OutOfRange(_) | Compatibility::Unlisted | Compatibility::Absent => NOTHING,
     };
-    let short = |pin: &Pin| {
+    let short = |pin: &PinningRelease| {
         if pin.release.is_head() { "head".to_owned() } else { pin.release.version.clone() }
     };
     let newest: Vec<_> = cell.pinned_by.iter().filter(|pin| pin.is_newest).map(short).collect();
@@ -171,13 +174,13 @@ fn stack_document(name: &str, matrix: &StackMatrix) -> Json {
     };
     let cell = |(column, cell): (&Column, &Cell)| {
         let (fit, range, rule) = match &cell.fit {
-            Fit::Fits => ("fits", None, None),
-            Fit::Untested { kubernetes, .. } => ("untested", Some(kubernetes.to_string()), None),
-            Fit::OutOfChart(range) => ("outOfChart", Some(range.to_string()), None),
-            Fit::OutOfRange(range) => ("outOfRange", Some(range.to_string()), None),
-            Fit::Unlisted => ("unlisted", None, None),
-            Fit::Denied(rule) => ("denied", None, Some(rule.to_string())),
-            Fit::Absent => ("absent", None, None),
+            Compatibility::Fits => ("fits", None, None),
+            Compatibility::Untested { kubernetes, .. } => ("untested", Some(kubernetes.to_string()), None),
+            Compatibility::OutOfChart(range) => ("outOfChart", Some(range.to_string()), None),
+            Compatibility::OutOfRange(range) => ("outOfRange", Some(range.to_string()), None),
+            Compatibility::Unlisted => ("unlisted", None, None),
+            Compatibility::Denied(rule) => ("denied", None, Some(rule.to_string())),
+            Compatibility::Absent => ("absent", None, None),
         };
         json!({
             "version": column.release.kubernetes.to_string(),
@@ -185,7 +188,7 @@ fn stack_document(name: &str, matrix: &StackMatrix) -> Json {
             "range": range,
             "rule": rule,
             "source": match &cell.fit {
-                Fit::Untested { source, .. } => source.clone(),
+                Compatibility::Untested { source, .. } => source.clone(),
                 _ => None,
             },
             "pinnedBy": cell.pinned_by.iter().map(|pin| pin.release.name.clone()).collect::<Vec<_>>(),

@@ -19,7 +19,7 @@ use crate::{
     note::{Diagnostic, Fault, Notes, Place},
     partial::LeftOut,
     plan::{ClusterPlan, Plan},
-    remove::{self, Leaver, NextStep, Reached},
+    remove::{self, NextStep, Reached, RemovalTarget},
     world::{Input, World},
     yaml::Sources,
 };
@@ -61,11 +61,11 @@ pub(super) struct Args {
 }
 
 impl Args {
-    fn leaver(&self) -> Leaver {
+    fn leaver(&self) -> RemovalTarget {
         match (&self.pool, &self.addon) {
-            (Some(pool), _) => Leaver::Pool(pool.clone()),
-            (None, Some(addon)) => Leaver::Addon(addon.clone()),
-            (None, None) => Leaver::Cluster,
+            (Some(pool), _) => RemovalTarget::Pool(pool.clone()),
+            (None, Some(addon)) => RemovalTarget::Addon(addon.clone()),
+            (None, None) => RemovalTarget::Cluster,
         }
     }
 }
@@ -155,7 +155,7 @@ fn pick<'a>(plan: &'a Plan, name: &str, left: &LeftOut, notes: &mut Notes) -> Op
 fn refuse_early(
     world: &Workspace,
     cluster: &ClusterPlan,
-    leaver: &Leaver,
+    leaver: &RemovalTarget,
     before: RemovalStep,
     step: &NextStep,
     notes: &mut Notes,
@@ -229,9 +229,9 @@ impl World for Edited<'_> {
 
 fn title(args: &Args, step: &NextStep) -> String {
     let what = match args.leaver() {
-        Leaver::Cluster => format!("the cluster {}", args.cluster),
-        Leaver::Pool(name) => format!("the node pool {name} of {}", args.cluster),
-        Leaver::Addon(name) => format!("the addon {name} of {}", args.cluster),
+        RemovalTarget::Cluster => format!("the cluster {}", args.cluster),
+        RemovalTarget::Pool(name) => format!("the node pool {name} of {}", args.cluster),
+        RemovalTarget::Addon(name) => format!("the addon {name} of {}", args.cluster),
     };
     match (step.reached, step.before) {
         (Reached::Detached, _) => format!("{what}: step 1 of 3, `detach`"),

@@ -16,7 +16,7 @@ use crate::{
     io::disk::{self, Workspace},
     model::{Label, is_called},
     note::{Fault, Notes, Place},
-    rename::{self, Changed, Move},
+    rename::{self, ChangedFile, Move},
     world::{Snapshot, companion_folder, is_yaml},
 };
 
@@ -55,7 +55,7 @@ struct MovePlan {
     /// Files whose text changes because of the move, by their new paths.
     texts: Vec<(String, String)>,
     /// The changes of the generated tree.
-    changed: Vec<Changed>,
+    changed: Vec<ChangedFile>,
 }
 
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
@@ -244,7 +244,7 @@ fn note_there(path: &str, why: &str, notes: &mut Notes) {
 const SHOWN: usize = 12;
 
 /// Refuses a move that would change the cluster.
-fn refuse_effect(one: &Move, changed: &[Changed], notes: &mut Notes) {
+fn refuse_effect(one: &Move, changed: &[ChangedFile], notes: &mut Notes) {
     for file in changed.iter().filter(|file| !file.only_follows) {
         let [before, after] = [&file.before, &file.after].map(|text| text.as_deref().unwrap_or_default());
         let lines = changed::lines(before, after);
@@ -303,7 +303,7 @@ fn report(args: &Args, plan: &MovePlan, printer: &Printer) {
     }
 }
 
-fn effect(changed: &[Changed]) -> String {
+fn effect(changed: &[ChangedFile]) -> String {
     match changed {
         [] => "effect: no generated file changes".to_owned(),
         files => format!(

@@ -11,13 +11,13 @@ use super::{
     or_exit, table,
 };
 use crate::{
-    compare::{self, Classes, Needs, Written, is_made_by_cluster_api, refer},
+    compare::{self, ClassCache, Needs, WrittenCluster, is_made_by_cluster_api, refer},
     definition,
     generate::{self, Understood},
     model::{ClusterId, is_called},
     note::Notes,
     plan::{ClusterPlan, Plan},
-    render::{self, Drawn, Subject, Target},
+    render::{self, Drawn, PartSubject, Target},
     world::Input,
     yaml::{self, Node, to_json},
 };
@@ -83,7 +83,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         return Ok(Exit::Input);
     }
     let namespaces = namespaces(&plan);
-    let classes = Classes::default();
+    let classes = ClassCache::default();
     let needed = chosen.par_iter().map(|plan| needed(plan, &understood, &namespaces, &classes));
     let needed: Vec<_> = needed.collect();
     let provided = provided(&plan, input);
@@ -108,7 +108,7 @@ fn place(id: &ClusterId) -> Place {
 /// The Secrets that the shared objects of each namespace refer to.
 fn namespaces(plan: &Plan) -> BTreeMap<Place, Needs> {
     let one = |namespace: &crate::plan::NamespacePlan| {
-        let drawn = render::draw(Subject::Namespace(namespace), &mut Notes::new());
+        let drawn = render::draw(PartSubject::Namespace(namespace), &mut Notes::new());
         let mut needs = Needs::new();
         for object in &drawn.objects {
             refer(&to_json(&object.node), namespace.name.as_str(), &mut needs);
@@ -122,20 +122,20 @@ fn needed(
     plan: &ClusterPlan,
     fleet: &Understood,
     namespaces: &BTreeMap<Place, Needs>,
-    classes: &Classes,
+    classes: &ClassCache,
 ) -> Needed {
     let id = plan.cluster.id();
     let namespace = id.namespace.as_str();
     // A release without templates for namespaces does not need the Secrets of those from other releases.
     let shared = namespaces.get(&place(&id)).filter(|_| !plan.release.namespace.is_empty());
     let mut secrets = shared.cloned().unwrap_or_default();
-    let drawn = render::draw(Subject::Cluster(plan), &mut Notes::new());
+    let drawn = render::draw(PartSubject::Cluster(plan), &mut Notes::new());
     for object in drawn.objects.iter().filter(|object| object.target == Target::Management) {
         refer(&to_json(&object.node), namespace, &mut secrets);
     }
     let mut unknown = Vec::new();
     if let Some(node) = drawn.cluster() {
-        let (desired, opaque) = compare::desired(Written::drawn(plan, node, classes));
+        let (desired, opaque) = compare::desired(WrittenCluster::drawn(plan, node, classes));
         let objects = desired.as_ref().map(|desired| desired.objects()).unwrap_or_default();
         for object in objects.values() {
             refer(object, namespace, &mut secrets);

@@ -20,7 +20,7 @@ use crate::{
         disk,
         net::{self, ChartQuestion, LookupAnswer},
     },
-    lock::{self, Merged, Wanted, values},
+    lock::{self, MergedLock, Wanted, values},
     model::{AddonVersion, Chart, ChartVersion, Digest, Lock, LockedChart, StackId},
     note::{Fault, Halted, Notes},
     partial::LeftOut,
@@ -229,7 +229,7 @@ fn put_values(lock: &Lock, answer: &LookupAnswer, input: &Input, root: &Path) ->
 
 fn print_result(
     args: &Args,
-    merged: &Merged,
+    merged: &MergedLock,
     newer: &BTreeMap<Chart, Vec<AddonVersion>>,
     wanted: &Wanted,
     is_new: bool,
@@ -266,7 +266,7 @@ fn print_result(
 }
 
 fn document(
-    merged: &Merged,
+    merged: &MergedLock,
     newer: &BTreeMap<Chart, Vec<AddonVersion>>,
     wanted: &Wanted,
     faults: &[Fault],

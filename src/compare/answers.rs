@@ -15,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 use super::{
     placeholders::{IDENTITY, Placeholders},
     secret_references::{Needs, refer},
-    state::Classes,
+    state::ClassCache,
     unchanged_pools::UnchangedPools,
 };
 use crate::{
@@ -35,7 +35,7 @@ use crate::{
 
 /// A Cluster as written in its manifest, with its class.
 #[derive(Clone, Debug)]
-pub struct Written {
+pub struct WrittenCluster {
     pub cluster: Json,
     /// Its class, with the templates that the class names.
     pub class: SharedClass,
@@ -112,9 +112,9 @@ impl Answer {
     }
 }
 
-impl Written {
+impl WrittenCluster {
     /// The Cluster drawn for a plan, with the class shared by all clusters of its release.
-    pub fn drawn(plan: &ClusterPlan, cluster: &Node, classes: &Classes) -> Self {
+    pub fn drawn(plan: &ClusterPlan, cluster: &Node, classes: &ClassCache) -> Self {
         let management = plan.cluster.management.clone();
         let class = classes.of_release(&plan.release, &management);
         Self { cluster: to_json(cluster), class, management, running: None }
@@ -164,26 +164,26 @@ pub fn gates_of_any(managements: &[&ManagementCluster]) -> Gates {
 }
 
 /// Forecasts what happens to a running Cluster. If the state before is invalid, nothing can be running to compare with.
-pub fn forecast(before: Written, after: Written) -> Result<Forecast, Vec<Refusal>> {
+pub fn forecast(before: WrittenCluster, after: WrittenCluster) -> Result<Forecast, Vec<Refusal>> {
     let settings = after.settings();
     forecast::of_change(&before.side(), &after.side(), &settings)
 }
 
 /// Forecasts the objects of a Cluster, regardless of what is running.
-pub fn made(cluster: Written) -> Forecast {
+pub fn made(cluster: WrittenCluster) -> Forecast {
     let settings = cluster.settings();
     forecast::of_new(&cluster.side(), &settings)
 }
 
 /// The objects that Cluster API makes for a Cluster, and what cannot be known about them. Does not judge whether they are
 /// refused.
-pub fn desired(cluster: Written) -> (Option<Desired>, Vec<Opaque>) {
+pub fn desired(cluster: WrittenCluster) -> (Option<Desired>, Vec<Opaque>) {
     let settings = cluster.settings();
     forecast::desired(&cluster.side(), &settings)
 }
 
 /// Forecasts a new Cluster. All its parts are created, unless something is refused.
-pub fn created(after: Written) -> Forecast {
+pub fn created(after: WrittenCluster) -> Forecast {
     let mut forecast = made(after);
     if let (true, Some(desired)) = (forecast.faults.is_empty(), &forecast.desired) {
         forecast.verdicts = forecast::of_all_parts(desired, &Meaning::Create);
@@ -201,7 +201,7 @@ fn referred(desired: Option<&Desired>) -> Needs {
 }
 
 /// The forecast for a running Cluster, reduced to what reports need, and the rollout strategies at the end.
-fn answer(before: Written, after: Written) -> Result<(Answer, Strategies), Vec<Refusal>> {
+fn answer(before: WrittenCluster, after: WrittenCluster) -> Result<(Answer, Strategies), Vec<Refusal>> {
     let old = before.clone();
     let forecast = forecast(before, after)?;
     let strategies = forecast.strategies();
@@ -255,7 +255,7 @@ struct Reads {
 
 impl Answers {
     /// Forecasts what happens to a running Cluster.
-    pub(super) fn of(&self, mut before: Written, mut after: Written) -> Judged {
+    pub(super) fn of(&self, mut before: WrittenCluster, mut after: WrittenCluster) -> Judged {
         if before.running.is_some() {
             // What is known about the running objects applies to this cluster only.
             return shared(answer(before, after)).0;
@@ -290,7 +290,7 @@ impl Answers {
     /// Forecasts what happens to a Cluster of any name. The answer is valid for other names if it contains no placeholder.
     fn without_names(
         &self,
-        mut states: [Written; 2],
+        mut states: [WrittenCluster; 2],
         placeholders: &Placeholders,
         [for_all, for_these]: [[u8; 32]; 2],
         pools: UnchangedPools,
@@ -367,7 +367,12 @@ fn shared(answer: Result<(Answer, Strategies), Vec<Refusal>>) -> (Judged, Strate
 }
 
 /// The cache key: a hash of everything that the answer depends on, without the given details of pools.
-fn key(before: &Written, after: &Written, is_named: bool, without: &UnchangedPools) -> [u8; 32] {
+fn key(
+    before: &WrittenCluster,
+    after: &WrittenCluster,
+    is_named: bool,
+    without: &UnchangedPools,
+) -> [u8; 32] {
     let mut hash = Sha256::new();
     hash.update(after.management.cluster_api.to_string());
     hash.update(format!("{:?}", after.management.provided.feature_gates));

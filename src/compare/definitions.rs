@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde_json::{Value as Json, json};
 
 use super::address::Address;
-use super::state::{BlobId, ByAddress, ClassName, Classes, File, Files, State, Unread};
+use super::state::{BlobId, ByAddress, ClassCache, ClassName, ClusterFile, ClusterFiles, State, Unread};
 use crate::{
     definition::Model,
     model::{Cluster, ClusterId, Label, ManagementCluster, ReleaseRef},
@@ -19,17 +19,17 @@ use crate::{
 
 /// The current definitions, or the definitions with another release for some clusters.
 #[derive(Clone, Debug)]
-pub struct Definitions<'a> {
+pub struct DefinedState<'a> {
     model: &'a Model,
     releases: &'a Releases,
     clusters: BTreeMap<ClusterId, &'a Cluster>,
     moved: Option<ReleaseRef>,
     /// Whether to draw only the Cluster objects.
     alone: bool,
-    classes: Arc<Classes>,
+    classes: Arc<ClassCache>,
 }
 
-impl<'a> Definitions<'a> {
+impl<'a> DefinedState<'a> {
     /// All clusters as currently defined.
     pub fn new(model: &'a Model, releases: &'a Releases) -> Self {
         let clusters = model.clusters.iter().map(|cluster| (cluster.id(), cluster)).collect();
@@ -60,7 +60,7 @@ impl<'a> Definitions<'a> {
         self.releases
     }
 
-    pub(super) fn classes(&self) -> &Classes {
+    pub(super) fn classes(&self) -> &ClassCache {
         &self.classes
     }
 
@@ -86,16 +86,16 @@ impl<'a> Definitions<'a> {
     }
 }
 
-impl State for Definitions<'_> {
+impl State for DefinedState<'_> {
     fn clusters(&self) -> Result<Vec<ClusterId>, Fault> {
         Ok(self.clusters.keys().cloned().collect())
     }
 
-    fn files(&self, cluster: &ClusterId) -> Result<Files, Fault> {
-        let Some(cluster) = self.clusters.get(cluster) else { return Ok(Files::Known(Vec::new())) };
+    fn files(&self, cluster: &ClusterId) -> Result<ClusterFiles, Fault> {
+        let Some(cluster) = self.clusters.get(cluster) else { return Ok(ClusterFiles::Known(Vec::new())) };
         Ok(match self.sound_plan(cluster).and_then(|plan| known(&plan, self.alone)) {
-            Ok(files) => Files::Known(files),
-            Err(why) => Files::Refused(why),
+            Ok(files) => ClusterFiles::Known(files),
+            Err(why) => ClusterFiles::Refused(why),
         })
     }
 
@@ -146,26 +146,26 @@ fn first_error(notes: &Notes) -> String {
 
 /// The files of a plan, by their paths in the folder of the cluster; otherwise the reason why there are none. The engine's
 /// own objects are in other folders.
-fn known(plan: &ClusterPlan, alone: bool) -> Result<Vec<File>, String> {
+fn known(plan: &ClusterPlan, alone: bool) -> Result<Vec<ClusterFile>, String> {
     let first_line: Arc<str> = render::first_line(plan).into();
     if alone {
         let object = render::cluster_object(plan);
-        let file = |object| File::drawn(render::CLUSTER_FILE.to_owned(), object, first_line.clone());
+        let file = |object| ClusterFile::drawn(render::CLUSTER_FILE.to_owned(), object, first_line.clone());
         return Ok(object.map(file).into_iter().collect());
     }
     let mut notes = Notes::new();
     let folder = render::cluster_folder(plan);
-    let drawn = render::draw(render::Subject::Cluster(plan), &mut notes);
+    let drawn = render::draw(render::PartSubject::Cluster(plan), &mut notes);
     if notes.errors() > 0 {
         return Err(first_error(&notes));
     }
     let objects = drawn.objects.into_iter().map(|object| (object.path, object.node));
     let values = drawn.values_files.into_iter().map(|file| (file.path, file.values));
-    let mut files: Vec<File> = objects
+    let mut files: Vec<ClusterFile> = objects
         .chain(values)
         .filter_map(|(path, node)| {
             let path = path.as_str().strip_prefix(folder.as_str())?.strip_prefix('/')?.to_owned();
-            Some(File::drawn(path, node, first_line.clone()))
+            Some(ClusterFile::drawn(path, node, first_line.clone()))
         })
         .collect();
     files.sort_by(|a, b| a.path.cmp(&b.path));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    state::{BlobId, ByAddress, ClassName, Files, FolderId, State, Unread},
+    state::{BlobId, ByAddress, ClassName, ClusterFiles, FolderId, State, Unread},
     user_files::UserFiles,
 };
 use crate::{
@@ -50,7 +50,7 @@ impl State for Live<'_> {
         self.written.clusters()
     }
 
-    fn files(&self, cluster: &ClusterId) -> Result<Files, Fault> {
+    fn files(&self, cluster: &ClusterId) -> Result<ClusterFiles, Fault> {
         self.written.files(cluster)
     }
 

@@ -1,7 +1,7 @@
 //! Compares two states of the fleet, cluster by cluster, and forecasts how Cluster API acts on the differences.
 //!
 //! A [`State`] is one side of the comparison: the current definitions, the definitions with another release
-//! ([`Definitions`]), a tree generated earlier ([`Tree`]), or files of the user ([`UserFiles`]). [`compare`] pairs the clusters of both states. For each
+//! ([`DefinedState`]), a tree generated earlier ([`GeneratedTree`]), or files of the user ([`UserFiles`]). [`compare`] pairs the clusters of both states. For each
 //! cluster it reports the objects and fields that differ, the effect on its machines, and the changes of its addons.
 //!
 //! Files with equal content are never read. Objects are compared as data, so comments, layout and key order are ignored.
@@ -44,17 +44,19 @@ use crate::{
 pub use addons::AddonChange;
 pub use address::{Address, Section};
 pub use answers::{
-    Answer, Answers, Running, Written, created, desired, forecast, gates, gates_of_any, made, settings,
+    Answer, Answers, Running, WrittenCluster, created, desired, forecast, gates, gates_of_any, made, settings,
 };
 pub use cluster_facts::{ClusterFacts, is_paused, kubernetes_of, release_of};
-pub use definitions::Definitions;
+pub use definitions::DefinedState;
 pub use fields::{FieldChange, FieldPath, PathSegment, changed};
 pub use live::{Export, Live};
 pub use pair::former_id;
 pub use plan_steps::StepDifference;
 pub use secret_references::{Needs, is_made_by_cluster_api, refer};
-pub use state::{BlobId, ByAddress, ClassName, Classes, File, Files, FolderId, State, Unread};
-pub use tree::{Archive, Memory, Outline, Tree, cluster_folder, is_cluster_folder};
+pub use state::{
+    BlobId, ByAddress, ClassCache, ClassName, ClusterFile, ClusterFiles, FolderId, State, Unread,
+};
+pub use tree::{Archive, GeneratedTree, MemoryArchive, Outline, cluster_folder, is_cluster_folder};
 pub use user_files::{UserFiles, all_running};
 pub use written::{written, written_as};
 
@@ -246,9 +248,9 @@ impl<'a> Comparing<'a> {
         }
         let (old, new) = (self.before.files(from)?, self.after.files(cluster)?);
         let (old, new) = match (old, new) {
-            (Files::Known(old), Files::Known(new)) => (old, new),
-            (Files::Refused(why), _) => return Ok(Some(refused(cluster, Which::Before, why))),
-            (_, Files::Refused(why)) => return Ok(Some(refused(cluster, Which::After, why))),
+            (ClusterFiles::Known(old), ClusterFiles::Known(new)) => (old, new),
+            (ClusterFiles::Refused(why), _) => return Ok(Some(refused(cluster, Which::Before, why))),
+            (_, ClusterFiles::Refused(why)) => return Ok(Some(refused(cluster, Which::After, why))),
         };
         if may_be_equal && is_equal(&old, &new) {
             return Ok(None);
@@ -372,18 +374,18 @@ fn digest(object: &Node) -> String {
 }
 
 /// Whether two states have the same files.
-fn is_equal(old: &[File], new: &[File]) -> bool {
+fn is_equal(old: &[ClusterFile], new: &[ClusterFile]) -> bool {
     old.len() == new.len() && old.iter().zip(new).all(|(old, new)| old.path == new.path && old.is_same(new))
 }
 
 /// The files that `others` lacks or has with other content.
-fn differing(files: &[File], others: &[File]) -> Vec<File> {
-    let is_same = |one: &File| others.iter().any(|other| other.path == one.path && other.is_same(one));
+fn differing(files: &[ClusterFile], others: &[ClusterFile]) -> Vec<ClusterFile> {
+    let is_same = |one: &ClusterFile| others.iter().any(|other| other.path == one.path && other.is_same(one));
     files.iter().filter(|one| !is_same(one)).cloned().collect()
 }
 
 /// Adds the files that are needed to interpret those that differ.
-fn add_needed(files: &[File], own: &mut Vec<File>, is_needed: impl Fn(&File) -> bool) {
+fn add_needed(files: &[ClusterFile], own: &mut Vec<ClusterFile>, is_needed: impl Fn(&ClusterFile) -> bool) {
     for needed in files.iter().filter(|file| is_needed(file)) {
         if own.iter().all(|file| file.path != needed.path) {
             own.push(needed.clone());
@@ -393,7 +395,7 @@ fn add_needed(files: &[File], own: &mut Vec<File>, is_needed: impl Fn(&File) -> 
 
 fn objects(
     cluster: &ClusterId,
-    files: Vec<File>,
+    files: Vec<ClusterFile>,
     state: &dyn State,
 ) -> Result<Result<Objects, Unread>, Fault> {
     let mut objects = Objects::new();

@@ -21,9 +21,10 @@ pub(super) fn moved(
 ) -> BTreeMap<ClusterId, ClusterId> {
     let of = |fate: Fate| changes.iter().filter(move |one| one.fate == fate && !known.contains(&one.cluster));
     let gone: Vec<_> =
-        of(Fate::Gone).map(|one| Single { id: &one.cluster, facts: one.before.as_ref() }).collect();
-    let created: Vec<_> =
-        of(Fate::Created).map(|one| Single { id: &one.cluster, facts: one.after.as_ref() }).collect();
+        of(Fate::Gone).map(|one| UnpairedCluster { id: &one.cluster, facts: one.before.as_ref() }).collect();
+    let created: Vec<_> = of(Fate::Created)
+        .map(|one| UnpairedCluster { id: &one.cluster, facts: one.after.as_ref() })
+        .collect();
     paired(&gone, &created)
 }
 
@@ -48,19 +49,19 @@ pub fn former_id(
     }
     let created: Vec<_> = new.difference(&old).map(|id| facts(after, id)).collect::<Result<_, Fault>>()?;
     let [gone, created] = [&gone, &created].map(|all: &Vec<(ClusterId, Option<ClusterFacts>)>| {
-        all.iter().map(|(id, facts)| Single { id, facts: facts.as_ref() }).collect::<Vec<_>>()
+        all.iter().map(|(id, facts)| UnpairedCluster { id, facts: facts.as_ref() }).collect::<Vec<_>>()
     });
     Ok(paired(&gone, &created).remove(cluster))
 }
 
 /// A cluster that only one of the states has.
-struct Single<'a> {
+struct UnpairedCluster<'a> {
     id: &'a ClusterId,
     /// The facts of its Cluster object; none if there is none, or if it cannot be read.
     facts: Option<&'a ClusterFacts>,
 }
 
-fn is_same(old: &Single<'_>, new: &Single<'_>) -> bool {
+fn is_same(old: &UnpairedCluster<'_>, new: &UnpairedCluster<'_>) -> bool {
     old.facts.zip(new.facts).is_some_and(|(old, new)| old.moves_to(new))
 }
 
@@ -70,19 +71,20 @@ fn is_same(old: &Single<'_>, new: &Single<'_>) -> bool {
 /// also moves if it disappears from one namespace and appears in another with the same name and the same spec, or appears in
 /// the same namespace with another name and the same spec, or if both the namespace and the name differ. The match must be
 /// unambiguous.
-fn paired(gone: &[Single<'_>], created: &[Single<'_>]) -> BTreeMap<ClusterId, ClusterId> {
-    let between_clusters = |old: &Single<'_>, new: &Single<'_>| {
+fn paired(gone: &[UnpairedCluster<'_>], created: &[UnpairedCluster<'_>]) -> BTreeMap<ClusterId, ClusterId> {
+    let between_clusters = |old: &UnpairedCluster<'_>, new: &UnpairedCluster<'_>| {
         (&old.id.namespace, &old.id.name) == (&new.id.namespace, &new.id.name)
     };
-    let between_namespaces = |old: &Single<'_>, new: &Single<'_>| {
+    let between_namespaces = |old: &UnpairedCluster<'_>, new: &UnpairedCluster<'_>| {
         (&old.id.management, &old.id.name) == (&new.id.management, &new.id.name) && is_same(old, new)
     };
-    let between_names = |old: &Single<'_>, new: &Single<'_>| {
+    let between_names = |old: &UnpairedCluster<'_>, new: &UnpairedCluster<'_>| {
         (&old.id.management, &old.id.namespace) == (&new.id.management, &new.id.namespace)
             && is_same(old, new)
     };
-    let with_both =
-        |old: &Single<'_>, new: &Single<'_>| old.id.management == new.id.management && is_same(old, new);
+    let with_both = |old: &UnpairedCluster<'_>, new: &UnpairedCluster<'_>| {
+        old.id.management == new.id.management && is_same(old, new)
+    };
     let ways = [between_clusters as fn(&_, &_) -> bool, between_namespaces, between_names, with_both];
     let mut moved = BTreeMap::new();
     for new in created {

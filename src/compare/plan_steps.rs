@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::{
     ClusterOutcome, Unknown, Which,
-    answers::{Answers, Written},
+    answers::{Answers, WrittenCluster},
     cluster_facts::ClusterFacts,
-    definitions::Definitions,
+    definitions::DefinedState,
 };
 use crate::{
     model::{AddonChoice, Cluster},
@@ -27,10 +27,10 @@ pub struct StepDifference {
 /// A Cluster drawn for one state, with its class.
 struct DrawnCluster {
     node: Node,
-    written: Written,
+    written: WrittenCluster,
 }
 
-impl Definitions<'_> {
+impl DefinedState<'_> {
     /// Compares each state of a cluster with the one before it. Only the Cluster itself is compared, no other objects. Each
     /// state is drawn once.
     pub fn along(&self, states: &[Cluster], answers: &Answers) -> Vec<StepDifference> {
@@ -55,7 +55,7 @@ impl Definitions<'_> {
     fn drawn(&self, cluster: &Cluster) -> Result<DrawnCluster, String> {
         let plan = self.sound_plan(cluster)?;
         let node = render::cluster_object(&plan).ok_or_else(|| "it has no Cluster".to_owned())?;
-        let written = Written::drawn(&plan, &node, self.classes());
+        let written = WrittenCluster::drawn(&plan, &node, self.classes());
         Ok(DrawnCluster { node, written })
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value as Json, json};
 
-use super::{ClusterOutcome, Comparing, Objects, Pair, Section, in_namespace, objects, state::Files};
+use super::{ClusterOutcome, Comparing, Objects, Pair, Section, in_namespace, objects, state::ClusterFiles};
 use crate::{
     model::Label,
     note::Fault,
@@ -107,7 +107,7 @@ impl Comparing<'_> {
             return Ok(new);
         }
         // An unchanged object may refer to it, too. Files that cannot be read are reported elsewhere.
-        if let Files::Known(files) = self.before.files(from)?
+        if let ClusterFiles::Known(files) = self.before.files(from)?
             && let Ok(all) = objects(from, files, self.before)?
         {
             let old = referred(&in_namespace(all, cluster), &cluster.namespace);

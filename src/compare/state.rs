@@ -25,7 +25,7 @@ pub trait State: Sync {
     fn clusters(&self) -> Result<Vec<ClusterId>, Fault>;
 
     /// The files of a cluster, ordered by path.
-    fn files(&self, cluster: &ClusterId) -> Result<Files, Fault>;
+    fn files(&self, cluster: &ClusterId) -> Result<ClusterFiles, Fault>;
 
     /// An ID of a cluster's files, if it is known without listing them. Equal IDs mean equal files.
     fn content(&self, _cluster: &ClusterId) -> Result<Option<FolderId>, Fault> {
@@ -86,16 +86,16 @@ impl ClassName {
 
 /// The files of a cluster.
 #[derive(Clone, Debug)]
-pub enum Files {
+pub enum ClusterFiles {
     /// The files as they are, or as they would be generated.
-    Known(Vec<File>),
+    Known(Vec<ClusterFile>),
     /// No files would be generated, for this reason.
     Refused(String),
 }
 
 /// A file of a cluster.
 #[derive(Clone, Debug)]
-pub struct File {
+pub struct ClusterFile {
     /// Its path relative to the folder of the cluster.
     pub path: String,
     id: OnceLock<BlobId>,
@@ -165,7 +165,7 @@ impl fmt::Display for Unread {
     }
 }
 
-impl File {
+impl ClusterFile {
     /// A file that would be generated.
     pub fn drawn(path: String, node: Node, first_line: Arc<str>) -> Self {
         Self { path, id: OnceLock::new(), body: Body::Drawn(node, first_line) }
@@ -215,9 +215,9 @@ pub(super) fn read(path: &str, text: String) -> Result<Node, Unread> {
 
 /// A cache of classes by name and management cluster. Each is made once.
 #[derive(Debug, Default)]
-pub struct Classes(RwLock<BTreeMap<(ClassName, Label), Result<SharedClass, Unread>>>);
+pub struct ClassCache(RwLock<BTreeMap<(ClassName, Label), Result<SharedClass, Unread>>>);
 
-impl Classes {
+impl ClassCache {
     /// The class of a release, as present in a management cluster.
     pub fn of_release(&self, release: &Release, management: &ManagementCluster) -> SharedClass {
         let class = ClassName { namespace: String::new(), name: release.name.clone() };

@@ -10,7 +10,9 @@ use k8s_schema::value::text;
 use super::{
     address::Address,
     definitions::applied,
-    state::{BlobId, ByAddress, ClassName, Classes, File, Files, FolderId, State, Unread, read},
+    state::{
+        BlobId, ByAddress, ClassCache, ClassName, ClusterFile, ClusterFiles, FolderId, State, Unread, read,
+    },
 };
 use crate::{
     model::{ClusterId, Label, ManagementCluster},
@@ -87,21 +89,21 @@ pub fn is_cluster_folder(path: &str) -> bool {
 }
 
 /// A generated tree.
-pub struct Tree<'a> {
+pub struct GeneratedTree<'a> {
     archive: &'a dyn Archive,
     management: Vec<Arc<ManagementCluster>>,
     clusters: OnceLock<BTreeMap<ClusterId, FolderId>>,
-    classes: Classes,
+    classes: ClassCache,
 }
 
-impl<'a> Tree<'a> {
+impl<'a> GeneratedTree<'a> {
     /// The tree of an archive. The management clusters are passed in, because a tree does not record what they run.
     pub fn new(archive: &'a dyn Archive, management: &[Arc<ManagementCluster>]) -> Self {
         Self {
             archive,
             management: management.to_vec(),
             clusters: OnceLock::new(),
-            classes: Classes::default(),
+            classes: ClassCache::default(),
         }
     }
 
@@ -143,12 +145,12 @@ impl<'a> Tree<'a> {
     }
 }
 
-impl State for Tree<'_> {
+impl State for GeneratedTree<'_> {
     fn clusters(&self) -> Result<Vec<ClusterId>, Fault> {
         Ok(self.outlined()?.keys().cloned().collect())
     }
 
-    fn files(&self, cluster: &ClusterId) -> Result<Files, Fault> {
+    fn files(&self, cluster: &ClusterId) -> Result<ClusterFiles, Fault> {
         let folder = render::folder_of_cluster(cluster);
         let files = match self.clusters.get().map(|known| known.get(cluster)) {
             Some(None) => BTreeMap::new(),
@@ -157,9 +159,9 @@ impl State for Tree<'_> {
         };
         let file = |(path, id): (String, BlobId)| {
             let inside = path.strip_prefix(folder.as_str())?.strip_prefix('/')?;
-            is_yaml_file(inside).then(|| File::stored(inside.to_owned(), id))
+            is_yaml_file(inside).then(|| ClusterFile::stored(inside.to_owned(), id))
         };
-        Ok(Files::Known(files.into_iter().filter_map(file).collect()))
+        Ok(ClusterFiles::Known(files.into_iter().filter_map(file).collect()))
     }
 
     fn content(&self, cluster: &ClusterId) -> Result<Option<FolderId>, Fault> {
@@ -222,12 +224,12 @@ fn is_yaml_file(path: &str) -> bool {
 
 /// A tree in memory, for tests and for parts that were just rendered.
 #[derive(Clone, Debug, Default)]
-pub struct Memory {
+pub struct MemoryArchive {
     files: BTreeMap<String, BlobId>,
     texts: BTreeMap<BlobId, String>,
 }
 
-impl Memory {
+impl MemoryArchive {
     /// Adds a file.
     pub fn add(&mut self, path: &str, text: &str) {
         let id = BlobId::of(text.as_bytes());
@@ -236,7 +238,7 @@ impl Memory {
     }
 }
 
-impl Archive for Memory {
+impl Archive for MemoryArchive {
     fn list(&self, folder: &str) -> Result<BTreeMap<String, BlobId>, Fault> {
         let inside = |path: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
         Ok(self.files.iter().filter(|(path, _)| inside(path)).map(|(path, id)| (path.clone(), *id)).collect())

@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use super::{
     address::Address,
     answers::Running,
-    state::{BlobId, ByAddress, ClassName, Classes, File, Files, State, Unread},
+    state::{BlobId, ByAddress, ClassCache, ClassName, ClusterFile, ClusterFiles, State, Unread},
 };
 use crate::{
     model::{ClusterId, Label, ManagementCluster},
@@ -27,14 +27,14 @@ pub struct UserFiles<'a> {
     objects: &'a Objects,
     management: Arc<ManagementCluster>,
     all: Arc<[Json]>,
-    classes: Classes,
+    classes: ClassCache,
 }
 
 impl<'a> UserFiles<'a> {
     /// Files of one management cluster. Compare them with [`super::Definitions::clusters_alone`], because exports contain no
     /// addons.
     pub fn new(objects: &'a Objects, management: Arc<ManagementCluster>) -> Self {
-        Self { objects, management, all: all_running(objects), classes: Classes::default() }
+        Self { objects, management, all: all_running(objects), classes: ClassCache::default() }
     }
 
     /// Whether a Cluster is among the files.
@@ -59,12 +59,12 @@ impl State for UserFiles<'_> {
         Ok(named.collect())
     }
 
-    fn files(&self, cluster: &ClusterId) -> Result<Files, Fault> {
+    fn files(&self, cluster: &ClusterId) -> Result<ClusterFiles, Fault> {
         let file = |one: &Imported| {
             let node = from_json(&one.object, Origin::NOWHERE);
-            File::drawn(render::CLUSTER_FILE.to_owned(), node, Arc::from(""))
+            ClusterFile::drawn(render::CLUSTER_FILE.to_owned(), node, Arc::from(""))
         };
-        Ok(Files::Known(self.imported(cluster).map(file).into_iter().collect()))
+        Ok(ClusterFiles::Known(self.imported(cluster).map(file).into_iter().collect()))
     }
 
     fn text(&self, _: &BlobId) -> Result<String, Fault> {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    ClusterFacts, Objects, Written, cluster_of, in_namespace, objects,
-    state::{ClassName, Files, State, Unread},
+    ClusterFacts, Objects, WrittenCluster, cluster_of, in_namespace, objects,
+    state::{ClassName, ClusterFiles, State, Unread},
 };
 use crate::{
     model::{ClusterId, ManagementCluster},
@@ -18,7 +18,7 @@ pub fn written(
     state: &dyn State,
     cluster: &ClusterId,
     management: &Arc<ManagementCluster>,
-) -> Result<Result<Option<Written>, Unread>, Fault> {
+) -> Result<Result<Option<WrittenCluster>, Unread>, Fault> {
     written_as(state, cluster, cluster, management)
 }
 
@@ -28,7 +28,7 @@ pub fn written_as(
     cluster: &ClusterId,
     moved: &ClusterId,
     management: &Arc<ManagementCluster>,
-) -> Result<Result<Option<Written>, Unread>, Fault> {
+) -> Result<Result<Option<WrittenCluster>, Unread>, Fault> {
     let objects = match own_objects(state, cluster)? {
         Ok(objects) => in_namespace(objects, moved),
         Err(unread) => return Ok(Err(unread)),
@@ -40,8 +40,8 @@ pub fn written_as(
 /// The Cluster of a state, in the file that has it.
 fn own_objects(state: &dyn State, cluster: &ClusterId) -> Result<Result<Objects, Unread>, Fault> {
     let files = match state.files(cluster)? {
-        Files::Known(files) => files,
-        Files::Refused(why) => {
+        ClusterFiles::Known(files) => files,
+        ClusterFiles::Refused(why) => {
             let path = render::folder_of_cluster(cluster).to_string();
             return Ok(Err(Unread { path, line: None, message: why }));
         }
@@ -60,10 +60,10 @@ pub(super) fn with_class(
     id: &ClusterId,
     cluster: &Node,
     management: &Arc<ManagementCluster>,
-) -> Result<Result<Written, Unread>, Fault> {
+) -> Result<Result<WrittenCluster, Unread>, Fault> {
     let class = state.class(&ClassName::of(cluster), management)?;
     let running = state.running(id);
-    Ok(class.map(|class| Written {
+    Ok(class.map(|class| WrittenCluster {
         cluster: to_json(cluster),
         class,
         management: management.clone(),

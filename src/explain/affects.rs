@@ -4,16 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 
-use super::{RecordedFleet, Source, part::Part, scope::Sought};
+use super::{RecordedFleet, SourcePlace, part::Part, scope::SourceQuery};
 use crate::{
     model::ClusterId,
     note::Notes,
-    render::{self, Subject},
+    render::{self, PartSubject},
 };
 
 /// The effects of a source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reaches {
+pub struct SourceEffects {
     /// The affected clusters.
     pub clusters: BTreeSet<ClusterId>,
     pub files: BTreeMap<String, AffectedFile>,
@@ -38,7 +38,7 @@ impl RecordedFleet {
         line: Option<usize>,
         progress: crate::generate::Progress<'_>,
         notes: &mut Notes,
-    ) -> Reaches {
+    ) -> SourceEffects {
         let mut subjects = render::subjects(&self.plan);
         subjects.retain(|subject| self.may_reach(file, *subject));
         let done = std::sync::atomic::AtomicUsize::new(0);
@@ -52,7 +52,7 @@ impl RecordedFleet {
                 (files, own)
             })
             .collect();
-        let mut reaches = Reaches::default();
+        let mut reaches = SourceEffects::default();
         for (files, own) in found {
             notes.append(own);
             reaches.files.extend(files);
@@ -63,18 +63,18 @@ impl RecordedFleet {
 
     fn reached(
         &self,
-        subject: Subject<'_>,
+        subject: PartSubject<'_>,
         file: &str,
         line: Option<usize>,
         notes: &mut Notes,
     ) -> Vec<(String, AffectedFile)> {
         let cluster = match subject {
-            Subject::Cluster(plan) => Some(plan.cluster.id()),
+            PartSubject::Cluster(plan) => Some(plan.cluster.id()),
             _ => None,
         };
-        let meant = |source: &Source| source.decides && self.stands_for(source, file, line);
+        let meant = |source: &SourcePlace| source.decides && self.stands_for(source, file, line);
         let mut files = Vec::new();
-        let part = Part::looking(self, subject, Some(Sought { file, line }), notes);
+        let part = Part::looking(self, subject, Some(SourceQuery { file, line }), notes);
         for made in part.files.iter().filter(|made| part.may_come_from(made, file)) {
             let lines = part.lines_from(made, meant);
             if !lines.is_empty() {
@@ -87,8 +87,8 @@ impl RecordedFleet {
 
     /// Whether a part may depend on a source. A cluster does not depend on the definitions of others, nor on stacks and
     /// releases that it does not use. Shared parts may depend on all definitions of their clusters.
-    fn may_reach(&self, file: &str, subject: Subject<'_>) -> bool {
-        let Subject::Cluster(plan) = subject else { return true };
+    fn may_reach(&self, file: &str, subject: PartSubject<'_>) -> bool {
+        let PartSubject::Cluster(plan) = subject else { return true };
         let release = &plan.release;
         let borrows = plan.cluster.addons.values().any(|choice| choice.release.is_some());
         let (folder, name) = file.rsplit_once('/').unwrap_or(("", file));
@@ -111,7 +111,7 @@ impl RecordedFleet {
     }
 
     /// Whether a source covers a line of a file, or any of its lines if `line` is none.
-    pub(super) fn stands_for(&self, source: &Source, file: &str, line: Option<usize>) -> bool {
+    pub(super) fn stands_for(&self, source: &SourcePlace, file: &str, line: Option<usize>) -> bool {
         match (&source.release, line) {
             (_, Some(line)) => self.covers(source, file, line),
             (None, None) => source.file == *file,

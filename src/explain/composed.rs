@@ -5,8 +5,8 @@
 
 use super::{
     resolve::Resolver,
-    scope::{Scope, Whose},
-    source::{Role, Source, Words},
+    scope::{PartOwner, Scope},
+    source::{Role, SourcePlace, Words},
 };
 use crate::{
     model::{AUTOSCALER_MAX, AUTOSCALER_MIN, EngineSource, GitReference},
@@ -28,13 +28,13 @@ pub(super) struct Field<'f, 'a> {
 
 /// Concatenates the sources of one value.
 #[expect(clippy::unnecessary_wraps, reason = "other arms of the same match have no answer")]
-fn all(sources: impl IntoIterator<Item = Vec<Source>>) -> Option<Vec<Source>> {
+fn all(sources: impl IntoIterator<Item = Vec<SourcePlace>>) -> Option<Vec<SourcePlace>> {
     Some(sources.into_iter().flatten().collect())
 }
 
 impl Field<'_, '_> {
     /// Where a composed field comes from; none if the field's own origin is enough.
-    pub(super) fn sources(&self) -> Option<Vec<Source>> {
+    pub(super) fn sources(&self) -> Option<Vec<SourcePlace>> {
         let names = self.path.names();
         if let Some(parts) = render::provenance(&self.composed()) {
             let sources: Option<Vec<_>> = parts.into_iter().map(|part| self.sources_of(&part)).collect();
@@ -57,7 +57,7 @@ impl Field<'_, '_> {
     }
 
     /// The sources of a part of a field; none if it is not written anywhere.
-    fn sources_of(&self, part: &Provenance<'_>) -> Option<Vec<Source>> {
+    fn sources_of(&self, part: &Provenance<'_>) -> Option<Vec<SourcePlace>> {
         let scope = self.resolver.scope;
         let addon = |keys: &[&str]| Some(scope.addon(self.resolver.addon?, keys));
         match part {
@@ -90,11 +90,11 @@ impl Field<'_, '_> {
     }
 
     #[expect(clippy::unnecessary_wraps, reason = "other arms of the same match have no answer")]
-    fn program(&self, why: &str) -> Option<Vec<Source>> {
+    fn program(&self, why: &str) -> Option<Vec<SourcePlace>> {
         Some(self.resolver.scope.program(why))
     }
 
-    fn cluster(&self, names: &[&str]) -> Option<Vec<Source>> {
+    fn cluster(&self, names: &[&str]) -> Option<Vec<SourcePlace>> {
         let scope = self.resolver.scope;
         match names {
             ["metadata", "name"] => Some(scope.keys(&["metadata", "name"])),
@@ -120,7 +120,7 @@ impl Field<'_, '_> {
     }
 
     /// A variable or a value inside it. Those that the definition sets know their origins.
-    fn variable(&self, rest: &[&str]) -> Option<Vec<Source>> {
+    fn variable(&self, rest: &[&str]) -> Option<Vec<SourcePlace>> {
         let item = Path::default();
         let item = self.path.segments()[..4].iter().fold(item, |path, segment| path.to(segment.clone()));
         let name = item.find(self.object)?.get("name")?.as_str()?;
@@ -135,26 +135,26 @@ impl Field<'_, '_> {
     }
 
     /// The declaration of a variable: the class decides which variables exist.
-    fn declared(&self, name: &str) -> Vec<Source> {
+    fn declared(&self, name: &str) -> Vec<SourcePlace> {
         let path = Path::of(&["spec", "variables", name]);
         let declared = self.resolver.declared(name, &path);
-        let what = |source: Source| match source.role {
+        let what = |source: SourcePlace| match source.role {
             Role::Default => {
-                Source { what: "the class has this variable".into(), role: Role::Stack, ..source }
+                SourcePlace { what: "the class has this variable".into(), role: Role::Stack, ..source }
             }
             _ => source,
         };
         declared.into_iter().map(what).collect()
     }
 
-    fn autoscale(&self, bound: &str) -> Option<Vec<Source>> {
+    fn autoscale(&self, bound: &str) -> Option<Vec<SourcePlace>> {
         let layer = self.resolver.scope.layer(self.node.origin)?;
         let path = super::source::locate(&layer.node, self.node.origin.offset, true)?;
         Some(self.resolver.scope.field(&path.key(bound)))
     }
 
     /// A key of the object that tells the engine where to read the tree.
-    fn tree_source(&self, key: &str) -> Vec<Source> {
+    fn tree_source(&self, key: &str) -> Vec<SourcePlace> {
         let scope = self.resolver.scope;
         match scope.management.map(|management| &management.source) {
             // The object is part of the tree, because the fleet specifies the repository by URL.
@@ -167,18 +167,18 @@ impl Field<'_, '_> {
     }
 
     /// The folder of what an object applies.
-    fn folder(&self, applied: &AppliedFolder) -> Option<Vec<Source>> {
+    fn folder(&self, applied: &AppliedFolder) -> Option<Vec<SourcePlace>> {
         let scope = self.resolver.scope;
         let folder = Words::from("the folder of the tree that it applies");
         let fleet = scope.fleet_value(&["source", "path"]);
-        let fleet = fleet.into_iter().map(|source| Source { what: folder.clone(), ..source });
+        let fleet = fleet.into_iter().map(|source| SourcePlace { what: folder.clone(), ..source });
         // The folder of the fleet is named after the management cluster alone.
         let own = if *applied == AppliedFolder::Fleet { Vec::new() } else { self.applied(applied) };
         all([own, scope.management_name(), fleet.collect()])
     }
 
     /// The name of the object that installs a dependency of the addon.
-    fn installer(&self, name: &str) -> Option<Vec<Source>> {
+    fn installer(&self, name: &str) -> Option<Vec<SourcePlace>> {
         let (scope, addon) = (self.resolver.scope, self.resolver.addon?);
         let plan = scope.cluster()?;
         let addons = plan.addons.iter().map(|one| one.frozen.addon.name.as_str());
@@ -194,7 +194,7 @@ impl Field<'_, '_> {
     }
 
     /// The sources of an addon's dependencies of the same type: those that it names, and those of the previous stage.
-    fn dependencies(&self, charts: bool, of_stages: bool) -> Vec<Source> {
+    fn dependencies(&self, charts: bool, of_stages: bool) -> Vec<SourcePlace> {
         let scope = self.resolver.scope;
         let Some(own) = self.resolver.addon.and_then(|addon| scope.release()?.addon(addon)) else {
             return Vec::new();
@@ -214,7 +214,7 @@ impl Field<'_, '_> {
     }
 
     /// Where the branch or the tag that the engine reads comes from.
-    fn source_reference(&self) -> Vec<Source> {
+    fn source_reference(&self) -> Vec<SourcePlace> {
         let scope = self.resolver.scope;
         let source = scope.management.map(|management| &management.source);
         let is_tag = matches!(source, Some(EngineSource::Git { reference: GitReference::Tag(_), .. }));
@@ -222,7 +222,7 @@ impl Field<'_, '_> {
     }
 
     /// Where the name of what an object applies comes from.
-    fn applied(&self, applied: &AppliedFolder) -> Vec<Source> {
+    fn applied(&self, applied: &AppliedFolder) -> Vec<SourcePlace> {
         let scope = self.resolver.scope;
         match applied {
             AppliedFolder::Fleet => scope.fleet_name(),
@@ -233,13 +233,13 @@ impl Field<'_, '_> {
     }
 
     /// Where the name of a unit comes from.
-    fn unit(&self, unit: &Unit) -> Vec<Source> {
+    fn unit(&self, unit: &Unit) -> Vec<SourcePlace> {
         let scope = self.resolver.scope;
         match unit {
             Unit::Release { .. } => self.release_name(),
             Unit::Namespace { namespace } => {
                 let own = scope.cluster().is_some_and(|plan| plan.cluster.namespace.as_str() == namespace);
-                if own || matches!(scope.whose, Whose::Namespace(..)) {
+                if own || matches!(scope.whose, PartOwner::Namespace(..)) {
                     scope.namespace_name()
                 } else {
                     scope.fleet_value(&["classNamespace"])
@@ -258,7 +258,7 @@ impl Field<'_, '_> {
     }
 
     /// The name of the release that an object is about. In the part of a management cluster, the release of the file.
-    fn release_name(&self) -> Vec<Source> {
+    fn release_name(&self) -> Vec<SourcePlace> {
         let scope = self.resolver.scope;
         if scope.layers.is_some() {
             return scope.release_name();
@@ -266,7 +266,7 @@ impl Field<'_, '_> {
         scope.used(&Scope::release_name)
     }
 
-    fn suspended(&self) -> Option<Vec<Source>> {
+    fn suspended(&self) -> Option<Vec<SourcePlace>> {
         let scope = self.resolver.scope;
         let standby = scope.management.is_some_and(|management| management.standby);
         let standby = if standby { scope.fleet_value(&["standby"]) } else { Vec::new() };
@@ -281,18 +281,18 @@ impl Field<'_, '_> {
     }
 
     /// The key `values`, which exists because of the addon's template and the cluster's own values.
-    fn values(&self, addon: &str) -> Option<Vec<Source>> {
+    fn values(&self, addon: &str) -> Option<Vec<SourcePlace>> {
         let plan = self.resolver.scope.addon_plan(addon)?;
         let own = self.resolver.scope.set(&Path::of(&["spec", "addons", addon, "values"]));
         let template = plan.frozen.values.iter().map(|template| {
             let source = template.template.source();
             let line = first_line(&source.text);
-            Source::lines(Role::Template, "", source, line, line)
+            SourcePlace::lines(Role::Template, "", source, line, line)
         });
         Some(template.chain(own).collect())
     }
 
-    fn values_from(&self, addon: &str, key: &str) -> Option<Vec<Source>> {
+    fn values_from(&self, addon: &str, key: &str) -> Option<Vec<SourcePlace>> {
         let Some(Segment::Item(index)) = self.path.segments().get(2) else { return None };
         let written = match (key, self.node.as_str()) {
             ("name", _) => return None,
@@ -307,7 +307,7 @@ impl Field<'_, '_> {
     }
 
     /// The URL of a chart's repository, and the mirror used instead.
-    fn chart_repository(&self, addon: &str) -> Option<Vec<Source>> {
+    fn chart_repository(&self, addon: &str) -> Option<Vec<SourcePlace>> {
         let scope = self.resolver.scope;
         let mirrored = scope.management.is_some_and(|management| !management.mirrors.is_empty());
         let mirrors = if mirrored { scope.fleet_value(&["mirrors"]) } else { Vec::new() };
@@ -323,7 +323,7 @@ impl Field<'_, '_> {
     }
 
     /// The fields of a ConfigMap that records what a cluster should have and keeps its folder from being empty.
-    fn marker(&self, names: &[&str]) -> Option<Vec<Source>> {
+    fn marker(&self, names: &[&str]) -> Option<Vec<SourcePlace>> {
         let scope = self.resolver.scope;
         let ready = self.facts.purpose == Purpose::ReadyMarker;
         match names {
@@ -345,7 +345,7 @@ impl Field<'_, '_> {
     }
 
     /// The URL of the fleet's repository, or of the repository of a chart that a cluster uses.
-    fn repository(&self, address: &str) -> Vec<Source> {
+    fn repository(&self, address: &str) -> Vec<SourcePlace> {
         let scope = self.resolver.scope;
         let charts = scope.used_each(&|scope| {
             let addons = scope.cluster().map(|plan| plan.addons.as_slice()).unwrap_or_default();
@@ -361,7 +361,7 @@ impl Field<'_, '_> {
     }
 
     /// A chart shared by all clusters, with the sources of each cluster that uses it.
-    fn chart(&self, chart: &str, what: ChartProvenance) -> Vec<Source> {
+    fn chart(&self, chart: &str, what: ChartProvenance) -> Vec<SourcePlace> {
         self.resolver.scope.used_each(&|scope| {
             let one = |name| {
                 let version = || scope.addon_version(name);

@@ -2,13 +2,13 @@
 
 use super::{
     composed::Field,
-    source::{Role, Source},
+    source::{Role, SourcePlace},
 };
 use crate::yaml::{Node, Path, Segment};
 
 impl Field<'_, '_> {
     /// Where a field of `release.yaml` comes from.
-    pub(super) fn release(&self, names: &[&str]) -> Option<Vec<Source>> {
+    pub(super) fn release(&self, names: &[&str]) -> Option<Vec<SourcePlace>> {
         let scope = self.resolver.scope;
         let content = || scope.release().and_then(|release| scope.content(release)).into_iter().collect();
         match names {
@@ -48,7 +48,7 @@ impl Field<'_, '_> {
     }
 
     /// Where a field of `metadata.yaml` comes from.
-    pub(super) fn metadata(&self, names: &[&str]) -> Option<Vec<Source>> {
+    pub(super) fn metadata(&self, names: &[&str]) -> Option<Vec<SourcePlace>> {
         let scope = self.resolver.scope;
         match names {
             ["versions", "kubernetes"] => Some(scope.kubernetes()),
@@ -67,7 +67,7 @@ impl Field<'_, '_> {
     }
 
     /// A row of a matrix. The newest row comes first here, wherever it is written.
-    fn row(&self, addon: &str, rest: &[&str]) -> Option<Vec<Source>> {
+    fn row(&self, addon: &str, rest: &[&str]) -> Option<Vec<SourcePlace>> {
         let version = self.above(5)?.get("version")?.as_str()?;
         let fields = self.resolver.scope.matrix(addon).into_iter().filter(|field| field.version == version);
         let is_range = rest == ["kubernetes"];
@@ -75,19 +75,19 @@ impl Field<'_, '_> {
         Some(asked.map(|field| field.source).collect())
     }
 
-    fn rule(&self, rest: &[&str]) -> Option<Vec<Source>> {
+    fn rule(&self, rest: &[&str]) -> Option<Vec<SourcePlace>> {
         let name = self.above(3)?.get("name")?.as_str()?;
         let path = [&["spec", "compatibility", name], rest].concat();
         Some(self.resolver.scope.stack_value(&path, &[]))
     }
 
-    fn migration(&self, rest: &[&str]) -> Option<Vec<Source>> {
+    fn migration(&self, rest: &[&str]) -> Option<Vec<SourcePlace>> {
         let Some(Segment::Item(index)) = self.path.segments().get(2) else { return None };
         self.resolver.scope.migration(*index, rest)
     }
 
     /// The objects of a class that have this kind.
-    fn kinds(&self) -> Vec<Source> {
+    fn kinds(&self) -> Vec<SourcePlace> {
         let Some(release) = self.resolver.scope.release() else { return Vec::new() };
         let wanted = self.node.as_str().unwrap_or_default();
         let mut sources = Vec::new();

@@ -5,7 +5,7 @@ use std::{
     collections::BTreeMap,
 };
 
-use super::source::{Role, Source, spot};
+use super::source::{Role, SourcePlace, spot};
 use crate::{
     definition::{Definitions, Layer, OF_HEAD, layers, merged, names_release},
     yaml::{Node, Path, Segment, Value},
@@ -19,7 +19,7 @@ pub(super) struct Layers<'a> {
     all: Vec<&'a Layer>,
     merged: OnceCell<Node>,
     /// A cache of answers, because many generated lines depend on the same few values.
-    known: RefCell<BTreeMap<Path, Vec<Source>>>,
+    known: RefCell<BTreeMap<Path, Vec<SourcePlace>>>,
 }
 
 impl<'a> Layers<'a> {
@@ -62,7 +62,7 @@ impl<'a> Layers<'a> {
     }
 
     /// The settings of a value in all layers, outermost first; the last effective one wins.
-    pub(super) fn settings(&self, path: &Path) -> Vec<Source> {
+    pub(super) fn settings(&self, path: &Path) -> Vec<SourcePlace> {
         if let Some(known) = self.known.borrow().get(path) {
             return known.clone();
         }
@@ -71,10 +71,10 @@ impl<'a> Layers<'a> {
         settings
     }
 
-    fn collect(&self, path: &Path) -> Vec<Source> {
+    fn collect(&self, path: &Path) -> Vec<SourcePlace> {
         let path = self.named(path);
         let shown = shown(&path);
-        let mut settings: Vec<Source> = Vec::new();
+        let mut settings: Vec<SourcePlace> = Vec::new();
         let mut merges = false;
         let of_head = OF_HEAD.iter().any(|key| path == Path::default().key("spec").key(key));
         for layer in &self.all {
@@ -84,10 +84,10 @@ impl<'a> Layers<'a> {
             let reaches = reach(&layer.node, &path);
             let is_map = |node: &Node| matches!(node.value, Value::Mapping(_));
             match reaches {
-                Reach::Nothing => {}
-                Reach::Replaced => overrule(&mut settings, Role::Overridden),
-                Reach::Removed => overrule(&mut settings, Role::Removed),
-                Reach::Found => {
+                LayerEffect::Nothing => {}
+                LayerEffect::Replaced => overrule(&mut settings, Role::Overridden),
+                LayerEffect::Removed => overrule(&mut settings, Role::Removed),
+                LayerEffect::Found => {
                     let Some(found) = spot(&layer.node, &path) else { continue };
                     let adds = merges && is_map(found.node);
                     if !adds {
@@ -115,14 +115,14 @@ pub(super) fn shown(path: &Path) -> String {
     }
 }
 
-fn overrule(settings: &mut [Source], role: Role) {
+fn overrule(settings: &mut [SourcePlace], role: Role) {
     for source in settings.iter_mut().filter(|source| source.role == Role::Set) {
         *source = source.clone().aside(role);
     }
 }
 
 /// What a layer sets along a path.
-enum Reach {
+enum LayerEffect {
     Nothing,
     /// A value that replaces the path's parent.
     Replaced,
@@ -131,21 +131,21 @@ enum Reach {
     Found,
 }
 
-fn reach(root: &Node, path: &Path) -> Reach {
+fn reach(root: &Node, path: &Path) -> LayerEffect {
     let mut at = Path::default();
     for segment in path.segments() {
-        let Some(above) = spot(root, &at) else { return Reach::Nothing };
+        let Some(above) = spot(root, &at) else { return LayerEffect::Nothing };
         at = at.to(segment.clone());
         let Some(found) = spot(root, &at) else {
             let list = above.node.as_sequence().is_some();
             let map = above.node.as_mapping().is_some();
-            return if list || !map { Reach::Replaced } else { Reach::Nothing };
+            return if list || !map { LayerEffect::Replaced } else { LayerEffect::Nothing };
         };
         if found.node.is_null() && !is_kept(&at) {
-            return Reach::Removed;
+            return LayerEffect::Removed;
         }
     }
-    Reach::Found
+    LayerEffect::Found
 }
 
 /// Whether `null` is a value of its own at this path.

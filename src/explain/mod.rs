@@ -6,6 +6,7 @@
 //!
 //! Deliberately absent: a second computation of anything that the flow computes.
 
+mod addon_rows;
 mod affects;
 mod composed;
 mod frozen;
@@ -25,9 +26,9 @@ use std::{
     sync::OnceLock,
 };
 
-pub use affects::{AffectedFile, Reaches};
+pub use affects::{AffectedFile, SourceEffects};
 pub use part::Explained;
-pub use source::{Role, Source, Words};
+pub use source::{Role, SourcePlace, Words};
 pub use value::ExplainedValue;
 
 use crate::{
@@ -38,7 +39,7 @@ use crate::{
     partial::LeftOut,
     plan::{ChartSource, ClusterPlan, Plan},
     release,
-    render::{self, Subject},
+    render::{self, PartSubject},
     template::Recorder,
     tree::PartId,
     world::{Input, World},
@@ -137,7 +138,7 @@ impl RecordedFleet {
     /// Explains every line of a generated file; none if no definition produces the file.
     pub fn explain(&self, path: &str, notes: &mut Notes) -> Option<Vec<Explained>> {
         let subjects = render::subjects(&self.plan);
-        let near = |subject: &&Subject<'_>| may_hold(&subject.id(), path);
+        let near = |subject: &&PartSubject<'_>| may_hold(&subject.id(), path);
         for subject in subjects.iter().filter(near) {
             let part = part::Part::of(self, *subject, notes);
             if let Some(made) = part.files.iter().find(|made| made.path == path) {
@@ -151,12 +152,12 @@ impl RecordedFleet {
     pub fn content(&self, release: &str) -> Option<&Lines> {
         let contents = self.contents.get_or_init(|| {
             let content = |release: &std::sync::Arc<release::Release>| {
-                let part = part::Part::of(self, Subject::Release(release), &mut Notes::new());
+                let part = part::Part::of(self, PartSubject::Release(release), &mut Notes::new());
                 let lines = part.files.iter().flat_map(|made| part.explain(made).into_iter().skip(1));
                 let sources = lines.flat_map(|line| line.sources);
-                let counts = |source: &Source| source.decides && source.release.is_none();
-                let lines_of = |source: Source| {
-                    let Source { file, line, end, .. } = source;
+                let counts = |source: &SourcePlace| source.decides && source.release.is_none();
+                let lines_of = |source: SourcePlace| {
+                    let SourcePlace { file, line, end, .. } = source;
                     (line..=end).map(move |line| (file.clone(), line))
                 };
                 let mut content = Lines::new();
@@ -170,7 +171,7 @@ impl RecordedFleet {
         contents.get(release)
     }
 
-    pub fn covers(&self, source: &Source, file: &str, line: usize) -> bool {
+    pub fn covers(&self, source: &SourcePlace, file: &str, line: usize) -> bool {
         let content = |release| self.content(release)?.get(file);
         let counts = |release| content(release).is_some_and(|lines| lines.contains(&line));
         match &source.release {
@@ -180,7 +181,7 @@ impl RecordedFleet {
     }
 
     /// Explains every line of every file of a part, by path.
-    pub fn part(&self, subject: Subject<'_>, notes: &mut Notes) -> Vec<(String, Vec<Explained>)> {
+    pub fn part(&self, subject: PartSubject<'_>, notes: &mut Notes) -> Vec<(String, Vec<Explained>)> {
         let part = part::Part::of(self, subject, notes);
         part.files.iter().map(|made| (made.path.clone(), part.explain(made))).collect()
     }

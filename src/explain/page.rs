@@ -6,8 +6,8 @@ use super::{
     composed::Field,
     lines::{Layout, Line, Mark, lay_out},
     resolve::Resolver,
-    scope::Whose,
-    source::{Role, Source, locate},
+    scope::PartOwner,
+    source::{Role, SourcePlace, locate},
 };
 use crate::{
     model::Engine,
@@ -38,7 +38,7 @@ pub(super) struct Page<'p, 'a> {
 
 impl Page<'_, '_> {
     /// Passes each line of an object to `tell` with its sources, which may repeat.
-    pub(super) fn object(&self, node: &Node, tell: &mut dyn FnMut(&str, Vec<Source>)) {
+    pub(super) fn object(&self, node: &Node, tell: &mut dyn FnMut(&str, Vec<SourcePlace>)) {
         let layout = lay_out(node);
         let inlaid: Vec<_> = self.inlaid.iter().map(|one| (&one.at, self.inner(one))).collect();
         let within = |mark: usize| inlaid.iter().find(|(at, _)| **at == layout.marks[mark].path);
@@ -67,7 +67,7 @@ impl Page<'_, '_> {
     }
 
     /// The sources of the names of embedded documents, and the statements that let the documents through.
-    fn names(&self, inlaid: &Inlaid) -> Vec<Source> {
+    fn names(&self, inlaid: &Inlaid) -> Vec<SourcePlace> {
         let one = |document: &Node| {
             let paths = [&["kind"][..], &["metadata", "name"], &["metadata", "namespace"]];
             let nodes = paths.into_iter().filter_map(|path| document.at(path));
@@ -79,7 +79,7 @@ impl Page<'_, '_> {
     }
 
     /// The sources of each line of the documents embedded in a field.
-    fn inner(&self, inlaid: &Inlaid) -> Vec<Vec<Source>> {
+    fn inner(&self, inlaid: &Inlaid) -> Vec<Vec<SourcePlace>> {
         let facts = Facts { addon: self.facts.addon.clone(), rendered: true, ..Facts::default() };
         let page = Page { resolver: self.resolver, facts: &facts, inlaid: &[] };
         let mut all = Vec::new();
@@ -87,9 +87,9 @@ impl Page<'_, '_> {
             if number > 0 {
                 all.push(page.names(inlaid));
             }
-            let shown = render::Shown::of(document);
+            let shown = render::UnmarkedNode::of(document);
             let layout = lay_out(&shown);
-            let of_node = |mark: Mark<'_, render::Shown<'_>>| {
+            let of_node = |mark: Mark<'_, render::UnmarkedNode<'_>>| {
                 let node = mark.path.find(document);
                 Mark { at: mark.at, parent: mark.parent, path: mark.path, key: mark.key, node }
             };
@@ -104,7 +104,7 @@ impl Page<'_, '_> {
     }
 
     /// The sources of a line. `goes_on` is true if the line opens a multi-line text.
-    fn line(&self, object: &Node, layout: &Layout<'_, Node>, line: &Line, goes_on: bool) -> Vec<Source> {
+    fn line(&self, object: &Node, layout: &Layout<'_, Node>, line: &Line, goes_on: bool) -> Vec<SourcePlace> {
         let (marks, within) = match line {
             Line::Begins(marks) if goes_on => (marks.clone(), Within::Header),
             Line::Begins(marks) => (marks.clone(), Within::Whole),
@@ -134,13 +134,13 @@ impl Page<'_, '_> {
     }
 
     /// The sources that a line has as part of its file.
-    fn whole(&self, object: &Node, mut sources: Vec<Source>) -> Vec<Source> {
+    fn whole(&self, object: &Node, mut sources: Vec<SourcePlace>) -> Vec<SourcePlace> {
         let scope = self.resolver.scope;
-        let from_release = |source: &Source| {
+        let from_release = |source: &SourcePlace| {
             matches!(source.role, Role::Template | Role::Stack | Role::Version) && source.decides
                 || source.role == Role::Default
         };
-        if !matches!(scope.whose, Whose::Release(_)) && sources.iter().any(from_release) {
+        if !matches!(scope.whose, PartOwner::Release(_)) && sources.iter().any(from_release) {
             sources.extend(scope.chosen());
         }
         if sources.is_empty() {
@@ -153,7 +153,7 @@ impl Page<'_, '_> {
     }
 
     /// The sources of an entry itself.
-    fn mark(&self, object: &Node, layout: &Layout<'_, Node>, at: usize, within: Within) -> Vec<Source> {
+    fn mark(&self, object: &Node, layout: &Layout<'_, Node>, at: usize, within: Within) -> Vec<SourcePlace> {
         let mark = &layout.marks[at];
         let Some(node) = mark.node else { return Vec::new() };
         let composed = match self.resolver.scope.layer(node.origin) {
@@ -188,7 +188,7 @@ impl Page<'_, '_> {
     }
 
     /// The first sources within a collection that has none itself.
-    fn inside(&self, object: &Node, layout: &Layout<'_, Node>, at: usize) -> Vec<Source> {
+    fn inside(&self, object: &Node, layout: &Layout<'_, Node>, at: usize) -> Vec<SourcePlace> {
         let below = |candidate: usize| {
             let mut up = layout.marks[candidate].parent;
             while let Some(mark) = up {
@@ -202,12 +202,12 @@ impl Page<'_, '_> {
         let inner = (at + 1..layout.marks.len()).take_while(|candidate| below(*candidate));
         let mut inner = inner.map(|candidate| self.mark(object, layout, candidate, Within::Whole));
         let found = inner.find(|sources| sources.iter().any(|source| source.role != Role::Program));
-        let aside = |source: Source| Source { decides: false, ..source };
+        let aside = |source: SourcePlace| SourcePlace { decides: false, ..source };
         found.unwrap_or_default().into_iter().map(aside).collect()
     }
 
     /// The sources of the closest parent that has any.
-    fn outside(&self, layout: &Layout<'_, Node>, at: usize) -> Vec<Source> {
+    fn outside(&self, layout: &Layout<'_, Node>, at: usize) -> Vec<SourcePlace> {
         let mut up = layout.marks[at].parent;
         while let Some(mark) = up {
             let mark = &layout.marks[mark];
@@ -221,7 +221,7 @@ impl Page<'_, '_> {
     }
 
     /// Passes each line of a template to `tell` with its sources.
-    pub(super) fn template(&self, template: &Template, tell: &mut dyn FnMut(&str, Vec<Source>)) {
+    pub(super) fn template(&self, template: &Template, tell: &mut dyn FnMut(&str, Vec<SourcePlace>)) {
         for (at, document) in template.documents().iter().enumerate() {
             let begins = |origin: Origin| self.resolver.origin(origin, false, None);
             if at > 0 {
@@ -258,15 +258,15 @@ impl Page<'_, '_> {
     }
 }
 
-fn first_line(sources: Vec<Source>) -> Vec<Source> {
-    sources.into_iter().map(|source| Source { end: source.line, ..source }).collect()
+fn first_line(sources: Vec<SourcePlace>) -> Vec<SourcePlace> {
+    sources.into_iter().map(|source| SourcePlace { end: source.line, ..source }).collect()
 }
 
 /// Removes duplicates. Deciding sources come first, ordered by what people look for. A file shared by thousands of clusters
 /// has thousands of sources.
-pub(super) fn sorted(sources: Vec<Source>) -> Vec<Source> {
-    let place = |source: &Source| (source.file.clone(), source.line, source.end, source.release.clone());
-    let mut kept: Vec<Source> = Vec::new();
+pub(super) fn sorted(sources: Vec<SourcePlace>) -> Vec<SourcePlace> {
+    let place = |source: &SourcePlace| (source.file.clone(), source.line, source.end, source.release.clone());
+    let mut kept: Vec<SourcePlace> = Vec::new();
     let mut known = BTreeMap::new();
     for source in sources {
         let at = *known.entry(place(&source)).or_insert(kept.len());

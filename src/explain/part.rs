@@ -7,14 +7,14 @@ use super::{
     composed::{Field, chart_users},
     page::{Page, sorted},
     resolve::Resolver,
-    scope::{Scope, Sought, Whose},
-    source::Source,
+    scope::{PartOwner, Scope, SourceQuery},
+    source::SourcePlace,
 };
 use crate::{
     note::Notes,
     plan::{ClusterPlan, NamespacePlan},
     release::{Body, Release, pages},
-    render::{self, Facts, Inlaid, Installs, Purpose, Subject, release_folder},
+    render::{self, Facts, Inlaid, Installs, PartSubject, Purpose, release_folder},
     template::{Recorder, Template, Trace},
     tree::PartId,
     yaml::{Node, Origin, Path, Value},
@@ -56,27 +56,27 @@ pub(super) enum Content<'a> {
 pub struct Explained {
     /// The line, without its line break.
     pub text: String,
-    pub sources: Vec<Source>,
+    pub sources: Vec<SourcePlace>,
 }
 
 impl<'a> Part<'a> {
     /// Draws a part again and keeps its inputs.
-    pub(super) fn of(fleet: &'a RecordedFleet, subject: Subject<'a>, notes: &mut Notes) -> Self {
+    pub(super) fn of(fleet: &'a RecordedFleet, subject: PartSubject<'a>, notes: &mut Notes) -> Self {
         Self::looking(fleet, subject, None, notes)
     }
 
     /// Draws a part again to search for one place, ignoring everything else.
     pub(super) fn looking(
         fleet: &'a RecordedFleet,
-        subject: Subject<'a>,
-        sought: Option<Sought<'a>>,
+        subject: PartSubject<'a>,
+        sought: Option<SourceQuery<'a>>,
         notes: &mut Notes,
     ) -> Self {
         let recorder = fleet.recorder.above();
         let mut part = Self { id: subject.id(), recorder, scopes: Vec::new(), files: Vec::new() };
-        if let Subject::Release(release) = subject {
+        if let PartSubject::Release(release) = subject {
             let users = fleet.users(|plan| plan.release.name == release.name);
-            let whose = Whose::Release(release);
+            let whose = PartOwner::Release(release);
             part.scopes.push(Scope::shared(fleet, whose, None, users).looking(sought));
             let root = release_folder(&release.name);
             for page in pages(release) {
@@ -152,16 +152,16 @@ impl<'a> Part<'a> {
     fn scope(
         &mut self,
         fleet: &'a RecordedFleet,
-        subject: Subject<'a>,
+        subject: PartSubject<'a>,
         facts: &Facts,
         object: &Node,
-        sought: Option<Sought<'a>>,
+        sought: Option<SourceQuery<'a>>,
     ) -> usize {
         let new = match subject {
-            Subject::Cluster(plan) if self.scopes.is_empty() => Scope::of_cluster(fleet, plan),
-            Subject::Cluster(_) => return 0,
-            Subject::Namespace(plan) => namespace_scope(fleet, plan, object),
-            Subject::Management(_, plan) => {
+            PartSubject::Cluster(plan) if self.scopes.is_empty() => Scope::of_cluster(fleet, plan),
+            PartSubject::Cluster(_) => return 0,
+            PartSubject::Namespace(plan) => namespace_scope(fleet, plan, object),
+            PartSubject::Management(_, plan) => {
                 let uses = |user: &ClusterPlan| {
                     user.cluster.management.name == plan.management.name
                         && match &facts.purpose {
@@ -169,9 +169,11 @@ impl<'a> Part<'a> {
                             _ => facts.release() == Some(&user.release.name),
                         }
                 };
-                Scope::shared(fleet, Whose::Management, Some(&plan.management), fleet.users(uses))
+                Scope::shared(fleet, PartOwner::Management, Some(&plan.management), fleet.users(uses))
             }
-            Subject::Root | Subject::Release(_) => Scope::shared(fleet, Whose::Management, None, Vec::new()),
+            PartSubject::Root | PartSubject::Release(_) => {
+                Scope::shared(fleet, PartOwner::Management, None, Vec::new())
+            }
         };
         self.scopes.push(new.looking(sought));
         self.scopes.len() - 1
@@ -187,7 +189,11 @@ impl<'a> Part<'a> {
     }
 
     /// The lines of a file with a matching source, counted from 1.
-    pub(super) fn lines_from(&self, made: &PartFile<'a>, is_meant: impl Fn(&Source) -> bool) -> Vec<usize> {
+    pub(super) fn lines_from(
+        &self,
+        made: &PartFile<'a>,
+        is_meant: impl Fn(&SourcePlace) -> bool,
+    ) -> Vec<usize> {
         let (mut number, mut lines) = (0, Vec::new());
         self.each_line(made, &mut |_, sources| {
             number += 1;
@@ -197,7 +203,7 @@ impl<'a> Part<'a> {
     }
 
     /// Passes each line of a file to `tell` with its sources, which may repeat.
-    fn each_line(&self, made: &PartFile<'a>, tell: &mut dyn FnMut(&str, Vec<Source>)) {
+    fn each_line(&self, made: &PartFile<'a>, tell: &mut dyn FnMut(&str, Vec<SourcePlace>)) {
         let scope = &self.scopes[made.scope];
         let resolver = Resolver { scope, recorder: &self.recorder, addon: made.facts.addon() };
         if let Content::Text(text) = &made.body {
@@ -220,16 +226,16 @@ impl<'a> Part<'a> {
     }
 
     /// Explains why the file exists under this path.
-    fn existence(made: &PartFile<'a>, resolver: &Resolver<'_, '_>) -> Vec<Source> {
+    fn existence(made: &PartFile<'a>, resolver: &Resolver<'_, '_>) -> Vec<SourcePlace> {
         let scope = resolver.scope;
         let choice = || scope.chosen();
         let mut sources = match scope.whose {
-            Whose::Release(release) => {
+            PartOwner::Release(release) => {
                 let mut sources: Vec<_> = scope.content(release).into_iter().collect();
                 sources.extend(choice());
                 sources
             }
-            Whose::Cluster(_) => {
+            PartOwner::Cluster(_) => {
                 let mut sources = scope.keys(&["metadata", "name"]);
                 sources.extend(scope.namespace_name());
                 sources.extend(scope.management_name());
@@ -241,7 +247,7 @@ impl<'a> Part<'a> {
                 }
                 sources
             }
-            Whose::Namespace(_, release) => {
+            PartOwner::Namespace(_, release) => {
                 let mut sources = scope.namespace_name();
                 sources.extend(scope.management_name());
                 if release.is_some() {
@@ -249,11 +255,11 @@ impl<'a> Part<'a> {
                 }
                 sources
             }
-            Whose::Management if scope.users.is_empty() => {
+            PartOwner::Management if scope.users.is_empty() => {
                 let fleet = if made.facts.named_after_fleet { scope.fleet_name() } else { Vec::new() };
                 [scope.management_name(), fleet].concat()
             }
-            Whose::Management => Self::shared(made, resolver),
+            PartOwner::Management => Self::shared(made, resolver),
         };
         if let (Content::Object(object), true) = (&made.body, made.facts.rendered) {
             for path in [&["kind"][..], &["metadata", "name"]] {
@@ -268,7 +274,7 @@ impl<'a> Part<'a> {
     }
 
     /// Explains why an object is one of an engine or of an addon delivery: the setting that chooses them, if there is one.
-    fn reader(made: &PartFile<'_>, scope: &Scope<'_>) -> Vec<Source> {
+    fn reader(made: &PartFile<'_>, scope: &Scope<'_>) -> Vec<SourcePlace> {
         let Content::Object(object) = &made.body else { return Vec::new() };
         let api = object.get("apiVersion").and_then(Node::as_str).unwrap_or_default();
         let of_addon = made.facts.addon().is_some();
@@ -285,7 +291,7 @@ impl<'a> Part<'a> {
     }
 
     /// Explains the name of a file with values, which has a hash of the chart's source and of all values.
-    fn name_of_values(made: &PartFile<'_>, page: &Page<'_, '_>) -> Vec<Source> {
+    fn name_of_values(made: &PartFile<'_>, page: &Page<'_, '_>) -> Vec<SourcePlace> {
         let mut sources = Vec::new();
         if let Some(addon) = made.facts.addon() {
             let scope = page.resolver.scope;
@@ -301,7 +307,7 @@ impl<'a> Part<'a> {
     }
 
     /// Explains why a management cluster has a release or a chart: it stays as long as a cluster uses it.
-    fn shared(made: &PartFile<'a>, resolver: &Resolver<'_, '_>) -> Vec<Source> {
+    fn shared(made: &PartFile<'a>, resolver: &Resolver<'_, '_>) -> Vec<SourcePlace> {
         let scope = resolver.scope;
         let mut sources = scope.management_name();
         let Purpose::Chart(name) = &made.facts.purpose else {
@@ -325,7 +331,7 @@ impl<'a> Part<'a> {
 fn namespace_scope<'a>(fleet: &'a RecordedFleet, plan: &'a NamespacePlan, object: &Node) -> Scope<'a> {
     let makes = |release: &&Arc<Release>| {
         let single = NamespacePlan { releases: vec![Arc::clone(release)], ..plan.clone() };
-        let drawn = render::draw(Subject::Namespace(&single), &mut Notes::new());
+        let drawn = render::draw(PartSubject::Namespace(&single), &mut Notes::new());
         drawn.objects.iter().any(|other| other.node == *object && other.facts.rendered)
     };
     let makers: Vec<_> = plan.releases.iter().filter(makes).collect();
@@ -334,7 +340,7 @@ fn namespace_scope<'a>(fleet: &'a RecordedFleet, plan: &'a NamespacePlan, object
             && user.cluster.namespace == plan.name
             && (makers.is_empty() || makers.iter().any(|release| release.name == user.release.name))
     };
-    let whose = Whose::Namespace(plan, makers.first().map(|release| &***release));
+    let whose = PartOwner::Namespace(plan, makers.first().map(|release| &***release));
     Scope::shared(fleet, whose, Some(&plan.management), fleet.users(uses))
 }
 

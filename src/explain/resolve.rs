@@ -3,7 +3,7 @@
 use super::{
     layers::shown,
     scope::Scope,
-    source::{Role, Source, Words, deepest, locate},
+    source::{Role, SourcePlace, Words, deepest, locate},
 };
 use crate::{
     template::{EnclosingStatement, Read, Recorder},
@@ -21,14 +21,14 @@ pub(super) struct Resolver<'r, 'a> {
 
 impl Resolver<'_, '_> {
     /// The sources of a node, or of one line of its text.
-    pub(super) fn node(&self, node: &Node, line: Option<usize>) -> Vec<Source> {
+    pub(super) fn node(&self, node: &Node, line: Option<usize>) -> Vec<SourcePlace> {
         let collection =
             matches!(node.value, crate::yaml::Value::Sequence(_) | crate::yaml::Value::Mapping(_));
         self.origin(node.origin, collection, line)
     }
 
     /// The sources of an origin.
-    pub(super) fn origin(&self, origin: Origin, collection: bool, line: Option<usize>) -> Vec<Source> {
+    pub(super) fn origin(&self, origin: Origin, collection: bool, line: Option<usize>) -> Vec<SourcePlace> {
         let Some(trace) = self.recorder.trace(origin) else { return self.place(origin, collection, line) };
         let mut sources = Vec::new();
         match trace.lines.get(line.unwrap_or_default()) {
@@ -57,10 +57,10 @@ impl Resolver<'_, '_> {
     }
 
     /// The sources of the line that opens a multi-line text, whose lines have their own.
-    pub(super) fn header(&self, origin: Origin) -> Vec<Source> {
+    pub(super) fn header(&self, origin: Origin) -> Vec<SourcePlace> {
         let Some(trace) = self.recorder.trace(origin) else {
             let sources = self.place(origin, false, None).into_iter();
-            return sources.map(|source| Source { end: source.line, ..source }).collect();
+            return sources.map(|source| SourcePlace { end: source.line, ..source }).collect();
         };
         let mut sources = trace.site.map(|site| self.header(site)).unwrap_or_default();
         sources.extend(self.reads(&trace.reads));
@@ -69,24 +69,24 @@ impl Resolver<'_, '_> {
     }
 
     /// The source of a line of text: that line alone, unless only the whole text is known.
-    fn exact(&self, site: Origin, whole: Option<Origin>) -> Vec<Source> {
+    fn exact(&self, site: Origin, whole: Option<Origin>) -> Vec<SourcePlace> {
         let Some(file) = self.scope.fleet.input.sources.get(site.file) else { return Vec::new() };
         if Some(site) == whole && file.block_line(site.offset as usize, 0).is_none() {
             return self.origin(site, false, None);
         }
         let line = file.line_of(site.offset as usize);
-        vec![Source::lines(Role::Template, "", file, line, line)]
+        vec![SourcePlace::lines(Role::Template, "", file, line, line)]
     }
 
     /// The statements that let something through, including those of its own sources.
-    pub(super) fn statements(&self, origin: Origin) -> Vec<Source> {
+    pub(super) fn statements(&self, origin: Origin) -> Vec<SourcePlace> {
         let Some(trace) = self.recorder.trace(origin) else { return Vec::new() };
         let mut sources = trace.site.map(|site| self.statements(site)).unwrap_or_default();
         sources.extend(self.given(&trace.given));
         sources
     }
 
-    fn given(&self, given: &[EnclosingStatement]) -> Vec<Source> {
+    fn given(&self, given: &[EnclosingStatement]) -> Vec<SourcePlace> {
         let mut sources = Vec::new();
         for given in given {
             sources.extend(self.statement(given.statement));
@@ -95,13 +95,13 @@ impl Resolver<'_, '_> {
         sources
     }
 
-    fn statement(&self, origin: Origin) -> Vec<Source> {
+    fn statement(&self, origin: Origin) -> Vec<SourcePlace> {
         let Some(file) = self.scope.fleet.input.sources.get(origin.file) else { return Vec::new() };
         let line = file.line_of(origin.offset as usize);
-        vec![Source::lines(Role::Statement, "", file, line, line)]
+        vec![SourcePlace::lines(Role::Statement, "", file, line, line)]
     }
 
-    fn reads(&self, reads: &[Read]) -> Vec<Source> {
+    fn reads(&self, reads: &[Read]) -> Vec<SourcePlace> {
         let read = |read: &Read| match read {
             Read::Value(path) | Read::Shape(path) | Read::Passed(path) => self.read(path),
             Read::Statement(origin) => self.statement(*origin),
@@ -110,33 +110,33 @@ impl Resolver<'_, '_> {
     }
 
     /// The sources of a place in a file.
-    fn place(&self, origin: Origin, collection: bool, line: Option<usize>) -> Vec<Source> {
+    fn place(&self, origin: Origin, collection: bool, line: Option<usize>) -> Vec<SourcePlace> {
         let Some(file) = self.scope.fleet.input.sources.get(origin.file) else { return Vec::new() };
         let offset = origin.offset as usize;
         let exact = line.and_then(|line| file.block_line(offset, line));
         let mut sources = match self.scope.layer(origin) {
             Some(layer) => match locate(&layer.node, origin.offset, collection) {
                 Some(path) => self.of_layer(&path),
-                None => vec![Source::at(Role::Set, "", file, offset)],
+                None => vec![SourcePlace::at(Role::Set, "", file, offset)],
             },
             None if collection => {
                 let line = file.line_of(offset);
-                vec![Source::lines(Role::Template, "", file, line, line)]
+                vec![SourcePlace::lines(Role::Template, "", file, line, line)]
             }
-            None => vec![Source::at(Role::Template, "", file, offset)],
+            None => vec![SourcePlace::at(Role::Template, "", file, offset)],
         };
         if let Some(at) = exact {
             let line = file.line_of(at);
             for source in
                 sources.iter_mut().filter(|source| source.decides && source.covers(&file.path, line))
             {
-                *source = Source::lines(source.role, source.what.clone(), file, line, line);
+                *source = SourcePlace::lines(source.role, source.what.clone(), file, line, line);
             }
         }
         sources
     }
 
-    fn of_layer(&self, path: &Path) -> Vec<Source> {
+    fn of_layer(&self, path: &Path) -> Vec<SourcePlace> {
         match path.names().as_slice() {
             ["spec", "variables", name, ..] => {
                 let rest = path.segments()[3..].to_vec();
@@ -147,7 +147,7 @@ impl Resolver<'_, '_> {
     }
 
     /// A variable of the cluster: the settings in its layers, and the default of its class.
-    pub(super) fn variable(&self, name: &str, rest: &[Segment]) -> Vec<Source> {
+    pub(super) fn variable(&self, name: &str, rest: &[Segment]) -> Vec<SourcePlace> {
         let base = Path::of(&["spec", "variables", name]);
         let path = rest.iter().fold(base, |path, segment| path.to(segment.clone()));
         let settings = self.scope.set(&path);
@@ -155,16 +155,16 @@ impl Resolver<'_, '_> {
         if settings.is_empty() {
             return if default.is_empty() { self.declared(name, &path) } else { default };
         }
-        let aside = |source: Source| match source.role {
+        let aside = |source: SourcePlace| match source.role {
             Role::Default => source.aside(Role::Overridden),
-            _ => Source { decides: false, ..source },
+            _ => SourcePlace { decides: false, ..source },
         };
         let defaults = default.into_iter().filter(|source| source.role == Role::Default).map(aside);
         defaults.chain(settings).collect()
     }
 
     /// The class's default for a variable, or for a value inside it.
-    fn default(&self, name: &str, rest: &[Segment]) -> Vec<Source> {
+    fn default(&self, name: &str, rest: &[Segment]) -> Vec<SourcePlace> {
         let Some(release) = self.scope.release() else { return Vec::new() };
         let variable = release.class.variables.iter().find(|variable| variable.name == name);
         let Some((key, node)) = variable.and_then(|variable| default_at(&variable.schema, rest)) else {
@@ -186,7 +186,7 @@ impl Resolver<'_, '_> {
     }
 
     /// The declaration of an unset variable in the class.
-    pub(super) fn declared(&self, name: &str, path: &Path) -> Vec<Source> {
+    pub(super) fn declared(&self, name: &str, path: &Path) -> Vec<SourcePlace> {
         let Some(release) = self.scope.release() else { return Vec::new() };
         let Some(variable) = release.class.variables.iter().find(|variable| variable.name == name) else {
             return Vec::new();
@@ -201,7 +201,7 @@ impl Resolver<'_, '_> {
     }
 
     /// The sources of a path in a template's context.
-    fn read(&self, path: &Path) -> Vec<Source> {
+    fn read(&self, path: &Path) -> Vec<SourcePlace> {
         let scope = self.scope;
         let names = path.names();
         let segments = path.segments();
@@ -239,20 +239,20 @@ impl Resolver<'_, '_> {
             .into_iter()
             .map(|source| match source.role {
                 Role::Set | Role::Stack | Role::Fleet if !source.is_unset => {
-                    Source { what: shown.clone(), ..source }
+                    SourcePlace { what: shown.clone(), ..source }
                 }
                 _ => source,
             })
             .collect()
     }
 
-    fn all_enabled(&self) -> Vec<Source> {
+    fn all_enabled(&self) -> Vec<SourcePlace> {
         let addons = self.scope.release().map(|release| release.addons.as_slice()).unwrap_or_default();
         addons.iter().flat_map(|addon| self.scope.addon_enabled(addon.addon.name.as_str())).collect()
     }
 
     /// The value of a variable in the plan. Its parts may come from the definition and from the class.
-    fn value_of_variable(&self, name: &str, rest: &[Segment]) -> Vec<Source> {
+    fn value_of_variable(&self, name: &str, rest: &[Segment]) -> Vec<SourcePlace> {
         let Some(plan) = self.scope.cluster() else { return Vec::new() };
         let value =
             plan.variables.iter().find(|(known, _)| known == name).and_then(|(_, value)| value.as_ref());

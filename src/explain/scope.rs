@@ -7,20 +7,21 @@ use std::{
 
 use super::{
     RecordedFleet,
+    addon_rows::AddonRows,
     layers::{Layers, shown},
-    source::{Role, Source, Spot, Words, deepest, spot},
+    source::{Role, SourcePlace, Spot, Words, deepest, spot},
 };
 use crate::{
     definition::{StackFiles, StackFolder},
     model::{ManagementCluster, ReleaseRef},
     plan::{AddonPlan, ClusterPlan, NamespacePlan},
     release::Release,
-    yaml::{Mapping, Node, Origin, Path, Source as File},
+    yaml::{Node, Origin, Path, Source as File},
 };
 
 /// The subject of a part.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Whose<'a> {
+pub(super) enum PartOwner<'a> {
     /// The tree, or a management cluster.
     Management,
     /// A head release.
@@ -34,7 +35,7 @@ pub(super) enum Whose<'a> {
 #[derive(Debug)]
 pub(super) struct Scope<'a> {
     pub(super) fleet: &'a RecordedFleet,
-    pub(super) whose: Whose<'a>,
+    pub(super) whose: PartOwner<'a>,
     pub(super) management: Option<&'a ManagementCluster>,
     pub(super) layers: Option<Layers<'a>>,
     /// The clusters that need the part.
@@ -42,58 +43,40 @@ pub(super) struct Scope<'a> {
     /// The scopes of these clusters.
     pub(super) theirs: OnceCell<Vec<OnceCell<Scope<'a>>>>,
     /// A cache, because many generated lines depend on the same few.
-    known: Known,
+    pub(super) known: Known,
     /// The only place to search for, if any; all others are ignored.
-    pub(super) sought: Option<Sought<'a>>,
+    pub(super) sought: Option<SourceQuery<'a>>,
 }
 
 /// A file, and optionally a line of it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sought<'a> {
+pub(super) struct SourceQuery<'a> {
     pub(super) file: &'a str,
     pub(super) line: Option<usize>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
-    chosen: OnceCell<Vec<Source>>,
-    choice: OnceCell<Vec<Source>>,
-    kubernetes: OnceCell<Vec<Source>>,
-    management_name: OnceCell<Vec<Source>>,
-    namespace_name: OnceCell<Vec<Source>>,
-    anchor: OnceCell<Vec<Source>>,
-    rows: RefCell<BTreeMap<String, AddonRows>>,
-}
-
-/// The sources of an addon's version.
-#[derive(Clone, Debug, Default)]
-pub(super) struct AddonRows {
-    /// The fields of the matrix, those of the selected row first.
-    matrix: Vec<MatrixField>,
-    /// The inputs of the selection.
-    inputs: Vec<Source>,
-}
-
-/// A field of a row of an addon's matrix.
-#[derive(Clone, Debug)]
-pub(super) struct MatrixField {
-    /// The version of its row.
-    pub(super) version: String,
-    pub(super) key: &'static str,
-    pub(super) source: Source,
+pub(super) struct Known {
+    chosen: OnceCell<Vec<SourcePlace>>,
+    choice: OnceCell<Vec<SourcePlace>>,
+    kubernetes: OnceCell<Vec<SourcePlace>>,
+    management_name: OnceCell<Vec<SourcePlace>>,
+    namespace_name: OnceCell<Vec<SourcePlace>>,
+    anchor: OnceCell<Vec<SourcePlace>>,
+    pub(super) rows: RefCell<BTreeMap<String, AddonRows>>,
 }
 
 impl<'a> Scope<'a> {
     pub(super) fn of_cluster(fleet: &'a RecordedFleet, plan: &'a ClusterPlan) -> Self {
         let management = Some(&*plan.cluster.management);
         let layers = Layers::of(&fleet.definitions, &plan.cluster.file);
-        Self { layers, ..Self::shared(fleet, Whose::Cluster(plan), management, vec![plan]) }
+        Self { layers, ..Self::shared(fleet, PartOwner::Cluster(plan), management, vec![plan]) }
     }
 
     /// The scope of something that several clusters share.
     pub(super) fn shared(
         fleet: &'a RecordedFleet,
-        whose: Whose<'a>,
+        whose: PartOwner<'a>,
         management: Option<&'a ManagementCluster>,
         users: Vec<&'a ClusterPlan>,
     ) -> Self {
@@ -102,13 +85,13 @@ impl<'a> Scope<'a> {
     }
 
     /// Restricts the scope to a search for one place. Other users of shared parts are then ignored.
-    pub(super) fn looking(self, sought: Option<Sought<'a>>) -> Self {
+    pub(super) fn looking(self, sought: Option<SourceQuery<'a>>) -> Self {
         Self { sought, ..self }
     }
 
     pub(super) fn cluster(&self) -> Option<&'a ClusterPlan> {
         match self.whose {
-            Whose::Cluster(plan) => Some(plan),
+            PartOwner::Cluster(plan) => Some(plan),
             _ => None,
         }
     }
@@ -116,14 +99,14 @@ impl<'a> Scope<'a> {
     /// The release that the part is generated from.
     pub(super) fn release(&self) -> Option<&'a Release> {
         match self.whose {
-            Whose::Cluster(plan) => Some(&plan.release),
-            Whose::Release(release) | Whose::Namespace(_, Some(release)) => Some(release),
-            Whose::Management | Whose::Namespace(_, None) => None,
+            PartOwner::Cluster(plan) => Some(&plan.release),
+            PartOwner::Release(release) | PartOwner::Namespace(_, Some(release)) => Some(release),
+            PartOwner::Management | PartOwner::Namespace(_, None) => None,
         }
     }
 
     /// The settings of a value in the cluster's layers, or of its closest parent if no layer sets it.
-    pub(super) fn field(&self, path: &Path) -> Vec<Source> {
+    pub(super) fn field(&self, path: &Path) -> Vec<SourcePlace> {
         let Some(layers) = &self.layers else { return Vec::new() };
         let mut at = path.clone();
         loop {
@@ -143,21 +126,21 @@ impl<'a> Scope<'a> {
     }
 
     /// The settings of a value in the definition; empty if no layer sets it.
-    pub(super) fn set(&self, path: &Path) -> Vec<Source> {
+    pub(super) fn set(&self, path: &Path) -> Vec<SourcePlace> {
         let settings = self.layers.as_ref().map(|layers| layers.settings(path)).unwrap_or_default();
         if settings.iter().any(|source| source.role == Role::Set) { settings } else { Vec::new() }
     }
 
-    pub(super) fn keys(&self, keys: &[&str]) -> Vec<Source> {
+    pub(super) fn keys(&self, keys: &[&str]) -> Vec<SourcePlace> {
         self.field(&Path::of(keys))
     }
 
     /// The settings that select the release, without the release's content.
-    pub(super) fn choice(&self) -> Vec<Source> {
+    pub(super) fn choice(&self) -> Vec<SourcePlace> {
         self.known.choice.get_or_init(|| self.find_choice()).clone()
     }
 
-    fn find_choice(&self) -> Vec<Source> {
+    fn find_choice(&self) -> Vec<SourcePlace> {
         let Some(plan) = self.cluster() else { return Vec::new() };
         let keys: &[&str] = match plan.cluster.release {
             ReleaseRef::Head(..) => &["release", "stack", "kubernetes"],
@@ -165,33 +148,33 @@ impl<'a> Scope<'a> {
         };
         let settings = keys.iter().flat_map(|key| self.keys(&["spec", key]));
         let set = settings.filter(|source| source.role == Role::Set);
-        set.map(|source| Source { role: Role::Release, ..source }).collect()
+        set.map(|source| SourcePlace { role: Role::Release, ..source }).collect()
     }
 
     /// The settings that select the release, for all clusters that need the part.
-    pub(super) fn chosen(&self) -> Vec<Source> {
+    pub(super) fn chosen(&self) -> Vec<SourcePlace> {
         self.known.chosen.get_or_init(|| self.used(&Scope::choice)).clone()
     }
 
     /// The sources of the release's name. The name of a head release is a hash of its content.
-    pub(super) fn release_name(&self) -> Vec<Source> {
+    pub(super) fn release_name(&self) -> Vec<SourcePlace> {
         let mut settings = self.choice();
         settings.extend(self.release().and_then(|release| self.content(release)));
         settings
     }
 
     /// A single source for all lines that determine the content of a head release.
-    pub(super) fn content(&self, release: &Release) -> Option<Source> {
+    pub(super) fn content(&self, release: &Release) -> Option<SourcePlace> {
         let folder = self.stack(release)?;
         let what = format!("the content of {}, of which the release's name is a hash", release.name);
         let first = folder.stack.source.clone();
-        let mut source = Source::lines(Role::Content, what, &first, 1, 1);
+        let mut source = SourcePlace::lines(Role::Content, what, &first, 1, 1);
         source.release = Some(release.name.as_str().into());
         Some(source)
     }
 
     /// The stack folder of a head release.
-    fn stack(&self, release: &Release) -> Option<&'a StackFolder> {
+    pub(super) fn stack(&self, release: &Release) -> Option<&'a StackFolder> {
         let folder = self.fleet.definitions.stacks.get(&release.stack.to_string());
         folder.filter(|_| release.is_head())
     }
@@ -212,7 +195,7 @@ impl<'a> Scope<'a> {
     }
 
     /// A value in `stack.yaml`. A numbered release has it under another key.
-    pub(super) fn stack_value(&self, head: &[&str], frozen: &[&str]) -> Vec<Source> {
+    pub(super) fn stack_value(&self, head: &[&str], frozen: &[&str]) -> Vec<SourcePlace> {
         let Some(release) = self.release() else { return Vec::new() };
         if let Some(folder) = self.stack(release) {
             let spot = deepest(&folder.stack.node, &Path::of(head));
@@ -223,11 +206,11 @@ impl<'a> Scope<'a> {
     }
 
     /// The sources of the exact Kubernetes version.
-    pub(super) fn kubernetes(&self) -> Vec<Source> {
+    pub(super) fn kubernetes(&self) -> Vec<SourcePlace> {
         self.known.kubernetes.get_or_init(|| self.find_kubernetes()).clone()
     }
 
-    fn find_kubernetes(&self) -> Vec<Source> {
+    fn find_kubernetes(&self) -> Vec<SourcePlace> {
         let Some(release) = self.release() else { return Vec::new() };
         let mut settings = Vec::new();
         match self.stack(release) {
@@ -248,11 +231,11 @@ impl<'a> Scope<'a> {
     }
 
     /// A value in an addon's definition, at a path of its spec, or of the closest parent.
-    pub(super) fn addon(&self, addon: &str, keys: &[&str]) -> Vec<Source> {
+    pub(super) fn addon(&self, addon: &str, keys: &[&str]) -> Vec<SourcePlace> {
         self.addon_path(addon, &Path::of(keys), Role::Stack).into_iter().collect()
     }
 
-    pub(super) fn addon_path(&self, addon: &str, path: &Path, role: Role) -> Option<Source> {
+    pub(super) fn addon_path(&self, addon: &str, path: &Path, role: Role) -> Option<SourcePlace> {
         let what = if path.segments().is_empty() { addon.to_owned() } else { format!("{addon}: {path}") };
         self.in_addon(addon, |spec, file| {
             let source = deepest(spec, path).source(role, what, file);
@@ -260,14 +243,14 @@ impl<'a> Scope<'a> {
                 Some(_) => source,
                 None => {
                     let value = source.what.to_string();
-                    Source { decides: false, ..source.unset(&value) }
+                    SourcePlace { decides: false, ..source.unset(&value) }
                 }
             })
         })
     }
 
     /// Looks at the spec of an addon, in the stack or in the numbered release.
-    fn in_addon<T>(&self, addon: &str, look: impl FnOnce(&Node, &File) -> Option<T>) -> Option<T> {
+    pub(super) fn in_addon<T>(&self, addon: &str, look: impl FnOnce(&Node, &File) -> Option<T>) -> Option<T> {
         let release = self.release()?;
         if self.stack(release).is_some() {
             let written = self.files(release).into_iter().flatten().find_map(|files| files.addons.get(addon));
@@ -280,7 +263,7 @@ impl<'a> Scope<'a> {
     }
 
     /// The sources that decide whether the cluster has an addon.
-    pub(super) fn addon_enabled(&self, addon: &str) -> Vec<Source> {
+    pub(super) fn addon_enabled(&self, addon: &str) -> Vec<SourcePlace> {
         let path = Path::of(&["spec", "addons", addon, "enabled"]);
         let settings = self.set(&path);
         let default = self.addon_path(addon, &Path::of(&["enabled"]), Role::Default);
@@ -292,99 +275,16 @@ impl<'a> Scope<'a> {
         default
     }
 
-    /// The sources of a cluster's addon version: its own, or else the newest that the matrix allows.
-    pub(super) fn addon_version(&self, addon: &str) -> Vec<Source> {
-        let set = |key| self.set(&Path::of(&["spec", "addons", addon, key]));
-        let own = Some(set("version")).filter(|own| !own.is_empty()).unwrap_or_else(|| set("interimVersion"));
-        let mut rows = self.rows(addon);
-        if !own.is_empty() {
-            rows.retain(|row| row.role == Role::Version);
-            rows = rows.into_iter().map(|row| row.aside(Role::Overridden)).collect();
-        }
-        rows.extend(own);
-        rows
-    }
-
-    /// The rows of an addon's matrix, the selected one first, and the inputs of the selection.
-    pub(super) fn rows(&self, addon: &str) -> Vec<Source> {
-        let AddonRows { matrix, inputs } = self.known_rows(addon);
-        matrix.into_iter().map(|field| field.source).chain(inputs).collect()
-    }
-
-    /// The fields of an addon's matrix, those of the selected row first.
-    pub(super) fn matrix(&self, addon: &str) -> Vec<MatrixField> {
-        self.known_rows(addon).matrix
-    }
-
-    fn known_rows(&self, addon: &str) -> AddonRows {
-        if let Some(known) = self.known.rows.borrow().get(addon) {
-            return known.clone();
-        }
-        let rows = self.find_rows(addon);
-        self.known.rows.borrow_mut().insert(addon.to_owned(), rows.clone());
-        rows
-    }
-
-    fn find_rows(&self, addon: &str) -> AddonRows {
-        let Some(release) = self.release() else { return AddonRows::default() };
-        let picked = release.addon(addon).and_then(|addon| addon.version.as_ref()).map(ToString::to_string);
-        let name = &release.name;
-        let matrix = self.in_addon(addon, |spec, file| {
-            let mut fields = Vec::new();
-            for row in spec.get("versions").and_then(Node::as_sequence).unwrap_or_default() {
-                let version = row.get("version").and_then(Node::as_str).unwrap_or_default();
-                let is_picked = picked.as_deref() == Some(version.trim_start_matches('v'));
-                let what = if is_picked {
-                    format!("{addon} {version}: the newest that {name} may have")
-                } else {
-                    format!("{addon} {version}: not picked")
-                };
-                for key in ["version", "kubernetes"] {
-                    let found = spot(row, &Path::of(&[key]));
-                    let source = found.map(|found| found.source(Role::Version, what.as_str(), file));
-                    let field = |source| MatrixField { version: version.to_owned(), key, source };
-                    fields.extend(source.map(|source| (!is_picked, field(source))));
-                }
-            }
-            fields.sort_by_key(|(other, _)| *other);
-            Some(fields.into_iter().map(|(_, field)| field).collect::<Vec<_>>())
-        });
-        let mut inputs = Vec::new();
-        if release.is_head() {
-            let minor = self.kubernetes().into_iter().find(|source| source.role == Role::Stack);
-            inputs.extend(minor.into_iter().filter(|_| picked.is_some()));
-            inputs.extend(self.rules(release, addon));
-        }
-        AddonRows { matrix: matrix.unwrap_or_default(), inputs }
-    }
-
     /// A value in a migration of a head release, by index.
-    pub(super) fn migration(&self, index: usize, keys: &[&str]) -> Option<Vec<Source>> {
+    pub(super) fn migration(&self, index: usize, keys: &[&str]) -> Option<Vec<SourcePlace>> {
         let folder = self.stack(self.release()?)?;
         let item = folder.stack.node.at(&["spec", "migrations"])?.as_sequence()?.get(index)?;
         let spot = deepest(item, &Path::of(keys));
         Some(vec![spot.source(Role::Stack, "a migration", &folder.stack.source)])
     }
 
-    /// The compatibility rules about an addon.
-    fn rules(&self, release: &Release, addon: &str) -> Vec<Source> {
-        let Some(folder) = self.stack(release) else { return Vec::new() };
-        let rules = folder.stack.node.at(&["spec", "compatibility"]).and_then(Node::as_sequence);
-        let mut sources = Vec::new();
-        for rule in rules.unwrap_or_default() {
-            if rule.at(&["when", "addon"]).and_then(Node::as_str) != Some(addon) {
-                continue;
-            }
-            for key in rule.get("when").and_then(Node::as_mapping).into_iter().flat_map(Mapping::iter) {
-                let spot = Spot { key: Some(key.key.origin.offset as usize), node: &key.value };
-                sources.push(spot.source(Role::Stack, "a compatibility rule", &folder.stack.source));
-            }
-        }
-        sources
-    }
-
     /// A value in a node image, by its index in the release; empty if there is no such image.
-    pub(super) fn image(&self, index: Option<usize>, keys: &[&str]) -> Vec<Source> {
+    pub(super) fn image(&self, index: Option<usize>, keys: &[&str]) -> Vec<SourcePlace> {
         let Some(release) = self.release() else { return Vec::new() };
         let wanted: Vec<_> = match index {
             Some(index) => release.images.get(index).into_iter().collect(),
@@ -422,7 +322,7 @@ impl<'a> Scope<'a> {
     }
 
     /// A value in `stackloom.yaml`: the management cluster's own, otherwise the shared one.
-    pub(super) fn fleet_value(&self, keys: &[&str]) -> Vec<Source> {
+    pub(super) fn fleet_value(&self, keys: &[&str]) -> Vec<SourcePlace> {
         let written = &self.fleet.written;
         let shared = Path::of(&[&["spec"], keys].concat());
         let own = self.management.and_then(|management| {
@@ -454,18 +354,18 @@ impl<'a> Scope<'a> {
         spot(node, &path).unwrap_or_else(|| deepest(node, &Path::of(&["metadata", "name"])))
     }
 
-    pub(super) fn fleet_name(&self) -> Vec<Source> {
+    pub(super) fn fleet_name(&self) -> Vec<SourcePlace> {
         let written = &self.fleet.written;
         let spot = deepest(&written.node, &Path::of(&["metadata", "name"]));
         vec![spot.source(Role::Fleet, "metadata.name", &written.source)]
     }
 
     /// The sources of the management cluster: its entry, and the clusters that name it.
-    pub(super) fn management_name(&self) -> Vec<Source> {
+    pub(super) fn management_name(&self) -> Vec<SourcePlace> {
         self.known.management_name.get_or_init(|| self.find_management_name()).clone()
     }
 
-    fn find_management_name(&self) -> Vec<Source> {
+    fn find_management_name(&self) -> Vec<SourcePlace> {
         let written = &self.fleet.written;
         let own = self.management_spot().source(Role::Fleet, "managementClusters", &written.source);
         let mut settings = vec![own];
@@ -474,13 +374,13 @@ impl<'a> Scope<'a> {
     }
 
     /// The sources of the namespace: the clusters in it.
-    pub(super) fn namespace_name(&self) -> Vec<Source> {
+    pub(super) fn namespace_name(&self) -> Vec<SourcePlace> {
         self.known.namespace_name.get_or_init(|| self.find_namespace_name()).clone()
     }
 
-    fn find_namespace_name(&self) -> Vec<Source> {
+    fn find_namespace_name(&self) -> Vec<SourcePlace> {
         let mut settings = self.used(&|scope| scope.keys(&["metadata", "namespace"]));
-        if let Whose::Namespace(plan, _) = self.whose
+        if let PartOwner::Namespace(plan, _) = self.whose
             && plan.name == plan.management.class_namespace
         {
             settings = settings.into_iter().map(|source| source.aside(Role::User)).collect();
@@ -490,16 +390,16 @@ impl<'a> Scope<'a> {
     }
 
     /// The subject of the part, as a source for lines that the program writes on its own.
-    pub(super) fn anchor(&self) -> Vec<Source> {
+    pub(super) fn anchor(&self) -> Vec<SourcePlace> {
         self.known.anchor.get_or_init(|| self.find_anchor()).clone()
     }
 
-    fn find_anchor(&self) -> Vec<Source> {
+    fn find_anchor(&self) -> Vec<SourcePlace> {
         let settings = match self.whose {
-            Whose::Cluster(_) => self.keys(&["metadata", "name"]),
-            Whose::Namespace(..) => self.namespace_name(),
-            Whose::Release(_) => self.stack_value(&["metadata", "name"], &["metadata", "name"]),
-            Whose::Management => Vec::new(),
+            PartOwner::Cluster(_) => self.keys(&["metadata", "name"]),
+            PartOwner::Namespace(..) => self.namespace_name(),
+            PartOwner::Release(_) => self.stack_value(&["metadata", "name"], &["metadata", "name"]),
+            PartOwner::Management => Vec::new(),
         };
         let found = settings.into_iter().find(|source| source.role != Role::Overridden);
         let fleet = &self.fleet.written;
@@ -510,9 +410,9 @@ impl<'a> Scope<'a> {
     }
 
     /// A source for something that the program writes: the reason, and the subject that it is written for.
-    pub(super) fn program(&self, why: &str) -> Vec<Source> {
+    pub(super) fn program(&self, why: &str) -> Vec<SourcePlace> {
         let why = Words::from(why);
-        let why = |source: Source| Source { what: why.clone(), ..source.aside(Role::Program) };
+        let why = |source: SourcePlace| SourcePlace { what: why.clone(), ..source.aside(Role::Program) };
         self.anchor().into_iter().map(why).collect()
     }
 

@@ -153,7 +153,7 @@ impl Serialize for Words {
 /// A place in a source, with its role.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Source {
+pub struct SourcePlace {
     /// How it takes part in the value.
     pub role: Role,
     /// The file, relative to the root of the fleet.
@@ -176,7 +176,7 @@ pub struct Source {
     pub release: Option<Words>,
 }
 
-impl Source {
+impl SourcePlace {
     pub(super) fn lines(role: Role, what: impl Into<Words>, file: &File, line: usize, end: usize) -> Self {
         let text = file.line_text(line.max(1)).trim();
         let start = text.as_ptr().addr() - file.text.as_ptr().addr();
@@ -226,14 +226,14 @@ pub(super) struct Spot<'a> {
 
 impl Spot<'_> {
     /// The source for it: the lines of the key and of the scalar, or the first line of a collection.
-    pub(super) fn source(&self, role: Role, what: impl Into<Words>, file: &File) -> Source {
+    pub(super) fn source(&self, role: Role, what: impl Into<Words>, file: &File) -> SourcePlace {
         let value = self.node.origin.offset as usize;
         let first = self.key.unwrap_or(value);
         let line = *file.lines_at(first).start();
         let collection = matches!(self.node.value, Value::Sequence(_) | Value::Mapping(_));
         let end = if collection { line } else { *file.lines_at(value).end() };
         let line = if self.key.is_none() { *file.lines_at(value).start() } else { line };
-        Source::lines(role, what, file, line, end)
+        SourcePlace::lines(role, what, file, line, end)
     }
 }
 

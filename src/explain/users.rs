@@ -3,15 +3,15 @@
 use std::{cell::OnceCell, collections::BTreeSet};
 
 use super::{
-    scope::{Scope, Sought},
-    source::{Role, Source},
+    scope::{Scope, SourceQuery},
+    source::{Role, SourcePlace},
 };
 use crate::plan::ClusterPlan;
 
 impl<'a> Scope<'a> {
     /// The combined sources of several clusters. A source decides only if all clusters have it in the same place; otherwise
     /// some would remain.
-    pub(super) fn used(&self, of: &dyn Fn(&Scope<'a>) -> Vec<Source>) -> Vec<Source> {
+    pub(super) fn used(&self, of: &dyn Fn(&Scope<'a>) -> Vec<SourcePlace>) -> Vec<SourcePlace> {
         if self.layers.is_some() {
             return of(self);
         }
@@ -19,7 +19,7 @@ impl<'a> Scope<'a> {
     }
 
     /// The same if a cluster may have several uses.
-    pub(super) fn used_each(&self, of: &dyn Fn(&Scope<'a>) -> Vec<Vec<Source>>) -> Vec<Source> {
+    pub(super) fn used_each(&self, of: &dyn Fn(&Scope<'a>) -> Vec<Vec<SourcePlace>>) -> Vec<SourcePlace> {
         let theirs = self.theirs.get_or_init(|| self.users.iter().map(|_| OnceCell::new()).collect());
         let scope = |(plan, scope): (&&'a ClusterPlan, &OnceCell<Scope<'a>>)| {
             of(scope.get_or_init(|| Scope::of_cluster(self.fleet, plan)))
@@ -28,16 +28,17 @@ impl<'a> Scope<'a> {
         if let Some(sought) = self.sought {
             return self.used_there(sought, found);
         }
-        let found: Vec<Vec<Source>> = found.collect();
-        let mut all: Vec<Source> = Vec::new();
+        let found: Vec<Vec<SourcePlace>> = found.collect();
+        let mut all: Vec<SourcePlace> = Vec::new();
         let mut seen = BTreeSet::new();
         for source in found.iter().flatten() {
             let place = (source.file.clone(), source.line, source.release.clone());
             if !seen.insert(place) {
                 continue;
             }
-            let same =
-                |other: &Source| other.decides && (&other.file, other.line) == (&source.file, source.line);
+            let same = |other: &SourcePlace| {
+                other.decides && (&other.file, other.line) == (&source.file, source.line)
+            };
             let every = found.iter().all(|one| one.iter().any(same));
             match (source.decides, every) {
                 (true, true) => all.push(source.clone()),
@@ -50,12 +51,16 @@ impl<'a> Scope<'a> {
 
     /// The same for a search: the sources there that all clusters share, or else one that does not decide. Usually the first
     /// cluster settles it.
-    fn used_there(&self, sought: Sought<'_>, found: impl Iterator<Item = Vec<Source>>) -> Vec<Source> {
+    fn used_there(
+        &self,
+        sought: SourceQuery<'_>,
+        found: impl Iterator<Item = Vec<SourcePlace>>,
+    ) -> Vec<SourcePlace> {
         let is_sought =
-            |source: &&Source| source.decides && self.fleet.stands_for(source, sought.file, sought.line);
-        let (mut user, mut all) = (None, None::<Vec<Source>>);
+            |source: &&SourcePlace| source.decides && self.fleet.stands_for(source, sought.file, sought.line);
+        let (mut user, mut all) = (None, None::<Vec<SourcePlace>>);
         for one in found {
-            let same = |source: &Source, other: &Source| {
+            let same = |source: &SourcePlace, other: &SourcePlace| {
                 other.decides && (&other.file, other.line) == (&source.file, source.line)
             };
             match &mut all {

@@ -6,12 +6,12 @@ use super::{
     part::Part,
     resolve::Resolver,
     scope::Scope,
-    source::{Role, Source},
+    source::{Role, SourcePlace},
 };
 use crate::{
     note::Notes,
     plan::ClusterPlan,
-    render::Subject,
+    render::PartSubject,
     template::Recorder,
     yaml::{Mapping, Node, Path, Segment, Value, emit},
 };
@@ -23,7 +23,7 @@ pub struct ExplainedValue {
     pub path: String,
     pub value: Node,
     /// Its sources, including overridden ones, in the order of the layers.
-    pub sources: Vec<Source>,
+    pub sources: Vec<SourcePlace>,
 }
 
 /// The context for explaining values.
@@ -60,7 +60,7 @@ impl RecordedFleet {
     }
 
     /// The declaration of a variable in the class, if the cluster does not set the variable and it has no default.
-    pub fn unset_variable(&self, plan: &ClusterPlan, path: &str, notes: &mut Notes) -> Vec<Source> {
+    pub fn unset_variable(&self, plan: &ClusterPlan, path: &str, notes: &mut Notes) -> Vec<SourcePlace> {
         let Some(values) = self.values_of(plan, notes) else { return Vec::new() };
         let path = parse(path.strip_prefix("spec.").unwrap_or(path));
         let names = path.names();
@@ -77,7 +77,7 @@ impl RecordedFleet {
         let same = |other: &&ClusterPlan| other.cluster.file == plan.cluster.file;
         let plan = self.plan.clusters.iter().find(same)?;
         let scope = Scope::of_cluster(self, plan);
-        let part = Part::of(self, Subject::Cluster(plan), notes);
+        let part = Part::of(self, PartSubject::Cluster(plan), notes);
         let whole = whole(&scope, plan, &part)?;
         Some(Values { scope, recorder: part.recorder(), whole })
     }
@@ -187,14 +187,20 @@ impl Values<'_> {
             ["spec", "addons", addon, "values", ..] => self.addon_value(&resolver, addon, path, node),
             _ => scope.field(path),
         };
-        let mut sources: Vec<Source> =
+        let mut sources: Vec<SourcePlace> =
             sources.into_iter().filter(|source| source.role != Role::User).collect();
         sources.dedup();
         ExplainedValue { path: shown(&named), value: node.clone(), sources }
     }
 
     /// A Helm value: the result of the release's template, and the layers that override it.
-    fn addon_value(&self, resolver: &Resolver<'_, '_>, addon: &str, path: &Path, node: &Node) -> Vec<Source> {
+    fn addon_value(
+        &self,
+        resolver: &Resolver<'_, '_>,
+        addon: &str,
+        path: &Path,
+        node: &Node,
+    ) -> Vec<SourcePlace> {
         let settings = self.scope.set(path);
         if settings.is_empty() {
             let mut sources = resolver.node(node, None);
@@ -208,7 +214,7 @@ impl Values<'_> {
         let rest = path.segments()[4..].iter().cloned();
         let rest = rest.fold(Path::default(), |path, segment| path.to(segment));
         let below = self.template_value(addon, &rest).map(|below| resolver.node(&below, None));
-        let aside = |source: Source| source.aside(Role::Overridden);
+        let aside = |source: SourcePlace| source.aside(Role::Overridden);
         let below = below.unwrap_or_default().into_iter().filter(|source| source.role == Role::Template);
         below.map(aside).chain(settings).collect()
     }
@@ -227,14 +233,14 @@ impl Values<'_> {
 
 impl ExplainedValue {
     /// The effective layer, or else another deciding source.
-    pub fn decided_by(&self) -> Option<&Source> {
+    pub fn decided_by(&self) -> Option<&SourcePlace> {
         let mut decides = self.sources.iter().filter(|source| source.decides);
         let has = |role: Role| self.sources.iter().any(|source| source.decides && source.role == role);
         if has(Role::Version) && !has(Role::Set) {
             return decides.find(|source| source.role == Role::Version);
         }
         let is_layer =
-            |source: &&Source| !matches!(source.role, Role::Release | Role::Content | Role::Statement);
+            |source: &&SourcePlace| !matches!(source.role, Role::Release | Role::Content | Role::Statement);
         decides.clone().rfind(is_layer).or_else(|| decides.next())
     }
 

@@ -48,7 +48,7 @@ pub(super) fn draw_parts<'a>(
     sink: &mut dyn Sink,
     progress: Progress<'_>,
     notes: &mut Notes,
-) -> Result<Vec<render::Subject<'a>>, Failure> {
+) -> Result<Vec<render::PartSubject<'a>>, Failure> {
     let Planned { fleet, plan } = planned;
     let classes = check::Classes::read(plan);
     let faulty = draw_some_parts(
@@ -67,21 +67,22 @@ pub(super) fn draw_parts<'a>(
 /// Like [`draw_parts`], for some parts.
 pub(super) fn draw_some_parts<'a>(
     planned: &'a Planned,
-    subjects: &[render::Subject<'a>],
+    subjects: &[render::PartSubject<'a>],
     checks: Checks<'_>,
     sink: &mut dyn Sink,
     progress: Progress<'_>,
     notes: &mut Notes,
-) -> Result<Vec<render::Subject<'a>>, Failure> {
+) -> Result<Vec<render::PartSubject<'a>>, Failure> {
     let input = &planned.fleet.input;
-    let draw_all = |chunk: &[render::Subject<'a>]| -> Vec<DrawnPart> {
-        let one = |subject: &render::Subject<'a>| {
+    let draw_all = |chunk: &[render::PartSubject<'a>]| -> Vec<DrawnPart> {
+        let one = |subject: &render::PartSubject<'a>| {
             let mut notes = Notes::new();
             let drawn = render::draw(*subject, &mut notes);
             let part = drawn.to_part();
-            if !matches!(subject, render::Subject::Cluster(plan) if checks.baseline.contains(plan, &part)) {
+            if !matches!(subject, render::PartSubject::Cluster(plan) if checks.baseline.contains(plan, &part))
+            {
                 check_part(*subject, &drawn, checks.classes, input, &mut notes);
-                if let render::Subject::Cluster(plan) = subject {
+                if let render::PartSubject::Cluster(plan) = subject {
                     check::check_sizes(plan, &drawn, &part, &mut notes);
                 }
             }
@@ -119,13 +120,13 @@ struct DrawnPart {
 struct Taker<'a, 's> {
     planned: &'a Planned,
     index: check::Index,
-    faulty: Vec<render::Subject<'a>>,
+    faulty: Vec<render::PartSubject<'a>>,
     sink: &'s mut dyn Sink,
     notes: &'s mut Notes,
 }
 
 impl<'a> Taker<'a, '_> {
-    fn take(&mut self, subjects: &[render::Subject<'a>], made: Vec<DrawnPart>) -> Result<(), Failure> {
+    fn take(&mut self, subjects: &[render::PartSubject<'a>], made: Vec<DrawnPart>) -> Result<(), Failure> {
         let mut parts = Vec::with_capacity(made.len());
         for (subject, DrawnPart { identities, part, notes }) in subjects.iter().zip(made) {
             let before = self.notes.errors();
@@ -147,7 +148,7 @@ impl<'a> Taker<'a, '_> {
 
 /// Draws and checks a part, and keeps only the messages.
 pub(super) fn draw_for_messages(
-    subject: render::Subject<'_>,
+    subject: render::PartSubject<'_>,
     classes: &check::Classes,
     input: &Input,
 ) -> Notes {
@@ -159,7 +160,7 @@ pub(super) fn draw_for_messages(
 }
 
 fn check_part(
-    subject: render::Subject<'_>,
+    subject: render::PartSubject<'_>,
     drawn: &render::Drawn,
     classes: &check::Classes,
     input: &Input,
@@ -167,24 +168,24 @@ fn check_part(
 ) {
     let texts = check::Texts::from(input);
     match subject {
-        render::Subject::Release(release) => check::release(release, classes, texts, notes),
-        render::Subject::Cluster(plan) => check::cluster(plan, drawn, classes, texts, notes),
-        render::Subject::Root => check::shared(texts, notes),
-        render::Subject::Management(plan, one) => check::management(plan, one, texts, notes),
-        render::Subject::Namespace(_) => {}
+        render::PartSubject::Release(release) => check::release(release, classes, texts, notes),
+        render::PartSubject::Cluster(plan) => check::cluster(plan, drawn, classes, texts, notes),
+        render::PartSubject::Root => check::shared(texts, notes),
+        render::PartSubject::Management(plan, one) => check::management(plan, one, texts, notes),
+        render::PartSubject::Namespace(_) => {}
     }
     check::objects(drawn, texts, notes);
 }
 
 /// Adds the affected clusters to messages about a part.
-fn concerning(subject: render::Subject<'_>, plan: &Plan, mut notes: Notes) -> Notes {
+fn concerning(subject: render::PartSubject<'_>, plan: &Plan, mut notes: Notes) -> Notes {
     if notes.is_empty() {
         return notes;
     }
     match subject {
-        render::Subject::Root | render::Subject::Management(..) => {}
-        render::Subject::Cluster(one) => notes.concern(&one.cluster.full_name()),
-        render::Subject::Release(_) | render::Subject::Namespace(_) => {
+        render::PartSubject::Root | render::PartSubject::Management(..) => {}
+        render::PartSubject::Cluster(one) => notes.concern(&one.cluster.full_name()),
+        render::PartSubject::Release(_) | render::PartSubject::Namespace(_) => {
             let made = plan.clusters.iter().filter(|one| is_made_from(one, subject));
             made.for_each(|one| notes.concern(&one.cluster.full_name()));
         }
@@ -193,25 +194,25 @@ fn concerning(subject: render::Subject<'_>, plan: &Plan, mut notes: Notes) -> No
 }
 
 /// Reports whether a cluster needs the part of a release or a namespace.
-fn is_made_from(one: &ClusterPlan, subject: render::Subject<'_>) -> bool {
+fn is_made_from(one: &ClusterPlan, subject: render::PartSubject<'_>) -> bool {
     match subject {
-        render::Subject::Root | render::Subject::Management(..) => false,
-        render::Subject::Release(release) => one.release.name == release.name,
-        render::Subject::Namespace(namespace) => {
+        render::PartSubject::Root | render::PartSubject::Management(..) => false,
+        render::PartSubject::Release(release) => one.release.name == release.name,
+        render::PartSubject::Namespace(namespace) => {
             let cluster = &one.cluster;
             cluster.namespace == namespace.name && cluster.management.name == namespace.management.name
         }
-        render::Subject::Cluster(plan) => std::ptr::eq(one, plan),
+        render::PartSubject::Cluster(plan) => std::ptr::eq(one, plan),
     }
 }
 
 /// The definitions behind a part, each with the reason to report if the part has errors.
-pub(super) fn definitions_of(subject: render::Subject<'_>, plan: &Plan) -> Vec<partial::Faulty> {
+pub(super) fn definitions_of(subject: render::PartSubject<'_>, plan: &Plan) -> Vec<partial::Faulty> {
     let why = match subject {
-        render::Subject::Root | render::Subject::Management(..) => return Vec::new(),
-        render::Subject::Release(release) => format!("its release `{}` has errors", release.name),
-        render::Subject::Namespace(namespace) => format!("its namespace `{}` has errors", namespace.name),
-        render::Subject::Cluster(_) => "the objects generated for it have errors".to_owned(),
+        render::PartSubject::Root | render::PartSubject::Management(..) => return Vec::new(),
+        render::PartSubject::Release(release) => format!("its release `{}` has errors", release.name),
+        render::PartSubject::Namespace(namespace) => format!("its namespace `{}` has errors", namespace.name),
+        render::PartSubject::Cluster(_) => "the objects generated for it have errors".to_owned(),
     };
     let made = plan.clusters.iter().filter(|one| is_made_from(one, subject));
     made.map(|one| (one.cluster.file.to_string(), why.clone())).collect()

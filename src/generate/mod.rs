@@ -24,8 +24,8 @@ use crate::{
     partial::SkippedDefinition,
     plan::Plan,
     remove::{self, Defined},
-    render::Subject,
-    tree::{Changes, Nowhere, Sink},
+    render::PartSubject,
+    tree::{Changes, NullSink, Sink},
     world::{Input, World},
 };
 
@@ -69,7 +69,7 @@ pub fn generate(
 
 /// Does everything except writing, and returns the plan. The result isn't compared with an existing tree.
 pub fn check(world: &dyn World, progress: Progress<'_>, notes: &mut Notes) -> Result<Plan, Failure> {
-    check_against(world, &mut Nowhere, progress, notes)
+    check_against(world, &mut NullSink, progress, notes)
 }
 
 /// Like [`check`](fn@check), but passes the result to a sink that compares it without writing.
@@ -102,7 +102,7 @@ fn check_spare(planned: &Planned, notes: &mut Notes) {
     let (spare, used) = (plan.spare.iter().map(AsRef::as_ref), plan.heads.iter().map(AsRef::as_ref));
     let classes = check::Classes::unused(spare, used, &plan.allowed, &planned.fleet.model.fleet);
     let input = &planned.fleet.input;
-    let one = |head: &std::sync::Arc<_>| draw_for_messages(Subject::Release(head), &classes, input);
+    let one = |head: &std::sync::Arc<_>| draw_for_messages(PartSubject::Release(head), &classes, input);
     let found: Vec<Notes> = plan.spare.par_iter().map(one).collect();
     for found in found {
         notes.append(found);

@@ -15,8 +15,8 @@ use crate::{
     note::{Fault, Notes, Severity},
     partial::{self, Faulty, Scope, SkippedDefinition},
     plan::{self, Plan},
-    render::{self, Subject},
-    tree::{Changes, File, Nowhere, Part, PartId, Sink, TreePath},
+    render::{self, PartSubject},
+    tree::{Changes, File, NullSink, Part, PartId, Sink, TreePath},
     world::{Input, World},
 };
 
@@ -93,7 +93,7 @@ fn lost<'a>(scope: &'a Scope, plan: &Plan) -> Option<&'a ClusterId> {
 /// Checks everything without errors, and discards the result.
 pub(super) fn settle(input: &Input, scope: &Scope, read: Notes, notes: &mut Notes) {
     attempts(input, scope, read, &[], notes, |planned, _, notes| {
-        faulty(planned, &(), &mut Nowhere, &|_, _| {}, notes)
+        faulty(planned, &(), &mut NullSink, &|_, _| {}, notes)
     });
 }
 
@@ -254,11 +254,11 @@ pub fn check_near(
     let clusters = || planned.plan.clusters.iter().filter(|plan| is_near(&plan.cluster));
     let places: BTreeSet<_> = clusters().map(|plan| home(&plan.cluster)).collect();
     let releases: BTreeSet<_> = clusters().map(|plan| plan.release.name.as_str()).collect();
-    let is_near = |subject: &Subject<'_>| match subject {
-        Subject::Root | Subject::Management(..) => true,
-        Subject::Release(release) => releases.contains(release.name.as_str()),
-        Subject::Namespace(one) => places.contains(&(&one.management.name, &one.name)),
-        Subject::Cluster(one) => places.contains(&home(&one.cluster)),
+    let is_near = |subject: &PartSubject<'_>| match subject {
+        PartSubject::Root | PartSubject::Management(..) => true,
+        PartSubject::Release(release) => releases.contains(release.name.as_str()),
+        PartSubject::Namespace(one) => places.contains(&(&one.management.name, &one.name)),
+        PartSubject::Cluster(one) => places.contains(&home(&one.cluster)),
     };
     let (near, others): (Vec<_>, Vec<_>) = render::subjects(&planned.plan).into_iter().partition(is_near);
     sink.begin(notes)?;
@@ -274,12 +274,12 @@ pub fn check_near(
 }
 
 /// The folders and files of a part that this run does not draw.
-fn places_of(subject: Subject<'_>) -> Vec<TreePath> {
+fn places_of(subject: PartSubject<'_>) -> Vec<TreePath> {
     match subject {
-        Subject::Root | Subject::Management(..) => Vec::new(),
-        Subject::Release(release) => vec![render::release_folder(&release.name)],
-        Subject::Cluster(plan) => render::cluster_folders(plan).into(),
-        Subject::Namespace(_) => {
+        PartSubject::Root | PartSubject::Management(..) => Vec::new(),
+        PartSubject::Release(release) => vec![render::release_folder(&release.name)],
+        PartSubject::Cluster(plan) => render::cluster_folders(plan).into(),
+        PartSubject::Namespace(_) => {
             let drawn = render::draw(subject, &mut Notes::new());
             drawn.objects.into_iter().map(|object| object.path).collect()
         }

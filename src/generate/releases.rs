@@ -28,13 +28,13 @@ pub fn release_list(
 /// one. The new releases are checked like those that clusters use.
 pub fn cut(
     world: &dyn World,
-    request: &release::Request,
+    request: &release::CutRequest,
     notes: &mut Notes,
-) -> Result<Vec<release::Considered>, Failure> {
+) -> Result<Vec<release::CutOutcome>, Failure> {
     let (understood, left) = understand_sound(world, notes)?;
     left.only_other_stacks(request.stack.as_ref(), notes)?;
     let Understood { input, definitions, model, resolution, releases } = &understood;
-    let predict = |from: &Release, to: &Release| release::Foretold {
+    let predict = |from: &Release, to: &Release| release::RebaseForecast {
         classes: rebase::class_forecasts(&model.fleet.management_clusters, from, to),
         rebases: rebase::rebases(model, releases, from, to),
     };
@@ -54,7 +54,7 @@ pub fn cut(
     let others = releases.shared_heads().map(AsRef::as_ref).filter(|head| !is_cut(head));
     let classes = check::Classes::unused(cuts.iter().copied(), others, &model.allowed(), &model.fleet);
     for release in cuts {
-        notes.append(draw_for_messages(render::Subject::Release(release), &classes, input));
+        notes.append(draw_for_messages(render::PartSubject::Release(release), &classes, input));
     }
     Ok(notes.halt(considered)?)
 }
@@ -76,7 +76,7 @@ pub fn take(
     let classes = check::Classes::default();
     for one in &taken {
         if let release::Taken::New { release, .. } = one {
-            notes.append(draw_for_messages(render::Subject::Release(release), &classes, &input));
+            notes.append(draw_for_messages(render::PartSubject::Release(release), &classes, &input));
         }
     }
     Ok((notes.halt(taken)?, lock))

@@ -145,8 +145,7 @@ impl Planned {
         let Self { fleet: Understood { input, definitions, model, resolution, releases }, plan } = self;
         // The plan of a large fleet needs much memory, and a new one is made below.
         drop((releases, plan));
-        let releases =
-            release::releases_recorded(&model, &resolution, &input, Some(recorder), &mut quiet)?;
+        let releases = release::releases_recorded(&model, &resolution, &input, Some(recorder), &mut quiet)?;
         Understood { input, definitions, model, resolution, releases }.planned(&mut quiet)
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Component, EndOfLife, FactSource, Knowledge, Row, Skew};
+use super::{EndOfLife, FactSource, Knowledge, KnownComponent, Row, Skew};
 use crate::{
     model::{Chart, Date, Minor, VersionRange},
     note::Notes,
@@ -110,12 +110,12 @@ fn skew(written: WrittenSkew) -> Result<Skew, String> {
     Ok(Skew { name: written.name, minors: written.minors })
 }
 
-fn component(written: WrittenComponent) -> Result<Component, String> {
+fn component(written: WrittenComponent) -> Result<KnownComponent, String> {
     let WrittenComponent { name, title, claim, charts, rows } = written;
     let charts =
         charts.into_iter().map(|WrittenChart { repository, name }| Chart { repository, name }).collect();
     let rows = rows.into_iter().map(row).collect::<Result<_, _>>()?;
-    Ok(Component { name, title, claim, charts, rows })
+    Ok(KnownComponent { name, title, claim, charts, rows })
 }
 
 fn row(written: WrittenRow) -> Result<Row, String> {

@@ -12,7 +12,7 @@ use crate::model::{Assumption, Chart, Date, KubernetesVersion, Minor, VersionRan
 
 /// A component of a cluster or a management cluster.
 #[derive(Clone, Debug)]
-pub struct Component {
+pub struct KnownComponent {
     /// Its name in `stackloom.yaml`.
     pub name: String,
     /// Its display name.
@@ -67,7 +67,7 @@ struct Skew {
 #[derive(Clone, Debug)]
 struct Knowledge {
     minors: Vec<EndOfLife>,
-    components: Vec<Component>,
+    components: Vec<KnownComponent>,
     skews: Vec<Skew>,
 }
 
@@ -98,29 +98,29 @@ pub fn control_plane_step() -> u64 {
 }
 
 /// All known components, ordered by name.
-pub fn components() -> &'static [Component] {
+pub fn components() -> &'static [KnownComponent] {
     &KNOWLEDGE.components
 }
 
 /// Looks up a component by name.
-pub fn component(name: &str) -> Option<&'static Component> {
+pub fn component(name: &str) -> Option<&'static KnownComponent> {
     components().iter().find(|component| component.name == name)
 }
 
 /// The component that a chart installs. Charts are identified by repository and name.
-pub fn installed_by(chart: &Chart) -> Option<&'static Component> {
+pub fn installed_by(chart: &Chart) -> Option<&'static KnownComponent> {
     components().iter().find(|component| component.charts.contains(chart))
 }
 
 /// Cluster API itself.
-pub fn cluster_api() -> &'static Component {
+pub fn cluster_api() -> &'static KnownComponent {
     component("cluster-api").expect("the data has it, and a test ensures it")
 }
 
 impl Fit<'_> {
     /// Says what is wrong, if anything is.
-    pub fn doubt(&self, component: &Component, version: &str, minor: Minor) -> Option<String> {
-        let Component { title, claim, .. } = component;
+    pub fn doubt(&self, component: &KnownComponent, version: &str, minor: Minor) -> Option<String> {
+        let KnownComponent { title, claim, .. } = component;
         match self {
             Self::Fits => None,
             Self::Assumed(said) => Some(format!(
@@ -138,7 +138,7 @@ impl Fit<'_> {
     }
 }
 
-impl Component {
+impl KnownComponent {
     /// Checks a version against a Kubernetes version. `exact` says whether the patch version is known.
     pub fn fit<'a>(
         &'static self,

@@ -57,7 +57,7 @@ impl LookupResults {
 
 /// A change to a lock entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct LockChange {
     /// The chart or image.
     pub what: String,
     /// The old digest; none if the entry is new.
@@ -68,10 +68,10 @@ pub struct Change {
 
 /// A new lock, with its changes.
 #[derive(Clone, Debug)]
-pub struct Merged {
+pub struct MergedLock {
     pub lock: Lock,
     /// The changes from the old lock.
-    pub changes: Vec<Change>,
+    pub changes: Vec<LockChange>,
 }
 
 /// Merges lookup results into a lock. `accept` names the charts and images whose content may have changed.
@@ -83,7 +83,7 @@ pub fn merge(
     releases: &Releases,
     sources: &Sources,
     notes: &mut Notes,
-) -> Merged {
+) -> MergedLock {
     let mut merger =
         Merger { old, found, accept, used: BTreeSet::new(), sources, notes, changes: Vec::new() };
     let mut lock = Lock { releases: old.releases.clone(), ..Lock::default() };
@@ -113,16 +113,16 @@ pub fn merge(
             .hint("give the name of a chart, or of an image as in the message");
     }
     changes.extend(gone(old, &lock));
-    Merged { lock, changes }
+    MergedLock { lock, changes }
 }
 
 /// Lists the entries that no stack needs any more.
-fn gone(old: &Lock, new: &Lock) -> Vec<Change> {
+fn gone(old: &Lock, new: &Lock) -> Vec<LockChange> {
     let charts = old.charts.iter().filter(|(key, _)| !new.charts.contains_key(*key));
     let charts = charts.map(|(key, chart)| (key.to_string(), chart.digest.clone()));
     let images = old.images.iter().filter(|(name, _)| !new.images.contains_key(*name));
     let images = images.map(|(name, digest)| (name.clone(), digest.clone()));
-    let change = |(what, before)| Change { what, before: Some(before), after: None };
+    let change = |(what, before)| LockChange { what, before: Some(before), after: None };
     charts.chain(images).map(change).collect()
 }
 
@@ -133,7 +133,7 @@ struct Merger<'a> {
     used: BTreeSet<String>,
     sources: &'a Sources,
     notes: &'a mut Notes,
-    changes: Vec<Change>,
+    changes: Vec<LockChange>,
 }
 
 impl Merger<'_> {
@@ -210,7 +210,7 @@ impl Merger<'_> {
 
     /// Records a change. Several charts may use the same image, so duplicates are skipped.
     fn changed(&mut self, what: String, before: Option<&Digest>, after: &Digest) {
-        let change = Change { what, before: before.cloned(), after: Some(after.clone()) };
+        let change = LockChange { what, before: before.cloned(), after: Some(after.clone()) };
         if !self.changes.contains(&change) {
             self.changes.push(change);
         }
@@ -299,7 +299,7 @@ mod tests {
         LookupResults { charts: all.iter().map(one).collect(), images, ..LookupResults::default() }
     }
 
-    fn run(old: &Lock, wanted: &Wanted, found: &LookupResults, accept: &[&str]) -> (Merged, Notes) {
+    fn run(old: &Lock, wanted: &Wanted, found: &LookupResults, accept: &[&str]) -> (MergedLock, Notes) {
         let mut notes = Notes::new();
         let accept = accept.iter().map(|name| (*name).to_owned()).collect();
         let (releases, sources) = (Releases::default(), Sources::default());

@@ -11,6 +11,6 @@ mod wanted;
 mod write;
 
 pub use index::{IMAGES, IndexEntry, annotated_images, index};
-pub use merge::{Change, FoundChart, LookupResults, Merged, merge, newer};
+pub use merge::{FoundChart, LockChange, LookupResults, MergedLock, merge, newer};
 pub use wanted::{Wanted, wanted};
 pub use write::write;

@@ -4,7 +4,7 @@ use crate::model::{Forge, ForgeKind};
 
 /// A repository on a forge.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Address {
+pub struct RepositoryAddress {
     pub kind: ForgeKind,
     /// The forge's start page, without a trailing slash.
     pub url: String,
@@ -12,7 +12,7 @@ pub struct Address {
     pub project: String,
 }
 
-impl Address {
+impl RepositoryAddress {
     /// The base URL of the API: <https://docs.github.com/en/rest>, <https://docs.gitlab.com/api/rest/>,
     /// <https://forgejo.org/docs/latest/user/api-usage/>.
     pub fn api(&self) -> String {
@@ -40,7 +40,7 @@ impl Address {
 
 /// The repository of a remote; none if its host is not a known forge and `given` does not specify one. `Err` explains what
 /// is wrong.
-pub fn address(remote: &str, given: Option<&Forge>) -> Result<Option<Address>, String> {
+pub fn address(remote: &str, given: Option<&Forge>) -> Result<Option<RepositoryAddress>, String> {
     let found = host_and_path(remote);
     let known = found.as_ref().and_then(|(host, _)| match host.as_str() {
         "https://github.com" => Some(ForgeKind::GitHub),
@@ -65,7 +65,7 @@ pub fn address(remote: &str, given: Option<&Forge>) -> Result<Option<Address>, S
     if !is_right || parts.iter().any(|part| part.is_empty() || matches!(*part, "." | "..")) {
         return Err(format!("`{project}` is not the name of a repository at {}", kind.name()));
     }
-    Ok(Some(Address { kind, url, project }))
+    Ok(Some(RepositoryAddress { kind, url, project }))
 }
 
 /// The start page of a remote's host, and the path of the repository: `https://git@host/a/b.git`, `ssh://git@host:22/a/b`,

@@ -118,7 +118,7 @@ impl RequestFacts {
 
 /// What should be proposed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wish {
+pub enum Proposal {
     Step(Box<Proposed>),
     /// Nothing, for this reason. An existing proposal is no longer needed.
     Nothing(String),
@@ -217,7 +217,7 @@ pub enum ProposalOutcome {
 
 /// What to do, and the outcome of the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decision {
+pub struct ProposalDecision {
     /// The actions, in order.
     pub actions: Vec<Action>,
     /// The outcome of the run.
@@ -237,25 +237,26 @@ const TEXT: &str = "<!-- stackloom-text ";
 const STOPPED: &str = "stackloom-stopped";
 
 /// Decides what to do. Never overwrites commits of people, and never closes or deletes their work.
-pub fn decide(seen: &RequestFacts, wish: &Wish) -> Decision {
+pub fn decide(seen: &RequestFacts, wish: &Proposal) -> ProposalDecision {
     let (open, authors) = (seen.open(), authors(seen));
     match (wish, &seen.branch) {
-        (Wish::Unsure(why), _) => {
-            Decision { actions: Vec::new(), outcome: ProposalOutcome::Nothing(why.clone()) }
+        (Proposal::Unsure(why), _) => {
+            ProposalDecision { actions: Vec::new(), outcome: ProposalOutcome::Nothing(why.clone()) }
         }
         (_, Some(branch)) if !authors.is_empty() => {
             let actions = open.map(|open| stop(open, branch, wish, &authors, seen)).unwrap_or_default();
-            Decision { actions, outcome: ProposalOutcome::Stopped(authors) }
+            ProposalDecision { actions, outcome: ProposalOutcome::Stopped(authors) }
         }
-        (Wish::Nothing(why), _) => {
-            Decision { actions: retire(seen, open, why), outcome: ProposalOutcome::Nothing(why.clone()) }
-        }
-        (Wish::Later(why), _) => {
+        (Proposal::Nothing(why), _) => ProposalDecision {
+            actions: retire(seen, open, why),
+            outcome: ProposalOutcome::Nothing(why.clone()),
+        },
+        (Proposal::Later(why), _) => {
             let mut actions = without_doubles(seen, open);
             actions.extend(open.and_then(|open| defer(seen.draft, open, why)));
-            Decision { actions, outcome: ProposalOutcome::Nothing(why.clone()) }
+            ProposalDecision { actions, outcome: ProposalOutcome::Nothing(why.clone()) }
         }
-        (Wish::Step(step), _) => propose(seen, open, step),
+        (Proposal::Step(step), _) => propose(seen, open, step),
     }
 }
 
@@ -276,26 +277,26 @@ fn authors(seen: &RequestFacts) -> Vec<String> {
 fn stop(
     open: &Request,
     branch: &Branch,
-    wish: &Wish,
+    wish: &Proposal,
     authors: &[String],
     seen: &RequestFacts,
 ) -> Vec<Action> {
     let (what, marker) = match wish {
-        Wish::Later(_) | Wish::Step(_) => {
+        Proposal::Later(_) | Proposal::Step(_) => {
             ("This request is no longer updated".to_owned(), branch.tip.clone())
         }
-        Wish::Nothing(why) => (
+        Proposal::Nothing(why) => (
             format!("This step is no longer needed ({}). The request stays open", prose(why)),
             format!("{} not needed", branch.tip),
         ),
-        Wish::Unsure(_) => return Vec::new(),
+        Proposal::Unsure(_) => return Vec::new(),
     };
     let mut actions = Vec::new();
-    if let Wish::Later(why) = wish {
+    if let Proposal::Later(why) = wish {
         actions.extend(defer(seen.draft, open, why));
     }
     let (title, body) = (draft::ready_again(open), draft::without_reason(&open.body));
-    if matches!(wish, Wish::Step(_)) && (title != open.title || body != open.body) {
+    if matches!(wish, Proposal::Step(_)) && (title != open.title || body != open.body) {
         actions.push(Action::Update { number: open.number, title, body });
     }
     let marker = format!("<!-- {STOPPED} {marker} -->");
@@ -351,14 +352,14 @@ fn without_doubles(seen: &RequestFacts, open: Option<&Request>) -> Vec<Action> {
     doubles.flat_map(|number| [rewrite(number), Action::Close { number }]).collect()
 }
 
-fn propose(seen: &RequestFacts, open: Option<&Request>, step: &Proposed) -> Decision {
+fn propose(seen: &RequestFacts, open: Option<&Request>, step: &Proposed) -> ProposalDecision {
     let newest = seen.requests.iter().flatten().find(|one| one.body.trim_end() != DOUBLE.trim_end());
     // Some forges close a request once its branch is deleted, which is what the comment asks for.
     let is_as_asked = seen.branch.is_none() && seen.comments.iter().any(|comment| comment.contains(STOPPED));
     let is_declined =
         |one: &&Request| one.state == RequestState::Closed && names(&one.body, &step.step) && !is_as_asked;
     if let Some(closed) = newest.filter(is_declined) {
-        return Decision { actions: Vec::new(), outcome: ProposalOutcome::Declined(closed.number) };
+        return ProposalDecision { actions: Vec::new(), outcome: ProposalOutcome::Declined(closed.number) };
     }
     let mut actions = without_doubles(seen, open);
     if !seen.branch.as_ref().is_some_and(|branch| is_there(branch, step)) {
@@ -383,7 +384,7 @@ fn propose(seen: &RequestFacts, open: Option<&Request>, step: &Proposed) -> Deci
         None if seen.requests.is_some() => {
             actions.push(Action::Create { title: title.clone(), body: body.clone() });
         }
-        None => return Decision { actions, outcome: ProposalOutcome::Proposed },
+        None => return ProposalDecision { actions, outcome: ProposalOutcome::Proposed },
     }
     let new = asks.without(&asked);
     let old: Vec<String> = asked.without(asks).labels.into_iter().collect();
@@ -392,7 +393,7 @@ fn propose(seen: &RequestFacts, open: Option<&Request>, step: &Proposed) -> Deci
         let body = ReviewsAndLabels { reviewers, labels: asks.labels.clone() }.record(&body);
         actions.push(Action::Ask { number: open.map(|one| one.number), new, old, title, body });
     }
-    Decision { actions, outcome: ProposalOutcome::Proposed }
+    ProposalDecision { actions, outcome: ProposalOutcome::Proposed }
 }
 
 /// The line by which a later run recognizes a text that it would write again.

@@ -11,11 +11,13 @@ mod draft;
 mod reviews_and_labels;
 mod text;
 
-pub use address::{Address, address};
+pub use address::{RepositoryAddress, address};
 pub use claim::{is_claimed, with_claim};
 pub use decide::{
-    Action, Branch, Commit, DOUBLE, Decision, ProposalOutcome, Proposed, Request, RequestFacts, RequestState,
-    Wish, decide,
+    Action, Branch, Commit, DOUBLE, Proposal, ProposalDecision, ProposalOutcome, Proposed, Request,
+    RequestFacts, RequestState, decide,
 };
 pub use reviews_and_labels::{ReviewsAndLabels, handles};
-pub use text::{Limits, PlanOf, ProposedPlan, ProposedStep, RolloutOf, Text, branch_name, capital, text};
+pub use text::{
+    Limits, PlanOf, ProposedPlan, ProposedStep, RequestText, RolloutOf, branch_name, capital, text,
+};

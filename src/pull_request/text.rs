@@ -54,7 +54,7 @@ pub struct Limits {
 
 /// The title and text of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Text {
+pub struct RequestText {
     /// The title, in one line.
     pub title: String,
     /// The text below it, in Markdown.
@@ -98,7 +98,7 @@ pub fn text(
     rollout: Option<RolloutOf<'_>>,
     limits: Limits,
     report: impl Fn(usize) -> String,
-) -> Text {
+) -> RequestText {
     let step = step(plans);
     let plan = if plans.is_empty() {
         String::new()
@@ -110,7 +110,7 @@ pub fn text(
     let rest = format!("\n{}\n{STEP}{step} -->\n", what_to_do(plans, command, rollout));
     let room = limits.body.saturating_sub(plan.len() + rest.len()).max(LEAST_REPORT);
     let body = format!("{plan}{}{rest}", report(room));
-    Text { title: title.to_owned(), body, step }
+    RequestText { title: title.to_owned(), body, step }
 }
 
 /// Says what the request is within its rollout.

@@ -43,7 +43,7 @@ pub enum Where {
 
 /// An object that a release brings.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Brought {
+pub struct ProvidedObject {
     /// The place where it is applied.
     pub place: Where,
     /// The API group, empty for the core group.
@@ -58,7 +58,7 @@ pub struct Brought {
     pub grants: Option<&'static str>,
 }
 
-impl Brought {
+impl ProvidedObject {
     /// Kind and group in the notation of `kubectl`.
     pub fn full_kind(&self) -> String {
         full_kind(&self.kind, &self.group)
@@ -75,7 +75,7 @@ pub fn group_of(api_version: &str) -> &str {
 }
 
 /// Lists the objects of the class and the templates of a release.
-pub fn brought(release: &Release) -> Vec<Brought> {
+pub fn brought(release: &Release) -> Vec<ProvidedObject> {
     let own = [(Where::Namespace, &release.namespace), (Where::Cluster, &release.cluster)];
     let own = own.into_iter().flat_map(|(place, list)| list.iter().map(move |one| (place, one)));
     let addons = release.addons.iter().flat_map(|addon| &addon.manifests).map(|one| (Where::Workload, one));
@@ -91,22 +91,22 @@ pub fn brought(release: &Release) -> Vec<Brought> {
     all
 }
 
-fn of_template(place: Where, path: &str, template: &Template) -> Vec<Brought> {
+fn of_template(place: Where, path: &str, template: &Template) -> Vec<ProvidedObject> {
     of_text(place, path, &template.canonical())
 }
 
-fn of_text(place: Where, path: &str, text: &str) -> Vec<Brought> {
+fn of_text(place: Where, path: &str, text: &str) -> Vec<ProvidedObject> {
     let source = Source::new(FileId(u32::MAX), path, text);
     let documents = read_raw(&source, &mut Notes::new()).unwrap_or_default();
     documents.iter().map(|document| of_object(place, path, &document.root)).collect()
 }
 
-fn of_object(place: Where, path: &str, object: &RawNode) -> Brought {
+fn of_object(place: Where, path: &str, object: &RawNode) -> ProvidedObject {
     let word = |path: &[&str]| at(object, path).map(str::to_owned).unwrap_or_default();
     let (version, kind) = (word(&["apiVersion"]), word(&["kind"]));
     let group = group_of(&version).to_owned();
     let grants = grants(object, &group, &kind);
-    Brought { place, group, kind, name: word(&["metadata", "name"]), path: path.to_owned(), grants }
+    ProvidedObject { place, group, kind, name: word(&["metadata", "name"]), path: path.to_owned(), grants }
 }
 
 /// The reason why an object grants rights, or gives something access to other objects.

@@ -25,7 +25,7 @@ use crate::{
 
 /// A request to cut releases.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct CutRequest {
     /// The stack; all stacks if not specified.
     pub stack: Option<StackId>,
     /// The minor; all minors if not specified.
@@ -44,7 +44,7 @@ pub struct Request {
 
 /// The result for a stack and minor.
 #[derive(Clone, Debug)]
-pub struct Considered {
+pub struct CutOutcome {
     /// The stack that was looked at.
     pub stack: StackId,
     pub kubernetes: KubernetesVersion,
@@ -74,11 +74,11 @@ pub struct Cut {
 }
 
 /// Predicts what happens to clusters that move from the first release to the second.
-pub type Foretell<'a> = &'a dyn Fn(&Release, &Release) -> Foretold;
+pub type RebaseForecaster<'a> = &'a dyn Fn(&Release, &Release) -> RebaseForecast;
 
 /// What happens to clusters that move from a release to another.
 #[derive(Clone, Debug, Default)]
-pub struct Foretold {
+pub struct RebaseForecast {
     /// Because of the class, whichever clusters they are: once for each way in which management clusters are set up.
     pub classes: Vec<ClassForecast>,
     /// To the clusters of the fleet.
@@ -89,9 +89,9 @@ pub struct Foretold {
 #[derive(Clone, Copy)]
 struct Sources<'a> {
     releases: &'a Releases,
-    request: &'a Request,
+    request: &'a CutRequest,
     definitions: &'a Definitions,
-    predict: Foretell<'a>,
+    predict: RebaseForecaster<'a>,
 }
 
 /// Every stack for every minor.
@@ -101,11 +101,11 @@ pub type Stacks<'a> = [(&'a StackKey, ResolvedStack<'a>)];
 pub fn cut(
     stacks: &Stacks<'_>,
     releases: &Releases,
-    request: &Request,
+    request: &CutRequest,
     definitions: &Definitions,
-    predict: Foretell<'_>,
+    predict: RebaseForecaster<'_>,
     notes: &mut Notes,
-) -> Vec<Considered> {
+) -> Vec<CutOutcome> {
     let sources = Sources { releases, request, definitions, predict };
     let asked = |stack: &StackId, minor: Minor| {
         request.stack.as_ref().is_none_or(|one| one == stack) && request.minor.is_none_or(|one| one == minor)
@@ -139,13 +139,13 @@ pub fn cut(
         let last = last.map(|last| last.name.clone());
         let standing = last.as_ref().and_then(|name| releases.named.get(name)).cloned();
         let lifecycle = Lifecycle::of(sources.definitions, &stack, kubernetes.minor());
-        all.push(Considered { stack, kubernetes, last, standing, cut, lifecycle });
+        all.push(CutOutcome { stack, kubernetes, last, standing, cut, lifecycle });
     }
     all
 }
 
 /// Reports that no release is cut for a minor whose maturity is `expired`.
-fn note_expired(resolved: ResolvedStack<'_>, request: &Request, notes: &mut Notes) {
+fn note_expired(resolved: ResolvedStack<'_>, request: &CutRequest, notes: &mut Notes) {
     let stack = resolved.stack;
     let (origin, minor) = (stack.kubernetes_origin, stack.kubernetes.minor());
     let message = format!("cannot release Kubernetes {minor} of `{}`: its maturity is `expired`", stack.id);
@@ -169,7 +169,7 @@ fn next(
     let versioning = resolved.stack.versioning;
     let differences = last.map(|last| differences(last, head)).unwrap_or_default();
     // The prediction uses the head release, which has the same content. The name of the next release depends on the result.
-    let Foretold { classes, rebases } = last.map(|last| predict(last, head)).unwrap_or_default();
+    let RebaseForecast { classes, rebases } = last.map(|last| predict(last, head)).unwrap_or_default();
     let impact = last.map(|_| {
         let mut impact = impact(head, &differences, &classes);
         impact.join(&rebases);
@@ -260,7 +260,7 @@ fn first_other(one: &Release, other: &Release) -> Option<String> {
 
 /// The next version whose name is not taken.
 fn version(
-    request: &Request,
+    request: &CutRequest,
     versioning: Versioning,
     last: Option<&Release>,
     bump: Bump,
@@ -300,7 +300,11 @@ fn bumped(last: Option<&Release>, head: &Release) -> BTreeSet<Component> {
 }
 
 /// The component versions of all known releases of a stack and minor. Tags supply those of pruned and reverted releases.
-fn used_components(releases: &Releases, request: &Request, head: &Release) -> BTreeSet<(Component, String)> {
+fn used_components(
+    releases: &Releases,
+    request: &CutRequest,
+    head: &Release,
+) -> BTreeSet<(Component, String)> {
     let prefix = freeze::name(&head.stack, head.kubernetes.minor(), "");
     let is_own = |name: &str| name.starts_with(&prefix);
     let named = releases.named.iter().filter(|(name, _)| is_own(name));
@@ -344,7 +348,7 @@ fn components(
     }
 }
 
-fn note_nothing(resolved: &Stacks<'_>, request: &Request, notes: &mut Notes) {
+fn note_nothing(resolved: &Stacks<'_>, request: &CutRequest, notes: &mut Notes) {
     let stacks: BTreeSet<String> = resolved.iter().map(|((stack, _), _)| stack.to_string()).collect();
     let minors = |stack: &StackId| -> Vec<String> {
         let keys = resolved.iter().map(|(key, _)| key);

@@ -38,7 +38,7 @@ impl Component {
 
 /// What a difference is in, as far as its impact depends on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub enum DifferenceScope {
     /// The class, the Kubernetes version, rules, migrations, requirements or node images.
     Class,
     /// The template language.
@@ -62,7 +62,7 @@ pub struct Difference {
     /// The component that the field belongs to.
     pub component: Component,
     /// What the field belongs to.
-    pub scope: Scope,
+    pub scope: DifferenceScope,
     /// The object, such as `KubeadmControlPlaneTemplate control-plane`.
     pub object: String,
     /// The path of the field in the object; empty for the whole object.
@@ -195,7 +195,7 @@ pub(super) fn locked_differences(old: &Release, new: &Release) -> Vec<Difference
             };
             found.push(Difference {
                 component: Component::ClusterAddon,
-                scope: Scope::Addon(one.addon.name.to_string()),
+                scope: DifferenceScope::Addon(one.addon.name.to_string()),
                 object: format!("addon {}", one.addon.name),
                 field: format!("digest of {version}"),
                 before: Some(Node::from(before.digest.as_str())),
@@ -206,12 +206,12 @@ pub(super) fn locked_differences(old: &Release, new: &Release) -> Vec<Difference
     found
 }
 
-type Things = BTreeMap<(Component, String), (Scope, Node)>;
+type Things = BTreeMap<(Component, String), (DifferenceScope, Node)>;
 
 /// The parts of a release, by readable label.
 fn things(release: &Release) -> Things {
     let mut things = Things::new();
-    let mut add = |component, scope: Scope, label: String, node: Node| {
+    let mut add = |component, scope: DifferenceScope, label: String, node: Node| {
         let taken = |things: &Things, label: &str| things.contains_key(&(component, label.to_owned()));
         let mut own = label.clone();
         let mut number = 2;
@@ -223,29 +223,29 @@ fn things(release: &Release) -> Things {
     };
     add(
         Component::ClusterClass,
-        Scope::Class,
+        DifferenceScope::Class,
         "Kubernetes".to_owned(),
         Node::from(release.kubernetes.to_string()),
     );
     add(
         Component::ClusterClass,
-        Scope::Language,
+        DifferenceScope::Language,
         "template language".to_owned(),
         Node::from(i64::from(release.language)),
     );
     for object in release.nameless() {
-        add(Component::ClusterClass, Scope::Class, label(&object, &release.stand_in()), object);
+        add(Component::ClusterClass, DifferenceScope::Class, label(&object, &release.stand_in()), object);
     }
     for (folder, templates) in [("namespace", &release.namespace), ("cluster", &release.cluster)] {
         for node in nodes(templates) {
-            let scope = Scope::Beside { folder, object: label(&node, "") };
+            let scope = DifferenceScope::Beside { folder, object: label(&node, "") };
             add(Component::ClusterClass, scope, format!("{folder}: {}", label(&node, "")), node);
         }
     }
     for rule in &release.compatibility {
         add(
             Component::ClusterClass,
-            Scope::Class,
+            DifferenceScope::Class,
             format!("compatibility rule {}", rule.name),
             write::rule(rule),
         );
@@ -253,30 +253,30 @@ fn things(release: &Release) -> Things {
     for one in &release.migrations {
         add(
             Component::ClusterClass,
-            Scope::Class,
+            DifferenceScope::Class,
             format!("migration of {}", one.variable),
             write::migration(one),
         );
     }
     for one in release.declared_requirements() {
-        add(Component::ClusterClass, Scope::Class, one.clone(), Node::from(one));
+        add(Component::ClusterClass, DifferenceScope::Class, one.clone(), Node::from(one));
     }
     addon_things(release, &mut add);
     let images: Vec<_> = release.images.iter().map(write::image).collect();
-    add(Component::NodeImage, Scope::Class, "images".to_owned(), images.into());
+    add(Component::NodeImage, DifferenceScope::Class, "images".to_owned(), images.into());
     things
 }
 
-fn addon_things(release: &Release, add: &mut impl FnMut(Component, Scope, String, Node)) {
+fn addon_things(release: &Release, add: &mut impl FnMut(Component, DifferenceScope, String, Node)) {
     for one in &release.addons {
         let name = &one.addon.name;
         add(
             Component::ClusterAddon,
-            Scope::Addon(name.to_string()),
+            DifferenceScope::Addon(name.to_string()),
             format!("addon {name}"),
             write::addon_node(&one.addon, one.version.as_ref()),
         );
-        let installed = |what: &str| Scope::Installed(format!("{what} of {name}"));
+        let installed = |what: &str| DifferenceScope::Installed(format!("{what} of {name}"));
         for values in one.values.iter().flat_map(|values| documents(&values.template)) {
             add(Component::ClusterAddon, installed("values"), format!("values of {name}"), values);
         }
@@ -367,7 +367,7 @@ mod tests {
         let mut add = |field: &FieldPath, before: Option<&Node>, after: Option<&Node>| {
             let difference = Difference {
                 component: Component::ClusterClass,
-                scope: Scope::Class,
+                scope: DifferenceScope::Class,
                 object: "Class".to_owned(),
                 field: shown_path(field),
                 before: before.cloned(),

@@ -41,7 +41,7 @@ pub struct Artifact {
 
 /// The layer of a manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Layer {
+pub struct ArtifactLayer {
     /// The digest by which the registry stores it.
     pub digest: String,
     /// Its length.
@@ -80,7 +80,7 @@ pub fn artifact(archived: Archived, provenance: &ReleaseOrigin) -> Artifact {
 }
 
 /// Reads the layer from a manifest and checks that it is that of a release. The error says what is wrong.
-pub fn layer(manifest: &[u8]) -> Result<Layer, String> {
+pub fn layer(manifest: &[u8]) -> Result<ArtifactLayer, String> {
     let manifest: Json = serde_json::from_slice(manifest)
         .map_err(|error| format!("its manifest is not valid JSON: {error}"))?;
     let text = |json: &Json, pointer: &str| {
@@ -102,7 +102,7 @@ pub fn layer(manifest: &[u8]) -> Result<Layer, String> {
     }
     let size = layer["size"].as_u64().and_then(|size| usize::try_from(size).ok());
     match size {
-        Some(size) if size <= ARCHIVE_LIMIT => Ok(Layer { digest: text(layer, "/digest"), size }),
+        Some(size) if size <= ARCHIVE_LIMIT => Ok(ArtifactLayer { digest: text(layer, "/digest"), size }),
         _ => Err(format!("its layer has more than {ARCHIVE_LIMIT} bytes")),
     }
 }
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn a_manifest_names_its_layer() {
         let made = made();
-        let expected = Layer { digest: sha256(&made.layer), size: made.layer.len() };
+        let expected = ArtifactLayer { digest: sha256(&made.layer), size: made.layer.len() };
         assert_eq!(layer(&made.manifest), Ok(expected));
         assert_eq!(made.digest, sha256(&made.manifest));
         let text = String::from_utf8(made.manifest).unwrap();

@@ -58,14 +58,14 @@ pub struct AddonRow {
 #[derive(Clone, Debug)]
 pub struct Cell {
     /// Whether they are compatible.
-    pub fit: Fit,
+    pub fit: Compatibility,
     /// The releases of the minor that pin this version, sorted by channel and version, the head release last.
-    pub pinned_by: Vec<Pin>,
+    pub pinned_by: Vec<PinningRelease>,
 }
 
 /// A release that pins a version.
 #[derive(Clone, Debug)]
-pub struct Pin {
+pub struct PinningRelease {
     pub release: Arc<Release>,
     /// Whether it is the newest of its minor and channel.
     pub is_newest: bool,
@@ -73,7 +73,7 @@ pub struct Pin {
 
 /// Whether an addon version is compatible with a Kubernetes version.
 #[derive(Clone, Debug)]
-pub enum Fit {
+pub enum Compatibility {
     /// The matrix lists it, and no rule forbids it.
     Fits,
     /// Like `Fits`, but the addon's own documentation, or the fleet, names only other Kubernetes versions.
@@ -157,12 +157,12 @@ fn column(definitions: &Definitions, release: &Arc<Release>) -> Column {
 }
 
 /// The releases of a stack by minor, each list sorted by channel and version.
-fn pins(releases: &Releases, stack: &StackId) -> BTreeMap<Minor, Vec<Pin>> {
-    let mut pins: BTreeMap<Minor, Vec<Pin>> = BTreeMap::new();
+fn pins(releases: &Releases, stack: &StackId) -> BTreeMap<Minor, Vec<PinningRelease>> {
+    let mut pins: BTreeMap<Minor, Vec<PinningRelease>> = BTreeMap::new();
     let all = releases.named.values().chain(releases.heads.values());
     for release in all.filter(|release| release.stack == *stack) {
         let is_newest = release.is_head() || releases.is_newest(release);
-        let pin = Pin { release: Arc::clone(release), is_newest };
+        let pin = PinningRelease { release: Arc::clone(release), is_newest };
         pins.entry(release.kubernetes.minor()).or_default().push(pin);
     }
     for of_minor in pins.values_mut() {
@@ -199,11 +199,11 @@ fn cell(
     addon: &str,
     version: Option<&AddonVersion>,
     column: &Column,
-    pins: &BTreeMap<Minor, Vec<Pin>>,
+    pins: &BTreeMap<Minor, Vec<PinningRelease>>,
     known: (&[Assumption], OfChart<'_>),
 ) -> Cell {
     let of_minor = pins.get(&column.release.kubernetes.minor()).map_or(&[][..], Vec::as_slice);
-    let is_pinned = |pin: &&Pin| {
+    let is_pinned = |pin: &&PinningRelease| {
         pin.release.addon(addon).is_some_and(|frozen| match (&frozen.version, version) {
             (Some(pinned), Some(version)) => pinned.is_same(version),
             (pinned, version) => pinned.is_none() && version.is_none(),
@@ -218,38 +218,40 @@ fn fit(
     version: Option<&AddonVersion>,
     release: &Release,
     (assumptions, charts): (&[Assumption], OfChart<'_>),
-) -> Fit {
-    let Some(frozen) = release.addon(addon) else { return Fit::Absent };
+) -> Compatibility {
+    let Some(frozen) = release.addon(addon) else { return Compatibility::Absent };
     let versions = Versions::new(&frozen.addon, &release.kubernetes, &release.compatibility);
     let Some(version) = version else {
         return match versions.forbidden(None) {
-            Some(rule) => Fit::Denied(Arc::clone(&rule.name)),
-            None if frozen.addon.matrix.is_empty() => Fit::Fits,
-            None => Fit::Unlisted,
+            Some(rule) => Compatibility::Denied(Arc::clone(&rule.name)),
+            None if frozen.addon.matrix.is_empty() => Compatibility::Fits,
+            None => Compatibility::Unlisted,
         };
     };
     match versions.asked(version, false) {
         Ok(version) => {
             if let Some(range) = excluded_by_chart(charts(frozen, version), &release.kubernetes) {
-                return Fit::OutOfChart(range);
+                return Compatibility::OutOfChart(range);
             }
             let component = frozen.addon.chart.as_ref().and_then(knowledge::installed_by);
             let known =
                 component.map(|one| one.fit(version.as_semver(), true, &release.kubernetes, assumptions));
             match known {
-                Some(knowledge::Fit::Unlisted(row) | knowledge::Fit::Since(row, _)) => Fit::Untested {
-                    kubernetes: row.kubernetes.clone(),
-                    source: Some(row.found.source.clone()),
-                },
-                Some(knowledge::Fit::Assumed(said)) => {
-                    Fit::Untested { kubernetes: said.kubernetes.clone(), source: None }
+                Some(knowledge::Fit::Unlisted(row) | knowledge::Fit::Since(row, _)) => {
+                    Compatibility::Untested {
+                        kubernetes: row.kubernetes.clone(),
+                        source: Some(row.found.source.clone()),
+                    }
                 }
-                Some(knowledge::Fit::Fits) | None => Fit::Fits,
+                Some(knowledge::Fit::Assumed(said)) => {
+                    Compatibility::Untested { kubernetes: said.kubernetes.clone(), source: None }
+                }
+                Some(knowledge::Fit::Fits) | None => Compatibility::Fits,
             }
         }
-        Err(Refused::Unlisted) => Fit::Unlisted,
-        Err(Refused::OutOfRange(row)) => Fit::OutOfRange(row.kubernetes.clone()),
-        Err(Refused::Forbidden(rule)) => Fit::Denied(Arc::clone(&rule.name)),
+        Err(Refused::Unlisted) => Compatibility::Unlisted,
+        Err(Refused::OutOfRange(row)) => Compatibility::OutOfRange(row.kubernetes.clone()),
+        Err(Refused::Forbidden(rule)) => Compatibility::Denied(Arc::clone(&rule.name)),
     }
 }
 

@@ -42,18 +42,19 @@ use std::{
 
 pub use artifact::{ARCHIVE_LIMIT, Archived, folder_digest, pack, sha256, unpack};
 pub use assets::{ChartFiles, assets, assets_folder, charts_of_assets, check_assets, unpack_chart};
-pub use brought::{Brought, TEMPLATE_GROUPS, TEMPLATE_KINDS, Where, brought, full_kind, group_of};
+pub use brought::{ProvidedObject, TEMPLATE_GROUPS, TEMPLATE_KINDS, Where, brought, full_kind, group_of};
 pub use class::{ClassVariable, ClusterClass};
 pub use content::Content;
-pub use cut::{Considered, Cut, Foretell, Foretold, Request, Stacks, cut};
+pub use cut::{Cut, CutOutcome, CutRequest, RebaseForecast, RebaseForecaster, Stacks, cut};
 pub use difference::{Component, Difference, differences};
 pub use images::{Images, images_of};
-pub use impact::{Effect, Impact, impact};
+pub use impact::{Impact, RebaseEffect, impact};
 pub use lifecycle::{AHEAD, Lifecycle, lifecycles};
 pub use list::{Listed, ReleaseList, release_list};
-pub use manifest::{Artifact, Layer, MANIFEST_TYPE, ReleaseOrigin, artifact, layer};
+pub use manifest::{Artifact, ArtifactLayer, MANIFEST_TYPE, ReleaseOrigin, artifact, layer};
 pub use matrix::{
-    AddonRow, Cell, Column, Fit, OfChart, Pin, StackMatrix, VersionRow, fleet_matrix, stack_matrix,
+    AddonRow, Cell, Column, Compatibility, OfChart, PinningRelease, StackMatrix, VersionRow, fleet_matrix,
+    stack_matrix,
 };
 pub use namespaced::{is_namespaced, namespaced_kinds};
 pub use newer::{Newer, is_stable, newer, newest, stack_and_minor};
@@ -66,7 +67,7 @@ pub use schema::{definition_schema, head_schema_file, schema_file};
 pub use standing::{AddonDifference, Standing, addon_differences, line, standing};
 pub use take::{Arrival, Taken, published, take};
 pub use unmet::{Unmet, Unsupported};
-pub use write::{Body, Page, digests_of, pages, write};
+pub use write::{Body, ReleaseFile, digests_of, pages, write};
 
 use crate::{
     definition::{Channel, Model, StackTemplate, closest, read_lock},
@@ -143,7 +144,7 @@ pub struct History {
     /// The components whose version differs from that in the previous release.
     pub bumped: BTreeSet<Component>,
     /// The effects on a cluster that moves here from the previous release, each with its reasons.
-    pub impact: Option<BTreeMap<Effect, BTreeSet<String>>>,
+    pub impact: Option<BTreeMap<RebaseEffect, BTreeSet<String>>>,
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -6,8 +6,8 @@ use std::{
 };
 
 use super::{
-    Component, Components, Content, Effect, FORMAT, History, Release, ReleaseAddon, artifact::sha256, class,
-    content, record,
+    Component, Components, Content, FORMAT, History, RebaseEffect, Release, ReleaseAddon, artifact::sha256,
+    class, content, record,
 };
 use crate::{
     definition::{self as written, Channel, DefinitionKind, StackTemplate, Written, lower_frozen},
@@ -264,7 +264,7 @@ fn history(written: &written::ReleaseHistory, place: &Place, notes: &mut Notes) 
     }
     let mut impact = written.impact.as_ref().map(|_| BTreeMap::new());
     for (name, why) in written.impact.iter().flatten() {
-        match (Effect::ALL.iter().find(|one| one.name() == name), &mut impact) {
+        match (RebaseEffect::ALL.iter().find(|one| one.name() == name), &mut impact) {
             (Some(effect), Some(impact)) => drop(impact.insert(*effect, why.iter().cloned().collect())),
             _ => unknown("effect", name),
         }

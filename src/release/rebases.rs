@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Effect, Impact};
+use super::{Impact, RebaseEffect};
 use crate::model::ClusterId;
 
 /// The greatest number of clusters named per group; further ones are only counted.
@@ -25,7 +25,7 @@ pub struct Rebase {
     /// The outcome, in words.
     pub means: String,
     /// The outcome as recorded in releases; empty if only names change.
-    pub effects: BTreeSet<Effect>,
+    pub effects: BTreeSet<RebaseEffect>,
     /// The fields that cause it, in the objects that Cluster API makes for the clusters. Contains the fields of all clusters
     /// of the group.
     pub why: BTreeSet<String>,
@@ -91,7 +91,7 @@ impl Impact {
         for group in &rebases.groups {
             for effect in &group.effects {
                 let is_known = self.effects.contains_key(effect)
-                    || *effect == Effect::InPlace && !self.effects.is_empty();
+                    || *effect == RebaseEffect::InPlace && !self.effects.is_empty();
                 if !is_known {
                     self.effects.entry(*effect).or_default().insert(format!("for {}", group.named()));
                 }
@@ -110,7 +110,7 @@ mod tests {
         ClusterId { management: label("mgmt"), namespace: label("team"), name: label(&number.to_string()) }
     }
 
-    fn group(effect: Effect, count: usize) -> Rebase {
+    fn group(effect: RebaseEffect, count: usize) -> Rebase {
         Rebase {
             means: effect.words().to_owned(),
             effects: BTreeSet::from([effect]),
@@ -121,8 +121,9 @@ mod tests {
 
     #[test]
     fn most_are_counted_and_the_others_named() {
-        let rebases =
-            Rebases { groups: vec![group(Effect::Unknown, 2), group(Effect::WorkersReplaced, 100)] };
+        let rebases = Rebases {
+            groups: vec![group(RebaseEffect::Unknown, 2), group(RebaseEffect::WorkersReplaced, 100)],
+        };
         assert_eq!(
             rebases.lines(),
             [
@@ -136,10 +137,10 @@ mod tests {
     #[test]
     fn an_impact_is_never_milder_than_what_a_cluster_gets() {
         let mut impact = Impact::default();
-        impact.join(&Rebases { groups: vec![group(Effect::InPlace, 1)] });
-        assert_eq!(impact.sentence(), Effect::InPlace.words());
-        impact.join(&Rebases { groups: vec![group(Effect::ControlPlaneReplaced, 9)] });
-        let why = &impact.effects[&Effect::ControlPlaneReplaced];
+        impact.join(&Rebases { groups: vec![group(RebaseEffect::InPlace, 1)] });
+        assert_eq!(impact.sentence(), RebaseEffect::InPlace.words());
+        impact.join(&Rebases { groups: vec![group(RebaseEffect::ControlPlaneReplaced, 9)] });
+        let why = &impact.effects[&RebaseEffect::ControlPlaneReplaced];
         assert_eq!(why.first().unwrap().matches("team/").count(), NAMED);
         assert!(why.first().unwrap().ends_with(", 1 more"), "{why:?}");
     }

@@ -31,7 +31,7 @@ pub(super) fn write_numbered(release: &Release, notes: &str) -> BTreeMap<String,
 }
 
 fn write_with(release: &Release, digests: Option<&BTreeMap<String, String>>) -> BTreeMap<String, String> {
-    let file = |page: Page<'_>| {
+    let file = |page: ReleaseFile<'_>| {
         let body = match page.body {
             Body::Object(node) => text(&node),
             Body::Template(template) => template.canonical(),
@@ -43,7 +43,7 @@ fn write_with(release: &Release, digests: Option<&BTreeMap<String, String>>) -> 
 
 /// A file of a release before it is serialized.
 #[derive(Debug)]
-pub struct Page<'a> {
+pub struct ReleaseFile<'a> {
     /// The path within the release's folder.
     pub path: String,
     /// The source, for the first line.
@@ -64,18 +64,19 @@ pub enum Body<'a> {
 }
 
 /// Lists the files of a release.
-pub fn pages(release: &Release) -> Vec<Page<'_>> {
+pub fn pages(release: &Release) -> Vec<ReleaseFile<'_>> {
     pages_with(release, None)
 }
 
-fn pages_with<'a>(release: &'a Release, digests: Option<&BTreeMap<String, String>>) -> Vec<Page<'a>> {
+fn pages_with<'a>(release: &'a Release, digests: Option<&BTreeMap<String, String>>) -> Vec<ReleaseFile<'a>> {
     let source = format!("stacks/{}", release.stack);
-    let page = |path: &str, body| Page { path: path.to_owned(), source: source.clone(), addon: None, body };
+    let page =
+        |path: &str, body| ReleaseFile { path: path.to_owned(), source: source.clone(), addon: None, body };
     let mut pages = vec![
         page("metadata.yaml", Body::Object(metadata(release))),
         page("release.yaml", Body::Object(description(release, digests))),
     ];
-    pages.extend(release.objects.iter().map(|object| Page {
+    pages.extend(release.objects.iter().map(|object| ReleaseFile {
         path: format!("cluster-class/{}", object_file(object, &release.name)),
         source: format!("{source}/cluster-class"),
         addon: None,
@@ -86,7 +87,7 @@ fn pages_with<'a>(release: &'a Release, digests: Option<&BTreeMap<String, String
         addon.values.iter().chain(&addon.manifests).map(move |template| (Some(name), template))
     });
     let shared = release.namespace.iter().chain(&release.cluster).map(|template| (None, template));
-    pages.extend(shared.chain(addons).map(|(addon, template)| Page {
+    pages.extend(shared.chain(addons).map(|(addon, template)| ReleaseFile {
         path: template.path.clone(),
         source: format!("{source}/{}", template.path),
         addon,

@@ -1,6 +1,6 @@
 //! Describes the effect of a step, and what to wait for before the next one.
 
-use super::{Leaver, Reached};
+use super::{Reached, RemovalTarget};
 use crate::{
     model::{Companion, PoolKind},
     plan::{ClusterPart, ClusterPlan},
@@ -19,11 +19,11 @@ pub struct Advice {
 }
 
 impl Advice {
-    pub(super) fn new(plan: &ClusterPlan, leaver: &Leaver, reached: Reached) -> Self {
+    pub(super) fn new(plan: &ClusterPlan, leaver: &RemovalTarget, reached: Reached) -> Self {
         let mut advice = match leaver {
-            Leaver::Cluster => cluster(plan, reached),
-            Leaver::Pool(name) => pool(plan, name, reached),
-            Leaver::Addon(name) => addon(plan, name, reached),
+            RemovalTarget::Cluster => cluster(plan, reached),
+            RemovalTarget::Pool(name) => pool(plan, name, reached),
+            RemovalTarget::Addon(name) => addon(plan, name, reached),
         };
         if let Some((parts, deletes)) = applied(plan, leaver, reached) {
             advice.beside.extend(render::by_hand(plan, parts, deletes));
@@ -34,16 +34,22 @@ impl Advice {
 
 /// The parts of the cluster that the engine applies for a step, none of them for the cluster as a whole, and whether it deletes
 /// objects. None if the step does not change the generated files.
-fn applied(plan: &ClusterPlan, leaver: &Leaver, reached: Reached) -> Option<(&'static [ClusterPart], bool)> {
+fn applied(
+    plan: &ClusterPlan,
+    leaver: &RemovalTarget,
+    reached: Reached,
+) -> Option<(&'static [ClusterPart], bool)> {
     Some(match (leaver, reached) {
-        (Leaver::Cluster, Reached::Detached) => (&[ClusterPart::Cluster, ClusterPart::Addons], false),
-        (Leaver::Cluster, Reached::Deleted) => (&[ClusterPart::Cluster], true),
-        (Leaver::Cluster, Reached::Gone) => (&[], true),
-        (Leaver::Pool(_), Reached::Detached | Reached::Deleted) => (&[ClusterPart::Cluster], false),
-        (Leaver::Addon(_), Reached::Detached) => (&[ClusterPart::Addons], false),
-        (Leaver::Addon(_), Reached::Deleted) => (&[ClusterPart::Addons], true),
-        (Leaver::Addon(name), Reached::Gone) if takes_one_step(plan, name) => (&[ClusterPart::Addons], true),
-        (Leaver::Pool(_) | Leaver::Addon(_), Reached::Gone) => return None,
+        (RemovalTarget::Cluster, Reached::Detached) => (&[ClusterPart::Cluster, ClusterPart::Addons], false),
+        (RemovalTarget::Cluster, Reached::Deleted) => (&[ClusterPart::Cluster], true),
+        (RemovalTarget::Cluster, Reached::Gone) => (&[], true),
+        (RemovalTarget::Pool(_), Reached::Detached | Reached::Deleted) => (&[ClusterPart::Cluster], false),
+        (RemovalTarget::Addon(_), Reached::Detached) => (&[ClusterPart::Addons], false),
+        (RemovalTarget::Addon(_), Reached::Deleted) => (&[ClusterPart::Addons], true),
+        (RemovalTarget::Addon(name), Reached::Gone) if takes_one_step(plan, name) => {
+            (&[ClusterPart::Addons], true)
+        }
+        (RemovalTarget::Pool(_) | RemovalTarget::Addon(_), Reached::Gone) => return None,
     })
 }
 

@@ -1,17 +1,17 @@
 //! Checks whether the existing tree already reflects a step.
 
-use super::Leaver;
+use super::RemovalTarget;
 use crate::{
     compare::ClusterFacts,
     note::Notes,
     plan::ClusterPlan,
-    render::{self, Object, Subject},
+    render::{self, Object, PartSubject},
     yaml::{self, Node},
 };
 
 /// A generated file about the object of a removal, as the current definition means it.
 #[derive(Clone, Debug)]
-pub struct Meant {
+pub struct DefinedFile {
     /// The path of the file.
     pub path: String,
     /// The object in the file, and the text; none if the file should not exist.
@@ -19,33 +19,33 @@ pub struct Meant {
 }
 
 /// The generated files about the object of a removal.
-pub fn drawn(plan: &ClusterPlan, leaver: &Leaver) -> Vec<Meant> {
-    let drawn = render::draw(Subject::Cluster(plan), &mut Notes::new());
+pub fn drawn(plan: &ClusterPlan, leaver: &RemovalTarget) -> Vec<DefinedFile> {
+    let drawn = render::draw(PartSubject::Cluster(plan), &mut Notes::new());
     let part = drawn.to_part();
     let paths = match leaver {
-        Leaver::Cluster | Leaver::Pool(_) => vec![render::cluster_file(plan)],
-        Leaver::Addon(name) => render::addon_files(plan, name).to_vec(),
+        RemovalTarget::Cluster | RemovalTarget::Pool(_) => vec![render::cluster_file(plan)],
+        RemovalTarget::Addon(name) => render::addon_files(plan, name).to_vec(),
     };
     let meant = |path: &crate::tree::TreePath| {
         let object = drawn.objects.iter().find(|object| object.path == *path)?;
         let file = part.files.iter().find(|file| file.path == *path)?;
         Some((object.clone(), file.text().to_string()))
     };
-    paths.iter().map(|path| Meant { path: path.to_string(), drawn: meant(path) }).collect()
+    paths.iter().map(|path| DefinedFile { path: path.to_string(), drawn: meant(path) }).collect()
 }
 
-impl Meant {
+impl DefinedFile {
     /// Whether an existing file matches this one, as far as the removal is concerned.
-    pub fn is_drawn(&self, leaver: &Leaver, there: Option<&str>) -> bool {
+    pub fn is_drawn(&self, leaver: &RemovalTarget, there: Option<&str>) -> bool {
         match (&self.drawn, there) {
             (Some((object, text)), Some(there)) => match leaver {
-                Leaver::Cluster => object.kept == render::is_protected(there),
-                Leaver::Pool(name) => {
+                RemovalTarget::Cluster => object.kept == render::is_protected(there),
+                RemovalTarget::Pool(name) => {
                     let there = facts(there);
                     let there = there.as_ref().and_then(|there| pool(there, name));
                     pool(&ClusterFacts::of(&object.node), name) == there
                 }
-                Leaver::Addon(_) => text == there,
+                RemovalTarget::Addon(_) => text == there,
             },
             (drawn, there) => drawn.is_none() && there.is_none(),
         }

@@ -19,7 +19,7 @@ use super::{
     destination::{Targets, standby_first},
     drawn::{facts, is_readable},
     former_texts::{FormerTexts, ReadFormer},
-    heirs::{self, Around, Arrivals, Heirs},
+    heirs::{self, Arrivals, Heirs, RunChanges},
     network,
     replaced::Former,
 };
@@ -206,7 +206,7 @@ impl Guard {
             part,
             &text(path),
             &(before.definitions)(),
-            Around { arrivals, new: &new, others: &others, text },
+            RunChanges { arrivals, new: &new, others: &others, text },
         )
     }
 

@@ -28,7 +28,7 @@ pub(super) type Arrivals<'a> = BTreeMap<(&'a str, &'a str), (&'a str, bool)>;
 
 /// What a run changes around a cluster.
 #[derive(Clone, Copy)]
-pub(super) struct Around<'a> {
+pub(super) struct RunChanges<'a> {
     /// The new clusters.
     pub(super) arrivals: &'a Arrivals<'a>,
     /// The text of the Cluster of a new cluster.
@@ -40,7 +40,7 @@ pub(super) struct Around<'a> {
 }
 
 /// Finds the clusters that may take the place of a cluster without a definition, given its former text.
-pub(super) fn find(part: &PartId, former: &str, formers: &[Former], around: Around<'_>) -> Option<Heirs> {
+pub(super) fn find(part: &PartId, former: &str, formers: &[Former], around: RunChanges<'_>) -> Option<Heirs> {
     let PartId::Cluster { management, namespace, cluster } = part else { return None };
     if let Some(heir) = replaced::in_its_file(formers, (namespace, cluster)) {
         return Some(Heirs::Renamed(heir));

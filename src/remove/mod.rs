@@ -28,7 +28,7 @@ use crate::{
 };
 
 pub use advice::Advice;
-pub use drawn::{Meant, drawn};
+pub use drawn::{DefinedFile, drawn};
 pub use former_texts::ReadFormer;
 pub use guard::{Before, Guard};
 pub use place::{Defined, cluster_of, correct_lost, is_lost, is_unplaced, place_in_definitions};
@@ -37,7 +37,7 @@ pub use returned::{judge_returned, note_gone, note_lost, removed_by, removed_in_
 
 /// The object of a removal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Leaver {
+pub enum RemovalTarget {
     Cluster,
     /// One of its node pools.
     Pool(String),
@@ -73,7 +73,7 @@ pub struct NextStep {
 /// Finds the next step for removing a cluster or a part of it. If there is none, the reason goes to `notes`.
 pub fn next(
     plan: &ClusterPlan,
-    leaver: &Leaver,
+    leaver: &RemovalTarget,
     reason: Option<&str>,
     input: &Input,
     notes: &mut Notes,
@@ -83,14 +83,14 @@ pub fn next(
     let found = Finder { plan, leaver, source, node: &node, input };
     found.refuse_waiting(notes)?;
     match leaver {
-        Leaver::Cluster => found.cluster(reason, notes),
-        Leaver::Pool(name) => found.pool(name, reason, notes),
-        Leaver::Addon(name) => found.addon(name, reason, notes),
+        RemovalTarget::Cluster => found.cluster(reason, notes),
+        RemovalTarget::Pool(name) => found.pool(name, reason, notes),
+        RemovalTarget::Addon(name) => found.addon(name, reason, notes),
     }
 }
 
 /// The removal step in the text of a definition; none if there is no removal, or the text is not a definition.
-pub fn step_in(text: &str, leaver: &Leaver) -> Option<RemovalStep> {
+pub fn step_in(text: &str, leaver: &RemovalTarget) -> Option<RemovalStep> {
     let mut sources = yaml::Sources::default();
     let id = sources.add("definition", text);
     let node = yaml::read(sources.get(id)?, &mut Notes::new())?;
@@ -98,15 +98,15 @@ pub fn step_in(text: &str, leaver: &Leaver) -> Option<RemovalStep> {
 }
 
 /// The part of a definition that configures the object of a removal.
-fn place_of<'a>(node: &'a Node, leaver: &Leaver) -> Option<&'a Node> {
+fn place_of<'a>(node: &'a Node, leaver: &RemovalTarget) -> Option<&'a Node> {
     let spec = node.get("spec")?;
     match leaver {
-        Leaver::Cluster => Some(spec),
-        Leaver::Pool(name) => {
+        RemovalTarget::Cluster => Some(spec),
+        RemovalTarget::Pool(name) => {
             let mut pools = spec.get("nodePools")?.as_sequence()?.iter();
             pools.find(|pool| pool.get("name").and_then(Node::as_str) == Some(name))
         }
-        Leaver::Addon(name) => spec.at(&["addons", name]),
+        RemovalTarget::Addon(name) => spec.at(&["addons", name]),
     }
 }
 
@@ -116,7 +116,7 @@ fn step_of(node: &Node) -> Option<RemovalStep> {
 
 struct Finder<'a> {
     plan: &'a ClusterPlan,
-    leaver: &'a Leaver,
+    leaver: &'a RemovalTarget,
     source: &'a Source,
     node: &'a Node,
     input: &'a Input,
@@ -142,7 +142,7 @@ impl Finder<'_> {
                 .hint("remove it when the management cluster runs, or from the one that runs it");
             return None;
         }
-        if cluster.removal.is_some() && *self.leaver != Leaver::Cluster {
+        if cluster.removal.is_some() && *self.leaver != RemovalTarget::Cluster {
             notes
                 .error(
                     "removal",

@@ -19,7 +19,7 @@ mod provenance;
 
 pub use argocd::health as argocd_health;
 pub use cluster::{REMOVAL, STANDBY, SUSPENDED};
-pub(crate) use delivery::Shown;
+pub(crate) use delivery::UnmarkedNode;
 pub use drawn::{ChartValues, Drawn, Inlaid, Object, Target, ValuesFile};
 pub use engine::{EngineTarget, NamesSetting, UnreadSecret};
 pub use engine_table::{applying_groups, selecting_kinds};
@@ -45,7 +45,7 @@ use crate::{
 
 /// The subject of a part.
 #[derive(Clone, Copy, Debug)]
-pub enum Subject<'a> {
+pub enum PartSubject<'a> {
     /// The tree as a whole.
     Root,
     /// A head release.
@@ -57,16 +57,16 @@ pub enum Subject<'a> {
 }
 
 /// Lists all parts of a plan, in the order in which they are drawn.
-pub fn subjects(plan: &Plan) -> Vec<Subject<'_>> {
-    let mut subjects = vec![Subject::Root];
-    subjects.extend(plan.heads.iter().map(|release| Subject::Release(release)));
-    subjects.extend(plan.management.iter().map(|management| Subject::Management(plan, management)));
-    subjects.extend(plan.namespaces.iter().map(Subject::Namespace));
-    subjects.extend(plan.clusters.iter().map(Subject::Cluster));
+pub fn subjects(plan: &Plan) -> Vec<PartSubject<'_>> {
+    let mut subjects = vec![PartSubject::Root];
+    subjects.extend(plan.heads.iter().map(|release| PartSubject::Release(release)));
+    subjects.extend(plan.management.iter().map(|management| PartSubject::Management(plan, management)));
+    subjects.extend(plan.namespaces.iter().map(PartSubject::Namespace));
+    subjects.extend(plan.clusters.iter().map(PartSubject::Cluster));
     subjects
 }
 
-impl Subject<'_> {
+impl PartSubject<'_> {
     /// The management cluster that applies it; `None` if any of them may.
     fn management(&self) -> Option<&ManagementCluster> {
         match self {
@@ -97,32 +97,32 @@ impl Subject<'_> {
 }
 
 /// Draws a part; template errors go to `notes`.
-pub fn draw(subject: Subject<'_>, notes: &mut Notes) -> Drawn {
+pub fn draw(subject: PartSubject<'_>, notes: &mut Notes) -> Drawn {
     draw_recorded(subject, None, notes)
 }
 
 /// Draws a part and records what its templates read.
-pub fn draw_recorded(subject: Subject<'_>, recorder: Option<Recorder>, notes: &mut Notes) -> Drawn {
+pub fn draw_recorded(subject: PartSubject<'_>, recorder: Option<Recorder>, notes: &mut Notes) -> Drawn {
     let (objects, texts, frozen) = (Vec::new(), Vec::new(), Vec::new());
     let (embedded, inlaid, values) = (Vec::new(), Vec::new(), Vec::new());
     let (id, values_files) = (subject.id(), Vec::new());
     let mut drawn = Drawn { id, objects, texts, values_files, frozen, embedded, inlaid, values, recorder };
     match subject {
-        Subject::Root => {
+        PartSubject::Root => {
             drawn.texts.push((TreePath::root().join(".gitattributes"), GITATTRIBUTES.to_owned()));
         }
-        Subject::Release(release) => {
+        PartSubject::Release(release) => {
             drawn.texts.extend(release_files(release));
             drawn.frozen.clone_from(&release.objects);
         }
-        Subject::Management(plan, management) => {
+        PartSubject::Management(plan, management) => {
             engine_of(&management.management).management(&plan.fleet, management, &mut drawn);
         }
-        Subject::Namespace(namespace) => {
+        PartSubject::Namespace(namespace) => {
             namespace::draw(namespace, &mut drawn, notes);
             engine_of(&namespace.management).namespace(namespace, &delivery::kinds(), &mut drawn);
         }
-        Subject::Cluster(plan) => {
+        PartSubject::Cluster(plan) => {
             cluster::draw(plan, &mut drawn, notes);
             engine_of(&plan.cluster.management).cluster(plan, &mut drawn);
             delivery::draw(plan, &mut drawn, notes);
@@ -176,7 +176,7 @@ pub fn folder_of_cluster(id: &ClusterId) -> TreePath {
 
 /// The first line of each file of a cluster.
 pub fn first_line(plan: &ClusterPlan) -> String {
-    header(&Subject::Cluster(plan).id(), &plan.cluster.file)
+    header(&PartSubject::Cluster(plan).id(), &plan.cluster.file)
 }
 
 /// The values in an object that installs an addon's chart; none for other objects.

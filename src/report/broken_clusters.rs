@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
-    compare::{BlobId, ByAddress, ClassName, Files, FolderId, Running, State, Unread},
+    compare::{BlobId, ByAddress, ClassName, ClusterFiles, FolderId, Running, State, Unread},
     definition::{self, Identity},
     model::{ClusterId, Label, ManagementCluster},
     note::{Diagnostic, Fault, Notes, RepeatedId, Severity},
@@ -136,15 +136,15 @@ impl State for Sound<'_> {
         Ok(self.inner.clusters()?.into_iter().chain(self.left.named.keys().cloned()).collect())
     }
 
-    fn files(&self, cluster: &ClusterId) -> Result<Files, Fault> {
+    fn files(&self, cluster: &ClusterId) -> Result<ClusterFiles, Fault> {
         let found = self.inner.files(cluster)?;
         if let Some(why) = self.left.named.get(cluster) {
-            return Ok(Files::Refused(why.text.clone()));
+            return Ok(ClusterFiles::Refused(why.text.clone()));
         }
         if let Some(why) = self.left.nameless.as_ref().filter(|_| !(self.is_made)(cluster)) {
             // An unreadable definition can only belong to a cluster that existed before.
-            if matches!(self.before.files(cluster)?, Files::Known(files) if !files.is_empty()) {
-                return Ok(Files::Refused(why.text.clone()));
+            if matches!(self.before.files(cluster)?, ClusterFiles::Known(files) if !files.is_empty()) {
+                return Ok(ClusterFiles::Refused(why.text.clone()));
             }
         }
         Ok(found)

@@ -349,8 +349,11 @@ impl Change {
     /// What may keep running without a definition; none if nothing does.
     pub(super) fn abandons(&self) -> Option<About> {
         match (&self.effect, &self.subject) {
-            (Effect::Gone(Leaving::Abandoned | Leaving::Unannounced | Leaving::Unproven), _)
-            | (Effect::Moved { .. }, _) => Some(About::Cluster),
+            (
+                Effect::Gone(Leaving::Abandoned | Leaving::Unannounced | Leaving::Unproven)
+                | Effect::Moved { .. },
+                _,
+            ) => Some(About::Cluster),
             (Effect::AddonLeft { .. }, Subject::Addon(name)) => Some(About::Addon(name.clone())),
             _ => None,
         }

@@ -51,7 +51,7 @@ use std::{
 use rayon::prelude::*;
 
 use crate::{
-    compare::{Archive, ClusterChange, Comparison, Export, Live, Tree, compare_apart},
+    compare::{Archive, ClusterChange, Comparison, Export, GeneratedTree, Live, compare_apart},
     generate::{self, Failure, Progress},
     model::{ClusterId, Label, ManagementCluster},
     note::{About, Extent, Fault, Notes, RepeatedId, Severity},
@@ -349,7 +349,10 @@ impl Comparing<'_> {
         self.background.learn(self.after)?;
         notices::note_foreign(self.after, self.before, notes)?;
         let earlier = self.after.earlier();
-        let (old, new) = (Tree::new(&earlier, &self.management), Tree::new(self.after, &self.management));
+        let (old, new) = (
+            GeneratedTree::new(&earlier, &self.management),
+            GeneratedTree::new(self.after, &self.management),
+        );
         let is_made = |cluster: &ClusterId| self.after.is_made(cluster);
         let sound = Sound { inner: &new, before: &old, is_made: &is_made, left: self.left };
         let live = Live::new(&old, self.exports);

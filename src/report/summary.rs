@@ -77,7 +77,7 @@ fn beside(report: &Report) -> String {
 
 /// What happens to a cluster of the class `deletes`, worst first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Loss {
+enum DeletionKind {
     Cluster,
     Moved,
     Abandoned,
@@ -87,7 +87,7 @@ enum Loss {
     Finished,
 }
 
-impl Loss {
+impl DeletionKind {
     fn of(change: &Change) -> Option<Self> {
         Some(match &change.effect {
             _ if change.risk != Risk::Deletes => return None,
@@ -149,12 +149,12 @@ fn deleted_parts(found: &[&ClusterReport]) -> String {
 
 /// The number of clusters per kind of loss.
 fn losses(clusters: &[&ClusterReport]) -> Vec<String> {
-    let mut found: BTreeMap<Loss, Vec<&ClusterReport>> = BTreeMap::new();
+    let mut found: BTreeMap<DeletionKind, Vec<&ClusterReport>> = BTreeMap::new();
     for one in clusters.iter().filter(|one| one.risk == Risk::Deletes) {
-        let loss = one.changes.iter().filter_map(Loss::of).min().unwrap_or(Loss::Objects);
+        let loss = one.changes.iter().filter_map(DeletionKind::of).min().unwrap_or(DeletionKind::Objects);
         found.entry(loss).or_default().push(one);
     }
-    let words = |(loss, found): (Loss, Vec<&ClusterReport>)| {
+    let words = |(loss, found): (DeletionKind, Vec<&ClusterReport>)| {
         let unknown = unknown_parts(&found).map(|parts| format!("; unknown: {parts}")).unwrap_or_default();
         format!("{} {}{unknown}", found.len(), loss.words(&found))
     };
@@ -196,7 +196,7 @@ fn doing(found: &[&ClusterReport], named: Named) -> Option<String> {
 
 /// What happens to a cluster whose changes are all mild.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Mild {
+enum MildEffect {
     New,
     Leaves,
     Ends,
@@ -205,7 +205,7 @@ enum Mild {
     Metadata,
 }
 
-impl Mild {
+impl MildEffect {
     fn of(one: &ClusterReport) -> Self {
         let has = |effect: &Effect| one.changes.iter().any(|change| change.effect == *effect);
         if has(&Effect::Created) {
@@ -246,8 +246,8 @@ pub(super) fn parts(clusters: &[&ClusterReport]) -> String {
         let change = if found.len() == 1 { "changes" } else { "change" };
         format!("{change} addons and {}", doing(found, Named::None).unwrap_or_default())
     };
-    let mild = |kind: Mild| of(&|one| one.risk <= Risk::InPlace && Mild::of(one) == kind);
-    let new = mild(Mild::New);
+    let mild = |kind: MildEffect| of(&|one| one.risk <= Risk::InPlace && MildEffect::of(one) == kind);
+    let new = mild(MildEffect::New);
     let built = tally(flow(&new).added).map(|machines| format!(" with {machines}")).unwrap_or_default();
     let either = |found: Vec<&ClusterReport>, one: &str, many: &str| {
         counted(&found, if found.len() == 1 { one } else { many })
@@ -270,11 +270,11 @@ pub(super) fn parts(clusters: &[&ClusterReport]) -> String {
         counted(&addons, "addons only"),
         either(leaving, "begins its removal and changes addons", "begin their removal and change addons"),
         counted(&new, &format!("new{built}")),
-        either(mild(Mild::Leaves), "begins its removal", "begin their removal"),
-        either(mild(Mild::Ends), "ends its removal", "end their removal"),
-        moving(mild(Mild::Adds), "add"),
-        counted(&mild(Mild::InPlace), "in place"),
-        counted(&mild(Mild::Metadata), "metadata only"),
+        either(mild(MildEffect::Leaves), "begins its removal", "begin their removal"),
+        either(mild(MildEffect::Ends), "ends its removal", "end their removal"),
+        moving(mild(MildEffect::Adds), "add"),
+        counted(&mild(MildEffect::InPlace), "in place"),
+        counted(&mild(MildEffect::Metadata), "metadata only"),
     ];
     let accepted = counted(&accepted, &although(&accepted));
     let all = refused.into_iter().chain(accepted).chain(stuck).chain(losses(clusters));

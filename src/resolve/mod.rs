@@ -32,10 +32,7 @@ pub type StackKey = (StackId, Minor);
 
 impl Resolution {
     /// Every stack for every minor, with its versions. `model` is the model that was resolved.
-    pub fn stacks<'a>(
-        &'a self,
-        model: &'a Model,
-    ) -> impl Iterator<Item = (&'a StackKey, ResolvedStack<'a>)> {
+    pub fn stacks<'a>(&'a self, model: &'a Model) -> impl Iterator<Item = (&'a StackKey, ResolvedStack<'a>)> {
         self.versions.iter().filter_map(|(key, versions)| {
             let stack = model.stacks.get(key)?;
             Some((key, ResolvedStack { stack, versions }))

@@ -97,10 +97,10 @@ impl SeenCluster {
 
     /// Whether it has begun and is not done. A step before the rollout counts only until it settles, and not while the cluster
     /// is suspended.
-    pub fn is_in_progress(&self, phase: &Phase) -> bool {
+    pub fn is_in_progress(&self, phase: &RolloutPhase) -> bool {
         match phase {
-            Phase::Done(_) => false,
-            Phase::Ready => self.changed.is_some(),
+            RolloutPhase::Done(_) => false,
+            RolloutPhase::Ready => self.changed.is_some(),
             _ if self.is_suspended => self.changed.is_some() || self.unpublished.is_some(),
             _ => self.has_begun(),
         }
@@ -127,7 +127,7 @@ pub struct Obstacle {
 
 /// The progress of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Phase {
+pub enum RolloutPhase {
     /// It has not started.
     Waiting,
     /// It cannot start or continue, for this reason.
@@ -185,7 +185,7 @@ pub enum Next {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
     /// The state of each wave, with the phases of its clusters.
-    pub waves: Vec<(WaveState, Vec<Phase>)>,
+    pub waves: Vec<(WaveState, Vec<RolloutPhase>)>,
     /// The next action.
     pub next: Next,
 }
@@ -195,7 +195,8 @@ pub fn decide(rollout: &Rollout, seen: &RolloutFacts) -> Decision {
     let mut waves = Vec::new();
     let mut is_reached = true;
     for (at, wave) in seen.waves.iter().enumerate() {
-        let phases: Vec<Phase> = wave.clusters.iter().map(|one| phase(rollout, one, seen.now)).collect();
+        let phases: Vec<RolloutPhase> =
+            wave.clusters.iter().map(|one| phase(rollout, one, seen.now)).collect();
         let state = match is_reached {
             _ if rollout.is_done() => WaveState::Done,
             _ if rollout.frozen.is_none() && wave.clusters.is_empty() => WaveState::Empty,
@@ -224,67 +225,74 @@ fn is_lost(waves: &[WaveSeen]) -> bool {
         && !later.iter().any(has_begun)
 }
 
-fn phase(rollout: &Rollout, one: &SeenCluster, now: DateTime<Utc>) -> Phase {
+fn phase(rollout: &Rollout, one: &SeenCluster, now: DateTime<Utc>) -> RolloutPhase {
     if rollout.is_done() || one.is_leaving {
-        return Phase::Done(one.changed);
+        return RolloutPhase::Done(one.changed);
     }
     if let Some(why) = &one.unpublished {
-        return Phase::Stuck(Obstacle { why: why.clone(), until: None, is_fault: false, is_final: false });
+        return RolloutPhase::Stuck(Obstacle {
+            why: why.clone(),
+            until: None,
+            is_fault: false,
+            is_final: false,
+        });
     }
     let Some(changed) = one.last() else {
         return match (one.is_there, &one.obstacle) {
             // Without a report, it is unknown whether an earlier step has rolled out.
             (true, _) if rollout.requires_health && one.health != ClusterHealth::Healthy => {
                 let is_fault = one.health == ClusterHealth::Unhealthy;
-                Phase::Stuck(Obstacle {
+                RolloutPhase::Stuck(Obstacle {
                     why: one.health.words().to_owned(),
                     until: None,
                     is_fault,
                     is_final: false,
                 })
             }
-            (true, _) => Phase::Done(None),
-            (false, Some(why)) => Phase::Stuck(why.clone()),
-            (false, None) => Phase::Waiting,
+            (true, _) => RolloutPhase::Done(None),
+            (false, Some(why)) => RolloutPhase::Stuck(why.clone()),
+            (false, None) => RolloutPhase::Waiting,
         };
     };
     let settles = changed + rollout.settle;
     let is_settled =
         if rollout.requires_health { one.health == ClusterHealth::Healthy } else { now >= settles };
     match (is_settled, one.is_there, &one.obstacle) {
-        (true, true, None) => Phase::Done(Some(changed)),
+        (true, true, None) => RolloutPhase::Done(Some(changed)),
         // It waits for a window or a person, and does not time out. If it was suspended after its last step, nobody knows
         // whether that rolled out.
-        (_, true, Some(why)) | (true, false, Some(why)) => Phase::Stuck(why.clone()),
-        (true, false, None) => Phase::Ready,
-        (false, _, _) if now - changed > rollout.timeout => Phase::TimedOut,
-        (false, _, _) => Phase::Moving((!rollout.requires_health).then_some(settles)),
+        (_, true, Some(why)) | (true, false, Some(why)) => RolloutPhase::Stuck(why.clone()),
+        (true, false, None) => RolloutPhase::Ready,
+        (false, _, _) if now - changed > rollout.timeout => RolloutPhase::TimedOut,
+        (false, _, _) => RolloutPhase::Moving((!rollout.requires_health).then_some(settles)),
     }
 }
 
-fn state(wave: &WaveSeen, phases: &[Phase], now: DateTime<Utc>) -> WaveState {
+fn state(wave: &WaveSeen, phases: &[RolloutPhase], now: DateTime<Utc>) -> WaveState {
     let timed_out: Vec<ClusterId> = wave
         .clusters
         .iter()
         .zip(phases)
-        .filter(|(_, phase)| **phase == Phase::TimedOut)
+        .filter(|(_, phase)| **phase == RolloutPhase::TimedOut)
         .map(|(one, _)| one.id.clone())
         .collect();
     if !timed_out.is_empty() {
         return WaveState::Failed(timed_out);
     }
-    if !wave.unread.is_empty() || !phases.iter().all(|phase| matches!(phase, Phase::Done(_))) {
+    if !wave.unread.is_empty() || !phases.iter().all(|phase| matches!(phase, RolloutPhase::Done(_))) {
         return WaveState::Open;
     }
-    let last =
-        phases.iter().filter_map(|phase| if let Phase::Done(since) = phase { *since } else { None }).max();
+    let last = phases
+        .iter()
+        .filter_map(|phase| if let RolloutPhase::Done(since) = phase { *since } else { None })
+        .max();
     match last.map(|last| last + wave.soak).filter(|until| *until > now) {
         Some(until) => WaveState::Soaking(until),
         None => WaveState::Done,
     }
 }
 
-fn next(rollout: &Rollout, seen: &RolloutFacts, waves: &[(WaveState, Vec<Phase>)]) -> Next {
+fn next(rollout: &Rollout, seen: &RolloutFacts, waves: &[(WaveState, Vec<RolloutPhase>)]) -> Next {
     if let Some(reason) = &rollout.aborted {
         return Next::Aborted(reason.clone());
     }
@@ -355,9 +363,11 @@ fn cannot_begin(seen: &RolloutFacts) -> Option<Next> {
 }
 
 /// The next action for the open wave.
-fn open(rollout: &Rollout, seen: &RolloutFacts, waves: &[(WaveState, Vec<Phase>)], at: usize) -> Next {
+fn open(rollout: &Rollout, seen: &RolloutFacts, waves: &[(WaveState, Vec<RolloutPhase>)], at: usize) -> Next {
     let (wave, phases) = (&seen.waves[at], waves[at].1.as_slice());
-    let able = |(_, phase): &(&SeenCluster, &Phase)| matches!(phase, Phase::Ready | Phase::Waiting);
+    let able = |(_, phase): &(&SeenCluster, &RolloutPhase)| {
+        matches!(phase, RolloutPhase::Ready | RolloutPhase::Waiting)
+    };
     if wave.clusters.iter().zip(phases).any(|one| able(&one))
         && let Some(closed) = rollout.calendar.closed(seen.now)
     {
@@ -376,7 +386,8 @@ fn open(rollout: &Rollout, seen: &RolloutFacts, waves: &[(WaveState, Vec<Phase>)
     if !taken.is_empty() {
         return Next::Take(taken);
     }
-    let moving = wave.clusters.iter().zip(phases).filter(|(_, phase)| matches!(phase, Phase::Moving(_)));
+    let moving =
+        wave.clusters.iter().zip(phases).filter(|(_, phase)| matches!(phase, RolloutPhase::Moving(_)));
     let moving: Vec<&ClusterId> = moving.map(|(one, _)| &one.id).collect();
     if moving.is_empty() && !wave.unread.is_empty() {
         let unread = several(&wave.unread, ("cannot", "cannot"));
@@ -384,7 +395,7 @@ fn open(rollout: &Rollout, seen: &RolloutFacts, waves: &[(WaveState, Vec<Phase>)
             "{unread} be judged, because definitions have errors: run `stackloom check`"
         ));
     }
-    if moving.is_empty() && phases.iter().any(|phase| matches!(phase, Phase::Stuck(_))) {
+    if moving.is_empty() && phases.iter().any(|phase| matches!(phase, RolloutPhase::Stuck(_))) {
         return stuck(wave, phases);
     }
     if moving.is_empty() {
@@ -396,15 +407,17 @@ fn open(rollout: &Rollout, seen: &RolloutFacts, waves: &[(WaveState, Vec<Phase>)
             None,
         );
     }
-    let ends = phases.iter().filter_map(|phase| if let Phase::Moving(until) = phase { *until } else { None });
+    let ends =
+        phases.iter().filter_map(|phase| if let RolloutPhase::Moving(until) = phase { *until } else { None });
     Next::Wait(format!("{} in progress", named(moving.into_iter(), ("is", "are"))), ends.min())
 }
 
 /// The next action for a wave whose remaining clusters are all stuck.
-fn stuck(wave: &WaveSeen, phases: &[Phase]) -> Next {
+fn stuck(wave: &WaveSeen, phases: &[RolloutPhase]) -> Next {
     let all = wave.clusters.iter().zip(phases);
-    let all =
-        all.filter_map(|(one, phase)| if let Phase::Stuck(why) = phase { Some((one, why)) } else { None });
+    let all = all.filter_map(
+        |(one, phase)| if let RolloutPhase::Stuck(why) = phase { Some((one, why)) } else { None },
+    );
     let has_fault = all.clone().any(|(_, obstacle)| obstacle.is_fault);
     let meant = || all.clone().filter(|(_, obstacle)| obstacle.is_fault == has_fault);
     let cannot = named(meant().map(|(one, _)| &one.id), ("cannot", "cannot"));
@@ -421,21 +434,22 @@ fn stuck(wave: &WaveSeen, phases: &[Phase]) -> Next {
 /// `elsewhere` are the clusters of other waves that are in progress.
 fn take(
     rollout: &Rollout,
-    (wave, phases): (&WaveSeen, &[Phase]),
+    (wave, phases): (&WaveSeen, &[RolloutPhase]),
     elsewhere: &[&SeenCluster],
 ) -> Vec<ClusterId> {
     let all = || wave.clusters.iter().zip(phases);
     // Includes clusters that started and cannot continue, because their machines differ.
     let busy = || {
-        let is_busy = |phase: &Phase| !matches!(phase, Phase::Done(_) | Phase::Ready);
+        let is_busy = |phase: &RolloutPhase| !matches!(phase, RolloutPhase::Done(_) | RolloutPhase::Ready);
         all().filter(move |(one, phase)| one.has_begun() && is_busy(phase)).map(|(one, _)| one)
     };
     let begun = busy().count() + elsewhere.len();
     let mut machines = busy().chain(elsewhere.iter().copied()).map(|one| one.machines).sum::<usize>();
-    let of = |meant: Phase| all().filter(move |(_, phase)| **phase == meant).map(|(one, _)| one);
+    let of = |meant: RolloutPhase| all().filter(move |(_, phase)| **phase == meant).map(|(one, _)| one);
     // The limits cannot be kept while it is unknown how many clusters are in progress. More clusters than the limits allow may
     // have begun, if someone else moved them.
-    let candidates = of(Phase::Ready).chain(of(Phase::Waiting).filter(|_| wave.unread.is_empty()));
+    let candidates =
+        of(RolloutPhase::Ready).chain(of(RolloutPhase::Waiting).filter(|_| wave.unread.is_empty()));
     // The order is kept, so that small clusters do not delay a large one forever.
     let fitting = candidates.enumerate().map_while(|(at, one)| {
         let clusters = begun + at;

@@ -10,7 +10,8 @@ mod waves;
 mod windows;
 
 pub use decide::{
-    ClusterHealth, Decision, Next, Obstacle, Phase, RolloutFacts, SeenCluster, WaveSeen, WaveState, decide,
+    ClusterHealth, Decision, Next, Obstacle, RolloutFacts, RolloutPhase, SeenCluster, WaveSeen, WaveState,
+    decide,
 };
 pub use health::{CommitState, CommitStatus, health};
 pub use target::note_missing_targets;

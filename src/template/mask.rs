@@ -49,7 +49,7 @@ impl Mask {
         }
         let mut mask = Self { text: String::with_capacity(text.len()), spans: Vec::new() };
         let (mut from, mut sound) = (0, true);
-        let mut behind = Behind::default();
+        let mut behind = LinePrefix::default();
         while let Some(found) = text[from..].find("${{") {
             let start = from + found;
             mask.text.push_str(&text[from..start]);
@@ -121,7 +121,7 @@ const MOST_OPEN: usize = 1000;
 
 /// The part of a line before a position. Positions are queried in ascending order.
 #[derive(Default)]
-struct Behind {
+struct LinePrefix {
     at: usize,
     /// Whether it contains a `#`. The position may then be in a comment, where nothing is an expression.
     comment: bool,
@@ -129,7 +129,7 @@ struct Behind {
     open: usize,
 }
 
-impl Behind {
+impl LinePrefix {
     /// Moves on to the next position and returns how many on its line have been queried.
     fn open_on_line(&mut self, text: &str, at: usize) -> usize {
         let passed = &text[self.at..at];

@@ -154,13 +154,13 @@ fn beside(mut reads: Vec<Read>, trail: Option<&Trail>) -> Vec<Read> {
 }
 
 /// The collection that a loop iterates over, and the reads behind its names.
-pub(super) struct Turns {
+pub(super) struct LoopSource {
     reads: Vec<Read>,
     /// The path of the map or list, if the loop iterates directly over a part of the context.
     over: Option<Path>,
 }
 
-impl Turns {
+impl LoopSource {
     /// Creates the tracking of a loop over the value `over`, which is based on `reads`.
     pub(super) fn new(over: &Any, text: &str, reads: Vec<Read>) -> Self {
         let itself = trail(over).map(|trail| trail.path.clone());

@@ -13,7 +13,7 @@ use crate::note::{Fault, Notes};
 
 pub use change::{Changes, FileChange, PartChange};
 pub use file::{BlobId, File};
-pub use nowhere::Nowhere;
+pub use nowhere::NullSink;
 pub use own::{HEADER, HTML_HEADER, is_ours};
 pub use path::TreePath;
 
@@ -102,13 +102,13 @@ pub trait Sink {
 
 /// An in-memory sink, for tests and for examining a tree without writing it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Memory {
+pub struct MemorySink {
     /// The committed parts.
     pub parts: Vec<Part>,
     staged: Vec<Part>,
 }
 
-impl Memory {
+impl MemorySink {
     /// Iterates over all committed files.
     pub fn files(&self) -> impl Iterator<Item = &File> {
         self.parts.iter().flat_map(|part| &part.files)
@@ -120,7 +120,7 @@ impl Memory {
     }
 }
 
-impl Sink for Memory {
+impl Sink for MemorySink {
     fn begin(&mut self, _notes: &mut Notes) -> Result<(), Fault> {
         self.staged.clear();
         Ok(())

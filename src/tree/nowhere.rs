@@ -5,9 +5,9 @@ use crate::note::{Fault, Notes};
 
 /// Accepts parts and discards them; for runs that only look for errors.
 #[derive(Debug)]
-pub struct Nowhere;
+pub struct NullSink;
 
-impl Sink for Nowhere {
+impl Sink for NullSink {
     fn begin(&mut self, _notes: &mut Notes) -> Result<(), Fault> {
         Ok(())
     }

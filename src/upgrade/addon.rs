@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use super::{
-    constraints::Fleet,
+    constraints::PlanningFleet,
     situation::{Constraint, ConstraintKind, Listing, Track, Version},
 };
 use crate::{
@@ -44,7 +44,7 @@ pub(super) fn tracks(
     cluster: &Cluster,
     line: &[Arc<Release>],
     start: usize,
-    fleet: &Fleet<'_>,
+    fleet: &PlanningFleet<'_>,
     (constraints, doubts): (&mut Vec<Constraint>, &mut Vec<String>),
 ) -> Vec<Track> {
     let names: BTreeSet<&str> =
@@ -76,7 +76,7 @@ pub(super) fn tracks(
 fn borrowed(
     choice: Option<&AddonChoice>,
     name: &str,
-    fleet: &Fleet<'_>,
+    fleet: &PlanningFleet<'_>,
 ) -> Option<(Arc<Release>, Arc<ReleaseAddon>)> {
     let (release, origin) = choice?.release.as_ref()?;
     // `check` reports a release that is missing or refused.
@@ -91,7 +91,7 @@ struct Addon<'a> {
     line: &'a [Arc<Release>],
     start: usize,
     borrowed: Option<(Arc<Release>, Arc<ReleaseAddon>)>,
-    fleet: &'a Fleet<'a>,
+    fleet: &'a PlanningFleet<'a>,
     assumptions: &'a [Assumption],
 }
 

@@ -37,7 +37,7 @@ pub(super) type Reached = Vec<Option<Cost>>;
 
 /// How a version was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Came {
+pub(super) enum Predecessor {
     /// Together with the release, from this entry.
     Along(usize),
     /// By a step of the addon, from this version.
@@ -201,13 +201,15 @@ impl<'a> Way<'a> {
         for at in (0..path.len()).rev() {
             ways[at].push(entry);
             // Steps are taken as late as possible, just before something needs them.
-            while let Came::Step(before) = self.came(path[at], &came[at], entry) {
+            while let Predecessor::Step(before) = self.came(path[at], &came[at], entry) {
                 ways[at].push(before);
                 entry = before;
             }
             ways[at].reverse();
             if at > 0 {
-                let Came::Along(before) = self.came_along((path[at - 1], path[at]), &came, at, entry)? else {
+                let Predecessor::Along(before) =
+                    self.came_along((path[at - 1], path[at]), &came, at, entry)?
+                else {
                     return None;
                 };
                 entry = before;
@@ -217,16 +219,16 @@ impl<'a> Way<'a> {
     }
 
     /// Finds out how an entry was reached on a release.
-    fn came(self, release: usize, (entered, closed): &(Reached, Reached), entry: usize) -> Came {
+    fn came(self, release: usize, (entered, closed): &(Reached, Reached), entry: usize) -> Predecessor {
         let is_before = |from: &usize| {
             let cost = closed[*from].zip(self.step(release, *from, entry));
             cost.is_some_and(|(cost, more)| Some(cost.and(more)) == closed[entry])
         };
         match (0..self.none()).find(is_before) {
-            Some(before) => Came::Step(before),
+            Some(before) => Predecessor::Step(before),
             None => {
                 debug_assert_eq!(entered[entry], closed[entry]);
-                Came::Along(entry)
+                Predecessor::Along(entry)
             }
         }
     }
@@ -238,7 +240,7 @@ impl<'a> Way<'a> {
         came: &[(Reached, Reached)],
         at: usize,
         entry: usize,
-    ) -> Option<Came> {
+    ) -> Option<Predecessor> {
         let (before, cost) = (&came[at - 1].1, came[at].0[entry]);
         let found = (0..before.len()).find(|one| {
             let own = before[*one].map(|own| {
@@ -247,6 +249,6 @@ impl<'a> Way<'a> {
             });
             own.flatten() == cost && cost.is_some()
         });
-        found.map(Came::Along)
+        found.map(Predecessor::Along)
     }
 }

@@ -17,13 +17,13 @@ use crate::{
 
 /// The metadata of locked charts. Each chart is read once.
 #[derive(Debug)]
-pub struct Charts<'a> {
+pub struct ChartRanges<'a> {
     lock: &'a Lock,
     input: &'a Input,
     read: Mutex<BTreeMap<Digest, Option<VersionRange>>>,
 }
 
-impl<'a> Charts<'a> {
+impl<'a> ChartRanges<'a> {
     /// The charts of a fleet.
     pub fn new(lock: &'a Lock, input: &'a Input) -> Self {
         Self { lock, input, read: Mutex::default() }

@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     addon,
-    charts::Charts,
+    charts::ChartRanges,
     requirements,
     situation::{Candidate, Constraint, ConstraintKind, Goal, Situation},
 };
@@ -34,7 +34,7 @@ pub enum UpgradeTarget {
 
 /// The fleet that plans are made for.
 #[derive(Debug)]
-pub struct Fleet<'a> {
+pub struct PlanningFleet<'a> {
     pub model: &'a Model,
     /// The releases that clusters can use.
     pub releases: &'a Releases,
@@ -45,7 +45,7 @@ pub struct Fleet<'a> {
     /// The releases that plans keep to. Where a stack and minor has none of them, plans use any release.
     frozen: BTreeSet<String>,
     pub(super) behind: PoolsBehind,
-    charts: Charts<'a>,
+    charts: ChartRanges<'a>,
 }
 
 /// The pools that run an older Kubernetes version than their Cluster, with that version, by cluster and pool.
@@ -53,7 +53,7 @@ pub type PoolsBehind = BTreeMap<ClusterId, BTreeMap<TopologyPart, String>>;
 
 /// Clusters with equal keys get the same plan.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Key {
+pub struct SituationKey {
     release: ReleaseRef,
     /// The management cluster; none if it supports all releases that the cluster could use.
     management: Option<Label>,
@@ -93,11 +93,11 @@ pub enum GoalReason {
     Frozen,
 }
 
-impl<'a> Fleet<'a> {
+impl<'a> PlanningFleet<'a> {
     /// Creates a fleet from the result of reading the definitions.
     pub fn new(understood: &'a Understood, through_expired: bool) -> Self {
         let Understood { input, model, releases, .. } = understood;
-        let charts = Charts::new(&model.lock, input);
+        let charts = ChartRanges::new(&model.lock, input);
         Self {
             model,
             releases,
@@ -121,18 +121,18 @@ impl<'a> Fleet<'a> {
         Self { behind, ..self }
     }
 
-    pub(super) fn charts(&self) -> &Charts<'a> {
+    pub(super) fn charts(&self) -> &ChartRanges<'a> {
         &self.charts
     }
 
     /// Everything that decides the plan of a cluster. `is_limited` says whether its management cluster rules releases out.
-    pub fn key(&self, cluster: &Cluster, is_limited: bool) -> Key {
+    pub fn key(&self, cluster: &Cluster, is_limited: bool) -> SituationKey {
         let addons =
             cluster.addons.iter().map(|(name, choice)| (name.clone(), addon::AddonSettings::of(choice)));
         // Many clusters change only the values of an addon.
         let addons = addons.filter(|(_, chosen)| *chosen != addon::AddonSettings::default()).collect();
         let management = is_limited.then(|| cluster.management.name.clone());
-        Key { release: cluster.release.clone(), management, addons }
+        SituationKey { release: cluster.release.clone(), management, addons }
     }
 
     /// Whether the management cluster of a cluster rules out releases that it could use.

@@ -264,7 +264,7 @@ struct Layers<'a> {
 }
 
 /// The place for a setting.
-struct Put<'a> {
+struct SettingPlace<'a> {
     layer: &'a Layer,
     settings: Vec<Setting>,
     /// The defaults that could not be changed.
@@ -312,7 +312,7 @@ impl<'a> Layers<'a> {
         setting: &Setting,
         home: Option<&'a Layer>,
         wanted: &Wanted,
-    ) -> Option<Put<'a>> {
+    ) -> Option<SettingPlace<'a>> {
         let layers = self.of.get(cluster)?;
         let own = *layers.last()?;
         let written = innermost(layers, &setting.path);
@@ -328,7 +328,7 @@ impl<'a> Layers<'a> {
         };
         let (layer, overruled) = if changes_due { (due, None) } else { (own, written) };
         let settings = with_head(layer, &Setting { path: setting.path.clone(), value });
-        Some(Put { layer, settings, overruled })
+        Some(SettingPlace { layer, settings, overruled })
     }
 
     /// Reports whether all clusters that would inherit a setting from this layer want it. A cluster that drops its own value
@@ -361,7 +361,7 @@ impl<'a> Layers<'a> {
     }
 
     /// The nulls below a file of defaults that override a pin which this file no longer has, each with its file.
-    fn needless_nulls(&self, put: &Put<'a>) -> Vec<(&'a str, Setting)> {
+    fn needless_nulls(&self, put: &SettingPlace<'a>) -> Vec<(&'a str, Setting)> {
         let mut found = Vec::new();
         let is_gone = |one: &&Setting| one.value == Value::Gone && is_interim(&one.path);
         for setting in put.settings.iter().filter(is_gone) {

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 
 use super::{
-    constraints::{Fleet, IndexedSituation},
+    constraints::{IndexedSituation, PlanningFleet},
     plan::Step,
 };
 use crate::{
-    compare::{Answers, ClusterOutcome, Definitions, StepDifference, Unknown, Which},
+    compare::{Answers, ClusterOutcome, DefinedState, StepDifference, Unknown, Which},
     model::{Cluster, ClusterId, ReleaseRef},
     note::Notes,
     rebase,
@@ -67,7 +67,7 @@ pub struct PlannedCluster<'a> {
     pub steps: &'a [Step],
 }
 
-impl Fleet<'_> {
+impl PlanningFleet<'_> {
     /// Forecasts each step of each cluster. Suspended clusters have none: nothing happens to them until they are resumed.
     pub fn rollouts(&self, planned: &[PlannedCluster<'_>]) -> BTreeMap<ClusterId, Vec<StepEffect>> {
         let definitions = self.definitions();
@@ -121,8 +121,8 @@ impl Fleet<'_> {
         (!release.migrations.is_empty()).then(|| Remedy::Migrate(release.name.clone()))
     }
 
-    fn definitions(&self) -> Definitions<'_> {
-        Definitions::new(self.model, self.releases).clusters_alone()
+    fn definitions(&self) -> DefinedState<'_> {
+        DefinedState::new(self.model, self.releases).clusters_alone()
     }
 }
 
@@ -135,7 +135,12 @@ fn known_machines(rollout: &StepEffect) -> u64 {
 const UNKNOWN: u64 = 1 << 40;
 
 /// A cluster's definition after a step.
-pub fn after(cluster: &Cluster, planned: &PlannedCluster<'_>, step: &Step, fleet: &Fleet<'_>) -> Cluster {
+pub fn after(
+    cluster: &Cluster,
+    planned: &PlannedCluster<'_>,
+    step: &Step,
+    fleet: &PlanningFleet<'_>,
+) -> Cluster {
     let mut cluster = cluster.clone();
     let situation = &planned.open.situation;
     if let Some(release) = fleet.releases.find(&situation.releases[step.release].name) {
@@ -164,7 +169,7 @@ pub fn after(cluster: &Cluster, planned: &PlannedCluster<'_>, step: &Step, fleet
 }
 
 /// Says what helps if the definition has errors already, and the first step does not mend them.
-fn note_repair(definitions: &Definitions<'_>, states: &[Cluster], rollouts: &mut [StepEffect]) {
+fn note_repair(definitions: &DefinedState<'_>, states: &[Cluster], rollouts: &mut [StepEffect]) {
     let is_refused = |one: &&mut StepEffect| one.refused.is_some() && one.remedy != Some(Remedy::CatchUp);
     if !rollouts.first_mut().as_ref().is_some_and(is_refused) || definitions.is_sound(&states[0]) {
         return;
@@ -242,7 +247,7 @@ fn of(change: &StepDifference) -> StepEffect {
         _ => Machines::default(),
     };
     let rollout = StepEffect {
-        is_unknown: judgement.effects.contains(&crate::release::Effect::Unknown),
+        is_unknown: judgement.effects.contains(&crate::release::RebaseEffect::Unknown),
         means: judgement.means,
         machines,
         refused: None,

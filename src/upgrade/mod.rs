@@ -27,18 +27,18 @@ mod solve;
 mod step_reasons;
 
 pub use addon_path::Cost;
-pub use charts::Charts;
+pub use charts::ChartRanges;
 pub use check_edits::check as check_edits;
 pub use conflict::{Blocking, Conflict, conflict};
-pub use constraints::{Fleet, IndexedSituation, Key, PoolsBehind, Situated, UpgradeTarget};
+pub use constraints::{IndexedSituation, PlanningFleet, PoolsBehind, Situated, SituationKey, UpgradeTarget};
 pub use describe::{DescribedChange, StepDescription, describe};
 pub use edits::{ClusterStep, Edited, Edits, edits, fold, with_edits};
 pub use forecast::{PlannedCluster, Remedy, StepEffect, after};
 pub use plan::{Step, StepChange, UpgradePlan, steps};
 pub use policy::Asked;
-pub use release_path::{Machines, NotFound, ReleasePath, search};
+pub use release_path::{NotFound, ReleasePath, ReplacedMachines, search};
 pub use situation::{
     Candidate, Constraint, ConstraintKind, Goal, Kept, Listing, Situation, Track, Version, distance,
 };
-pub use solve::{Answer, Solved};
+pub use solve::{PlanResult, Solved};
 pub use step_reasons::reasons;

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 
 use super::{
     constraints::UpgradeTarget,
-    solve::{Answer, Solved},
+    solve::{PlanResult, Solved},
 };
 use crate::model::{Cluster, Date, Hold, Rollout, UpgradePolicy};
 
@@ -67,9 +67,9 @@ impl Asked {
         let mut held = BTreeMap::<String, Vec<&'a Cluster>>::new();
         for one in &mut *solved {
             let has_steps = match &one.answer {
-                Answer::Plan { plan, .. } if plan.steps.is_empty() => continue,
-                Answer::Ahead | Answer::Leaves | Answer::Held(_) => continue,
-                answer => matches!(answer, Answer::Plan { .. }),
+                PlanResult::Plan { plan, .. } if plan.steps.is_empty() => continue,
+                PlanResult::Ahead | PlanResult::Leaves | PlanResult::Held(_) => continue,
+                answer => matches!(answer, PlanResult::Plan { .. }),
             };
             one.clusters.retain(|cluster| {
                 let why = on_hold(cluster).or_else(|| by_policy(cluster));
@@ -84,7 +84,9 @@ impl Asked {
             });
         }
         solved.retain(|one| !one.clusters.is_empty());
-        solved.extend(held.into_iter().map(|(why, clusters)| Solved { clusters, answer: Answer::Held(why) }));
+        solved.extend(
+            held.into_iter().map(|(why, clusters)| Solved { clusters, answer: PlanResult::Held(why) }),
+        );
     }
 
     /// The hold that applies to a cluster today.

@@ -39,7 +39,7 @@ pub struct ReleasePath {
 
 /// The number of machines replaced by a move between two releases of the same Kubernetes minor. A move to another minor
 /// replaces all machines, whatever the path.
-pub type Machines<'a> = &'a dyn Fn(usize, usize) -> u64;
+pub type ReplacedMachines<'a> = &'a dyn Fn(usize, usize) -> u64;
 
 struct Label {
     release: usize,
@@ -51,7 +51,7 @@ struct Label {
 struct Search<'a> {
     situation: &'a Situation,
     kept: &'a Kept,
-    machines: Option<Machines<'a>>,
+    machines: Option<ReplacedMachines<'a>>,
     /// The maximum number of steps.
     most: u64,
     /// For each release, the minimum number of moves to the goal; none if the goal cannot be reached.
@@ -67,7 +67,7 @@ struct Search<'a> {
 pub fn search(
     situation: &Situation,
     kept: &Kept,
-    machines: Option<Machines<'_>>,
+    machines: Option<ReplacedMachines<'_>>,
 ) -> Result<ReleasePath, NotFound> {
     let found = Search::new(situation, kept, None, u64::MAX).run()?;
     match machines {
@@ -79,7 +79,12 @@ pub fn search(
 }
 
 impl<'a> Search<'a> {
-    fn new(situation: &'a Situation, kept: &'a Kept, machines: Option<Machines<'a>>, most: u64) -> Self {
+    fn new(
+        situation: &'a Situation,
+        kept: &'a Kept,
+        machines: Option<ReplacedMachines<'a>>,
+        most: u64,
+    ) -> Self {
         let (open, ahead) = (BinaryHeap::new(), ahead(situation, kept));
         Self { situation, kept, machines, most, ahead, labels: Vec::new(), by_release: BTreeMap::new(), open }
     }

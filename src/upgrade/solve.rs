@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::{
     conflict::{Conflict, conflict},
-    constraints::{Fleet, IndexedSituation, Situated, UpgradeTarget},
+    constraints::{IndexedSituation, PlanningFleet, Situated, UpgradeTarget},
     plan::{UpgradePlan, steps},
     release_path::{NotFound, search},
     situation::Constraint,
@@ -23,12 +23,12 @@ pub struct Solved<'a> {
     /// The clusters, in order.
     pub clusters: Vec<&'a Cluster>,
     /// Its plan, or why it has none.
-    pub answer: Answer,
+    pub answer: PlanResult,
 }
 
 /// The answer for a cluster.
 #[derive(Clone, Debug)]
-pub enum Answer {
+pub enum PlanResult {
     /// The steps to take; none if the target is reached.
     Plan {
         open: Box<IndexedSituation>,
@@ -56,7 +56,7 @@ pub enum Answer {
     Unknown(Notes),
 }
 
-impl Fleet<'_> {
+impl PlanningFleet<'_> {
     /// Solves the situations of clusters with the same target, ordered by the first cluster of each.
     pub fn solve<'a>(&self, target: &UpgradeTarget, clusters: &[&'a Cluster]) -> Vec<Solved<'a>> {
         let mut places: BTreeMap<_, usize> = BTreeMap::new();
@@ -79,16 +79,16 @@ impl Fleet<'_> {
         groups.into_par_iter().map(solve).collect()
     }
 
-    fn answer(&self, target: &UpgradeTarget, clusters: &[&Cluster]) -> Answer {
-        let Some(first) = clusters.first().filter(|one| !one.is_leaving()) else { return Answer::Leaves };
+    fn answer(&self, target: &UpgradeTarget, clusters: &[&Cluster]) -> PlanResult {
+        let Some(first) = clusters.first().filter(|one| !one.is_leaving()) else { return PlanResult::Leaves };
         let mut notes = Notes::new();
         let open = match self.situation(first, target, &mut notes) {
             Some(Situated::IndexedSituation(open)) => open,
-            Some(Situated::Ahead) => return Answer::Ahead,
-            Some(Situated::NoTarget(constraint)) => return Answer::NoTarget(constraint),
+            Some(Situated::Ahead) => return PlanResult::Ahead,
+            Some(Situated::NoTarget(constraint)) => return PlanResult::NoTarget(constraint),
             None => {
                 notes.locate(|origin| self.input.sources.place(origin));
-                return Answer::Unknown(notes);
+                return PlanResult::Unknown(notes);
             }
         };
         let known = RefCell::new(BTreeMap::new());
@@ -105,12 +105,12 @@ impl Fleet<'_> {
             Ok(found) => {
                 let plan = steps(&open.situation, &found);
                 let reasons = reasons(&open, &plan);
-                Answer::Plan { open, plan, reasons }
+                PlanResult::Plan { open, plan, reasons }
             }
-            Err(NotFound::TooMany) => Answer::TooMany,
+            Err(NotFound::TooMany) => PlanResult::TooMany,
             Err(NotFound::Impossible) => match conflict(&open.situation) {
-                Ok(Some(conflict)) => Answer::Blocked { open, conflict },
-                Ok(None) | Err(_) => Answer::TooMany,
+                Ok(Some(conflict)) => PlanResult::Blocked { open, conflict },
+                Ok(None) | Err(_) => PlanResult::TooMany,
             },
         }
     }

@@ -1,6 +1,6 @@
 //! The life of a fleet as commits, one folder each in `target/argocd`. `tests/conformance/cmd/argocd` syncs them as Argo CD would.
 
-use stackloom::{generate::generate, note::Notes, tree::Memory, world::Files};
+use stackloom::{generate::generate, note::Notes, tree::MemorySink, world::Files};
 
 use super::{sandbox, support};
 
@@ -25,7 +25,7 @@ const COMMITS: [(&str, &[Change]); 4] = [
 ];
 
 fn commit(name: &str, files: &Files) -> usize {
-    let (mut tree, mut notes) = (Memory::default(), Notes::new());
+    let (mut tree, mut notes) = (MemorySink::default(), Notes::new());
     let done = generate(files, &mut tree, &|_, _| {}, &mut notes);
     assert!(done.is_ok(), "{name}: {}", sandbox::messages(&notes));
     sandbox::export(&format!("argocd/{name}"), files, &tree);

@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use stackloom::{io::disk::Workspace, tree::Memory};
+use stackloom::{io::disk::Workspace, tree::MemorySink};
 
 use super::{overlay, sandbox, support};
 
@@ -19,7 +19,7 @@ fn tree_of(case: &Path) -> (BTreeMap<String, String>, String) {
     let base = support::package().join("tests/cases/_base");
     overlay::apply(&base, &case.join("in"), root.path()).unwrap();
     let world = Workspace::open(root.path()).unwrap();
-    let (_, notes) = sandbox::run(&world, &mut Memory::default());
+    let (_, notes) = sandbox::run(&world, &mut MemorySink::default());
     (sandbox::tree(&world), sandbox::messages(&notes))
 }
 

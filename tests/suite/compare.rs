@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use stackloom::{
     compare::{
-        BlobId, Classes, ClusterChange, ClusterOutcome, Comparison, Definitions, Fate, Memory,
-        ObjectChangeKind, Tree, Unknown, Which, Written, compare, forecast,
+        BlobId, ClassCache, ClusterChange, ClusterOutcome, Comparison, DefinedState, Fate, GeneratedTree,
+        MemoryArchive, ObjectChangeKind, Unknown, Which, WrittenCluster, compare, forecast,
     },
     generate::{self, Understood},
     model::{Cluster, ReleaseRef},
@@ -23,13 +23,13 @@ fn understood(files: &Files) -> Understood {
     found.unwrap_or_else(|_| panic!("{}", sandbox::messages(&notes)))
 }
 
-fn definitions(understood: &Understood) -> Definitions<'_> {
-    Definitions::new(&understood.model, &understood.releases)
+fn definitions(understood: &Understood) -> DefinedState<'_> {
+    DefinedState::new(&understood.model, &understood.releases)
 }
 
 /// The tree of a fleet, with files changed or removed by a function.
-fn generated(files: &Files, change: impl Fn(&str, &str) -> Option<String>) -> Memory {
-    let mut memory = Memory::default();
+fn generated(files: &Files, change: impl Fn(&str, &str) -> Option<String>) -> MemoryArchive {
+    let mut memory = MemoryArchive::default();
     for (path, text) in sandbox::tree(files) {
         if let Some(text) = change(&path, &text) {
             memory.add(&path, &text);
@@ -39,14 +39,14 @@ fn generated(files: &Files, change: impl Fn(&str, &str) -> Option<String>) -> Me
 }
 
 /// The unchanged tree of a fleet.
-fn tree(files: &Files) -> Memory {
+fn tree(files: &Files) -> MemoryArchive {
     generated(files, |_, text| Some(text.to_owned()))
 }
 
 /// Compares a tree with the definitions.
-fn since(tree: &Memory, files: &Files) -> Comparison {
+fn since(tree: &MemoryArchive, files: &Files) -> Comparison {
     let after = understood(files);
-    let before = Tree::new(tree, &after.model.fleet.management_clusters);
+    let before = GeneratedTree::new(tree, &after.model.fleet.management_clusters);
     compare(&before, &definitions(&after)).unwrap()
 }
 
@@ -255,9 +255,9 @@ fn with_different_pools(count: usize) -> Files {
 }
 
 /// The Cluster of a definition as it would be written for a fleet that has no other.
-fn alone(cluster: &Cluster, fleet: &Understood) -> Written {
+fn alone(cluster: &Cluster, fleet: &Understood) -> WrittenCluster {
     let plan = plan::plan_cluster(cluster, &fleet.model, &fleet.releases, &mut Notes::new()).unwrap();
-    Written::drawn(&plan, &render::cluster_object(&plan).unwrap(), &Classes::default())
+    WrittenCluster::drawn(&plan, &render::cluster_object(&plan).unwrap(), &ClassCache::default())
 }
 
 /// Answers are shared between clusters. Each must be the one that the cluster would get alone.

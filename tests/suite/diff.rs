@@ -12,7 +12,7 @@ use std::{
 };
 
 use stackloom::{
-    compare::{Archive as _, Export, Memory},
+    compare::{Archive as _, Export, MemoryArchive},
     generate::{self, Failure},
     io::disk::Workspace,
     note::Notes,
@@ -23,8 +23,8 @@ use stackloom::{
 
 use super::{overlay, page, sandbox, support};
 
-fn archive(world: &dyn World, root: Option<&Path>) -> Memory {
-    let mut memory = Memory::default();
+fn archive(world: &dyn World, root: Option<&Path>) -> MemoryArchive {
+    let mut memory = MemoryArchive::default();
     for (path, text) in sandbox::tree(world) {
         memory.add(&path, &text);
     }
@@ -38,12 +38,12 @@ fn archive(world: &dyn World, root: Option<&Path>) -> Memory {
     memory
 }
 
-fn drawn(before: &Memory, after: &dyn World, notes: &mut Notes) -> Result<Report, Failure> {
+fn drawn(before: &MemoryArchive, after: &dyn World, notes: &mut Notes) -> Result<Report, Failure> {
     judged(before, after, &[], notes)
 }
 
 fn judged(
-    before: &Memory,
+    before: &MemoryArchive,
     after: &dyn World,
     exports: &[Export],
     notes: &mut Notes,
@@ -53,7 +53,7 @@ fn judged(
 
 /// The cluster `blue/one` of a tree and all classes, as if exported from the only management cluster after the edits of `live.txt`:
 /// lines of `old => new`.
-fn exported(tree: &Memory, fleet: &Snapshot, edits: &Path) -> Vec<Export> {
+fn exported(tree: &MemoryArchive, fleet: &Snapshot, edits: &Path) -> Vec<Export> {
     let Ok(edits) = fs::read_to_string(edits) else { return Vec::new() };
     let mut text = String::new();
     for folder in ["generated/releases", "generated/management/mgmt/clusters/blue/one/cluster"] {
@@ -242,7 +242,7 @@ fn only_clusters_that_a_change_touches_are_checked() {
     };
     let add_token = |text: &str| format!("{text}# ghp_{}\n", "a1B2c3".repeat(6));
     let faulty = edit(&before, &paths[0], &add_token);
-    let errors = |tree: &Memory, world: &Files| {
+    let errors = |tree: &MemoryArchive, world: &Files| {
         let mut notes = Notes::new();
         let report = drawn(tree, world, &mut notes).unwrap();
         (notes.errors(), report.clusters.iter().map(|one| one.cluster.name.to_string()).collect::<Vec<_>>())
@@ -280,7 +280,7 @@ fn change(world: &Files, path: &str) -> Files {
 fn the_digest_does_not_depend_on_the_order_of_files() {
     let before = support::many(9);
     let tree = archive(&before, None);
-    let mut reversed = Memory::default();
+    let mut reversed = MemoryArchive::default();
     for (path, text) in sandbox::tree(&before).into_iter().rev() {
         reversed.add(&path, &text);
     }
@@ -296,7 +296,7 @@ fn the_digest_does_not_depend_on_the_order_of_files() {
         let text = renamed.0.remove(path).unwrap();
         renamed.0.insert(format!("{folder}/{:03}.yaml", paths.len() - at), text);
     }
-    let digest = |tree: &Memory, world: &dyn World| {
+    let digest = |tree: &MemoryArchive, world: &dyn World| {
         let report = drawn(tree, world, &mut Notes::new()).unwrap();
         assert!(!report.is_empty());
         report::digest(&report)

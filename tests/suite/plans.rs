@@ -11,8 +11,8 @@ use stackloom::{
     model::{AddonVersion, Cluster, KubernetesVersion, Minor},
     note::Notes,
     upgrade::{
-        Candidate, Constraint, ConstraintKind, Fleet, Goal, Kept, Listing, NotFound, Situation, StepChange,
-        Track, UpgradeTarget, Version, conflict, search, steps,
+        Candidate, Constraint, ConstraintKind, Goal, Kept, Listing, NotFound, PlanningFleet, Situation,
+        StepChange, Track, UpgradeTarget, Version, conflict, search, steps,
     },
 };
 
@@ -430,7 +430,7 @@ fn equal_situations_are_solved_once() {
     let clusters: Vec<&Cluster> = understood.model.clusters.iter().collect();
     let lab = clusters.iter().filter(|one| one.management.name.as_str() == "lab").count();
     assert_eq!((clusters.len(), lab), (40, 8));
-    let solved = Fleet::new(&understood, false).solve(&UpgradeTarget::Latest, &clusters);
+    let solved = PlanningFleet::new(&understood, false).solve(&UpgradeTarget::Latest, &clusters);
     let sizes: usize = solved.iter().map(|one| one.clusters.len()).sum();
     // Two stacks with two minors each, and three of these without Metrics Server.
     assert_eq!((solved.len(), sizes), (7, 40));

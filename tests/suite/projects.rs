@@ -10,7 +10,7 @@ use stackloom::{
     generate::generate,
     model::{AddonDelivery, Engine},
     note::Notes,
-    tree::Memory,
+    tree::MemorySink,
     world::Files,
 };
 
@@ -18,7 +18,7 @@ use super::{deliveries::text, sandbox, support};
 
 /// The generated objects, by path.
 fn tree(files: &Files) -> BTreeMap<String, Json> {
-    let (mut tree, mut notes) = (Memory::default(), Notes::new());
+    let (mut tree, mut notes) = (MemorySink::default(), Notes::new());
     let done = generate(files, &mut tree, &|_, _| {}, &mut notes);
     assert!(done.is_ok(), "{}", sandbox::messages(&notes));
     let files = tree

@@ -7,7 +7,7 @@ use std::{
 
 use proptest::prelude::*;
 use stackloom::{
-    compare::Memory,
+    compare::MemoryArchive,
     note::Notes,
     report::{self, ClusterReport, Report, Risk},
     world::{Files, Snapshot},
@@ -101,7 +101,7 @@ fn fleet(all: &[Sides], side: impl Fn(usize) -> usize) -> Files {
     files
 }
 
-fn archive(files: &Files) -> Memory {
+fn archive(files: &Files) -> MemoryArchive {
     remembered(stored(files).iter())
 }
 
@@ -112,13 +112,13 @@ fn stored(files: &Files) -> Vec<(String, String)> {
     sandbox::tree(files).into_iter().chain(definitions).collect()
 }
 
-fn remembered<'a>(files: impl Iterator<Item = &'a (String, String)>) -> Memory {
-    let mut memory = Memory::default();
+fn remembered<'a>(files: impl Iterator<Item = &'a (String, String)>) -> MemoryArchive {
+    let mut memory = MemoryArchive::default();
     files.for_each(|(path, text)| memory.add(path, text));
     memory
 }
 
-fn drawn(before: &Memory, after: &Files) -> Report {
+fn drawn(before: &MemoryArchive, after: &Files) -> Report {
     let snapshot = Snapshot::read(after).unwrap();
     report::drawn([before, before], &snapshot, None, &[], &|_, _| {}, &mut Notes::new()).unwrap()
 }

@@ -7,7 +7,7 @@ use stackloom::{
     io::disk::{DiskSink, Workspace},
     model::{AddonDelivery, Engine},
     note::Notes,
-    tree::Memory,
+    tree::MemorySink,
     world::Files,
 };
 
@@ -187,7 +187,7 @@ fn a_stack_takes_as_many_addons_as_its_limit_and_no_more() {
             files.0.insert(path, addon(&name, before.as_deref()));
         }
         let mut notes = Notes::new();
-        drop(generate(&files, &mut Memory::default(), &|_, _| {}, &mut notes));
+        drop(generate(&files, &mut MemorySink::default(), &|_, _| {}, &mut notes));
         sandbox::messages(&notes)
     };
     // The base has two addons of its own.

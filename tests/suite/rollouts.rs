@@ -13,8 +13,8 @@ use stackloom::{
     model::{ClusterId, Rollout},
     note::Notes,
     rollout::{
-        ClusterHealth, Decision, Next, Obstacle, Phase, RolloutFacts, SeenCluster, WaveSeen, WaveState,
-        decide,
+        ClusterHealth, Decision, Next, Obstacle, RolloutFacts, RolloutPhase, SeenCluster, WaveSeen,
+        WaveState, decide,
     },
     world::{Files, World as _},
 };
@@ -193,7 +193,7 @@ fn line(decision: &Decision) -> String {
         .zip(&decision.waves)
         .filter(|(_, (state, _))| !matches!(state, WaveState::Waiting | WaveState::Done))
         .map(|((name, _, _), (_, phases))| {
-            let done = phases.iter().filter(|phase| matches!(phase, Phase::Done(_))).count();
+            let done = phases.iter().filter(|phase| matches!(phase, RolloutPhase::Done(_))).count();
             format!("{name} {done}/{}", phases.len())
         })
         .collect();

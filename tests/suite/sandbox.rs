@@ -7,7 +7,7 @@ use stackloom::{
     io::disk::{CheckSink, DiskSink, Workspace},
     model::AddonDelivery,
     note::Notes,
-    tree::{Memory, Sink},
+    tree::{MemorySink, Sink},
     world::{Files, World},
 };
 use tempfile::TempDir;
@@ -95,7 +95,7 @@ pub(crate) fn compared(root: &Path) -> Generation {
 
 /// The tree of a world, by path.
 pub(crate) fn tree(world: &dyn World) -> BTreeMap<String, String> {
-    let mut sink = Memory::default();
+    let mut sink = MemorySink::default();
     sound(world, &mut sink);
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     sink.files().map(|file| (file.path.to_string(), text(file.bytes()))).collect()
@@ -179,7 +179,7 @@ pub(crate) fn chart_deliveries() -> impl Iterator<Item = AddonDelivery> {
 }
 
 /// Writes a fleet and its tree to a folder in `target/`, for the readers in `tests/conformance`.
-pub(super) fn export(folder: &str, world: &Files, tree: &Memory) {
+pub(super) fn export(folder: &str, world: &Files, tree: &MemorySink) {
     let root = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join(folder);
     if root.exists() {
         fs::remove_dir_all(&root).unwrap();

@@ -12,7 +12,7 @@ use std::{
 
 use stackloom::{
     note::{Fault, Notes},
-    tree::{Changes, Memory, Part, Sink, TreePath},
+    tree::{Changes, MemorySink, Part, Sink, TreePath},
     watch::{Listener, Signal, WatchEvent, watch},
     world::{Files, Input, World},
 };
@@ -67,7 +67,7 @@ impl Listener for FakeListener {
 }
 
 /// A sink that counts commits in a stage. The flag tells whether the run's event already happened.
-struct Counting(Memory, Rc<Stage>, bool);
+struct Counting(MemorySink, Rc<Stage>, bool);
 
 impl Sink for Counting {
     fn begin(&mut self, notes: &mut Notes) -> Result<(), Fault> {
@@ -112,7 +112,7 @@ fn stage() -> Rc<Stage> {
 fn reported(stage: &Rc<Stage>) -> Vec<&'static str> {
     let mut all = Vec::new();
     let mut open = || -> Result<Box<dyn Sink>, Fault> {
-        Ok(Box::new(Counting(Memory::default(), Rc::clone(stage), false)))
+        Ok(Box::new(Counting(MemorySink::default(), Rc::clone(stage), false)))
     };
     watch(&**stage, &mut FakeListener(Rc::clone(stage)), &mut open, &|_, _| {}, &mut |what| {
         all.push(match what {

@@ -158,7 +158,9 @@ fn hex(source: &mut Translator<'_>) -> Outcome<char> {
 fn code_point(source: &Translator<'_>, code: u32) -> Outcome<char> {
     match char::from_u32(code) {
         Some(found) => Ok(found),
-        None if code <= 0x10_ffff => Err(unsupported("half a surrogate pair in a regular expression is not supported")),
+        None if code <= 0x10_ffff => {
+            Err(unsupported("half a surrogate pair in a regular expression is not supported"))
+        }
         None => source.fail("invalid escape sequence"),
     }
 }

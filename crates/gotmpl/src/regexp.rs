@@ -81,7 +81,9 @@ fn compile_bytes(source: &[u8]) -> Outcome<Arc<Pattern>> {
     match built {
         Ok(regex) => Ok(Arc::new(Pattern { regex, names: translated.names, size: translated.size })),
         Err(regex::Error::CompiledTooBig(_)) => Err(limit("a regular expression is too large")),
-        Err(error) => Err(unsupported(format!("the regular expression `{source}` is not supported: {error}"))),
+        Err(error) => {
+            Err(unsupported(format!("the regular expression `{source}` is not supported: {error}")))
+        }
     }
 }
 

@@ -243,7 +243,8 @@ impl Rule {
             // If something unknown was involved, the result is unknown, whichever error came first.
             Err(error) => match take_not_known().or_else(|| expression.not_followed.clone()) {
                 Some(what) => {
-                    all.opaque.push(format!("rule `{}` cannot be evaluated offline: it uses {what}", self.source));
+                    all.opaque
+                        .push(format!("rule `{}` cannot be evaluated offline: it uses {what}", self.source));
                 }
                 None => {
                     let detail = format!("rule `{}` failed: {error}", self.source);

@@ -46,7 +46,7 @@ fn find(view: &View<'_>, found: &mut Vec<LintFinding>) {
         let Some(made) = value(operation, &data) else { continue };
         let mut longest = None;
         look(&made, operation.path, operation.kind, &mut longest);
-        let Some(Long { what, length, most }) = longest else { continue };
+        let Some(OverlongValue { what, length, most }) = longest else { continue };
         found.push(LintFinding {
             lint: LINT.name,
             origin: operation.origin,
@@ -67,18 +67,18 @@ fn value(operation: &Operation<'_>, data: &Json) -> Option<Json> {
 }
 
 /// A value that is too long.
-struct Long {
+struct OverlongValue {
     what: String,
     length: usize,
     most: usize,
 }
 
-fn look(value: &Json, path: &str, kind: &str, longest: &mut Option<Long>) {
+fn look(value: &Json, path: &str, kind: &str, longest: &mut Option<OverlongValue>) {
     let mut tell = |what: String, text: &str, most: usize| {
         let length = text.chars().count();
         let more = longest.as_ref().is_none_or(|other| other.length < length);
         if text.contains(LONG) && length > most && more {
-            *longest = Some(Long { what, length, most });
+            *longest = Some(OverlongValue { what, length, most });
         }
     };
     match value {

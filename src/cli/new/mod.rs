@@ -29,7 +29,7 @@ use crate::{
     model::{Cluster, is_called},
     note::{Diagnostic, Fault, Notes, Place, Severity},
     partial::LeftOut,
-    tree::Nowhere,
+    tree::NullSink,
     world::{Input, World, is_input},
     yaml::{Mapping, Node, Sources, emit},
 };
@@ -206,7 +206,7 @@ fn check_made(world: &dyn World, made: &Additions, notes: &mut Notes) -> Result<
         return check(world, notes);
     }
     let is_made = |cluster: &Cluster| files.contains(&&*cluster.file);
-    match generate::check_near(world, &is_made, &mut Nowhere, notes) {
+    match generate::check_near(world, &is_made, &mut NullSink, notes) {
         Ok(_) | Err(Failure::Input) => Ok(()),
         Err(Failure::World(fault)) => Err(fault),
     }

@@ -26,7 +26,7 @@ use crate::{
     },
     model::{Date, Minor, StackId},
     note::{Fault, Notes, Place},
-    release::{self, Considered, Cut, Impact, Request},
+    release::{self, Cut, CutOutcome, CutRequest, Impact},
 };
 
 /// Freeze stacks as numbered, immutable releases
@@ -189,8 +189,8 @@ fn cut(args: &CutArgs, global: &Global, printer: &Printer) -> Done {
 }
 
 /// Warns about Kubernetes minors that should no longer be released, or soon shouldn't be.
-fn warn_of_lifecycles(considered: &[Considered], args: &CutArgs, today: Date, notes: &mut Notes) {
-    for Considered { lifecycle, cut, .. } in considered {
+fn warn_of_lifecycles(considered: &[CutOutcome], args: &CutArgs, today: Date, notes: &mut Notes) {
+    for CutOutcome { lifecycle, cut, .. } in considered {
         if cut.is_none() {
             continue;
         }
@@ -222,7 +222,7 @@ fn warn_shallow(repository: &Repository, notes: &mut Notes) {
 /// Prepares the assets before anything is released: if one is refused or unavailable, nothing is released.
 fn prepare_assets(
     args: &CutArgs,
-    considered: &[Considered],
+    considered: &[CutOutcome],
     notes: &mut Notes,
 ) -> Result<assets::Prepared, Fault> {
     if args.assets.is_some() {
@@ -270,8 +270,8 @@ fn consider(
     world: &Workspace,
     repository: &Repository,
     notes: &mut Notes,
-) -> Result<Vec<Considered>, generate::Failure> {
-    let request = Request {
+) -> Result<Vec<CutOutcome>, generate::Failure> {
+    let request = CutRequest {
         stack: args.stack.clone(),
         minor: args.kubernetes,
         channel: args.channel.channel(),
@@ -355,7 +355,7 @@ fn refused(failure: generate::Failure, notes: &Notes, printer: &Printer) -> Done
 }
 
 /// Reports the result for a stack and minor, and the reason.
-fn print_result(one: &Considered, printer: &Printer) {
+fn print_result(one: &CutOutcome, printer: &Printer) {
     let what = format!("{} {}", one.stack, one.kubernetes.minor());
     let Some(cut) = &one.cut else {
         if let Some(last) = &one.last {
@@ -393,7 +393,7 @@ fn tell_committed(args: &CutArgs, commit: &str, tags: &[String], branch: &str, p
     }
 }
 
-fn document(considered: &[Considered], commit: Option<&str>, tags: &[String]) -> Json {
+fn document(considered: &[CutOutcome], commit: Option<&str>, tags: &[String]) -> Json {
     let releases: Vec<Json> = considered
         .iter()
         .map(|one| {

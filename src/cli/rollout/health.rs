@@ -14,7 +14,7 @@ use crate::{
     generate::Understood,
     io::{
         disk::read_file,
-        forge::Forge,
+        forge::ForgeRepository,
         git::{Changed, Repository},
         net,
     },
@@ -242,7 +242,7 @@ impl<'a> Asked<'a> {
         found
     }
 
-    fn forge(&self) -> Result<Forge<'a>, Fault> {
+    fn forge(&self) -> Result<ForgeRepository<'a>, Fault> {
         let (repository, _) = self.repository.ok_or_else(|| Fault::new("there is no git repository"))?;
         forge(repository, self.fleet, self.printer)
     }
@@ -253,14 +253,14 @@ pub(super) fn forge<'a>(
     repository: &Repository,
     fleet: &Understood,
     printer: &'a Printer,
-) -> Result<Forge<'a>, Fault> {
+) -> Result<ForgeRepository<'a>, Fault> {
     let remote = repository.remote()?;
     let hint = "set `forge` in stackloom.yaml to where the repository is";
     let address = pull_request::address(&remote.url, fleet.model.fleet.forge.as_ref());
     let address = address.map_err(|why| Fault::new(why).hint(hint))?.ok_or_else(|| {
         Fault::new(format!("the git remote `{}` is not known to be on a forge", remote.name)).hint(hint)
     })?;
-    Forge::open(&address, |words| printer.talk(words))
+    ForgeRepository::open(&address, |words| printer.talk(words))
 }
 
 fn of_file(path: &Path) -> Result<Vec<u8>, Fault> {

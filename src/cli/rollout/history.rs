@@ -15,7 +15,7 @@ use crate::{
     cli::upgrade::{next_step::Mode, pools_behind::parts_of},
     compare::{is_paused, kubernetes_of, release_of},
     generate::Understood,
-    io::git::{Changed, Dated, Edit, Event, Repository, Side, Stretch},
+    io::git::{Changed, CommitEdit, Dated, Event, HistoryRange, Repository, Side},
     model::{Cluster, Rollout},
     note::{Fault, Notes},
     render,
@@ -61,7 +61,7 @@ impl History {
             let folders: BTreeMap<String, String> = clusters.iter().map(folder).collect();
             start = repository.before(tip, ROLLOUTS, &|path, text| has_begun(rollout, path, text))?;
             let oldest = Some(context.known.now.moment()? - longest(rollout));
-            let stretch = Stretch { tip, start: start.as_deref(), oldest };
+            let stretch = HistoryRange { tip, start: start.as_deref(), oldest };
             let halted = clusters.iter().filter(|one| one.suspend.is_some()).map(|one| one.full_name());
             let events = repository.events_since_step(&stretch, &folders, &halted.collect(), &event)?;
             for (name, events) in events {
@@ -199,7 +199,7 @@ fn has_begun(rollout: &Rollout, path: &str, text: &str) -> bool {
 const ADDONS: &str = ".addons.yaml";
 
 /// What a commit means for a cluster. A cluster that was suspended rolls out its step once it is resumed.
-fn event(edit: &Edit<'_>) -> Result<Event, Fault> {
+fn event(edit: &CommitEdit<'_>) -> Result<Event, Fault> {
     if !edit.paths().any(|path| path == render::CLUSTER_FILE || path.ends_with(ADDONS)) {
         return Ok(Event::None);
     }
@@ -230,13 +230,13 @@ fn releases_parts(before: Option<&Node>, after: Option<&Node>) -> bool {
 }
 
 /// As [`event`], of steps alone.
-fn step(edit: &Edit<'_>) -> Result<Event, Fault> {
+fn step(edit: &CommitEdit<'_>) -> Result<Event, Fault> {
     Ok(Some(event(edit)?).filter(|event| *event == Event::Step).unwrap_or(Event::None))
 }
 
 /// Whether a cluster moves: to another release or Kubernetes version, or to another version of an addon. Other changes are no
 /// steps, nor are those of a stack without a numbered release that leave the versions as they are.
-fn is_step(edit: &Edit<'_>, clusters: [Option<&Node>; 2]) -> Result<bool, Fault> {
+fn is_step(edit: &CommitEdit<'_>, clusters: [Option<&Node>; 2]) -> Result<bool, Fault> {
     let [before, after] = clusters.map(|cluster| cluster.and_then(release_of));
     if before.as_deref().map(release_line) != after.as_deref().map(release_line) {
         return Ok(true);
@@ -250,7 +250,7 @@ fn is_step(edit: &Edit<'_>, clusters: [Option<&Node>; 2]) -> Result<bool, Fault>
 }
 
 /// The versions of a cluster's addons.
-fn addons(edit: &Edit<'_>, side: Side, cluster: Option<&Node>) -> Result<Option<String>, Fault> {
+fn addons(edit: &CommitEdit<'_>, side: Side, cluster: Option<&Node>) -> Result<Option<String>, Fault> {
     let name = cluster.and_then(|cluster| cluster.at(&["metadata", "name"])).and_then(Node::as_str);
     let Some(name) = name else { return Ok(None) };
     for folder in ["addons", "cluster"] {

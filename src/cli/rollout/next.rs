@@ -27,9 +27,9 @@ use crate::{
     model::{ClusterId, Rollout, RolloutTarget},
     note::{Notes, Place},
     partial::LeftOut,
-    pull_request::Wish,
+    pull_request::Proposal,
     rollout::{Next, Wave, WaveState},
-    upgrade::{self, Answer, Edited, Edits, Solved, StepChange},
+    upgrade::{self, Edited, Edits, PlanResult, Solved, StepChange},
     world::{Snapshot, release_line},
     yaml::{Origin, from_json},
 };
@@ -166,7 +166,7 @@ fn idle(
     let why = format!("{}: {}", rollout.name, status::next(&decision.next, &zone));
     let mut edits = Edits::default();
     let idle = match &decision.next {
-        Next::Done | Next::Aborted(_) => Wish::Nothing(why),
+        Next::Done | Next::Aborted(_) => Proposal::Nothing(why),
         Next::Close => {
             let mut own = Notes::new();
             match fold(observed, (understood, snapshot), world, &mut own) {
@@ -175,7 +175,7 @@ fn idle(
                 Err(_) => notes.append_as_warnings(own),
             }
             edits.files.push(close(rollout, snapshot, notes)?);
-            Wish::Nothing(why)
+            Proposal::Nothing(why)
         }
         Next::Failed(why) | Next::Blocked(why) => {
             let note = notes.error("rollout-stopped", Place::file(rollout.file.as_str()), why.clone());
@@ -192,9 +192,9 @@ fn idle(
                     rollout.name
                 )),
             };
-            Wish::Later(format!("{}: {why}", rollout.name))
+            Proposal::Later(format!("{}: {why}", rollout.name))
         }
-        Next::Take(_) | Next::Wait(..) | Next::Paused(_) => Wish::Later(why),
+        Next::Take(_) | Next::Wait(..) | Next::Paused(_) => Proposal::Later(why),
     };
     let exit = if notes.errors() > errors { Exit::Input } else { Exit::Done };
     let edited =
@@ -340,7 +340,7 @@ fn freeze(
 /// The releases that a plan moves to, and the one that it ends with. Someone may have moved other clusters elsewhere, which
 /// changes no target.
 fn passed(solved: &Solved<'_>) -> BTreeSet<String> {
-    let Answer::Plan { open, plan, .. } = &solved.answer else { return BTreeSet::new() };
+    let PlanResult::Plan { open, plan, .. } = &solved.answer else { return BTreeSet::new() };
     let moves = plan.steps.iter().filter(|step| matches!(step.change, StepChange::Release { .. }));
     let all = moves
         .chain(plan.steps.last())

@@ -9,9 +9,10 @@ use crate::{
     generate::Understood,
     model::{Cluster, ClusterId, Date, Rollout},
     note::Notes,
-    rollout::{Decision, Next, Obstacle, Phase, RolloutFacts, WaveSeen, WaveState, decide},
+    rollout::{Decision, Next, Obstacle, RolloutFacts, RolloutPhase, WaveSeen, WaveState, decide},
     upgrade::{
-        self, Answer, Asked, ClusterStep, Fleet, PlannedCluster, PoolsBehind, Solved, UpgradeTarget, after,
+        self, Asked, ClusterStep, PlanResult, PlannedCluster, PlanningFleet, PoolsBehind, Solved,
+        UpgradeTarget, after,
     },
     world::Input,
 };
@@ -26,16 +27,20 @@ pub(super) struct Standing {
 }
 
 /// The fleet for the plans of a rollout. Plans keep to the releases that it is frozen to.
-pub(super) fn fleet<'a>(rollout: &Rollout, understood: &'a Understood, behind: PoolsBehind) -> Fleet<'a> {
+pub(super) fn fleet<'a>(
+    rollout: &Rollout,
+    understood: &'a Understood,
+    behind: PoolsBehind,
+) -> PlanningFleet<'a> {
     let frozen = rollout.frozen.as_ref().map(|frozen| frozen.releases.clone());
-    Fleet::new(understood, false).keeping_to(frozen.unwrap_or_default()).with_pools_behind(behind)
+    PlanningFleet::new(understood, false).keeping_to(frozen.unwrap_or_default()).with_pools_behind(behind)
 }
 
 /// Plans the clusters; held ones stay where they are.
 pub(super) fn solve<'a>(
     target: &UpgradeTarget,
     clusters: &[&'a Cluster],
-    fleet: &Fleet<'_>,
+    fleet: &PlanningFleet<'_>,
     owners: &BTreeMap<&str, &Rollout>,
     now: DateTime<Utc>,
 ) -> Vec<Solved<'a>> {
@@ -62,14 +67,14 @@ pub(super) fn standings(
     let is_of_release = matches!(target, UpgradeTarget::Release(_));
     for one in solved {
         let (is_there, why) = match &one.answer {
-            Answer::Plan { plan, .. } => (plan.steps.is_empty(), None),
-            Answer::Ahead | Answer::Leaves => (true, None),
-            Answer::Held(why) => (false, Some(format!("held: {why}"))),
+            PlanResult::Plan { plan, .. } => (plan.steps.is_empty(), None),
+            PlanResult::Ahead | PlanResult::Leaves => (true, None),
+            PlanResult::Held(why) => (false, Some(format!("held: {why}"))),
             answer => (false, Some(group::why_not(answer, input))),
         };
-        let is_held = matches!(one.answer, Answer::Held(_));
+        let is_held = matches!(one.answer, PlanResult::Held(_));
         // A release for a missing minor may be cut later, but a cluster keeps its stack.
-        let is_final = is_of_release && matches!(one.answer, Answer::NoTarget(_));
+        let is_final = is_of_release && matches!(one.answer, PlanResult::NoTarget(_));
         for cluster in &one.clusters {
             let obstacle = match (&cluster.suspend, &why) {
                 (Some(reason), _) => Some(wanted(format!("suspended: {reason}"))),
@@ -106,13 +111,14 @@ pub(super) fn settle(
     rollout: &Rollout,
     seen: &mut RolloutFacts,
     solved: &[Solved<'_>],
-    context: (&Fleet<'_>, &Understood, &Input),
+    context: (&PlanningFleet<'_>, &Understood, &Input),
 ) -> Decision {
     let decision = decide(rollout, seen);
     let is_active = matches!(decision.next, Next::Take(_) | Next::Wait(..));
     let open = seen.waves.iter().zip(&decision.waves).filter(|(_, (state, _))| *state == WaveState::Open);
     let clusters = open.flat_map(|(wave, (_, phases))| wave.clusters.iter().zip(phases));
-    let able = clusters.filter(|(_, phase)| is_active && matches!(phase, Phase::Ready | Phase::Waiting));
+    let able = clusters
+        .filter(|(_, phase)| is_active && matches!(phase, RolloutPhase::Ready | RolloutPhase::Waiting));
     let able: BTreeSet<ClusterId> = able.map(|(one, _)| one.id.clone()).collect();
     let mut failing = failing(solved, &able, context);
     loop {
@@ -135,11 +141,11 @@ pub(super) fn settle(
 fn failing(
     solved: &[Solved<'_>],
     clusters: &BTreeSet<ClusterId>,
-    (fleet, understood, all): (&Fleet<'_>, &Understood, &Input),
+    (fleet, understood, all): (&PlanningFleet<'_>, &Understood, &Input),
 ) -> BTreeMap<ClusterId, String> {
     let mut planned = Vec::new();
     for one in solved {
-        let Answer::Plan { open, plan, .. } = &one.answer else { continue };
+        let PlanResult::Plan { open, plan, .. } = &one.answer else { continue };
         let steps = plan.steps.get(..1).unwrap_or_default();
         let meant = one.clusters.iter().copied().filter(|cluster| clusters.contains(&cluster.id()));
         planned.extend(meant.map(|cluster| PlannedCluster { cluster, open, steps }));
@@ -166,10 +172,13 @@ fn failing(
 }
 
 /// The clusters of a wave that need a person, by reason.
-pub(super) fn faults<'s>(wave: &'s WaveSeen, phases: &'s [Phase]) -> BTreeMap<&'s str, Vec<&'s ClusterId>> {
+pub(super) fn faults<'s>(
+    wave: &'s WaveSeen,
+    phases: &'s [RolloutPhase],
+) -> BTreeMap<&'s str, Vec<&'s ClusterId>> {
     let mut found: BTreeMap<&str, Vec<&ClusterId>> = BTreeMap::new();
     for (one, phase) in wave.clusters.iter().zip(phases) {
-        if let Phase::Stuck(obstacle) = phase
+        if let RolloutPhase::Stuck(obstacle) = phase
             && obstacle.is_fault
         {
             found.entry(&obstacle.why).or_default().push(&one.id);
@@ -183,7 +192,7 @@ pub(super) fn left_out(seen: &RolloutFacts, decision: &Decision) -> BTreeMap<Str
     let mut found: BTreeMap<String, Vec<ClusterId>> = BTreeMap::new();
     for (wave, (state, phases)) in seen.waves.iter().zip(&decision.waves) {
         for (one, phase) in wave.clusters.iter().zip(phases).filter(|_| *state == WaveState::Open) {
-            if let Phase::Stuck(obstacle) = phase {
+            if let RolloutPhase::Stuck(obstacle) = phase {
                 found.entry(obstacle.why.clone()).or_default().push(one.id.clone());
             }
         }

@@ -12,7 +12,7 @@ use crate::{
     generate::{self, Failure},
     io::disk::Workspace,
     note::Notes,
-    rollout::{ClusterHealth, Next, Phase, SeenCluster, WaveState},
+    rollout::{ClusterHealth, Next, RolloutPhase, SeenCluster, WaveState},
     world::Snapshot,
 };
 
@@ -100,8 +100,8 @@ pub(super) fn text(observed: &Observed<'_>, all: bool) -> Vec<String> {
     let mut lines = vec![format!("{}: {}", rollout.name, rollout.reason)];
     let mut rows = vec![["wave", "clusters", "done", "in progress", "state"].map(str::to_owned).to_vec()];
     for ((wave, seen), (state, phases)) in waves.iter().zip(&seen.waves).zip(&decision.waves) {
-        let count = |is: &dyn Fn(&Phase) -> bool| phases.iter().filter(|phase| is(phase)).count();
-        let is_done = |phase: &Phase| matches!(phase, Phase::Done(_));
+        let count = |is: &dyn Fn(&RolloutPhase) -> bool| phases.iter().filter(|phase| is(phase)).count();
+        let is_done = |phase: &RolloutPhase| matches!(phase, RolloutPhase::Done(_));
         let begun = seen.clusters.iter().zip(phases).filter(|(one, phase)| one.is_in_progress(phase));
         rows.push(vec![
             wave.name.to_owned(),
@@ -151,17 +151,17 @@ fn listed(names: &[String], all: bool) -> String {
     format!("{}{more}", first.join(", "))
 }
 
-fn words(phase: &Phase, one: &SeenCluster, zone: &dyn Fn(&DateTime<Utc>) -> String) -> String {
+fn words(phase: &RolloutPhase, one: &SeenCluster, zone: &dyn Fn(&DateTime<Utc>) -> String) -> String {
     match phase {
-        Phase::Waiting => "waits".to_owned(),
-        Phase::Stuck(obstacle) => format!("cannot go on: {}", obstacle.why),
-        Phase::Moving(Some(until)) => format!("in progress until {}", zone(until)),
-        Phase::Moving(None) => format!("in progress: {}", one.health.words()),
-        Phase::Ready => "ready for its next step".to_owned(),
-        Phase::Done(_) if one.is_leaving => "is being removed".to_owned(),
-        Phase::Done(Some(since)) => format!("done, by a commit of {}", zone(since)),
-        Phase::Done(None) => "done, without a step".to_owned(),
-        Phase::TimedOut => match why_late(one) {
+        RolloutPhase::Waiting => "waits".to_owned(),
+        RolloutPhase::Stuck(obstacle) => format!("cannot go on: {}", obstacle.why),
+        RolloutPhase::Moving(Some(until)) => format!("in progress until {}", zone(until)),
+        RolloutPhase::Moving(None) => format!("in progress: {}", one.health.words()),
+        RolloutPhase::Ready => "ready for its next step".to_owned(),
+        RolloutPhase::Done(_) if one.is_leaving => "is being removed".to_owned(),
+        RolloutPhase::Done(Some(since)) => format!("done, by a commit of {}", zone(since)),
+        RolloutPhase::Done(None) => "done, without a step".to_owned(),
+        RolloutPhase::TimedOut => match why_late(one) {
             Some(why) => format!("in progress for too long: {why}"),
             None => "in progress for too long".to_owned(),
         },
@@ -194,15 +194,15 @@ pub(super) fn next(next: &Next, zone: &dyn Fn(&DateTime<Utc>) -> String) -> Stri
 pub(super) fn document(observed: &Observed<'_>) -> Json {
     let Observed { rollout, now, seen, decision, waves, left, .. } = observed;
     let time = |at: &DateTime<Utc>| json!(at.format("%FT%TZ").to_string());
-    let cluster = |(one, phase): (&SeenCluster, &Phase)| {
+    let cluster = |(one, phase): (&SeenCluster, &RolloutPhase)| {
         let (word, at, why) = match phase {
-            Phase::Waiting => ("waiting", None, None),
-            Phase::Stuck(obstacle) => ("stuck", obstacle.until.as_ref(), Some(obstacle.why.as_str())),
-            Phase::Moving(None) => ("moving", None, Some(one.health.words())),
-            Phase::Moving(until) => ("moving", until.as_ref(), None),
-            Phase::Ready => ("ready", None, None),
-            Phase::Done(since) => ("done", since.as_ref(), None),
-            Phase::TimedOut => ("timed-out", None, why_late(one)),
+            RolloutPhase::Waiting => ("waiting", None, None),
+            RolloutPhase::Stuck(obstacle) => ("stuck", obstacle.until.as_ref(), Some(obstacle.why.as_str())),
+            RolloutPhase::Moving(None) => ("moving", None, Some(one.health.words())),
+            RolloutPhase::Moving(until) => ("moving", until.as_ref(), None),
+            RolloutPhase::Ready => ("ready", None, None),
+            RolloutPhase::Done(since) => ("done", since.as_ref(), None),
+            RolloutPhase::TimedOut => ("timed-out", None, why_late(one)),
         };
         json!({ "cluster": ClusterName::from(&one.id), "phase": word, "at": at.map(time), "healthy": one.health.is_healthy(), "reason": why })
     };

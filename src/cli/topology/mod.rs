@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     check,
-    compare::{self, Classes, Written},
+    compare::{self, ClassCache, WrittenCluster},
     definition::{Model, closest},
     generate::{self, Failure, Understood},
     model::{Cluster, is_called},
@@ -247,8 +247,8 @@ struct Now<'a> {
 }
 
 impl Now<'_> {
-    fn written(&self) -> Written {
-        Written::drawn(&self.plan, &self.node, &Classes::default())
+    fn written(&self) -> WrittenCluster {
+        WrittenCluster::drawn(&self.plan, &self.node, &ClassCache::default())
     }
 
     /// The place of a refused field: in the definition, or in the templates of the stack.
@@ -367,7 +367,7 @@ fn drawn<'a>(cluster: Cluster, fleet: &'a Understood, notes: &mut Notes) -> Resu
     if own.release.is_head() {
         check::release(&own.release, &classes, texts, notes);
     }
-    let drawn = render::draw(render::Subject::Cluster(&own), notes);
+    let drawn = render::draw(render::PartSubject::Cluster(&own), notes);
     check::cluster(&own, &drawn, &classes, texts, notes);
     fleet.locate(notes);
     let objects = drawn.objects;
@@ -405,7 +405,7 @@ fn report_unread(unread: &Unread, path: &str, notes: &mut Notes) {
     notes.error("unreadable", place, &*unread.message).hint(unread.hint);
 }
 
-fn compare(before: Written, after: &Now<'_>, notes: &mut Notes) -> Result<Forecast, Failure> {
+fn compare(before: WrittenCluster, after: &Now<'_>, notes: &mut Notes) -> Result<Forecast, Failure> {
     let written = after.written();
     let clusters = (before.cluster.clone(), written.cluster.clone());
     match compare::forecast(before, written) {

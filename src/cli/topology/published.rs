@@ -2,7 +2,7 @@
 
 use crate::{
     cli::revision,
-    compare::{self, Definitions, Tree, Written, is_paused},
+    compare::{self, DefinedState, GeneratedTree, WrittenCluster, is_paused},
     definition::{self, Identity},
     generate::{Failure, Understood},
     io::{disk::Workspace, git::Repository},
@@ -18,7 +18,7 @@ pub(super) struct Published {
     /// Its ID there. If it moved, another one than now.
     id: ClusterId,
     /// Its Cluster, in the namespace that it has now.
-    pub(super) written: Written,
+    pub(super) written: WrittenCluster,
 }
 
 impl Published {
@@ -68,8 +68,8 @@ pub(super) fn before(
     let repository = Repository::discover(world)?;
     let given = format!("--against {revision}");
     let archive = revision::named(&repository, revision, &given, notes)?;
-    let tree = Tree::new(&archive, std::slice::from_ref(&cluster.management));
-    let now = Definitions::new(&fleet.model, &fleet.releases).clusters_alone();
+    let tree = GeneratedTree::new(&archive, std::slice::from_ref(&cluster.management));
+    let now = DefinedState::new(&fleet.model, &fleet.releases).clusters_alone();
     let skipped = if left.has_definitions() { defined(world)? } else { Vec::new() };
     let Some(id) = compare::former_id(&tree, &now, &cluster.id(), |id| skipped.contains(id))? else {
         return Ok(None);

@@ -8,7 +8,8 @@ use crate::{
     note::{Notes, Place, Severity},
     report::Machines,
     upgrade::{
-        Answer, Blocking, Constraint, IndexedSituation, Remedy, Solved, StepDescription, StepEffect, describe,
+        Blocking, Constraint, IndexedSituation, PlanResult, Remedy, Solved, StepDescription, StepEffect,
+        describe,
     },
     world::Input,
 };
@@ -179,7 +180,7 @@ impl Shown {
     }
 }
 
-fn state(answer: &Answer, input: &Input) -> State {
+fn state(answer: &PlanResult, input: &Input) -> State {
     let reason = |constraint: &Constraint, is_enough: Option<bool>| Reason {
         kind: constraint.kind.as_str(),
         text: constraint.text.clone(),
@@ -191,8 +192,8 @@ fn state(answer: &Answer, input: &Input) -> State {
         is_enough,
     };
     match answer {
-        Answer::Plan { plan, .. } if plan.steps.is_empty() => State::Done,
-        Answer::Plan { open, plan, reasons } => {
+        PlanResult::Plan { plan, .. } if plan.steps.is_empty() => State::Done,
+        PlanResult::Plan { open, plan, reasons } => {
             let described = describe(&open.situation, plan).into_iter();
             let step = |(description, reason): (StepDescription, &String)| StepShown {
                 description,
@@ -202,28 +203,28 @@ fn state(answer: &Answer, input: &Input) -> State {
             };
             State::Plan(described.zip(reasons).map(step).collect())
         }
-        Answer::Blocked { open, conflict } => {
+        PlanResult::Blocked { open, conflict } => {
             let constraints = &open.situation.constraints;
             let one = |one: &Blocking| reason(&constraints[one.constraint], one.is_enough);
             State::Blocked(conflict.constraints.iter().map(one).collect())
         }
-        Answer::NoTarget(constraint) => State::Blocked(vec![reason(constraint, None)]),
-        Answer::TooMany => State::Failed(
+        PlanResult::NoTarget(constraint) => State::Blocked(vec![reason(constraint, None)]),
+        PlanResult::TooMany => State::Failed(
             "too many releases and versions to search: choose a target with --to-release; if it is set, choose a nearer one"
                 .to_owned(),
         ),
-        Answer::Unknown(notes) => {
+        PlanResult::Unknown(notes) => {
             let error = notes.iter().find(|note| note.severity == Severity::Error);
             State::Failed(error.map_or_else(|| "no reason was recorded: please report this".to_owned(), |note| note.message.clone()))
         }
-        Answer::Ahead => State::Ahead,
-        Answer::Held(why) => State::Held(why.clone()),
-        Answer::Leaves => State::Leaving,
+        PlanResult::Ahead => State::Ahead,
+        PlanResult::Held(why) => State::Held(why.clone()),
+        PlanResult::Leaves => State::Leaving,
     }
 }
 
 /// The reason that there is no plan, in a few words.
-pub(in crate::cli) fn why_not(answer: &Answer, input: &Input) -> String {
+pub(in crate::cli) fn why_not(answer: &PlanResult, input: &Input) -> String {
     match state(answer, input) {
         State::Blocked(reasons) => {
             let reasons: Vec<_> = reasons.into_iter().map(|reason| reason.text).collect();
@@ -234,8 +235,8 @@ pub(in crate::cli) fn why_not(answer: &Answer, input: &Input) -> String {
     }
 }
 
-fn from(answer: &Answer) -> Option<(String, String)> {
-    let (Answer::Plan { open, .. } | Answer::Blocked { open, .. }) = answer else { return None };
+fn from(answer: &PlanResult) -> Option<(String, String)> {
+    let (PlanResult::Plan { open, .. } | PlanResult::Blocked { open, .. }) = answer else { return None };
     let IndexedSituation { situation, .. } = &**open;
     let release = &situation.releases[situation.start];
     Some((release.name.clone(), release.kubernetes.to_string()))

@@ -18,10 +18,11 @@ use crate::{
     model::{Cluster, ClusterId},
     note::{Diagnostic, Notes, Place, Severity},
     partial::{LeftOut, Scope},
-    pull_request::Wish,
-    tree::Nowhere,
+    pull_request::Proposal,
+    tree::NullSink,
     upgrade::{
-        self, Answer, ClusterStep, DescribedChange, Edited, Edits, Fleet, PlannedCluster, Solved, after,
+        self, ClusterStep, DescribedChange, Edited, Edits, PlanResult, PlannedCluster, PlanningFleet, Solved,
+        after,
     },
     world::{Snapshot, definitions_of},
 };
@@ -54,7 +55,7 @@ pub(in crate::cli) struct FoundStep {
     /// The rollout that the step belongs to.
     pub(in crate::cli) of: Option<OfRollout>,
     /// The reason that there is no step; None if the plans give it.
-    pub(in crate::cli) idle: Option<Wish>,
+    pub(in crate::cli) idle: Option<Proposal>,
     /// The progress of the rollout, for documents.
     pub(in crate::cli) progress: Option<Json>,
     /// The clusters of the rollout's wave that take no step now, by reason.
@@ -129,10 +130,10 @@ pub(in crate::cli) fn take(
 ) -> Result<FoundStep, Failure> {
     refuse_unreadable(&snapshot, notes)?;
     let behind = pools_behind::find(understood, Repository::find(world)?.as_ref())?;
-    let fleet = Fleet::new(understood, false).with_pools_behind(behind);
+    let fleet = PlanningFleet::new(understood, false).with_pools_behind(behind);
     let mut planned = Vec::new();
     for one in &solved {
-        if let Answer::Plan { open, plan, .. } = &one.answer {
+        if let PlanResult::Plan { open, plan, .. } = &one.answer {
             // A request shows the rollouts of the whole plan.
             let shown = if mode == Mode::Propose { plan.steps.len() } else { 1 };
             let steps = plan.steps.get(..shown).unwrap_or_default();
@@ -271,7 +272,7 @@ fn faulty(
     }
     let scope = Scope { only, keep_going: true, ..Scope::default() };
     let mut own = Notes::new();
-    let done = generate::generate_some(edited, &scope, &mut Nowhere, &|_, _| {}, &mut own);
+    let done = generate::generate_some(edited, &scope, &mut NullSink, &|_, _| {}, &mut own);
     let made: BTreeSet<ClusterId> = match done {
         Ok(generation) => generation.plan.clusters.iter().map(|plan| plan.cluster.id()).collect(),
         Err(failure) => {

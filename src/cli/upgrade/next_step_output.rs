@@ -12,7 +12,7 @@ use crate::{
     },
     generate::{Failure, Generation},
     note::Notes,
-    pull_request::Wish,
+    pull_request::Proposal,
     upgrade,
 };
 
@@ -48,7 +48,7 @@ const SHOWN: usize = 10;
 
 /// Prints the steps, and the lines that they edit.
 pub(super) fn edits(found: &FoundStep, printer: &Printer) {
-    if let Some(Wish::Nothing(why) | Wish::Later(why) | Wish::Unsure(why)) = &found.idle {
+    if let Some(Proposal::Nothing(why) | Proposal::Later(why) | Proposal::Unsure(why)) = &found.idle {
         printer.result(why);
         return;
     }

@@ -12,7 +12,7 @@ use crate::{
     model::{ClusterId, Rollout},
     note::Notes,
     partial::LeftOut,
-    upgrade::{Answer, Fleet, PlannedCluster},
+    upgrade::{PlanResult, PlannedCluster, PlanningFleet},
 };
 
 /// Show the steps that upgrade clusters, and what each step replaces
@@ -110,11 +110,11 @@ fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<(Planning, 
     let errors = notes.errors();
     let solved = args.selection.solve(&understood, &left, None, notes)?;
     let behind = pools_behind::find(&understood, Repository::find(world)?.as_ref())?;
-    let fleet = Fleet::new(&understood, false).with_pools_behind(behind);
+    let fleet = PlanningFleet::new(&understood, false).with_pools_behind(behind);
     let owners = Rollout::owners(&understood.model.rollouts);
     let (mut planned, mut in_rollouts) = (Vec::new(), InRollouts::new());
     for one in &solved {
-        if let Answer::Plan { open, plan, .. } = &one.answer {
+        if let PlanResult::Plan { open, plan, .. } = &one.answer {
             for cluster in one.clusters.iter().filter(|_| !plan.steps.is_empty()) {
                 if let Some(owner) = owners.get(&*cluster.full_name()) {
                     let one = in_rollouts.entry(owner.name.to_string()).or_default();

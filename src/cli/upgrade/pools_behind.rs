@@ -8,7 +8,7 @@ use std::{
 use crate::{
     compare::kubernetes_of,
     generate::Understood,
-    io::git::{Edit, Repository, Side},
+    io::git::{CommitEdit, Repository, Side},
     model::{AUTOSCALER_MIN, Cluster, ClusterId, KubernetesVersion, NodePool, PoolKind, Size},
     note::{Fault, Notes},
     render,
@@ -86,7 +86,7 @@ impl Held {
     /// Looks at the next older change. The upgrade to the present version leaves behind those pools that were there before. An
     /// upgrade that was taken back later is passed over. If the Cluster had been on a later version before that upgrade, the
     /// pools may have reached it.
-    fn look_at(&mut self, edit: &Edit<'_>) -> Result<ControlFlow<()>, Fault> {
+    fn look_at(&mut self, edit: &CommitEdit<'_>) -> Result<ControlFlow<()>, Fault> {
         if !edit.paths().any(|path| path == render::CLUSTER_FILE) {
             return Ok(ControlFlow::Continue(()));
         }
@@ -122,7 +122,7 @@ impl Held {
 }
 
 /// The Cluster before or after a change; none if there is none.
-fn read(edit: &Edit<'_>, side: Side) -> Result<Option<Node>, Fault> {
+fn read(edit: &CommitEdit<'_>, side: Side) -> Result<Option<Node>, Fault> {
     let text = edit.file(side, render::CLUSTER_FILE)?;
     Ok(text.and_then(|text| yaml::read(&Source::new(FileId(0), "", text), &mut Notes::new())))
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    io::forge::{Forge, NotAsked},
+    io::forge::{ForgeRepository, NotAsked},
     note::{Fault, Notes},
     pull_request::{self, ReviewsAndLabels},
     report::Report,
@@ -14,7 +14,12 @@ const REVIEWERS: usize = 15;
 
 /// The reviews of the owners of all clusters that change, and the labels that the repository has for such a request.
 /// Owners beyond the maximum are left out with a warning.
-pub(super) fn of(forge: &Forge<'_>, made: &Report, is_rollout: bool, notes: &mut Notes) -> ReviewsAndLabels {
+pub(super) fn of(
+    forge: &ForgeRepository<'_>,
+    made: &Report,
+    is_rollout: bool,
+    notes: &mut Notes,
+) -> ReviewsAndLabels {
     let reviewers = pull_request::handles(made.clusters.iter().flat_map(|one| &one.owners));
     if reviewers.len() > REVIEWERS {
         let count = reviewers.len();
@@ -38,7 +43,7 @@ pub(super) fn of(forge: &Forge<'_>, made: &Report, is_rollout: bool, notes: &mut
 /// Asks for reviews and sets labels. What the forge does not do is a warning; what it does not answer is asked again by the
 /// next run. Returns the people and teams who were not asked.
 pub(super) fn ask(
-    forge: &Forge<'_>,
+    forge: &ForgeRepository<'_>,
     number: u64,
     (new, old): (&ReviewsAndLabels, &[String]),
     (title, body): (&str, &str),

@@ -17,7 +17,7 @@ use crate::{
     partial::LeftOut,
     pull_request,
     release::Releases,
-    upgrade::{Answer, Asked, Fleet, Solved, UpgradeTarget},
+    upgrade::{Asked, PlanResult, PlanningFleet, Solved, UpgradeTarget},
 };
 
 /// Clusters and a target.
@@ -114,17 +114,20 @@ impl Selection {
             }
         }
         let owners = Rollout::owners(&fleet.model.rollouts);
-        let fleet = Fleet::new(fleet, self.through_expired);
+        let fleet = PlanningFleet::new(fleet, self.through_expired);
         let solve = |(target, clusters): (&UpgradeTarget, &Vec<&'a Cluster>)| fleet.solve(target, clusters);
         let mut solved: Vec<Solved<'a>> = moving.iter().flat_map(solve).collect();
         asked.keep_apart(&mut solved, &owners);
-        let is_held = |one: &&Solved<'_>| !self.clusters.is_empty() && matches!(one.answer, Answer::Held(_));
+        let is_held =
+            |one: &&Solved<'_>| !self.clusters.is_empty() && matches!(one.answer, PlanResult::Held(_));
         for cluster in solved.iter().filter(is_held).flat_map(|one| &one.clusters) {
             if let Some(hold) = asked.hold(cluster) {
                 note_held(cluster, hold, notes);
             }
         }
-        solved.extend(held.into_iter().map(|(why, clusters)| Solved { clusters, answer: Answer::Held(why) }));
+        solved.extend(
+            held.into_iter().map(|(why, clusters)| Solved { clusters, answer: PlanResult::Held(why) }),
+        );
         Ok(solved)
     }
 

@@ -14,7 +14,7 @@ use crate::{
     note::{Fault, Notes},
     partial::Scope,
     render,
-    tree::{Changes, FileChange, Nowhere, PartId, Sink},
+    tree::{Changes, FileChange, NullSink, PartId, Sink},
     upgrade,
     world::{Input, Snapshot},
 };
@@ -122,7 +122,7 @@ fn required(found: &FoundStep, notes: &mut Notes) -> Result<BTreeSet<ClusterId>,
     let scope = Scope { keep_going: true, ..Scope::default() };
     let before = Snapshot { input: before(found), notes: found.edited.notes.clone() };
     let mut own = Notes::new();
-    let made = generate::generate_some(&before, &scope, &mut Nowhere, &|_, _| {}, &mut own);
+    let made = generate::generate_some(&before, &scope, &mut NullSink, &|_, _| {}, &mut own);
     if made.is_err() {
         notes.append(own);
     }

@@ -1,13 +1,13 @@
 //! Lowers the settings that Argo CD alone has.
 
-use super::{fleet::One, label};
+use super::{fleet::ManagementLowering, label};
 use crate::{
     definition as written,
     model::{ArgoCd, ClusterNames, Destination, Engine, Registration},
     note::Notes,
 };
 
-impl One<'_> {
+impl ManagementLowering<'_> {
     pub(super) fn argocd(&self, engine: Engine, notes: &mut Notes) -> Option<ArgoCd> {
         let mut argocd = ArgoCd::default();
         let Some(written) = &self.management.argocd else { return Some(argocd) };

@@ -32,7 +32,8 @@ pub(super) fn lower_all(
     let one = |layer: &Layer| {
         let mut own = Notes::new();
         let merged = Merged::decode(defaults.merged(layer)).ok();
-        let cluster = merged.and_then(|merged| One { context, fleet, input, layer, merged }.lower(&mut own));
+        let cluster = merged
+            .and_then(|merged| ClusterLowering { context, fleet, input, layer, merged }.lower(&mut own));
         if !own.is_empty() {
             own.concern(&Identity::new(context.definitions, layer).name);
         }
@@ -80,7 +81,7 @@ pub(super) fn lower_all(
     check_folders(context, input, notes);
     for layer in unused(context).filter(|layer| !has_broken_defaults(context, layer)) {
         if let Ok(merged) = Merged::decode(merged(context.definitions, layer)) {
-            One { context, fleet, input, layer, merged }.check_unused(notes);
+            ClusterLowering { context, fleet, input, layer, merged }.check_unused(notes);
         }
     }
     removal::check_defaults(context, notes);
@@ -130,7 +131,7 @@ fn check_folders(context: &Lowering<'_>, input: &Input, notes: &mut Notes) {
     }
 }
 
-struct One<'a> {
+struct ClusterLowering<'a> {
     context: &'a Lowering<'a>,
     fleet: &'a Lowered,
     input: &'a Input,
@@ -138,7 +139,7 @@ struct One<'a> {
     merged: Merged,
 }
 
-impl One<'_> {
+impl ClusterLowering<'_> {
     fn lower(&self, notes: &mut Notes) -> Option<Cluster> {
         let path = &self.layer.source.path;
         let name_node = self.merged.node.at(&["metadata", "name"])?;

@@ -30,7 +30,7 @@ pub(super) struct ClusterSettings {
 /// Lowers the settings, and reports all errors.
 pub(super) fn lower(context: &Lowering<'_>, merged: &Merged, notes: &mut Notes) -> Option<ClusterSettings> {
     let Merged { spec, node, .. } = merged;
-    let one = One { context, spec, node };
+    let one = ClusterSettingsLowering { context, spec, node };
     let before = notes.errors();
     let control_plane = one.control_plane(notes);
     let node_pools =
@@ -65,13 +65,13 @@ pub(super) fn lower(context: &Lowering<'_>, merged: &Merged, notes: &mut Notes) 
     (notes.errors() == before).then_some(settings)
 }
 
-struct One<'a> {
+struct ClusterSettingsLowering<'a> {
     context: &'a Lowering<'a>,
     spec: &'a ClusterSpec,
     node: &'a Node,
 }
 
-impl One<'_> {
+impl ClusterSettingsLowering<'_> {
     fn at(&self, key: &str) -> Option<&Node> {
         self.node.at(&["spec", key])
     }

@@ -1,13 +1,13 @@
 //! Lowers what depends on the engine of a management cluster: decryption, the addon delivery, and which sources it reads.
 
-use super::fleet::One;
+use super::fleet::ManagementLowering;
 use crate::{
     definition as written,
     model::{AddonDelivery, Decryption, Engine, EngineSource, address},
     note::{Notes, Place},
 };
 
-impl One<'_> {
+impl ManagementLowering<'_> {
     #[expect(clippy::option_option, reason = "an error is `None`, a missing setting `Some(None)`")]
     pub(super) fn decryption(&self, engine: Engine, notes: &mut Notes) -> Option<Option<Decryption>> {
         let Some(decryption) = &self.management.decryption else { return Some(None) };

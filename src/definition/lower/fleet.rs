@@ -57,7 +57,7 @@ pub(super) fn lower(context: &Lowering<'_>, input: &Input, program: &Version, no
     };
     for (at, management) in written.value.spec.management_clusters.iter().enumerate() {
         let assumptions = Arc::clone(&assumptions);
-        let one = One { written, management, input, at: at.to_string(), assumptions };
+        let one = ManagementLowering { written, management, input, at: at.to_string(), assumptions };
         match one.lower(notes) {
             Some(lowered) if clusters.iter().any(|other| other.name == lowered.name) => {
                 notes
@@ -120,7 +120,7 @@ fn check_program(written: &Written<written::Fleet>, program: &Version, notes: &m
 }
 
 /// A management cluster, with its position in the definition.
-pub(super) struct One<'a> {
+pub(super) struct ManagementLowering<'a> {
     pub(super) written: &'a Written<written::Fleet>,
     pub(super) management: &'a written::ManagementCluster,
     input: &'a Input,
@@ -128,7 +128,7 @@ pub(super) struct One<'a> {
     assumptions: Arc<[Assumption]>,
 }
 
-impl One<'_> {
+impl ManagementLowering<'_> {
     /// The place of a key in this management cluster, or else in the fleet's defaults.
     pub(super) fn place(&self, path: &[&str]) -> Place {
         let own: Vec<_> =

@@ -50,7 +50,7 @@ fn note_shared(rollouts: &[Rollout], context: &Lowering<'_>, notes: &mut Notes) 
 
 /// Lowers a rollout; none if it has errors.
 fn lower(file: &Written<written::Rollout>, notes: &mut Notes) -> Option<Rollout> {
-    let one = One(file);
+    let one = RolloutLowering(file);
     let spec = &file.value.spec;
     let before = notes.errors();
     let name =
@@ -98,9 +98,9 @@ fn lower(file: &Written<written::Rollout>, notes: &mut Notes) -> Option<Rollout>
     (notes.errors() == before).then_some(rollout)
 }
 
-struct One<'a>(&'a Written<written::Rollout>);
+struct RolloutLowering<'a>(&'a Written<written::Rollout>);
 
-impl One<'_> {
+impl RolloutLowering<'_> {
     fn place(&self, path: &[&str]) -> Place {
         place_at(self.0, path)
     }

@@ -31,7 +31,7 @@ pub(super) fn lower_all(
 ) -> BTreeMap<(StackId, Minor), Stack<StackTemplate>> {
     let mut stacks = BTreeMap::new();
     for (name, folder) in &context.definitions.stacks {
-        let lowering = OneStack { context, folder, templates: BTreeMap::new() };
+        let lowering = StackLowering { context, folder, templates: BTreeMap::new() };
         for stack in lowering.lower(name, notes) {
             stacks.insert((stack.id.clone(), stack.kubernetes.minor()), stack);
         }
@@ -52,14 +52,14 @@ fn below<'a>(
         .take_while(move |(path, _)| path.starts_with(prefix))
 }
 
-struct OneStack<'a> {
+struct StackLowering<'a> {
     context: &'a Lowering<'a>,
     folder: &'a StackFolder,
     /// The parsed templates. Each is parsed once, even if several minors share it.
     templates: BTreeMap<String, Option<Arc<Template>>>,
 }
 
-impl OneStack<'_> {
+impl StackLowering<'_> {
     fn lower(mut self, folder_name: &str, notes: &mut Notes) -> Vec<Stack<StackTemplate>> {
         let written = &self.folder.stack;
         let spec = &written.value.spec;

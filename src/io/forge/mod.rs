@@ -18,7 +18,7 @@ use serde_json::{Value as Json, json};
 use crate::{
     model::ForgeKind,
     note::Fault,
-    pull_request::{Address, DOUBLE, Limits, Request, RequestState, ReviewsAndLabels},
+    pull_request::{DOUBLE, Limits, RepositoryAddress, Request, RequestState, ReviewsAndLabels},
     rollout::{CommitState, CommitStatus},
 };
 
@@ -83,13 +83,13 @@ trait Dialect {
 type Send<'a> = &'a dyn Fn(&Call) -> Result<Answer, Problem>;
 
 /// A repository on a forge.
-pub struct Forge<'a> {
-    address: Address,
+pub struct ForgeRepository<'a> {
+    address: RepositoryAddress,
     dialect: Box<dyn Dialect>,
     client: Client<'a>,
 }
 
-impl std::fmt::Debug for Forge<'_> {
+impl std::fmt::Debug for ForgeRepository<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Forge").field("address", &self.address).finish_non_exhaustive()
     }
@@ -122,9 +122,9 @@ pub struct NotAsked {
     pub reasons: Vec<String>,
 }
 
-impl<'a> Forge<'a> {
+impl<'a> ForgeRepository<'a> {
     /// Opens a forge with a token from the environment; nothing is sent yet. `tell` receives a message before each pause.
-    pub fn open(address: &Address, tell: impl Fn(&str) + 'a) -> Result<Self, Fault> {
+    pub fn open(address: &RepositoryAddress, tell: impl Fn(&str) + 'a) -> Result<Self, Fault> {
         let project = &address.project;
         let dialect: Box<dyn Dialect> = match address.kind {
             ForgeKind::GitHub => Box::new(github::GitHub::new(project)),
@@ -339,7 +339,7 @@ impl<'a> Forge<'a> {
     }
 
     fn refused(&self, what: &str, answer: &Answer, permissions: &str) -> Fault {
-        let Address { url, project, .. } = &self.address;
+        let RepositoryAddress { url, project, .. } = &self.address;
         let variable = self.client.variable;
         let words = answer.words();
         let is_said = words.is_empty() || answer.status.canonical_reason() == Some(&*words);

@@ -123,8 +123,8 @@ fn read(path: &Path, url: &str, tag: &str) -> Result<Fetched, Fault> {
     };
     let mut files = BTreeMap::new();
     collect(&repository, folder, "", &mut files).map_err(|reported| match reported {
-        Untaken::Git(error) => failed(error),
-        Untaken::Kind(path) => Fault::new(format!(
+        RefusedTree::Git(error) => failed(error),
+        RefusedTree::Kind(path) => Fault::new(format!(
             "`{path}` of the release in `{url}` is not a plain file, or is larger than a source may be"
         ))
         .hint("releases are made only by `stackloom release`: ask the publisher"),
@@ -161,12 +161,12 @@ fn look(
 }
 
 /// The reason that a tree is refused.
-enum Untaken {
+enum RefusedTree {
     Git(git2::Error),
     Kind(String),
 }
 
-impl From<git2::Error> for Untaken {
+impl From<git2::Error> for RefusedTree {
     fn from(error: git2::Error) -> Self {
         Self::Git(error)
     }
@@ -177,7 +177,7 @@ fn collect(
     tree: Oid,
     prefix: &str,
     files: &mut BTreeMap<String, Vec<u8>>,
-) -> Result<(), Untaken> {
+) -> Result<(), RefusedTree> {
     for entry in &repository.find_tree(tree)? {
         let path = format!("{prefix}{}", String::from_utf8_lossy(entry.name_bytes()));
         match (entry.kind(), entry.filemode_raw()) {
@@ -186,11 +186,11 @@ fn collect(
             (Some(ObjectType::Blob), FILE | RUNNABLE) => {
                 let blob = repository.find_blob(entry.id())?;
                 if blob.size() > FILE_LIMIT {
-                    return Err(Untaken::Kind(path));
+                    return Err(RefusedTree::Kind(path));
                 }
                 files.insert(path, blob.content().to_vec());
             }
-            _ => return Err(Untaken::Kind(path)),
+            _ => return Err(RefusedTree::Kind(path)),
         }
     }
     Ok(())

@@ -27,7 +27,7 @@ pub struct Changed {
 
 /// A part of the first-parent history.
 #[derive(Clone, Copy, Debug)]
-pub struct Stretch<'a> {
+pub struct HistoryRange<'a> {
     /// Its newest commit.
     pub tip: &'a str,
     /// The commit where it begins; none if all commits belong to it.
@@ -73,7 +73,7 @@ pub enum Side {
 }
 
 /// What a commit changes in a folder.
-pub struct Edit<'a> {
+pub struct CommitEdit<'a> {
     folder: &'a str,
     /// The IDs of the changed files before and after, by their path in the folder.
     files: Files,
@@ -84,9 +84,9 @@ pub struct Edit<'a> {
 type Files = BTreeMap<String, [Option<BlobId>; 2]>;
 
 /// Tells what an edit means.
-pub type Judge<'a> = &'a (dyn Fn(&Edit<'_>) -> Result<Event, Fault> + Sync);
+pub type EditJudge<'a> = &'a (dyn Fn(&CommitEdit<'_>) -> Result<Event, Fault> + Sync);
 
-impl Edit<'_> {
+impl CommitEdit<'_> {
     pub fn folder(&self) -> &str {
         self.folder
     }
@@ -167,10 +167,10 @@ impl Repository {
     /// `oldest` count only in folders that are `halted`, or that have a newer event. A shallow clone that ends before is an error.
     pub fn events_since_step(
         &self,
-        Stretch { tip, start, oldest }: &Stretch<'_>,
+        HistoryRange { tip, start, oldest }: &HistoryRange<'_>,
         folders: &BTreeMap<String, String>,
         halted: &BTreeSet<String>,
-        judge: Judge<'_>,
+        judge: EditJudge<'_>,
     ) -> Result<BTreeMap<String, Vec<Dated>>, Fault> {
         let failed = |error| Fault::because(format!("cannot read the history of {tip}"), error);
         let time =
@@ -219,7 +219,7 @@ impl Repository {
         &self,
         tip: &str,
         mut folders: BTreeSet<&str>,
-        visit: &mut dyn FnMut(&Edit<'_>) -> Result<ControlFlow<()>, Fault>,
+        visit: &mut dyn FnMut(&CommitEdit<'_>) -> Result<ControlFlow<()>, Fault>,
     ) -> Result<(), Fault> {
         let failed = |error| Fault::because(format!("cannot read the history of {tip}"), error);
         let handles = Arc::new(self.handles());
@@ -234,7 +234,7 @@ impl Repository {
             let edits = self.edits(parent.as_ref(), &commit, &folders).map_err(failed)?;
             let after = self.revision_of(tip, &commit, &handles);
             for (folder, files) in edits {
-                if visit(&Edit { folder, files, after: &after })?.is_break() {
+                if visit(&CommitEdit { folder, files, after: &after })?.is_break() {
                     folders.remove(folder);
                 }
             }
@@ -248,7 +248,7 @@ impl Repository {
         &self,
         (before, after): (&str, &str),
         folders: impl Iterator<Item = &'f str>,
-        judge: Judge<'_>,
+        judge: EditJudge<'_>,
     ) -> Result<BTreeSet<&'f str>, Fault> {
         let failed = |error| Fault::because(format!("cannot compare {before} and {after}"), error);
         let commits = [before, after].map(|id| self.commit_at(id).map_err(failed));
@@ -264,7 +264,7 @@ impl Repository {
         (before, after): (Option<&Commit<'_>>, &Commit<'_>),
         folders: &BTreeSet<&'f str>,
         handles: &Arc<Handles>,
-        judge: Judge<'_>,
+        judge: EditJudge<'_>,
     ) -> Result<Vec<(&'f str, Event)>, Fault> {
         let name = after.id().to_string();
         let failed = |error| Fault::because(format!("cannot read the history of {name}"), error);
@@ -272,7 +272,7 @@ impl Repository {
         let after = self.revision_of(&name, after, handles);
         let judged = edits
             .into_par_iter()
-            .map(|(folder, files)| Ok((folder, judge(&Edit { folder, files, after: &after })?)));
+            .map(|(folder, files)| Ok((folder, judge(&CommitEdit { folder, files, after: &after })?)));
         judged.collect()
     }
 

@@ -45,7 +45,7 @@ use crate::{note::Fault, tree::is_ours};
 pub use base::Base;
 pub use commit::CommitSink;
 pub use fetch::{Fetched, fetch_release, list_tags};
-pub use history::{Changed, Dated, Edit, Event, Judge, Side, Stretch};
+pub use history::{Changed, CommitEdit, Dated, EditJudge, Event, HistoryRange, Side};
 pub use release::{NewRelease, ReleaseRun, Released};
 pub use released::TaggedCommit;
 pub use request::{PushEnd, Remote};

@@ -15,13 +15,13 @@ use crate::{note::Fault, world::is_input};
 const SPARSE: &str = "info/sparse-checkout";
 
 /// The index of the repository around a folder.
-struct Around {
+struct FolderIndex {
     index: Index,
     /// The folder's path in the repository, with a slash at its end; empty at the top.
     prefix: String,
 }
 
-impl Around {
+impl FolderIndex {
     /// Finds the index. None if there is no repository that libgit2 can read: then git confirms nothing. The error is the
     /// folder of a repository whose index cannot be read.
     fn find(root: &Path) -> Result<Option<Self>, PathBuf> {
@@ -35,7 +35,7 @@ impl Around {
     }
 }
 
-/// The repository around a folder, and the folder's path in it, as in [`Around`].
+/// The repository around a folder, and the folder's path in it, as in [`FolderIndex`].
 fn repository_around(root: &Path) -> Option<(Repository, String)> {
     let repository = Repository::discover(root).ok()?;
     let top = repository.workdir()?.canonicalize().ok()?;
@@ -55,7 +55,7 @@ fn hides_nothing(repository: &Repository) -> bool {
 
 /// The files below a folder that git tracks, by their paths from `root`.
 pub(in crate::io) fn tracked(root: &Path, folder: &str) -> BTreeSet<String> {
-    let Ok(Some(around)) = Around::find(root) else { return BTreeSet::new() };
+    let Ok(Some(around)) = FolderIndex::find(root) else { return BTreeSet::new() };
     let paths = around.index.iter().filter_map(|entry| around.path(&entry));
     paths.filter(|path| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))).collect()
 }
@@ -65,7 +65,7 @@ pub(in crate::io) fn refuse_hidden_sources(root: &Path) -> Result<(), Fault> {
     if repository_around(root).is_some_and(|(repository, _)| hides_nothing(&repository)) {
         return Ok(());
     }
-    let found = match Around::find(root) {
+    let found = match FolderIndex::find(root) {
         Ok(found) => found,
         Err(folder) if folder.join(SPARSE).exists() => {
             return Err(Fault::new(

@@ -15,7 +15,7 @@ use crate::{
     lock::{self, FoundChart, IMAGES, IndexEntry},
     model::{AddonVersion, Chart, ChartVersion, Digest, OciRepository},
     note::Fault,
-    release::{Layer, sha256},
+    release::{ArtifactLayer, sha256},
 };
 
 /// The largest index, in bytes; the largest public ones have about 30 MB.
@@ -284,9 +284,9 @@ fn archive_in_registry(key: &ChartVersion, locked: Option<&Digest>) -> Result<(D
 }
 
 /// The layer that a manifest describes, if it is not too large.
-fn described(descriptor: &serde_json::Value, limit: usize) -> Option<Layer> {
+fn described(descriptor: &serde_json::Value, limit: usize) -> Option<ArtifactLayer> {
     let size = usize::try_from(descriptor["size"].as_u64()?).ok().filter(|size| *size <= limit)?;
-    Some(Layer { digest: descriptor["digest"].as_str()?.to_owned(), size })
+    Some(ArtifactLayer { digest: descriptor["digest"].as_str()?.to_owned(), size })
 }
 
 fn oci_repository(chart: &Chart) -> Result<OciRepository, Fault> {

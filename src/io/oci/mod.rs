@@ -26,7 +26,7 @@ use tokio::{
 use crate::{
     model::OciRepository,
     note::Fault,
-    release::{Artifact, Layer, MANIFEST_TYPE, sha256},
+    release::{Artifact, ArtifactLayer, MANIFEST_TYPE, sha256},
 };
 
 /// The time limit for a query.
@@ -161,7 +161,7 @@ impl Registry {
     }
 
     /// The bytes of a layer.
-    pub fn layer(&self, manifest: &str, layer: &Layer) -> Result<Vec<u8>, Fault> {
+    pub fn layer(&self, manifest: &str, layer: &ArtifactLayer) -> Result<Vec<u8>, Fault> {
         let reference = self.pinned(manifest);
         let mut taken = Limited { bytes: Vec::new(), limit: layer.size };
         let asked = self.client.pull_blob(&reference, layer.digest.as_str(), &mut taken);

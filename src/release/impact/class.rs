@@ -2,7 +2,7 @@
 //! ([`of_any_cluster`](crate::topology::predict::class_change::of_any_cluster)); here, its effects get the words of a
 //! release, together with what it cannot know: which variables were renamed, and which other templates read them.
 
-use super::{Effect, Impact, readers::readers};
+use super::{Impact, RebaseEffect, readers::readers};
 use crate::{
     release::Release,
     topology::{
@@ -14,7 +14,7 @@ use crate::{
 /// Adds the effects of a class that changes. `new` is the release with the class after the change.
 pub(super) fn add(forecast: &ClassForecast, new: &Release, impact: &mut Impact) {
     for one in &forecast.effects {
-        let Some(effect) = Effect::of(&one.part, one.kind) else { continue };
+        let Some(effect) = RebaseEffect::of(&one.part, one.kind) else { continue };
         let why = match &one.cause {
             Cause::Class(why) => why.clone(),
             Cause::Fields(why) => format!("{}: {why}", words_of(&one.part)),
@@ -30,7 +30,7 @@ pub(super) fn add(forecast: &ClassForecast, new: &Release, impact: &mut Impact) 
                 format!("the variable `{name}` is called `{now}`: clusters that set it are refused until `stackloom migrate` has changed their definitions")
             },
         );
-        impact.add(Effect::Unknown, why);
+        impact.add(RebaseEffect::Unknown, why);
     }
     for name in &forecast.defaults {
         for (effect, why) in readers(new, name) {

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Release,
-    difference::{Component, Difference, Scope},
+    difference::{Component, Difference, DifferenceScope},
     number::Bump,
 };
 use crate::topology::{
@@ -21,7 +21,7 @@ use crate::topology::{
 
 /// A possible effect on a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Effect {
+pub enum RebaseEffect {
     /// Objects change in place; no machine is replaced.
     InPlace,
     AddonsChanged,
@@ -33,7 +33,7 @@ pub enum Effect {
     Unknown,
 }
 
-impl Effect {
+impl RebaseEffect {
     /// All effects, from the mildest to the worst.
     pub const ALL: [Self; 5] = [
         Self::InPlace,
@@ -88,7 +88,7 @@ impl Effect {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Impact {
     /// The effects. If there are none, only names change.
-    pub effects: BTreeMap<Effect, BTreeSet<String>>,
+    pub effects: BTreeMap<RebaseEffect, BTreeSet<String>>,
 }
 
 impl Impact {
@@ -98,21 +98,26 @@ impl Impact {
             return "only names change".to_owned();
         }
         // In-place changes are mentioned only if there are no other effects.
-        let shown =
-            self.effects.keys().rev().filter(|effect| **effect != Effect::InPlace || self.effects.len() == 1);
+        let shown = self
+            .effects
+            .keys()
+            .rev()
+            .filter(|effect| **effect != RebaseEffect::InPlace || self.effects.len() == 1);
         shown.map(|effect| effect.words()).collect::<Vec<_>>().join(", ")
     }
 
     /// The part of a semantic version that this impact increments.
     pub fn bump(&self) -> Bump {
         match self.effects.keys().next_back() {
-            None | Some(Effect::InPlace) => Bump::Patch,
-            Some(Effect::AddonsChanged) => Bump::Minor,
-            Some(Effect::WorkersReplaced | Effect::ControlPlaneReplaced | Effect::Unknown) => Bump::Major,
+            None | Some(RebaseEffect::InPlace) => Bump::Patch,
+            Some(RebaseEffect::AddonsChanged) => Bump::Minor,
+            Some(
+                RebaseEffect::WorkersReplaced | RebaseEffect::ControlPlaneReplaced | RebaseEffect::Unknown,
+            ) => Bump::Major,
         }
     }
 
-    fn add(&mut self, effect: Effect, why: impl Into<String>) {
+    fn add(&mut self, effect: RebaseEffect, why: impl Into<String>) {
         self.effects.entry(effect).or_default().insert(why.into());
     }
 }
@@ -127,9 +132,9 @@ pub fn impact(new: &Release, differences: &[Difference], classes: &[ClassForecas
         class::add(forecast, new, &mut impact);
     }
     let images = differences.iter().any(|one| one.component == Component::NodeImage);
-    if images && !impact.effects.keys().any(|effect| *effect >= Effect::WorkersReplaced) {
+    if images && !impact.effects.keys().any(|effect| *effect >= RebaseEffect::WorkersReplaced) {
         impact.add(
-            Effect::Unknown,
+            RebaseEffect::Unknown,
             "data of node images changed that no template of the class names: machines that run keep theirs, \
              unless the provider replaces them",
         );
@@ -143,9 +148,11 @@ fn addons(differences: &[Difference], impact: &mut Impact) {
     let is_choice = |field: &str| matches!(field.split(['.', '[']).next(), Some("versions" | "upgrade"));
     for one in differences {
         match &one.scope {
-            Scope::Addon(_) if is_choice(&one.field) => {}
-            Scope::Addon(what) | Scope::Installed(what) => impact.add(Effect::AddonsChanged, what),
-            Scope::Class | Scope::Language | Scope::Beside { .. } => {}
+            DifferenceScope::Addon(_) if is_choice(&one.field) => {}
+            DifferenceScope::Addon(what) | DifferenceScope::Installed(what) => {
+                impact.add(RebaseEffect::AddonsChanged, what);
+            }
+            DifferenceScope::Class | DifferenceScope::Language | DifferenceScope::Beside { .. } => {}
         }
     }
 }
@@ -154,11 +161,13 @@ fn addons(differences: &[Difference], impact: &mut Impact) {
 fn beside(differences: &[Difference], impact: &mut Impact) {
     for one in differences {
         match &one.scope {
-            Scope::Beside { folder, object } => {
-                impact.add(Effect::Unknown, format!("objects of `{folder}/` change: {object}"));
+            DifferenceScope::Beside { folder, object } => {
+                impact.add(RebaseEffect::Unknown, format!("objects of `{folder}/` change: {object}"));
             }
-            Scope::Language => impact.add(Effect::Unknown, "templates are evaluated differently"),
-            Scope::Class | Scope::Addon(_) | Scope::Installed(_) => {}
+            DifferenceScope::Language => {
+                impact.add(RebaseEffect::Unknown, "templates are evaluated differently");
+            }
+            DifferenceScope::Class | DifferenceScope::Addon(_) | DifferenceScope::Installed(_) => {}
         }
     }
 }

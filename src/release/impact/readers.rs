@@ -1,17 +1,17 @@
 //! Finds the templates of a release that read a variable of a cluster. A changed default affects their output.
 
-use super::Effect;
+use super::RebaseEffect;
 use crate::{definition::StackTemplate, release::Release, template::Template};
 
 /// The effects of a changed variable default outside the class, each with its reason. Addons are affected if their values or
 /// manifests read the variable. For objects of `namespace/` and `cluster/`, the effect of a change is unknown.
-pub(super) fn readers(release: &Release, variable: &str) -> Vec<(Effect, String)> {
+pub(super) fn readers(release: &Release, variable: &str) -> Vec<(RebaseEffect, String)> {
     let reads = |one: &StackTemplate| reads(&one.template, variable);
     let why = |what: &str| format!("{what}: it reads the variable `{variable}`, whose default changes");
     let addons = release.addons.iter().filter(|one| one.values.iter().chain(&one.manifests).any(reads));
-    let addons = addons.map(|one| (Effect::AddonsChanged, why(one.addon.name.as_str())));
+    let addons = addons.map(|one| (RebaseEffect::AddonsChanged, why(one.addon.name.as_str())));
     let beside = release.namespace.iter().chain(&release.cluster).filter(|one| reads(one));
-    addons.chain(beside.map(|one| (Effect::Unknown, why(&one.path)))).collect()
+    addons.chain(beside.map(|one| (RebaseEffect::Unknown, why(&one.path)))).collect()
 }
 
 /// Reports whether a template may read a variable. A template that uses all variables as a whole may read any of them.

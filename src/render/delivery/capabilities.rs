@@ -56,16 +56,16 @@ const PAGE: &str = "docs/deliveries.md";
 
 /// The limitations of a delivery for the addons of a cluster.
 pub(super) fn limits(capabilities: &Capabilities, plan: &ClusterPlan) -> Vec<Limit> {
-    plan.addons.iter().flat_map(|addon| One { capabilities, plan, addon }.limits()).collect()
+    plan.addons.iter().flat_map(|addon| AddonLimits { capabilities, plan, addon }.limits()).collect()
 }
 
-struct One<'a> {
+struct AddonLimits<'a> {
     capabilities: &'a Capabilities,
     plan: &'a ClusterPlan,
     addon: &'a AddonPlan,
 }
 
-impl One<'_> {
+impl AddonLimits<'_> {
     fn limits(&self) -> Vec<Limit> {
         let mut limits: Vec<_> = self.content().into_iter().collect();
         limits.extend(self.values_from());

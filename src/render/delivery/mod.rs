@@ -25,7 +25,7 @@ use capabilities::Capabilities;
 
 pub(super) use applications::registered_cluster;
 
-pub(crate) use text::Shown;
+pub(crate) use text::UnmarkedNode;
 
 /// A way to install addons.
 pub(super) struct Delivery {

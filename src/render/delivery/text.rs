@@ -13,7 +13,7 @@ const AFTER_BRACE: [char; 3] = ['{', '%', '#'];
 /// Writes a document as text that no template engine changes.
 pub(super) fn literal(node: &Node) -> String {
     let mut text = String::new();
-    emit(&Shown::of(node), &mut text);
+    emit(&UnmarkedNode::of(node), &mut text);
     debug_assert!(!holds_marker(&text), "a marker is left: {text}");
     text
 }
@@ -38,7 +38,7 @@ fn holds_marker(text: &str) -> bool {
 
 /// A node whose strings are written without markers.
 #[derive(Debug)]
-pub(crate) enum Shown<'a> {
+pub(crate) enum UnmarkedNode<'a> {
     /// A number, a boolean, or a string without a marker.
     Scalar(Scalar<'a>),
     /// A string in double quotes.
@@ -58,7 +58,7 @@ pub(crate) enum Name<'a> {
     Quoted(String),
 }
 
-impl<'a> Shown<'a> {
+impl<'a> UnmarkedNode<'a> {
     pub(crate) fn of(node: &'a Node) -> Self {
         match &node.value {
             Value::Null => Self::Scalar(Scalar::Null),
@@ -73,13 +73,13 @@ impl<'a> Shown<'a> {
     }
 }
 
-fn entries(mapping: &Mapping) -> Vec<(Name<'_>, Origin, Shown<'_>)> {
+fn entries(mapping: &Mapping) -> Vec<(Name<'_>, Origin, UnmarkedNode<'_>)> {
     let mut entries: Vec<_> = mapping.iter().collect();
     entries.sort_by_cached_key(|entry| (rank(&entry.key.name), entry.key.name.clone()));
     let name = |text| if holds_marker(text) { Name::Quoted(quoted(text)) } else { Name::Plain(text) };
     entries
         .into_iter()
-        .map(|entry| (name(&entry.key.name), entry.key.origin, Shown::of(&entry.value)))
+        .map(|entry| (name(&entry.key.name), entry.key.origin, UnmarkedNode::of(&entry.value)))
         .collect()
 }
 
@@ -96,7 +96,7 @@ fn quoted(text: &str) -> String {
     out
 }
 
-impl Emit for Shown<'_> {
+impl Emit for UnmarkedNode<'_> {
     fn view(&self) -> View<'_, Self> {
         match self {
             Self::Scalar(scalar) => View::Scalar(*scalar),

@@ -70,7 +70,7 @@ pub fn markdown(report: &Report, compared: &str) -> String {
 pub fn markdown_within(report: &Report, compared: &str, limit: usize) -> String {
     let end = format!("\n<!-- stackloom-diff sha256:{} -->\n", digest(report));
     let owners = owned(report, limit);
-    let made = |detail: Detail| Out::made(report, compared, &owners, detail);
+    let made = |detail: Detail| MarkdownWriter::made(report, compared, &owners, detail);
     let fits = |text: &String| text.len() + end.len() <= limit;
     let mut last = String::new();
     for (at, detail) in DETAILS.into_iter().enumerate() {
@@ -132,12 +132,12 @@ pub fn markdown_of_nothing(notes: &Notes) -> String {
     text
 }
 
-struct Out {
+struct MarkdownWriter {
     text: String,
     detail: Detail,
 }
 
-impl Out {
+impl MarkdownWriter {
     fn made(report: &Report, compared: &str, owners: &str, detail: Detail) -> String {
         let mut out = Self { text: String::new(), detail };
         out.line(&format!("### {}", plain(&summary(report))));

@@ -20,15 +20,15 @@ const FEW: usize = 3;
 
 /// A line of a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct ReportLine {
     /// The risk class, if the line is colored.
     pub risk: Option<Risk>,
     pub text: String,
 }
 
 /// The lines of a report; `all` names every cluster and field.
-pub fn lines(report: &Report, all: bool) -> Vec<Line> {
-    let mut out = Out { lines: Vec::new(), most: if all { usize::MAX } else { SHOWN } };
+pub fn lines(report: &Report, all: bool) -> Vec<ReportLine> {
+    let mut out = TextWriter { lines: Vec::new(), most: if all { usize::MAX } else { SHOWN } };
     out.line(None, summary(report));
     for line in words::overview(report) {
         out.line(None, line);
@@ -69,19 +69,19 @@ pub fn lines(report: &Report, all: bool) -> Vec<Line> {
     out.lines
 }
 
-struct Out {
-    lines: Vec<Line>,
+struct TextWriter {
+    lines: Vec<ReportLine>,
     most: usize,
 }
 
-impl Out {
+impl TextWriter {
     /// The maximum number of names in a line. What is deleted is always named.
     fn names(&self, risk: Risk) -> usize {
         if risk == Risk::Deletes { usize::MAX } else { self.most }
     }
 
     fn line(&mut self, risk: Option<Risk>, text: String) {
-        self.lines.push(Line { risk, text });
+        self.lines.push(ReportLine { risk, text });
     }
 
     fn some(&mut self, texts: &[String], before: &str) {

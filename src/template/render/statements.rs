@@ -12,7 +12,7 @@ use crate::template::{
     context::{Bound, Scope},
     expression::Expression,
     limits::MAX_TURNS,
-    tracer::{Tracer, Turns},
+    tracer::{LoopSource, Tracer},
     tree::{self, Item, Loop},
     value::{to_any, to_node},
 };
@@ -97,7 +97,7 @@ impl Renderer<'_> {
         reads.extend(self.reads());
         let base = self.depth();
         let statement = self.source.origin(turn.offset);
-        let turns = Turns::new(&over, &turn.over.text, reads);
+        let turns = LoopSource::new(&over, &turn.over.text, reads);
         if let Some(tracer) = &mut self.tracer {
             tracer.given(statement, turns.shape(), true);
             tracer.leave(base);

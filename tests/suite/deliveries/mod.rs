@@ -13,7 +13,7 @@ use stackloom::{
     generate::generate,
     model::{AddonDelivery, Engine},
     note::{Notes, Severity},
-    tree::Memory,
+    tree::MemorySink,
     world::Files,
 };
 
@@ -203,7 +203,7 @@ fn fleet(delivery: AddonDelivery, files: &[(&str, String)], values: &Json) -> Fi
 /// The objects of the tree, or the refusals. With a name, the tree also goes to `target/deliveries/<name>`, for readers in
 /// other languages.
 fn objects(world: &Files, name: Option<&str>) -> Result<Vec<Json>, Vec<String>> {
-    let (mut tree, mut notes) = (Memory::default(), Notes::new());
+    let (mut tree, mut notes) = (MemorySink::default(), Notes::new());
     let done = generate(world, &mut tree, &|_, _| {}, &mut notes);
     let faults: Vec<_> = notes.iter().filter(|note| note.severity == Severity::Error).collect();
     if done.is_err() {

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use stackloom::{
-    compare::{Classes, Written, forecast},
+    compare::{ClassCache, WrittenCluster, forecast},
     definition::Channel,
     generate::{self, prepare},
     note::Notes,
     plan::ClusterPlan,
     rebase,
-    release::{Cut, Effect, Impact, Request, differences, impact},
+    release::{Cut, CutRequest, Impact, RebaseEffect, differences, impact},
     render,
     world::Files,
 };
@@ -20,7 +20,7 @@ const STACK: &str = "stacks/dev/inmemory";
 
 /// Cuts releases of everything that changed, and adds them to the files.
 fn released(files: &mut Files) -> Vec<Cut> {
-    let request = Request {
+    let request = CutRequest {
         stack: None,
         minor: None,
         channel: Channel::Stable,
@@ -72,13 +72,14 @@ fn clusters(files: &Files) -> BTreeMap<String, ClusterPlan> {
 }
 
 /// The effects on each cluster; unknown if the cluster can no longer be generated.
-fn effects(before: &Files, after: &Files) -> BTreeMap<String, (String, BTreeSet<Effect>)> {
+fn effects(before: &Files, after: &Files) -> BTreeMap<String, (String, BTreeSet<RebaseEffect>)> {
     let (old, new) = (clusters(before), clusters(after));
-    let classes = Classes::default();
-    let written = |plan: &ClusterPlan| Written::drawn(plan, &render::cluster_object(plan).unwrap(), &classes);
+    let classes = ClassCache::default();
+    let written =
+        |plan: &ClusterPlan| WrittenCluster::drawn(plan, &render::cluster_object(plan).unwrap(), &classes);
     let judge = |(name, plan): (&String, &ClusterPlan)| {
         let effects = match new.get(name) {
-            None => BTreeSet::from([Effect::Unknown]),
+            None => BTreeSet::from([RebaseEffect::Unknown]),
             Some(now) => {
                 let forecast = forecast(written(plan), written(now)).unwrap();
                 forecast.verdicts.iter().filter_map(rebase::effect).collect()
@@ -89,8 +90,8 @@ fn effects(before: &Files, after: &Files) -> BTreeMap<String, (String, BTreeSet<
     old.iter().map(judge).collect()
 }
 
-fn covers(impact: &Impact, effect: Effect) -> bool {
-    impact.effects.contains_key(&effect) || effect == Effect::InPlace && !impact.effects.is_empty()
+fn covers(impact: &Impact, effect: RebaseEffect) -> bool {
+    impact.effects.contains_key(&effect) || effect == RebaseEffect::InPlace && !impact.effects.is_empty()
 }
 
 /// File, old text, new text.
@@ -164,12 +165,13 @@ fn no_cluster_gets_worse_than_its_release_says() {
                 let of_this = format!("{file}: {new}: {cluster}: {effect:?}");
                 assert!(covers(&recorded, effect), "{of_this}: {recorded:?}");
                 // A refusal may concern only this cluster. But no machine may be replaced without the class showing it.
-                let replaced = [Effect::WorkersReplaced, Effect::ControlPlaneReplaced].contains(&effect);
+                let replaced =
+                    [RebaseEffect::WorkersReplaced, RebaseEffect::ControlPlaneReplaced].contains(&effect);
                 assert!(!replaced || covers(&by_class, effect), "{of_this}: {by_class:?}");
                 seen.insert(effect);
             }
         }
     }
-    let all = [Effect::WorkersReplaced, Effect::ControlPlaneReplaced, Effect::Unknown];
+    let all = [RebaseEffect::WorkersReplaced, RebaseEffect::ControlPlaneReplaced, RebaseEffect::Unknown];
     assert!(all.iter().all(|effect| seen.contains(effect)), "{seen:?}");
 }

@@ -42,7 +42,7 @@ fn a_fault_is_found_wherever_it_is() {
         let mut files = support::many(300);
         let (path, text) = support::cluster(at);
         files.0.insert(path.clone(), text.replace("class: default-worker", "class: default-wrker"));
-        let (done, notes) = sandbox::run(&files, &mut stackloom::tree::Memory::default());
+        let (done, notes) = sandbox::run(&files, &mut stackloom::tree::MemorySink::default());
         assert!(done.is_err());
         let messages = sandbox::messages(&notes);
         assert!(messages.contains(&format!("error[unknown-class] {path}:12:14")), "{messages}");

@@ -11,11 +11,11 @@ use std::{
 use rayon::prelude::*;
 use stackloom::{
     definition::Channel,
-    explain::{Explained, RecordedFleet, Role, Source},
+    explain::{Explained, RecordedFleet, Role, SourcePlace},
     model::{AddonDelivery, Minor},
     note::Notes,
     release,
-    render::{self, Subject},
+    render::{self, PartSubject},
     world::{Files, World},
 };
 
@@ -39,7 +39,7 @@ fn explained(fleet: &RecordedFleet) -> Lines {
     explained_of(fleet, |_| true)
 }
 
-fn explained_of(fleet: &RecordedFleet, is_meant: impl Fn(&Subject<'_>) -> bool) -> Lines {
+fn explained_of(fleet: &RecordedFleet, is_meant: impl Fn(&PartSubject<'_>) -> bool) -> Lines {
     let subjects = render::subjects(fleet.plan()).into_iter().filter(is_meant);
     subjects.flat_map(|subject| fleet.part(subject, &mut Notes::new())).collect()
 }
@@ -59,7 +59,7 @@ fn looping() -> Files {
 /// The same fleet, with a cluster on a numbered release.
 fn numbered() -> Files {
     let mut files = looping();
-    let request = release::Request {
+    let request = release::CutRequest {
         stack: None,
         minor: Minor::parse("1.36"),
         channel: Channel::Stable,
@@ -152,7 +152,7 @@ fn a_long_name_changes_no_explanation() {
     let long = "a-cluster-with-so-long-a-name-that-others-are-cut";
     let definition = files.0["clusters/blue/one.yaml"].replace("name: one", &format!("name: {long}"));
     files.0.insert(format!("clusters/blue/{long}.yaml"), definition);
-    let lines = explained_of(&read(&files), |subject| matches!(subject, Subject::Cluster(_)));
+    let lines = explained_of(&read(&files), |subject| matches!(subject, PartSubject::Cluster(_)));
     let manifests = |cluster: &str| {
         let path = format!("generated/management/mgmt/clusters/blue/{cluster}/addons/notes.manifests.yaml");
         &lines[&path]
@@ -301,7 +301,8 @@ struct Law<'a> {
 
 impl Law<'_> {
     fn names(&self, explained: &Explained) -> bool {
-        let decides = |source: &Source| source.decides && self.fleet.covers(source, self.file, self.line);
+        let decides =
+            |source: &SourcePlace| source.decides && self.fleet.covers(source, self.file, self.line);
         explained.sources.iter().any(decides)
     }
 
@@ -336,7 +337,7 @@ impl Law<'_> {
     /// The files that were predicted to change but did not, unless a decision in between explains that: an expression or
     /// statement of a template, or the selection of a release or of an addon's version.
     fn beside(&self, after: &BTreeMap<String, String>) -> Vec<String> {
-        let anew = |source: &Source| {
+        let anew = |source: &SourcePlace| {
             matches!(
                 source.role,
                 Role::Template | Role::Statement | Role::Release | Role::Version | Role::Content

@@ -2,8 +2,8 @@
 //! end after any action.
 
 use stackloom::pull_request::{
-    Action, Branch, Commit, Decision, ProposalOutcome, Proposed, Request, RequestFacts, RequestState,
-    ReviewsAndLabels, Wish, decide, with_claim,
+    Action, Branch, Commit, Proposal, ProposalDecision, ProposalOutcome, Proposed, Request, RequestFacts,
+    RequestState, ReviewsAndLabels, decide, with_claim,
 };
 
 use crate::support::random::Random;
@@ -44,12 +44,12 @@ impl World {
         RequestFacts { base, branch, requests: Some(requests), comments, draft: DRAFT }
     }
 
-    fn wish(&mut self) -> Wish {
+    fn wish(&mut self) -> Proposal {
         if self.step.is_multiple_of(5) {
-            return Wish::Nothing("done".to_owned());
+            return Proposal::Nothing("done".to_owned());
         }
         if self.is_late {
-            return Wish::Later("outside of the windows".to_owned());
+            return Proposal::Later("outside of the windows".to_owned());
         }
         let (tree, parent) = (format!("t{}-{}", self.step, self.base), self.base.clone());
         let commit = self.commit(true, tree, parent);
@@ -58,10 +58,10 @@ impl World {
         let set = |words: &[String]| words.iter().cloned().collect();
         let reviewers = set(&["@ada".to_owned(), format!("@team/s{}", self.step % 3)]);
         let asks = ReviewsAndLabels { reviewers, labels: set(&[format!("risk-{}", self.step % 2)]) };
-        Wish::Step(Box::new(Proposed { commit, title: step.clone(), body, step, asks }))
+        Proposal::Step(Box::new(Proposed { commit, title: step.clone(), body, step, asks }))
     }
 
-    fn perform(&mut self, action: &Action, wish: &Wish) {
+    fn perform(&mut self, action: &Action, wish: &Proposal) {
         let at = |number: &u64| usize::try_from(*number).unwrap() - 1;
         match action {
             Action::Push { old, new } => {
@@ -71,7 +71,7 @@ impl World {
                     self.branch.iter().flat_map(|branch| &branch.commits).filter(|one| !one.is_own());
                 assert_eq!(foreign.count(), 0, "commits of people were pushed over");
                 self.branch = new.as_ref().map(|new| {
-                    let Wish::Step(step) = wish else { panic!("nothing was to be pushed") };
+                    let Proposal::Step(step) = wish else { panic!("nothing was to be pushed") };
                     Branch { tip: new.clone(), commits: vec![step.commit.clone()] }
                 });
             }
@@ -164,14 +164,14 @@ fn a_decision_loses_nothing_of_people_and_comes_to_rest() {
                 world.perform(action, &wish);
             }
             let wish = world.wish();
-            let Decision { actions, outcome } = decide(&world.seen(), &wish);
+            let ProposalDecision { actions, outcome } = decide(&world.seen(), &wish);
             for action in &actions {
                 world.perform(action, &wish);
             }
             let again = decide(&world.seen(), &world.wish());
             assert_eq!(
                 again,
-                Decision { actions: Vec::new(), outcome: outcome.clone() },
+                ProposalDecision { actions: Vec::new(), outcome: outcome.clone() },
                 "seed {seed}: it comes to rest"
             );
             let open = world.requests.iter().filter(|one| one.state == RequestState::Open).count();
@@ -179,7 +179,7 @@ fn a_decision_loses_nothing_of_people_and_comes_to_rest() {
                 ProposalOutcome::Proposed => {
                     assert_eq!(open, 1, "seed {seed}");
                     let at = world.requests.iter().position(|one| one.state == RequestState::Open).unwrap();
-                    let Wish::Step(step) = &wish else { panic!("nothing was to be proposed") };
+                    let Proposal::Step(step) = &wish else { panic!("nothing was to be proposed") };
                     let all = |reviewer: &str| {
                         world.asked[at].iter().filter(|one| one.reviewers.contains(reviewer)).count()
                     };
@@ -192,7 +192,7 @@ fn a_decision_loses_nothing_of_people_and_comes_to_rest() {
                     again_asked += u64::from(all("@ada") > 1);
                     ends[0] += 1;
                 }
-                ProposalOutcome::Nothing(_) if matches!(wish, Wish::Later(_)) => {
+                ProposalOutcome::Nothing(_) if matches!(wish, Proposal::Later(_)) => {
                     for one in world.requests.iter().filter(|one| one.state == RequestState::Open) {
                         assert!(one.title.starts_with(DRAFT), "seed {seed}: it must not be merged");
                         assert_eq!(one.body.matches("Do not merge").count(), 1, "seed {seed}");

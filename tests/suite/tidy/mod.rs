@@ -5,6 +5,7 @@ mod layers;
 mod message_text;
 mod seam;
 mod size;
+mod type_names;
 
 use std::{
     fs,

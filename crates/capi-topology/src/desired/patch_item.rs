@@ -21,7 +21,7 @@ const METADATA: [&str; 2] = ["labels", "annotations"];
 
 /// Whether a template becomes an object or a template of one cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Becomes {
+pub(super) enum TemplateUse {
     Object,
     Template,
 }
@@ -53,12 +53,12 @@ impl WorkerTemplate {
 }
 
 impl Slot {
-    fn becomes(self) -> Becomes {
+    fn becomes(self) -> TemplateUse {
         match self {
             Self::Infrastructure | Self::ControlPlane | Self::Worker(PoolKind::MachinePool, ..) => {
-                Becomes::Object
+                TemplateUse::Object
             }
-            Self::Machines | Self::Worker(PoolKind::MachineDeployment, ..) => Becomes::Template,
+            Self::Machines | Self::Worker(PoolKind::MachineDeployment, ..) => TemplateUse::Template,
         }
     }
 
@@ -188,7 +188,7 @@ impl<'a> Item<'a> {
         let inner = [inner, [&SPEC[..2], &["metadata", "annotations"]].concat()];
         let own: [&[&str]; 2] = [&["metadata", "labels"], &["metadata", "annotations"]];
         match self.slot.becomes() {
-            Becomes::Template => {
+            TemplateUse::Template => {
                 copy_fields(&self.object, target, own.iter().map(|path| (*path, *path)));
                 copy_fields(
                     &self.object,
@@ -196,7 +196,7 @@ impl<'a> Item<'a> {
                     inner.iter().map(|path| (path.as_slice(), path.as_slice())),
                 );
             }
-            Becomes::Object => {
+            TemplateUse::Object => {
                 let moves = inner.iter().map(Vec::as_slice).zip(own);
                 copy_fields(&self.object, target, moves);
             }
@@ -210,7 +210,7 @@ fn whole(source: &Template, slot: Slot, target: &Value) -> Value {
     for field in METADATA {
         let Some(value) = get(target, &["metadata", field]) else { continue };
         let template = ["spec", "template", "metadata", field];
-        let path = if slot.becomes() == Becomes::Object { &template[..] } else { &template[2..] };
+        let path = if slot.becomes() == TemplateUse::Object { &template[..] } else { &template[2..] };
         set(&mut object, path, value.clone());
     }
     object
@@ -236,7 +236,7 @@ fn put(target: &mut Value, preserved: Preserved) {
     }
 }
 
-impl Becomes {
+impl TemplateUse {
     /// The path of the patched spec.
     fn spec(self) -> &'static [&'static str] {
         match self {

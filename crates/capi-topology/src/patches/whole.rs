@@ -15,13 +15,13 @@ use k8s_schema::value::text;
 /// Cached patched specs of one template of a class.
 #[derive(Debug)]
 pub(crate) struct Patched {
-    aim: OnceLock<Aim>,
+    aim: OnceLock<PatchReach>,
     specs: Memo<Arc<Value>>,
 }
 
 /// How the patches of a class relate to a template.
 #[derive(Debug)]
-struct Aim {
+struct PatchReach {
     /// The definitions of each patch that select it.
     selected: Vec<Vec<usize>>,
     /// Everything that they read; none if they do more than compute a spec from variables.
@@ -40,7 +40,7 @@ impl Patched {
         &self.aim(patches, template, holder).selected
     }
 
-    fn aim(&self, patches: &[Patch], template: &Value, holder: Holder<'_>) -> &Aim {
+    fn aim(&self, patches: &[Patch], template: &Value, holder: Holder<'_>) -> &PatchReach {
         self.aim.get_or_init(|| {
             let (api_version, kind) = (text(template, &["apiVersion"]), text(template, &["kind"]));
             let selected = |patch: &Patch| {
@@ -49,7 +49,7 @@ impl Patched {
                 matching.map(|(at, _)| at).collect()
             };
             let selected: Vec<Vec<usize>> = patches.iter().map(selected).collect();
-            Aim { reads: reads(patches, &selected), selected }
+            PatchReach { reads: reads(patches, &selected), selected }
         })
     }
 

@@ -12,7 +12,7 @@ use super::create::{Written, blueprint, write_classes};
 use super::list_change;
 pub use super::list_change::ListChange;
 use super::reconcile::{created, reconcile};
-use super::rules::held_pools::{Waits, held, waits};
+use super::rules::held_pools::{BlockingParts, held, waits};
 use super::rules::machine_rollouts::{Basis, Instants, MachineRollout, rollouts};
 use super::running::with_defaults;
 use super::settled::Settled;
@@ -105,7 +105,7 @@ pub struct Change {
     /// The steps of an upgrade.
     pub steps: Vec<UpgradeStep>,
     /// The parts that keep an upgrade from finishing.
-    pub waits: Waits,
+    pub waits: BlockingParts,
     /// The parts whose machines stay on an older version than the control plane gets, with that version.
     pub behind: BTreeMap<TopologyPart, String>,
     /// The Cluster as stored after admission, before the controller acts on it; none if it was not written.

@@ -92,7 +92,7 @@ pub(crate) mod writing;
 pub use super::upgrade::plan::UpgradePath;
 pub use change::{Change, Effect, ListChange, ObjectChange};
 pub use meaning::MeaningKind;
-pub use rules::held_pools::Waits;
+pub use rules::held_pools::BlockingParts;
 pub use rules::machine_rollouts::{Basis, MachineRollout, Replaced};
 
 use super::patches::PatchBehavior;

@@ -17,7 +17,7 @@ use super::types::{Size, Type, Typed};
 
 /// The result of checking an expression.
 #[derive(Debug, Clone)]
-pub(super) struct Looked {
+pub(super) struct CheckedCost {
     /// Its type.
     pub(super) typed: Typed,
     /// Its maximum cost.
@@ -26,14 +26,14 @@ pub(super) struct Looked {
     pub(super) made: bool,
 }
 
-impl Looked {
+impl CheckedCost {
     pub(super) fn new(typed: Typed, cost: u64) -> Self {
         Self { typed, cost, made: false }
     }
 }
 
 /// The cost of an expression with these variables.
-pub(super) fn look(expression: &IdedExpr, variables: &BTreeMap<String, Typed>) -> Looked {
+pub(super) fn look(expression: &IdedExpr, variables: &BTreeMap<String, Typed>) -> CheckedCost {
     Visitor { variables: variables.clone() }.visit(expression)
 }
 
@@ -46,28 +46,28 @@ const NAMES_OF_TYPES: [&str; 10] =
     ["int", "uint", "double", "string", "bytes", "bool", "list", "map", "null_type", "type"];
 
 impl Visitor {
-    pub(super) fn visit(&mut self, expression: &IdedExpr) -> Looked {
+    pub(super) fn visit(&mut self, expression: &IdedExpr) -> CheckedCost {
         match &expression.expr {
-            Expr::Literal(literal) => Looked::new(literal_type(literal), 0),
+            Expr::Literal(literal) => CheckedCost::new(literal_type(literal), 0),
             Expr::Ident(name) => self.ident(name),
             Expr::Select(select) => {
                 let operand = self.visit(&select.operand);
                 if select.test {
-                    return Looked::new(Typed::scalar(Type::Bool), operand.cost.saturating_add(1));
+                    return CheckedCost::new(Typed::scalar(Type::Bool), operand.cost.saturating_add(1));
                 }
                 let counts = matches!(operand.typed.kind, Type::Map(_) | Type::Object(_));
                 let typed = field(&operand.typed, &select.field);
-                Looked::new(typed, operand.cost.saturating_add(u64::from(counts)))
+                CheckedCost::new(typed, operand.cost.saturating_add(u64::from(counts)))
             }
             Expr::Call(call) => self.call(call),
             Expr::List(list) => self.list(list),
             Expr::Map(map) => self.map(map),
             Expr::Comprehension(comprehension) => self.comprehension(comprehension),
-            Expr::Struct(_) | Expr::Unspecified => Looked::new(Typed::anything(), 30),
+            Expr::Struct(_) | Expr::Unspecified => CheckedCost::new(Typed::anything(), 30),
         }
     }
 
-    fn list(&mut self, list: &ListExpr) -> Looked {
+    fn list(&mut self, list: &ListExpr) -> CheckedCost {
         let mut cost = 10_u64;
         let mut inner: Option<Typed> = None;
         for (at, element) in list.elements.iter().enumerate() {
@@ -81,10 +81,10 @@ impl Visitor {
         let count = u64::try_from(list.elements.len()).unwrap_or(u64::MAX);
         let inner = Box::new(inner.unwrap_or_else(Typed::anything));
         let typed = Typed::sized(Type::List(inner), Size { min: count, max: count });
-        Looked { typed, cost, made: true }
+        CheckedCost { typed, cost, made: true }
     }
 
-    fn map(&mut self, map: &MapExpr) -> Looked {
+    fn map(&mut self, map: &MapExpr) -> CheckedCost {
         let mut cost = 30_u64;
         let (mut keys, mut values) = (None, None);
         for entry in &map.entries {
@@ -105,19 +105,19 @@ impl Visitor {
             let count = u64::try_from(map.entries.len()).unwrap_or(u64::MAX);
             typed = Typed::sized(Type::Map(Box::new(values)), Size { min: 0, max: count });
         }
-        Looked::new(typed, cost)
+        CheckedCost::new(typed, cost)
     }
 
-    fn ident(&self, name: &str) -> Looked {
+    fn ident(&self, name: &str) -> CheckedCost {
         let typed = match self.variables.get(name) {
             Some(typed) => typed.clone(),
             None if NAMES_OF_TYPES.contains(&name) => Typed::scalar(Type::Named("type")),
             None => Typed::anything(),
         };
-        Looked::new(typed, 1)
+        CheckedCost::new(typed, 1)
     }
 
-    fn comprehension(&mut self, one: &ComprehensionExpr) -> Looked {
+    fn comprehension(&mut self, one: &ComprehensionExpr) -> CheckedCost {
         let range = self.visit(&one.iter_range);
         let init = self.visit(&one.accu_init);
         let (key, value) = match &range.typed.kind {
@@ -150,17 +150,18 @@ impl Visitor {
         let loops = range.typed.size.max.saturating_mul(each);
         let cost = [range.cost, init.cost, loops, result.cost].into_iter().fold(0, u64::saturating_add);
         let made = matches!(result.typed.kind, Type::List(_));
-        Looked { typed: result.typed, cost, made }
+        CheckedCost { typed: result.typed, cost, made }
     }
 
-    fn call(&mut self, call: &CallExpr) -> Looked {
+    fn call(&mut self, call: &CallExpr) -> CheckedCost {
         if let Some(expanded) = macros::expanded(call) {
-            return expanded.map_or_else(|_| Looked::new(Typed::anything(), 0), |loops| self.visit(&loops));
+            return expanded
+                .map_or_else(|_| CheckedCost::new(Typed::anything(), 0), |loops| self.visit(&loops));
         }
         if let Some(target) = call.target.as_deref().filter(|_| macros::is_optional(call)) {
             return self.optional(call, target);
         }
-        let arguments: Vec<Looked> = call.args.iter().map(|argument| self.visit(argument)).collect();
+        let arguments: Vec<CheckedCost> = call.args.iter().map(|argument| self.visit(argument)).collect();
         if let ("_?_:_", [condition, yes, no]) = (call.func_name.as_str(), arguments.as_slice()) {
             return conditional(condition, yes, no);
         }
@@ -189,13 +190,13 @@ impl Visitor {
             cost = cost.saturating_add(argument.cost);
         }
         let joined = name == "_+_" && arguments.iter().any(|one| one.made);
-        Looked { typed, cost: cost.saturating_add(own), made: made || joined }
+        CheckedCost { typed, cost: cost.saturating_add(own), made: made || joined }
     }
 }
 
-pub(super) fn conditional(condition: &Looked, yes: &Looked, no: &Looked) -> Looked {
+pub(super) fn conditional(condition: &CheckedCost, yes: &CheckedCost, no: &CheckedCost) -> CheckedCost {
     let cost = condition.cost.saturating_add(yes.cost.max(no.cost));
-    Looked::new(union(yes.typed.clone(), no.typed.clone()), cost)
+    CheckedCost::new(union(yes.typed.clone(), no.typed.clone()), cost)
 }
 
 /// The string literal at an argument position, if it is one.
@@ -223,7 +224,7 @@ fn indexed(container: &Typed) -> Typed {
 }
 
 /// The result type of a function and its own cost.
-fn known_function(name: &str, target: Option<&Looked>, arguments: &[Looked]) -> (Typed, u64) {
+fn known_function(name: &str, target: Option<&CheckedCost>, arguments: &[CheckedCost]) -> (Typed, u64) {
     let (typed, cost) = function(name, target, arguments);
     if typed != Typed::anything() {
         return (typed, cost);
@@ -281,7 +282,7 @@ fn union(left: Typed, right: Typed) -> Typed {
     Typed { kind: Type::Dyn, size, min_bytes: 1 }
 }
 
-fn operator(name: &str, arguments: &[Looked]) -> (Typed, u64) {
+fn operator(name: &str, arguments: &[CheckedCost]) -> (Typed, u64) {
     let flag = Typed::scalar(Type::Bool);
     match (name, arguments) {
         ("-_", [one]) => (one.typed.clone(), 1),

@@ -1,6 +1,6 @@
 //! The costs of functions and the sizes of their results. Source: see [`super::cost`].
 
-use super::cost::Looked;
+use super::cost::CheckedCost;
 use super::types::{Size, Type, Typed};
 
 /// The length that upstream assumes for the pattern of a format such as `dns1123Label`: `MaxNameFormatRegexSize` of
@@ -28,7 +28,7 @@ pub(super) fn element(container: &Typed) -> Typed {
 }
 
 /// The result type of a function and its own cost.
-pub(super) fn function(name: &str, target: Option<&Looked>, arguments: &[Looked]) -> (Typed, u64) {
+pub(super) fn function(name: &str, target: Option<&CheckedCost>, arguments: &[CheckedCost]) -> (Typed, u64) {
     let first = arguments.first();
     let subject = target.or(first).map_or_else(Typed::anything, |one| one.typed.clone());
     let size = subject.size;
@@ -126,10 +126,10 @@ fn elements_cost(subject: &Typed, made: bool) -> u64 {
 }
 
 /// The size of a joined text is the sum of its parts and separators.
-fn join(target: Option<&Looked>, arguments: &[Looked]) -> (Typed, u64) {
+fn join(target: Option<&CheckedCost>, arguments: &[CheckedCost]) -> (Typed, u64) {
     let text = |size: u64| (Typed::sized(Type::Text, Size::up_to(size)), tenth(size));
     match target {
-        Some(Looked { typed: Typed { kind: Type::List(inner), size, .. }, made, .. }) => {
+        Some(CheckedCost { typed: Typed { kind: Type::List(inner), size, .. }, made, .. }) => {
             let each = if *made { u64::MAX } else { inner.size.max };
             let between = arguments.first().map_or(0, |one| one.typed.size.max);
             let separators = between.saturating_mul(size.max.saturating_sub(1));

@@ -6,7 +6,7 @@
 use kube_cel::cel::IdedExpr;
 use kube_cel::cel::common::ast::{CallExpr, ComprehensionExpr, Expr, ListExpr, LiteralValue, MapExpr};
 
-use super::cost::{Looked, Visitor, conditional};
+use super::cost::{CheckedCost, Visitor, conditional};
 use super::lowering::{call, ided};
 use super::tokens::EXISTS_ONE;
 use super::types::{Type, Typed};
@@ -126,12 +126,12 @@ fn repeated(
 }
 
 /// The type and cost of inserting one entry, or all entries of another map, into a map.
-pub(super) fn inserted(arguments: &[Looked]) -> (Typed, u64) {
+pub(super) fn inserted(arguments: &[CheckedCost]) -> (Typed, u64) {
     let typed = match arguments {
         [_, key, value] if key.typed.kind == Type::Text => {
             Typed { min_bytes: 1, ..Typed::sized(Type::Map(Box::new(value.typed.clone())), value.typed.size) }
         }
-        [_, Looked { typed: entries @ Typed { kind: Type::Map(_), .. }, .. }] => entries.clone(),
+        [_, CheckedCost { typed: entries @ Typed { kind: Type::Map(_), .. }, .. }] => entries.clone(),
         _ => Typed::anything(),
     };
     (typed, 1)
@@ -139,9 +139,9 @@ pub(super) fn inserted(arguments: &[Looked]) -> (Typed, u64) {
 
 impl Visitor {
     /// The cost of `target.hasValue() ? optional.of(…) : optional.none()`, in which the variable stands for `target.value()`.
-    pub(super) fn optional(&mut self, it: &CallExpr, target: &IdedExpr) -> Looked {
+    pub(super) fn optional(&mut self, it: &CallExpr, target: &IdedExpr) -> CheckedCost {
         let (Ok(variable), Some(body)) = (name(it.args.first()), it.args.get(1)) else {
-            return Looked::new(Typed::anything(), 0);
+            return CheckedCost::new(Typed::anything(), 0);
         };
         let target = self.visit(target);
         let value = match &target.typed.kind {
@@ -155,11 +155,11 @@ impl Visitor {
         // The cost of binding a variable: an empty list to iterate over, the value, and the expression that uses it.
         let bound = target.cost.saturating_add(11).saturating_add(looked.cost);
         let some = match it.func_name.as_str() {
-            "optMap" => Looked::new(Typed::optional(looked.typed), bound.saturating_add(1)),
-            _ => Looked { cost: bound, ..looked },
+            "optMap" => CheckedCost::new(Typed::optional(looked.typed), bound.saturating_add(1)),
+            _ => CheckedCost { cost: bound, ..looked },
         };
         let (typed, cost) = super::function_cost::function("optional.none", None, &[]);
-        let condition = Looked::new(Typed::scalar(Type::Bool), target.cost.saturating_add(1));
-        conditional(&condition, &some, &Looked::new(typed, cost))
+        let condition = CheckedCost::new(Typed::scalar(Type::Bool), target.cost.saturating_add(1));
+        conditional(&condition, &some, &CheckedCost::new(typed, cost))
     }
 }

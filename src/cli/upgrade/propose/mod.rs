@@ -22,13 +22,13 @@ use crate::{
     generate::{self, Failure, Generation},
     io::{
         disk::Workspace,
-        forge::{self, Forge},
+        forge::{self, ForgeRepository},
         git::{PushEnd, Remote, Repository},
     },
     note::{Fault, Notes},
     pull_request::{
-        self, Action, Address, Commit, Decision, Limits, PlanOf, ProposalOutcome, Proposed, ProposedPlan,
-        ProposedStep, Request, RequestFacts, RolloutOf, Wish,
+        self, Action, Commit, Limits, PlanOf, Proposal, ProposalDecision, ProposalOutcome, Proposed,
+        ProposedPlan, ProposedStep, RepositoryAddress, Request, RequestFacts, RolloutOf,
     },
     report,
     upgrade::DescribedChange,
@@ -96,8 +96,8 @@ struct Target<'a> {
     repository: &'a Repository,
     remote: Remote,
     base: String,
-    address: Option<Address>,
-    forge: Option<Forge<'a>>,
+    address: Option<RepositoryAddress>,
+    forge: Option<ForgeRepository<'a>>,
     is_dry: bool,
 }
 
@@ -107,8 +107,8 @@ struct Ended {
     generation: Option<Generation>,
     branch: String,
     commit: Option<String>,
-    wish: Wish,
-    decision: Decision,
+    wish: Proposal,
+    decision: ProposalDecision,
     request: Option<Request>,
     /// Whether the branch existed when the run began.
     has_branch: bool,
@@ -175,7 +175,7 @@ fn target<'a>(
             Fault::new(why).hint("set `forge` in stackloom.yaml to where pull requests are opened")
         })?,
     };
-    let open = |address: &Address| Forge::open(address, |words| printer.talk(words));
+    let open = |address: &RepositoryAddress| ForgeRepository::open(address, |words| printer.talk(words));
     let forge = address.as_ref().filter(|_| !args.no_forge).map(open).transpose()?;
     Ok(Target { args, subject, repository, remote, base, address, forge, is_dry })
 }
@@ -283,7 +283,7 @@ impl Target<'_> {
         found: &FoundStep,
         earlier: &[Request],
         notes: &mut Notes,
-    ) -> Result<Wish, Failure> {
+    ) -> Result<Proposal, Failure> {
         let before = self.repository.revision(base)?;
         let after = self.repository.revision(commit)?;
         let definitions = report::definitions(&after, after.file("stackloom.yaml")?)?;
@@ -318,7 +318,7 @@ impl Target<'_> {
             .map(|forge| reviews_and_labels::of(forge, &made, found.of.is_some(), notes))
             .unwrap_or_default();
         let (title, body, step) = (text.title, text.body, text.step);
-        Ok(Wish::Step(Box::new(Proposed { commit, title, body, step, asks })))
+        Ok(Proposal::Step(Box::new(Proposed { commit, title, body, step, asks })))
     }
 
     fn perform(
@@ -368,7 +368,7 @@ enum Performed {
 
 /// The reason that there is no step. If a cluster is not settled, an earlier proposal must wait. If its definition may have
 /// errors, that proposal stays as it is.
-fn nothing(found: &FoundStep) -> Wish {
+fn nothing(found: &FoundStep) -> Proposal {
     let plan::Planning { groups, left, .. } = &found.outcome;
     let why = match left.definitions().count() {
         broken if groups.is_empty() && broken > 0 => {
@@ -379,9 +379,9 @@ fn nothing(found: &FoundStep) -> Wish {
     let is_settled = |group: &Shown| matches!(group.state, State::Done | State::Ahead | State::Leaving);
     let all_settled = groups.iter().all(is_settled);
     if groups.is_empty() || all_settled && left.has_definitions() {
-        Wish::Unsure(why)
+        Proposal::Unsure(why)
     } else if all_settled {
-        Wish::Nothing(why)
+        Proposal::Nothing(why)
     } else {
         let reasons = groups.iter().filter_map(|group| match (&group.state, plan(group, found)?.plan) {
             (State::Held(why), _) => Some(vec![why.clone()]),
@@ -389,7 +389,7 @@ fn nothing(found: &FoundStep) -> Wish {
             (_, ProposedPlan::Steps(_)) => None,
         });
         let reasons: BTreeSet<String> = reasons.flatten().collect();
-        Wish::Later(format!("{why}; {}", reasons.into_iter().collect::<Vec<_>>().join("; ")))
+        Proposal::Later(format!("{why}; {}", reasons.into_iter().collect::<Vec<_>>().join("; ")))
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{
     cli::{Exit, Printer, printer::short_id, upgrade::next_step_output},
     model::ForgeKind,
     note::Notes,
-    pull_request::{Action, ProposalOutcome, Wish},
+    pull_request::{Action, Proposal, ProposalOutcome},
 };
 
 /// Reports that a branch is not updated although no request is open, in which a comment could say so.
@@ -50,7 +50,7 @@ impl Target<'_> {
                 if lines.is_empty() {
                     lines.push(format!("{} is up to date", page.unwrap_or(&ended.branch)));
                 }
-                if let (Wish::Step(step), true) = (&ended.wish, self.is_dry) {
+                if let (Proposal::Step(step), true) = (&ended.wish, self.is_dry) {
                     lines.extend([String::new(), step.title.clone(), String::new(), step.body.clone()]);
                 }
                 if self.forge.is_none() {
@@ -62,7 +62,7 @@ impl Target<'_> {
             }
             ProposalOutcome::Nothing(why) => {
                 lines.push(format!("nothing to propose: {why}"));
-                if self.forge.is_none() && ended.has_branch && matches!(ended.wish, Wish::Later(_)) {
+                if self.forge.is_none() && ended.has_branch && matches!(ended.wish, Proposal::Later(_)) {
                     lines.push(format!("the step in {} must wait: do not merge it now", ended.branch));
                 }
             }
@@ -104,7 +104,7 @@ impl Target<'_> {
                 format!("{} {branch} from {}", would("deleted", "delete"), self.remote.name)
             }
             Action::Create { .. } => format!("{} a {noun}{page}", would("opened", "open")),
-            Action::Update { number, .. } if matches!(ended.wish, Wish::Later(_)) => {
+            Action::Update { number, .. } if matches!(ended.wish, Proposal::Later(_)) => {
                 let number = kind.reference(*number);
                 format!("{} {noun} {number}: it must not be merged now{page}", would("marked", "mark"))
             }
@@ -141,7 +141,7 @@ impl Target<'_> {
             Action::Comment { .. } => "comment",
             Action::Close { .. } => "close",
         };
-        let text = if let Wish::Step(step) = &ended.wish { Some(step) } else { None };
+        let text = if let Proposal::Step(step) = &ended.wish { Some(step) } else { None };
         json!({
             "outcome": outcome,
             "actions": ended.decision.actions.iter().map(action).collect::<Vec<_>>(),

@@ -50,7 +50,7 @@ fn merge_lists(live: Option<&Value>, applied: Option<&Value>, list: &List<'_>) -
     }
     let index = |items: &[Value]| items.iter().map(|item| list.element_of(item)).collect::<Option<Vec<_>>>();
     let (Some(left), Some(right)) = (index(&old), index(&new)) else { return one_of(live, applied) };
-    let merged = Zip::new((&old, &left), (&new, &right), list).all();
+    let merged = ListMerge::new((&old, &left), (&new, &right), list).all();
     (!merged.is_empty()).then_some(Value::Array(merged))
 }
 
@@ -58,7 +58,7 @@ fn merge_lists(live: Option<&Value>, applied: Option<&Value>, list: &List<'_>) -
 /// the next shared item.
 ///
 /// Source: `typed/merge.go`, `visitListItems`.
-struct Zip<'a> {
+struct ListMerge<'a> {
     old: &'a [Value],
     left: &'a [Element],
     right: &'a [Element],
@@ -80,7 +80,7 @@ fn by_element<'a>(items: &'a [Value], elements: &'a [Element]) -> BTreeMap<&'a E
     all
 }
 
-impl<'a> Zip<'a> {
+impl<'a> ListMerge<'a> {
     fn new(
         (old, left): (&'a [Value], &'a [Element]),
         (new, right): (&'a [Value], &'a [Element]),

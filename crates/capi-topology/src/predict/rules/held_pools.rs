@@ -14,7 +14,7 @@ use k8s_schema::value::text;
 /// The parts that keep an upgrade from finishing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Waits {
+pub struct BlockingParts {
     /// Why pools do not reach the desired state.
     pub pools: BTreeMap<Pool, String>,
     /// Why the control plane never reaches its version.
@@ -22,11 +22,11 @@ pub struct Waits {
 }
 
 /// Finds the parts that still wait once nothing changes any more.
-pub(in crate::predict) fn waits(running: &Desired, tracker: &Tracker) -> Waits {
+pub(in crate::predict) fn waits(running: &Desired, tracker: &Tracker) -> BlockingParts {
     let wanted = text(&running.cluster, &["spec", "topology", "version"]);
     let reached = text(&running.control_plane, Contract::VERSION);
     let stuck = reached != wanted && tracker.control_plane.waiting_for_workers;
-    let mut waits = Waits::default();
+    let mut waits = BlockingParts::default();
     let mut held = Vec::new();
     for kind in PoolKind::ALL {
         let tracker = tracker.workers(kind);
