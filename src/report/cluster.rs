@@ -6,7 +6,7 @@ use super::{
     leftovers::Leftover,
     objects,
     parts::{of_verdict, paused, replaces_healthy},
-    peaks, renamed_pools,
+    peaks, refusal, renamed_pools,
     returned::Returned,
     risk::Risk,
     steps,
@@ -80,7 +80,7 @@ pub(super) fn report(found: &ClusterChange, background: &Background) -> ClusterR
     made.announced();
     made.detached();
     made.guards();
-    made.abandoned();
+    refusal::add_abandoned(&mut made.changes, &found.cluster, &background.abandoned);
     made.finish()
 }
 
@@ -188,18 +188,6 @@ impl Making<'_> {
         change.repeats.extend(guarded.0.iter().map(|message| message.id));
         change.reasons.extend(guarded.0.into_iter().map(|message| message.reason));
         change.content = content;
-    }
-
-    /// Adds the IDs of the messages that changes repeat about what leaves git without the steps of a removal.
-    fn abandoned(&mut self) {
-        for change in &mut self.changes {
-            let cluster =
-                if let Effect::Moved { from, .. } = &change.effect { from } else { &self.found.cluster };
-            if let Some(about) = change.abandons() {
-                let ids = self.background.abandoned.get(&(cluster.clone(), about));
-                change.repeats.extend(ids.into_iter().flatten());
-            }
-        }
     }
 
     /// Whether the Kubernetes version is all that Cluster API refuses.

@@ -54,7 +54,7 @@ use crate::{
     compare::{Archive, ClusterChange, Comparison, Export, GeneratedTree, Live, compare_apart},
     generate::{self, Failure, Progress},
     model::{ClusterId, Label, ManagementCluster},
-    note::{About, Extent, Fault, Notes, RepeatedId, Severity},
+    note::{About, Fault, Notes, RepeatedId},
     partial::Scope,
     plan::Plan,
     remove::{self, Defined},
@@ -86,7 +86,6 @@ pub use summary::summary;
 
 use broken_clusters::Sound;
 use leftovers::Leftovers;
-use refusal::GuardMessage;
 use returned::LostClusters;
 use untouched::Untouched;
 
@@ -161,22 +160,6 @@ impl Background {
             }
         }
         Ok(())
-    }
-
-    /// Takes in the guards' messages about clusters, and gives them their IDs.
-    fn heed(&mut self, notes: &mut Notes) {
-        let mut ids = (0..).map(RepeatedId::Guard);
-        notes.change(|note| {
-            let id = ids.next();
-            note.repeated_id = id;
-            let (Some(id), Some(cluster)) = (id, remove::cluster_of(note)) else { return };
-            if let (Some(about), Extent::Whole, "abandoned") = (&note.about, note.extent, note.code) {
-                self.abandoned.entry((cluster.clone(), about.clone())).or_default().push(id);
-            }
-            if note.severity == Severity::Error {
-                self.guarded.entry(cluster).or_default().0.push(GuardMessage::new(id, note));
-            }
-        });
     }
 }
 

@@ -3,14 +3,18 @@
 //! A guard refuses what `generate` would write, and no more than that: somebody may write the files and merge them all the
 //! same. Reports say what would happen then, but never as if it happened.
 
+use std::collections::BTreeMap;
+
 use super::{
+    Background,
     change::{Change, Effect, Leaving, Subject},
     change_id,
     cluster::ClusterReport,
 };
 use crate::{
     model::ClusterId,
-    note::{self, RepeatedId},
+    note::{self, Extent, Notes, RepeatedId, Severity},
+    remove,
 };
 
 /// A message of the guards about a cluster.
@@ -94,6 +98,39 @@ impl Guarded {
     /// Whether the cluster would be deleted while it is protected from deletion.
     pub(super) fn keeps_deleted(&self) -> bool {
         self.0.iter().any(|one| one.code == "removal" && one.about == Some(note::About::Cluster))
+    }
+}
+
+impl Background {
+    /// Takes in the guards' messages about clusters, and gives them their IDs.
+    pub(super) fn heed(&mut self, notes: &mut Notes) {
+        let mut ids = (0..).map(RepeatedId::Guard);
+        notes.change(|note| {
+            let id = ids.next();
+            note.repeated_id = id;
+            let (Some(id), Some(cluster)) = (id, remove::cluster_of(note)) else { return };
+            if let (Some(about), Extent::Whole, "abandoned") = (&note.about, note.extent, note.code) {
+                self.abandoned.entry((cluster.clone(), about.clone())).or_default().push(id);
+            }
+            if note.severity == Severity::Error {
+                self.guarded.entry(cluster).or_default().0.push(GuardMessage::new(id, note));
+            }
+        });
+    }
+}
+
+/// Adds the IDs of the messages that changes repeat about what leaves git without the steps of a removal.
+pub(super) fn add_abandoned(
+    changes: &mut [Change],
+    cluster: &ClusterId,
+    messages: &BTreeMap<(ClusterId, note::About), Vec<RepeatedId>>,
+) {
+    for change in changes {
+        let cluster = if let Effect::Moved { from, .. } = &change.effect { from } else { cluster };
+        if let Some(about) = change.abandons() {
+            let ids = messages.get(&(cluster.clone(), about));
+            change.repeats.extend(ids.into_iter().flatten());
+        }
     }
 }
 
