@@ -299,7 +299,9 @@ impl Answers {
         let (judged, strategies) = shared(answer(before, after));
         if placeholders.are_in(&format!("{judged:?}")) {
             self.insert(for_these, Given::Named);
-            states.iter_mut().for_each(|one| placeholders.remove_from(&mut one.cluster));
+            for one in &mut states {
+                placeholders.remove_from(&mut one.cluster);
+            }
             let [before, after] = states;
             return shared(answer(before, after)).0;
         }

@@ -151,7 +151,9 @@ fn exit(args: &Args, made: &Compared, notes: &Notes) -> Exit {
 fn tell_failures(args: &Args, report: &Report, printer: &Printer) {
     let found = args.fail_on.iter().filter_map(|class| Some((class, class.found_in(report)?)));
     let lines: Vec<String> = found.map(|(class, where_)| format!("fails on {class}: {where_}")).collect();
-    lines.iter().for_each(|line| printer.talk(line));
+    for line in &lines {
+        printer.talk(line);
+    }
     if !lines.is_empty() {
         printer.talk("undo these changes, or accept their risks: docs/review.md, “Accept a risk”");
     }
