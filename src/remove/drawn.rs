@@ -56,7 +56,8 @@ fn pool<'a>(cluster: &'a ClusterFacts, name: &str) -> Option<&'a Node> {
     cluster.pools.iter().find(|((_, its), _)| its == name).map(|(_, pool)| pool)
 }
 
-pub(super) fn facts(text: &str) -> Option<ClusterFacts> {
+/// The facts of a Cluster in a text; none if it cannot be read.
+pub fn facts(text: &str) -> Option<ClusterFacts> {
     read(text).map(|cluster| ClusterFacts::of(&cluster))
 }
 

@@ -28,7 +28,7 @@ use crate::{
 };
 
 pub use advice::Advice;
-pub use drawn::{DefinedFile, drawn};
+pub use drawn::{DefinedFile, drawn, facts};
 pub use former_texts::ReadFormer;
 pub use guard::{Before, Guard};
 pub use place::{Defined, cluster_of, correct_lost, is_lost, is_unplaced, place_in_definitions};

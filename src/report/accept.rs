@@ -6,7 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    OutsideChange, change::Effect, cluster::ClusterReport, outside_clusters::OutsidePlace, risk::Risk,
+    OutsideChange,
+    change::{Change, Effect},
+    cluster::ClusterReport,
+    outside_clusters::OutsidePlace,
+    risk::Risk,
 };
 use crate::{
     definition::{self, Identity},
@@ -217,25 +221,31 @@ impl Acceptance {
     }
 }
 
-/// Turns accepted errors of the guards into warnings.
+/// Turns accepted errors of the guards into warnings. The acceptance of one change leaves the errors of others as they are.
 pub(super) fn soften(refused: &mut Notes, clusters: &[ClusterReport]) {
-    let accepted: BTreeMap<&ClusterId, &str> = clusters
+    let reports: BTreeMap<&ClusterId, &ClusterReport> = clusters
         .iter()
-        .filter_map(|one| {
-            let change = one.changes.iter().find(|change| change.guarded)?;
-            let guarded = if let Effect::Moved { from, .. } = &change.effect { from } else { &one.cluster };
-            Some((guarded, change.accepted.as_deref()?))
-        })
+        .filter(|one| one.changes.iter().any(|change| change.guarded && change.accepted.is_some()))
+        .map(|one| (one.former().unwrap_or(&one.cluster), one))
         .collect();
     refused.change(|note: &mut Diagnostic| {
-        let Some(reason) = remove::cluster_of(note).and_then(|cluster| accepted.get(&cluster).copied())
-        else {
-            return;
-        };
+        let report = remove::cluster_of(note).and_then(|cluster| reports.get(&cluster).copied());
+        let change = report.and_then(|report| guarded(&report.changes, note));
+        let Some(reason) = change.and_then(|change| change.accepted.as_deref()) else { return };
         if note.severity == Severity::Error {
             note.severity = Severity::Warning;
             note.hints = vec![format!("this risk is accepted: {reason}")];
             note.missing_commit = None;
         }
     });
+}
+
+/// The change to which an error of the guards belongs. An addon that is left behind has its own; the rest is one change.
+fn guarded<'a>(changes: &'a [Change], error: &Diagnostic) -> Option<&'a Change> {
+    let (addons, others): (Vec<_>, Vec<_>) = changes
+        .iter()
+        .filter(|change| change.guarded)
+        .partition(|change| matches!(change.effect, Effect::AddonLeft { .. }));
+    let is_of = |change: &&&Change| error.code == "abandoned" && change.about == error.about;
+    addons.iter().find(is_of).or(others.first()).copied()
 }

@@ -9,7 +9,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::new_tree::{After, GENERATED, Listing, edited_releases};
+use super::{
+    new_tree::{After, GENERATED, Listing, edited_releases},
+    taken_back,
+};
 use crate::{
     compare::{Archive as _, BlobId, cluster_folder},
     model::ClusterId,
@@ -36,6 +39,21 @@ pub trait CommitsSinceBase {
     /// Which of these files of Clusters a commit up to the base removed. The latest commit counts, and only recent ones are
     /// searched.
     fn lost(&self, paths: &BTreeSet<String>) -> Result<BTreeMap<String, LostFile>, Fault>;
+
+    /// The base.
+    fn base(&self) -> BaseCommit;
+
+    /// The blob ID of a file where the change left the base; none if there was no such file.
+    fn id_at_fork(&self, path: &str) -> Result<Option<BlobId>, Fault>;
+}
+
+/// The commit that a change is compared with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BaseCommit {
+    /// Its ID.
+    pub commit: String,
+    /// The ID of the commit where the change left the base, if the change lacks later commits of the base.
+    pub fork: Option<String>,
 }
 
 /// A file that a commit removed.
@@ -112,6 +130,11 @@ pub(super) fn judge(
             }
         }
     }
+    let taken: Vec<_> = steps
+        .iter()
+        .map(|one| taken_back::Step { commit: one.step, files: &one.files, found: &one.found })
+        .collect();
+    taken_back::warn(&taken, after, &mut notes)?;
     Ok((notes, announced))
 }
 
@@ -126,6 +149,8 @@ struct JudgedStep<'a> {
     lost: BTreeSet<PartId>,
     /// What left after a step of its removal.
     left: BTreeSet<(PartId, About)>,
+    /// The files that show what it takes away.
+    files: taken_back::Files,
 }
 
 impl<'a> JudgedStep<'a> {
@@ -136,7 +161,8 @@ impl<'a> JudgedStep<'a> {
     ) -> Result<Self, Fault> {
         let found = guards(listings, after)?;
         let (touched, lost) = (touched(listings), lost(listings));
-        Ok(Self { found, step, touched, lost, left: left(listings, after)? })
+        let files = taken_back::files(listings);
+        Ok(Self { found, step, touched, lost, left: left(listings, after)?, files })
     }
 
     /// Whether the step changes the cluster of a message, or else what the message is about.
@@ -313,6 +339,26 @@ fn last(past: &dyn CommitsSinceBase, after: &After<'_>) -> Result<[Listing; 2], 
     let is_back = |path: &str| cluster_folder(path).is_some_and(|folder| after.is_same(folder));
     new.extend(base.into_iter().filter(|(path, _)| is_back(path)));
     Ok([before, new])
+}
+
+/// The clusters of which `generate` would refuse to replace what the last commit has, by folder, each with the first reason.
+pub(super) fn refused_in_last(
+    past: &dyn CommitsSinceBase,
+    after: &After<'_>,
+) -> Result<BTreeMap<String, String>, Fault> {
+    let mut found = BTreeMap::new();
+    for note in guards(&last(past, after)?, after)?.iter() {
+        // `generate` only warns of what leaves without any step.
+        if note.severity == Severity::Error
+            && note.code != "abandoned"
+            && let Some(cluster) = cluster_of(note)
+        {
+            found
+                .entry(render::folder_of_cluster(&cluster).to_string())
+                .or_insert_with(|| note.message.clone());
+        }
+    }
+    Ok(found)
 }
 
 /// Runs the guards on two trees. `last` is the final tree, which has the folders that the listings leave out.

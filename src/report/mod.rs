@@ -6,6 +6,7 @@
 //! Deliberately absent: git and the disk. The caller passes in both sides.
 
 mod accept;
+mod behind;
 mod new_tree;
 mod outside_clusters;
 mod outside_words;
@@ -36,6 +37,7 @@ mod returned;
 mod reverts;
 mod risk;
 mod steps;
+mod taken_back;
 mod stale_tree;
 mod stray_errors;
 mod summary;
@@ -67,7 +69,7 @@ use crate::{
 pub use broken_clusters::LeftClusters;
 pub use change::{Change, Effect, Leaving, Machines, Revert, Subject};
 pub use cluster::{ClusterReport, Sides};
-pub use commits_since_base::{CommitSinceBase, CommitsSinceBase, LostFile};
+pub use commits_since_base::{BaseCommit, CommitSinceBase, CommitsSinceBase, LostFile};
 pub use findings::{Covered, FOUND, Finding};
 pub use formats::{
     LIMIT, Page, digest, document, html, lines, markdown, markdown_of_nothing, markdown_within,
@@ -200,7 +202,7 @@ pub fn drawn(
         Comparing { before, after: &after, left: &left, management, background, input, past, exports, own }
             .report(notes)?;
     if notes.errors() == 0 {
-        report.stale = stale_tree::note(&after, head, input, notes)?;
+        report.stale = stale_tree::note(&after, head, past, input, notes)?;
     }
     report.cautions = notices::cautions(notes);
     Ok(report)
@@ -291,6 +293,7 @@ fn guarded(
         Some(past) => commits_since_base::judge(past, after, whole)?,
         None => (whole, commits_since_base::Announced::new()),
     };
+    behind::explain(&mut found, after, past)?;
     // Guards see files, and only definitions tell whether they were lost.
     if found.iter().any(remove::is_lost) {
         remove::correct_lost(&mut found, &Defined::read(input));

@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::new_tree::After;
+use super::{CommitsSinceBase, commits_since_base, new_tree::After};
 use crate::{
     compare::{Archive, BlobId},
-    note::{Fault, Notes},
+    note::{Fault, Notes, short_commit},
     tree::{PartId, TreePath},
     world::{Input, companion_folder, is_input},
 };
@@ -21,6 +21,7 @@ const NAMED: usize = 5;
 pub(super) fn note(
     after: &After<'_>,
     head: &dyn Archive,
+    past: Option<&dyn CommitsSinceBase>,
     input: &Input,
     notes: &mut Notes,
 ) -> Result<Option<String>, Fault> {
@@ -52,14 +53,47 @@ pub(super) fn note(
         .filter(|(_, names)| !names.is_empty())
         .map(|(what, names)| format!("{what} that differ: {names}"))
         .collect();
+    let refused = past.map(|past| restore(past, after, &differing)).transpose()?.flatten();
+    let merging = if refused.is_some() {
+        ", while merging HEAD does what its `generated/` has, and `generate` refuses to undo that"
+    } else {
+        ""
+    };
     let message = format!(
-        "`generated/` of HEAD does not match its definitions, and this report shows what the definitions generate; {}",
+        "`generated/` of HEAD does not match its definitions, and this report shows what the definitions generate{merging}; {}",
         differ.join("; ")
     );
-    notes
-        .warning("stale-tree", None, message.clone())
-        .hint("run `stackloom generate --commit`, so that merging does what the report shows");
+    let hint = refused.unwrap_or_else(|| {
+        "run `stackloom generate --commit`, so that merging does what the report shows".to_owned()
+    });
+    notes.warning("stale-tree", None, message.clone()).hint(hint);
     Ok(Some(message))
+}
+
+/// How to get what the definitions generate where `generate` refuses to replace what the last commit has, such as a later
+/// Kubernetes version; none if it does not refuse that.
+fn restore(
+    past: &dyn CommitsSinceBase,
+    after: &After<'_>,
+    differing: &[&&String],
+) -> Result<Option<String>, Fault> {
+    let mut refused = commits_since_base::refused_in_last(past, after)?;
+    refused.retain(|folder, _| differing.iter().any(|one| **one == folder));
+    let Some(reason) = refused.values().next() else { return Ok(None) };
+    let in_base = |folder: &&String| after.folders_before().contains_key(*folder);
+    if !refused.keys().all(|folder| in_base(&folder)) {
+        return Ok(Some(format!(
+            "`stackloom generate` refuses to replace it ({reason}): let the definitions ask for what HEAD has, or take the \
+             commits back that generated it"
+        )));
+    }
+    let folders: Vec<&str> = refused.keys().map(String::as_str).collect();
+    let folders = if folders.len() > NAMED { "generated".to_owned() } else { folders.join(" ") };
+    Ok(Some(format!(
+        "`stackloom generate` refuses to replace it ({reason}): restore and commit what the base has: `git checkout {} -- \
+         {folders} && git commit`, then run `stackloom generate --commit`",
+        short_commit(&past.base().commit)
+    )))
 }
 
 /// The first of some names, and how many there are beyond them.

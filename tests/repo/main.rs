@@ -1,8 +1,10 @@
 //! Tests of disk and git, in separate folders and repositories. `git` itself is the oracle.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests own their sandbox and may panic")]
 
+mod acceptances;
 mod all;
 mod assets;
+mod behind;
 mod bumps;
 mod clones;
 mod commit;
@@ -29,6 +31,7 @@ mod sandbox;
 mod share;
 mod sources;
 mod special;
+mod taken_back;
 mod update;
 mod watch;
 mod workflows;

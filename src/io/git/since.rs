@@ -12,7 +12,7 @@ use crate::{
     compare::{BlobId, cluster_folder},
     io::known_to_git::LostClusters,
     note::{Fault, MissingCommit},
-    report::{CommitSinceBase, CommitsSinceBase, LostFile},
+    report::{BaseCommit, CommitSinceBase, CommitsSinceBase, LostFile},
 };
 
 /// The folder of everything that is generated.
@@ -28,6 +28,8 @@ pub struct Since<'a> {
     missing: Option<MissingCommit>,
     base: Oid,
     tip: Oid,
+    /// The commit where HEAD left the base, if it lacks later commits of the base.
+    fork: Option<Oid>,
 }
 
 impl std::fmt::Debug for Since<'_> {
@@ -45,8 +47,16 @@ impl Repository {
             found.map(|commit| commit.id()).map_err(|error| failed(name, error))
         };
         let (base, tip) = (named(base)?, named(head.unwrap_or("HEAD"))?);
-        let mut since =
-            Since { repository: self, commits: Vec::new(), steps: Vec::new(), missing: None, base, tip };
+        let mut since = Since {
+            repository: self,
+            commits: Vec::new(),
+            steps: Vec::new(),
+            missing: None,
+            base,
+            tip,
+            fork: None,
+        };
+        since.fork = self.inner.merge_base(base, tip).ok().filter(|fork| *fork != base);
         let mut chain = since.chain(base, tip)?;
         if let [only] = chain.as_slice()
             && let [_, second] = self.parents(*only)?.as_slice()
@@ -235,5 +245,22 @@ impl CommitsSinceBase for Since<'_> {
             }
         }
         Ok(found)
+    }
+
+    fn base(&self) -> BaseCommit {
+        BaseCommit { commit: self.base.to_string(), fork: self.fork.map(|fork| fork.to_string()) }
+    }
+
+    fn id_at_fork(&self, path: &str) -> Result<Option<BlobId>, Fault> {
+        let commit = self.fork.unwrap_or(self.base);
+        let read = || -> Result<Option<BlobId>, git2::Error> {
+            let tree = self.repository.inner.find_commit(commit)?.tree()?;
+            let entry = tree.get_path(format!("{}{path}", self.repository.prefix).as_ref())?;
+            Ok(entry.id().as_bytes().try_into().ok().map(BlobId))
+        };
+        match read() {
+            Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
+            read => read.map_err(|error| failed(&commit.to_string(), error)),
+        }
     }
 }

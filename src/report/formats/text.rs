@@ -30,6 +30,11 @@ pub struct ReportLine {
 pub fn lines(report: &Report, all: bool) -> Vec<ReportLine> {
     let mut out = TextWriter { lines: Vec::new(), most: if all { usize::MAX } else { SHOWN } };
     out.line(None, summary(report));
+    if report.stale.is_some() {
+        let other =
+            "HEAD does something else: its `generated/` does not match its definitions (`stale-tree`).";
+        out.line(None, other.to_owned());
+    }
     for line in words::overview(report) {
         out.line(None, line);
     }
