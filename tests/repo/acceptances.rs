@@ -26,15 +26,19 @@ fn two_needed_addons() -> Sandbox {
 }
 
 fn turn_off(sandbox: &Sandbox, addons: &[&str]) {
-    let off: String = addons.iter().map(|addon| format!("    {addon}: {{ enabled: false }}\n")).collect();
+    let off = addons
+        .iter()
+        .map(|addon| format!("    {addon}: {{ enabled: false }}\n"))
+        .collect::<Vec<_>>()
+        .concat();
     replace(sandbox, ONE, WITHOUT_EXTRA, &format!("{WITHOUT_EXTRA}{off}"));
 }
 
 fn accept(sandbox: &Sandbox, risks: &[(&str, &str)]) {
-    let all: String = risks
-        .iter()
-        .map(|(risk, change)| format!("    - {{ risk: {risk}, reason: as agreed, change: {change} }}\n"))
-        .collect();
+    let one = |(risk, change): &(&str, &str)| {
+        format!("    - {{ risk: {risk}, reason: as agreed, change: {change} }}\n")
+    };
+    let all = risks.iter().map(one).collect::<Vec<_>>().concat();
     let text = sandbox.read(ONE).unwrap();
     sandbox.write(ONE, format!("{text}  accept:\n{all}"));
 }
