@@ -241,5 +241,5 @@ pub(super) fn prepare_all(world: &dyn World, notes: &mut Notes) -> Result<Planne
 }
 
 pub fn program_version() -> semver::Version {
-    semver::Version::parse(env!("CARGO_PKG_VERSION")).expect("Cargo holds its version to be one")
+    semver::Version::parse(env!("CARGO_PKG_VERSION")).expect("Cargo accepts no other version of a package")
 }

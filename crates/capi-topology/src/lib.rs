@@ -80,6 +80,7 @@ mod role;
 mod schemas;
 mod shells;
 mod state;
+#[doc(hidden)]
 pub mod testing;
 mod upgrade;
 pub mod variables;
