@@ -55,6 +55,7 @@ use crate::{
 pub use chart_values::check_rest;
 pub use delivery::check_sizes;
 pub use index::{Identities, Index};
+pub use secret_scan::{without_secret, without_secrets};
 pub use variable_value::{Classes, check_values};
 
 #[derive(Debug)]

@@ -16,6 +16,7 @@ use super::{
     visible::{is_hidden, visible, visible_json},
 };
 use crate::{
+    check::without_secrets,
     io::{disk::folder_in_repository, pager},
     note::{Cause, Fault, Notes, Place, Severity},
     report::Finding,
@@ -189,7 +190,7 @@ impl Printer {
     /// Prints the messages of a run to standard error, whatever the format: for data that cannot contain them.
     pub fn tell(&self, notes: &Notes) {
         let renderer = if self.colours { Renderer::styled() } else { Renderer::plain() };
-        let causes = notes.causes();
+        let causes = without_secrets(notes).causes();
         if self.format == Format::Github {
             self.annotate(&causes);
         }
@@ -294,8 +295,7 @@ impl Printer {
 
 /// A document with the exit code, the messages, and the keys of the command.
 pub(super) fn envelope(exit: super::Exit, notes: &Notes, more: Json) -> Json {
-    let mut document =
-        json!({ "formatVersion": FORMAT_VERSION, "exit": exit.code(), "diagnostics": notes.sorted() });
+    let mut document = json!({ "formatVersion": FORMAT_VERSION, "exit": exit.code(), "diagnostics": without_secrets(notes).sorted() });
     if let (Some(document), Json::Object(more)) = (document.as_object_mut(), more) {
         document.extend(more);
     }

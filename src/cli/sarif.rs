@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{annotate::in_repository, visible::visible};
 use crate::{
-    check::{RULES, class_lints::LINTS},
+    check::{RULES, class_lints::LINTS, without_secrets},
     model::ClusterId,
     note::{Diagnostic, Notes, Place, Severity},
     report::{FOUND, Finding, Risk},
@@ -48,7 +48,7 @@ pub(super) fn report(exit: u8, notes: &Notes, findings: &[Finding], folder: &str
 }
 
 fn of(exit: u8, notes: &Notes, findings: Option<&[Finding]>, folder: &str) -> Json {
-    let found = notes.sorted();
+    let found = without_secrets(notes).sorted();
     let mut rules = rules(&found);
     if findings.is_some() {
         rules.extend(FOUND.map(|risk| (code(risk), Some(meaning(risk)))));

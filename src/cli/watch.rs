@@ -11,6 +11,7 @@ use super::{
     progress::Progress,
 };
 use crate::{
+    check::without_secrets,
     commit_message,
     generate::Generation,
     io::{disk::DiskSink, git::CommitSink, watch::Watcher},
@@ -110,7 +111,7 @@ impl Teller<'_> {
     }
 
     fn record(&self, exit: Exit, notes: &Notes, more: Json) {
-        let mut record = json!({ "diagnostics": notes.sorted() });
+        let mut record = json!({ "diagnostics": without_secrets(notes).sorted() });
         if let (Some(record), Json::Object(more)) = (record.as_object_mut(), more) {
             record.extend(more);
         }

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
+    check::without_secret,
     compare::{BlobId, ByAddress, ClassName, ClusterFiles, FolderId, Running, State, Unread},
     definition::{self, Identity},
     model::{ClusterId, Label, ManagementCluster},
@@ -105,7 +106,7 @@ fn cause(left: &SkippedDefinition, cluster: Option<&str>, notes: &Notes) -> Caus
     let errors = notes.iter().filter(|note| note.severity == Severity::Error && !is_of_others(note));
     let own = errors.filter_map(|note| {
         let place = note.place.as_ref().filter(|place| is_above(&place.file))?;
-        Some((format!("{place}: {}", note.message), note.repeated_id?))
+        Some((format!("{place}: {}", without_secret(note).message), note.repeated_id?))
     });
     let own: Vec<(String, RepeatedId)> = own.collect();
     let mut texts: Vec<String> = own.iter().map(|(text, _)| text.clone()).collect();

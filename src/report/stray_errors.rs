@@ -4,7 +4,10 @@
 use std::collections::BTreeSet;
 
 use super::{LeftClusters, change::Effect, cluster::ClusterReport};
-use crate::note::{Diagnostic, Notes, RepeatedId, Severity};
+use crate::{
+    check::without_secret,
+    note::{Diagnostic, Notes, RepeatedId, Severity},
+};
 
 /// The maximum number of errors that are repeated.
 const SHOWN: usize = 20;
@@ -38,7 +41,7 @@ impl StrayErrors {
         for cause in stray.causes() {
             found.count += 1;
             if found.shown.len() < SHOWN {
-                found.shown.push(words(&cause.note));
+                found.shown.push(words(&without_secret(&cause.note)));
             }
         }
         found

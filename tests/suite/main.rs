@@ -24,6 +24,7 @@ mod diff;
 mod docs;
 mod findings;
 mod first_contact;
+mod hidden_secrets;
 mod yaml_hazards;
 mod house;
 mod large;

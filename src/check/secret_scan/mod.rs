@@ -9,6 +9,7 @@ mod clean_texts;
 mod commands;
 mod embedded;
 mod files;
+mod hide;
 mod keys;
 mod lines;
 mod literal;
@@ -34,6 +35,7 @@ pub(super) use allow::{
     is_name,
 };
 pub(super) use files::{Spot, in_file};
+pub use hide::{without_secret, without_secrets};
 pub(super) use literal::{is_encrypted, is_encrypted_file};
 pub(super) use report::{is_allowed, tell, tell_node};
 pub(super) use tree::{OBJECT, Tree, in_object};

@@ -100,13 +100,18 @@ fn masked(place: &Place) -> String {
     if at.trim_matches(|c: char| c.is_whitespace() || "\"',{}".contains(c)) == "Secret" {
         return line.clone();
     }
+    let value = line.find([':', '=']).map_or(0, |at| line[..=at].chars().count());
+    masked_line(line, |key| place.column > value && patterns::scan("", key).is_empty())
+}
+
+/// A line with its value masked. A short key before it is shown if `may_show` agrees.
+pub(super) fn masked_line(line: &str, may_show: impl Fn(&str) -> bool) -> String {
     let shown = line.find([':', '=']).map_or(0, |at| at + 1);
     let key = line[..shown].trim().trim_start_matches("- ");
     let plain = !key.is_empty()
         && key.len() <= KEY
         && key[..key.len() - 1].chars().all(|c| c.is_ascii_alphanumeric() || " _-./\"'".contains(c))
-        && place.column > line[..shown].chars().count()
-        && patterns::scan("", key).is_empty();
+        && may_show(key);
     let shown = if plain { shown } else { 0 };
     let hidden = line[shown..].chars().map(|c| if c.is_whitespace() { c } else { '*' });
     line[..shown].chars().chain(hidden).collect()

@@ -5,6 +5,7 @@ use std::{collections::BTreeSet, path::PathBuf, str::FromStr};
 use serde_json::{Value as Json, json};
 
 use crate::{
+    check::without_secrets,
     cli::{
         Exit, Format, Global, Printer,
         printer::{envelope, fault_envelope, json_text, page, short_id, whole},
@@ -170,14 +171,14 @@ impl DiffOutcome<'_> {
     fn markdown(&self) -> String {
         match &self.found {
             Some(found) => report::markdown(found.report, &found.compared()),
-            None => report::markdown_of_nothing(self.notes),
+            None => report::markdown_of_nothing(&without_secrets(self.notes)),
         }
     }
 
     fn html(&self) -> String {
         let compared = self.found.as_ref().map(DiffFindings::compared).unwrap_or_default();
         let report = self.found.as_ref().map(|found| found.report);
-        report::html(&Page { report, compared: &compared, notes: self.notes })
+        report::html(&Page { report, compared: &compared, notes: &without_secrets(self.notes) })
     }
 }
 
