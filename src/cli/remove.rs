@@ -117,7 +117,8 @@ fn find(
     }
     // The edited fleet must be valid: another addon may depend on the removed one.
     let companion = cluster.cluster.companion.as_ref();
-    let after = Edited { input: &input, step: &step, companion: companion.map(|one| one.folder.as_str()) };
+    let companion = companion.map(|one| one.folder.as_str());
+    let after = Edited { input: &input, step: &step, companion, left: &left };
     let mut found = Notes::new();
     let Ok((_, left_after)) = generate::prepare_sound(&after, &mut found) else {
         notes.append(found);
@@ -197,6 +198,7 @@ struct Edited<'a> {
     input: &'a Input,
     step: &'a NextStep,
     companion: Option<&'a str>,
+    left: &'a LeftOut,
 }
 
 impl World for Edited<'_> {
@@ -205,6 +207,8 @@ impl World for Edited<'_> {
             .input
             .sources
             .iter()
+            // The input lacks the stacks and defaults that skipped definitions need.
+            .filter(|source| self.left.why(&source.path).is_none())
             .map(|source| (source.path.to_string(), source.text.to_string()))
             .collect();
         let mut companions = self.input.companions.clone();

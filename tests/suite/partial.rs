@@ -387,3 +387,34 @@ fn projects_allow_what_left_out_clusters_need() {
     let whole = fs::read_to_string(&project).unwrap();
     assert!(!whole.contains("https://charts.example.com"), "{whole}");
 }
+
+#[test]
+fn a_broken_stack_does_not_keep_clusters_of_others_from_being_removed() {
+    let root = fleet();
+    let root = root.path();
+    edit(root, "stacks/test/small/stack.yaml", "kind: Stack", "kind: Stak");
+    let removed = ends(root, &["remove", "one", "--reason", "its project ended", "--dry-run"], 0);
+    assert!(!removed.err.contains("error["), "{}", removed.err);
+    let left = "warning[left-out]: skipped because of errors: `stacks/test/small/stack.yaml` and `clusters/blue/three.yaml`, which depends on it";
+    assert!(removed.err.contains(left), "{}", removed.err);
+    let broken = ends(root, &["remove", "three", "--reason", "its project ended"], 1);
+    assert!(broken.err.contains("error[wrong-kind]"), "{}", broken.err);
+}
+
+#[test]
+fn a_broken_rollout_does_not_keep_new_from_writing() {
+    let root = fleet();
+    let root = root.path();
+    sandbox::write(&root.join("rollouts/a.yaml"), "x: [\n");
+    for arguments in [
+        &["new", "cluster", "four", "--folder", "clusters/blue"][..],
+        &["new", "pool", "one", "md-1"],
+        &["new", "folder", "clusters/red", "--namespace", "red"],
+    ] {
+        let made = ends(root, arguments, 0);
+        let left = "warning[left-out]: skipped because of errors: `rollouts/a.yaml`";
+        assert!(made.err.contains(left), "{arguments:?}: {}", made.err);
+        assert!(!made.err.contains("error["), "{}", made.err);
+    }
+    ends(root, &["check"], 1);
+}

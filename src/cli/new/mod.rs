@@ -226,7 +226,9 @@ fn soundness(world: &Workspace, made: &Additions) -> Result<Result<Notes, Notes>
     let known = before.sorted();
     let is_new = |note: &Diagnostic| !known.iter().any(|known| known.says_as(note));
     let of_all = |note: &Diagnostic| {
-        !["clusters/", "stacks/", "generated/releases/"].iter().any(|folder| file(note).starts_with(folder))
+        !["clusters/", "rollouts/", "stacks/", "generated/releases/"]
+            .iter()
+            .any(|folder| file(note).starts_with(folder))
     };
     let is_error = |note: &Diagnostic| note.severity == Severity::Error;
     let mut stopping = Notes::new();
@@ -330,19 +332,20 @@ fn failed(notes: &Notes, printer: &Printer) -> Exit {
 struct Fleet {
     input: Input,
     definitions: Definitions,
-    /// The errors below `clusters/` and `stacks/`.
+    /// The errors below `clusters/`, `rollouts/` and `stacks/`.
     faults: Notes,
 }
 
-/// Reads the definitions. Errors in files that concern the whole fleet end the command; those of one cluster, folder or
-/// stack may not matter.
+/// Reads the definitions. Errors in files that concern the whole fleet end the command; those of one cluster, folder, rollout
+/// or stack may not matter.
 fn read(world: &Workspace, notes: &mut Notes) -> Result<Fleet, Failure> {
     let mut found = Notes::new();
     let input = world.read(&mut found)?;
     let definitions = definition::parse(&input, &mut found);
     let is_error = |note: &Diagnostic| note.severity == Severity::Error;
-    let is_of_one =
-        |note: &Diagnostic| ["clusters/", "stacks/"].iter().any(|top| file(note).starts_with(top));
+    let is_of_one = |note: &Diagnostic| {
+        ["clusters/", "rollouts/", "stacks/"].iter().any(|top| file(note).starts_with(top))
+    };
     notes.append_if(found.clone(), |note| is_error(note) && !is_of_one(note));
     let mut faults = Notes::new();
     faults.append_if(found, |note| is_error(note) && is_of_one(note));
