@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use granit_parser::{Event, Parser, ScalarStyle, Span, StructureStyle};
 
 use super::Source;
-use crate::note::Notes;
+use crate::note::{Notes, Place};
 
 /// The most nodes of a file; an alias counts as one node here. A large ClusterClass has about 10,000.
 const MAX_NODES: usize = 500_000;
@@ -84,8 +84,25 @@ pub fn read_raw(source: &Source, notes: &mut Notes) -> Option<Vec<Document>> {
     read_masked(&source.text, source, notes)
 }
 
-/// The byte and length of git's first conflict marker, if all three markers appear in order.
-fn conflict(text: &str) -> Option<(usize, usize)> {
+/// The length of git's conflict markers.
+const MARKER: usize = 7;
+
+/// The byte of the first line that is one of git's conflict markers, for a file that cannot be read: a half-resolved conflict
+/// leaves some of them.
+fn leftover_marker(text: &str) -> Option<usize> {
+    let mut at = 0;
+    text.split_inclusive('\n').find_map(|line| {
+        let start = at;
+        at += line.len();
+        let labelled = ["<<<<<<<", "|||||||", ">>>>>>>"].into_iter().any(|mark| {
+            line.strip_prefix(mark).is_some_and(|label| label.trim_end().is_empty() || label.starts_with(' '))
+        });
+        (labelled || line.trim_end() == "=======").then_some(start)
+    })
+}
+
+/// The byte of git's first conflict marker, if all three markers appear in order.
+fn conflict(text: &str) -> Option<usize> {
     if !text.contains("<<<<<<< ") {
         return None;
     }
@@ -93,7 +110,7 @@ fn conflict(text: &str) -> Option<(usize, usize)> {
     for line in text.split_inclusive('\n') {
         let begins = |mark: &str| line.starts_with(mark);
         match seen {
-            0 if begins("<<<<<<< ") => (first, seen) = (Some((at, 7)), 1),
+            0 if begins("<<<<<<< ") => (first, seen) = (Some(at), 1),
             1 if line.trim_end() == "=======" => seen = 2,
             2 if begins(">>>>>>> ") => return first,
             _ => {}
@@ -117,6 +134,12 @@ pub fn directives(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
+fn report_conflict(place: Place, notes: &mut Notes) {
+    notes
+        .error("merge-conflict", place, "this file contains an unresolved merge conflict")
+        .hint("resolve the conflict, and remove the lines with `<<<<<<<`, `=======` and `>>>>>>>`");
+}
+
 /// Reads `text`, a copy of the source's text in which some bytes are replaced one for one. Places show the original text.
 pub(crate) fn read_masked(text: &str, source: &Source, notes: &mut Notes) -> Option<Vec<Document>> {
     if source.text.starts_with('\u{feff}') {
@@ -125,14 +148,8 @@ pub(crate) fn read_masked(text: &str, source: &Source, notes: &mut Notes) -> Opt
             .hint("save it as UTF-8 without BOM");
         return None;
     }
-    if let Some((offset, length)) = conflict(&source.text) {
-        notes
-            .error(
-                "merge-conflict",
-                source.place(offset, length),
-                "this file contains an unresolved merge conflict",
-            )
-            .hint("resolve the conflict, and remove the lines with `<<<<<<<`, `=======` and `>>>>>>>`");
+    if let Some(offset) = conflict(&source.text) {
+        report_conflict(source.place(offset, MARKER), notes);
         return None;
     }
     let is_known = |line: &str| {
@@ -349,13 +366,16 @@ impl Builder<'_> {
         Some(())
     }
 
-    fn syntax(&mut self, info: &str, place: crate::note::Place) {
+    fn syntax(&mut self, info: &str, place: Place) {
         let start = place.source.trim_start_matches(|c: char| c.is_whitespace() || c == '-');
         let tab = place.source[..place.source.len() - start.len()].contains('\t');
         if info.contains("recursion limit") {
             let message = format!("collections are nested more than {MAX_DEPTH} levels deep");
             self.notes.error("yaml-limit", place, message).hint("reduce the nesting");
             return;
+        }
+        if let Some(offset) = leftover_marker(&self.source.text) {
+            return report_conflict(self.source.place(offset, MARKER), self.notes);
         }
         let note = self.notes.error(SYNTAX, place, format!("invalid YAML: {info}"));
         if tab {

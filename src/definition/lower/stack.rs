@@ -261,9 +261,11 @@ impl StackLowering<'_> {
             };
             let values =
                 self.templates(files, &format!("addons/{name}/values.yaml"), Visible::Addon, notes).pop();
-            let manifests =
-                self.templates(files, &format!("addons/{name}/manifests/"), Visible::Addon, notes);
-            check_content(&addon, written, values.is_some(), manifests.is_empty(), notes);
+            let manifests_folder = format!("addons/{name}/manifests/");
+            let manifests = self.templates(files, &manifests_folder, Visible::Addon, notes);
+            // A file with a syntax error is still a manifest.
+            let no_manifests = below(&files.templates, &manifests_folder).next().is_none();
+            check_content(&addon, written, values.is_some(), no_manifests, notes);
             lowered.push((addon, values, manifests));
         }
         let addons: Vec<_> = lowered.iter().map(|(addon, ..)| addon.clone()).collect();
