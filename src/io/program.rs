@@ -58,12 +58,24 @@ fn cannot_run(program: &str, error: io::Error) -> Fault {
     Fault::because(format!("cannot run `{program}`"), error)
 }
 
+/// An output stream of a program.
+#[derive(Clone, Copy)]
+enum Stream {
+    Output,
+    Errors,
+}
+
 /// A message from the threads that read a program's output.
 enum Message {
-    Output(Vec<u8>),
-    Errors(Vec<u8>),
+    Read(Stream, Vec<u8>),
+    Closed,
     TooMuch,
 }
+
+/// How long to wait for the end of the output after a program's own end: a process that it started may keep the pipes open.
+const AFTER_END: Duration = Duration::from_secs(1);
+/// How often to see whether a program has ended.
+const POLL: Duration = Duration::from_millis(5);
 
 fn attend(mut child: Child, program: &str, input: &[u8], limits: Limits) -> Result<Output, Fault> {
     let messages = listen(&mut child, input.to_vec(), limits.bytes);
@@ -100,61 +112,70 @@ fn listen(child: &mut Child, input: Vec<u8>, limit: usize) -> Receiver<Message> 
         thread::spawn(move || stdin.write_all(&input).ok());
     }
     if let Some(stdout) = child.stdout.take() {
-        read_stream(stdout, limit, sender.clone(), Message::Output);
+        read_stream(stdout, limit, sender.clone(), Stream::Output);
     }
     if let Some(stderr) = child.stderr.take() {
-        read_stream(stderr, limit, sender, Message::Errors);
+        read_stream(stderr, limit, sender, Stream::Errors);
     }
     receiver
 }
 
-fn read_stream(
-    mut from: impl Read + Send + 'static,
-    limit: usize,
-    to: Sender<Message>,
-    what: impl FnOnce(Vec<u8>) -> Message + Send + 'static,
-) {
+fn read_stream(mut from: impl Read + Send + 'static, limit: usize, to: Sender<Message>, stream: Stream) {
     thread::spawn(move || {
-        let mut bytes = Vec::new();
-        let read = (&mut from).take(limit as u64 + 1).read_to_end(&mut bytes);
-        let is_too_much = read.is_ok() && bytes.len() > limit;
-        // After the program was stopped, nothing receives this.
-        to.send(if is_too_much { Message::TooMuch } else { what(bytes) }).ok();
+        let (mut buffer, mut total) = (vec![0; 64 * 1024], 0);
+        loop {
+            let message = match from.read(&mut buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Ok(0) | Err(_) => Message::Closed,
+                Ok(count) => {
+                    total += count;
+                    let is_too_much = total > limit;
+                    if is_too_much {
+                        Message::TooMuch
+                    } else {
+                        Message::Read(stream, buffer[..count].to_vec())
+                    }
+                }
+            };
+            let is_last = !matches!(message, Message::Read(..));
+            // After the program has ended or was stopped, nothing receives this.
+            if to.send(message).is_err() || is_last {
+                return;
+            }
+        }
     });
 }
 
-/// Waits until both output streams are closed, then until the program ends.
+/// Waits until the program has ended and its output is complete.
 fn finish(
     child: &mut Child,
     messages: &Receiver<Message>,
     end: Option<Instant>,
 ) -> io::Result<Result<Output, Stopped>> {
-    let (mut stdout, mut stderr) = (None, None);
-    while stdout.is_none() || stderr.is_none() {
-        let next = match end {
-            None => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            Some(end) => messages.recv_timeout(end.saturating_duration_since(Instant::now())),
-        };
-        match next {
-            Ok(Message::Output(bytes)) => stdout = Some(bytes),
-            Ok(Message::Errors(bytes)) => stderr = Some(bytes),
-            Ok(Message::TooMuch) => return Ok(Err(Stopped::WritesTooMuch)),
-            Err(RecvTimeoutError::Timeout) => return Ok(Err(Stopped::Hangs)),
-            Err(RecvTimeoutError::Disconnected) => {
-                return Err(io::Error::other("cannot read its output"));
-            }
-        }
-    }
-    let (stdout, stderr) = (stdout.unwrap_or_default(), stderr.unwrap_or_default());
+    let (mut stdout, mut stderr, mut open) = (Vec::new(), Vec::new(), 2);
+    let mut ended = None;
     loop {
-        let status = match end {
-            None => Some(child.wait()?),
-            Some(_) => child.try_wait()?,
-        };
-        match status {
-            Some(status) => return Ok(Ok(Output { status, stdout, stderr })),
+        if ended.is_none() {
+            ended = child.try_wait()?.map(|status| (status, Instant::now() + AFTER_END));
+        }
+        match ended {
+            Some((status, limit)) if open == 0 || Instant::now() >= limit => {
+                return Ok(Ok(Output { status, stdout, stderr }));
+            }
             None if end.is_some_and(|end| Instant::now() >= end) => return Ok(Err(Stopped::Hangs)),
-            None => thread::sleep(Duration::from_millis(5)),
+            _ => {}
+        }
+        if open == 0 {
+            thread::sleep(POLL);
+            continue;
+        }
+        match messages.recv_timeout(POLL) {
+            Ok(Message::Read(Stream::Output, bytes)) => stdout.extend(bytes),
+            Ok(Message::Read(Stream::Errors, bytes)) => stderr.extend(bytes),
+            Ok(Message::Closed) => open -= 1,
+            Ok(Message::TooMuch) => return Ok(Err(Stopped::WritesTooMuch)),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Err(io::Error::other("cannot read its output")),
         }
     }
 }

@@ -4,6 +4,7 @@ use std::{
     fs,
     path::Path,
     process::{Command, Output, Stdio},
+    time::{Duration, Instant},
 };
 
 use stackloom::{
@@ -212,6 +213,32 @@ fn a_signing_program_that_does_not_end_is_ended() {
         drop(sink);
         assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
         assert!(!sandbox.has(".git/index.lock"));
+    }
+}
+
+/// A process that a program leaves behind may keep its output open.
+#[test]
+fn what_a_signing_program_leaves_running_is_not_waited_for() {
+    let sandbox = Sandbox::repository();
+    let program = sandbox.outside().join("gpg");
+    for (name, value) in [
+        ("commit.gpgsign", "true"),
+        ("gpg.program", program.to_str().unwrap()),
+        ("stackloom.signingTimeout", "60"),
+    ] {
+        sandbox.git(&["config", name, value]);
+    }
+    let child = "(for i in 1 2 3 4 5 6 7 8 9 10; do echo more; sleep 2; done) &\n";
+    for (script, printed) in [
+        ("exit 1", "could not sign: it ended with exit status: 1"),
+        ("echo no such key >&2; exit 2", "could not sign: no such key"),
+    ] {
+        sandbox::program(&program, &format!("#!/bin/sh\n{child}{script}\n"));
+        let begin = Instant::now();
+        let mut sink = CommitSink::open(&sandbox.workspace()).unwrap();
+        let fault = run(&mut sink, vec![base(), cluster("one", "b")]).0.unwrap_err();
+        assert!(fault.to_string().contains(printed), "{script}: {fault}");
+        assert!(begin.elapsed() < Duration::from_secs(15), "{script}: {:?}", begin.elapsed());
     }
 }
 
