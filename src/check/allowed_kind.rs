@@ -30,13 +30,14 @@ pub(super) static OF_CLUSTER: Rule = Rule { check: Check::Cluster(check_beside),
 
 /// Namespaced kinds that do more in the management cluster than configure their own namespace, with what they do. An empty kind
 /// stands for all kinds of the group.
-const ACTING: [(&str, &str, &str); 20] = [
+const ACTING: [(&str, &str, &str); 21] = [
     ("", "Pod", RUNS),
     ("", "ReplicationController", RUNS),
     ("apps", "DaemonSet", RUNS),
     ("apps", "Deployment", RUNS),
     ("apps", "ReplicaSet", RUNS),
     ("apps", "StatefulSet", RUNS),
+    ("authorization.openshift.io", "", GRANTS),
     ("batch", "CronJob", RUNS),
     ("batch", "Job", RUNS),
     ("clusterctl.cluster.x-k8s.io", "", INSTALLS),

@@ -2,7 +2,7 @@
 //!
 //! The rules come from apimachinery's `ValidateObjectMeta` and from the types `ObjectMeta` and `TypeMeta`.
 
-use super::text_data;
+use super::{served_kind, text_data};
 use crate::{
     model::{Label, Subdomain, cluster_wide_kinds, is_cluster_wide, is_label_key, is_label_value},
     release::{group_of, namespaced_kinds},
@@ -116,6 +116,8 @@ pub(super) fn faults(object: &Node, kind: &str, name: &str) -> Vec<Violation> {
             message: format!("`{kind}` is not a kind: it is written `{right}`"),
             hint: "correct it: the API server knows each kind in one spelling only",
         });
+    } else if faults.is_empty() {
+        faults.extend(served_kind::fault(object, kind));
     }
     let what = format!("{kind} `{name}`");
     if let Some(metadata) = object.get("metadata") {

@@ -35,6 +35,7 @@ mod pod_network;
 mod registered_name;
 mod requirements;
 mod secret_scan;
+mod served_kind;
 mod text_data;
 mod skipped_file;
 mod source_secret;

@@ -2,7 +2,7 @@
 //! other kinds is unknown without a cluster.
 
 /// Cluster-scoped kinds, each with its group.
-const CLUSTER_WIDE: [(&str, &str); 49] = [
+const CLUSTER_WIDE: [(&str, &str); 51] = [
     ("", "Namespace"),
     ("", "Node"),
     ("", "PersistentVolume"),
@@ -31,6 +31,7 @@ const CLUSTER_WIDE: [(&str, &str); 49] = [
     ("infrastructure.cluster.x-k8s.io", "VSphereClusterIdentity"),
     ("infrastructure.cluster.x-k8s.io", "VSphereDeploymentZone"),
     ("infrastructure.cluster.x-k8s.io", "VSphereFailureDomain"),
+    ("internal.apiserver.k8s.io", "StorageVersion"),
     ("ipam.cluster.x-k8s.io", "GlobalInClusterIPPool"),
     ("kyverno.io", "ClusterCleanupPolicy"),
     ("kyverno.io", "ClusterPolicy"),
@@ -52,6 +53,7 @@ const CLUSTER_WIDE: [(&str, &str); 49] = [
     ("storage.k8s.io", "StorageClass"),
     ("storage.k8s.io", "VolumeAttachment"),
     ("storage.k8s.io", "VolumeAttributesClass"),
+    ("storagemigration.k8s.io", "StorageVersionMigration"),
 ];
 
 /// Whether a kind is cluster-scoped.
