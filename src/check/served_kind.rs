@@ -86,7 +86,8 @@ pub(super) fn fault(object: &Node, kind: &str) -> Option<Violation> {
         });
     }
     let is_unknown = complete.is_some() && known().all(|one| one != kind);
-    if !is_unknown && !(is_growing && known().any(|one| is_list_of(kind, one))) {
+    let is_list = is_growing && known().any(|one| is_list_of(kind, one));
+    if !(is_unknown || is_list) {
         return None;
     }
     let others = COMPLETE.iter().map(|(own, _)| *own).chain(GROWING).filter(|own| *own != group);
