@@ -117,6 +117,10 @@ fn plan(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<MovePlan, F
     notes.halt(())?;
     let changed = rename::changes(&snapshot, &moves, notes)?;
     refuse_effect(&moves[0], &changed, notes);
+    // The effect on what cannot be read is unknown.
+    if let Ok((_, left)) = generate::understand_sound(&snapshot, &mut Notes::new()) {
+        left.warn(notes);
+    }
     let texts = rename::rewritten(&snapshot.input, &moves);
     Ok(notes.halt(MovePlan { cluster, name, moves, texts, changed })?)
 }

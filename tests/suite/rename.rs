@@ -173,3 +173,17 @@ fn a_definition_that_cannot_be_read_is_named() {
         ends(root.path(), &["rename", "one", "other"], 0);
     }
 }
+
+#[test]
+fn files_with_errors_elsewhere_are_left_out() {
+    let root = fleet();
+    let root = root.path();
+    sandbox::write(&root.join("clusters/green/broken.yaml"), "x: [\n");
+    let moved = ends(root, &["rename", "one", "clusters/blue/first.yaml"], 0);
+    assert!(
+        moved.err.contains("warning[left-out]: skipped because of errors: `clusters/green/broken.yaml`"),
+        "{}",
+        moved.err
+    );
+    assert!(!moved.err.contains("error["), "{}", moved.err);
+}
