@@ -13,7 +13,7 @@
 //! |---|---|---|
 //! | `stackloom.yaml`, `stacks/`, `clusters/` | [`io::disk::Workspace`], then [`definition::parse`] | [`cli`] (`init`, `new`) |
 //! | `generated/releases/` | [`release::read`] | [`release::write`]; numbered: [`release::cut()`], [`io::git::ReleaseRun`] |
-//! | `generated/management/` | comparisons and guards only ([`compare::Tree`], [`render`]); no stage, for it depends on the sources alone | [`render::draw`], through a [`tree::Sink`] |
+//! | `generated/management/` | comparisons and guards only ([`compare::GeneratedTree`], [`render`]); no stage, for it depends on the sources alone | [`render::draw`], through a [`tree::Sink`] |
 //! | a commit of `generated/` | the engine | [`io::git::CommitSink`] with [`commit_message::generated`] |
 //! | answers of `explain` and `affects` | [`explain`], which renders a part again and looks up origins | |
 //! | messages on classes and variables | [`check`], through [`topology`], which models Cluster API's behavior | |

@@ -31,7 +31,7 @@ pub struct UserFiles<'a> {
 }
 
 impl<'a> UserFiles<'a> {
-    /// Files of one management cluster. Compare them with [`super::Definitions::clusters_alone`], because exports contain no
+    /// Files of one management cluster. Compare them with [`super::DefinedState::clusters_alone`], because exports contain no
     /// addons.
     pub fn new(objects: &'a Objects, management: Arc<ManagementCluster>) -> Self {
         Self { objects, management, all: all_running(objects), classes: ClassCache::default() }
