@@ -127,6 +127,15 @@ fn risks(clusters: &[ClusterReport]) -> BTreeSet<Risk> {
     clusters.iter().flat_map(|one| one.changes.iter().map(|change| change.risk)).collect()
 }
 
+/// The clusters without the numbers of the messages that their changes repeat, which count all messages of a run.
+fn unnumbered(clusters: &[ClusterReport]) -> Vec<ClusterReport> {
+    let mut clusters = clusters.to_vec();
+    for change in clusters.iter_mut().flat_map(|one| &mut one.changes) {
+        change.repeats.clear();
+    }
+    clusters
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -145,7 +154,7 @@ proptest! {
         }
         split.sort_by(|a, b| a.cluster.cmp(&b.cluster));
         prop_assert_eq!(risks(&whole.clusters), risks(&split));
-        prop_assert_eq!(&whole.clusters, &split);
+        prop_assert_eq!(unnumbered(&whole.clusters), unnumbered(&split));
         let grouped: usize = whole.groups.iter().map(|group| group.clusters.len()).sum();
         prop_assert_eq!(grouped, split.len());
     }
