@@ -226,13 +226,17 @@ fn machines(machines: Machines) -> Option<String> {
     if most == 0 && !more {
         return None;
     }
-    if most == 0 {
-        return Some("the machines of parts without a fixed size".to_owned());
-    }
-    let number = if least == most { format!("{most}") } else { format!("{least} to {most}") };
-    let words = if most == 1 { "machine" } else { "machines" };
-    let more = if more { ", and those of parts without a fixed size" } else { "" };
-    Some(format!("{number} {words}{more}"))
+    let number = match (least, more) {
+        (0, true) => return Some("the machines of parts without a fixed size".to_owned()),
+        (_, true) => format!("at least {}", counted_machines(least)),
+        _ if least == most => counted_machines(most),
+        _ => format!("{least} to {}", counted_machines(most)),
+    };
+    Some(if more { format!("{number}, since some parts have no fixed size") } else { number })
+}
+
+fn counted_machines(count: i64) -> String {
+    format!("{count} {}", if count == 1 { "machine" } else { "machines" })
 }
 
 fn blocked(reasons: &[Reason]) -> Vec<String> {
