@@ -33,7 +33,7 @@ pub(super) fn explain(
 
 fn hint(fork: &str) -> String {
     format!(
-        "merging HEAD does not do this: HEAD is behind the base, and only the base has changed this since they parted: rebase HEAD onto the base, or merge \
+        "HEAD is behind the base: only the base has changed this since they parted, so merging HEAD does not undo it. Rebase HEAD onto the base, or merge \
          the base into it; or compare with where they parted, the commit {}",
         short_commit(fork)
     )

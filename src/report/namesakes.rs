@@ -37,7 +37,7 @@ pub(super) fn namesakes(compared: &Comparison, after: &After<'_>) -> BTreeSet<Cl
 
 impl ClusterReport {
     /// Its name in reports, with the management cluster if it needs one.
-    pub(super) fn shown_name(&self) -> String {
+    pub fn shown_name(&self) -> String {
         if self.has_namesake { self.cluster.whole() } else { self.cluster.to_string() }
     }
 }

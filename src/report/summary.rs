@@ -155,7 +155,7 @@ fn losses(clusters: &[&ClusterReport]) -> Vec<String> {
         found.entry(loss).or_default().push(one);
     }
     let words = |(loss, found): (DeletionKind, Vec<&ClusterReport>)| {
-        let unknown = unknown_parts(&found).map(|parts| format!("; unknown: {parts}")).unwrap_or_default();
+        let unknown = unknown_parts(&found).map(|parts| format!(" (unknown: {parts})")).unwrap_or_default();
         format!("{} {}{unknown}", found.len(), loss.words(&found))
     };
     found.into_iter().map(words).collect()

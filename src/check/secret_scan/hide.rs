@@ -64,7 +64,7 @@ fn has_secret(path: &str, line: &str) -> bool {
     !in_comment(path, line).is_empty() || lines::assigns(line)
 }
 
-/// Whether a text before a value is no secret itself.
+/// Whether a text before a value is a key, and not a secret itself.
 fn is_plain_key(key: &str) -> bool {
     by_form(key).is_none() && in_comment("", key).is_empty()
 }

@@ -53,7 +53,7 @@ impl FailOn {
             };
             let mut open = one.changes.iter().filter(|change| change.accepted.is_none());
             if open.any(|change| is_it(change.risk, change.is_unannounced())) {
-                clusters.insert(format!("{}/{}", one.cluster.namespace, one.cluster.name));
+                clusters.insert(one.shown_name());
             }
         }
         let beside = report.beside.iter().filter(|one| match self {

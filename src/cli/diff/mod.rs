@@ -150,7 +150,7 @@ fn exit(args: &Args, made: &Compared, notes: &Notes) -> Exit {
 /// Says which changes make the run fail.
 fn tell_failures(args: &Args, report: &Report, printer: &Printer) {
     let found = args.fail_on.iter().filter_map(|class| Some((class, class.found_in(report)?)));
-    let lines: Vec<String> = found.map(|(class, where_)| format!("fails on {class}: {where_}")).collect();
+    let lines: Vec<String> = found.map(|(class, places)| format!("fails on {class}: {places}")).collect();
     for line in &lines {
         printer.talk(line);
     }
