@@ -91,6 +91,11 @@ fn the_second_day_shows_what_happens() {
 }
 
 #[test]
+fn the_page_on_releases_shows_what_happens() {
+    follow("docs/releases.md");
+}
+
+#[test]
 fn the_page_on_topologies_shows_what_happens() {
     follow("docs/topology.md");
 }
