@@ -96,6 +96,11 @@ fn the_page_on_releases_shows_what_happens() {
 }
 
 #[test]
+fn the_page_on_deliveries_shows_what_happens() {
+    follow("docs/deliveries.md");
+}
+
+#[test]
 fn the_page_on_topologies_shows_what_happens() {
     follow("docs/topology.md");
 }
