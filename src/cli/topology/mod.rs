@@ -107,8 +107,9 @@ their classes, the other the templates. The managed fields of a Cluster show whi
 API filled in. What --before lacks counts as not known; it is not taken from --from. While Cluster
 API still reconciles a Cluster, use the third command, which exports everything that runs.
   kubectl get clusters,clusterclasses -A -o yaml --show-managed-fields > live.yaml
-  kubectl get -A -o yaml > templates.yaml \
-    \"$(kubectl api-resources -o name | grep 'templates\\..*cluster\\.x-k8s\\.io$' | paste -sd, -)\"
+  kubectl get -A -o yaml --show-managed-fields > templates.yaml \\
+    \"$(kubectl api-resources -o name |
+        grep 'templates\\..*cluster\\.x-k8s\\.io$' | paste -sd, -)\"
   kubectl get cluster-api -A -o yaml --show-managed-fields > all.yaml
 
 Exit codes: 0 done, 1 the API server, a webhook or the controller would refuse it, or the input has errors";
