@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    model::KubernetesVersion,
+    model::{Engine, KubernetesVersion},
     render, topology,
     yaml::{Mapping, Node, emit},
 };
@@ -21,6 +21,10 @@ pub struct ClusterFacts {
     pub any_version: bool,
     /// Whether reconciliation is paused.
     pub paused: bool,
+    /// The engine that protects it from deletion through git alone, if any.
+    pub keeper: Option<Engine>,
+    /// Whether its management cluster is on standby.
+    pub on_standby: bool,
     /// The reason for its removal, once it was detached.
     pub removal: Option<String>,
     /// The number of control plane machines.
@@ -54,6 +58,8 @@ impl ClusterFacts {
             kubernetes: kubernetes_of(cluster),
             any_version: cluster.at(&["metadata", "annotations", topology::UNSAFE_VERSION]).is_some(),
             paused: is_paused(cluster),
+            keeper: keeper(cluster),
+            on_standby: cluster.at(&["metadata", "annotations", render::STANDBY]).is_some(),
             removal: text(cluster, &["metadata", "annotations", render::REMOVAL]),
             control_plane: replicas.and_then(Node::as_int),
             pools: pools(cluster),
@@ -98,6 +104,15 @@ const PAUSED: &str = "cluster.x-k8s.io/paused";
 pub fn is_paused(cluster: &Node) -> bool {
     cluster.at(&["spec", "paused"]).and_then(Node::as_bool) == Some(true)
         || cluster.at(&["metadata", "annotations", PAUSED]).is_some()
+}
+
+fn keeper(cluster: &Node) -> Option<Engine> {
+    let annotations = cluster.at(&["metadata", "annotations"]).and_then(Node::as_mapping);
+    let mut lines = annotations
+        .into_iter()
+        .flat_map(Mapping::iter)
+        .filter_map(|one| Some(format!("{}: {}", one.key.name, one.value.as_str()?)));
+    lines.find_map(|line| render::keeper(&line))
 }
 
 fn text(cluster: &Node, path: &[&str]) -> Option<String> {

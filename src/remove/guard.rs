@@ -14,13 +14,13 @@ use rayon::prelude::*;
 
 use super::{
     addon_step,
+    changed_cluster::{ChangedCluster, judge_change},
     class_kinds::{self, Classes},
-    cluster_change, delivery_change,
-    destination::{Targets, standby_first},
-    drawn::{facts, is_readable},
+    delivery_change,
+    destination::Targets,
+    drawn::is_readable,
     former_texts::{FormerTexts, ReadFormer},
     heirs::{self, Arrivals, Heirs, RunChanges},
-    network,
     replaced::Former,
 };
 use crate::{
@@ -31,7 +31,6 @@ use crate::{
         is_on_standby, is_protected, keeper, leaves_behind, may_name_target,
     },
     tree::{Changes, File, FileChange, Part, PartId, TreePath},
-    yaml::Node,
 };
 
 /// The tree before the run.
@@ -133,10 +132,15 @@ impl Guard {
         self.judge_installers(former, notes);
         let changed =
             self.made.iter().filter(|(path, _)| changes.files.get(*path) == Some(&FileChange::Changed));
-        let changed: Vec<_> = changed.map(|(path, made)| (path, made, text(path))).collect();
-        let (known, classes) = (before.facts, self.classes.with_removed(changes, former));
-        let judge = |(path, (part, new), old): &(&TreePath, &(PartId, Arc<str>), String)| {
-            judge_change((path, part), (old, new), known(path), &classes)
+        let classes = self.classes.with_removed(changes, former);
+        let changed: Vec<_> = changed
+            .map(|(path, (part, new))| match (before.facts)(path) {
+                Some(known) => (path, part, ChangedCluster::Known(known)),
+                None => (path, part, ChangedCluster::Written([text(path).into(), new.clone()])),
+            })
+            .collect();
+        let judge = |(path, part, cluster): &(&TreePath, &PartId, ChangedCluster<'_>)| {
+            judge_change((path, part), cluster, &classes)
         };
         let found: Vec<Notes> = changed.par_iter().map(judge).collect();
         for found in found {
@@ -223,54 +227,6 @@ impl Guard {
     }
 }
 
-/// Judges a Cluster that changes, given its text before and after, and its facts if they are known.
-pub(super) fn judge_change(
-    (path, part): (&TreePath, &PartId),
-    (old, new): (&str, &str),
-    known: Option<[&ClusterFacts; 2]>,
-    classes: &Classes,
-) -> Notes {
-    let mut notes = Notes::new();
-    judge_engine(path, part, old, new, &mut notes);
-    let read;
-    let [old, new] = if let Some(known) = known {
-        known.map(Some)
-    } else {
-        read = [facts(old), facts(new)];
-        read.each_ref().map(Option::as_ref)
-    };
-    judge_pools(path, part, (old, new), &mut notes);
-    if let (Some(old), Some(new)) = (old, new) {
-        network::judge(path, part, old, new, &mut notes);
-        cluster_change::judge(path, part, old, new, classes.plan_upgrades(new), &mut notes);
-        classes.judge((path, part), [old, new], &mut notes);
-    }
-    notes
-}
-
-/// Refuses to change the engine while both run: the old engine would prune what it no longer finds in its folders.
-fn judge_engine(path: &TreePath, part: &PartId, old: &str, new: &str, notes: &mut Notes) {
-    let PartId::Cluster { management, .. } = part else { return };
-    let (Some(before), Some(after)) = (keeper(old), keeper(new)) else { return };
-    if before == after || is_on_standby(old) {
-        return;
-    }
-    notes
-        .error(
-            "engine-changed",
-            Place::file(path.as_str()),
-            format!(
-                "the engine of `{management}` would change from {} to {} while {} runs: it would uninstall addons",
-                before.as_str(),
-                after.as_str(),
-                before.as_str()
-            ),
-        )
-        .about(About::Engine)
-        .hint(standby_first(management))
-        .hint("the steps are in docs/management-clusters.md, under \"Change the engine\"");
-}
-
 /// Whether a path is that of a Cluster. The engine's own file for a cluster named `cluster` ends like it.
 fn is_cluster(path: &TreePath) -> bool {
     is_cluster_file(path.as_str())
@@ -280,37 +236,6 @@ fn is_cluster(path: &TreePath) -> bool {
 fn cluster_beside(path: &TreePath) -> Option<TreePath> {
     let (folder, _) = path.as_str().rsplit_once("/addons/")?;
     TreePath::parse(&format!("{folder}/{CLUSTER_FILE}"))
-}
-
-fn judge_pools(
-    path: &TreePath,
-    part: &PartId,
-    (old, new): (Option<&ClusterFacts>, Option<&ClusterFacts>),
-    notes: &mut Notes,
-) {
-    let PartId::Cluster { namespace, cluster, .. } = part else { return };
-    let stays = |pool| new.is_some_and(|new| new.pools.contains_key(pool));
-    for (key, pool) in old.iter().flat_map(|old| &old.pools) {
-        let (_, name) = key;
-        let replicas = pool.get("replicas").and_then(Node::as_int);
-        if replicas == Some(0) || stays(key) {
-            continue;
-        }
-        let machines = match replicas {
-            None => "its machines".to_owned(),
-            Some(1) => "its machine".to_owned(),
-            Some(count) => format!("its {count} machines"),
-        };
-        notes
-            .error(
-                "removal",
-                Place::file(path.as_str()),
-                format!("the node pool `{name}` of `{namespace}/{cluster}` would be deleted with {machines}, but its definition does not ask for that"),
-            )
-            .about(About::Pool(name.clone()))
-            .hint(format!("restore it, and run `stackloom remove {cluster} --pool {name} --reason …`: the pool is removed in steps, machines first"))
-            .hint("a new name, or a MachinePool instead of a MachineDeployment, makes a different pool: add the new pool first");
-    }
 }
 
 fn judge_move(path: &TreePath, part: &PartId, (new, is_on_standby): (&str, bool), notes: &mut Notes) {

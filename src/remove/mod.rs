@@ -5,6 +5,7 @@
 
 mod addon_step;
 mod advice;
+mod changed_cluster;
 mod class_kinds;
 mod cluster_change;
 mod delivery_change;

@@ -1,7 +1,11 @@
 //! Guards clusters whose generated files left git without the steps of a removal, and that are generated again. Git did not
 //! delete them, so they may still run.
 
-use super::guard::{UNDEFINED, judge_change, note_undefined};
+use super::{
+    changed_cluster::{ChangedCluster, judge_change},
+    class_kinds::Classes,
+    guard::{UNDEFINED, note_undefined},
+};
 use crate::{
     note::{About, Notes, Place, short_commit},
     tree::{PartId, TreePath},
@@ -10,7 +14,8 @@ use crate::{
 /// Judges a Cluster that is back, given its last text and its new one. `commit` removed its files.
 pub fn judge_returned(path: &TreePath, [old, new]: [&str; 2], commit: &str, notes: &mut Notes) {
     let Some(part) = PartId::of_path(path) else { return };
-    let mut found = judge_change((path, &part), (old, new), None, &super::class_kinds::Classes::default());
+    let cluster = ChangedCluster::Written([old.into(), new.into()]);
+    let mut found = judge_change((path, &part), &cluster, &Classes::default());
     found.change(|note| {
         note.hint(removed_by(commit));
     });
