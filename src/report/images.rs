@@ -42,15 +42,21 @@ pub(super) fn changes(
     if old == new || images(&old, listed, before)?.keys().eq(of_new()?.keys()) {
         return Ok(Vec::new());
     }
-    // Unchanged clusters use images as well.
-    let folder = "generated/management";
-    let old = images(&used(&after.earlier().list(folder)?, before)?, listed, before)?;
-    let mut there = after.list(folder)?;
-    for one in clusters.iter().filter(|one| is_refused(one)) {
-        there.remove(&format!("{}/{}", render::folder_of_cluster(&one.cluster), render::CLUSTER_FILE));
-    }
-    let mut new = images(&kept, listed, before)?;
-    new.extend(images(&used(&there, after)?, made, after)?);
+    // Unchanged clusters use images as well. Of the others, the report has the releases.
+    let all = |archive: &dyn Archive, is_known: &dyn Fn(&ClusterReport) -> bool| -> Result<_, Fault> {
+        let mut others = archive.list("generated/management")?;
+        for one in clusters.iter().filter(|one| is_known(one)) {
+            others.remove(&format!("{}/{}", render::folder_of_cluster(&one.cluster), render::CLUSTER_FILE));
+        }
+        used(&others, archive)
+    };
+    let unchanged = all(&after.earlier(), &|one| one.release.before.is_some())?;
+    let old = images(&(&old | &unchanged), listed, before)?;
+    let unchanged = all(after, &|one| is_refused(one) || one.release.after.is_some())?;
+    let new: BTreeMap<_, _> = images(&kept, listed, before)?
+        .into_iter()
+        .chain(images(&(&new | &unchanged), made, after)?)
+        .collect();
     let change = |name: &String, path: &str, kind| OutsideChange {
         kept: false,
         id: change_id::of_node_image(name, kind),
