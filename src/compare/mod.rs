@@ -60,6 +60,7 @@ pub use tree::{Archive, GeneratedTree, MemoryArchive, Outline, cluster_folder, i
 pub use user_files::{UserFiles, all_running};
 pub use written::{written, written_as};
 
+use state::ReadFiles;
 use written::with_class;
 
 /// The differences between two states of the fleet.
@@ -269,11 +270,12 @@ impl<'a> Comparing<'a> {
             (_, true) => Fate::Gone,
             _ => Fate::Changed,
         };
-        let before = match objects(from, own_old, self.before)? {
+        let mut known = ReadFiles::default();
+        let before = match objects(from, own_old, self.before, &mut known)? {
             Ok(objects) => in_namespace(objects, cluster),
             Err(file) => return Ok(Some(unread(cluster, fate, Which::Before, file))),
         };
-        let after = match objects(cluster, own_new, self.after)? {
+        let after = match objects(cluster, own_new, self.after, &mut known)? {
             Ok(objects) => objects,
             Err(file) => return Ok(Some(unread(cluster, fate, Which::After, file))),
         };
@@ -397,10 +399,11 @@ fn objects(
     cluster: &ClusterId,
     files: Vec<ClusterFile>,
     state: &dyn State,
+    known: &mut ReadFiles,
 ) -> Result<Result<Objects, Unread>, Fault> {
     let mut objects = Objects::new();
     for file in files {
-        match file.object(state)? {
+        match file.object(state, known)? {
             Ok(object) => {
                 let section = Section::of(&file.path);
                 let address = section.address(&object);

@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value as Json, json};
 
-use super::{ClusterOutcome, Comparing, Objects, Pair, Section, in_namespace, objects, state::ClusterFiles};
+use super::{
+    ClusterOutcome, Comparing, Objects, Pair, Section, in_namespace, objects,
+    state::{ClusterFiles, ReadFiles},
+};
 use crate::{
     model::Label,
     note::Fault,
@@ -108,7 +111,7 @@ impl Comparing<'_> {
         }
         // An unchanged object may refer to it, too. Files that cannot be read are reported elsewhere.
         if let ClusterFiles::Known(files) = self.before.files(from)?
-            && let Ok(all) = objects(from, files, self.before)?
+            && let Ok(all) = objects(from, files, self.before, &mut ReadFiles::default())?
         {
             let old = referred(&in_namespace(all, cluster), &cluster.namespace);
             new.retain(|secret, _| !old.contains_key(secret));

@@ -194,11 +194,32 @@ impl ClusterFile {
         }
     }
 
-    pub(super) fn object(&self, state: &dyn State) -> Result<Result<Node, Unread>, Fault> {
+    /// Its object. `known` are the stored files of the same paths that were read before, to which this one is added.
+    pub(super) fn object(
+        &self,
+        state: &dyn State,
+        known: &mut ReadFiles,
+    ) -> Result<Result<Node, Unread>, Fault> {
         match &self.body {
             Body::Drawn(node, _) => Ok(Ok(node.clone())),
-            Body::Stored => Ok(read(&self.path, state.text(&self.id())?)),
+            Body::Stored => Ok(known.read(&self.path, state.text(&self.id())?)),
         }
+    }
+}
+
+/// The files of a cluster that were read in one state. In another, most differ from them in few values.
+#[derive(Debug, Default)]
+pub(super) struct ReadFiles(BTreeMap<String, (String, Node)>);
+
+impl ReadFiles {
+    fn read(&mut self, path: &str, text: String) -> Result<Node, Unread> {
+        let known = self.0.get(path);
+        if let Some(node) = known.and_then(|(former, node)| yaml::read_like((former, node), &text)) {
+            return Ok(node);
+        }
+        let node = read(path, text.clone())?;
+        self.0.insert(path.to_owned(), (text, node.clone()));
+        Ok(node)
     }
 }
 

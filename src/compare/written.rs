@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     ClusterFacts, Objects, WrittenCluster, cluster_of, in_namespace, objects,
-    state::{ClassName, ClusterFiles, State, Unread},
+    state::{ClassName, ClusterFiles, ReadFiles, State, Unread},
 };
 use crate::{
     model::{ClusterId, ManagementCluster},
@@ -46,7 +46,8 @@ fn own_objects(state: &dyn State, cluster: &ClusterId) -> Result<Result<Objects,
             return Ok(Err(Unread { path, line: None, message: why }));
         }
     };
-    objects(cluster, files.into_iter().filter(|file| file.path == render::CLUSTER_FILE).collect(), state)
+    let files = files.into_iter().filter(|file| file.path == render::CLUSTER_FILE).collect();
+    objects(cluster, files, state, &mut ReadFiles::default())
 }
 
 /// The facts of a Cluster of a state; none if there is none, or if it cannot be read.

@@ -13,6 +13,7 @@ mod node;
 mod path;
 mod plain;
 mod raw;
+mod reread;
 mod scan;
 mod source;
 
@@ -27,6 +28,7 @@ pub use path::{Path, Segment};
 pub use plain::{Plain, resolve_plain, unambiguous};
 pub use raw::{Comment, Document, RawKind, RawNode, SYNTAX, Style, directives, read_raw};
 pub(crate) use raw::{key_text, read_masked};
+pub use reread::read_like;
 pub use scan::{PathStep, scan};
 pub use source::{Source, Sources};
 
