@@ -7,18 +7,18 @@ use serde_json::Value;
 
 use crate::role::{Pool, PoolKind, PoolObject, Role, TopologyPart};
 
-/// The objects of a cluster. A copy shares its workers with the original, until one of the two changes them.
+/// The objects of a cluster. A copy shares its objects with the original, until one of the two changes them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Desired {
     /// The Cluster.
-    pub cluster: Value,
+    pub cluster: Arc<Value>,
     /// The infrastructure cluster.
-    pub infrastructure: Value,
+    pub infrastructure: Arc<Value>,
     /// The control plane.
-    pub control_plane: Value,
+    pub control_plane: Arc<Value>,
     /// The template of the control plane's machines.
-    pub machine_template: Option<Value>,
+    pub machine_template: Option<Arc<Value>>,
     /// The control plane's health check.
     pub health_check: Option<Value>,
     /// Machine deployments, in the order of the topology.
@@ -34,13 +34,13 @@ pub struct Worker {
     /// Its name in the topology.
     pub name: String,
     /// The machine deployment or machine pool.
-    pub object: Value,
+    pub object: Arc<Value>,
     /// The fields that the controller wrote; null if it does not run yet.
-    pub applied: Value,
+    pub applied: Arc<Value>,
     /// Bootstrap template, or bootstrap config of a pool.
-    pub bootstrap: Value,
+    pub bootstrap: Arc<Value>,
     /// Machine template, or infrastructure pool.
-    pub infrastructure: Value,
+    pub infrastructure: Arc<Value>,
     /// Its health check.
     pub health_check: Option<Value>,
 }
@@ -48,9 +48,9 @@ pub struct Worker {
 impl Worker {
     fn objects(&self) -> impl Iterator<Item = (PoolObject, &Value)> {
         [
-            (PoolObject::Own, Some(&self.object)),
-            (PoolObject::Bootstrap, Some(&self.bootstrap)),
-            (PoolObject::Infrastructure, Some(&self.infrastructure)),
+            (PoolObject::Own, Some(&*self.object)),
+            (PoolObject::Bootstrap, Some(&*self.bootstrap)),
+            (PoolObject::Infrastructure, Some(&*self.infrastructure)),
             (PoolObject::HealthCheck, self.health_check.as_ref()),
         ]
         .into_iter()
@@ -59,9 +59,9 @@ impl Worker {
 
     fn object_mut(&mut self, what: PoolObject) -> Option<&mut Value> {
         match what {
-            PoolObject::Own => Some(&mut self.object),
-            PoolObject::Bootstrap => Some(&mut self.bootstrap),
-            PoolObject::Infrastructure => Some(&mut self.infrastructure),
+            PoolObject::Own => Some(Arc::make_mut(&mut self.object)),
+            PoolObject::Bootstrap => Some(Arc::make_mut(&mut self.bootstrap)),
+            PoolObject::Infrastructure => Some(Arc::make_mut(&mut self.infrastructure)),
             PoolObject::HealthCheck => self.health_check.as_mut(),
         }
     }
@@ -98,9 +98,9 @@ impl Desired {
     /// All objects by role.
     pub fn objects(&self) -> BTreeMap<Role, &Value> {
         let mut all = BTreeMap::from([
-            (Role::Cluster, &self.cluster),
-            (Role::Infrastructure, &self.infrastructure),
-            (Role::ControlPlane, &self.control_plane),
+            (Role::Cluster, &*self.cluster),
+            (Role::Infrastructure, &*self.infrastructure),
+            (Role::ControlPlane, &*self.control_plane),
         ]);
         if let Some(template) = &self.machine_template {
             all.insert(Role::ControlPlaneMachines, template);
@@ -120,17 +120,17 @@ impl Desired {
             TopologyPart::Cluster => Some(&self.cluster),
             TopologyPart::ControlPlane => Some(&self.control_plane),
             TopologyPart::Infrastructure => Some(&self.infrastructure),
-            TopologyPart::Pool(pool) => self.worker(pool).map(|worker| &worker.object),
+            TopologyPart::Pool(pool) => self.worker(pool).map(|worker| &*worker.object),
         }
     }
 
     /// The object of a role, mutably.
     pub fn object_mut(&mut self, role: &Role) -> Option<&mut Value> {
         match role {
-            Role::Cluster => Some(&mut self.cluster),
-            Role::Infrastructure => Some(&mut self.infrastructure),
-            Role::ControlPlane => Some(&mut self.control_plane),
-            Role::ControlPlaneMachines => self.machine_template.as_mut(),
+            Role::Cluster => Some(Arc::make_mut(&mut self.cluster)),
+            Role::Infrastructure => Some(Arc::make_mut(&mut self.infrastructure)),
+            Role::ControlPlane => Some(Arc::make_mut(&mut self.control_plane)),
+            Role::ControlPlaneMachines => self.machine_template.as_mut().map(Arc::make_mut),
             Role::ControlPlaneHealthCheck => self.health_check.as_mut(),
             Role::Pool(pool, what) => {
                 let mut workers = self.workers_mut(pool.kind).iter_mut();

@@ -10,6 +10,8 @@ mod patch_item;
 pub(crate) mod templates;
 pub(crate) mod workers;
 
+use std::sync::Arc;
+
 use gotmpl::time::utc_seconds;
 use serde_json::Value;
 
@@ -65,7 +67,7 @@ impl Input<'_> {
     /// The earlier result for the same Cluster, if it is completely known.
     fn known(&self) -> Option<&Desired> {
         let earlier = self.earlier.filter(|earlier| earlier.opaque.is_empty())?;
-        (earlier.desired.cluster == self.cluster).then_some(&earlier.desired)
+        (*earlier.desired.cluster == self.cluster).then_some(&earlier.desired)
     }
 }
 
@@ -80,12 +82,12 @@ pub(crate) fn generate(mut input: Input<'_>) -> Result<Generated, Refusal> {
         let detail = format!("error computing the desired state of the Cluster topology: {error}");
         Refusal::controller(Stage::Desired, detail)
     };
-    let mut desired =
-        Desired { infrastructure: cluster::infrastructure(&input).map_err(failed)?, ..Desired::default() };
-    desired.machine_template = control_plane::machine_template(&input);
+    let infrastructure = cluster::infrastructure(&input).map_err(failed)?;
+    let mut desired = Desired { infrastructure: Arc::new(infrastructure), ..Desired::default() };
+    desired.machine_template = control_plane::machine_template(&input).map(Arc::new);
     let mut tracker = Tracker::plan(input.running()).map_err(failed)?;
-    desired.control_plane =
-        control_plane::compute(&input, desired.machine_template.as_ref(), &mut tracker).map_err(failed)?;
+    let control_plane = control_plane::compute(&input, desired.machine_template.as_deref(), &mut tracker);
+    desired.control_plane = Arc::new(control_plane.map_err(failed)?);
     desired.health_check = health_check::of_control_plane(&input, &desired.control_plane);
     // The following steps read nothing of the Cluster that this changes, except for patches, which must see the change.
     cluster::complete(&mut input.cluster, &desired, &tracker);
@@ -100,6 +102,6 @@ pub(crate) fn generate(mut input: Input<'_>) -> Result<Generated, Refusal> {
     opaque.extend(unknown.map(|reason| Opaque::new(Role::ControlPlane, reason)));
     let class = input.blueprint.opaque.iter().cloned();
     opaque.extend(class.map(Opaque::of_all));
-    desired.cluster = input.cluster;
+    desired.cluster = Arc::new(input.cluster);
     Ok(Generated { desired, opaque, tracker })
 }

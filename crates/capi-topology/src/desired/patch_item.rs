@@ -46,8 +46,8 @@ pub(super) enum WorkerTemplate {
 impl WorkerTemplate {
     fn of(self, worker: &mut Worker) -> &mut Value {
         match self {
-            Self::Bootstrap => &mut worker.bootstrap,
-            Self::Infrastructure => &mut worker.infrastructure,
+            Self::Bootstrap => Arc::make_mut(&mut worker.bootstrap),
+            Self::Infrastructure => Arc::make_mut(&mut worker.infrastructure),
         }
     }
 }
@@ -64,9 +64,9 @@ impl Slot {
 
     pub(super) fn of(self, desired: &mut Desired) -> Option<&mut Value> {
         match self {
-            Self::Infrastructure => Some(&mut desired.infrastructure),
-            Self::ControlPlane => Some(&mut desired.control_plane),
-            Self::Machines => desired.machine_template.as_mut(),
+            Self::Infrastructure => Some(Arc::make_mut(&mut desired.infrastructure)),
+            Self::ControlPlane => Some(Arc::make_mut(&mut desired.control_plane)),
+            Self::Machines => desired.machine_template.as_mut().map(Arc::make_mut),
             Self::Worker(kind, at, one) => {
                 desired.workers_mut(kind).get_mut(at).map(|worker| one.of(Arc::make_mut(worker)))
             }

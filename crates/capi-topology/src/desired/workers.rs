@@ -93,8 +93,8 @@ fn worker(
         None => simple(&format!("{cluster_name}-{name}-"), input.draw),
     };
     let copy = |current| Copy::new(&input.cluster, part_name(current)).of_worker(label, name);
-    let bootstrap = copied(&worker.bootstrap, copy(current.map(|one| &one.bootstrap)));
-    let infrastructure = copied(&worker.infrastructure, copy(current.map(|one| &one.infrastructure)));
+    let bootstrap = copied(&worker.bootstrap, copy(current.map(|one| &*one.bootstrap)));
+    let infrastructure = copied(&worker.infrastructure, copy(current.map(|one| &*one.infrastructure)));
     let class = &worker.class;
     let own_name = own_name(input, named, class, current)?;
     let mut object = skeleton(input, kind.as_str(), &own_name, topology, class, label);
@@ -112,10 +112,10 @@ fn worker(
     };
     Ok(Worker {
         name: name.to_owned(),
-        object,
-        applied: Value::Null,
-        bootstrap,
-        infrastructure,
+        object: Arc::new(object),
+        applied: Arc::default(),
+        bootstrap: Arc::new(bootstrap),
+        infrastructure: Arc::new(infrastructure),
         health_check,
     })
 }

@@ -1,5 +1,7 @@
 //! The next apply of the same Cluster: GitOps engines apply again and again, and it may change something else.
 
+use std::sync::Arc;
+
 use super::Settings;
 use super::admit::admit;
 use super::apply::has_empty;
@@ -36,7 +38,7 @@ pub(super) fn applied_again(
         return Vec::new();
     };
     let mut running = end.clone();
-    set(&mut running.cluster, TOPOLOGY, topology.clone());
+    set(Arc::make_mut(&mut running.cluster), TOPOLOGY, topology.clone());
     let next = converge(running, before.set_by_others.clone(), catalog, settings);
     let rotated = next.all_rotated();
     let changes = next.running.iter().flat_map(|running| objects(end, running, &rotated));

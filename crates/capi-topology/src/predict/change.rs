@@ -109,7 +109,7 @@ pub struct Change {
     /// The parts whose machines stay on an older version than the control plane gets, with that version.
     pub behind: BTreeMap<TopologyPart, String>,
     /// The Cluster as stored after admission, before the controller acts on it; none if it was not written.
-    pub admitted: Option<Value>,
+    pub admitted: Option<Arc<Value>>,
     /// The reason of the condition `TopologyReconciled`, if it is not True at the end.
     pub held: Option<&'static str>,
     /// What cannot be known.
@@ -121,7 +121,7 @@ pub struct Change {
 /// The running objects once a desired state has been created and all its machines exist.
 pub fn run(desired: &Desired) -> Desired {
     let mut running = desired.clone();
-    running.control_plane = with_defaults(&desired.control_plane, None);
+    running.control_plane = Arc::new(with_defaults(&desired.control_plane, None));
     finish_rollouts(&mut running);
     for worker in running.deployments.iter_mut().chain(&mut running.pools) {
         *worker = Arc::new(created(worker));
@@ -132,7 +132,7 @@ pub fn run(desired: &Desired) -> Desired {
 /// Lets the control plane report its desired version.
 fn finish_rollouts(running: &mut Desired) {
     let version = text(&running.control_plane, Contract::VERSION).to_owned();
-    set(&mut running.control_plane, &["status"], json!({ "version": version }));
+    set(Arc::make_mut(&mut running.control_plane), &["status"], json!({ "version": version }));
 }
 
 /// Predicts a change.
@@ -159,7 +159,7 @@ pub(super) fn of_written(
     if let Some(cluster) = after.cluster {
         match admit(before, &before.running.cluster, cluster, after.writing, catalog) {
             Ok((admitted, unknown)) => {
-                running.cluster = admitted;
+                running.cluster = Arc::new(admitted);
                 opaque.extend(unknown);
             }
             Err(faults) => return rejected(faults),
@@ -280,7 +280,7 @@ fn compute(
     settings: &Settings,
     earlier: Option<&Generated>,
 ) -> Result<Generated, Vec<Refusal>> {
-    let mut cluster = running.cluster.clone();
+    let mut cluster = Value::clone(&running.cluster);
     let definitions = blueprint.definitions();
     let open = admission::cluster::discovers(Some(&blueprint.class), settings.gates);
     let judged = admission::cluster::variables(&mut cluster, None, definitions, open);

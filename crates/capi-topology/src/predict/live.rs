@@ -44,13 +44,13 @@ pub(super) fn given(cluster: &Value, observed: &Observed) -> Option<Desired> {
     let control_plane = referred(get(cluster, &["spec", "controlPlaneRef"])?, observed)?.own.clone();
     let template = get(&control_plane, Contract::in_use(&control_plane).infrastructure_ref());
     let machine_template = match template {
-        Some(reference) => Some(referred(reference, observed)?.own.clone()),
+        Some(reference) => Some(Arc::new(referred(reference, observed)?.own.clone())),
         None => None,
     };
     let mut running = Desired {
-        cluster: cluster.clone(),
-        infrastructure,
-        control_plane,
+        cluster: Arc::new(cluster.clone()),
+        infrastructure: Arc::new(infrastructure),
+        control_plane: Arc::new(control_plane),
         machine_template,
         ..Desired::default()
     };
@@ -69,8 +69,8 @@ pub(super) fn adopt(running: &mut Desired, observed: &Observed) -> Adopted {
     let mut adopted = Adopted::default();
     beside(running, observed);
     if let Some(made) = only(&running.infrastructure, observed) {
-        running.infrastructure = adopted.take(Role::Infrastructure, &running.infrastructure, made);
-        refer(&mut running.cluster, "infrastructureRef", &made.own);
+        running.infrastructure = Arc::new(adopted.take(Role::Infrastructure, &running.infrastructure, made));
+        refer(Arc::make_mut(&mut running.cluster), "infrastructureRef", &made.own);
         adopted.known.insert(TopologyPart::Infrastructure);
     }
     if control_plane(running, observed, &mut adopted).is_some() {
@@ -100,11 +100,11 @@ fn control_plane(running: &mut Desired, observed: &Observed, adopted: &mut Adopt
     let written = get(&running.control_plane, &["status"]).cloned().unwrap_or_default();
     set(&mut object, &["status"], status.unwrap_or(written));
     running.health_check = health_check(running.health_check.take(), &made.own, &running.cluster, observed);
-    running.control_plane = object;
+    running.control_plane = Arc::new(object);
     if let (Some(model), Some(template)) = (&mut running.machine_template, template) {
-        *model = adopted.take(Role::ControlPlaneMachines, model, template);
+        *model = Arc::new(adopted.take(Role::ControlPlaneMachines, model, template));
     }
-    refer(&mut running.cluster, "controlPlaneRef", &made.own);
+    refer(Arc::make_mut(&mut running.cluster), "controlPlaneRef", &made.own);
     Some(())
 }
 
@@ -138,12 +138,13 @@ fn worker(
     let pool = Pool::new(kind, &worker.name);
     let whole = adopted.take(pool.clone().role(PoolObject::Own), &worker.applied, made);
     let filled = with_filled(&whole, live(&made.own, observed)?, &applied);
-    worker.object = with_defaults(&filled, None);
-    worker.applied = applied;
+    worker.object = Arc::new(with_defaults(&filled, None));
+    worker.applied = Arc::new(applied);
     worker.health_check = health_check(worker.health_check.take(), &made.own, cluster, observed);
-    worker.bootstrap = adopted.take(pool.clone().role(PoolObject::Bootstrap), &worker.bootstrap, bootstrap);
-    worker.infrastructure =
-        adopted.take(pool.role(PoolObject::Infrastructure), &worker.infrastructure, infrastructure);
+    let role = pool.clone().role(PoolObject::Bootstrap);
+    worker.bootstrap = Arc::new(adopted.take(role, &worker.bootstrap, bootstrap));
+    let role = pool.role(PoolObject::Infrastructure);
+    worker.infrastructure = Arc::new(adopted.take(role, &worker.infrastructure, infrastructure));
     Some(())
 }
 
@@ -170,15 +171,15 @@ fn beside(running: &mut Desired, observed: &Observed) {
             };
             let parts = (part(&["bootstrap", "configRef"]), part(&["infrastructureRef"]));
             let (Some(bootstrap), Some(infrastructure)) = parts else { continue };
-            let object = made.own.clone();
+            let object = Arc::new(made.own.clone());
             let applied = object.clone();
             let name = name.to_owned();
             workers.push(Arc::new(Worker {
                 name,
                 object,
                 applied,
-                bootstrap,
-                infrastructure,
+                bootstrap: Arc::new(bootstrap),
+                infrastructure: Arc::new(infrastructure),
                 health_check: None,
             }));
         }

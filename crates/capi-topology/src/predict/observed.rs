@@ -75,8 +75,8 @@ pub(super) fn versions(running: &mut Desired, observed: &Observed) -> BTreeSet<T
     let kind = text(&running.control_plane, &["kind"]).to_owned();
     let own = observed.objects.iter().find(|one| text(one, &["kind"]) == kind && !is_upgrading(one));
     if let Some(version) = own.map(|one| text(one, Contract::VERSION)).filter(|one| !one.is_empty()) {
-        set(&mut running.control_plane, Contract::VERSION, json!(version));
-        set(&mut running.control_plane, &["status"], json!({ "version": version }));
+        set(Arc::make_mut(&mut running.control_plane), Contract::VERSION, json!(version));
+        set(Arc::make_mut(&mut running.control_plane), &["status"], json!({ "version": version }));
         known.insert(TopologyPart::ControlPlane);
     }
     let path = ["spec", "template", "spec", "version"];
@@ -84,7 +84,7 @@ pub(super) fn versions(running: &mut Desired, observed: &Observed) -> BTreeSet<T
         for worker in running.workers_mut(kind).iter_mut().map(Arc::make_mut) {
             let found = self::worker(observed, kind, &worker.name).map(|one| text(one, &path));
             if let Some(version) = found.filter(|one| !one.is_empty()) {
-                set(&mut worker.object, &path, json!(version));
+                set(Arc::make_mut(&mut worker.object), &path, json!(version));
                 known.insert(TopologyPart::pool(kind, &worker.name));
             }
         }
@@ -101,7 +101,7 @@ pub(super) fn counts(running: &mut Desired, observed: &Observed) -> BTreeSet<Top
         for worker in workers.filter(|one| get(&one.applied, &path).is_none()) {
             let found = self::worker(observed, kind, &worker.name);
             if let Some(count) = found.and_then(|one| get(one, &path)).filter(|count| count.is_i64()) {
-                set(&mut Arc::make_mut(worker).object, &path, count.clone());
+                set(Arc::make_mut(&mut Arc::make_mut(worker).object), &path, count.clone());
                 known.insert(TopologyPart::pool(kind, &worker.name));
             }
         }

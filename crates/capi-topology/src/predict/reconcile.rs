@@ -80,20 +80,27 @@ fn infrastructure(running: &mut Desired, desired: &Desired, settled: &mut Settle
 
 /// The result of a controller applying `desired` to an object; `previous` is what it applied before. If it set all existing
 /// fields, only empty values need merging.
-pub(super) fn applied(running: &Value, previous: &Value, desired: &Value, others: Option<&Value>) -> Value {
+pub(super) fn applied<'d>(
+    running: &Value,
+    previous: &Value,
+    desired: &'d Value,
+    others: Option<&Value>,
+) -> Cow<'d, Value> {
     applied_over(running, || Cow::Borrowed(previous), desired, others)
 }
 
-fn applied_over<'a>(
+fn applied_over<'a, 'd>(
     running: &Value,
     previous: impl FnOnce() -> Cow<'a, Value>,
-    desired: &Value,
+    desired: &'d Value,
     others: Option<&Value>,
-) -> Value {
+) -> Cow<'d, Value> {
     let is_same_version = text(running, &["apiVersion"]) == text(desired, &["apiVersion"]);
     match others.filter(|others| others.is_object()) {
-        None if !is_same_version || !has_empty(desired) => desired.clone(),
-        others => server_side_apply(running, &previous(), others.unwrap_or(&Value::Null), desired),
+        None if !is_same_version || !has_empty(desired) => Cow::Borrowed(desired),
+        others => {
+            Cow::Owned(server_side_apply(running, &previous(), others.unwrap_or(&Value::Null), desired))
+        }
     }
 }
 
@@ -161,7 +168,7 @@ fn emptied(running: &Value, desired: &Value) -> Option<String> {
 }
 
 /// Updates one object in place.
-fn write(role: &Role, running: &mut Value, desired: &Value, pass: &mut Pass) -> bool {
+fn write(role: &Role, running: &mut Arc<Value>, desired: &Value, pass: &mut Pass) -> bool {
     pass.opaque.extend(emptied_in_old(role, running, desired));
     let others = pass.others.get(role);
     let written = applied_over(running, || Cow::Owned(set_before(running, desired)), desired, others);
@@ -173,7 +180,7 @@ fn write(role: &Role, running: &mut Value, desired: &Value, pass: &mut Pass) -> 
     }
     let faults = objects::refused_update(&written, &next, running, pass.gates);
     if faults.is_empty() {
-        *running = next;
+        *running = Arc::new(next);
         return true;
     }
     pass.faults.extend(faults);
@@ -213,7 +220,7 @@ fn control_plane_objects(
     pass: &mut Pass,
 ) -> bool {
     let cluster = text(&running.cluster, &["metadata", "name"]).to_owned();
-    let mut control_plane = desired.control_plane.clone();
+    let mut control_plane = Arc::clone(&desired.control_plane);
     let mut next = desired.machine_template.clone();
     let before = running.machine_template.clone();
     if let (Some(current), Some(next)) = (&mut running.machine_template, &mut next) {
@@ -224,7 +231,7 @@ fn control_plane_objects(
             let contract = Contract::in_use(&control_plane);
             let mut path = contract.infrastructure_ref().to_vec();
             path.push("name");
-            set(&mut control_plane, &path, json!(name));
+            set(Arc::make_mut(&mut control_plane), &path, json!(name));
         }
     }
     let done = write(&Role::ControlPlane, &mut running.control_plane, &control_plane, pass);
@@ -240,7 +247,7 @@ fn cluster(running: &mut Desired, desired: &Desired) -> bool {
     let topology = get(&running.cluster, &["spec", "topology"]).cloned();
     running.cluster.clone_from(&desired.cluster);
     if let Some(topology) = topology {
-        set(&mut running.cluster, &["spec", "topology"], topology);
+        set(Arc::make_mut(&mut running.cluster), &["spec", "topology"], topology);
     }
     true
 }
@@ -251,8 +258,8 @@ fn cluster(running: &mut Desired, desired: &Desired) -> bool {
 /// Source: `reconcileReferencedTemplate`, and `dryRunSSAPatch` of `structuredmerge/dryrun.go`.
 fn template(
     role: &Role,
-    current: &mut Value,
-    desired: &mut Value,
+    current: &mut Arc<Value>,
+    desired: &mut Arc<Value>,
     name: &str,
     settled: &mut Settled,
     pass: &mut Pass,
@@ -269,7 +276,7 @@ fn template(
     }
     let spec = |template: &Value| kubeadm_config::comparable_spec(template);
     if !same(&spec(current), &spec(&next)) {
-        set(desired, &["metadata", "name"], json!(name));
+        set(Arc::make_mut(desired), &["metadata", "name"], json!(name));
         *current = desired.clone();
         pass.rotated.insert(role.clone());
         // No one else has set fields of the new template.
@@ -281,7 +288,7 @@ fn template(
         ["labels", "annotations"].iter().any(|field| metadata(current, field) != metadata(&next, field));
     let version = text(current, &["apiVersion"]) != text(desired, &["apiVersion"]);
     if changed || version {
-        *current = next;
+        *current = Arc::new(next.into_owned());
     }
     Some(false)
 }
@@ -327,7 +334,7 @@ impl Side<'_> {
         for next in desired {
             if !places.contains_key(&next.name) && !self.tracker.pending_create.contains(&next.name) {
                 let parts = [&next.infrastructure, &next.bootstrap, &next.object];
-                let refused = |object: &Value| objects::refused_create(object, pass.gates);
+                let refused = |object: &Arc<Value>| objects::refused_create(object, pass.gates);
                 if let Some(faults) = parts.into_iter().map(refused).find(|faults| !faults.is_empty()) {
                     pass.faults.extend(faults);
                     stopped = true;
@@ -414,7 +421,7 @@ impl Side<'_> {
             if rotated {
                 let mut path = vec!["spec", "template", "spec"];
                 path.extend(reference);
-                set(&mut next.object, &path, new["metadata"]["name"].clone());
+                set(Arc::make_mut(&mut next.object), &path, new["metadata"]["name"].clone());
             }
         }
         write_worker(&own, current, next, pass)
@@ -439,8 +446,8 @@ fn clean_up(updated: &mut Worker, before: &Worker, pool: &Pool, pass: &mut Pass)
 
 /// A worker right after its creation.
 pub(super) fn created(worker: &Worker) -> Worker {
-    let applied = worker.object.clone();
-    Worker { object: with_defaults(&applied, None), applied, ..worker.clone() }
+    let applied = Arc::clone(&worker.object);
+    Worker { object: Arc::new(with_defaults(&applied, None)), applied, ..worker.clone() }
 }
 
 fn write_worker(role: &Role, current: &mut Worker, next: &Worker, pass: &mut Pass) -> bool {
@@ -455,7 +462,7 @@ fn write_worker(role: &Role, current: &mut Worker, next: &Worker, pass: &mut Pas
 /// Updates an object that a machine pool references. An object of another kind cannot replace it.
 ///
 /// Source: `core/reconcilers/topology/cluster/reconcile_state.go`, `updateMachinePool` and `reconcileReferencedObject`.
-fn reference(role: &Role, running: &mut Value, desired: &Value, pass: &mut Pass) -> bool {
+fn reference(role: &Role, running: &mut Arc<Value>, desired: &Value, pass: &mut Pass) -> bool {
     if group_kind(running) == group_kind(desired) {
         return write(role, running, desired, pass);
     }

@@ -8,6 +8,9 @@ use serde_json::Value;
 use crate::role::{Pool, TopologyPart};
 use crate::state::Worker;
 
+/// An object with its machine template.
+type ObjectWithTemplate = (Arc<Value>, Option<Arc<Value>>);
+
 /// Results of earlier passes that need not be computed again.
 #[derive(Debug, Default)]
 pub(super) struct Settled {
@@ -18,7 +21,7 @@ pub(super) struct Settled {
     pub(super) taken: Value,
     /// The infrastructure cluster and the control plane that a pass left unchanged, each with its machine template: as they run,
     /// and as desired.
-    pub(super) parts: BTreeMap<TopologyPart, [(Value, Option<Value>); 2]>,
+    pub(super) parts: BTreeMap<TopologyPart, [ObjectWithTemplate; 2]>,
 }
 
 impl Settled {
@@ -31,10 +34,10 @@ impl Settled {
     pub(super) fn rests(
         &self,
         part: &TopologyPart,
-        running: (&Value, &Option<Value>),
-        desired: (&Value, &Option<Value>),
+        running: (&Arc<Value>, &Option<Arc<Value>>),
+        desired: (&Arc<Value>, &Option<Arc<Value>>),
     ) -> bool {
-        let is_same = |(object, template): &(Value, Option<Value>), now: (&Value, &Option<Value>)| {
+        let is_same = |(object, template): &ObjectWithTemplate, now: (&Arc<Value>, &Option<Arc<Value>>)| {
             (object, template) == now
         };
         self.parts.get(part).is_some_and(|[one, other]| is_same(one, running) && is_same(other, desired))

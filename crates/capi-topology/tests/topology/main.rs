@@ -258,7 +258,7 @@ fn changed(
         return;
     }
     if let Some(admitted) = &change.admitted {
-        out.insert("expected/cluster-after.yaml".to_owned(), admitted.clone());
+        out.insert("expected/cluster-after.yaml".to_owned(), serde_json::Value::clone(admitted));
     }
     if let Some(desired) = &change.desired {
         put_desired(out, "desired-after", desired);

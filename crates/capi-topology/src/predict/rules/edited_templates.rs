@@ -73,7 +73,7 @@ pub(in crate::predict) fn adopt(
 
 fn compared(
     role: Role,
-    model: &mut Value,
+    model: &mut Arc<Value>,
     (pool, name): (&str, &str),
     observed: &Observed,
     others: &mut BTreeMap<Role, Value>,
@@ -89,8 +89,8 @@ fn compared(
         text(there, &["kind"]),
         text(there, &["metadata", "name"])
     );
-    let edited = |spec: Value, model: &mut Value| {
-        set(model, &["spec"], spec);
+    let edited = |spec: Value, model: &mut Arc<Value>| {
+        set(Arc::make_mut(model), &["spec"], spec);
         let reason = format!(
             "{which} differs from what the class and its templates make now: they have changed since, and the next reconcile of the Cluster, \
              whatever triggers it, applies that"
@@ -99,7 +99,7 @@ fn compared(
     };
     if let Some(made) = live::named(model, text(there, &["metadata", "name"]), observed) {
         let spec = with_symbols(get(&made.whole, &["spec"])?, get(model, &["spec"])?);
-        let mut whole = model.clone();
+        let mut whole = Value::clone(model);
         set(&mut whole, &["spec"], spec.clone());
         let next = applied(&whole, &whole, model, Some(&made.others));
         if same(&comparable_spec(&whole), &comparable_spec(&next)) {
@@ -108,7 +108,7 @@ fn compared(
         others.insert(role.clone(), made.others.clone());
         return edited(spec, model);
     }
-    let [wanted, found] = [&*model, there].map(|one| without_empty(&comparable_spec(one)));
+    let [wanted, found] = [&**model, there].map(|one| without_empty(&comparable_spec(one)));
     let kept = without_empty(&part_of(&wanted, &found));
     if !same(&kept, &wanted) {
         let spec = if is_own(model) { get(there, &["spec"])?.clone() } else { kept };

@@ -208,7 +208,7 @@ fn control_plane(before: &Desired, after: &Desired, instants: Instants<'_>) -> M
             rollout.reasons.push(not_up_to_date("KubeadmConfig"));
         }
     }
-    let [from, to] = [old, new].map(machine_reference);
+    let [from, to] = [old, new].map(|object| machine_reference(object));
     if from != to {
         rollout.reasons.push(not_up_to_date(from.1));
     }

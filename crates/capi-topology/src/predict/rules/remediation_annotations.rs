@@ -50,7 +50,7 @@ mod tests {
                 annotations.iter().map(|name| ((*name).to_owned(), json!(""))).collect();
             let control_plane =
                 json!({ "spec": { "machineTemplate": { "metadata": { "annotations": annotations } } } });
-            Desired { control_plane, ..Desired::default() }
+            Desired { control_plane: control_plane.into(), ..Desired::default() }
         };
         let asks = |state: &Desired| ask_for_replacement(&TopologyPart::ControlPlane, state);
         assert!(asks(&state(&[REPLACE])));
