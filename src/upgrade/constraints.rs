@@ -8,6 +8,7 @@ use std::{
 use super::{
     addon,
     charts::ChartRanges,
+    distinct_releases::distinct,
     requirements,
     situation::{Candidate, Constraint, ConstraintKind, Goal, Situation},
 };
@@ -300,11 +301,19 @@ impl<'a> PlanningFleet<'a> {
             constraints.push(constraint);
             constraints.len() - 1
         };
-        let back = add(Constraint {
-            kind: ConstraintKind::OlderRelease,
-            text: "a cluster does not go back to an older release or Kubernetes version".to_owned(),
-            origin: None,
-            lift: "not possible: Kubernetes cannot be downgraded".to_owned(),
+        let [downgrade, back] = [
+            (
+                "a cluster does not go back to an older Kubernetes version",
+                "not possible: Kubernetes cannot be downgraded",
+            ),
+            (
+                "plans do not go back to an older release",
+                "write it into the definition: `stackloom diff` says what that does",
+            ),
+        ]
+        .map(|(text, lift)| {
+            let (text, lift) = (text.to_owned(), lift.to_owned());
+            add(Constraint { kind: ConstraintKind::OlderRelease, text, origin: None, lift })
         });
         let minor = |at: usize| line[at].kubernetes.minor();
         let (first, last) = (minor(start).min(goal), minor(start).max(goal));
@@ -328,8 +337,9 @@ impl<'a> PlanningFleet<'a> {
             for to in (0..line.len()).filter(|to| *to != from) {
                 let between = skipped.iter().filter(|(one, _)| minor(from) < **one && **one < minor(to));
                 let mut broken: Vec<usize> = between.map(|(_, constraint)| *constraint).collect();
-                let is_older = to < from || line[to].kubernetes < line[from].kubernetes;
-                broken.extend(is_older.then_some(back));
+                let is_downgrade = line[to].kubernetes < line[from].kubernetes;
+                broken.extend(is_downgrade.then_some(downgrade));
+                broken.extend((to < from && !is_downgrade).then_some(back));
                 broken.extend(passed.get(&minor(to)));
                 moves.insert((from, to), broken);
             }
@@ -425,48 +435,6 @@ fn forbid_return(
         let is_away = |at: usize| line[at].channel != aim && !uncut.contains(&line[at].kubernetes.minor());
         moves.retain(|(from, to), _| line[*from].channel != aim || !is_away(*to));
     }
-}
-
-/// The API versions of the objects of a release, which a management cluster must serve.
-fn api_versions(release: &Release) -> BTreeSet<(&str, &str)> {
-    release
-        .objects
-        .iter()
-        .filter_map(|object| Some((object.get("apiVersion")?.as_str()?, object.get("kind")?.as_str()?)))
-        .collect()
-}
-
-/// Of consecutive equal releases, keeps only the newest. The cluster's own minor and the goal are left as they are.
-fn distinct(line: Vec<Arc<Release>>, own: &Release, goal: Option<&str>) -> Vec<Arc<Release>> {
-    let is_alike = |one: &Release, other: &Release| {
-        one.kubernetes == other.kubernetes
-            && one.channel == other.channel
-            && one.compatibility == other.compatibility
-            && one.requires == other.requires
-            && api_versions(one) == api_versions(other)
-            && one.addons.len() == other.addons.len()
-            && one
-                .addons
-                .iter()
-                .zip(&other.addons)
-                .all(|(one, other)| one.version == other.version && one.addon == other.addon)
-    };
-    let mut kept: Vec<Arc<Release>> = Vec::new();
-    for release in line {
-        let is_named = |one: &Release| one.name == own.name || Some(one.name.as_str()) == goal;
-        let is_own_minor = release.kubernetes.minor() == own.kubernetes.minor();
-        if let Some(last) = kept.last_mut()
-            && !is_own_minor
-            && !is_named(last)
-            && !is_named(&release)
-            && is_alike(last, &release)
-        {
-            *last = release;
-        } else {
-            kept.push(release);
-        }
-    }
-    kept
 }
 
 fn candidates(line: &[Arc<Release>]) -> Vec<Candidate> {

@@ -16,6 +16,7 @@ mod check_edits;
 mod conflict;
 mod constraints;
 mod describe;
+mod distinct_releases;
 mod edits;
 mod forecast;
 mod plan;
