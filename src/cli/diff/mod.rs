@@ -69,13 +69,16 @@ Examples:
   stackloom diff -v                    # show every cluster, field and file
   stackloom diff --format markdown     # print a comment for a pull request
   stackloom diff --before live.yaml    # judge changed clusters by what runs
-  stackloom diff --write html=report.html --write markdown=comment.md   # a page and a comment from one run
-  stackloom diff --format github --write sarif=diff.sarif               # findings at the lines that cause them
+  stackloom diff --write html=report.html --write markdown=comment.md   # a page and a comment
+  stackloom diff --format github --write sarif=diff.sarif   # errors at the lines that cause them
   stackloom diff --format json | jq '.clusters[] | select(.risk == \"refused\") | .cluster.name'
   stackloom diff --fail-on refused,unannounced-deletes,unknown   # in CI
 
-Exit codes: 0 done, 1 errors in the definitions, a change that `generate` would refuse, or a class of --fail-on,
-3 something changes (--exit-code), 4 no commit to compare with, or history that this clone lacks";
+Exit codes:
+  0  done
+  1  errors in the definitions, a change that `generate` would refuse, or a class of --fail-on
+  3  something changes (--exit-code)
+  4  no commit to compare with, or history that this clone lacks";
 
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     if let Some(fault) = output::twice(&args.write) {
