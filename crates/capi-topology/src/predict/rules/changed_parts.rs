@@ -294,7 +294,7 @@ fn beside(part: &TopologyPart, objects: &[&ObjectChange]) -> Option<Evidence> {
             // The rule about health checks describes it.
             Effect::Created if health => continue,
             Effect::Deleted if health => {
-                "its MachineHealthCheck is deleted: unhealthy machines are no longer replaced".to_owned()
+                "its MachineHealthCheck is deleted: unhealthy machines are no longer replaced, except those that it has marked already".to_owned()
             }
             Effect::Created => format!("its {} is created", one.kind),
             Effect::Deleted => format!("its {} is deleted", one.kind),

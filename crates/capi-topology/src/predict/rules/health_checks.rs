@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 
 use super::Rule;
 use super::remediation_annotations::{ASKED, NO_LONGER_LEFT_ALONE, are_left_alone, ask_for_replacement};
+use super::remediation_limits::looser_limits;
+use super::remediation_trigger::{acts_at, always, is_never, is_within, resized};
 use crate::healthy::{machine_status, node_status, tells_illness};
 use crate::predict::change::Change;
 use crate::predict::evidence::{Evidence, On, RuleOutcome};
@@ -40,20 +42,24 @@ pub(in crate::predict) fn evidence(
         Meaning::Delete => return None,
         _ => {}
     }
-    let (role, new) = of(part, end)?;
+    let Some((role, new)) = of(part, end) else { return of_deleted(part, before, end) };
     let old = of(part, before).map(|(_, check)| check);
     let replaced = list_of(new).into_iter().filter(|one| !old.is_some_and(|old| one.is_in(old)));
     let replaced: Vec<Unhealthy<'_>> = replaced.collect();
     let mut loosened = old.map(|old| loosened(old, new, replaced.is_empty())).unwrap_or_default();
     if let (Some(_), Some(before), Some(after)) = (old, before.own(part), end.own(part)) {
-        loosened.extend(LIMITS.into_iter().filter(|limit| limit.is_looser(before, after)).map(Limit::words));
+        loosened.extend(looser_limits(before, after));
+        loosened.extend(resized(part, new, [before, after]).map(str::to_owned));
     }
     if are_left_alone(part, before) && !are_left_alone(part, end) {
         loosened.push(NO_LONGER_LEFT_ALONE.to_owned());
     }
     let are_asked = ask_for_replacement(part, end) && (old.is_none() || !ask_for_replacement(part, before));
     if replaced.is_empty() && loosened.is_empty() && !are_asked {
-        return None;
+        let is_left_alone = are_left_alone(part, end) && !are_left_alone(part, before);
+        let is_weaker = old.is_some_and(|old| get(old, &["spec"]) != get(new, &["spec"])) || is_left_alone;
+        let remark = || Evidence::remark(part.clone(), Rule::HealthCheck, On::ALL);
+        return is_weaker.then(|| remark().because(Reason::from(STILL_REPLACED)));
     }
     let is_idle = is_never(new);
     let replaces_all = matches!(found.kind(), MeaningKind::Rollout | MeaningKind::Upgrade);
@@ -76,6 +82,21 @@ pub(in crate::predict) fn evidence(
     Some(Evidence { fields, ..evidence.because(reason) })
 }
 
+/// Evidence about a part whose health check is deleted, together with a limit on how many machines are replaced at a time.
+fn of_deleted(part: &TopologyPart, before: &Desired, end: &Desired) -> Option<Evidence> {
+    of(part, before)?;
+    let limits = looser_limits(before.own(part)?, end.own(part)?);
+    if limits.is_empty() {
+        return None;
+    }
+    let reason = format!(
+        "machines that its MachineHealthCheck has marked as unhealthy may be replaced together, because {}; {UNSEEN}",
+        limits.join(", ")
+    );
+    let evidence = Evidence::new(part.clone(), Rule::HealthCheck, RuleOutcome::Unsure);
+    Some(Evidence { source: Some(SOURCE), ..evidence }.because(Reason::from(reason)))
+}
+
 /// Evidence about a part that is created with a health check that healthy machines meet. What it does to machines that are not
 /// in good health is what it is for.
 pub(in crate::predict) fn of_created(part: &TopologyPart, state: &Desired) -> Option<Evidence> {
@@ -90,6 +111,9 @@ pub(in crate::predict) fn of_created(part: &TopologyPart, state: &Desired) -> Op
     Some(Evidence::remark(part.clone(), Rule::HealthCheck, On::ALL).because(reason))
 }
 
+const STILL_REPLACED: &str =
+    "machines that its MachineHealthCheck has marked as unhealthy are still replaced: the mark stays";
+const UNSEEN: &str = "it is unknown offline whether there are any now";
 const IDLE: &str = "its MachineHealthCheck replaces no machine, because it acts only if none is unhealthy";
 
 /// The health check of a part.
@@ -222,87 +246,6 @@ fn loosened(old: &Value, new: &Value, calls_no_others: bool) -> Vec<String> {
     found
 }
 
-/// The numbers of unhealthy machines at which a check acts: the least and the most, and whether they are percentages. None if
-/// it always acts.
-fn acts_at(check: &Value) -> Option<(i64, i64, bool)> {
-    let when = get(check, &["spec", "remediation", "triggerIf"])?;
-    let range = text(when, &["unhealthyInRange"]);
-    if let Some((least, most)) = range.trim_matches(['[', ']']).split_once('-') {
-        return Some((least.parse().ok()?, most.parse().ok()?, false));
-    }
-    match present(when, &["unhealthyLessThanOrEqualTo"])? {
-        Value::String(text) => text.strip_suffix('%')?.parse().ok().map(|most| (0, most, true)),
-        value => value.as_i64().map(|most| (0, most, false)),
-    }
-    .filter(|acts| *acts != (0, 100, true))
-}
-
-fn always(check: &Value) -> bool {
-    acts_at(check).is_none()
-}
-
-/// Whether a check never acts, because it would only do so if no machine is unhealthy.
-fn is_never(check: &Value) -> bool {
-    acts_at(check).is_some_and(|(_, most, _)| most == 0)
-}
-
-/// Whether a check acts only where another one does.
-fn is_within(new: &Value, old: &Value) -> bool {
-    match (acts_at(new), acts_at(old)) {
-        (_, None) => true,
-        (None, Some(_)) => false,
-        (Some((least, most, percent)), Some((old_least, old_most, old_percent))) => {
-            most == 0 || percent == old_percent && least >= old_least && most <= old_most
-        }
-    }
-}
-
-/// A limit on how the owner of the machines replaces unhealthy ones.
-#[derive(Debug, Clone, Copy)]
-struct Limit {
-    field: &'static str,
-    /// Its value if it is not set.
-    unset: i64,
-    /// Whether more machines are replaced if it rises.
-    rises: bool,
-}
-
-const LIMITS: [Limit; 4] = [
-    Limit { field: "maxInFlight", unset: i64::MAX, rises: true },
-    Limit { field: "maxRetry", unset: i64::MAX, rises: true },
-    Limit { field: "retryPeriodSeconds", unset: 0, rises: false },
-    Limit { field: "minHealthyPeriodSeconds", unset: 3600, rises: false },
-];
-
-impl Limit {
-    fn words(self) -> String {
-        format!("spec.remediation.{} changes", self.field)
-    }
-
-    /// Whether more machines may be replaced than before. Values of another form cannot be compared.
-    fn is_looser(self, before: &Value, after: &Value) -> bool {
-        let [old, new] = [before, after].map(|own| present(own, &["spec", "remediation", self.field]));
-        let number = |value: Option<&Value>| match value {
-            None => Some((false, self.unset)),
-            Some(Value::String(text)) => Some((true, text.strip_suffix('%')?.parse().ok()?)),
-            Some(value) => Some((false, value.as_i64()?)),
-        };
-        if old == new || old.is_none() && self.unset == i64::MAX {
-            return false;
-        }
-        match (number(old), number(new)) {
-            (Some((of_old, old)), Some((of_new, new))) if of_old == of_new => {
-                if self.rises {
-                    new > old
-                } else {
-                    new < old
-                }
-            }
-            _ => true,
-        }
-    }
-}
-
 fn reason(is_new: bool, check: &Value, replaced: &[Unhealthy<'_>], loosened: &[String]) -> String {
     let kind = text(check, &["spec", "remediation", "templateRef", "kind"]);
     let acts = match kind {
@@ -316,18 +259,17 @@ fn reason(is_new: bool, check: &Value, replaced: &[Unhealthy<'_>], loosened: &[S
         }
         Some((least, most, _)) => format!(", while {least} to {most} of them are unhealthy"),
     };
-    let unknown = "it is unknown offline whether there are any now";
     if replaced.is_empty() {
         let why = loosened.join(", ");
         return format!(
-            "unhealthy machines that were left alone before may be replaced, because {why}; {unknown}"
+            "unhealthy machines that were left alone before may be replaced, because {why}; {UNSEEN}"
         );
     }
     let what = if is_new { "is created" } else { "calls more machines unhealthy" };
     let all: Vec<String> = replaced.iter().map(Unhealthy::to_string).collect();
     let doubts: BTreeSet<Doubt> = replaced.iter().filter_map(|one| one.doubt()).collect();
     let doubts: Vec<String> = doubts.iter().map(ToString::to_string).collect();
-    let end = if doubts.is_empty() { unknown.to_owned() } else { doubts.join("; ") };
+    let end = if doubts.is_empty() { UNSEEN.to_owned() } else { doubts.join("; ") };
     format!("its MachineHealthCheck {what}: {acts} {}{limit}; {end}", all.join(" or "))
 }
 
@@ -402,7 +344,36 @@ mod tests {
             (&limited(ready.clone(), &json!("40%")), &limited(ready.clone(), &json!("0%"))),
             (&limited(ready.clone(), &json!("100%")), &ready),
         ] {
-            assert_eq!(of_check(old, new, &Meaning::InPlace), None, "from {old} to {new}");
+            let found = of_check(old, new, &Meaning::InPlace);
+            let is_remark = |one: &Evidence| matches!(one.outcome, RuleOutcome::Remark(_));
+            assert!(found.as_ref().is_none_or(is_remark), "from {old} to {new}");
+            let is_weaker = old != new && !new.is_null();
+            assert_eq!(
+                found.map(|one| one.reasons),
+                is_weaker.then(|| vec![Reason::from(STILL_REPLACED)]),
+                "{new}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_check_that_is_deleted_with_its_limits_has_an_unknown_effect() {
+        let own = |remediation: Value| json!({ "spec": { "remediation": remediation } });
+        let state = |own: Value, check: Option<Value>| Desired {
+            control_plane: own.into(),
+            health_check: check,
+            ..Desired::default()
+        };
+        let check = json!({ "spec": check("Ready", "False", 300) });
+        for (old, new, expected) in [
+            (json!({ "retryPeriodSeconds": 60 }), json!({}), true),
+            (json!({ "retryPeriodSeconds": 60 }), json!({ "retryPeriodSeconds": 60 }), false),
+            (json!({}), json!({}), false),
+        ] {
+            let (before, end) = (state(own(old), Some(check.clone())), state(own(new.clone()), None));
+            let change = Change { running: Some(end), ..Change::default() };
+            let found = evidence(&TopologyPart::ControlPlane, &Meaning::InPlace, &before, &change);
+            assert_eq!(found.is_some_and(|one| one.outcome == RuleOutcome::Unsure), expected, "{new}");
         }
     }
 
@@ -455,32 +426,6 @@ mod tests {
             let found = of_check(&Value::Null, &check, &Meaning::Create);
             let says = |one: &Evidence| matches!(one.reasons[..], [Reason::ReplacesHealthy { .. }]);
             assert_eq!(found.is_some_and(|one| says(&one)), expected, "{check}");
-        }
-    }
-
-    #[test]
-    fn limits_of_the_owner_count_in_the_direction_in_which_they_let_more_machines_go() {
-        let limit = |field: &str| LIMITS.into_iter().find(|one| one.field == field).unwrap();
-        let own = |field: &str, value: Value| {
-            let mut own = json!({ "spec": { "remediation": {} } });
-            own["spec"]["remediation"][field] = value;
-            own
-        };
-        for (field, old, new, expected) in [
-            ("maxInFlight", json!(1), json!(2), true),
-            ("maxInFlight", json!(1), json!(null), true),
-            ("maxInFlight", json!("10%"), json!(1), true),
-            ("maxInFlight", json!("20%"), json!("10%"), false),
-            ("maxInFlight", json!(null), json!(1), false),
-            ("maxRetry", json!(3), json!(null), true),
-            ("maxRetry", json!(null), json!(3), false),
-            ("retryPeriodSeconds", json!(60), json!(null), true),
-            ("retryPeriodSeconds", json!(60), json!(120), false),
-            ("minHealthyPeriodSeconds", json!(7200), json!(null), true),
-            ("minHealthyPeriodSeconds", json!(null), json!(7200), false),
-        ] {
-            let is_looser = limit(field).is_looser(&own(field, old.clone()), &own(field, new.clone()));
-            assert_eq!(is_looser, expected, "{field} from {old} to {new}");
         }
     }
 }

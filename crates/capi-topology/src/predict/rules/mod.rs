@@ -15,6 +15,8 @@ pub(crate) mod manual_steps;
 pub(crate) mod outdated_machines;
 pub(crate) mod refused_pool;
 pub(crate) mod remediation_annotations;
+mod remediation_limits;
+mod remediation_trigger;
 pub(crate) mod machine_rollouts;
 
 /// The rules, in the order in which their reasons are shown.
