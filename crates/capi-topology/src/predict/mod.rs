@@ -64,6 +64,7 @@ mod class_effect;
 mod client_side;
 pub mod create;
 mod dropped;
+mod emptied;
 mod evidence;
 pub(crate) mod field;
 pub mod forecast;

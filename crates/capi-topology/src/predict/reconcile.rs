@@ -12,6 +12,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::apply::{has_empty, server_side_apply};
+use super::emptied::emptied_in_old;
 use super::objects;
 use super::rules::kubeadm_config;
 use super::running::{with_defaults, with_filled};
@@ -127,44 +128,6 @@ fn take_filled(previous: &mut Value, filled: &Value, desired: &Value) {
             }
         }
     });
-}
-
-/// The uncertainty about an object that changes its version while a field loses all its entries: the running object is
-/// unknown in the other version.
-fn emptied_in_old(role: &Role, running: &Value, desired: &Value) -> Option<Opaque> {
-    let api_version = text(desired, &["apiVersion"]);
-    if api_version == text(running, &["apiVersion"]) {
-        return None;
-    }
-    let path = emptied(running.get("spec")?, desired.get("spec")?)?;
-    let kind = text(desired, &["kind"]);
-    let reason = format!(
-        "{kind} is written in {api_version}, where spec{path} loses all its entries: whether the API server takes that in this \
-         version is not known here"
-    );
-    Some(Opaque::new(role.clone(), reason))
-}
-
-/// Finds a field that has entries and loses all of them.
-fn emptied(running: &Value, desired: &Value) -> Option<String> {
-    let has_entries = match running {
-        Value::Object(fields) => !fields.is_empty(),
-        Value::Array(items) => !items.is_empty(),
-        _ => false,
-    };
-    let is_empty = match desired {
-        Value::Null => true,
-        Value::Object(fields) => fields.is_empty(),
-        Value::Array(items) => items.is_empty(),
-        _ => false,
-    };
-    if has_entries && is_empty {
-        return Some(String::new());
-    }
-    desired
-        .as_object()?
-        .iter()
-        .find_map(|(name, value)| Some(format!(".{name}{}", emptied(running.get(name)?, value)?)))
 }
 
 /// Updates one object in place.
