@@ -18,9 +18,14 @@ use crate::{
 /// the part of their own cluster can contain them again.
 #[derive(Debug, Default)]
 pub struct Index {
-    /// The file of each object.
-    seen: HashMap<Box<str>, Box<str>, ahash::RandomState>,
+    /// The objects of clusters.
+    of_clusters: Files,
+    /// The objects of the other parts.
+    shared: Files,
 }
+
+/// The file of each object.
+type Files = HashMap<Box<str>, Box<str>, ahash::RandomState>;
 
 /// What the index needs to know of a part: enough to drop the objects before [`Index::add`].
 #[derive(Debug)]
@@ -101,6 +106,15 @@ fn home(part: &PartId) -> Option<(&str, Option<(&str, &str)>)> {
 }
 
 impl Index {
+    /// Drops the objects of parts that clusters share, so that these parts can be drawn again.
+    pub fn forget_shared(&mut self) {
+        self.shared.clear();
+    }
+
+    fn file(&self, object: &str) -> Option<&str> {
+        self.shared.get(object).or_else(|| self.of_clusters.get(object)).map(|path| &**path)
+    }
+
     /// Adds the objects of a part. Reports each object that this part or another already contains.
     pub fn add(&mut self, identities: Identities, notes: &mut Notes) {
         let Identities { part, objects } = identities;
@@ -117,9 +131,7 @@ impl Index {
                 continue;
             }
             let other = own.get(&*object.text).map(|path| path.as_str());
-            let collision = if let Some(other) =
-                other.or_else(|| self.seen.get(&object.text).map(|path| &**path))
-            {
+            let collision = if let Some(other) = other.or_else(|| self.file(&object.text)) {
                 let places = if *other == *path.as_str() {
                     format!("both times as {path}")
                 } else {
@@ -148,6 +160,8 @@ impl Index {
                 new.push((object.text.clone(), path.as_str().into()));
             }
         }
-        self.seen.extend(new);
+        let is_of_cluster = matches!(part, PartId::Cluster { .. });
+        let files = if is_of_cluster { &mut self.of_clusters } else { &mut self.shared };
+        files.extend(new);
     }
 }

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::{Failure, Planned};
 use crate::{
     check,
-    note::Notes,
+    note::{Fault, Notes},
     partial,
     plan::{ClusterPlan, Plan},
     render,
@@ -41,38 +41,68 @@ pub(super) struct Checks<'a> {
     pub(super) baseline: &'a dyn Baseline,
 }
 
-/// Draws, checks and passes on all parts, a batch at a time, dropping each batch. Returns the subjects with errors.
-pub(super) fn draw_parts<'a>(
-    planned: &'a Planned,
-    baseline: &dyn Baseline,
+/// A part that was drawn and checked.
+pub(super) struct CheckedPart<'a> {
+    pub(super) subject: render::PartSubject<'a>,
+    pub(super) part: Part,
+    pub(super) has_errors: bool,
+}
+
+/// Receives checked parts in order, a batch at a time, with all messages so far.
+pub(super) trait Receiver<'a> {
+    fn receive(&mut self, checked: Vec<CheckedPart<'a>>, notes: &Notes) -> Result<(), Fault>;
+}
+
+/// Passes parts to a sink until one has errors: then nothing is written, but all parts are checked, so that one run reports all
+/// errors.
+pub(super) struct AllOrNothing<'s> {
+    sink: &'s mut dyn Sink,
+    has_errors: bool,
+}
+
+impl<'s> AllOrNothing<'s> {
+    pub(super) fn new(sink: &'s mut dyn Sink) -> Self {
+        Self { sink, has_errors: false }
+    }
+}
+
+impl<'a> Receiver<'a> for AllOrNothing<'_> {
+    fn receive(&mut self, checked: Vec<CheckedPart<'a>>, _notes: &Notes) -> Result<(), Fault> {
+        self.has_errors |= checked.iter().any(|one| one.has_errors);
+        if self.has_errors {
+            return Ok(());
+        }
+        self.sink.parts(checked.into_iter().map(|one| one.part).collect())
+    }
+}
+
+/// Draws, checks and passes on all parts, a batch at a time, dropping each batch.
+pub(super) fn draw_parts(
+    planned: &Planned,
     sink: &mut dyn Sink,
     progress: Progress<'_>,
     notes: &mut Notes,
-) -> Result<Vec<render::PartSubject<'a>>, Failure> {
+) -> Result<(), Failure> {
     let Planned { fleet, plan } = planned;
     let classes = check::Classes::read(plan);
-    let faulty = draw_some_parts(
-        planned,
-        &render::subjects(plan),
-        Checks { classes: &classes, baseline },
-        sink,
-        progress,
-        notes,
-    )?;
+    let checks = Checks { classes: &classes, baseline: &() };
+    let (mut index, mut receiver) = (check::Index::default(), AllOrNothing::new(sink));
+    draw_some_parts(planned, &render::subjects(plan), checks, &mut index, &mut receiver, progress, notes)?;
     check::check_rest(plan, &fleet.model.lock, &classes, (&fleet.input).into(), notes);
     fleet.locate(notes);
-    Ok(faulty)
+    Ok(())
 }
 
-/// Like [`draw_parts`], for some parts.
+/// Like [`draw_parts`], for some parts. Their objects are added to `index`.
 pub(super) fn draw_some_parts<'a>(
     planned: &'a Planned,
     subjects: &[render::PartSubject<'a>],
     checks: Checks<'_>,
-    sink: &mut dyn Sink,
+    index: &mut check::Index,
+    receiver: &mut dyn Receiver<'a>,
     progress: Progress<'_>,
     notes: &mut Notes,
-) -> Result<Vec<render::PartSubject<'a>>, Failure> {
+) -> Result<(), Fault> {
     let input = &planned.fleet.input;
     let draw_all = |chunk: &[render::PartSubject<'a>]| -> Vec<DrawnPart> {
         let one = |subject: &render::PartSubject<'a>| {
@@ -91,7 +121,7 @@ pub(super) fn draw_some_parts<'a>(
         };
         chunk.par_iter().map(one).collect()
     };
-    let mut taker = Taker { planned, index: check::Index::default(), faulty: Vec::new(), sink, notes };
+    let mut taker = Taker { planned, index, receiver, notes };
     let mut chunks = subjects.chunks(AT_A_TIME);
     let mut next = chunks.next().map(|chunk| (chunk, draw_all(chunk)));
     let mut done = 0;
@@ -107,7 +137,16 @@ pub(super) fn draw_some_parts<'a>(
         done += chunk.len();
         progress(done, subjects.len());
     }
-    Ok(taker.faulty)
+    Ok(())
+}
+
+/// Draws parts that were already checked, a batch at a time.
+pub(super) fn draw_checked(
+    subjects: &[render::PartSubject<'_>],
+    mut hand_over: impl FnMut(Vec<Part>) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    let one = |subject: &render::PartSubject<'_>| render::draw(*subject, &mut Notes::new()).to_part();
+    subjects.chunks(AT_A_TIME).try_for_each(|chunk| hand_over(chunk.par_iter().map(one).collect()))
 }
 
 struct DrawnPart {
@@ -116,33 +155,28 @@ struct DrawnPart {
     notes: Notes,
 }
 
-/// Takes drawn parts in order: finds objects that occur twice, and passes the parts to the sink.
+/// Takes drawn parts in order: finds objects that occur twice, and passes the parts on.
 struct Taker<'a, 's> {
     planned: &'a Planned,
-    index: check::Index,
-    faulty: Vec<render::PartSubject<'a>>,
-    sink: &'s mut dyn Sink,
+    index: &'s mut check::Index,
+    receiver: &'s mut dyn Receiver<'a>,
     notes: &'s mut Notes,
 }
 
 impl<'a> Taker<'a, '_> {
-    fn take(&mut self, subjects: &[render::PartSubject<'a>], made: Vec<DrawnPart>) -> Result<(), Failure> {
-        let mut parts = Vec::with_capacity(made.len());
+    fn take(&mut self, subjects: &[render::PartSubject<'a>], made: Vec<DrawnPart>) -> Result<(), Fault> {
+        let mut checked = Vec::with_capacity(made.len());
         for (subject, DrawnPart { identities, part, notes }) in subjects.iter().zip(made) {
-            let before = self.notes.errors();
-            self.notes.append(concerning(*subject, &self.planned.plan, notes));
             let mut twice = Notes::new();
             self.index.add(identities, &mut twice);
             self.planned.fleet.locate(&mut twice);
+            // An error that an earlier part has, too, is not counted again among all messages.
+            let has_errors = notes.errors() + twice.errors() > 0;
+            self.notes.append(concerning(*subject, &self.planned.plan, notes));
             self.notes.append(twice);
-            self.faulty.extend((self.notes.errors() > before).then_some(*subject));
-            parts.push(part);
+            checked.push(CheckedPart { subject: *subject, part, has_errors });
         }
-        // Parts are not written once there are errors, but all are checked, so that one run reports all errors.
-        if self.notes.errors() == 0 {
-            self.sink.parts(parts)?;
-        }
-        Ok(())
+        self.receiver.receive(checked, self.notes)
     }
 }
 

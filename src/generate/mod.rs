@@ -59,7 +59,7 @@ pub fn generate(
 ) -> Result<Generation, Failure> {
     let planned = stages::prepare_all(world, notes)?;
     sink.begin(notes)?;
-    draw_parts(&planned, &(), sink, progress, notes)?;
+    draw_parts(&planned, sink, progress, notes)?;
     notes.halt(())?;
     let changes = sink.commit(notes, &commit_message::generated)?;
     place(notes, &planned.fleet.input);
@@ -81,7 +81,7 @@ pub fn check_against(
 ) -> Result<Plan, Failure> {
     let planned = stages::prepare_all(world, notes)?;
     sink.begin(notes)?;
-    draw_parts(&planned, &(), sink, progress, notes)?;
+    draw_parts(&planned, sink, progress, notes)?;
     check_spare(&planned, notes);
     notes.halt(())?;
     sink.commit(notes, &commit_message::generated)?;

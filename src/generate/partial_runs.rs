@@ -1,12 +1,16 @@
 //! Runs that generate a part of the tree: the clusters in scope, or those without errors. Everything else stays unchanged.
 //!
-//! Each attempt passes its parts to the sink while they are drawn. If a part has errors, the sink starts again without it.
+//! Each attempt is a plan without what had errors before. A cluster is drawn once: its part goes to the sink as soon as neither
+//! it nor what it is made from has errors, and later attempts leave it there. The parts that clusters share are checked in
+//! each attempt, and go to the sink once it is known which clusters remain.
 
 use std::collections::BTreeSet;
 
 use super::{
     Failure, Generation, Planned, Progress, Understood,
-    draw_parts::{Baseline, Checks, definitions_of, draw_parts, draw_some_parts},
+    draw_parts::{
+        AllOrNothing, Baseline, CheckedPart, Checks, Receiver, definitions_of, draw_checked, draw_some_parts,
+    },
     place, stages,
 };
 use crate::{
@@ -45,12 +49,8 @@ pub fn generate_changed(
     let mut obstructed: Vec<Faulty> = Vec::new();
     loop {
         let mut found = Notes::new();
-        let mut outlet = Outlet { sink: &mut *sink, notes: Notes::new(), fault: None, is_partial: false };
-        let attempt = |planned: &Planned, is_partial: bool, notes: &mut Notes| {
-            outlet.open(&planned.plan, is_partial);
-            faulty(planned, baseline, &mut outlet, progress, notes)
-        };
-        let settled = attempts(&input, scope, read.clone(), &obstructed, &mut found, attempt);
+        let mut outlet = Outlet::new(&mut *sink, baseline, progress);
+        let settled = attempts(&input, scope, read.clone(), &obstructed, &mut found, &mut outlet);
         let Some((planned, left)) = settled else {
             notes.append(found);
             return Err(Failure::Input);
@@ -66,7 +66,7 @@ pub fn generate_changed(
             return Err(Failure::Input);
         }
         let mut last = Notes::new();
-        let made = outlet.close(&mut last);
+        let made = outlet.close(&plan, &mut last);
         let more = if scope.keep_going { obstructed_by(&last, &plan) } else { Vec::new() };
         notes.append(last);
         if made.is_err() && !more.is_empty() {
@@ -92,20 +92,17 @@ fn lost<'a>(scope: &'a Scope, plan: &Plan) -> Option<&'a ClusterId> {
 
 /// Checks everything without errors, and discards the result.
 pub(super) fn settle(input: &Input, scope: &Scope, read: Notes, notes: &mut Notes) {
-    attempts(input, scope, read, &[], notes, |planned, _, notes| {
-        faulty(planned, &(), &mut NullSink, &|_, _| {}, notes)
-    });
+    attempts(input, scope, read, &[], notes, &mut Outlet::new(&mut NullSink, &(), &|_, _| {}));
 }
 
-/// Plans and draws everything without errors, until no drawn part has errors. Also returns what was left out. `draw` also
-/// gets whether anything is left out.
+/// Plans and draws everything without errors, until no drawn part has errors. Also returns what was left out.
 fn attempts(
     input: &Input,
     scope: &Scope,
     read: Notes,
     obstructed: &[Faulty],
     notes: &mut Notes,
-    mut draw: impl FnMut(&Planned, bool, &mut Notes) -> Vec<Faulty>,
+    outlet: &mut Outlet<'_>,
 ) -> Option<(Planned, Vec<SkippedDefinition>)> {
     partial::settle(input, scope, read, obstructed, notes, |input, excluded, found| {
         let narrow =
@@ -119,8 +116,8 @@ fn attempts(
                 return (None, Vec::new());
             }
         };
-        let is_partial = !scope.only.is_empty() || !excluded.is_empty();
-        let faulty = draw(&planned, is_partial, found);
+        outlet.is_partial = !scope.only.is_empty() || !excluded.is_empty();
+        let faulty = outlet.draw(&planned, found);
         (Some(planned), faulty)
     })
 }
@@ -143,35 +140,95 @@ fn values(fleet: &Understood, notes: &mut Notes) {
     }
 }
 
-/// Draws all parts into a sink. Returns the definitions whose parts have errors.
-fn faulty(
-    planned: &Planned,
-    baseline: &dyn Baseline,
-    sink: &mut dyn Sink,
-    progress: Progress<'_>,
-    notes: &mut Notes,
-) -> Vec<Faulty> {
-    let found = draw_parts(planned, baseline, sink, progress, notes).unwrap_or_default();
-    found.iter().flat_map(|subject| definitions_of(*subject, &planned.plan)).collect()
-}
-
-/// A sink for attempts. Obstacles at the destination are reported only when it is known that the attempt is the last one.
-struct Outlet<'a> {
-    sink: &'a mut dyn Sink,
+/// Draws the parts of attempts into a sink.
+struct Outlet<'s> {
+    sink: &'s mut dyn Sink,
+    baseline: &'s dyn Baseline,
+    progress: Progress<'s>,
+    is_open: bool,
+    /// The clusters whose parts the sink has.
+    taken: BTreeSet<ClusterId>,
+    /// The objects of the parts so far.
+    index: check::Index,
+    /// Obstacles at the destination. They are reported only when it is known that the attempt is the last one.
     notes: Notes,
     fault: Option<Fault>,
     /// Whether clusters are left out, so that it is unknown what they need.
     is_partial: bool,
 }
 
-impl Outlet<'_> {
-    /// Starts an attempt, and discards the parts of earlier ones.
-    fn open(&mut self, plan: &Plan, is_partial: bool) {
-        self.is_partial = is_partial;
+impl<'s> Outlet<'s> {
+    fn new(sink: &'s mut dyn Sink, baseline: &'s dyn Baseline, progress: Progress<'s>) -> Self {
+        Self {
+            sink,
+            baseline,
+            progress,
+            is_open: false,
+            taken: BTreeSet::new(),
+            index: check::Index::default(),
+            notes: Notes::new(),
+            fault: None,
+            is_partial: false,
+        }
+    }
+
+    /// Draws and checks all parts, except those of clusters that the sink has. Returns the definitions whose parts have errors.
+    ///
+    /// What is left out takes all that depends on it along, so the other clusters are planned as before.
+    fn draw(&mut self, planned: &Planned, notes: &mut Notes) -> Vec<Faulty> {
+        let Planned { fleet, plan } = planned;
+        let made: BTreeSet<ClusterId> = plan.clusters.iter().map(|plan| plan.cluster.id()).collect();
+        if !self.is_open || !self.taken.is_subset(&made) {
+            self.open();
+        }
+        self.index.forget_shared();
+        let is_missing = |subject: &PartSubject<'_>| match subject {
+            PartSubject::Cluster(plan) => !self.taken.contains(&plan.cluster.id()),
+            _ => true,
+        };
+        let subjects: Vec<_> = render::subjects(plan).into_iter().filter(is_missing).collect();
+        let classes = check::Classes::read(plan);
+        let checks = Checks { classes: &classes, baseline: self.baseline };
+        let (mut index, progress) = (std::mem::take(&mut self.index), self.progress);
+        let mut attempt = Attempt { outlet: self, plan, faulty: Vec::new() };
+        // The attempt keeps the faults of the sink for later.
+        draw_some_parts(planned, &subjects, checks, &mut index, &mut attempt, progress, notes).ok();
+        let faulty = attempt.faulty;
+        self.index = index;
+        check::check_rest(plan, &fleet.model.lock, &classes, (&fleet.input).into(), notes);
+        fleet.locate(notes);
+        faulty
+    }
+
+    /// Starts the sink, and discards the parts that it has.
+    fn open(&mut self) {
+        self.is_open = true;
+        self.taken.clear();
+        self.index = check::Index::default();
         self.notes = Notes::new();
         self.fault = self.sink.begin(&mut self.notes).err();
         self.sink.keep(TreePath::root());
-        plan.clusters.iter().flat_map(render::cluster_folders).for_each(|folder| self.sink.sweep(folder));
+    }
+
+    /// Passes parts to the sink, unless it cannot write them anyway.
+    fn hand_over(&mut self, parts: Vec<Part>) {
+        if self.fault.is_none() && self.notes.errors() == 0 {
+            self.fault = self.sink.parts(parts).err();
+        }
+    }
+
+    /// Passes the parts that clusters share to the sink.
+    fn hand_over_shared(&mut self, plan: &Plan) {
+        let mut subjects = render::subjects(plan);
+        subjects.retain(|subject| !matches!(subject, PartSubject::Cluster(_)));
+        let drawn = draw_checked(&subjects, |mut parts| {
+            if self.is_partial {
+                self.merge_shared(&mut parts)?;
+            }
+            self.hand_over(parts);
+            Ok(())
+        });
+        self.fault = self.fault.take().or(drawn.err());
     }
 
     /// Keeps what the clusters that are left out need of the objects that they share with others of their namespace.
@@ -188,7 +245,10 @@ impl Outlet<'_> {
     }
 
     /// Makes the last attempt visible, unless there are obstacles.
-    fn close(self, notes: &mut Notes) -> Result<Changes, Failure> {
+    fn close(mut self, plan: &Plan, notes: &mut Notes) -> Result<Changes, Failure> {
+        if self.fault.is_none() && self.notes.errors() == 0 {
+            self.hand_over_shared(plan);
+        }
         notes.append(self.notes);
         if let Some(fault) = self.fault {
             return Err(Failure::World(fault));
@@ -199,25 +259,36 @@ impl Outlet<'_> {
     }
 }
 
-impl Sink for Outlet<'_> {
-    fn begin(&mut self, notes: &mut Notes) -> Result<(), Fault> {
-        self.sink.begin(notes)
-    }
+/// Receives the parts of one attempt, those that clusters share first.
+struct Attempt<'a, 'o, 's> {
+    outlet: &'o mut Outlet<'s>,
+    plan: &'a Plan,
+    /// The definitions whose parts have errors.
+    faulty: Vec<Faulty>,
+}
 
-    fn parts(&mut self, mut parts: Vec<Part>) -> Result<(), Fault> {
-        if self.fault.is_none() && self.notes.errors() == 0 {
-            let merged = if self.is_partial { self.merge_shared(&mut parts) } else { Ok(()) };
-            self.fault = merged.and_then(|()| self.sink.parts(parts)).err();
+impl<'a> Receiver<'a> for Attempt<'a, '_, '_> {
+    fn receive(&mut self, checked: Vec<CheckedPart<'a>>, notes: &Notes) -> Result<(), Fault> {
+        for one in checked.iter().filter(|one| one.has_errors) {
+            self.faulty.extend(definitions_of(one.subject, self.plan));
         }
+        // Errors of shared parts may be about a single definition.
+        let named = notes.iter().filter(|note| note.severity == Severity::Error);
+        let named = named.filter_map(|note| Some(note.place.as_ref()?.file.as_str()));
+        let faulty: BTreeSet<&str> = self.faulty.iter().map(|(file, _)| file.as_str()).chain(named).collect();
+        let mut parts = Vec::with_capacity(checked.len());
+        for one in checked {
+            let PartSubject::Cluster(plan) = one.subject else { continue };
+            if !faulty.contains(&*plan.cluster.file) {
+                self.outlet.taken.insert(plan.cluster.id());
+                for folder in render::cluster_folders(plan) {
+                    self.outlet.sink.sweep(folder);
+                }
+                parts.push(one.part);
+            }
+        }
+        self.outlet.hand_over(parts);
         Ok(())
-    }
-
-    fn keep(&mut self, folder: TreePath) {
-        self.sink.keep(folder);
-    }
-
-    fn commit(&mut self, notes: &mut Notes, message: &dyn Fn(&Changes) -> String) -> Result<Changes, Fault> {
-        self.sink.commit(notes, message)
     }
 }
 
@@ -266,7 +337,9 @@ pub fn check_near(
         sink.keep(folder);
     }
     let classes = check::Classes::read(&planned.plan);
-    draw_some_parts(&planned, &near, Checks { classes: &classes, baseline: &() }, sink, &|_, _| {}, notes)?;
+    let checks = Checks { classes: &classes, baseline: &() };
+    let (mut index, mut receiver) = (check::Index::default(), AllOrNothing::new(sink));
+    draw_some_parts(&planned, &near, checks, &mut index, &mut receiver, &|_, _| {}, notes)?;
     notes.halt(())?;
     sink.commit(notes, &commit_message::generated)?;
     place(notes, &planned.fleet.input);

@@ -17,7 +17,7 @@ pub use nowhere::NullSink;
 pub use own::{HEADER, HTML_HEADER, is_ours};
 pub use path::TreePath;
 
-/// The identity of a part. Parts are made in this order.
+/// The identity of a part. A run of the whole tree makes parts in this order.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PartId {
     /// The files of the tree as a whole: `.gitattributes`.

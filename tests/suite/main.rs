@@ -22,6 +22,7 @@ mod compare;
 mod deliveries;
 mod diff;
 mod docs;
+mod draws;
 mod findings;
 mod first_contact;
 mod hidden_secrets;

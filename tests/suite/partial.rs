@@ -10,7 +10,7 @@ use super::{
 };
 
 /// The base fleet for faults, with a third cluster on its own stack, and its tree.
-fn fleet() -> tempfile::TempDir {
+pub(super) fn fleet() -> tempfile::TempDir {
     let root = sandbox::folder();
     sandbox::copy(&support::package().join("tests/cases/_base"), root.path());
     sandbox::copy(&root.path().join("stacks/test/tiny"), &root.path().join("stacks/test/small"));
