@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::{ChartSource, ClusterPart, Unit, locked};
 use crate::{
     definition::closest,
-    model::{AddonChoice, AddonVersion, Cluster, Digest, Lock, RemovalStep, Stage},
+    model::{AddonChoice, AddonVersion, Cluster, Digest, Lock, Stage},
     note::Notes,
-    release::{Release, ReleaseAddon},
+    release::{ChosenAddon, Release, ReleaseAddon},
     resolve::{Refused, Versions},
     yaml::{Node, Origin},
 };
@@ -118,7 +118,7 @@ pub(super) fn plan(
         } else {
             // The addon is off, but a fault of its version would be an error as soon as it is turned on.
             let mut own = Notes::new();
-            planner.version(frozen, planner.choice(frozen.addon.name.as_str()), &mut own);
+            planner.version(frozen, &mut own);
             notes.append_as_warnings(own);
         }
     }
@@ -136,12 +136,12 @@ impl Planner<'_> {
         self.cluster.addons.get(name)
     }
 
+    fn chosen<'b>(&'b self, addon: &'b ReleaseAddon) -> ChosenAddon<'b> {
+        ChosenAddon::new(addon, self.choice(addon.addon.name.as_str()))
+    }
+
     fn enabled(&self, addon: &ReleaseAddon) -> bool {
-        let choice = self.choice(addon.addon.name.as_str());
-        let gone = choice.and_then(|choice| choice.removal.as_ref());
-        let chosen = choice.and_then(|choice| choice.enabled);
-        gone.is_none_or(|removal| removal.step != RemovalStep::Delete)
-            && chosen.unwrap_or(addon.addon.enabled)
+        self.chosen(addon).is_enabled
     }
 
     /// The place where the cluster configures an addon, or else where it names its release.
@@ -173,7 +173,7 @@ impl Planner<'_> {
     fn addon(&self, frozen: &Arc<ReleaseAddon>, notes: &mut Notes) -> Option<AddonPlan> {
         let name = frozen.addon.name.as_str();
         let choice = self.choice(name);
-        let version = self.version(frozen, choice, notes)?;
+        let version = self.version(frozen, notes)?;
         let values = choice.and_then(|choice| choice.values.clone());
         if frozen.addon.chart.is_none() && values.is_some() {
             notes
@@ -267,17 +267,11 @@ impl Planner<'_> {
 
     /// The version that the cluster requests, or else that of the release.
     #[expect(clippy::option_option, reason = "an error is `None`, a missing version `Some(None)`")]
-    fn version(
-        &self,
-        frozen: &ReleaseAddon,
-        choice: Option<&AddonChoice>,
-        notes: &mut Notes,
-    ) -> Option<Option<AddonVersion>> {
+    fn version(&self, frozen: &ReleaseAddon, notes: &mut Notes) -> Option<Option<AddonVersion>> {
         let (name, kubernetes) = (&frozen.addon.name, &self.release.kubernetes);
-        let Some((version, origin)) = choice.and_then(|choice| choice.version.as_ref()) else {
-            return Some(frozen.version.clone());
-        };
-        let has_reason = choice.is_some_and(|choice| choice.unlisted.is_some());
+        let chosen = self.chosen(frozen);
+        let Some((version, origin)) = chosen.asked else { return Some(chosen.version().cloned()) };
+        let has_reason = self.choice(name.as_str()).is_some_and(|choice| choice.unlisted.is_some());
         let versions = Versions::new(&frozen.addon, kubernetes, &self.release.compatibility);
         let refused = match versions.asked(version, has_reason) {
             Ok(version) => return Some(Some(version.clone())),
@@ -292,8 +286,7 @@ impl Planner<'_> {
                 )
             }
             Refused::Unlisted => {
-                let own = choice.and_then(|choice| choice.release.as_ref());
-                let release = own.map_or(self.release.name.as_str(), |(name, _)| name.as_str());
+                let release = chosen.taken_from.unwrap_or(&self.release.name);
                 format!("the release `{release}` does not list {name} {version}")
             }
         };

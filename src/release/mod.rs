@@ -10,6 +10,7 @@ mod assets;
 mod brought;
 mod lifecycle;
 mod list;
+mod chosen_addon;
 mod class;
 mod content;
 mod cut;
@@ -43,6 +44,7 @@ use std::{
 pub use artifact::{ARCHIVE_LIMIT, Archived, folder_digest, pack, sha256, unpack};
 pub use assets::{ChartFiles, assets, assets_folder, charts_of_assets, check_assets, unpack_chart};
 pub use brought::{ProvidedObject, TEMPLATE_GROUPS, TEMPLATE_KINDS, Where, brought, full_kind, group_of};
+pub use chosen_addon::ChosenAddon;
 pub use class::{ClassVariable, ClusterClass};
 pub use content::Content;
 pub use cut::{Cut, CutOutcome, CutRequest, RebaseForecast, RebaseForecaster, Stacks, cut};

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use super::{Release, Releases, list::served, number};
+use super::{ChosenAddon, Release, Releases, list::served, number};
 use crate::{
     definition::{Channel, Definitions},
     model::{AddonVersion, Cluster, Date, Minor, RemovalStep},
@@ -74,17 +74,16 @@ pub fn addon_differences(cluster: &Cluster, release: &Release, releases: &Releas
     let differences = release.addons.iter().filter_map(|frozen| {
         let name = frozen.addon.name.as_str();
         let choice = cluster.addons.get(name)?;
-        let removal = choice.removal.as_ref().map(|removal| removal.step);
-        let is_enabled =
-            removal != Some(RemovalStep::Delete) && choice.enabled.unwrap_or(frozen.addon.enabled);
         let other = choice.release.as_ref().and_then(|(other, origin)| {
             // A missing or rejected release is reported by `check`.
             releases.named(other, *origin, &mut Notes::new())
         });
-        let borrowed = other.as_ref().and_then(|other| other.addon(name)).map(|addon| addon.version.clone());
-        let asked = choice.version.as_ref().map(|(version, _)| version.clone());
-        let version = asked.or(borrowed.unwrap_or_else(|| frozen.version.clone())).filter(|_| is_enabled);
-        let taken_from = choice.release.as_ref().map(|(other, _)| other.clone());
+        let supplied = other.as_ref().and_then(|other| other.addon(name)).unwrap_or(frozen);
+        let chosen = ChosenAddon::new(supplied, Some(choice));
+        let is_enabled = chosen.is_enabled;
+        let version = chosen.version().filter(|_| is_enabled).cloned();
+        let taken_from = chosen.taken_from.map(str::to_owned);
+        let removal = choice.removal.as_ref().map(|removal| removal.step);
         let differs = is_enabled != frozen.addon.enabled
             || removal.is_some()
             || taken_from.is_some()

@@ -10,7 +10,7 @@ use crate::{
     knowledge,
     model::{AddonChoice, AddonVersion, Assumption, Cluster, RemovalStep, VersionRange},
     note::Notes,
-    release::{Release, ReleaseAddon},
+    release::{ChosenAddon, Release, ReleaseAddon},
     resolve::{Versions, excluded_by_chart},
 };
 
@@ -141,9 +141,7 @@ impl<'a> Addon<'a> {
     /// The addon in a release, unless the cluster does not have it there.
     fn enabled(&self, release: &'a Release) -> Option<&'a Arc<ReleaseAddon>> {
         let frozen = release.addon(self.name)?;
-        let step = self.choice.and_then(|choice| choice.removal.as_ref()).map(|removal| removal.step);
-        let is_on = self.choice.and_then(|choice| choice.enabled).unwrap_or(frozen.addon.enabled);
-        (is_on && step != Some(RemovalStep::Delete)).then_some(frozen)
+        ChosenAddon::new(frozen, self.choice).is_enabled.then_some(frozen)
     }
 
     /// The current version on the cluster.

@@ -50,6 +50,7 @@ mod propose;
 mod random_changes;
 mod replaced;
 mod shells;
+mod suppliers;
 mod topology;
 mod upgrades;
 mod watch;
