@@ -28,16 +28,19 @@ pub(super) struct MatrixField {
 }
 
 impl Scope<'_> {
-    /// The sources of a cluster's addon version: its own, or else the newest that the matrix allows.
+    /// The sources of a cluster's addon version: those of the version that it asks for, or else of the one that the release picked.
     pub(super) fn addon_version(&self, addon: &str) -> Vec<SourcePlace> {
         let set = |key| self.set(&Path::of(&["spec", "addons", addon, key]));
-        let own = Some(set("version")).filter(|own| !own.is_empty()).unwrap_or_else(|| set("interimVersion"));
+        let choice = self.cluster().and_then(|plan| plan.cluster.addons.get(addon));
+        let is_asked = choice.is_some_and(|choice| choice.version.is_some());
         let mut rows = self.rows(addon);
-        if !own.is_empty() {
+        if is_asked {
             rows.retain(|row| row.role == Role::Version);
             rows = rows.into_iter().map(|row| row.aside(Role::Overridden)).collect();
+            let is_interim = choice.is_some_and(|choice| choice.interim);
+            rows.extend(set(if is_interim { "interimVersion" } else { "version" }));
         }
-        rows.extend(own);
+        rows.extend(set("release"));
         rows
     }
 
@@ -62,7 +65,7 @@ impl Scope<'_> {
     }
 
     fn find_rows(&self, addon: &str) -> AddonRows {
-        let Some(release) = self.release() else { return AddonRows::default() };
+        let Some(release) = self.supplier(addon) else { return AddonRows::default() };
         let picked = release.addon(addon).and_then(|addon| addon.version.as_ref()).map(ToString::to_string);
         let name = &release.name;
         let matrix = self.in_addon(addon, |spec, file| {

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     model::{AUTOSCALER_MAX, AUTOSCALER_MIN, EngineSource, GitReference},
-    plan::{AddonPlan, ClusterPart, Unit},
+    plan::{AddonPlan, ClusterPart, Unit, addons_before},
     render::{self, AppliedFolder, ChartProvenance, ComposedField, Facts, Provenance, Purpose},
     yaml::{Node, Path, Segment},
 };
@@ -193,22 +193,18 @@ impl Field<'_, '_> {
         ])
     }
 
-    /// The sources of an addon's dependencies of the same type: those that it names, and those of the previous stage.
+    /// The sources of what an addon waits for, and of what it would wait for if the cluster had it.
     fn dependencies(&self, charts: bool, of_stages: bool) -> Vec<SourcePlace> {
         let scope = self.resolver.scope;
-        let Some(own) = self.resolver.addon.and_then(|addon| scope.release()?.addon(addon)) else {
-            return Vec::new();
-        };
+        let addons = scope.addons();
+        let own = addons.iter().find(|one| Some(one.addon.name.as_str()) == self.resolver.addon);
+        let Some(own) = own else { return Vec::new() };
         let name = own.addon.name.as_str();
         let mut sources = scope.addon(name, &["dependsOn"]);
         sources.extend(scope.addon(name, &["stage"]));
-        for other in scope.release().into_iter().flat_map(|release| &release.addons) {
-            let is_kind = if charts { other.addon.chart.is_some() } else { !other.manifests.is_empty() };
-            let is_earlier = of_stages && own.addon.is_in_later_stage(&other.addon);
-            if is_earlier || (is_kind && own.addon.waits_for(&other.addon)) {
-                sources.extend(scope.addon_enabled(other.addon.name.as_str()));
-                sources.extend(scope.addon(other.addon.name.as_str(), &["stage"]));
-            }
+        for other in addons_before(addons.iter().copied(), (own, charts), of_stages) {
+            sources.extend(scope.addon_enabled(other.addon.name.as_str()));
+            sources.extend(scope.addon(other.addon.name.as_str(), &["stage"]));
         }
         sources
     }
@@ -335,7 +331,7 @@ impl Field<'_, '_> {
             ["data", "kubernetes"] if ready => Some(scope.kubernetes()),
             ["data"] if ready => self.program("what the cluster should have: git keeps no empty folder"),
             ["data"] => {
-                let addons = &scope.release()?.addons;
+                let addons = scope.addons();
                 let enabled = addons.iter().map(|addon| scope.addon_enabled(addon.addon.name.as_str()));
                 all(enabled.chain([scope.choice()]))
             }

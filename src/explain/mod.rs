@@ -23,6 +23,7 @@ mod value;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    iter,
     sync::OnceLock,
 };
 
@@ -106,7 +107,8 @@ impl RecordedFleet {
             Some((path, yaml::read(file, &mut Notes::new())?))
         };
         let frozen = self.frozen.get_or_init(|| {
-            let used = self.plan.clusters.iter().map(|plan| &plan.release);
+            let clusters = self.plan.clusters.iter();
+            let used = clusters.flat_map(|plan| iter::once(&plan.release).chain(plan.suppliers.values()));
             let used: BTreeMap<&str, _> = used
                 .filter(|release| !release.is_head())
                 .map(|release| (release.name.as_str(), release))

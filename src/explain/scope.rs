@@ -3,6 +3,7 @@
 use std::{
     cell::{OnceCell, RefCell},
     collections::BTreeMap,
+    sync::Arc,
 };
 
 use super::{
@@ -15,7 +16,7 @@ use crate::{
     definition::{StackFiles, StackFolder},
     model::{ManagementCluster, ReleaseRef},
     plan::{AddonPlan, ClusterPlan, NamespacePlan},
-    release::Release,
+    release::{Release, ReleaseAddon},
     yaml::{Node, Origin, Path, Source as File},
 };
 
@@ -103,6 +104,22 @@ impl<'a> Scope<'a> {
             PartOwner::Release(release) | PartOwner::Namespace(_, Some(release)) => Some(release),
             PartOwner::Management | PartOwner::Namespace(_, None) => None,
         }
+    }
+
+    /// The release that supplies an addon.
+    pub(super) fn supplier(&self, addon: &str) -> Option<&'a Release> {
+        let other = self.cluster().and_then(|plan| plan.suppliers.get(addon));
+        other.map(|release| &**release).or_else(|| self.release())
+    }
+
+    /// The addons of the release, each as its supplier has it.
+    pub(super) fn addons(&self) -> Vec<&'a Arc<ReleaseAddon>> {
+        let addons = self.release().map(|release| release.addons.as_slice()).unwrap_or_default();
+        let supplied = |addon: &'a Arc<ReleaseAddon>| {
+            let name = addon.addon.name.as_str();
+            self.supplier(name).and_then(|release| release.addon(name)).unwrap_or(addon)
+        };
+        addons.iter().map(supplied).collect()
     }
 
     /// The settings of a value in the cluster's layers, or of its closest parent if no layer sets it.
@@ -251,7 +268,7 @@ impl<'a> Scope<'a> {
 
     /// Looks at the spec of an addon, in the stack or in the numbered release.
     pub(super) fn in_addon<T>(&self, addon: &str, look: impl FnOnce(&Node, &File) -> Option<T>) -> Option<T> {
-        let release = self.release()?;
+        let release = self.supplier(addon)?;
         if self.stack(release).is_some() {
             let written = self.files(release).into_iter().flatten().find_map(|files| files.addons.get(addon));
             return written.and_then(|written| {

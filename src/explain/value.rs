@@ -206,7 +206,7 @@ impl Values<'_> {
             let mut sources = resolver.node(node, None);
             for source in sources.iter_mut().filter(|source| source.role == Role::Template) {
                 source.role = Role::Default;
-                let release = self.scope.release().map_or("", |release| &release.name);
+                let release = self.scope.supplier(addon).map_or("", |release| &release.name);
                 source.what = format!("default of release {release}").into();
             }
             return sources;

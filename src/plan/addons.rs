@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{ChartSource, ClusterPart, Unit, locked};
 use crate::{
     definition::closest,
-    model::{AddonChoice, AddonVersion, Cluster, Digest, Lock, Stage},
+    model::{Addon, AddonChoice, AddonVersion, Cluster, Digest, Lock, Stage},
     note::Notes,
     release::{ChosenAddon, Release, ReleaseAddon},
     resolve::{Refused, Versions},
@@ -43,6 +43,10 @@ impl<'a> AddonContent<'a> {
             Self::Chart(addon) | Self::Manifests(addon) => addon,
         }
     }
+
+    fn is_chart(self) -> bool {
+        matches!(self, Self::Chart(_))
+    }
 }
 
 impl AddonPlan {
@@ -54,18 +58,44 @@ impl AddonPlan {
     }
 }
 
+/// Whether a chart or manifests of one addon come before a chart or manifests of another. What is of the other kind does so only
+/// `across_kinds`, if its stage is earlier: most engines cannot wait for both kinds.
+fn comes_before(
+    (other, other_is_chart): (&Addon, bool),
+    (own, own_is_chart): (&Addon, bool),
+    across_kinds: bool,
+) -> bool {
+    if other_is_chart == own_is_chart {
+        own.waits_for(other)
+    } else {
+        across_kinds && own.is_in_later_stage(other)
+    }
+}
+
+/// The addons of a release that come before the chart, or the manifests, of one of them if a cluster has them.
+pub fn addons_before<'a>(
+    addons: impl Iterator<Item = &'a Arc<ReleaseAddon>>,
+    own: (&ReleaseAddon, bool),
+    across_kinds: bool,
+) -> impl Iterator<Item = &'a Arc<ReleaseAddon>> {
+    let (own, is_chart) = own;
+    addons.filter(move |other| {
+        let is_before = |kind: bool| comes_before((&other.addon, kind), (&own.addon, is_chart), across_kinds);
+        other.addon.chart.is_some() && is_before(true) || !other.manifests.is_empty() && is_before(false)
+    })
+}
+
 /// What other addons install before a chart or manifests: everything of an earlier stage, and, of the addons in `dependsOn`, what is
 /// of the same kind.
 pub fn contents_before<'a>(addons: &'a [AddonPlan], part: AddonContent<'_>) -> Vec<AddonContent<'a>> {
     let Some(own) = addons.iter().find(|one| one.frozen.addon.name.as_str() == part.addon()) else {
         return Vec::new();
     };
-    let own = &own.frozen.addon;
-    let is_chart = |part: AddonContent<'_>| matches!(part, AddonContent::Chart(_));
+    let own = (&own.frozen.addon, part.is_chart());
     let before = |other: &'a AddonPlan| {
-        let addon = &other.frozen.addon;
-        let (later, named) = (own.is_in_later_stage(addon), own.depends_on.contains(&addon.name));
-        other.contents().filter(move |other| later || (named && is_chart(*other) == is_chart(part)))
+        other
+            .contents()
+            .filter(move |content| comes_before((&other.frozen.addon, content.is_chart()), own, true))
     };
     addons.iter().flat_map(before).collect()
 }
@@ -237,10 +267,17 @@ impl Planner<'_> {
     }
 
     fn charts_before(&self, frozen: &ReleaseAddon) -> Vec<String> {
-        let before = |other: &&Arc<ReleaseAddon>| {
-            self.enabled(other) && other.addon.chart.is_some() && frozen.addon.waits_for(&other.addon)
-        };
-        self.release.addons.iter().filter(before).map(|other| other.addon.name.to_string()).collect()
+        self.before(frozen, true).map(|other| other.addon.name.to_string()).collect()
+    }
+
+    /// The addons of the cluster that come before the chart, or the manifests, of one of them.
+    fn before<'b>(
+        &'b self,
+        frozen: &'b ReleaseAddon,
+        is_chart: bool,
+    ) -> impl Iterator<Item = &'b Arc<ReleaseAddon>> {
+        let before = addons_before(self.release.addons.iter(), (frozen, is_chart), false);
+        before.filter(|other| self.enabled(other))
     }
 
     fn manifests(&self, addon: &str) -> Unit {
@@ -254,14 +291,7 @@ impl Planner<'_> {
             Stage::Bootstrap => ClusterPart::Cluster,
             Stage::Default => ClusterPart::Addons,
         };
-        let before = |other: &&Arc<ReleaseAddon>| {
-            self.enabled(other)
-                && !other.manifests.is_empty()
-                && frozen.addon.waits_for(&other.addon)
-                && other.addon.name != frozen.addon.name
-        };
-        let others =
-            self.release.addons.iter().filter(before).map(|other| self.manifests(other.addon.name.as_str()));
+        let others = self.before(frozen, false).map(|other| self.manifests(other.addon.name.as_str()));
         std::iter::once(Unit::cluster(self.cluster, first)).chain(others).collect()
     }
 

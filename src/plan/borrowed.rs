@@ -3,21 +3,23 @@
 
 use std::sync::Arc;
 
+use super::Suppliers;
 use crate::{
     model::Cluster,
     note::Notes,
     release::{Release, Releases},
 };
 
-/// Replaces these addons in the release. The compatibility rules of both releases apply.
+/// Replaces these addons in the release. The compatibility rules of both releases apply. Also returns the releases that supply
+/// them, by addon.
 pub(super) fn with_borrowed(
     cluster: &Cluster,
     release: &Arc<Release>,
     releases: &Releases,
     notes: &mut Notes,
-) -> Option<Arc<Release>> {
+) -> Option<(Arc<Release>, Suppliers)> {
     let before = notes.errors();
-    let mut whole = release.clone();
+    let (mut whole, mut suppliers) = (release.clone(), Suppliers::new());
     for (name, choice) in &cluster.addons {
         let Some((wanted, origin)) = &choice.release else { continue };
         let Some(other) = releases.named(wanted, *origin, notes) else { continue };
@@ -54,6 +56,7 @@ pub(super) fn with_borrowed(
                 whole.compatibility.push(rule.clone());
             }
         }
+        suppliers.insert(name.clone(), other);
     }
-    (notes.errors() == before).then_some(whole)
+    (notes.errors() == before).then_some((whole, suppliers))
 }

@@ -15,7 +15,7 @@ use std::{
     sync::Arc,
 };
 
-pub use addons::{AddonContent, AddonPlan, HelmPlan, ManifestsPlan, contents_before};
+pub use addons::{AddonContent, AddonPlan, HelmPlan, ManifestsPlan, addons_before, contents_before};
 pub use charts::{ChartHost, ChartSource, Pin};
 pub use locked::{CONTRADICTS, described, undescribed};
 pub use unit::{ClusterPart, Unit, installer_name};
@@ -92,6 +92,9 @@ pub struct NamespacePlan {
     pub has_own_objects: bool,
 }
 
+/// The releases that supply addons, by addon.
+pub type Suppliers = BTreeMap<String, Arc<Release>>;
+
 #[derive(Clone, Debug)]
 pub struct ClusterPlan {
     /// The definition of the cluster.
@@ -102,6 +105,8 @@ pub struct ClusterPlan {
     pub phase: Phase,
     /// The release that it uses.
     pub release: Arc<Release>,
+    /// The other releases that supply single addons.
+    pub suppliers: Suppliers,
     /// All variables that its class declares, with their values, if any.
     pub variables: Vec<(String, Option<Node>)>,
     pub addons: Vec<AddonPlan>,
@@ -291,16 +296,19 @@ pub fn plan_cluster(
     check_pools(cluster, &release, notes);
     let variables = variables::plan(cluster, &release, notes);
     let borrowed = borrowed::with_borrowed(cluster, &release, releases, notes);
-    let addons = borrowed.and_then(|whole| addons::plan(cluster, &whole, &model.lock, notes));
+    let planned = borrowed
+        .and_then(|(whole, suppliers)| Some((addons::plan(cluster, &whole, &model.lock, notes)?, suppliers)));
     let mut cluster = cluster.clone();
     variables::complete_overrides(&mut cluster, &release);
+    let (variables, (addons, suppliers)) = (variables?, planned?);
     Some(ClusterPlan {
         phase: Phase::of(&cluster),
         cluster,
         fleet: model.fleet.name.clone(),
         release,
-        variables: variables?,
-        addons: addons?,
+        suppliers,
+        variables,
+        addons,
     })
 }
 

@@ -60,4 +60,10 @@ fn the_release_that_supplies_an_addon_decides_about_it() {
     assert!(fs::read_to_string(net).unwrap().contains("net-1.2.0-"));
     let listed = ends(root, list, 0).out;
     assert!(listed.contains("net 1.2.0 of test-tiny-1-35-v2"), "{listed}");
+    let explained = ends(root, &["explain", "blue/one", "spec.addons.net.version"], 0).out;
+    let own = "generated/releases/test-tiny-1-35-v1/";
+    assert!(explained.contains("net 1.2.0: the newest that test-tiny-1-35-v2 may have"), "{explained}");
+    assert!(explained.contains("clusters/blue/one.yaml:7") && !explained.contains(own), "{explained}");
+    let explained = ends(root, &["explain", "blue/one", "spec.addons.net.enabled"], 0).out;
+    assert!(explained.contains("test-tiny-1-35-v2/release.yaml") && !explained.contains(own), "{explained}");
 }
