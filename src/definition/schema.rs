@@ -174,9 +174,9 @@ impl SchemaErrors<'_> {
 
     /// Reports the errors of a value that may also be null: those of the only branch that isn't null.
     fn report_best_branch(&mut self, error: &ValidationError<'_>, context: &[Vec<ValidationError<'static>>]) {
-        let of_null = |error: &ValidationError<'_>| match error.kind() {
-            ValidationErrorKind::Type { kind } => format!("{kind:?}").contains("Null"),
-            _ => false,
+        let of_null = |error: &ValidationError<'_>| {
+            let ValidationErrorKind::Type { kind } = error.kind() else { return false };
+            matches!(kind, TypeKind::Single(JsonType::Null))
         };
         let branches: Vec<_> = context.iter().filter(|errors| !errors.iter().any(of_null)).collect();
         match branches.as_slice() {
