@@ -117,7 +117,7 @@ spec:
   list:
     - first
     - key: value
-      deep: [x, y]
+      deep: [v, w]
     -   - nested
   number: 3
   flag: true
