@@ -108,11 +108,8 @@ pub fn is_paused(cluster: &Node) -> bool {
 
 fn keeper(cluster: &Node) -> Option<Engine> {
     let annotations = cluster.at(&["metadata", "annotations"]).and_then(Node::as_mapping);
-    let mut lines = annotations
-        .into_iter()
-        .flat_map(Mapping::iter)
-        .filter_map(|one| Some(format!("{}: {}", one.key.name, one.value.as_str()?)));
-    lines.find_map(|line| render::keeper(&line))
+    let mut annotations = annotations.into_iter().flat_map(Mapping::iter);
+    annotations.find_map(|one| render::keeper_by(&one.key.name, one.value.as_str()?))
 }
 
 fn text(cluster: &Node, path: &[&str]) -> Option<String> {

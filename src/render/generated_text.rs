@@ -21,7 +21,12 @@ pub fn is_protected(text: &str) -> bool {
 
 /// Whether an annotation protects its object from deletion through git alone.
 pub fn is_protection(name: &str, value: &str) -> bool {
-    is_protected(&format!("{name}: {value}"))
+    keeper_by(name, value).is_some()
+}
+
+/// The engine that an annotation keeps from deleting its object, if any.
+pub fn keeper_by(name: &str, value: &str) -> Option<Engine> {
+    keeper(&format!("{name}: {value}"))
 }
 
 /// Whether the management cluster of the Cluster in a file is on standby: its engine does nothing.

@@ -26,7 +26,7 @@ pub use engine_table::{applying_groups, selecting_kinds};
 pub use facts::{AddonPart, AppliedFolder, Facts, Installs, Purpose};
 pub use generated_text::{
     Installer, addon_of, addon_of_file, installer_of, installs_manifests, is_addon_file, is_leaving,
-    is_on_standby, is_protected, is_protection, keeper, leaves_behind, may_name_target, target_of,
+    is_on_standby, is_protected, is_protection, keeper, keeper_by, leaves_behind, may_name_target, target_of,
 };
 pub use git_attributes::GITATTRIBUTES;
 pub use provenance::{ChartProvenance, ComposedField, Provenance};
