@@ -308,7 +308,7 @@ impl<'a> PlanningFleet<'a> {
             ),
             (
                 "plans do not go back to an older release",
-                "write it into the definition: `stackloom diff` says what that does",
+                "name that release in the definition; `stackloom diff` shows what that replaces",
             ),
         ]
         .map(|(text, lift)| {

@@ -57,7 +57,8 @@ pub(in crate::predict) fn evidence(
     let are_asked = ask_for_replacement(part, end) && (old.is_none() || !ask_for_replacement(part, before));
     if replaced.is_empty() && loosened.is_empty() && !are_asked {
         let is_left_alone = are_left_alone(part, end) && !are_left_alone(part, before);
-        let is_weaker = old.is_some_and(|old| get(old, &["spec"]) != get(new, &["spec"])) || is_left_alone;
+        let acted = old.filter(|old| !is_never(old));
+        let is_weaker = acted.is_some_and(|old| is_left_alone || get(old, &["spec"]) != get(new, &["spec"]));
         let remark = || Evidence::remark(part.clone(), Rule::HealthCheck, On::ALL);
         return is_weaker.then(|| remark().because(Reason::from(STILL_REPLACED)));
     }

@@ -7,8 +7,9 @@ use k8s_schema::value::{get, present, text};
 
 /// Why another number of machines lets a check act where it did not before.
 ///
-/// Source: `isAllowedRemediation` of `core/reconcilers/machinehealthcheck`, which counts the machines that exist, and
-/// `controlplane/kubeadm/controllers/remediation.go`, which never deletes the only machine of a control plane.
+/// Sources: `isAllowedRemediation` of `core/reconcilers/machinehealthcheck/machinehealthcheck_controller.go`;
+/// `core/reconcilers/machineset/machineset_deletion_order.go`, by which unhealthy machines go first; and
+/// `controlplane/kubeadm/reconcilers/kubeadmcontrolplane/remediation.go`, which never replaces the only machine.
 pub(super) fn resized(
     part: &TopologyPart,
     check: &Value,
@@ -17,14 +18,13 @@ pub(super) fn resized(
     let count = |own: &Value| present(own, &["spec", "replicas"]).and_then(Value::as_i64).unwrap_or(1);
     let (old, new) = (count(before), count(after));
     if *part == TopologyPart::ControlPlane && old == 1 && new > 1 {
-        return Some("the only machine of a control plane is never replaced");
+        return Some("Cluster API never replaces the only machine of a control plane");
     }
     let (least, _, is_percentage) = acts_at(check)?;
-    if new > old && is_percentage && least == 0 {
-        return Some("its limit is a percentage of more machines");
+    if 0 < old && old < new && is_percentage && least == 0 {
+        return Some("its limit is a percentage, and the number of machines grows");
     }
-    (0 < new && new < old)
-        .then_some("unhealthy machines are removed first, and fewer count against its limit")
+    (0 < new && new < old).then_some("unhealthy machines are removed first, so fewer count against its limit")
 }
 
 /// The numbers of unhealthy machines at which a check acts: the least and the most, and whether they are percentages. None if
@@ -88,6 +88,7 @@ mod tests {
             (&pool, &range, 5, 4, true),
             (&pool, &percent, 3, 3, false),
             (&pool, &percent, 3, 0, false),
+            (&pool, &percent, 0, 3, false),
             (&pool, &all, 2, 5, false),
             (&pool, &all, 5, 2, false),
             (&pool, &none, 5, 2, false),
