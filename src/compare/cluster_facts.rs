@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    model::{Engine, KubernetesVersion},
-    render, topology,
+    model::{Engine, KubernetesVersion, PAUSED},
+    render,
+    topology::{self, PoolKind, TopologyPart},
     yaml::{Mapping, Node, emit},
 };
 
@@ -29,6 +30,8 @@ pub struct ClusterFacts {
     pub removal: Option<String>,
     /// The number of control plane machines.
     pub control_plane: Option<i64>,
+    /// Whether an annotation pauses the control plane.
+    pub control_plane_paused: bool,
     /// Its node pools, by the list that contains them and their name.
     pub pools: BTreeMap<(String, String), Node>,
     /// The CIDR blocks of its pods.
@@ -62,10 +65,32 @@ impl ClusterFacts {
             on_standby: cluster.at(&["metadata", "annotations", render::STANDBY]).is_some(),
             removal: text(cluster, &["metadata", "annotations", render::REMOVAL]),
             control_plane: replicas.and_then(Node::as_int),
+            control_plane_paused: cluster.at(&["spec", "topology", "controlPlane"]).is_some_and(has_pause),
             pools: pools(cluster),
             pods: blocks("pods"),
             services: blocks("services"),
             spec: digest(cluster),
+        }
+    }
+
+    /// Its parts that have machines.
+    pub fn parts(&self) -> impl Iterator<Item = TopologyPart> {
+        let pools = self.pools.keys().map(|(list, name)| {
+            let is_list = |kind: &PoolKind| kind.list() == list;
+            let kind = PoolKind::ALL.into_iter().find(is_list).unwrap_or(PoolKind::MachineDeployment);
+            TopologyPart::pool(kind, name)
+        });
+        std::iter::once(TopologyPart::ControlPlane).chain(pools)
+    }
+
+    /// Whether an annotation of its own pauses a part.
+    pub fn pauses(&self, part: &TopologyPart) -> bool {
+        match part {
+            TopologyPart::ControlPlane => self.control_plane_paused,
+            TopologyPart::Pool(pool) => {
+                self.pools.get(&(pool.kind.list().to_owned(), pool.name.clone())).is_some_and(has_pause)
+            }
+            TopologyPart::Cluster | TopologyPart::Infrastructure => false,
         }
     }
 
@@ -95,15 +120,16 @@ pub fn kubernetes_of(cluster: &Node) -> Option<String> {
     text(cluster, &["spec", "topology", "version"])
 }
 
-/// The annotation that pauses an object.
-const PAUSED: &str = "cluster.x-k8s.io/paused";
-
 /// Whether reconciliation of a Cluster is paused. The annotation pauses it with any value.
 ///
 /// Source: `IsPaused` and `HasPaused` of Cluster API's `util/annotations/helpers.go`.
 pub fn is_paused(cluster: &Node) -> bool {
-    cluster.at(&["spec", "paused"]).and_then(Node::as_bool) == Some(true)
-        || cluster.at(&["metadata", "annotations", PAUSED]).is_some()
+    cluster.at(&["spec", "paused"]).and_then(Node::as_bool) == Some(true) || has_pause(cluster)
+}
+
+/// Whether the annotations of an object, or those that a topology gives to a part, pause it.
+fn has_pause(object: &Node) -> bool {
+    object.at(&["metadata", "annotations", PAUSED]).is_some()
 }
 
 fn keeper(cluster: &Node) -> Option<Engine> {

@@ -24,7 +24,7 @@ mod stack;
 mod upgrades;
 mod version;
 
-pub use capi_topology::{AUTOSCALER_MAX, AUTOSCALER_MIN};
+pub use capi_topology::{AUTOSCALER_MAX, AUTOSCALER_MIN, PAUSED};
 
 pub use addon::{Addon, Chart, MinorStep, Requirement, Stage, ValuesFrom, ValuesSource};
 pub use argocd::{ArgoCd, ClusterNames, Destination, Registration};

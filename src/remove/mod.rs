@@ -15,6 +15,7 @@ mod former_texts;
 mod heirs;
 mod guard;
 mod network;
+mod paused;
 mod place;
 mod replaced;
 mod returned;
@@ -203,7 +204,10 @@ impl Finder<'_> {
                     .hint("remove `suspend` first: Cluster API ignores a paused cluster");
                 None
             }
-            Some(RemovalStep::Detach) => self.begin(&path, Reached::Deleted, reason, notes),
+            Some(RemovalStep::Detach) => {
+                self.refuse_paused(&paused::all(cluster), notes)?;
+                self.begin(&path, Reached::Deleted, reason, notes)
+            }
             Some(RemovalStep::Delete) => Some(self.step(None, Some(RemovalStep::Delete), Reached::Gone)),
         }
     }
@@ -226,7 +230,10 @@ impl Finder<'_> {
                 );
                 None
             }
-            Some(RemovalStep::Detach) => self.begin(&path, Reached::Deleted, reason, notes),
+            Some(RemovalStep::Detach) => {
+                self.refuse_paused(&paused::of_pool(&self.plan.cluster, name), notes)?;
+                self.begin(&path, Reached::Deleted, reason, notes)
+            }
             Some(RemovalStep::Delete) => {
                 let edit = edit::remove(self.source, &path, notes)?;
                 let text = edit.apply(&self.source.text);

@@ -6,7 +6,7 @@ use super::{
     leftovers::Leftover,
     objects,
     parts::{of_verdict, paused, replaces_healthy},
-    peaks, refusal, renamed_pools,
+    paused_parts, peaks, refusal, renamed_pools,
     returned::Returned,
     risk::Risk,
     steps,
@@ -78,6 +78,7 @@ pub(super) fn report(found: &ClusterChange, background: &Background) -> ClusterR
     }
     objects::add_secrets(found, &mut made.changes);
     made.announced();
+    paused_parts::hold(&mut made.changes, found);
     made.detached();
     made.guards();
     refusal::add_abandoned(&mut made.changes, &found.cluster, &background.abandoned);

@@ -190,7 +190,10 @@ pub(super) fn added(part: &TopologyPart, meaning: &Meaning, sides: [Option<&Clus
     let [before, after] = sides.map(|side| count(part, side));
     let written = after.zip(before).map_or(0, |(after, before)| after.saturating_sub(before));
     let more = match meaning {
-        Meaning::Create => return Machines::exactly(at_first(part, sides[1])),
+        Meaning::Create => {
+            let is_paused = sides[1].is_some_and(|facts| facts.pauses(part));
+            return Machines::exactly(at_first(part, sides[1])).unless_kept(is_paused);
+        }
         Meaning::Scale { from, to } => to.saturating_sub(*from),
         // What runs may have another size than what was written before. Machines that are there already are replaced.
         Meaning::Rollout { machines, .. } => {
@@ -242,11 +245,14 @@ fn running(part: &TopologyPart, cluster: Option<&ClusterFacts>) -> Machines {
     Machines { more: !is_known, ..Machines::exactly(Some(at_first(part, cluster).unwrap_or_default())) }
 }
 
-/// The number of machines of a part that is deleted. A paused cluster still has those of a pool that was set to zero meanwhile.
+/// The number of machines of a part that is deleted. A part that is paused, alone or with its cluster, still has those of a
+/// pool that was set to zero meanwhile; one that is paused alone keeps all until somebody removes its annotation.
 fn deleted(part: &TopologyPart, cluster: Option<&ClusterFacts>) -> Machines {
     let count = running(part, cluster);
-    let may_be_left = count == Machines::default() && cluster.is_some_and(|facts| facts.paused);
-    Machines { more: count.more || may_be_left, ..count }
+    let is_paused = cluster.is_some_and(|facts| facts.pauses(part));
+    let may_be_left =
+        count == Machines::default() && (is_paused || cluster.is_some_and(|facts| facts.paused));
+    Machines { more: count.more || may_be_left, ..count.unless_kept(is_paused) }
 }
 
 /// The number of machines that a new part is built with. A new pool with an autoscaler starts with its minimum.
@@ -260,16 +266,6 @@ fn at_first(part: &TopologyPart, cluster: Option<&ClusterFacts>) -> Option<i64> 
         let pool = cluster?.pools.get(&(kind.list().to_owned(), name.clone()))?;
         pool.at(&["metadata", "annotations", AUTOSCALER_MIN]).and_then(Node::as_str)?.parse().ok()
     })
-}
-
-/// The parts of a cluster that have machines.
-fn parts(cluster: &ClusterFacts) -> impl Iterator<Item = TopologyPart> {
-    let pools = cluster.pools.keys().map(|(list, name)| {
-        let is_list = |kind: &PoolKind| kind.list() == list;
-        let kind = PoolKind::ALL.into_iter().find(is_list).unwrap_or(PoolKind::MachineDeployment);
-        TopologyPart::pool(kind, name)
-    });
-    std::iter::once(TopologyPart::ControlPlane).chain(pools)
 }
 
 impl Change {
@@ -291,7 +287,7 @@ fn whole(
 ) -> (Vec<(TopologyPart, Machines)>, Machines) {
     let Some(facts) = cluster else { return (Vec::new(), Machines::exactly(None)) };
     let counted = |part: TopologyPart| (part.clone(), count(&part, cluster));
-    let parts: Vec<_> = parts(facts).map(counted).collect();
+    let parts: Vec<_> = facts.parts().map(counted).collect();
     let all = parts.iter().map(|(_, count)| *count).fold(Machines::default(), Machines::and);
     (parts, all)
 }

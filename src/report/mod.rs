@@ -25,6 +25,7 @@ mod objects;
 mod own_objects;
 mod owners;
 mod parts;
+mod paused_parts;
 mod commits_since_base;
 mod namesakes;
 mod notices;

@@ -403,6 +403,18 @@ fn a_removal_that_makes_no_sound_fleet_writes_nothing() {
     commit(root);
     let paused = ends(root, &REMOVE, 1);
     assert!(paused.err.contains("is suspended, so it cannot be deleted"), "{}", paused.err);
+    let detached = fs::read_to_string(root.join("clusters/dev/dev-2.yaml")).unwrap();
+    let annotated = detached
+        .replace("  suspend: a while\n", "")
+        .replace("{ name: dev-2 }", "{ name: dev-2, annotations: { cluster.x-k8s.io/paused: \"\" } }");
+    sandbox::write(&root.join("clusters/dev/dev-2.yaml"), annotated);
+    commit(root);
+    let paused = ends(root, &REMOVE, 1);
+    assert!(
+        paused.err.contains("the cluster is paused by the annotation `cluster.x-k8s.io/paused`"),
+        "{}",
+        paused.err
+    );
     let unknown = ends(root, &["remove", "dev-3", "--reason", "x"], 1);
     // A name that differs only in its number is another cluster, so the message suggests none.
     assert!(unknown.err.contains("run `stackloom clusters` for a list"), "{}", unknown.err);

@@ -21,12 +21,12 @@ use super::reconcile::RECONCILE;
 use super::rules::Rule;
 use super::rules::changed_parts::{self, Facts};
 use super::rules::edited_templates;
-use super::rules::foreign_values;
 use super::rules::health_checks;
 use super::rules::infrastructure_webhooks;
 use super::rules::machine_rollouts::{self, Instants};
 use super::rules::manual_steps;
 use super::rules::outdated_machines as outdated;
+use super::rules::{foreign_values, paused_parts};
 use super::running::is_paused;
 use super::side::Side;
 use super::upgrading;
@@ -228,7 +228,7 @@ fn of_written(before: &Side, after: &Side, settings: &Settings) -> Result<Foreca
         evidence.extend(manual_steps::of_waiting(&state.running, &change, &found, &settled));
         evidence.extend(edited_templates::evidence(&edited));
         evidence.extend(foreign_values::evidence(&found, &foreign));
-        evidence.extend(foreign_values::of_paused(&found, end));
+        evidence.extend(paused_parts::evidence(&found, &state.running, end));
         infrastructure_webhooks::stop(&mut change, &across(&mut evidence, settings));
     }
     let conditions = manual_steps::conditions(&state.running, &settled, &cluster);
@@ -344,8 +344,10 @@ pub fn of_all_parts(desired: &Desired, meaning: &Meaning) -> Vec<Verdict> {
     let is_new = *meaning == Meaning::Create;
     let checks = parts.iter().filter_map(|part| health_checks::of_created(part, desired)).filter(|_| is_new);
     let checks: Vec<Evidence> = checks.collect();
+    let paused = parts.iter().filter_map(|part| paused_parts::created(part, desired)).filter(|_| is_new);
+    let paused: Vec<Evidence> = paused.collect();
     let evidence = |part| Evidence { part, ..whole(meaning.clone(), &[]) };
-    parts.into_iter().map(evidence).chain(checks).collect::<Ledger>().verdicts()
+    parts.into_iter().map(evidence).chain(checks).chain(paused).collect::<Ledger>().verdicts()
 }
 
 fn whole(meaning: Meaning, unknown: &[Opaque]) -> Evidence {

@@ -168,8 +168,9 @@ impl fmt::Display for Reason {
             Self::PerhapsReleased { keeper, kind, is_late } => {
                 write!(
                     f,
-                    "{}: machines that an earlier change made outdated are replaced now; whether there are any is not known",
-                    keeper.ends()
+                    "{}: machines that an earlier change made outdated are replaced now{}; whether there are any is not known",
+                    keeper.ends(),
+                    if *keeper == Keeper::Pause { ", and missing ones are created" } else { "" }
                 )?;
                 match is_late {
                     true => f.write_str(": its status is older than its last change"),
@@ -183,7 +184,7 @@ impl fmt::Display for Reason {
             Self::ReplacesHealthy { machines } => write!(
                 f,
                 "its MachineHealthCheck deletes and replaces machines {machines}: that includes healthy machines, so it keeps \
-                 replacing all of them"
+                 replacing them as far as its limits allow"
             ),
             Self::Words(words) => f.write_str(words),
         }

@@ -162,30 +162,3 @@ pub(in crate::predict) fn evidence(found: &[Verdict], foreign: &[Foreign]) -> Ve
     }
     all
 }
-
-/// A part that is paused after the change, whoever paused it, keeps its machines as they are.
-///
-/// The provider manages the instances of a machine pool. Its controller checks its own object, which is not paused with the
-/// pool.
-///
-/// Source: `util/paused/paused.go`, `EnsurePausedCondition` (the controllers return before anything else);
-/// `test/infrastructure/docker/internal/controllers/dockermachinepool_controller.go`, `Reconcile`.
-pub(in crate::predict) fn of_paused(found: &[Verdict], after: &Desired) -> Vec<Evidence> {
-    let parts = found.iter().map(|verdict| &verdict.subject);
-    let paused = parts.filter_map(|part| Some((part, after.own(part).filter(|own| is_paused(own))?)));
-    let evidence = |(part, own): (&TopologyPart, &Value)| {
-        if part.is_of(PoolKind::MachinePool) {
-            let on = On::Only(&[MeaningKind::InPlace, MeaningKind::Scale, MeaningKind::ProviderDependent]);
-            return Evidence::remark(part.clone(), Rule::PausedPart, on).because(
-                "its MachinePool is paused, but the provider's object is not: the provider decides whether its instances stay as they \
-                 are",
-            );
-        }
-        let reason = format!(
-            "its {} is paused: its machines stay as they are until it is unpaused",
-            text(own, &["kind"])
-        );
-        Evidence::new(part.clone(), Rule::PausedPart, RuleOutcome::Held).because(reason)
-    };
-    paused.map(evidence).collect()
-}

@@ -13,6 +13,7 @@ pub(crate) mod infrastructure_webhooks;
 pub(crate) mod kubeadm_config;
 pub(crate) mod manual_steps;
 pub(crate) mod outdated_machines;
+pub(crate) mod paused_parts;
 pub(crate) mod refused_pool;
 pub(crate) mod remediation_annotations;
 mod remediation_limits;
