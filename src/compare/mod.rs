@@ -229,6 +229,7 @@ struct Comparing<'a> {
     before: &'a dyn State,
     after: &'a dyn State,
     answers: Answers,
+    read: ReadFiles,
     /// Releases whose class differs between the states although the name is the same.
     edited: BTreeSet<String>,
 }
@@ -236,7 +237,7 @@ struct Comparing<'a> {
 impl<'a> Comparing<'a> {
     fn new(before: &'a dyn State, after: &'a dyn State) -> Result<Self, Fault> {
         let edited = edited(before, after)?;
-        Ok(Self { before, after, answers: Answers::default(), edited })
+        Ok(Self { before, after, answers: Answers::default(), read: ReadFiles::default(), edited })
     }
 
     /// Compares one cluster; none if nothing differs.
@@ -270,12 +271,11 @@ impl<'a> Comparing<'a> {
             (_, true) => Fate::Gone,
             _ => Fate::Changed,
         };
-        let mut known = ReadFiles::default();
-        let before = match objects(from, own_old, self.before, &mut known)? {
+        let before = match objects(from, own_old, self.before, &self.read)? {
             Ok(objects) => in_namespace(objects, cluster),
             Err(file) => return Ok(Some(unread(cluster, fate, Which::Before, file))),
         };
-        let after = match objects(cluster, own_new, self.after, &mut known)? {
+        let after = match objects(cluster, own_new, self.after, &self.read)? {
             Ok(objects) => objects,
             Err(file) => return Ok(Some(unread(cluster, fate, Which::After, file))),
         };
@@ -399,7 +399,7 @@ fn objects(
     cluster: &ClusterId,
     files: Vec<ClusterFile>,
     state: &dyn State,
-    known: &mut ReadFiles,
+    known: &ReadFiles,
 ) -> Result<Result<Objects, Unread>, Fault> {
     let mut objects = Objects::new();
     for file in files {

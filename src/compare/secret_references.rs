@@ -4,10 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value as Json, json};
 
-use super::{
-    ClusterOutcome, Comparing, Objects, Pair, Section, in_namespace, objects,
-    state::{ClusterFiles, ReadFiles},
-};
+use super::{ClusterOutcome, Comparing, Objects, Pair, Section, in_namespace, objects, state::ClusterFiles};
 use crate::{
     model::Label,
     note::Fault,
@@ -111,7 +108,7 @@ impl Comparing<'_> {
         }
         // An unchanged object may refer to it, too. Files that cannot be read are reported elsewhere.
         if let ClusterFiles::Known(files) = self.before.files(from)?
-            && let Ok(all) = objects(from, files, self.before, &mut ReadFiles::default())?
+            && let Ok(all) = objects(from, files, self.before, &self.read)?
         {
             let old = referred(&in_namespace(all, cluster), &cluster.namespace);
             new.retain(|secret, _| !old.contains_key(secret));

@@ -194,12 +194,8 @@ impl ClusterFile {
         }
     }
 
-    /// Its object. `known` are the stored files of the same paths that were read before, to which this one is added.
-    pub(super) fn object(
-        &self,
-        state: &dyn State,
-        known: &mut ReadFiles,
-    ) -> Result<Result<Node, Unread>, Fault> {
+    /// Its object. `known` are files that were read before, to which this one may be added.
+    pub(super) fn object(&self, state: &dyn State, known: &ReadFiles) -> Result<Result<Node, Unread>, Fault> {
         match &self.body {
             Body::Drawn(node, _) => Ok(Ok(node.clone())),
             Body::Stored => Ok(known.read(&self.path, state.text(&self.id())?)),
@@ -207,18 +203,26 @@ impl ClusterFile {
     }
 }
 
-/// The files of a cluster that were read in one state. In another, most differ from them in few values.
+/// One file of each shape that was read, in either state. Others of the shape differ from it in few values.
 #[derive(Debug, Default)]
-pub(super) struct ReadFiles(BTreeMap<String, (String, Node)>);
+pub(super) struct ReadFiles(RwLock<BTreeMap<u64, Arc<(String, Node)>>>);
 
 impl ReadFiles {
-    fn read(&mut self, path: &str, text: String) -> Result<Node, Unread> {
-        let known = self.0.get(path);
-        if let Some(node) = known.and_then(|(former, node)| yaml::read_like((former, node), &text)) {
+    /// The maximum number of shapes. If there are more, files have little in common, and keeping them is no use.
+    const SHAPES: usize = 1000;
+
+    fn read(&self, path: &str, text: String) -> Result<Node, Unread> {
+        let shape = yaml::shape(&text);
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner).get(&shape).cloned();
+        if let Some(node) = known.as_deref().and_then(|(former, node)| yaml::read_like((former, node), &text))
+        {
             return Ok(node);
         }
         let node = read(path, text.clone())?;
-        self.0.insert(path.to_owned(), (text, node.clone()));
+        let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if all.len() < Self::SHAPES {
+            all.entry(shape).or_insert_with(|| Arc::new((text, node.clone())));
+        }
         Ok(node)
     }
 }

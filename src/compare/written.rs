@@ -47,7 +47,7 @@ fn own_objects(state: &dyn State, cluster: &ClusterId) -> Result<Result<Objects,
         }
     };
     let files = files.into_iter().filter(|file| file.path == render::CLUSTER_FILE).collect();
-    objects(cluster, files, state, &mut ReadFiles::default())
+    objects(cluster, files, state, &ReadFiles::default())
 }
 
 /// The facts of a Cluster of a state; none if there is none, or if it cannot be read.

@@ -28,7 +28,7 @@ pub use path::{Path, Segment};
 pub use plain::{Plain, resolve_plain, unambiguous};
 pub use raw::{Comment, Document, RawKind, RawNode, SYNTAX, Style, directives, read_raw};
 pub(crate) use raw::{key_text, read_masked};
-pub use reread::read_like;
+pub use reread::{read_like, shape};
 pub use scan::{PathStep, scan};
 pub use source::{Source, Sources};
 

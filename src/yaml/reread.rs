@@ -1,15 +1,33 @@
-//! Reads a text that differs in few values from one that was read before. When a release reaches a whole fleet, most files
-//! change in a name, and parsing them again takes most of the time of reading them.
+//! Reads a text that differs in few values from one that was read before. In a fleet, most files differ from those of another
+//! cluster, or of another release, in names and numbers, and parsing them takes most of the time of reading them.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    sync::Arc,
+};
 
 use super::{Node, Plain, Value, resolve_plain};
 
 /// Values that differ, by the byte at which they start in the former text: before and after.
-type Values<'t> = BTreeMap<u32, [&'t str; 2]>;
+type Values = BTreeMap<u32, [Value; 2]>;
 
-/// Reads a text like a former one, given the former text and what was read from it: none if they differ in more than plain
-/// strings at the ends of lines, so that the text must be parsed. The result has the origins of the former text.
+/// A hash of a text without the comments at its start and the values at the ends of lines. Texts with the same hash can
+/// usually be read like each other.
+pub fn shape(text: &str) -> u64 {
+    let mut hash = DefaultHasher::new();
+    for line in body(text).split_inclusive('\n') {
+        match value_start(line).filter(|at| is_simple(&line[*at..])) {
+            Some(at) => (&line[..at], true).hash(&mut hash),
+            None => (line, false).hash(&mut hash),
+        }
+    }
+    hash.finish()
+}
+
+/// Reads a text like a former one, given the former text and what was read from it: none if they differ in more than the
+/// comments at the start and simple values at the ends of lines, so that the text must be parsed. The result has the origins of
+/// the former text.
 pub fn read_like(former: (&str, &Node), text: &str) -> Option<Node> {
     let (before, node) = former;
     // An alias has the origin of what it repeats, so one byte would stand for several values.
@@ -22,17 +40,27 @@ pub fn read_like(former: (&str, &Node), text: &str) -> Option<Node> {
     values.is_empty().then(|| read.unwrap_or_else(|| node.clone()))
 }
 
-fn changed_values<'t>(before: &'t str, after: &'t str) -> Option<Values<'t>> {
+/// A text without the comments at its start.
+fn body(text: &str) -> &str {
+    let mut rest = text;
+    while rest.starts_with('#') {
+        rest = rest.find('\n').map_or("", |end| &rest[end + 1..]);
+    }
+    rest
+}
+
+fn changed_values(before: &str, after: &str) -> Option<Values> {
     let mut values = Values::new();
-    let (mut start, mut others) = (0, after.split_inclusive('\n'));
-    for line in before.split_inclusive('\n') {
+    let [old, new] = [before, after].map(body);
+    let (mut start, mut others) = (before.len() - old.len(), new.split_inclusive('\n'));
+    for line in old.split_inclusive('\n') {
         let other = others.next()?;
         if line != other {
             let at = value_start(line)?;
             if line.get(..at) != other.get(..at) {
                 return None;
             }
-            let [old, new] = [&line[at..], &other[at..]].map(plain_string);
+            let [old, new] = [&line[at..], &other[at..]].map(simple_value);
             values.insert(u32::try_from(start + at).ok()?, [old?, new?]);
         }
         start += line.len();
@@ -46,26 +74,50 @@ fn value_start(line: &str) -> Option<usize> {
     ends.max()
 }
 
-/// The rest of a line, if it is a string in plain letters, whatever surrounds it.
-fn plain_string(rest: &str) -> Option<&str> {
+/// The value that the rest of a line is, whatever surrounds it: a string in plain letters, quoted or not, or a whole number.
+fn simple_value(rest: &str) -> Option<Value> {
+    if !is_simple(rest) {
+        return None;
+    }
     let value = rest.strip_suffix('\n')?;
+    if let Some(quoted) = value.strip_prefix('"') {
+        return Some(Value::String(quoted.strip_suffix('"')?.into()));
+    }
+    match resolve_plain(value) {
+        Plain::Value(value @ (Value::String(_) | Value::Int(_))) => Some(value),
+        _ => None,
+    }
+}
+
+/// Whether the rest of a line has the form of a simple value.
+fn is_simple(rest: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_' | b'/');
-    let is_simple =
-        value.starts_with(|first: char| first.is_ascii_alphabetic()) && value.bytes().all(is_plain);
-    let is_string = || matches!(resolve_plain(value), Plain::Value(Value::String(_)));
-    (is_simple && is_string()).then_some(value)
+    let Some(value) = rest.strip_suffix('\n') else { return false };
+    if let Some(quoted) = value.strip_prefix('"') {
+        return quoted.strip_suffix('"').is_some_and(|inner| inner.bytes().all(is_plain));
+    }
+    // Every reader takes these digits for the same number.
+    let is_number = || {
+        value.len() <= 9
+            && !(value.starts_with('0') && value.len() > 1)
+            && value.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    match value.as_bytes().first() {
+        Some(first) if first.is_ascii_alphabetic() => value.bytes().all(is_plain),
+        Some(_) => is_number(),
+        None => false,
+    }
 }
 
 /// A node with the values that differ, which are removed from the list; none if it has none of them.
-fn with_values(node: &Node, values: &mut Values<'_>) -> Option<Node> {
+fn with_values(node: &Node, values: &mut Values) -> Option<Node> {
     let value = match &node.value {
-        Value::String(text) => {
-            let [before, after] = values.get(&node.origin.offset)?;
-            if **text != **before {
+        Value::String(_) | Value::Int(_) => {
+            let [before, _] = values.get(&node.origin.offset)?;
+            if node.value != *before {
                 return None;
             }
-            let after = Value::String(Arc::from(*after));
-            values.remove(&node.origin.offset);
+            let [_, after] = values.remove(&node.origin.offset)?;
             after
         }
         Value::Sequence(items) => {
@@ -91,7 +143,7 @@ fn with_values(node: &Node, values: &mut Values<'_>) -> Option<Node> {
     Some(Node { value, origin: node.origin })
 }
 
-fn changed<'n>(children: impl Iterator<Item = &'n Node>, values: &mut Values<'_>) -> Vec<(usize, Node)> {
+fn changed<'n>(children: impl Iterator<Item = &'n Node>, values: &mut Values) -> Vec<(usize, Node)> {
     children.enumerate().filter_map(|(at, child)| Some((at, with_values(child, values)?))).collect()
 }
 
@@ -198,6 +250,30 @@ spec:
     }
 
     #[test]
+    fn numbers_and_quoted_strings_are_replaced() {
+        for (old, new) in [
+            ("number: 3", "number: 40"),
+            ("number: 3", "number: \"3\""),
+            ("number: 3", "number: three"),
+            ("quoted: \"docker-v1\"", "quoted: \"12\""),
+            ("quoted: \"docker-v1\"", "quoted: docker-v1"),
+            ("# Generated from a definition\n", "# Generated from: another\n# by hand\n"),
+            ("# Generated from a definition\n", ""),
+        ] {
+            let text = TEXT.replacen(old, new, 1);
+            assert_eq!(read_again(&text), parsed(&text), "{new}");
+            assert_eq!(shape(&text), shape(TEXT), "{new}");
+        }
+    }
+
+    #[test]
+    fn texts_of_other_shapes_have_other_hashes() {
+        for (old, new) in [("name: dev-1", "names: dev-1"), ("flag: true\n", ""), ("[v, w]", "[v, x]")] {
+            assert_ne!(shape(&TEXT.replacen(old, new, 1)), shape(TEXT), "{new}");
+        }
+    }
+
+    #[test]
     fn other_differences_are_parsed() {
         for (old, new) in [
             ("name: dev-1", "name: yes"),
@@ -206,9 +282,13 @@ spec:
             ("flag: true\n", ""),
             ("folded: one", "folded: other"),
             ("    name: docker-v1\n    - item", "    name: docker-v2\n    - item"),
-            ("quoted: \"docker-v1\"", "quoted: \"docker-v2\""),
-            ("number: 3", "number: 4"),
-            ("# Generated from a definition", "# Generated from- another"),
+            ("quoted: \"docker-v1\"", "quoted: \"docker\\tv1\""),
+            ("quoted: \"docker-v1\"", "quoted: 'docker-v1'"),
+            ("number: 3", "number: 04"),
+            ("number: 3", "number: 0x4"),
+            ("number: 3", "number: -3"),
+            ("number: 3", "number: 3.0"),
+            ("flag: true", "flag: false"),
             ("labels: { a: b }", "labels: { a: c }"),
         ] {
             assert!(TEXT.contains(old), "{old}");
