@@ -208,7 +208,7 @@ impl ClusterFile {
 pub(super) struct ReadFiles(RwLock<BTreeMap<u64, Arc<(String, Node)>>>);
 
 impl ReadFiles {
-    /// The maximum number of shapes. If there are more, files have little in common, and keeping them is no use.
+    /// The number of shapes at which all are forgotten, so that they do not fill the memory.
     const SHAPES: usize = 1000;
 
     fn read(&self, path: &str, text: String) -> Result<Node, Unread> {
@@ -220,9 +220,10 @@ impl ReadFiles {
         }
         let node = read(path, text.clone())?;
         let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if all.len() < Self::SHAPES {
-            all.entry(shape).or_insert_with(|| Arc::new((text, node.clone())));
+        if all.len() >= Self::SHAPES {
+            all.clear();
         }
+        all.insert(shape, Arc::new((text, node.clone())));
         Ok(node)
     }
 }

@@ -80,8 +80,8 @@ fn simple_value(rest: &str) -> Option<Value> {
         return None;
     }
     let value = rest.strip_suffix('\n')?;
-    if let Some(quoted) = value.strip_prefix('"') {
-        return Some(Value::String(quoted.strip_suffix('"')?.into()));
+    if let Some(inner) = quoted(value) {
+        return Some(Value::String(inner.into()));
     }
     match resolve_plain(value) {
         Plain::Value(value @ (Value::String(_) | Value::Int(_))) => Some(value),
@@ -89,12 +89,17 @@ fn simple_value(rest: &str) -> Option<Value> {
     }
 }
 
+/// The text between quotes of one kind.
+fn quoted(value: &str) -> Option<&str> {
+    ['\'', '"'].into_iter().find_map(|quote| value.strip_prefix(quote)?.strip_suffix(quote))
+}
+
 /// Whether the rest of a line has the form of a simple value.
 fn is_simple(rest: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_' | b'/');
     let Some(value) = rest.strip_suffix('\n') else { return false };
-    if let Some(quoted) = value.strip_prefix('"') {
-        return quoted.strip_suffix('"').is_some_and(|inner| inner.bytes().all(is_plain));
+    if let Some(inner) = quoted(value) {
+        return inner.bytes().all(is_plain);
     }
     // Every reader takes these digits for the same number.
     let is_number = || {
@@ -103,7 +108,7 @@ fn is_simple(rest: &str) -> bool {
             && value.bytes().all(|byte| byte.is_ascii_digit())
     };
     match value.as_bytes().first() {
-        Some(first) if first.is_ascii_alphabetic() => value.bytes().all(is_plain),
+        Some(first) if first.is_ascii_alphabetic() || value.starts_with("./") => value.bytes().all(is_plain),
         Some(_) => is_number(),
         None => false,
     }
@@ -257,6 +262,9 @@ spec:
             ("number: 3", "number: three"),
             ("quoted: \"docker-v1\"", "quoted: \"12\""),
             ("quoted: \"docker-v1\"", "quoted: docker-v1"),
+            ("quoted: \"docker-v1\"", "quoted: '12'"),
+            ("quoted: \"docker-v1\"", "quoted: ''"),
+            ("name: dev-1", "name: ./generated/dev-1"),
             ("# Generated from a definition\n", "# Generated from: another\n# by hand\n"),
             ("# Generated from a definition\n", ""),
         ] {
@@ -283,10 +291,11 @@ spec:
             ("folded: one", "folded: other"),
             ("    name: docker-v1\n    - item", "    name: docker-v2\n    - item"),
             ("quoted: \"docker-v1\"", "quoted: \"docker\\tv1\""),
-            ("quoted: \"docker-v1\"", "quoted: 'docker-v1'"),
+            ("quoted: \"docker-v1\"", "quoted: 'docker''v1'"),
             ("number: 3", "number: 04"),
             ("number: 3", "number: 0x4"),
             ("number: 3", "number: -3"),
+            ("number: 3", "number: .5"),
             ("number: 3", "number: 3.0"),
             ("flag: true", "flag: false"),
             ("labels: { a: b }", "labels: { a: c }"),
