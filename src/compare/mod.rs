@@ -50,7 +50,7 @@ pub use cluster_facts::{ClusterFacts, is_paused, kubernetes_of, release_of};
 pub use definitions::DefinedState;
 pub use fields::{FieldChange, FieldPath, PathSegment, changed};
 pub use live::{Export, Live};
-pub use pair::former_id;
+pub use pair::{UnpairedCluster, former_id, paired};
 pub use plan_steps::StepDifference;
 pub use secret_references::{Needs, is_made_by_cluster_api, refer};
 pub use state::{

@@ -55,23 +55,35 @@ pub fn former_id(
 }
 
 /// A cluster that only one of the states has.
-struct UnpairedCluster<'a> {
-    id: &'a ClusterId,
+#[derive(Clone, Copy, Debug)]
+pub struct UnpairedCluster<'a> {
+    pub id: &'a ClusterId,
     /// The facts of its Cluster object; none if there is none, or if it cannot be read.
-    facts: Option<&'a ClusterFacts>,
+    pub facts: Option<&'a ClusterFacts>,
+}
+
+impl UnpairedCluster<'_> {
+    /// Whether a cluster that is gone may be this new one: both are equal, in the same management cluster.
+    pub fn may_be(&self, new: &Self) -> bool {
+        self.id.management == new.id.management && is_same(self, new)
+    }
 }
 
 fn is_same(old: &UnpairedCluster<'_>, new: &UnpairedCluster<'_>) -> bool {
     old.facts.zip(new.facts).is_some_and(|(old, new)| old.moves_to(new))
 }
 
-/// The clusters that moved: the old ID of each, by its new ID.
+/// The clusters that moved: the old ID of each, by its new ID. `gone` and `created` are all clusters that only one of the
+/// states has.
 ///
 /// A cluster moves if it disappears from one management cluster and appears in another with the same namespace and name. It
 /// also moves if it disappears from one namespace and appears in another with the same name and the same spec, or appears in
 /// the same namespace with another name and the same spec, or if both the namespace and the name differ. The match must be
 /// unambiguous.
-fn paired(gone: &[UnpairedCluster<'_>], created: &[UnpairedCluster<'_>]) -> BTreeMap<ClusterId, ClusterId> {
+pub fn paired(
+    gone: &[UnpairedCluster<'_>],
+    created: &[UnpairedCluster<'_>],
+) -> BTreeMap<ClusterId, ClusterId> {
     let between_clusters = |old: &UnpairedCluster<'_>, new: &UnpairedCluster<'_>| {
         (&old.id.namespace, &old.id.name) == (&new.id.namespace, &new.id.name)
     };
@@ -82,9 +94,7 @@ fn paired(gone: &[UnpairedCluster<'_>], created: &[UnpairedCluster<'_>]) -> BTre
         (&old.id.management, &old.id.namespace) == (&new.id.management, &new.id.namespace)
             && is_same(old, new)
     };
-    let with_both = |old: &UnpairedCluster<'_>, new: &UnpairedCluster<'_>| {
-        old.id.management == new.id.management && is_same(old, new)
-    };
+    let with_both = UnpairedCluster::may_be;
     let ways = [between_clusters as fn(&_, &_) -> bool, between_namespaces, between_names, with_both];
     let mut moved = BTreeMap::new();
     for new in created {

@@ -6,7 +6,10 @@ use super::{
     AddonDelivery, AddonVersion, Date, Hold, Label, ManagementCluster, Minor, Removal, RemovalStep, StackId,
     Subdomain, Upgrades,
 };
-use crate::yaml::{Mapping, Node, Origin};
+use crate::{
+    tree::PartId,
+    yaml::{Mapping, Node, Origin},
+};
 
 /// The identity of a cluster within a fleet.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,6 +21,13 @@ pub struct ClusterId {
 }
 
 impl ClusterId {
+    /// The cluster that a part of the tree belongs to.
+    pub fn of_part(part: &PartId) -> Option<Self> {
+        let PartId::Cluster { management, namespace, cluster } = part else { return None };
+        let label = |text: &str| Label::new(text).ok();
+        Some(Self { management: label(management)?, namespace: label(namespace)?, name: label(cluster)? })
+    }
+
     /// The full name: `<management cluster>/<namespace>/<name>`.
     pub fn whole(&self) -> String {
         format!("{}/{self}", self.management)

@@ -167,7 +167,7 @@ impl Planner<'_> {
     }
 
     fn chosen<'b>(&'b self, addon: &'b ReleaseAddon) -> ChosenAddon<'b> {
-        ChosenAddon::new(addon, self.choice(addon.addon.name.as_str()))
+        ChosenAddon::new(Some(addon), self.choice(addon.addon.name.as_str()))
     }
 
     fn enabled(&self, addon: &ReleaseAddon) -> bool {

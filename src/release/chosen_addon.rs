@@ -19,15 +19,16 @@ pub struct ChosenAddon<'a> {
 }
 
 impl<'a> ChosenAddon<'a> {
-    /// `addon` is that of the release that supplies it.
-    pub fn new(addon: &'a ReleaseAddon, choice: Option<&'a AddonChoice>) -> Self {
+    /// `addon` is that of the release that supplies it; none if the release lacks it.
+    pub fn new(addon: Option<&'a ReleaseAddon>, choice: Option<&'a AddonChoice>) -> Self {
         let step = choice.and_then(|choice| choice.removal.as_ref()).map(|removal| removal.step);
-        let is_on = choice.and_then(|choice| choice.enabled).unwrap_or(addon.addon.enabled);
+        let is_on = addon
+            .is_some_and(|addon| choice.and_then(|choice| choice.enabled).unwrap_or(addon.addon.enabled));
         Self {
             is_enabled: is_on && step != Some(RemovalStep::Delete),
             asked: choice.and_then(|choice| choice.version.as_ref()),
             taken_from: choice.and_then(|choice| choice.release.as_ref()).map(|(name, _)| name.as_str()),
-            released: addon.version.as_ref(),
+            released: addon.and_then(|addon| addon.version.as_ref()),
         }
     }
 

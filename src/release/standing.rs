@@ -79,7 +79,7 @@ pub fn addon_differences(cluster: &Cluster, release: &Release, releases: &Releas
             releases.named(other, *origin, &mut Notes::new())
         });
         let supplied = other.as_ref().and_then(|other| other.addon(name)).unwrap_or(frozen);
-        let chosen = ChosenAddon::new(supplied, Some(choice));
+        let chosen = ChosenAddon::new(Some(supplied), Some(choice));
         let is_enabled = chosen.is_enabled;
         let version = chosen.version().filter(|_| is_enabled).cloned();
         let taken_from = chosen.taken_from.map(str::to_owned);

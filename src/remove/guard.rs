@@ -6,6 +6,7 @@
 //! management cluster must not be reconciled there before its machines are known there.
 
 use std::{
+    cell::OnceCell,
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
@@ -20,11 +21,12 @@ use super::{
     destination::Targets,
     drawn::is_readable,
     former_texts::{FormerTexts, ReadFormer},
-    heirs::{self, Arrivals, Heirs, RunChanges},
+    heirs::{self, Arrivals, Heirs},
     replaced::Former,
 };
 use crate::{
     compare::ClusterFacts,
+    model::ClusterId,
     note::{About, Diagnostic, Fault, Notes, Place, Severity},
     render::{
         CLUSTER_FILE, Installer, addon_of, installer_of, installs_manifests, is_addon_file, is_cluster_file,
@@ -148,7 +150,7 @@ impl Guard {
         }
         let made = |path: &TreePath| self.made.get(path).map(|(_, text)| &**text);
         notes.append(self.addons.judge(former, &made));
-        let arrivals = self.arrivals(changes);
+        let (arrivals, heirs) = (self.arrivals(changes), OnceCell::new());
         let removed = changes.files.iter().filter(|(_, change)| **change == FileChange::Removed);
         let mut lost = Lost { severity: before.lost, versions: &self.addons, addons: BTreeSet::new() };
         for (path, _) in removed {
@@ -165,13 +167,16 @@ impl Guard {
                     _ => {
                         let stays = protected && !defined;
                         // Against a base, whatever leaves git without any step is refused.
-                        let heirs = (stays && before.lost == Severity::Warning)
-                            .then(|| self.heirs((path, &part), &text, (changes, &arrivals), &before))
-                            .flatten();
+                        let old =
+                            ClusterId::of_part(&part).filter(|_| stays && before.lost == Severity::Warning);
+                        let successor = old.and_then(|old| {
+                            let heirs = heirs.get_or_init(|| self.heirs(&text, changes, &before));
+                            Some((heirs.of(&old)?, old))
+                        });
                         let mut others = arrivals.keys().filter(|(other, _)| other == namespace);
                         let other = others.next().map(|(_, name)| *name);
-                        match heirs {
-                            Some(heirs) => heirs.refuse(path, &part, notes),
+                        match successor {
+                            Some((successor, old)) => heirs::refuse(successor, path, &old, notes),
                             None => lost.judge_cluster(path, &part, (defined, protected), other, notes),
                         }
                     }
@@ -183,35 +188,17 @@ impl Guard {
         }
     }
 
-    /// The clusters that may take the place of one without a definition.
-    fn heirs(
-        &self,
-        (path, part): (&TreePath, &PartId),
-        text: &dyn Fn(&TreePath) -> String,
-        (changes, arrivals): (&Changes, &Arrivals<'_>),
-        before: &Before<'_>,
-    ) -> Option<Heirs> {
-        let new = |(namespace, name): (&str, &str)| {
-            self.made.values().find_map(|(part, text)| match part {
-                PartId::Cluster { namespace: of, cluster, .. } if of == namespace && cluster == name => {
-                    Some(&**text)
-                }
-                _ => None,
-            })
-        };
-        let is_gone = |(other, change): &(&TreePath, &FileChange)| {
-            **change == FileChange::Removed
-                && is_cluster(other)
-                && *other != path
-                && PartId::of_path(other).is_some_and(|part| !changes.parts.contains_key(&part))
-        };
-        let others: Vec<_> = changes.files.iter().filter(is_gone).map(|(path, _)| path).collect();
-        heirs::find(
-            part,
-            &text(path),
-            &(before.definitions)(),
-            RunChanges { arrivals, new: &new, others: &others, text },
-        )
+    /// The clusters that appear and disappear.
+    fn heirs(&self, text: &dyn Fn(&TreePath) -> String, changes: &Changes, before: &Before<'_>) -> Heirs {
+        let created =
+            self.made.iter().filter(|(path, _)| changes.files.get(path) == Some(&FileChange::Added));
+        let created = created.filter_map(|(_, (part, text))| Some((ClusterId::of_part(part)?, &**text)));
+        let removed = changes.files.iter().filter(|(_, change)| **change == FileChange::Removed);
+        let gone = removed.filter(|(path, _)| is_cluster(path)).filter_map(|(path, _)| {
+            let part = PartId::of_path(path).filter(|part| !changes.parts.contains_key(part))?;
+            Some((ClusterId::of_part(&part)?, text(path)))
+        });
+        Heirs::new(gone, created, &(before.definitions)())
     }
 
     /// The clusters that are new in a management cluster, by namespace and name: the management cluster, and whether on standby.

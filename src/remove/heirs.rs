@@ -8,102 +8,118 @@ use super::{
     replaced::{self, Former},
 };
 use crate::{
+    compare::{ClusterFacts, UnpairedCluster, paired},
+    model::ClusterId,
     note::{About, Notes, Place, in_words},
     tree::{PartId, TreePath},
 };
 
-/// A namespace and a name.
-type Name = (String, String);
-
-/// The clusters that may take the place of one.
-pub(super) enum Heirs {
-    /// Its definition has another name or namespace.
-    Renamed(Name),
-    /// New clusters are equal to it, and more than one cluster may have turned into them.
-    Equal(Vec<Name>),
-}
-
 /// The clusters that are new in a management cluster, by namespace and name: the management cluster, and whether on standby.
 pub(super) type Arrivals<'a> = BTreeMap<(&'a str, &'a str), (&'a str, bool)>;
 
-/// What a run changes around a cluster.
-#[derive(Clone, Copy)]
-pub(super) struct RunChanges<'a> {
-    /// The new clusters.
-    pub(super) arrivals: &'a Arrivals<'a>,
-    /// The text of the Cluster of a new cluster.
-    pub(super) new: &'a dyn Fn((&str, &str)) -> Option<&'a str>,
-    /// The Clusters of the other clusters that lose their definitions.
-    pub(super) others: &'a [&'a TreePath],
-    /// The former text of a file.
-    pub(super) text: &'a dyn Fn(&TreePath) -> String,
+/// The clusters that may take the place of one that loses its definition.
+pub(super) enum Successor {
+    /// Its definition has another name or namespace.
+    Certain(ClusterId),
+    /// New clusters are equal to it, and more than one cluster may have turned into them.
+    Possible(Vec<ClusterId>),
 }
 
-/// Finds the clusters that may take the place of a cluster without a definition, given its former text.
-pub(super) fn find(part: &PartId, former: &str, formers: &[Former], around: RunChanges<'_>) -> Option<Heirs> {
-    let PartId::Cluster { management, namespace, cluster } = part else { return None };
-    if let Some(heir) = replaced::in_its_file(formers, (namespace, cluster)) {
-        return Some(Heirs::Renamed(heir));
-    }
-    let there = around.arrivals.iter().filter(|(_, (there, _))| *there == management);
-    let mut free = there.map(|(name, _)| *name).filter(|name| !replaced::is_renamed(formers, *name));
-    let name = |(namespace, name): (&str, &str)| (namespace.to_owned(), name.to_owned());
-    if let Some(moved) = free.clone().find(|(_, name)| name == cluster) {
-        return Some(Heirs::Renamed(name(moved)));
-    }
-    let moves_to = |former: &str, new: (&str, &str)| {
-        let facts = Some(former).and_then(facts).zip((around.new)(new).and_then(facts));
-        facts.is_some_and(|(former, new)| former.moves_to(&new))
-    };
-    let equal: Vec<(&str, &str)> =
-        free.by_ref().filter(|new| new.0 == namespace && moves_to(former, *new)).collect();
-    let first = *equal.first()?;
-    let is_rival = |path: &&&TreePath| {
-        let of = PartId::of_path(path);
-        let own = matches!(&of, Some(PartId::Cluster { management: there, namespace: own, cluster })
-            if there == management && own == namespace
-                && replaced::in_its_file(formers, (own, cluster)).is_none());
-        own && moves_to(&(around.text)(path), first)
-    };
-    if equal.len() == 1 && !around.others.iter().any(|path| is_rival(&path)) {
-        return Some(Heirs::Renamed(name(first)));
-    }
-    Some(Heirs::Equal(equal.into_iter().map(name).collect()))
+/// The clusters that appear and disappear in a run.
+pub(super) struct Heirs {
+    /// The clusters whose definition has another name or namespace, in the same file.
+    in_their_files: BTreeMap<ClusterId, ClusterId>,
+    /// The other clusters that lose their definitions.
+    gone: BTreeMap<ClusterId, Option<ClusterFacts>>,
+    /// The other new clusters.
+    created: BTreeMap<ClusterId, Option<ClusterFacts>>,
+    /// The new ID of each cluster that certainly moved.
+    moved: BTreeMap<ClusterId, ClusterId>,
 }
 
 impl Heirs {
-    /// Refuses to build a second cluster from the definition of another.
-    pub(super) fn refuse(self, path: &TreePath, part: &PartId, notes: &mut Notes) {
-        let PartId::Cluster { management, namespace, cluster } = part else { return };
-        let rest = format!(
-            "a new cluster with machines of its own, and `{cluster}` would keep running in `{management}`, unmanaged"
-        );
-        let ((heirs, heir), message) = match self {
-            Self::Renamed(heir) => {
-                let message = format!(
-                    "the definition of `{namespace}/{cluster}` now defines `{}/{}`: that would be {rest}",
-                    heir.0, heir.1
-                );
-                (heir, message)
+    /// `gone` are the clusters that lose their definitions, with the former texts of their Clusters; `created` the new ones,
+    /// with their texts.
+    pub(super) fn new<'a>(
+        gone: impl Iterator<Item = (ClusterId, String)>,
+        created: impl Iterator<Item = (ClusterId, &'a str)>,
+        formers: &[Former],
+    ) -> Self {
+        let mut in_their_files = BTreeMap::new();
+        let mut others = BTreeMap::new();
+        for (old, text) in gone {
+            match in_its_file(&old, formers) {
+                Some(heir) => drop(in_their_files.insert(old, heir)),
+                None => drop(others.insert(old, facts(&text))),
             }
-            Self::Equal(all) => {
-                let named: Vec<_> =
-                    all.iter().map(|(namespace, name)| format!("`{namespace}/{name}`")).collect();
-                let named = in_words(&named, "or");
-                let message = format!(
-                    "the cluster `{namespace}/{cluster}` no longer has a definition, and it may have turned into {named}, which is equal and new: \
-                     that would be {rest}"
-                );
-                let Some(first) = all.into_iter().next() else { return };
-                (first, message)
-            }
+        }
+        let is_free = |(id, _): &(ClusterId, &str)| {
+            !replaced::is_renamed(formers, (id.namespace.as_str(), id.name.as_str()))
         };
-        let (what, old) = if heir == *cluster { ("namespace", namespace) } else { ("name", cluster) };
-        notes
-            .error("renamed", Place::file(path.as_str()), message)
-            .about(About::Heir { namespace: heirs, name: heir })
-            .hint(format!("restore the {what} `{old}`: a cluster keeps its name and namespace (`stackloom rename` moves the file of its definition)"))
-            .hint(format!("to replace the cluster, define the new one in a file of its own (`stackloom new cluster`), move the workloads, and remove `{cluster}` in steps: `stackloom remove {cluster} --reason …`"))
-            .hint(format!("to leave `{cluster}` running without a definition, first remove its definition alone and run `stackloom generate --commit --all`, then write the new one"));
+        let created: BTreeMap<_, _> = created.filter(is_free).map(|(id, text)| (id, facts(text))).collect();
+        let moved = paired(&unpaired(&others), &unpaired(&created));
+        let moved = moved.into_iter().map(|(new, old)| (old, new)).collect();
+        Self { in_their_files, gone: others, created, moved }
     }
+
+    /// The clusters that may take the place of one that loses its definition.
+    pub(super) fn of(&self, old: &ClusterId) -> Option<Successor> {
+        // A definition with the same name in another namespace is meant as the same cluster, whatever else changes.
+        let is_meant = |new: &&ClusterId| new.management == old.management && new.name == old.name;
+        let certain = self.in_their_files.get(old);
+        let certain = certain.or_else(|| self.created.keys().find(is_meant)).or_else(|| self.moved.get(old));
+        if let Some(certain) = certain {
+            return Some(Successor::Certain(certain.clone()));
+        }
+        let (id, old) = self.gone.get_key_value(old)?;
+        let old = UnpairedCluster { id, facts: old.as_ref() };
+        let equal = unpaired(&self.created).into_iter().filter(|new| old.may_be(new));
+        let equal: Vec<ClusterId> = equal.map(|new| new.id.clone()).collect();
+        (!equal.is_empty()).then_some(Successor::Possible(equal))
+    }
+}
+
+/// The cluster that the file of another one defines now.
+fn in_its_file(old: &ClusterId, formers: &[Former]) -> Option<ClusterId> {
+    let (namespace, cluster) = replaced::in_its_file(formers, (old.namespace.as_str(), old.name.as_str()))?;
+    ClusterId::of_part(&PartId::Cluster { management: old.management.to_string(), namespace, cluster })
+}
+
+fn unpaired(all: &BTreeMap<ClusterId, Option<ClusterFacts>>) -> Vec<UnpairedCluster<'_>> {
+    all.iter().map(|(id, facts)| UnpairedCluster { id, facts: facts.as_ref() }).collect()
+}
+
+/// Refuses to build a second cluster from the definition of another.
+pub(super) fn refuse(successor: Successor, path: &TreePath, old: &ClusterId, notes: &mut Notes) {
+    let ClusterId { management, name: cluster, .. } = old;
+    let rest = format!(
+        "a new cluster with machines of its own, and `{cluster}` would keep running in `{management}`, unmanaged"
+    );
+    let (heir, message) = match successor {
+        Successor::Certain(heir) => {
+            let message = format!("the definition of `{old}` now defines `{heir}`: that would be {rest}");
+            (heir, message)
+        }
+        Successor::Possible(all) => {
+            let named: Vec<_> = all.iter().map(|one| format!("`{one}`")).collect();
+            let named = in_words(&named, "or");
+            let message = format!(
+                "the cluster `{old}` no longer has a definition, and it may have turned into {named}, which is equal and new: \
+                 that would be {rest}"
+            );
+            let Some(first) = all.into_iter().next() else { return };
+            (first, message)
+        }
+    };
+    let former = match (heir.namespace == old.namespace, heir.name == *cluster) {
+        (false, true) => format!("the namespace `{}`", old.namespace),
+        (true, _) => format!("the name `{cluster}`"),
+        (false, false) => format!("the name `{cluster}` and the namespace `{}`", old.namespace),
+    };
+    notes
+        .error("renamed", Place::file(path.as_str()), message)
+        .about(About::Heir { namespace: heir.namespace.to_string(), name: heir.name.to_string() })
+        .hint(format!("restore {former}: a cluster keeps its name and namespace (`stackloom rename` moves the file of its definition)"))
+        .hint(format!("to replace the cluster, define the new one in a file of its own (`stackloom new cluster`), move the workloads, and remove `{cluster}` in steps: `stackloom remove {cluster} --reason …`"))
+        .hint(format!("to leave `{cluster}` running without a definition, first remove its definition alone and run `stackloom generate --commit --all`, then write the new one"));
 }

@@ -239,13 +239,7 @@ pub fn is_unplaced(note: &Diagnostic) -> bool {
 
 /// The cluster that owns the generated file of a message.
 pub fn cluster_of(note: &Diagnostic) -> Option<ClusterId> {
-    let PartId::Cluster { management, namespace, cluster } =
-        PartId::of_path(&TreePath::parse(&note.place.as_ref()?.file)?)?
-    else {
-        return None;
-    };
-    let label = |text: &str| Label::new(text).ok();
-    Some(ClusterId { management: label(&management)?, namespace: label(&namespace)?, name: label(&cluster)? })
+    ClusterId::of_part(&PartId::of_path(&TreePath::parse(&note.place.as_ref()?.file)?)?)
 }
 
 /// The place of a cluster with the same namespace and name in another management cluster.

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{CommitsSinceBase, cluster_of, new_tree::After};
+use super::{CommitsSinceBase, new_tree::After};
 use crate::{
     compare::Archive,
     model::ClusterId,
@@ -83,7 +83,7 @@ fn candidates(after: &After<'_>, before: &dyn Archive) -> Result<BTreeMap<Cluste
     let mut found: BTreeMap<ClusterId, bool> = BTreeMap::new();
     let removed = after.changes().files.iter().filter(|(_, change)| **change == FileChange::Removed);
     for (path, _) in removed {
-        let Some(cluster) = PartId::of_path(path).as_ref().and_then(cluster_of) else { continue };
+        let Some(cluster) = PartId::of_path(path).as_ref().and_then(ClusterId::of_part) else { continue };
         let folder = format!("{}/", render::folder_of_cluster(&cluster));
         let is_left = new.range(folder.clone()..).next().is_some_and(|(path, _)| path.starts_with(&folder));
         if !path.as_str().starts_with(&folder) || is_left || old.contains_key(&file(&cluster)) {

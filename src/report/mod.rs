@@ -56,7 +56,7 @@ use rayon::prelude::*;
 use crate::{
     compare::{Archive, ClusterChange, Comparison, Export, GeneratedTree, Live, compare_apart},
     generate::{self, Failure, Progress},
-    model::{ClusterId, Label, ManagementCluster},
+    model::{ClusterId, ManagementCluster},
     note::{About, Fault, Notes, RepeatedId},
     partial::Scope,
     plan::Plan,
@@ -164,13 +164,6 @@ impl Background {
         }
         Ok(())
     }
-}
-
-/// The cluster that a part of the tree belongs to.
-fn cluster_of(part: &PartId) -> Option<ClusterId> {
-    let PartId::Cluster { management, namespace, cluster } = part else { return None };
-    let label = |text: &str| Label::new(text).ok();
-    Some(ClusterId { management: label(management)?, namespace: label(namespace)?, name: label(cluster)? })
 }
 
 /// Compares the tree generated from the definitions with an earlier tree. Errors that `generate` would report go to `notes`,
@@ -422,7 +415,7 @@ impl Comparing<'_> {
         let [old, _] = self.after.listings();
         let files = &self.after.changes().files;
         for (path, _) in files.iter().filter(|(_, change)| **change == FileChange::Removed) {
-            let Some(cluster) = PartId::of_path(path).as_ref().and_then(cluster_of) else { continue };
+            let Some(cluster) = PartId::of_path(path).as_ref().and_then(ClusterId::of_part) else { continue };
             let folder = format!("{}/addons/", render::folder_of_cluster(&cluster));
             let Some(id) = old.get(path.as_str()).filter(|_| path.as_str().starts_with(&folder)) else {
                 continue;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{ClusterReport, cluster_of, new_tree::After};
+use super::{ClusterReport, new_tree::After};
 use crate::{
     compare::{ClusterChange, Comparison, Fate, cluster_folder},
     model::ClusterId,
@@ -23,7 +23,7 @@ pub(super) fn namesakes(compared: &Comparison, after: &After<'_>) -> BTreeSet<Cl
     for folder in folders {
         // Any path in the folder identifies the cluster.
         let part = TreePath::parse(&format!("{folder}/cluster")).as_ref().and_then(PartId::of_path);
-        if let Some(cluster) = part.as_ref().and_then(cluster_of) {
+        if let Some(cluster) = part.as_ref().and_then(ClusterId::of_part) {
             all.entry(cluster.to_string()).or_default().insert(cluster);
         }
     }

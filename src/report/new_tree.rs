@@ -11,7 +11,7 @@ use std::{
 
 use rayon::prelude::*;
 
-use super::{LeftClusters, cluster_of};
+use super::LeftClusters;
 use crate::{
     compare::{Archive, BlobId, ClusterChange, Fate, FolderId, Outline, cluster_folder},
     model::ClusterId,
@@ -209,7 +209,7 @@ impl<'a> After<'a> {
             id.map(|id| Ok(self.before.read(&id)?.into_bytes())).transpose()
         };
         let facts = |path: &TreePath| {
-            let cluster = cluster_of(&PartId::of_path(path)?)?;
+            let cluster = ClusterId::of_part(&PartId::of_path(path)?)?;
             let found = compared.binary_search_by(|one| one.cluster.cmp(&cluster)).ok()?;
             let ClusterChange { fate: Fate::Changed, before: Some(before), after: Some(after), .. } =
                 &compared[found]
@@ -378,7 +378,7 @@ impl After<'_> {
     fn keep_left(&mut self, left: &LeftClusters) {
         let is_left = |part: &PartId| {
             let PartId::Cluster { .. } = part else { return Some(true) };
-            Some(!self.changes.parts.contains_key(part) && left.why(&cluster_of(part)?).is_some())
+            Some(!self.changes.parts.contains_key(part) && left.why(&ClusterId::of_part(part)?).is_some())
         };
         let part_of = |path: &str| PartId::of_path(&TreePath::parse(path)?);
         let is_left = |path: &str| part_of(path).and_then(|part| is_left(&part)).unwrap_or(true);

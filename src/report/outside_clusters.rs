@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     compare::{Archive, BlobId},
+    model::ClusterId,
     note::{About, Fault, Notes},
     release::group_of,
     render,
@@ -213,7 +214,7 @@ fn clusters(listing: &BTreeMap<String, BlobId>) -> impl Iterator<Item = (&String
 
 fn is_announced(path: &str, announced: &Announced) -> bool {
     let part = TreePath::parse(path).and_then(|path| PartId::of_path(&path));
-    let cluster = part.as_ref().and_then(super::cluster_of);
+    let cluster = part.as_ref().and_then(ClusterId::of_part);
     cluster.and_then(|cluster| announced.get(&cluster)).is_some_and(|what| what.contains(&About::Cluster))
 }
 

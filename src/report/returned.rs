@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{CommitsSinceBase, LostFile, cluster_of, new_tree::After};
+use super::{CommitsSinceBase, LostFile, new_tree::After};
 use crate::{
     compare::{Archive as _, ClusterChange, Comparison, Fate, cluster_folder},
     model::ClusterId,
@@ -38,7 +38,7 @@ impl LostClusters {
 
     /// Their IDs.
     pub(super) fn clusters(&self) -> BTreeSet<ClusterId> {
-        let part = |path| PartId::of_path(path).as_ref().and_then(cluster_of);
+        let part = |path| PartId::of_path(path).as_ref().and_then(ClusterId::of_part);
         self.0.keys().filter_map(part).collect()
     }
 
@@ -60,7 +60,7 @@ impl LostClusters {
     ) -> Result<BTreeMap<ClusterId, Returned>, Fault> {
         let mut found = BTreeMap::new();
         for (path, lost) in &self.0 {
-            let Some(cluster) = PartId::of_path(path).as_ref().and_then(cluster_of) else { continue };
+            let Some(cluster) = PartId::of_path(path).as_ref().and_then(ClusterId::of_part) else { continue };
             let at = compared.clusters.binary_search_by(|one| one.cluster.cmp(&cluster));
             let is_back = |one: &ClusterChange| one.fate == Fate::Created || one.lacks_cluster_before();
             if at.is_ok_and(|at| is_back(&compared.clusters[at])) {

@@ -75,7 +75,7 @@ pub(super) fn warn(steps: &[Step<'_>], after: &After<'_>, notes: &mut Notes) -> 
     // What differs in one step only stays as that step leaves it.
     for (path, _) in times.into_iter().filter(|(_, times)| *times > 1) {
         let Some(tree_path) = TreePath::parse(path) else { continue };
-        let Some(cluster) = PartId::of_path(&tree_path).as_ref().and_then(super::cluster_of) else {
+        let Some(cluster) = PartId::of_path(&tree_path).as_ref().and_then(ClusterId::of_part) else {
             continue;
         };
         let (Some(before), Some(end)) = (after.id_before(path)?, after.id_after(path)?) else { continue };

@@ -100,7 +100,7 @@ impl<'a> Addon<'a> {
         let pinned = self.choice.and_then(|choice| choice.version.as_ref()).map(|(version, _)| version);
         let is_special = self.borrowed.is_some()
             || pinned.is_some() && self.choice.is_some_and(|choice| choice.unlisted.is_some());
-        let today = self.today(pinned);
+        let today = self.today();
         let versions = self.versions(today.as_ref(), is_special);
         if versions.is_empty() {
             return None;
@@ -141,14 +141,14 @@ impl<'a> Addon<'a> {
     /// The addon in a release, unless the cluster does not have it there.
     fn enabled(&self, release: &'a Release) -> Option<&'a Arc<ReleaseAddon>> {
         let frozen = release.addon(self.name)?;
-        ChosenAddon::new(frozen, self.choice).is_enabled.then_some(frozen)
+        ChosenAddon::new(Some(frozen), self.choice).is_enabled.then_some(frozen)
     }
 
     /// The current version on the cluster.
-    fn today(&self, pinned: Option<&AddonVersion>) -> Option<AddonVersion> {
-        let of_other = self.borrowed.as_ref().and_then(|(_, addon)| addon.version.clone());
-        let released = || self.line[self.start].addon(self.name)?.version.clone();
-        pinned.cloned().or(of_other).or_else(released)
+    fn today(&self) -> Option<AddonVersion> {
+        let borrowed = self.borrowed.as_ref().map(|(_, addon)| addon);
+        let addon = borrowed.or_else(|| self.line[self.start].addon(self.name));
+        ChosenAddon::new(addon.map(Arc::as_ref), self.choice).version().cloned()
     }
 
     /// All versions that the addon could have. A version that only the definition allows comes first.

@@ -286,6 +286,13 @@ fn of_equal_clusters_only_what_is_known_is_said() {
     let said = ends(root.path(), &["generate"], 1).err;
     assert!(said.contains("the definition of `team-a/dev-3` now defines `team-a/dev-4`"), "{said}");
     assert!(!said.contains("the definition of `team-a/dev-2`"), "{said}");
+    // Only one of them is gone, and the new one has another namespace, too.
+    let root = begin();
+    let elsewhere = named("dev-4").replace("name: dev-4 }", "name: dev-4, namespace: team-b }");
+    sandbox::write(&root.path().join("clusters/dev/dev-4.yaml"), elsewhere);
+    let said = ends(root.path(), &["generate"], 1).err;
+    assert!(said.contains("the definition of `team-a/dev-2` now defines `team-b/dev-4`"), "{said}");
+    assert!(said.contains("restore the name `dev-2` and the namespace `team-a`"), "{said}");
     // Both have another name, in other files.
     let root = begin();
     fs::remove_file(root.path().join("clusters/dev/dev-3.yaml")).unwrap();
