@@ -29,6 +29,12 @@ pub(in crate::predict) const ADMISSION: &str = "core/webhooks/admission";
 const CONTROL_PLANE: &str = "controlplane/kubeadm/pkg/filters.go";
 const DEPLOYMENT: &str = "core/reconcilers/machinedeployment/mdutil/util.go";
 const PLAN: &str = "exp/topology/desiredstate/upgrade_plan.go";
+const PHASES: &str = "core/reconcilers/cluster/cluster_controller_phases.go";
+/// The address of the API server in an infrastructure cluster. Cluster API copies it to the Cluster once, and ignores later
+/// changes (`reconcileInfrastructure`).
+const ENDPOINT: [&str; 2] = ["spec", "controlPlaneEndpoint"];
+const KEEPS_ADDRESS: &str = "the Cluster and its machines keep the former address of the API server; whether it still leads there once the \
+     infrastructure has another one is not known";
 const PROVIDER: &str = "the infrastructure provider";
 
 /// The input of the rules.
@@ -440,7 +446,13 @@ fn infrastructure(finding: &mut Finding, change: &Change) {
             _ => {}
         }
     }
+    let is_endpoint = |field: &Field| matches!(field, Field::Changed { path, .. } if path.starts_with(&ENDPOINT.map(str::to_owned)));
     match worst {
+        Acceptance::Yes if finding.fields.iter().any(is_endpoint) => {
+            finding.meaning = Meaning::Opaque;
+            finding.source = PHASES;
+            finding.reasons.push(KEEPS_ADDRESS.into());
+        }
         Acceptance::Yes => {}
         Acceptance::No => finding.meaning = Meaning::Wedged,
         Acceptance::Unknown => {
