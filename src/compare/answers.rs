@@ -267,11 +267,10 @@ impl Answers {
         } else {
             UnchangedPools::of(&before.cluster, &after.cluster)
         };
-        let for_all = key(&before, &after, reads_names, &pools);
+        let [for_all, for_these] = keys(&before, &after, reads_names, &pools);
         if let Some(Known::Answer(known)) = self.given(&for_all, &pools) {
             return known;
         }
-        let for_these = key(&before, &after, reads_names, &UnchangedPools::default());
         match self.given(&for_these, &pools) {
             Some(Known::Answer(known)) => return known,
             Some(Known::Named) => return shared(answer(before, after)).0,
@@ -371,14 +370,14 @@ fn shared(answer: Result<(Answer, Strategies), Vec<Refusal>>) -> (Judged, Strate
     }
 }
 
-/// The cache key: a hash of everything that the answer depends on, without the given details of pools.
-fn key(
+/// The cache keys: hashes of everything that the answer depends on, first without the given details of pools, then with them.
+fn keys(
     before: &WrittenCluster,
     after: &WrittenCluster,
     is_named: bool,
-    without: &UnchangedPools,
-) -> [u8; 32] {
-    let mut hash = Sha256::new();
+    pools: &UnchangedPools,
+) -> [[u8; 32]; 2] {
+    let (mut hash, mut details) = (Sha256::new(), Vec::new());
     hash.update(after.management.cluster_api.to_string());
     hash.update(format!("{:?}", after.management.provided.feature_gates));
     for (written, other) in [(before, after), (after, before)] {
@@ -387,10 +386,11 @@ fn key(
         if let (false, Some(metadata)) = (is_named, cluster["metadata"].as_object_mut()) {
             without_identity(metadata, &other.cluster["metadata"]["labels"]);
         }
-        without.remove_from(&mut cluster);
+        details.push(Json::from(pools.remove_from(&mut cluster)));
         hash.update(cluster.to_string());
     }
-    hash.finalize().into()
+    let with_details = hash.clone().chain_update(Json::from(details).to_string());
+    [hash, with_details].map(|hash| hash.finalize().into())
 }
 
 /// Removes what identifies a Cluster without affecting the answer. Names are replaced by their lengths, since the names of

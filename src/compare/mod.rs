@@ -54,13 +54,12 @@ pub use pair::{UnpairedCluster, former_id, paired};
 pub use plan_steps::StepDifference;
 pub use secret_references::{Needs, is_made_by_cluster_api, refer};
 pub use state::{
-    BlobId, ByAddress, ClassCache, ClassName, ClusterFile, ClusterFiles, FolderId, State, Unread,
+    BlobId, ByAddress, ClassCache, ClassName, ClusterFile, ClusterFiles, FolderId, ReadFiles, State, Unread,
 };
 pub use tree::{Archive, GeneratedTree, MemoryArchive, Outline, cluster_folder, is_cluster_folder};
 pub use user_files::{UserFiles, all_running};
 pub use written::{written, written_as};
 
-use state::ReadFiles;
 use written::with_class;
 
 /// The differences between two states of the fleet.

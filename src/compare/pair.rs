@@ -10,7 +10,8 @@ use crate::{model::ClusterId, note::Fault};
 
 /// The clusters of both states.
 pub(super) fn all(before: &dyn State, after: &dyn State) -> Result<Vec<ClusterId>, Fault> {
-    let all: BTreeSet<ClusterId> = before.clusters()?.into_iter().chain(after.clusters()?).collect();
+    let (old, new) = rayon::join(|| before.clusters(), || after.clusters());
+    let all: BTreeSet<ClusterId> = old?.into_iter().chain(new?).collect();
     Ok(all.into_iter().collect())
 }
 

@@ -205,13 +205,14 @@ impl ClusterFile {
 
 /// One file of each shape that was read, in either state. Others of the shape differ from it in few values.
 #[derive(Debug, Default)]
-pub(super) struct ReadFiles(RwLock<BTreeMap<u64, Arc<(String, Node)>>>);
+pub struct ReadFiles(RwLock<BTreeMap<u64, Arc<(String, Node)>>>);
 
 impl ReadFiles {
     /// The number of shapes at which all are forgotten, so that they do not fill the memory.
     const SHAPES: usize = 1000;
 
-    fn read(&self, path: &str, text: String) -> Result<Node, Unread> {
+    /// Reads a file. The result may have the origins of another file of the shape.
+    pub fn read(&self, path: &str, text: String) -> Result<Node, Unread> {
         let shape = yaml::shape(&text);
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner).get(&shape).cloned();
         if let Some(node) = known.as_deref().and_then(|(former, node)| yaml::read_like((former, node), &text))

@@ -52,22 +52,25 @@ impl UnchangedPools {
         &self.counts
     }
 
-    /// Removes the sizes and the values of the labels from a Cluster.
-    pub(super) fn remove_from(&self, cluster: &mut Json) {
+    /// Removes the sizes and the values of the labels from a Cluster. Returns what it removed, in the order of the pools.
+    pub(super) fn remove_from(&self, cluster: &mut Json) -> Vec<Json> {
+        let mut removed = Vec::new();
+        let mut remove = |value: &mut Json| removed.push(std::mem::replace(value, Json::from("any")));
         let list = cluster.pointer_mut("/spec/topology/workers/machineDeployments");
         for one in list.and_then(Json::as_array_mut).into_iter().flatten() {
             let Some(name) = one["name"].as_str() else { continue };
             let pool = Pool::new(PoolKind::MachineDeployment, name);
             if self.counts.contains_key(&pool) {
-                one["replicas"] = Json::from("any");
+                remove(&mut one["replicas"]);
             }
             if self.autoscaled.contains(&pool) {
-                one["metadata"]["annotations"][AUTOSCALER_MAX] = Json::from("any");
+                remove(&mut one["metadata"]["annotations"][AUTOSCALER_MAX]);
             }
             for label in self.labels.get(&pool).into_iter().flatten() {
-                one["metadata"]["labels"][label] = Json::from("any");
+                remove(&mut one["metadata"]["labels"][label]);
             }
         }
+        removed
     }
 
     /// An answer for these pools, from one for others; none if it does not follow from that.

@@ -9,7 +9,7 @@ use super::{
     objects::is_of_machines, own_objects::OwnObject, risk::Risk,
 };
 use crate::{
-    compare::{Archive, BlobId},
+    compare::{Archive, BlobId, ReadFiles, cluster_folder},
     model::ClusterId,
     note::{About, Fault, Notes},
     release::group_of,
@@ -119,8 +119,9 @@ fn differing(
 ) -> Result<Vec<(OutsidePlace, String, FileChange)>, Fault> {
     let files = after.changes().files.iter();
     let files: Vec<_> = files.filter_map(|(path, change)| Some((place(path)?, path, *change))).collect();
+    let known = ReadFiles::default();
     let differs = |(_, path, change): &(OutsidePlace, &TreePath, FileChange)| {
-        Ok(*change != FileChange::Changed || !is_same_object(path.as_str(), after, before)?)
+        Ok(*change != FileChange::Changed || !is_same_object(path.as_str(), after, before, &known)?)
     };
     let differ: Vec<bool> = files.par_iter().map(differs).collect::<Result<_, Fault>>()?;
     let found = files.into_iter().zip(differ).filter(|(_, differs)| *differs);
@@ -248,7 +249,8 @@ fn place(path: &TreePath) -> Option<OutsidePlace> {
 }
 
 fn places(listing: &BTreeMap<String, BlobId>) -> BTreeSet<OutsidePlace> {
-    listing.keys().filter_map(|path| place(&TreePath::parse(path)?)).collect()
+    let outside = listing.keys().filter(|path| cluster_folder(path).is_none());
+    outside.filter_map(|path| place(&TreePath::parse(path)?)).collect()
 }
 
 fn risk(place: &OutsidePlace, kind: FileChange, files: &BTreeMap<String, FileChange>) -> Risk {
@@ -286,15 +288,19 @@ fn acts_on_machines(
     Ok(false)
 }
 
-fn is_same_object(path: &str, after: &After<'_>, before: &dyn Archive) -> Result<bool, Fault> {
+fn is_same_object(
+    path: &str,
+    after: &After<'_>,
+    before: &dyn Archive,
+    known: &ReadFiles,
+) -> Result<bool, Fault> {
     if !crate::world::is_yaml(path) {
         return Ok(false);
     }
     let [old, new] = after.listings();
     let read = |id: Option<&BlobId>, archive: &dyn Archive| -> Result<Option<Node>, Fault> {
         let Some(id) = id else { return Ok(None) };
-        let source = Source::new(FileId(0), path, archive.read(id)?);
-        Ok(yaml::read(&source, &mut Notes::new()))
+        Ok(known.read(path, archive.read(id)?).ok())
     };
     let (old, new) = (read(old.get(path), before)?, read(new.get(path), after)?);
     Ok(old.is_some() && old == new)

@@ -29,6 +29,15 @@ pub(super) fn note(
     let both: BTreeSet<&String> = mine.clusters.keys().chain(theirs.clusters.keys()).collect();
     let differ = |folder: &&&String| mine.clusters.get(**folder) != theirs.clusters.get(**folder);
     let differing: Vec<&&String> = both.iter().filter(differ).collect();
+    let all: BTreeSet<&String> = mine.files.keys().chain(theirs.files.keys()).collect();
+    let files: Vec<String> = all
+        .into_iter()
+        .filter(|path| mine.files.get(*path) != theirs.files.get(*path))
+        .map(|path| format!("`{path}`"))
+        .collect();
+    if differing.is_empty() && files.is_empty() || !has_definitions(head, input)? {
+        return Ok(None);
+    }
     let is_shared = |folder: &str| {
         both.iter().filter(|other| cluster_name(other, false) == cluster_name(folder, false)).count() > 1
     };
@@ -38,15 +47,6 @@ pub(super) fn note(
         .enumerate()
         .map(|(at, folder)| cluster_name(folder, at < NAMED && is_shared(folder)))
         .collect();
-    let all: BTreeSet<&String> = mine.files.keys().chain(theirs.files.keys()).collect();
-    let files: Vec<String> = all
-        .into_iter()
-        .filter(|path| mine.files.get(*path) != theirs.files.get(*path))
-        .map(|path| format!("`{path}`"))
-        .collect();
-    if clusters.is_empty() && files.is_empty() || !has_definitions(head, input)? {
-        return Ok(None);
-    }
     let named = [("clusters", some_of(&clusters)), ("files", some_of(&files))];
     let differ: Vec<String> = named
         .into_iter()

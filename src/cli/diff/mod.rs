@@ -136,6 +136,8 @@ fn compared(args: &Args, global: &Global, printer: &Printer) -> Done {
     if let Some(made) = &made {
         tell_failures(args, &made.report, printer);
     }
+    // The process ends now. To free the report of a large fleet object by object would only take time.
+    std::mem::forget(made);
     Ok(exit)
 }
 
