@@ -9,7 +9,7 @@ use super::{
     revision, today::Today,
 };
 use crate::{
-    definition::{self, Identity, misnamed_defaults, note_no_fleet},
+    definition::{self, Identity, misnamed_defaults},
     generate,
     io::{
         disk::{CheckSink, PathArgument, Workspace},
@@ -20,7 +20,7 @@ use crate::{
     plan::{ClusterPlan, Plan},
     remove::Defined,
     report,
-    world::{Snapshot, companion_folder, definitions_of, is_input},
+    world::{Snapshot, companion_folder, definitions_of, is_input, note_no_fleet},
 };
 
 /// Check all definitions and stacks, and what they would generate; write nothing
@@ -76,7 +76,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     }
     if asked.sources.is_empty() && !asked.is_all() && !world.holds("stackloom.yaml") {
         let mut notes = Notes::new();
-        note_no_fleet(&mut notes);
+        note_no_fleet(world.misnamed_fleet().as_deref(), &mut notes);
         printer.notes(&notes);
         printer.document(Exit::Input, &notes, asked.document(None));
         return Ok(Exit::Input);

@@ -62,10 +62,10 @@ pub use printer::Printer;
 use output_format::{Format, OutputKind};
 
 use crate::{
-    definition,
     generate::Failure,
     io::disk::{FLEET, Workspace},
     note::{Fault, Notes},
+    world::note_no_fleet,
 };
 
 /// Weave stack and cluster definitions into one GitOps tree for Cluster API
@@ -318,7 +318,7 @@ fn fleet_here(global: &Global, printer: &Printer) -> Result<Result<Workspace, Ex
         return Ok(Ok(fleet(global, printer)?));
     }
     let mut notes = Notes::new();
-    definition::note_no_fleet(&mut notes);
+    note_no_fleet(world.misnamed_fleet().as_deref(), &mut notes);
     printer.notes(&notes);
     printer.document(Exit::Input, &notes, serde_json::json!({}));
     Ok(Err(Exit::Input))

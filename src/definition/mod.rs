@@ -44,8 +44,7 @@ pub use lower::{
 };
 pub use message_words::closest;
 pub use parse::{
-    Definitions, Layer, StackFiles, StackFolder, Written, decode, document, misnamed_defaults, note_no_fleet,
-    parse, read,
+    Definitions, Layer, StackFiles, StackFolder, Written, decode, document, misnamed_defaults, parse, read,
 };
 pub use release::{
     Channel, ContentHashes, FrozenAddon, LockedVersion, Release, ReleaseHistory, ReleaseKind, ReleaseSpec,

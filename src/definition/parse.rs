@@ -11,7 +11,7 @@ use super::{
 use crate::{
     model::Minor,
     note::{Diagnostic, Notes, Place},
-    world::{Input, LOCK, is_yaml},
+    world::{Input, LOCK, is_yaml, note_no_fleet},
     yaml::{self, Node, Source, Sources},
 };
 
@@ -94,7 +94,7 @@ pub fn parse(input: &Input, notes: &mut Notes) -> Definitions {
             None
         }
         None => {
-            note_no_fleet(notes);
+            note_no_fleet(None, notes);
             None
         }
     };
@@ -348,15 +348,4 @@ fn stray(path: &str, source: &Source, notes: &mut Notes) {
              addons/<addon>/{addon.yaml,values.yaml,manifests/*.yaml}, and folders such as 1-35/ with the same",
         ),
     };
-}
-
-/// Reports that the current folder belongs to no fleet.
-pub fn note_no_fleet(notes: &mut Notes) {
-    notes
-        .error(
-            "no-fleet",
-            Place::file("stackloom.yaml"),
-            "found no `stackloom.yaml` here or in a folder above",
-        )
-        .hint("create a fleet with `stackloom init`, or name the folder of one with `-C DIR`");
 }

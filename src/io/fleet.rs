@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     note::{Fault, Notes, Place},
-    world::{Doubt, Input, LOCK, Recorded, World, numbered_releases},
+    world::{Doubt, Input, LOCK, Recorded, World, note_no_fleet, numbered_releases},
 };
 
 impl World for Workspace {
@@ -20,6 +20,9 @@ impl World for Workspace {
         hidden?;
         notes.append(found);
         let mut input = input?;
+        if let Some(misnamed) = self.misnamed_fleet() {
+            note_no_fleet(Some(&misnamed), notes);
+        }
         // If git cannot be read, the releases are reported as not verified: generating needs no repository.
         if let Err(fault) = compare_releases(self, &mut input)
             && !numbered_releases(&input.sources).is_empty()

@@ -8,7 +8,7 @@ use std::{
 };
 
 use crate::{
-    note::{Fault, Notes},
+    note::{Fault, Notes, Place},
     yaml::Sources,
 };
 
@@ -36,6 +36,20 @@ pub struct Input {
     pub recorded: BTreeMap<String, Recorded>,
     /// Numbered releases that HEAD has and the work tree does not. `stackloom release prune` removes them from both.
     pub deleted: BTreeSet<String>,
+}
+
+/// Reports that the current folder belongs to no fleet. `misnamed` is a file there that may be meant as that of a fleet.
+pub fn note_no_fleet(misnamed: Option<&str>, notes: &mut Notes) {
+    let note = notes.error(
+        "no-fleet",
+        Place::file("stackloom.yaml"),
+        "found no `stackloom.yaml` here or in a folder above",
+    );
+    if let Some(name) = misnamed {
+        note.hint(format!("rename `{name}`: `mv {name} stackloom.yaml`"));
+    } else {
+        note.hint("create a fleet with `stackloom init`, or name the folder of one with `-C DIR`");
+    }
 }
 
 /// Git's record of a numbered release, compared with its files.

@@ -4,6 +4,7 @@ use std::{fs, path::Path, process::Command};
 
 use super::{
     cli::{ends, environment, fleet, json},
+    mistakes::refused,
     sandbox,
 };
 
@@ -332,5 +333,19 @@ fn an_ambiguous_cluster_name_lists_the_full_names() {
                 ends(root, &[command, whole], 0);
             }
         }
+    }
+}
+
+#[test]
+fn a_file_that_is_named_almost_like_that_of_a_fleet_is_pointed_out() {
+    let root = fleet();
+    let root = root.path();
+    for name in ["stackloom.yml", "Stackloom.yaml"] {
+        fs::rename(root.join("stackloom.yaml"), root.join(name)).unwrap();
+        for arguments in [&["check"][..], &["generate"], &["clusters"], &["release", "tag"]] {
+            refused(root, arguments, &["error[no-fleet]", &format!("`mv {name} stackloom.yaml`")]);
+            assert_eq!(json(root, arguments, 1)["diagnostics"].as_array().unwrap().len(), 1, "{arguments:?}");
+        }
+        fs::rename(root.join(name), root.join("stackloom.yaml")).unwrap();
     }
 }

@@ -6,7 +6,7 @@ use super::{
 };
 
 /// Suffixes of the keys of credentials, in lower case and without `-` and `_`.
-const ENDS: [&str; 45] = [
+const ENDS: [&str; 51] = [
     "authtok",
     "sshpass",
     "password",
@@ -44,6 +44,12 @@ const ENDS: [&str; 45] = [
     "kennwort",
     "motdepasse",
     "contrasena",
+    "contraseña",
+    "senha",
+    "wachtwoord",
+    "lösenord",
+    "heslo",
+    "пароль",
     "storepass",
     "keypass",
     "rootpw",
@@ -319,6 +325,8 @@ mod tests {
             "secretId",
             "pw",
             "passwort",
+            "Contraseña",
+            "db_senha",
         ] {
             assert!(names_credential(key), "{key}");
         }

@@ -160,7 +160,7 @@ fn names_user(line: &str, lower: &str) -> bool {
 }
 
 pub(super) fn is_of_key(c: char) -> bool {
-    c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')
+    c.is_alphanumeric() || matches!(c, '_' | '-' | '.')
 }
 
 fn last(key: &str) -> &str {
@@ -190,6 +190,8 @@ mod tests {
             "password: $ecretPassw0rd",
             "export APP_SECRET=hunter2hunter2",
             "SECRET=hunter2hunter2",
+            "contraseña: hunter2hunter2",
+            "conexión; пароль=hunter2hunter2",
         ] {
             assert!(assigns(line), "{line}");
         }

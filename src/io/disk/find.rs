@@ -39,6 +39,16 @@ impl Workspace {
         Ok(start)
     }
 
+    /// A file in a folder without a fleet that is named almost like that of a fleet, such as `stackloom.yml`.
+    pub fn misnamed_fleet(&self) -> Option<String> {
+        let names = self.root.read_dir().ok()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let is_meant = |name: &String| {
+            let lower = name.to_lowercase();
+            name != FLEET && (lower == FLEET || lower == "stackloom.yml")
+        };
+        names.filter(is_meant).min().filter(|_| !self.holds(FLEET))
+    }
+
     /// The current folder, relative to the root; empty at the root.
     pub fn here(&self) -> &str {
         &self.here
