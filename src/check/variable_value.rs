@@ -25,7 +25,7 @@ use crate::{
 
 pub(super) static RULE: Rule = Rule {
     name: "variable-value",
-    docs: "The class' schema, or one of its rules, does not allow the value of a variable: Cluster API's webhook would \
+    docs: "The class's schema, or one of its rules, does not allow the value of a variable: Cluster API's webhook would \
            refuse the Cluster.",
     check: Check::Cluster(check),
 };

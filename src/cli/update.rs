@@ -250,7 +250,7 @@ fn print_result(
         printer.result(&format!("newer: {} {} (no addon lists it)", chart.name, all.join(", ")));
     }
     for image in &wanted.unknown {
-        printer.talk(&format!("not looked up: `{image}`, whose name is complete only in a cluster"));
+        printer.talk(&format!("not looked up: `{image}`, whose full name is known only inside a cluster"));
     }
     let Lock { charts, images, .. } = &merged.lock;
     let nested = charts.values().flat_map(|chart| chart.images.keys()).collect::<BTreeSet<_>>().len();

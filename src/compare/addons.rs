@@ -23,10 +23,9 @@ pub struct AddonChange {
     pub objects: usize,
 }
 
-/// Whether a file is the list of a cluster's addons and their versions. Its folder depends on the engine.
+/// Whether a file is the list of a cluster's addons and their versions.
 pub(super) fn is_list(file: &str, cluster: &str) -> bool {
-    let name = file.strip_prefix("addons/").or_else(|| file.strip_prefix("cluster/"));
-    name.and_then(|name| name.strip_prefix("configmap-")?.strip_suffix(".addons.yaml")) == Some(cluster)
+    render::lists_addons_of(file) == Some(cluster)
 }
 
 /// The addons that differ, by name.

@@ -431,7 +431,8 @@ const POOLLESS: [&str; 9] = [
     ".machineDeployment.bootstrap",
 ];
 
-/// Whether patches read something of `builtin` other than the paths that are `unread`.
+/// Whether patches read something of `builtin` other than the paths that are `unread`. A template that uses its data as a
+/// whole reads everything, and may not even name `builtin`.
 fn reads_builtin(patches: &Json, unread: &[&str]) -> bool {
     match patches {
         Json::String(text) => text.match_indices("builtin").any(|(at, word)| {
@@ -439,9 +440,19 @@ fn reads_builtin(patches: &Json, unread: &[&str]) -> bool {
             !unread.iter().any(|path| rest.starts_with(path))
         }),
         Json::Array(items) => items.iter().any(|one| reads_builtin(one, unread)),
-        Json::Object(entries) => entries.values().any(|one| reads_builtin(one, unread)),
+        Json::Object(entries) => {
+            let is_template = |name: &str| matches!(name, "enabledIf" | "template");
+            entries.iter().any(|(name, one)| {
+                reads_builtin(one, unread) || is_template(name) && one.as_str().is_some_and(reads_all)
+            })
+        }
         _ => false,
     }
+}
+
+/// Whether a template uses its data as a whole, or cannot be parsed.
+fn reads_all(template: &str) -> bool {
+    gotmpl::Template::parse(template).map_or(true, |parsed| parsed.reads().is_none())
 }
 
 #[cfg(test)]
@@ -461,6 +472,16 @@ mod tests {
         assert_eq!(reads("builtin.machineDeployment.topologyName"), [true, false]);
         assert_eq!(reads("{{ with .builtin.machineDeployment }}"), [true, true]);
         assert_eq!(reads("builtin"), [true, true]);
+        let of_template = |text: &str| {
+            let patches = serde_json::json!([{ "enabledIf": text }]);
+            [reads_builtin(&patches, &NAMELESS), reads_builtin(&patches, &POOLLESS)]
+        };
+        assert_eq!(of_template("{{ .flavor }}"), [false, false]);
+        assert_eq!(of_template("{{ .builtin.machineDeployment.version }}"), [false, false]);
+        assert_eq!(of_template("{{ range $name, $value := . }}{{ $name }}{{ end }}"), [true, true]);
+        assert_eq!(of_template("{{ contains \"replicas\" (toJson .) }}"), [true, true]);
+        assert_eq!(of_template("{{ index . \"\\x62uiltin\" }}"), [true, true]);
+        assert_eq!(of_template("{{ if }}"), [true, true]);
     }
 
     /// A fleet can set exactly the gates that the library knows by name.

@@ -1,4 +1,4 @@
-//! A tree of which exports show what runs.
+//! A tree, with exports that show what runs.
 
 use std::sync::Arc;
 

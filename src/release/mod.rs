@@ -62,7 +62,7 @@ pub use namespaced::{is_namespaced, namespaced_kinds};
 pub use newer::{Newer, is_stable, newer, newest, stack_and_minor};
 pub use notes_text::tag_message;
 pub use number::check as check_version;
-pub use read::read;
+pub use read::{parts, read};
 pub use rebases::{Rebase, Rebases};
 pub use record::note_deleted;
 pub use schema::{definition_schema, head_schema_file, schema_file};

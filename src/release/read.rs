@@ -10,12 +10,14 @@ use super::{
     class, content, record,
 };
 use crate::{
-    definition::{self as written, Channel, DefinitionKind, StackTemplate, Written, lower_frozen},
+    definition::{
+        self as written, Channel, DefinitionKind, FrozenParts, StackTemplate, Written, lower_frozen,
+    },
     model::{Addon, AddonVersion, Digest, LockedChart},
     note::{Notes, Place},
     template::{LANGUAGE, Template, Visible},
     world::unix_ends,
-    yaml::{self, Node, Source},
+    yaml::{self, Node, Source, Sources},
 };
 
 /// Fields that only a later version of the program defines.
@@ -40,6 +42,17 @@ pub fn read(name: &str, files: &BTreeMap<String, Source>, notes: &mut Notes) -> 
     let level = language(&written, source, notes)?;
     let release = read_content(name, &written, level, files, source, notes)?;
     (notes.errors() == before).then_some(release)
+}
+
+/// What the text of a `release.yaml` states; none if it cannot be read. Its files are not looked at.
+pub fn parts(text: &str) -> Option<FrozenParts> {
+    let (mut sources, mut notes) = (Sources::default(), Notes::new());
+    let id = sources.add("release.yaml", text);
+    let source = sources.get(id)?;
+    let node = written::document(source, DefinitionKind::Release, &mut notes)?;
+    let written: Written<written::Release> =
+        written::decode(source, DefinitionKind::Release, node, &mut notes)?;
+    lower_frozen(&written, &mut notes)
 }
 
 /// The place of a field, or the start of the file if the field is missing.

@@ -9,9 +9,12 @@ use rayon::prelude::*;
 
 use super::{drawn::facts, former_texts::FormerTexts};
 use crate::{
-    compare::ClusterFacts,
-    model::{AddonVersion, KubernetesVersion, VersionRange},
+    compare::{ClusterFacts, cluster_folder},
+    definition::FrozenParts,
+    model::{Addon, AddonVersion, CompatibilityRule, KubernetesVersion},
     note::{About, Notes, Place},
+    release, render,
+    resolve::Versions,
     tree::{Changes, FileChange, Part, PartId, TreePath},
     world::is_head_release,
     yaml::{self, Mapping, Node},
@@ -26,18 +29,6 @@ pub(super) struct ChangedLists {
     added: BTreeMap<PartId, String>,
     /// The texts of `release.yaml`, by name of the release.
     releases: BTreeMap<String, String>,
-}
-
-/// The policies of a release for its addons, by name.
-type Policies = BTreeMap<String, Policy>;
-
-/// The policy of a release for one addon.
-#[derive(Debug, Default)]
-struct Policy {
-    /// The maximum number of minors per step.
-    step: Option<u64>,
-    /// Its matrix.
-    versions: Vec<(AddonVersion, VersionRange)>,
 }
 
 /// An addon that moves, with everything that decides whether it may.
@@ -56,7 +47,9 @@ struct Side<'a> {
     release: &'a str,
     /// Whether the release is available.
     is_known: bool,
-    policy: Option<&'a Policy>,
+    addon: Option<&'a Addon>,
+    /// The rules of the release about versions.
+    rules: &'a [CompatibilityRule],
     kubernetes: Option<&'a KubernetesVersion>,
 }
 
@@ -65,12 +58,14 @@ impl<'a> Side<'a> {
         cluster: &'a ClusterFacts,
         addon: &str,
         kubernetes: Option<&'a KubernetesVersion>,
-        policies: &'a BTreeMap<String, Option<Policies>>,
+        releases: &'a BTreeMap<String, Option<FrozenParts>>,
     ) -> Self {
         let release = cluster.release.as_deref().unwrap_or_default();
-        let known = policies.get(release).and_then(Option::as_ref);
-        let policy = known.and_then(|all| all.get(addon));
-        Self { release, is_known: known.is_some(), policy, kubernetes }
+        let known = releases.get(release).and_then(Option::as_ref);
+        let mut addons = known.into_iter().flat_map(|release| &release.addons).map(|(addon, _)| addon);
+        let rules = known.map(|release| release.compatibility.as_slice()).unwrap_or_default();
+        let addon = addons.find(|one| one.name.as_str() == addon);
+        Self { release, is_known: known.is_some(), addon, rules, kubernetes }
     }
 }
 
@@ -80,9 +75,8 @@ pub(super) fn reads(path: &TreePath) -> bool {
 }
 
 fn is_list(path: &TreePath) -> bool {
-    let path = path.as_str();
-    path.ends_with(".addons.yaml")
-        && ["/addons/configmap-", "/cluster/configmap-"].iter().any(|file| path.contains(file))
+    let folder = cluster_folder(path.as_str());
+    folder.is_some_and(|folder| render::lists_addons_of(&path.as_str()[folder.len() + 1..]).is_some())
 }
 
 /// The release that a `release.yaml` belongs to.
@@ -145,19 +139,19 @@ impl ChangedLists {
                 Some((path, part, moved, facts(&old_cluster)?, facts(&new_cluster)?))
             })
             .collect();
-        let mut policies: BTreeMap<String, Option<Policies>> = BTreeMap::new();
+        let mut releases: BTreeMap<String, Option<FrozenParts>> = BTreeMap::new();
         for (_, _, _, old, new) in &read {
             for release in [&old.release, &new.release].into_iter().flatten() {
-                policies.entry(release.clone()).or_insert_with(|| {
+                releases.entry(release.clone()).or_insert_with(|| {
                     let path = TreePath::parse(&format!("generated/releases/{release}/release.yaml"))?;
-                    policies_of(&self.releases.get(release).cloned().or_else(|| text(&path))?)
+                    release::parts(&self.releases.get(release).cloned().or_else(|| text(&path))?)
                 });
             }
         }
         let mut notes = Notes::new();
         for (path, part, moved, old, new) in read {
             for (name, from, to) in moved {
-                judge_one((path, part), (&name, from, to), (&old, &new), &policies, &mut notes);
+                judge_one((path, part), (&name, from, to), (&old, &new), &releases, &mut notes);
             }
         }
         notes
@@ -194,41 +188,19 @@ fn read(text: &str) -> Option<Node> {
     sources.get(id).and_then(|source| yaml::read(source, &mut Notes::new()))
 }
 
-/// Reads the addon policies of a `release.yaml`. Unreadable entries are ignored.
-fn policies_of(text: &str) -> Option<Policies> {
-    let release = read(text)?;
-    let addons = release.at(&["spec", "addons"]).and_then(Node::as_mapping);
-    let row = |row: &Node| {
-        let version = AddonVersion::parse(row.get("version")?.as_str()?).ok()?;
-        Some((version, VersionRange::parse(row.get("kubernetes")?.as_str()?).ok()?))
-    };
-    let policy = |addon: &Node| Policy {
-        step: addon
-            .at(&["upgrade", "maxMinorStep"])
-            .and_then(Node::as_int)
-            .and_then(|n| u64::try_from(n).ok()),
-        versions: {
-            let versions = addon.get("versions").and_then(Node::as_sequence).unwrap_or_default();
-            versions.iter().filter_map(row).collect()
-        },
-    };
-    let addons = addons.into_iter().flat_map(Mapping::iter);
-    Some(addons.map(|one| (one.key.name.to_string(), policy(&one.value))).collect())
-}
-
 fn judge_one(
     (path, part): (&TreePath, &PartId),
     (name, from, to): (&str, AddonVersion, AddonVersion),
     (old, new): (&ClusterFacts, &ClusterFacts),
-    policies: &BTreeMap<String, Option<Policies>>,
+    releases: &BTreeMap<String, Option<FrozenParts>>,
     notes: &mut Notes,
 ) {
     let PartId::Cluster { namespace, cluster, .. } = part else { return };
     let (old_version, new_version) = (old.version(), new.version());
-    let before = Side::new(old, name, old_version.as_ref(), policies);
-    let after = Side::new(new, name, new_version.as_ref(), policies);
-    let deciding = if after.is_known { after.policy } else { before.policy };
-    let Some(step) = deciding.and_then(|policy| policy.step) else { return };
+    let before = Side::new(old, name, old_version.as_ref(), releases);
+    let after = Side::new(new, name, new_version.as_ref(), releases);
+    let deciding = if after.is_known { after.addon } else { before.addon };
+    let Some(step) = deciding.and_then(|addon| addon.max_minor_step).map(|step| step.minors) else { return };
     let apart = from.minors_apart(&to);
     if apart <= step {
         return;
@@ -273,17 +245,17 @@ impl Move<'_> {
         )
     }
 
-    /// The version closest to the goal that is within the step, and that a release lists for the Kubernetes version.
+    /// The version closest to the goal that is within the step, that a release lists for the Kubernetes version, and that none
+    /// of its rules forbids.
     fn between<'a>(&self, side: &Side<'a>) -> Option<&'a AddonVersion> {
-        let kubernetes = side.kubernetes?;
+        let versions = Versions::new(side.addon?, side.kubernetes?, side.rules);
         let forth = self.to.cmp(&self.from);
-        let fits = |(version, range): &&(AddonVersion, VersionRange)| {
-            let is_between = version.cmp(&self.from) == forth && self.to.cmp(version) == forth;
-            let is_other_minor = version.minors_apart(&self.from) > 0;
-            let is_near = version.minors_apart(&self.from) <= self.step;
-            is_between && is_other_minor && is_near && range.contains(kubernetes.as_semver())
+        let fits = |version: &&AddonVersion| {
+            let is_between = version.cmp(&&self.from) == forth && self.to.cmp(version) == forth;
+            let minors = version.minors_apart(&self.from);
+            is_between && (1..=self.step).contains(&minors)
         };
-        let listed = side.policy?.versions.iter().filter(fits).map(|(version, _)| version);
+        let listed = versions.allowed().map(|row| &row.version).filter(fits);
         match forth {
             Ordering::Greater => listed.max(),
             _ => listed.min(),

@@ -117,7 +117,7 @@ impl Guard {
                 let installer = text(path);
                 let before = installer_of(&installer)
                     .filter(|before| before.is_replaced_by(after) || before.has_other_cluster(after))
-                    // Of an object that cannot be read, nothing tells which one it was. Engines cannot apply it either.
+                    // An object that cannot be read cannot be identified, and engines cannot apply it either.
                     .filter(|_| is_readable(&installer))?;
                 (!is_on_standby(&old) && !leaves_behind(&installer)).then_some((path, before, after))
             });

@@ -21,6 +21,8 @@ pub(super) type Arrivals<'a> = BTreeMap<(&'a str, &'a str), (&'a str, bool)>;
 pub(super) enum Successor {
     /// Its definition has another name or namespace.
     Certain(ClusterId),
+    /// A new cluster in another namespace has its name, and differs in more than that.
+    Namesake(ClusterId),
     /// New clusters are equal to it, and more than one cluster may have turned into them.
     Possible(Vec<ClusterId>),
 }
@@ -64,12 +66,13 @@ impl Heirs {
 
     /// The clusters that may take the place of one that loses its definition.
     pub(super) fn of(&self, old: &ClusterId) -> Option<Successor> {
-        // A definition with the same name in another namespace is meant as the same cluster, whatever else changes.
-        let is_meant = |new: &&ClusterId| new.management == old.management && new.name == old.name;
-        let certain = self.in_their_files.get(old);
-        let certain = certain.or_else(|| self.created.keys().find(is_meant)).or_else(|| self.moved.get(old));
-        if let Some(certain) = certain {
+        if let Some(certain) = self.in_their_files.get(old).or_else(|| self.moved.get(old)) {
             return Some(Successor::Certain(certain.clone()));
+        }
+        // Another namespace may have other defaults, so a cluster that changes its namespace may change in more.
+        let is_meant = |new: &&ClusterId| new.management == old.management && new.name == old.name;
+        if let Some(namesake) = self.created.keys().find(is_meant) {
+            return Some(Successor::Namesake(namesake.clone()));
         }
         let (id, old) = self.gone.get_key_value(old)?;
         let old = UnpairedCluster { id, facts: old.as_ref() };
@@ -98,6 +101,13 @@ pub(super) fn refuse(successor: Successor, path: &TreePath, old: &ClusterId, not
     let (heir, message) = match successor {
         Successor::Certain(heir) => {
             let message = format!("the definition of `{old}` now defines `{heir}`: that would be {rest}");
+            (heir, message)
+        }
+        Successor::Namesake(heir) => {
+            let message = format!(
+                "the cluster `{old}` no longer has a definition, and it may have turned into `{heir}`, which has its name and is new: \
+                 that would be {rest}"
+            );
             (heir, message)
         }
         Successor::Possible(all) => {

@@ -47,7 +47,23 @@ pub(super) fn draw(plan: &ClusterPlan, drawn: &mut Drawn, notes: &mut Notes) {
 
 /// The name of the file that lists a cluster's addons, in whatever folder.
 pub(super) fn addon_list_file(cluster: &Cluster) -> String {
-    format!("configmap-{}.addons.yaml", cluster.name)
+    list_file(cluster.name.as_str())
+}
+
+fn list_file(cluster: &str) -> String {
+    format!("configmap-{cluster}.addons.yaml")
+}
+
+/// The paths that the list of a cluster's addons may have in the folder of the cluster: it depends on the engine.
+pub fn addon_lists(cluster: &str) -> [String; 2] {
+    ["addons", "cluster"].map(|folder| format!("{folder}/{}", list_file(cluster)))
+}
+
+/// The cluster whose addons a file lists, given its path in the folder of the cluster; none if it lists none.
+pub fn lists_addons_of(path: &str) -> Option<&str> {
+    let (_, file) = path.rsplit_once('/')?;
+    let cluster = file.strip_prefix("configmap-")?.strip_suffix(".addons.yaml")?;
+    addon_lists(cluster).iter().any(|list| list == path).then_some(cluster)
 }
 
 /// Lists the addons of a cluster with their versions.

@@ -59,7 +59,7 @@ pub(super) trait Engine: Sync {
         false
     }
 
-    /// The labels and annotations that the engine itself adds to what it applies, for its own books.
+    /// The labels and annotations that the engine itself adds to what it applies, for its own bookkeeping.
     fn bookkeeping(&self) -> &'static [&'static str];
 
     /// The API groups of the engine whose objects apply or install others.

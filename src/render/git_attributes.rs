@@ -14,4 +14,5 @@ pub const GITATTRIBUTES: &str = "\
 /management/*/flux/** linguist-generated gitlab-generated
 /management/*/clusters/*/*/ready/** linguist-generated gitlab-generated
 /management/*/clusters/*/*/addons/configmap-*.addons.yaml linguist-generated gitlab-generated
+/management/*/clusters/*/*/cluster/configmap-*.addons.yaml linguist-generated gitlab-generated
 ";

@@ -18,7 +18,7 @@ mod namespace;
 mod provenance;
 
 pub use argocd::health as argocd_health;
-pub use cluster::{REMOVAL, STANDBY, SUSPENDED};
+pub use cluster::{REMOVAL, STANDBY, SUSPENDED, addon_lists, lists_addons_of};
 pub(crate) use delivery::UnmarkedNode;
 pub use drawn::{ChartValues, Drawn, Inlaid, Object, Target, ValuesFile};
 pub use engine::{EngineTarget, NamesSetting, UnreadSecret};
@@ -296,7 +296,7 @@ pub fn is_setting(file_name: &str) -> bool {
     engine_table::all().any(|engine| engine.is_setting(file_name))
 }
 
-/// The labels and annotations that engines add to what they apply, for their own books.
+/// The labels and annotations that engines add to what they apply, for their own bookkeeping.
 pub fn bookkeeping() -> impl Iterator<Item = &'static str> {
     engine_table::all().flat_map(engine::Engine::bookkeeping).copied()
 }

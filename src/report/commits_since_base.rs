@@ -252,7 +252,7 @@ fn announcement(note: Diagnostic, cluster: &ClusterId, about: &About, commits: &
     Diagnostic {
         severity: Severity::Warning,
         code: "announced",
-        message: format!("{what} leaves by the steps of its removal, and all of them are in this change"),
+        message: format!("{what} is removed in steps, and this change contains all of them"),
         hints: vec![hint],
         ..note
     }

@@ -25,7 +25,7 @@ pub(super) enum Leftover {
     Unproven { ours: bool },
 }
 
-/// The clusters of which the last files leave git.
+/// The clusters whose last files leave git.
 #[derive(Debug, Default)]
 pub(super) struct Leftovers(pub(super) BTreeMap<ClusterId, Leftover>);
 
@@ -76,7 +76,7 @@ fn file(cluster: &ClusterId) -> String {
     format!("{}/{}", render::folder_of_cluster(cluster), render::CLUSTER_FILE)
 }
 
-/// The clusters of which no file is left after the change, and of which there was no Cluster object before, each with whether this
+/// The clusters that have no files after the change, and had no Cluster object before, each with whether this
 /// program wrote any of its files.
 fn candidates(after: &After<'_>, before: &dyn Archive) -> Result<BTreeMap<ClusterId, bool>, Fault> {
     let [old, new] = after.listings();

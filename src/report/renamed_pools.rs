@@ -9,9 +9,12 @@ use crate::{
 
 /// Names both pools where one is deleted and an equal one of another name is created.
 pub(super) fn name(before: &ClusterFacts, after: &ClusterFacts, changes: &mut [Change]) {
-    for (old, new) in renamed(before, after) {
+    for RenamedPool { list, old, new } in renamed(before, after) {
         for change in changes.iter_mut() {
             let Subject::Part(TopologyPart::Pool(pool)) = &change.subject else { continue };
+            if pool.kind.list() != list {
+                continue;
+            }
             let reason = match change.effect {
                 Effect::Verdict(Meaning::Delete) if pool.name == old => {
                     format!(
@@ -30,8 +33,15 @@ pub(super) fn name(before: &ClusterFacts, after: &ClusterFacts, changes: &mut [C
     }
 }
 
-/// The pools that have another name and are otherwise equal: the old and the new name of each.
-fn renamed(before: &ClusterFacts, after: &ClusterFacts) -> Vec<(String, String)> {
+/// A pool that has another name and is otherwise equal.
+struct RenamedPool {
+    /// The list of the topology that contains it.
+    list: String,
+    old: String,
+    new: String,
+}
+
+fn renamed(before: &ClusterFacts, after: &ClusterFacts) -> Vec<RenamedPool> {
     let nameless = |(kind, _): &(String, String), pool: &Node| {
         let fields = pool.as_mapping().into_iter().flat_map(Mapping::iter);
         let rest = fields.filter(|field| &*field.key.name != "name");
@@ -52,7 +62,8 @@ fn renamed(before: &ClusterFacts, after: &ClusterFacts) -> Vec<(String, String)>
         else {
             continue;
         };
-        found.push((old.clone(), name.clone()));
+        let (list, _) = pool;
+        found.push(RenamedPool { list: list.clone(), old: old.clone(), new: name.clone() });
     }
     found
 }

@@ -42,7 +42,7 @@ pub fn unambiguous(text: &str) -> String {
         "n" | "no" | "off" => "`false`",
         _ => "the value in its plain form",
     };
-    format!("write \"{text}\" if text is meant, or {plain}")
+    format!("write \"{text}\" if you mean text, or {plain}")
 }
 
 /// The booleans of YAML 1.1 other than `true` and `false`, as go-yaml v2 reads them.

@@ -360,7 +360,7 @@ impl Builder<'_> {
             let place = self.source.word(start);
             self.notes
                 .error("yaml-tag", place, "tags (`!…`) are not supported")
-                .hint("write the value in its plain form, or in quotes if text is meant");
+                .hint("write the value in its plain form, or in quotes if you mean text");
             return None;
         }
         Some(())

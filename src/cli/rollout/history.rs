@@ -195,12 +195,9 @@ fn has_begun(rollout: &Rollout, path: &str, text: &str) -> bool {
     (path == rollout.file || name == Some(rollout.name.as_str())) && root.at(&["status"]).is_some()
 }
 
-/// The end of the name of the file that lists a cluster's addons.
-const ADDONS: &str = ".addons.yaml";
-
 /// What a commit means for a cluster. A cluster that was suspended rolls out its step once it is resumed.
 fn event(edit: &CommitEdit<'_>) -> Result<Event, Fault> {
-    if !edit.paths().any(|path| path == render::CLUSTER_FILE || path.ends_with(ADDONS)) {
+    if !edit.paths().any(|path| path == render::CLUSTER_FILE || render::lists_addons_of(path).is_some()) {
         return Ok(Event::None);
     }
     let texts = both(|side| edit.file(side, render::CLUSTER_FILE))?;
@@ -253,8 +250,8 @@ fn is_step(edit: &CommitEdit<'_>, clusters: [Option<&Node>; 2]) -> Result<bool, 
 fn addons(edit: &CommitEdit<'_>, side: Side, cluster: Option<&Node>) -> Result<Option<String>, Fault> {
     let name = cluster.and_then(|cluster| cluster.at(&["metadata", "name"])).and_then(Node::as_str);
     let Some(name) = name else { return Ok(None) };
-    for folder in ["addons", "cluster"] {
-        if let Some(text) = edit.file(side, &format!("{folder}/configmap-{name}{ADDONS}"))? {
+    for list in render::addon_lists(name) {
+        if let Some(text) = edit.file(side, &list)? {
             return Ok(Some(
                 text.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n"),
             ));

@@ -55,7 +55,7 @@ impl ManagementLowering<'_> {
             format!("`{}` is not the name or the address of a cluster", text.escape_debug())
         } else if let Some(found) = text.chars().find(|c| special(*c)) {
             format!(
-                "`{text}` is not taken as it is: in the projects of Argo CD, `{found}` has a meaning, or is part of no name"
+                "`{text}` cannot be used: `{found}` has a special meaning in the projects of Argo CD, or is not allowed in names"
             )
         } else if is_address {
             // Argo CD removes the slash from the address of a registered cluster, not from that of a destination.

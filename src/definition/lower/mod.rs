@@ -155,9 +155,9 @@ fn label(text: &str, what: &str, place: Option<Place>, notes: &mut Notes) -> Opt
 }
 
 fn name_error(text: &str, what: &str, place: Option<Place>, fault: &NameFault, notes: &mut Notes) {
-    notes
-        .error("wrong-name", place, format!("{what} `{text}` is not a name that Kubernetes accepts: {fault}"))
-        .hint("use lower-case letters, digits and dashes, at most 63, beginning and ending with a letter or digit");
+    notes.error("wrong-name", place, format!("{what} `{text}` is not a valid name: {fault}")).hint(
+        "use lower-case letters, digits and dashes, at most 63, beginning and ending with a letter or digit",
+    );
 }
 
 /// Reports whether an address contains a credential: a password, or a token in the place of the user.

@@ -18,7 +18,7 @@ const CLOSED: [(&[&str], &str); 11] = [
         &["topology", "controlPlane", "variables"],
         "`controlPlane.variables` sets it, with the defaults inside each value",
     ),
-    (&["topology", "variables"], "`variables` sets it, with the class' defaults"),
+    (&["topology", "variables"], "`variables` sets it, with the class's defaults"),
     (&["topology", "version"], "`release` sets the Kubernetes version"),
 ];
 

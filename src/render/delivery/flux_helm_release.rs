@@ -162,7 +162,7 @@ impl Installer<'_> {
         let name = object.as_str().unwrap_or_default();
         if let Err(fault) = Subdomain::new(name) {
             notes
-                .error("wrong-name", from.origin, format!("`{name}` is not a name that Kubernetes accepts: {fault}"))
+                .error("wrong-name", from.origin, format!("`{name}` is not a valid name: {fault}"))
                 .hint("the object is one of the cluster's namespace, such as `${{ cluster.name }}-cloud-config`");
             return None;
         }

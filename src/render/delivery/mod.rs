@@ -42,7 +42,6 @@ pub(super) struct Delivery {
     apis: &'static [&'static str],
     /// The groups and kinds of the objects in a cluster's namespace.
     kinds: &'static [(&'static str, &'static str)],
-    /// Whether the text of a file says that its object is suspended and leaves the addon alone.
     /// What to know before a chart is uninstalled from a running cluster; empty if there is nothing special.
     uninstalls: &'static str,
     /// The kind of the objects that install charts; empty if there are none.

@@ -145,11 +145,12 @@ fn beside_refused(faults: &[Refusal], others: bool, by_flux: bool) -> Option<Str
 }
 
 /// Between writing the class and the Cluster, Cluster API may start to apply the class alone. Parts affected by that are
-/// not reported as unchanged; if they change anyway, they get it as an additional reason.
+/// not reported as unchanged; if they change anyway, they get it as an additional reason. The same for parts on which the
+/// effect of the class alone is unknown.
 ///
 /// Source: `core/reconcilers/topology/cluster/cluster_controller.go`, `SetupWithManager` (it watches classes).
 fn between(forecast: &mut Forecast, alone: &Forecast) {
-    if !alone.faults.is_empty() {
+    if alone.verdicts.iter().any(|one| one.meaning == Meaning::Rejected) {
         return;
     }
     let patches = |of: &Forecast, subject: &TopologyPart| -> Vec<Option<Value>> {
@@ -157,18 +158,23 @@ fn between(forecast: &mut Forecast, alone: &Forecast) {
         objects.filter(|one| one.role.is_of(subject)).map(|one| one.patch.clone()).collect()
     };
     let differs = |subject: &TopologyPart| patches(forecast, subject) != patches(alone, subject);
-    let first = alone.verdicts.iter().filter(|one| touches_machines(one) && differs(&one.subject));
+    let is_first =
+        |one: &&Verdict| is_unknown(one) || acts_on_machines(&one.meaning) && differs(&one.subject);
+    let first = alone.verdicts.iter().filter(is_first);
     let first: BTreeMap<&TopologyPart, &Verdict> = first.map(|one| (&one.subject, one)).collect();
     let mut found = Vec::new();
     for verdict in &forecast.verdicts {
-        let Some(first) = first.get(&verdict.subject) else { continue };
+        let Some(first) = first.get(&verdict.subject).filter(|_| !is_unknown(verdict)) else { continue };
         let reason = format!(
             "its class is written before the Cluster, and alone has this effect: {}; Cluster API may begin with that in between (with Flux, \
              which waits for the class, it does), so machines may be replaced more than once",
             first.meaning.words()
         );
-        let rests = matches!(verdict.meaning, Meaning::NoChange | Meaning::MetadataOnly | Meaning::InPlace);
-        let outcome = if rests { RuleOutcome::Unsure } else { RuleOutcome::Remark(On::ALL) };
+        let outcome = if may_touch_machines(&verdict.meaning) {
+            RuleOutcome::Remark(On::ALL)
+        } else {
+            RuleOutcome::Unsure
+        };
         found.push(Evidence::new(verdict.subject.clone(), Rule::ClassFirst, outcome).because(reason));
     }
     forecast.weigh(found);
@@ -232,11 +238,16 @@ fn waits_for_templates(forecast: &mut Forecast, before: &Side, class: &ClassFile
     forecast.weigh(found);
 }
 
-fn touches_machines(verdict: &Verdict) -> bool {
-    matches!(
-        verdict.meaning,
-        Meaning::Rollout { .. } | Meaning::Scale { .. } | Meaning::Create | Meaning::Delete
-    )
+fn may_touch_machines(meaning: &Meaning) -> bool {
+    !matches!(meaning, Meaning::NoChange | Meaning::MetadataOnly | Meaning::InPlace)
+}
+
+fn acts_on_machines(meaning: &Meaning) -> bool {
+    may_touch_machines(meaning) && !matches!(meaning, Meaning::Wedged | Meaning::Rejected)
+}
+
+fn is_unknown(verdict: &Verdict) -> bool {
+    matches!(verdict.meaning, Meaning::Opaque | Meaning::ProviderDependent)
 }
 
 fn is_class(object: &Value) -> bool {
