@@ -170,7 +170,8 @@ impl Making<'_> {
             return;
         }
         let content = guarded.content(&self.changes);
-        let rejected = matches!(&self.found.outcome, ClusterOutcome::Judged(answer) if is_rejected(answer));
+        let rejected =
+            matches!(&self.found.outcome, ClusterOutcome::Judged(answer) if refusal::is_rejected(answer));
         let is_refused = |change: &&mut Change| change.effect == Effect::Refused;
         let same = guarded.is_only_version() && self.is_version_refused();
         let same = self.changes.iter_mut().find(is_refused).filter(|_| same);
@@ -412,14 +413,15 @@ impl Making<'_> {
     }
 
     fn answer(&mut self, answer: &Answer) {
-        if !answer.faults.is_empty() {
+        let is_new = self.found.fate == Fate::Created || self.found.lacks_cluster_before();
+        // The verdicts on a running cluster that gets stuck say what happens before and beside that.
+        if !answer.faults.is_empty() && (is_new || !refusal::is_stuck(answer)) {
             let mut reasons: Vec<String> = answer.faults.iter().map(ToString::to_string).collect();
             reasons.dedup();
             let change = self.whole(Effect::Refused, Risk::Refused, Revert::Nothing);
-            change.rejected = is_rejected(answer);
+            change.rejected = refusal::is_rejected(answer);
             change.reasons = reasons;
         }
-        let is_new = self.found.fate == Fate::Created || self.found.lacks_cluster_before();
         let is_paused = self.found.after.as_ref().is_some_and(|facts| facts.paused);
         if is_new {
             self.replaces_healthy(&answer.verdicts);
@@ -465,11 +467,6 @@ impl Making<'_> {
             }
         }
     }
-}
-
-/// Whether the API server refuses the Cluster.
-fn is_rejected(answer: &Answer) -> bool {
-    answer.verdicts.iter().any(|verdict| verdict.meaning == Meaning::Rejected)
 }
 
 /// The reason why the outcome for a cluster is unknown, as a change.
@@ -544,5 +541,29 @@ mod tests {
         assert_eq!(judged(Answer { opaque: vec![doubt], ..sure.clone() }).risk, Risk::Unknown);
         let fault = topology::Refusal::controller(topology::Stage::Cluster, "no");
         assert_eq!(judged(Answer { faults: vec![fault], ..sure }).risk, Risk::Refused);
+    }
+
+    #[test]
+    fn what_gets_stuck_still_has_effects_on_other_parts() {
+        let pool = TopologyPart::pool(topology::PoolKind::MachineDeployment, "md-0");
+        let rollout = Meaning::Rollout {
+            machines: 2,
+            least: 2,
+            surge: Some((1, 0)),
+            together_with: Vec::new(),
+            on_delete: false,
+        };
+        let answer = |meaning| Answer {
+            faults: vec![topology::Refusal::controller(topology::Stage::Apply, "no")],
+            verdicts: vec![
+                Verdict::new(TopologyPart::Cluster, meaning),
+                Verdict::new(pool.clone(), rollout.clone()),
+            ],
+            ..Answer::default()
+        };
+        let stuck = judged(answer(Meaning::Wedged));
+        assert_eq!((stuck.risk, stuck.refusal()), (Risk::Refused, None));
+        assert!(stuck.changes.iter().any(|change| change.machines.least == 2));
+        assert!(judged(answer(Meaning::Rejected)).refusal().is_some_and(|refusal| refusal.is_rejected));
     }
 }

@@ -12,9 +12,11 @@ use super::{
     cluster::ClusterReport,
 };
 use crate::{
+    compare::Answer,
     model::ClusterId,
     note::{self, Extent, Notes, RepeatedId, Severity},
     remove,
+    topology::{Meaning, TopologyPart},
 };
 
 /// A message of the guards about a cluster.
@@ -167,6 +169,19 @@ pub(super) fn of(changes: &[Change]) -> Option<Refusal> {
         found.is_rejected |= change.rejected;
     }
     (found.by_guards || found.by_others).then_some(found)
+}
+
+/// Whether the API server refuses the Cluster.
+pub(super) fn is_rejected(answer: &Answer) -> bool {
+    answer.verdicts.iter().any(|verdict| verdict.meaning == Meaning::Rejected)
+}
+
+/// Whether the API server accepts the Cluster, and the controller gets stuck.
+pub(super) fn is_stuck(answer: &Answer) -> bool {
+    answer
+        .verdicts
+        .iter()
+        .any(|verdict| verdict.subject == TopologyPart::Cluster && verdict.meaning == Meaning::Wedged)
 }
 
 impl ClusterReport {
