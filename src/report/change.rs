@@ -198,13 +198,11 @@ impl Revert {
                 "undoes this without touching a machine, unless the cluster was resumed in between"
             }
             Self::KeepsReplaced => {
-                "undoes this; machines replaced in the meantime stay as they are until someone deletes them"
+                "undoes the setting; machines replaced in the meantime keep the new one until someone deletes them"
             }
             Self::KeepsNew => "undoes this; machines that were replaced stay as they are",
             Self::ReplacesAgain => "undoes this by replacing the machines again",
-            Self::CreatesNew => {
-                "replaces what was deleted with something new and empty; what it held is lost"
-            }
+            Self::CreatesNew => "creates again what was deleted, but empty: what it held is lost",
             Self::Refused => "does not undo this: Cluster API refuses to downgrade Kubernetes",
             Self::NeedsRemoval => {
                 "does not delete what was created: it keeps running, unmanaged; to delete it, use `stackloom remove` instead"

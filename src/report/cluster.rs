@@ -219,12 +219,16 @@ impl Making<'_> {
             if leaving.contains(&about) {
                 change.announced = true;
                 let otherwise = match about {
-                    About::Cluster => ": if it sees only the last one, the cluster keeps running, unmanaged",
-                    About::Pool(_) => ": if it sees only the last one, the machines are deleted at once",
+                    About::Cluster => {
+                        ". If the engine sees only the last one, the cluster keeps running, unmanaged"
+                    }
+                    About::Pool(_) => {
+                        ". If the engine sees only the last one, the machines are deleted at once"
+                    }
                     _ => "",
                 };
                 change.reasons.push(format!(
-                    "all steps of its removal are in this change; the engine has to apply each before the next{otherwise}"
+                    "this change contains all steps of its removal: merge its commits one by one, and let the engine apply each before the next{otherwise}"
                 ));
             }
         }

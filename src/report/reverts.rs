@@ -30,7 +30,7 @@ const NAMED: usize = 3;
 const REFUSED: &str = "nothing to undo: what is refused does not happen";
 
 /// What a revert does to the rest of a cluster whose downgrade it would need.
-const WITH_UPGRADE: &str = "is refused with it: `stackloom generate` writes nothing for the cluster. If the old files are merged anyway, this goes back to the old version, which addons may not support, and the machines keep the new one";
+const WITH_UPGRADE: &str = "is refused together with the downgrade: `stackloom generate` writes no files for the cluster. If the old files are merged anyway, this returns to what it was, and the machines keep the new Kubernetes version, which addons of that state may not support";
 
 impl Revert {
     /// Whether a revert does not bring back what was before.

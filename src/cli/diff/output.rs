@@ -87,7 +87,9 @@ pub(super) struct DiffFindings<'a> {
 impl DiffFindings<'_> {
     /// Describes the commit that the change is compared with.
     pub(super) fn compared(&self) -> String {
-        format!("{} ({})", short_id(&self.base.commit), self.base.why)
+        let (short, why) = (short_id(&self.base.commit), &self.base.why);
+        // A commit that was asked for by its ID has no other name.
+        if self.base.commit.starts_with(why.as_str()) { short.to_owned() } else { format!("{short} ({why})") }
     }
 
     fn findings(&self, find: fn(&Report, &Places<'_>) -> Vec<Finding>) -> Result<Vec<Finding>, Fault> {

@@ -142,7 +142,7 @@ fn let_go(
     };
     let unknown = |part: TopologyPart, by: &str, ends: &str| {
         Evidence::unknown(part, Rule::HeldBack, SOURCE).because(format!(
-            "its upgrade may still wait for {by}. If so, {ends}, and the upgrade begins unless other parts hold it back; \
+            "if an earlier upgrade of it still waits for {by}, {ends}, and the upgrade begins unless other parts hold it back; \
              its running object would show its version"
         ))
     };
@@ -189,7 +189,7 @@ fn pending(before: &Desired, change: &Change, known: &BTreeSet<TopologyPart>) ->
         if keepers.len() >= concurrency(&end.cluster) && !known.contains(&part) {
             let names = keepers.iter().map(TopologyPart::in_words).collect::<Vec<_>>().join(" and ");
             let why = format!(
-                "its upgrade may still wait for {names}. If so, nothing of this change happens before that wait ends"
+                "if an earlier upgrade of it still waits for {names}, nothing of this change happens before that wait ends"
             );
             evidence.push(Evidence::remark(part.clone(), Rule::HeldBack, CHANGES).because(why));
         }
