@@ -31,13 +31,21 @@ pub fn shape(text: &str) -> u64 {
 pub fn read_like(former: (&str, &Node), text: &str) -> Option<Node> {
     let (before, node) = former;
     // An alias has the origin of what it repeats, so one byte would stand for several values.
-    if before.contains('&') {
+    if may_have_anchor(before) {
         return None;
     }
     let mut values = changed_values(before, text)?;
     let read = with_values(node, &mut values);
     // What remains is not a value, but a line of a longer text, or a comment.
     values.is_empty().then(|| read.unwrap_or_else(|| node.clone()))
+}
+
+/// Whether a text has `&` where an anchor can be: at the start of a line, an entry or a value. Expressions have it elsewhere.
+fn may_have_anchor(text: &str) -> bool {
+    text.match_indices('&').any(|(at, _)| {
+        let before = text[..at].trim_end_matches([' ', '\t']);
+        before.is_empty() || before.ends_with(['\n', ':', '-', '?', ',', '[', '{', '!'])
+    })
 }
 
 /// A text without the comments at its start.
@@ -182,6 +190,7 @@ spec:
     -   - nested
   number: 3
   flag: true
+  rule: number > 1 && flag
   empty:
 ";
 
@@ -244,6 +253,18 @@ spec:
             }
         }
         assert!(replaced >= 5, "{replaced}");
+    }
+
+    #[test]
+    fn an_anchor_is_told_from_an_operator() {
+        for text in
+            ["&a b", "k: &a v", "- &a v", "k:\n  &a v", "[&a v]", "k: [v, &a w]", "? &a v", "k: &&a v"]
+        {
+            assert!(may_have_anchor(text), "{text}");
+        }
+        for text in ["k: a && b", "k: 'a&b'", "k: a & b", "k: a\n"] {
+            assert!(!may_have_anchor(text), "{text}");
+        }
     }
 
     #[test]
