@@ -1,12 +1,11 @@
 //! The Cluster, and the stack's objects next to it in the management cluster.
 
-use super::{Drawn, Target, context, management_folder};
+use super::{Drawn, Target, context, folders::cluster_folder};
 use crate::{
     definition::merge_raw,
     model::{AUTOSCALER_MAX, AUTOSCALER_MIN, Cluster, Network, NodePool, PoolKind, Removal, Size},
     note::Notes,
     plan::{ClusterPlan, Phase},
-    tree::TreePath,
     yaml::{Mapping, Node},
 };
 
@@ -18,16 +17,8 @@ pub const SUSPENDED: &str = "stackloom.dev/suspended";
 /// The annotation of Clusters whose management cluster is on standby. A pause alone does not say so.
 pub const STANDBY: &str = "stackloom.dev/standby";
 
-pub(super) fn folder(plan: &ClusterPlan) -> TreePath {
-    let cluster = &plan.cluster;
-    management_folder(&cluster.management)
-        .join("clusters")
-        .join(cluster.namespace.as_str())
-        .join(cluster.name.as_str())
-}
-
 pub(super) fn draw(plan: &ClusterPlan, drawn: &mut Drawn, notes: &mut Notes) {
-    let folder = folder(plan).join("cluster");
+    let folder = cluster_folder(plan).join("cluster");
     if plan.phase != Phase::Deleted {
         let file = folder.join("cluster.yaml");
         drawn.add(file, &plan.cluster.file, Target::Management, object(plan)).kept = is_kept(plan);

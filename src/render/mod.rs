@@ -11,6 +11,7 @@ mod engine;
 mod engine_table;
 mod facts;
 mod file_names;
+mod folders;
 mod generated_text;
 mod git_attributes;
 mod flux;
@@ -24,6 +25,7 @@ pub use drawn::{ChartValues, Drawn, Inlaid, Object, Target, ValuesFile};
 pub use engine::{EngineTarget, NamesSetting, UnreadSecret};
 pub use engine_table::{applying_groups, selecting_kinds};
 pub use facts::{AddonPart, AppliedFolder, Facts, Installs, Purpose};
+pub use folders::{cluster_folder, folder_of_cluster, release_folder};
 pub use generated_text::{
     Installer, addon_of, addon_of_file, installer_of, installs_manifests, is_addon_file, is_leaving,
     is_on_standby, is_protected, is_protection, keeper, keeper_by, leaves_behind, may_name_target, target_of,
@@ -31,10 +33,10 @@ pub use generated_text::{
 pub use git_attributes::GITATTRIBUTES;
 pub use provenance::{ChartProvenance, ComposedField, Provenance};
 
-use file_names::{file_name, tell_apart};
+use file_names::tell_apart;
 
 use crate::{
-    model::{Cluster, ClusterId, Engine, EngineSource, ManagementCluster},
+    model::{Cluster, Engine, EngineSource, ManagementCluster},
     note::{Notes, Severity},
     plan::{ClusterPart, ClusterPlan, ManagementPlan, NamespacePlan, Phase, Plan},
     release::{self, Release},
@@ -158,21 +160,10 @@ fn release_files(release: &Release) -> Vec<(TreePath, String)> {
     release::write(release).into_iter().map(|(path, text)| (at(&path), text)).collect()
 }
 
-/// The folder of a cluster's objects. The objects of its engine are in another folder.
-pub fn cluster_folder(plan: &ClusterPlan) -> TreePath {
-    cluster::folder(plan)
-}
-
 pub use cluster::is_cluster_file;
 
 /// The file of the Cluster below the folder of a cluster's objects.
 pub const CLUSTER_FILE: &str = "cluster/cluster.yaml";
-
-/// The folder of a cluster's objects, given only its ID.
-pub fn folder_of_cluster(id: &ClusterId) -> TreePath {
-    let names = ["management", id.management.as_str(), "clusters", id.namespace.as_str(), id.name.as_str()];
-    names.into_iter().fold(TreePath::root(), |folder, name| folder.join(name))
-}
 
 /// The first line of each file of a cluster.
 pub fn first_line(plan: &ClusterPlan) -> String {
@@ -224,17 +215,17 @@ pub fn is_about_deletion(is_below: impl Fn(&[&str]) -> bool) -> bool {
 
 /// The folders that hold a cluster's files and no others.
 pub fn cluster_folders(plan: &ClusterPlan) -> [TreePath; 2] {
-    [cluster::folder(plan), engine_of(&plan.cluster.management).cluster_folder(plan)]
+    [cluster_folder(plan), engine_of(&plan.cluster.management).cluster_folder(plan)]
 }
 
 /// The file of a cluster's Cluster object. It exists as long as the cluster should exist.
 pub fn cluster_file(plan: &ClusterPlan) -> TreePath {
-    CLUSTER_FILE.split('/').fold(cluster::folder(plan), |folder, name| folder.join(name))
+    CLUSTER_FILE.split('/').fold(cluster_folder(plan), |folder, name| folder.join(name))
 }
 
 /// The files of the objects that install an addon: one for its chart, one for its manifests.
 pub fn addon_files(plan: &ClusterPlan, addon: &str) -> [TreePath; 2] {
-    let folder = cluster::folder(plan).join("addons");
+    let folder = cluster_folder(plan).join("addons");
     [folder.join(&format!("{addon}.yaml")), folder.join(&format!("{addon}.manifests.yaml"))]
 }
 
@@ -421,12 +412,4 @@ pub fn registration(plan: &ClusterPlan) -> Option<(String, String)> {
 /// What to add so that the engine decrypts files next to clusters; none if it already does.
 pub fn decryption_missing(management: &ManagementCluster) -> Option<&'static str> {
     engine_of(management).decryption_missing(management)
-}
-
-pub fn release_folder(name: &str) -> TreePath {
-    TreePath::root().join("releases").join(name)
-}
-
-fn management_folder(management: &ManagementCluster) -> TreePath {
-    TreePath::root().join("management").join(management.name.as_str())
 }

@@ -1,6 +1,6 @@
 //! A namespace and the objects that its clusters share.
 
-use super::{Drawn, Target, context, management_folder};
+use super::{Drawn, Target, context, folders::management_folder};
 use crate::{
     note::Notes,
     plan::NamespacePlan,

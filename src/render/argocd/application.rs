@@ -3,7 +3,7 @@
 use crate::{
     model::{Destination, EngineSource, GitReference, Label, ManagementCluster, shortened},
     plan::ClusterPlan,
-    render::{AppliedFolder, Purpose, cluster_folder},
+    render::{AppliedFolder, Purpose, folders::cluster_folder},
     yaml::{Mapping, Node},
 };
 

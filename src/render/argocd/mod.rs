@@ -15,7 +15,8 @@ use super::{
     AppliedFolder, ComposedField, Drawn, Object, Provenance, Purpose, Target, cluster as cluster_part,
     engine,
     flux::{self, sources},
-    management_folder, namespace as namespace_part, release_folder,
+    folders::{cluster_folder as part_folder, management_folder, release_folder},
+    namespace as namespace_part,
 };
 use crate::{
     model::{Cluster, Destination, Engine, Label, ManagementCluster, is_cluster_wide},
@@ -366,7 +367,7 @@ fn namespace(plan: &NamespacePlan, delivered: &[(&str, &str)], drawn: &mut Drawn
 fn cluster(plan: &ClusterPlan, drawn: &mut Drawn) {
     let cluster = &plan.cluster;
     let management = &cluster.management;
-    let part = cluster_part::folder(plan);
+    let part = part_folder(plan);
     let project = name_in(management, &project::clusters_name(cluster.namespace.as_str()));
     let unit = |part| AppliedFolder::Unit(Unit::cluster(cluster, part));
     let of = |part: ClusterPart, folder: &str| Application {

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    super::{ChartValues, Drawn, Facts, Installs, Object, Target, context, file_name, tell_apart},
+    super::{
+        ChartValues, Drawn, Facts, Installs, Object, Target, context,
+        file_names::{file_name, tell_apart},
+    },
     text::literal,
 };
 use crate::{
@@ -83,7 +86,7 @@ impl<'a> Addon<'a> {
         text.push_str("---\n");
         emit(&values, &mut text);
         let hash = hex(&Sha256::digest(text)[..HASH / 2]);
-        let folder = super::super::cluster_folder(self.cluster).join("values").join(self.name());
+        let folder = super::super::folders::cluster_folder(self.cluster).join("values").join(self.name());
         let path = folder.join(&format!("{version}-{hash}.yaml"));
         drawn.add_values(path.clone(), &self.cluster.cluster.file, values, self.name());
         path

@@ -10,7 +10,7 @@ use super::{
             Application, HOOKS, Source, addons_name, chart_address, is_excluded, labels, name_in, registry,
             whole_cluster,
         },
-        cluster,
+        folders::cluster_folder,
     },
     addon::{self, Addon},
     capabilities::{Capabilities, Order, listed},
@@ -148,7 +148,7 @@ fn check_manifests(addon: &Addon<'_>, objects: &[Object], notes: &mut Notes) {
 
 /// The file of the Application for an addon's chart.
 pub(super) fn chart_file(addon: &Addon<'_>) -> TreePath {
-    cluster::folder(addon.cluster).join("addons").join(&format!("{}.yaml", addon.name()))
+    cluster_folder(addon.cluster).join("addons").join(&format!("{}.yaml", addon.name()))
 }
 
 /// The Application that installs an addon: its namespace, and its name for `kubectl`.

@@ -12,7 +12,7 @@ pub(super) mod provenance;
 mod resource_set;
 mod text;
 
-use super::{ComposedField, Drawn, Limit, Provenance, Target, cluster, engine};
+use super::{ComposedField, Drawn, Limit, Provenance, Target, cluster, engine, folders::cluster_folder};
 use crate::{
     model::{AddonDelivery, Cluster, for_each_delivery},
     note::Notes,
@@ -70,7 +70,7 @@ macro_rules! modules {
 for_each_delivery!(modules);
 
 pub(super) fn draw(plan: &ClusterPlan, drawn: &mut Drawn, notes: &mut Notes) {
-    (of(plan).draw)(plan, &cluster::folder(plan), drawn, notes);
+    (of(plan).draw)(plan, &cluster_folder(plan), drawn, notes);
     mark_removals(plan, drawn);
 }
 

@@ -9,7 +9,8 @@ pub(super) mod sources;
 
 use super::{
     ComposedField, Drawn, Object, Provenance, Purpose, Target, cluster as cluster_part, engine,
-    management_folder, namespace as namespace_part, release_folder,
+    folders::{cluster_folder as part_folder, management_folder, release_folder},
+    namespace as namespace_part,
 };
 use crate::{
     model::{Cluster, Engine, Label, ManagementCluster},
@@ -197,7 +198,7 @@ fn cluster(plan: &ClusterPlan, drawn: &mut Drawn) {
     let unit = |part| Unit::cluster(cluster, part);
     let of_namespace = Unit::namespace(cluster.namespace.as_str());
     let management = &cluster.management;
-    let part = cluster_part::folder(plan);
+    let part = part_folder(plan);
     let folder = cluster_folder(plan);
     let leaves = plan.phase.leaves();
     let of = |part: ClusterPart, at: String| Kustomization {
