@@ -149,8 +149,12 @@ pub enum Revert {
     Restarts,
     /// Reverting restores the old values, and no machine is touched if the cluster was not resumed in between.
     BeforeItIsResumed,
-    /// Reverting restores the old values. Machines that were replaced in the meantime stay until someone deletes them.
+    /// Reverting restores the old values. All machines stay until someone deletes them: those that were replaced in the meantime,
+    /// and the others, which may be outdated, because Cluster API makes templates with new names for the old values.
     KeepsReplaced,
+    /// Reverting restores the old values. The machines may be outdated even so, and are replaced once their part is no longer
+    /// paused.
+    ReplacesOnceUnpaused,
     /// Reverting restores the old values. Machines that were replaced stay, because they are still up to date.
     KeepsNew,
     /// Reverting replaces the machines again.
@@ -177,6 +181,7 @@ impl Revert {
             Self::Restarts => "restarts-again",
             Self::BeforeItIsResumed => "undoes-while-paused",
             Self::KeepsReplaced => "keeps-replaced",
+            Self::ReplacesOnceUnpaused => "replaces-once-unpaused",
             Self::KeepsNew => "keeps-new",
             Self::ReplacesAgain => "replaces-again",
             Self::CreatesNew => "creates-new",
@@ -198,7 +203,10 @@ impl Revert {
                 "undoes this without touching a machine, unless the cluster was resumed in between"
             }
             Self::KeepsReplaced => {
-                "undoes the setting; machines replaced in the meantime keep the new one until someone deletes them"
+                "undoes the setting; all machines stay as they are until someone deletes them, and may count as outdated even if none was replaced"
+            }
+            Self::ReplacesOnceUnpaused => {
+                "undoes the setting; the machines may count as outdated even so, and are replaced once it is unpaused"
             }
             Self::KeepsNew => "undoes this; machines that were replaced stay as they are",
             Self::ReplacesAgain => "undoes this by replacing the machines again",

@@ -69,6 +69,7 @@ fn revert(verdict: &Verdict, sides: [Option<&ClusterFacts>; 2]) -> Revert {
         Meaning::InPlace if before.is_some() && after.is_none() && verdict.subject.as_pool().is_some() => {
             Revert::Unknown
         }
+        Meaning::InPlace if is_held(verdict, sides[1]) => Revert::ReplacesOnceUnpaused,
         Meaning::MetadataOnly | Meaning::InPlace => Revert::Undoes,
         Meaning::Scale { from, to } if from <= to => Revert::Removes,
         Meaning::Scale { .. } | Meaning::Delete => Revert::CreatesNew,
@@ -81,6 +82,17 @@ fn revert(verdict: &Verdict, sides: [Option<&ClusterFacts>; 2]) -> Revert {
         Meaning::Create => Revert::Deletes,
         Meaning::Wedged | Meaning::ProviderDependent | Meaning::Opaque => Revert::Unknown,
     }
+}
+
+/// Whether a pause of the part alone keeps machines whose templates change. Cluster API makes a template with a new name for each
+/// change, also for one that is taken back, so the machines stay outdated.
+///
+/// Source: `reconcileReferencedTemplate` of `core/reconcilers/topology/cluster/reconcile_state.go`. Machines of a control plane
+/// are compared with what their KubeadmConfig contains.
+fn is_held(verdict: &Verdict, after: Option<&ClusterFacts>) -> bool {
+    let is_pool = verdict.subject.as_pool().is_some();
+    let renews = |reason: &Reason| matches!(reason, Reason::NotUpToDate { kind } if is_pool || kind != "KubeadmConfig");
+    after.is_some_and(|facts| facts.pauses(&verdict.subject)) && verdict.reasons.iter().any(renews)
 }
 
 /// Whether a reason applies once: without it, machines that were replaced are still up to date.

@@ -7,7 +7,7 @@ use super::{
 };
 
 /// In the order of the report. What is merely undone comes last, because it is shortened to "everything else".
-const ORDER: [Revert; 13] = [
+const ORDER: [Revert; 14] = [
     Revert::Nothing,
     Revert::Refused,
     Revert::CreatesNew,
@@ -17,6 +17,7 @@ const ORDER: [Revert; 13] = [
     Revert::Unknown,
     Revert::ReplacesAgain,
     Revert::KeepsReplaced,
+    Revert::ReplacesOnceUnpaused,
     Revert::KeepsNew,
     Revert::BeforeItIsResumed,
     Revert::Restarts,
@@ -42,6 +43,7 @@ impl Revert {
             | Self::Restarts
             | Self::BeforeItIsResumed
             | Self::KeepsReplaced
+            | Self::ReplacesOnceUnpaused
             | Self::KeepsNew
             | Self::ReplacesAgain
             | Self::Removes => false,
