@@ -161,9 +161,9 @@ impl Installer<'_> {
         let object = name.render(&self.0.context, notes)?;
         let name = object.as_str().unwrap_or_default();
         if let Err(fault) = Subdomain::new(name) {
-            notes
-                .error("wrong-name", from.origin, format!("`{name}` is not a valid name: {fault}"))
-                .hint("the object is one of the cluster's namespace, such as `${{ cluster.name }}-cloud-config`");
+            notes.error("wrong-name", from.origin, format!("`{name}` is not a valid name: {fault}")).hint(
+                "the object is one of the cluster's namespace, such as `${{ cluster.name }}-cloud-config`",
+            );
             return None;
         }
         let mut mapping = Mapping::new();
