@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 use crate::{
     model::{Engine, KubernetesVersion, PAUSED},
     render,
-    topology::{self, PoolKind, TopologyPart},
+    topology::{self, Pool, PoolKind, TopologyPart},
     yaml::{Mapping, Node, emit},
 };
 
@@ -32,8 +32,8 @@ pub struct ClusterFacts {
     pub control_plane: Option<i64>,
     /// Whether an annotation pauses the control plane.
     pub control_plane_paused: bool,
-    /// Its node pools, by the list that contains them and their name.
-    pub pools: BTreeMap<(String, String), Node>,
+    /// Its node pools, as written.
+    pub pools: BTreeMap<Pool, Node>,
     /// The CIDR blocks of its pods.
     pub pods: Option<Vec<Node>>,
     /// The CIDR blocks of its services.
@@ -75,11 +75,7 @@ impl ClusterFacts {
 
     /// Its parts that have machines.
     pub fn parts(&self) -> impl Iterator<Item = TopologyPart> {
-        let pools = self.pools.keys().map(|(list, name)| {
-            let is_list = |kind: &PoolKind| kind.list() == list;
-            let kind = PoolKind::ALL.into_iter().find(is_list).unwrap_or(PoolKind::MachineDeployment);
-            TopologyPart::pool(kind, name)
-        });
+        let pools = self.pools.keys().cloned().map(TopologyPart::Pool);
         std::iter::once(TopologyPart::ControlPlane).chain(pools)
     }
 
@@ -87,9 +83,7 @@ impl ClusterFacts {
     pub fn pauses(&self, part: &TopologyPart) -> bool {
         match part {
             TopologyPart::ControlPlane => self.control_plane_paused,
-            TopologyPart::Pool(pool) => {
-                self.pools.get(&(pool.kind.list().to_owned(), pool.name.clone())).is_some_and(has_pause)
-            }
+            TopologyPart::Pool(pool) => self.pools.get(pool).is_some_and(has_pause),
             TopologyPart::Cluster | TopologyPart::Infrastructure => false,
         }
     }
@@ -156,15 +150,13 @@ fn digest(cluster: &Node) -> [u8; 32] {
     Sha256::digest(text.as_bytes()).into()
 }
 
-fn pools(cluster: &Node) -> BTreeMap<(String, String), Node> {
-    let workers = cluster.at(&["spec", "topology", "workers"]).and_then(Node::as_mapping);
-    let mut found = BTreeMap::new();
-    for entry in workers.into_iter().flat_map(Mapping::iter) {
-        for pool in entry.value.as_sequence().into_iter().flatten() {
-            if let Some(name) = pool.get("name").and_then(Node::as_str) {
-                found.insert((entry.key.name.to_string(), name.to_owned()), pool.clone());
-            }
-        }
-    }
-    found
+fn pools(cluster: &Node) -> BTreeMap<Pool, Node> {
+    let listed = |kind: PoolKind| {
+        let list = cluster.at(&["spec", "topology", "workers", kind.list()]).and_then(Node::as_sequence);
+        let pools = list.unwrap_or_default().iter();
+        pools.filter_map(move |pool| {
+            Some((Pool::new(kind, pool.get("name").and_then(Node::as_str)?), pool.clone()))
+        })
+    };
+    PoolKind::ALL.into_iter().flat_map(listed).collect()
 }

@@ -87,7 +87,7 @@ fn judge_pools(
     let PartId::Cluster { namespace, cluster, .. } = part else { return };
     let stays = |pool| new.is_some_and(|new| new.pools.contains_key(pool));
     for (key, pool) in old.iter().flat_map(|old| &old.pools) {
-        let (_, name) = key;
+        let name = &key.name;
         let replicas = pool.get("replicas").and_then(Node::as_int);
         if replicas == Some(0) || stays(key) {
             continue;

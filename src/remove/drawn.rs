@@ -53,7 +53,7 @@ impl DefinedFile {
 }
 
 fn pool<'a>(cluster: &'a ClusterFacts, name: &str) -> Option<&'a Node> {
-    cluster.pools.iter().find(|((_, its), _)| its == name).map(|(_, pool)| pool)
+    cluster.pools.iter().find(|(pool, _)| pool.name == name).map(|(_, pool)| pool)
 }
 
 /// The facts of a Cluster in a text; none if it cannot be read.

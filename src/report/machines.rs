@@ -231,10 +231,7 @@ pub(super) fn unavailable(meaning: &Meaning) -> i64 {
 pub(super) fn count(part: &TopologyPart, before: Option<&ClusterFacts>) -> Option<i64> {
     match part {
         TopologyPart::ControlPlane => before?.control_plane,
-        TopologyPart::Pool(Pool { kind, name, .. }) => {
-            let pool = before?.pools.get(&(kind.list().to_owned(), name.clone()))?;
-            pool.get("replicas").and_then(Node::as_int)
-        }
+        TopologyPart::Pool(pool) => before?.pools.get(pool)?.get("replicas").and_then(Node::as_int),
         TopologyPart::Cluster | TopologyPart::Infrastructure => None,
     }
 }
@@ -260,10 +257,10 @@ fn deleted(part: &TopologyPart, cluster: Option<&ClusterFacts>) -> Machines {
 /// Source: `calculateMachineDeploymentReplicas` of Cluster API's `core/webhooks/admission/machinedeployment.go`.
 fn at_first(part: &TopologyPart, cluster: Option<&ClusterFacts>) -> Option<i64> {
     count(part, cluster).or_else(|| {
-        let TopologyPart::Pool(Pool { kind: kind @ PoolKind::MachineDeployment, name, .. }) = part else {
+        let TopologyPart::Pool(pool @ Pool { kind: PoolKind::MachineDeployment, .. }) = part else {
             return None;
         };
-        let pool = cluster?.pools.get(&(kind.list().to_owned(), name.clone()))?;
+        let pool = cluster?.pools.get(pool)?;
         pool.at(&["metadata", "annotations", AUTOSCALER_MIN]).and_then(Node::as_str)?.parse().ok()
     })
 }

@@ -88,7 +88,7 @@ fn revert(verdict: &Verdict, sides: [Option<&ClusterFacts>; 2]) -> Revert {
 /// change, also for one that is taken back, so the machines stay outdated.
 ///
 /// Source: `reconcileReferencedTemplate` of `core/reconcilers/topology/cluster/reconcile_state.go`. Machines of a control plane
-/// are compared with what their KubeadmConfig contains.
+/// are compared with what their `KubeadmConfig` contains.
 fn is_held(verdict: &Verdict, after: Option<&ClusterFacts>) -> bool {
     let is_pool = verdict.subject.as_pool().is_some();
     let renews = |reason: &Reason| matches!(reason, Reason::NotUpToDate { kind } if is_pool || kind != "KubeadmConfig");

@@ -18,6 +18,7 @@ use crate::{
     note::{About, Diagnostic, Extent, Fault, Notes, Place, Severity, short_commit},
     remove::{self, cluster_of},
     render,
+    topology::Pool,
     tree::{PartId, TreePath},
     yaml::Node,
 };
@@ -171,7 +172,7 @@ impl Comparing<'_> {
         let back = states.iter().find(|(later, facts)| later > at && !lost(facts));
         let back = back.map(|(later, _)| (*later, [None; 2]));
         let (about, what) = match part {
-            Some((_, name)) => {
+            Some(Pool { name, .. }) => {
                 (About::Pool(name.clone()), format!("the node pool `{name}` of `{}`", self.cluster))
             }
             None => (About::Cluster, format!("the control plane of `{}`", self.cluster)),
@@ -212,8 +213,8 @@ impl Comparing<'_> {
     }
 }
 
-/// A pool by its list and name; none for the control plane.
-type Part = Option<(String, String)>;
+/// A pool; none for the control plane.
+type Part = Option<Pool>;
 
 fn parts(facts: &ClusterFacts) -> BTreeSet<Part> {
     facts.pools.keys().cloned().map(Some).chain([None]).collect()
