@@ -450,9 +450,12 @@ fn reads_builtin(patches: &Json, unread: &[&str]) -> bool {
     }
 }
 
-/// Whether a template uses its data as a whole, or cannot be parsed.
+/// Whether a template uses its data as a whole, spells `builtin` with escapes, or cannot be parsed.
 fn reads_all(template: &str) -> bool {
-    gotmpl::Template::parse(template).map_or(true, |parsed| parsed.reads().is_none())
+    gotmpl::Template::parse(template).map_or(true, |parsed| {
+        let is_escaped = template.contains('\\');
+        parsed.reads().is_none_or(|reads| is_escaped && reads.fields().any(|field| field == "builtin"))
+    })
 }
 
 #[cfg(test)]

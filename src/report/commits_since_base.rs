@@ -22,6 +22,9 @@ use crate::{
     tree::{Changes, File, FileChange, Part, PartId, TreePath},
 };
 
+/// The code of warnings about removals whose steps are all in the change.
+pub(super) const ANNOUNCED: &str = "announced";
+
 pub trait CommitsSinceBase {
     /// The commits that change generated files, oldest first.
     fn steps(&self) -> &[CommitSinceBase];
@@ -251,7 +254,7 @@ fn announcement(note: Diagnostic, cluster: &ClusterId, about: &About, commits: &
     );
     Diagnostic {
         severity: Severity::Warning,
-        code: "announced",
+        code: ANNOUNCED,
         message: format!("{what} is removed in steps, and this change contains all of them"),
         hints: vec![hint],
         ..note

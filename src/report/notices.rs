@@ -2,7 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{Report, commits_since_base::missing_history, new_tree::After};
+use super::{
+    Report,
+    commits_since_base::{ANNOUNCED, missing_history},
+    new_tree::After,
+};
 use crate::{
     compare::{Archive, ClusterChange, ClusterOutcome, Comparison, Live},
     note::{Extent, Fault, Notes, Place, Severity},
@@ -60,10 +64,11 @@ pub(super) fn cautions(notes: &Notes) -> Vec<String> {
         let place = note.place.as_ref().map(|place| format!("`{place}`: ")).unwrap_or_default();
         if CODES.contains(&note.code) {
             of_code.entry(note.code).or_default().push(format!("{place}{}", note.message));
-        } else if let (Severity::Warning, Extent::Commit, Some(hint)) =
-            (note.severity, note.extent, note.hints.first())
+        } else if let (Severity::Warning, Some(hint)) = (note.severity, note.hints.first())
+            && (note.extent == Extent::Commit || note.code == ANNOUNCED)
         {
-            of_code.entry("in-commit").or_default().push(format!("{}; {hint}", note.message));
+            let code = if note.code == ANNOUNCED { ANNOUNCED } else { "in-commit" };
+            of_code.entry(code).or_default().push(format!("{}; {hint}", note.message));
         }
         if let Some(missing) = &note.missing_commit {
             of_code.entry("history").or_insert_with(|| vec![missing_history(missing)]);

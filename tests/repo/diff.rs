@@ -388,6 +388,12 @@ fn a_removal_with_all_its_steps_in_one_change_is_announced() {
     step(&sandbox, "gone");
     says(&sandbox, GUARDED[0], 0, "warning[announced]");
     says(&sandbox, &["diff", "main", "topic", "--fail-on", "unannounced-deletes"], 0, "warning[announced]");
+    says(
+        &sandbox,
+        &["diff", "main", "topic", "--format", "markdown"],
+        0,
+        "**Warning:** the cluster `blue/one` is removed in steps, and this change contains all of them; merge and apply the commits one by one",
+    );
     // The checkout in CI, with a new commit on the branch in the meantime.
     sandbox.git(&["checkout", "--quiet", "--detach", "main"]);
     sandbox.git(&["commit", "--quiet", "--allow-empty", "--message", "meanwhile"]);
