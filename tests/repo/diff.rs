@@ -820,7 +820,7 @@ fn an_addon_of_manifests_leaves_in_steps_with_each_delivery() {
             step(&sandbox, message);
         }
         says(&sandbox, GUARDED[1], 0, "warning[announced]");
-        says(&sandbox, GUARDED[1], 0, "the addon `notes` of `blue/one` leaves by the steps of its removal");
+        says(&sandbox, GUARDED[1], 0, "the addon `notes` of `blue/one` is removed in steps");
         // The earlier steps are merged already.
         says(
             &sandbox,
