@@ -465,20 +465,15 @@ mod tests {
 
     #[test]
     fn a_class_reads_names_and_sizes_only_where_it_says_so() {
-        let reads = |text: &str| {
-            let patches = Json::from([text]);
-            [reads_builtin(&patches, &NAMELESS), reads_builtin(&patches, &POOLLESS)]
-        };
+        let of = |patches: Json| [reads_builtin(&patches, &NAMELESS), reads_builtin(&patches, &POOLLESS)];
+        let reads = |text: &str| of(Json::from([text]));
         assert_eq!(reads("{{ .builtin.machineDeployment.replicas }}"), [false, true]);
         assert_eq!(reads("{{ .builtin.machineDeployment.version }}"), [false, false]);
         assert_eq!(reads("{{ .builtin.cluster.name }}"), [true, false]);
         assert_eq!(reads("builtin.machineDeployment.topologyName"), [true, false]);
         assert_eq!(reads("{{ with .builtin.machineDeployment }}"), [true, true]);
         assert_eq!(reads("builtin"), [true, true]);
-        let of_template = |text: &str| {
-            let patches = serde_json::json!([{ "enabledIf": text }]);
-            [reads_builtin(&patches, &NAMELESS), reads_builtin(&patches, &POOLLESS)]
-        };
+        let of_template = |text: &str| of(serde_json::json!([{ "enabledIf": text }]));
         assert_eq!(of_template("{{ .flavor }}"), [false, false]);
         assert_eq!(of_template("{{ .builtin.machineDeployment.version }}"), [false, false]);
         assert_eq!(of_template("{{ range $name, $value := . }}{{ $name }}{{ end }}"), [true, true]);
