@@ -158,8 +158,8 @@ pub(super) fn is_no_object(object: &Node) -> Option<(&'static str, &'static str)
 
 /// The spelling of a known kind that differs only in its case.
 fn right_spelling(group: &str, kind: &str) -> Option<&'static str> {
-    let known = namespaced_kinds(group).chain(cluster_wide_kinds(group));
-    known.filter(|known| is_kind(kind) && known.eq_ignore_ascii_case(kind)).find(|known| *known != kind)
+    let mut known = namespaced_kinds(group).chain(cluster_wide_kinds(group));
+    known.find(|known| known.eq_ignore_ascii_case(kind) && *known != kind && is_kind(kind))
 }
 
 /// Whether a kind is one word of letters and digits that starts with a capital letter.

@@ -1,7 +1,7 @@
 //! Cluster-scoped kinds: those of Kubernetes, and those of tools that fleets often use. The scope of
 //! other kinds is unknown without a cluster.
 
-/// Cluster-scoped kinds, each with its group.
+/// Cluster-scoped kinds, each with its group, ordered by group.
 const CLUSTER_WIDE: [(&str, &str); 51] = [
     ("", "Namespace"),
     ("", "Node"),
@@ -58,10 +58,21 @@ const CLUSTER_WIDE: [(&str, &str); 51] = [
 
 /// Whether a kind is cluster-scoped.
 pub fn is_cluster_wide(group: &str, kind: &str) -> bool {
-    CLUSTER_WIDE.contains(&(group, kind))
+    cluster_wide_kinds(group).any(|known| known == kind)
 }
 
 /// The known cluster-scoped kinds of a group.
-pub fn cluster_wide_kinds(group: &str) -> impl Iterator<Item = &'static str> + use<'_> {
-    CLUSTER_WIDE.iter().filter(move |(known, _)| *known == group).map(|(_, kind)| *kind)
+pub fn cluster_wide_kinds(group: &str) -> impl Iterator<Item = &'static str> + use<> {
+    let from = &CLUSTER_WIDE[CLUSTER_WIDE.partition_point(|(known, _)| *known < group)..];
+    from[..from.partition_point(|(known, _)| *known == group)].iter().map(|(_, kind)| *kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CLUSTER_WIDE;
+
+    #[test]
+    fn the_kinds_are_ordered_by_group() {
+        assert!(CLUSTER_WIDE.is_sorted_by_key(|(group, _)| *group));
+    }
 }

@@ -3,7 +3,7 @@
 use super::group_of;
 use crate::yaml::Node;
 
-/// The namespaced kinds of Kubernetes, by API group.
+/// The namespaced kinds of Kubernetes, ordered by API group.
 const NAMESPACED: [(&str, &[&str]); 12] = [
     (
         "",
@@ -56,10 +56,21 @@ pub fn is_namespaced(group: &str, kind: &str) -> bool {
 }
 
 /// The namespaced kinds of a group of Kubernetes.
-pub fn namespaced_kinds(group: &str) -> impl Iterator<Item = &'static str> + use<'_> {
-    NAMESPACED.iter().filter(move |(known, _)| *known == group).flat_map(|(_, kinds)| kinds.iter().copied())
+pub fn namespaced_kinds(group: &str) -> impl Iterator<Item = &'static str> + use<> {
+    let found = NAMESPACED.binary_search_by_key(&group, |(known, _)| *known).ok();
+    found.into_iter().flat_map(|at| NAMESPACED[at].1).copied()
 }
 
 fn has(table: &[(&str, &[&str])], group: &str, kind: &str) -> bool {
     table.iter().any(|(known, kinds)| group == *known && kinds.contains(&kind))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::NAMESPACED;
+
+    #[test]
+    fn the_groups_are_ordered() {
+        assert!(NAMESPACED.is_sorted_by_key(|(group, _)| *group));
+    }
 }

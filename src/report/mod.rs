@@ -188,10 +188,13 @@ pub fn drawn(
     let management = fleet?.management_clusters;
     let owners = made.plan.clusters.iter().map(|plan| (plan.cluster.id(), plan.cluster.owners.clone()));
     let background = Background { owners: owners.collect(), ..Background::default() };
-    // The plan of a large fleet takes as much memory as the comparison.
-    drop(made);
     let input = &world.input;
-    let own = own_objects::changes(before, input, &|| definitions_before(before, input))?;
+    // The plan of a large fleet takes as much memory as the comparison.
+    let (own, ()) = rayon::join(
+        || own_objects::changes(before, input, &|| definitions_before(before, input)),
+        || drop(made),
+    );
+    let own = own?;
     let mut report =
         Comparing { before, after: &after, left: &left, management, background, input, past, exports, own }
             .report(notes)?;

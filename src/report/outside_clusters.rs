@@ -75,7 +75,8 @@ pub(super) fn changes(
     for (place, path, change) in differing(after, before)? {
         found.entry(place).or_default().insert(path, change);
     }
-    let [old, new] = after.listings().map(places);
+    let [old, new] = after.listings();
+    let (old, new) = rayon::join(|| places(old), || places(new));
     found
         .into_iter()
         .map(|(place, files)| {
