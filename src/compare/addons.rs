@@ -78,11 +78,14 @@ fn addon(section: &Section, file: &str) -> Option<String> {
     }
 }
 
-/// The versions of all addons, by name.
 fn versions(objects: &Objects, cluster: &str) -> BTreeMap<String, String> {
     let found = objects.values().find(|(file, _)| is_list(file, cluster));
-    let data = found.and_then(|(_, object)| object.get("data")).and_then(Node::as_mapping);
-    let entries = data.into_iter().flat_map(Mapping::iter);
+    found.map(|(_, list)| listed_addons(list)).unwrap_or_default()
+}
+
+/// The versions in the list of a cluster's addons, by name.
+pub fn listed_addons(list: &Node) -> BTreeMap<String, String> {
+    let entries = list.get("data").and_then(Node::as_mapping).into_iter().flat_map(Mapping::iter);
     entries.filter_map(|one| Some((one.key.name.to_string(), one.value.as_str()?.to_owned()))).collect()
 }
 

@@ -73,8 +73,8 @@ pub struct Answer {
     pub steps: Vec<UpgradeStep>,
     /// Secrets that objects made by Cluster API refer to now, but did not before.
     pub secrets: Needs,
-    /// The entries that differ in lists, by field as verdicts name it: for `files`, which files.
-    pub entries: BTreeMap<String, ListChange>,
+    /// The entries that differ in lists, by field: for `files`, which files.
+    pub entries: BTreeMap<Field, ListChange>,
 }
 
 impl From<Forecast> for Answer {
@@ -97,10 +97,10 @@ impl From<Forecast> for Answer {
     }
 }
 
-fn entries(change: &Change) -> BTreeMap<String, ListChange> {
+fn entries(change: &Change) -> BTreeMap<Field, ListChange> {
     let of = |object: &ObjectChange| {
-        let name = |list: &ListChange| Field::Changed { role: object.role.clone(), path: list.path.clone() };
-        object.entries.iter().map(|list| (name(list).to_string(), list.clone())).collect::<Vec<_>>()
+        let field = |list: &ListChange| Field::Changed { role: object.role.clone(), path: list.path.clone() };
+        object.entries.iter().map(|list| (field(list), list.clone())).collect::<Vec<_>>()
     };
     change.objects.iter().flat_map(of).collect()
 }

@@ -41,7 +41,7 @@ use crate::{
     yaml::{Node, emit},
 };
 
-pub use addons::AddonChange;
+pub use addons::{AddonChange, listed_addons};
 pub use address::{Address, Section};
 pub use answers::{
     Answer, Answers, Running, WrittenCluster, created, desired, forecast, gates, gates_of_any, made, settings,

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::{drawn::facts, former_texts::FormerTexts};
 use crate::{
-    compare::{ClusterFacts, cluster_folder},
+    compare::{ClusterFacts, cluster_folder, listed_addons},
     definition::FrozenParts,
     model::{Addon, AddonVersion, CompatibilityRule, KubernetesVersion},
     note::{About, Notes, Place},
@@ -17,7 +17,7 @@ use crate::{
     resolve::Versions,
     tree::{Changes, FileChange, Part, PartId, TreePath},
     world::is_head_release,
-    yaml::{self, Mapping, Node},
+    yaml::{self, Node},
 };
 
 /// The lists of addons and the releases that a run changes.
@@ -175,11 +175,11 @@ fn moved(old: &str, new: &str) -> Vec<(String, AddonVersion, AddonVersion)> {
 }
 
 fn versions(text: &str) -> BTreeMap<String, AddonVersion> {
-    let list = read(text);
-    let data = list.as_ref().and_then(|list| list.get("data")).and_then(Node::as_mapping);
-    let entry =
-        |one: &yaml::Entry| Some((one.key.name.to_string(), AddonVersion::parse(one.value.as_str()?).ok()?));
-    data.into_iter().flat_map(Mapping::iter).filter_map(entry).collect()
+    let listed = read(text).map(|list| listed_addons(&list)).unwrap_or_default();
+    listed
+        .into_iter()
+        .filter_map(|(name, version)| Some((name, AddonVersion::parse(&version).ok()?)))
+        .collect()
 }
 
 fn read(text: &str) -> Option<Node> {

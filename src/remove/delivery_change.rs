@@ -54,15 +54,16 @@ fn refuse_other_name(
     notes: &mut Notes,
 ) {
     let PartId::Cluster { management, namespace, cluster } = part else { return };
+    let [old, new] = [before, after].map(Installer::cluster);
+    let Some(setting) = new.or(old).map(|name| name.setting) else { return };
+    let [from, to] = [old, new].map(|name| name.map_or("<unnamed>", |name| &name.name));
     let message = format!(
-        "the addons of `{namespace}/{cluster}` would be installed in the cluster that is registered as `{}` instead of `{}`, while the \
-         engine of `{management}` runs",
-        after.cluster(),
-        before.cluster()
+        "the addons of `{namespace}/{cluster}` would be installed in the cluster that is registered as `{to}` instead of `{from}`, while \
+         the engine of `{management}` runs"
     );
     notes
         .error("engine-changed", Place::file(path.as_str()), message)
-        .about(About::Setting { management: management.clone(), path: after.cluster_setting() })
+        .about(About::Setting { management: management.clone(), path: setting })
         .hint(standby_first(management))
         .hint("the steps are in docs/management-clusters.md, under \"Change the names of clusters\"");
 }

@@ -20,7 +20,9 @@ pub(super) type Arrivals<'a> = BTreeMap<(&'a str, &'a str), (&'a str, bool)>;
 /// The clusters that may take the place of one that loses its definition.
 pub(super) enum Successor {
     /// Its definition has another name or namespace.
-    Certain(ClusterId),
+    InItsFile(ClusterId),
+    /// A definition in another file has its spec, and no other cluster may have turned into that one.
+    Moved(ClusterId),
     /// A new cluster in another namespace has its name, and differs in more than that.
     Namesake(ClusterId),
     /// New clusters are equal to it, and more than one cluster may have turned into them.
@@ -66,8 +68,11 @@ impl Heirs {
 
     /// The clusters that may take the place of one that loses its definition.
     pub(super) fn of(&self, old: &ClusterId) -> Option<Successor> {
-        if let Some(certain) = self.in_their_files.get(old).or_else(|| self.moved.get(old)) {
-            return Some(Successor::Certain(certain.clone()));
+        if let Some(heir) = self.in_their_files.get(old) {
+            return Some(Successor::InItsFile(heir.clone()));
+        }
+        if let Some(heir) = self.moved.get(old) {
+            return Some(Successor::Moved(heir.clone()));
         }
         // Another namespace may have other defaults, so a cluster that changes its namespace may change in more.
         let is_meant = |new: &&ClusterId| new.management == old.management && new.name == old.name;
@@ -99,8 +104,14 @@ pub(super) fn refuse(successor: Successor, path: &TreePath, old: &ClusterId, not
         "a new cluster with machines of its own, and `{cluster}` would keep running in `{management}`, unmanaged"
     );
     let (heir, message) = match successor {
-        Successor::Certain(heir) => {
+        Successor::InItsFile(heir) => {
             let message = format!("the definition of `{old}` now defines `{heir}`: that would be {rest}");
+            (heir, message)
+        }
+        Successor::Moved(heir) => {
+            let message = format!(
+                "the cluster `{old}` no longer has a definition, and `{heir}`, which is new, is defined as it was: that would be {rest}"
+            );
             (heir, message)
         }
         Successor::Namesake(heir) => {

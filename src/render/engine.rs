@@ -184,6 +184,14 @@ pub struct EngineTarget {
     pub runs: bool,
 }
 
+/// The name of a workload cluster with which an engine registers it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegisteredName {
+    pub name: String,
+    /// The setting of the management cluster that decides the name.
+    pub setting: &'static str,
+}
+
 /// The setting for the names under which an engine knows workload clusters.
 #[derive(Clone, Debug)]
 pub struct NamesSetting {

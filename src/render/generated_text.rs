@@ -3,7 +3,11 @@
 //! A run knows what it draws without reading it (`Object`, `Facts`). The guards read both sides, because they also judge
 //! commits, which no run has drawn.
 
-use super::{REMOVAL, STANDBY, argocd, delivery, engine, engine::EngineTarget, engine_table};
+use super::{
+    REMOVAL, STANDBY, delivery, engine,
+    engine::{EngineTarget, RegisteredName},
+    engine_table,
+};
 use crate::{
     model::{AddonDelivery, Engine},
     tree::TreePath,
@@ -48,8 +52,8 @@ pub struct Installer {
     pub writers: Vec<AddonDelivery>,
     /// Its group, kind, name and namespace.
     object: [String; 4],
-    /// The registered name of the cluster in which it installs; empty if it finds the cluster in another way.
-    cluster: String,
+    /// The cluster in which it installs; none if it finds the cluster in another way.
+    cluster: Option<RegisteredName>,
 }
 
 impl Installer {
@@ -64,14 +68,9 @@ impl Installer {
         self.object == other.object && self.cluster != other.cluster
     }
 
-    /// The registered name of the cluster in which it installs.
-    pub fn cluster(&self) -> &str {
-        &self.cluster
-    }
-
-    /// The setting of a management cluster that decides such names.
-    pub fn cluster_setting(&self) -> &'static str {
-        argocd::NAMES_SETTING
+    /// The cluster in which it installs; none if it finds the cluster in another way.
+    pub fn cluster(&self) -> Option<&RegisteredName> {
+        self.cluster.as_ref()
     }
 
     /// The namespace of the object.
@@ -92,8 +91,8 @@ pub fn installer_of(text: &str) -> Option<Installer> {
         own.find_map(|line| line.strip_prefix(key)).unwrap_or_default()
     };
     let object = [group, at("kind: "), metadata("  name: "), metadata("  namespace: ")].map(str::to_owned);
-    let cluster = delivery::registered_cluster(text).unwrap_or_default();
-    (!writers.is_empty()).then(|| Installer { writers, object, cluster: cluster.to_owned() })
+    let cluster = delivery::registered_cluster(text);
+    (!writers.is_empty()).then_some(Installer { writers, object, cluster })
 }
 
 /// Whether a guard looks for the target of an engine's object in a file.

@@ -22,7 +22,7 @@ pub use argocd::health as argocd_health;
 pub use cluster::{REMOVAL, STANDBY, SUSPENDED, addon_lists, lists_addons_of};
 pub(crate) use delivery::UnmarkedNode;
 pub use drawn::{ChartValues, Drawn, Inlaid, Object, Target, ValuesFile};
-pub use engine::{EngineTarget, NamesSetting, UnreadSecret};
+pub use engine::{EngineTarget, NamesSetting, RegisteredName, UnreadSecret};
 pub use engine_table::{applying_groups, selecting_kinds};
 pub use facts::{AddonPart, AppliedFolder, Facts, Installs, Purpose};
 pub use folders::{cluster_folder, folder_of_cluster, release_folder};

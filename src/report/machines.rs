@@ -7,8 +7,8 @@ use super::{
 };
 use crate::{
     compare::ClusterFacts,
-    model::AUTOSCALER_MIN,
-    topology::{Meaning, Pool, PoolKind, TopologyPart, Verdict},
+    model::{AUTOSCALER_MAX, AUTOSCALER_MIN},
+    topology::{Meaning, PoolKind, TopologyPart, Verdict},
     yaml::Node,
 };
 
@@ -257,12 +257,16 @@ fn deleted(part: &TopologyPart, cluster: Option<&ClusterFacts>) -> Machines {
 /// Source: `calculateMachineDeploymentReplicas` of Cluster API's `core/webhooks/admission/machinedeployment.go`.
 fn at_first(part: &TopologyPart, cluster: Option<&ClusterFacts>) -> Option<i64> {
     count(part, cluster).or_else(|| {
-        let TopologyPart::Pool(pool @ Pool { kind: PoolKind::MachineDeployment, .. }) = part else {
-            return None;
-        };
-        let pool = cluster?.pools.get(pool)?;
-        pool.at(&["metadata", "annotations", AUTOSCALER_MIN]).and_then(Node::as_str)?.parse().ok()
+        let is_deployment = part.as_pool().is_some_and(|pool| pool.kind == PoolKind::MachineDeployment);
+        autoscaled(part, cluster).filter(|_| is_deployment).map(|(min, _)| min)
     })
+}
+
+/// The least and the most machines that an autoscaler gives a part.
+pub(super) fn autoscaled(part: &TopologyPart, cluster: Option<&ClusterFacts>) -> Option<(i64, i64)> {
+    let pool = cluster?.pools.get(part.as_pool()?)?;
+    let limit = |key| pool.at(&["metadata", "annotations", key]).and_then(Node::as_str)?.parse().ok();
+    Some((limit(AUTOSCALER_MIN)?, limit(AUTOSCALER_MAX)?))
 }
 
 impl Change {

@@ -1,13 +1,18 @@
 //! Describes changes outside clusters in words. Equal changes share a line.
 
+use std::collections::BTreeMap;
+
 use super::{OutsideChange, OutsidePlace, OwnObject, RefusedShare, objects::grants, risk::Risk, words};
-use crate::{model::Engine, tree::FileChange};
+use crate::{model::Engine, note::in_words, tree::FileChange};
 
 /// The maximum number of names in a line that stands alone.
 const ALL: usize = 200;
 
 /// The maximum number of a user's own objects that are named, unless they are deleted.
 const OWN: usize = 5;
+
+/// The maximum number of files that are named.
+const NAMED_FILES: usize = 3;
 
 /// How a change ends that follows from refused changes of clusters and from others.
 const PARTLY: &str = "; those of refused changes only if the changes are merged anyway";
@@ -119,8 +124,14 @@ fn verb(change: &OutsideChange, is_many: bool) -> &'static str {
     }
 }
 
-/// The number of files that are added, changed and removed: `2 files are added, 1 is changed`.
+/// The files that are added, changed and removed, by name if there are few: `2 files are added, 1 is changed`.
 fn files(changes: &[&OutsideChange]) -> String {
+    if let [OutsideChange { place: OutsidePlace::Namespace { .. } | OutsidePlace::Engine(_), files, .. }] =
+        changes
+        && files.len() <= NAMED_FILES
+    {
+        return named_files(files);
+    }
     let of = |wanted, word| {
         let files = changes.iter().flat_map(|change| change.files.values());
         (files.filter(|kind| **kind == wanted).count(), word)
@@ -135,6 +146,22 @@ fn files(changes: &[&OutsideChange]) -> String {
         format!("{what} {} {word}", if count == 1 { "is" } else { "are" })
     };
     all.into_iter().filter(|(count, _)| *count > 0).enumerate().map(words).collect::<Vec<_>>().join(", ")
+}
+
+fn named_files(files: &BTreeMap<String, FileChange>) -> String {
+    let of = |wanted, word| {
+        let of_kind = files.iter().filter(|(_, kind)| **kind == wanted);
+        let names: Vec<String> =
+            of_kind.map(|(path, _)| path.rsplit('/').next().unwrap_or(path).to_owned()).collect();
+        let verb = if names.len() == 1 { "is" } else { "are" };
+        (!names.is_empty()).then(|| format!("{} {verb} {word}", in_words(&names, "and")))
+    };
+    let all = [
+        of(FileChange::Added, "added"),
+        of(FileChange::Changed, "changed"),
+        of(FileChange::Removed, "removed"),
+    ];
+    all.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 fn own(change: &OutsideChange, (folder, files): (&str, &str), most: usize) -> String {

@@ -2,21 +2,26 @@
 
 use super::{
     change::{CausingField, Change, Effect, Revert, Subject},
-    machines::{added, count, machines, shed, unavailable},
+    machines::{added, autoscaled, count, machines, shed, unavailable},
     risk::Risk,
 };
 use crate::{
     compare::{Answer, ClusterFacts},
-    topology::{Meaning, Note, Reason, Verdict},
+    topology::{Meaning, Note, Reason, TopologyPart, Verdict},
 };
+
+/// What a change does that Cluster API's controller cannot finish.
+///
+/// Source: `setAvailableCondition` of Cluster API's `core/reconcilers/cluster/cluster_controller_status.go`.
+const STUCK: &str = "until this is corrected or reverted, Cluster API reports the cluster as neither reconciled nor available";
 
 /// The change of a part, as forecast.
 pub(super) fn of_verdict(verdict: &Verdict, answer: &Answer, sides: [Option<&ClusterFacts>; 2]) -> Change {
     let part = &verdict.subject;
     let (machines, surge) = machines(part, &verdict.meaning, sides);
     let causes: Vec<CausingField> = verdict.fields.iter().map(CausingField::of).collect();
-    let fields = causes.iter().map(|cause| &cause.field);
-    let entries = fields.filter_map(|field| Some((field.clone(), answer.entries.get(field)?.clone())));
+    let fields = verdict.fields.iter();
+    let entries = fields.filter_map(|field| Some((field.to_string(), answer.entries.get(field)?.clone())));
     Change {
         machines,
         built: added(part, &verdict.meaning, sides),
@@ -25,6 +30,7 @@ pub(super) fn of_verdict(verdict: &Verdict, answer: &Answer, sides: [Option<&Clu
         unavailable: unavailable(&verdict.meaning),
         entries: entries.collect(),
         causes,
+        reasons: remarks(verdict, sides),
         forecast: verdict.reasons.iter().filter(|reason| is_news(reason)).cloned().collect(),
         by_extension: verdict.by_extension,
         ..Change::new(
@@ -61,6 +67,28 @@ pub(super) fn paused(change: Change) -> Change {
     Change { machines, built, shed, paused: true, revert, ..change }
 }
 
+/// What else to know about a part that changes.
+fn remarks(verdict: &Verdict, sides: [Option<&ClusterFacts>; 2]) -> Vec<String> {
+    let stuck = (verdict.meaning == Meaning::Wedged).then(|| STUCK.to_owned());
+    stuck.into_iter().chain(of_autoscaler(&verdict.subject, sides)).collect()
+}
+
+/// What an autoscaler may do because its limits change, or because it begins.
+fn of_autoscaler(part: &TopologyPart, [before, after]: [Option<&ClusterFacts>; 2]) -> Option<String> {
+    let has_part = |facts: &&ClusterFacts| facts.parts().any(|one| one == *part);
+    let old = before.filter(has_part)?;
+    let [former, new] = [Some(old), after].map(|facts| autoscaled(part, facts));
+    let (min, max) = new?;
+    let written = count(part, Some(old));
+    match former {
+        None => Some(format!("an autoscaler sets the number of machines from now on, from {min} to {max}")),
+        Some((least, _)) if min > least && written.is_none() => {
+            Some(format!("the autoscaler may add machines: its minimum rises from {least} to {min}"))
+        }
+        Some(_) => None,
+    }
+}
+
 fn revert(verdict: &Verdict, sides: [Option<&ClusterFacts>; 2]) -> Revert {
     let [before, after] = sides.map(|side| count(&verdict.subject, side));
     match &verdict.meaning {
@@ -70,7 +98,8 @@ fn revert(verdict: &Verdict, sides: [Option<&ClusterFacts>; 2]) -> Revert {
             Revert::Unknown
         }
         Meaning::InPlace if is_held(verdict, sides[1]) => Revert::ReplacesOnceUnpaused,
-        Meaning::MetadataOnly | Meaning::InPlace => Revert::Undoes,
+        // Of what stops the controller, nothing is stored.
+        Meaning::MetadataOnly | Meaning::InPlace | Meaning::Wedged => Revert::Undoes,
         Meaning::Scale { from, to } if from <= to => Revert::Removes,
         Meaning::Scale { .. } | Meaning::Delete => Revert::CreatesNew,
         Meaning::Rollout { on_delete: true, .. } => Revert::KeepsReplaced,
@@ -80,7 +109,7 @@ fn revert(verdict: &Verdict, sides: [Option<&ClusterFacts>; 2]) -> Revert {
         Meaning::Rollout { .. } => Revert::ReplacesAgain,
         Meaning::Upgrade { .. } => Revert::Refused,
         Meaning::Create => Revert::Deletes,
-        Meaning::Wedged | Meaning::ProviderDependent | Meaning::Opaque => Revert::Unknown,
+        Meaning::ProviderDependent | Meaning::Opaque => Revert::Unknown,
     }
 }
 

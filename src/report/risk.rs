@@ -65,14 +65,14 @@ impl Risk {
     pub fn title(self) -> &'static str {
         match self {
             Self::Refused => "Refused or stuck",
-            Self::Deletes => "Deletes or abandons",
+            Self::Deletes => "Deletes or abandons (leaves running, unmanaged)",
             Self::Unknown => "Unknown",
             Self::ControlPlane => "Replaces control plane machines",
             Self::Pools => "Replaces pool machines",
             Self::ScaleDown => "Removes machines (scales down)",
             Self::Restarts => "May restart workloads (addons)",
             Self::InPlace => "In place",
-            Self::Metadata => "Metadata only",
+            Self::Metadata => "Metadata only (labels, annotations)",
             Self::Nothing => "Nothing",
         }
     }

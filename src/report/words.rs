@@ -250,7 +250,7 @@ fn addon(before: Option<&str>, after: Option<&str>, needed: Option<bool>) -> Str
         (None, None) => "changes".to_owned(),
     };
     match needed {
-        Some(true) => format!("{words}; nodes need this addon"),
+        Some(true) => format!("{words}; nodes are not ready without this addon"),
         Some(false) => words,
         None => format!("{words}; it is not known whether nodes need this addon"),
     }

@@ -291,7 +291,10 @@ fn of_equal_clusters_only_what_is_known_is_said() {
     let elsewhere = named("dev-4").replace("name: dev-4 }", "name: dev-4, namespace: team-b }");
     sandbox::write(&root.path().join("clusters/dev/dev-4.yaml"), elsewhere);
     let said = ends(root.path(), &["generate"], 1).err;
-    assert!(said.contains("the definition of `team-a/dev-2` now defines `team-b/dev-4`"), "{said}");
+    assert!(
+        said.contains("`team-a/dev-2` no longer has a definition, and `team-b/dev-4`, which is new"),
+        "{said}"
+    );
     assert!(said.contains("restore the name `dev-2` and the namespace `team-a`"), "{said}");
     // Both have another name, in other files.
     let root = begin();

@@ -13,7 +13,7 @@ use super::{
 
 use crate::{
     cli::upgrade::{next_step::Mode, pools_behind::parts_of},
-    compare::{is_paused, kubernetes_of, release_of},
+    compare::{is_paused, kubernetes_of, listed_addons, release_of},
     generate::Understood,
     io::git::{Changed, CommitEdit, Dated, Event, HistoryRange, Repository, Side},
     model::{Cluster, Rollout},
@@ -247,14 +247,16 @@ fn is_step(edit: &CommitEdit<'_>, clusters: [Option<&Node>; 2]) -> Result<bool, 
 }
 
 /// The versions of a cluster's addons.
-fn addons(edit: &CommitEdit<'_>, side: Side, cluster: Option<&Node>) -> Result<Option<String>, Fault> {
+fn addons(
+    edit: &CommitEdit<'_>,
+    side: Side,
+    cluster: Option<&Node>,
+) -> Result<Option<BTreeMap<String, String>>, Fault> {
     let name = cluster.and_then(|cluster| cluster.at(&["metadata", "name"])).and_then(Node::as_str);
     let Some(name) = name else { return Ok(None) };
     for list in render::addon_lists(name) {
         if let Some(text) = edit.file(side, &list)? {
-            return Ok(Some(
-                text.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n"),
-            ));
+            return Ok(parsed(&text).map(|list| listed_addons(&list)));
         }
     }
     Ok(None)

@@ -7,9 +7,10 @@ use super::{
     super::{
         AppliedFolder, Drawn, Installs, Limit, Object,
         argocd::{
-            Application, HOOKS, Source, addons_name, chart_address, is_excluded, labels, name_in, registry,
-            whole_cluster,
+            Application, HOOKS, NAMES_SETTING, Source, addons_name, chart_address, is_excluded, labels,
+            name_in, registry, whole_cluster,
         },
+        engine::RegisteredName,
         folders::cluster_folder,
     },
     addon::{self, Addon},
@@ -50,9 +51,10 @@ pub(super) const DEFINITIONS_GO: &str =
 pub(super) const HOOKS_NEED_VALUES: &str = "the CustomResourceDefinitions of its chart are deleted, too, and with them all objects of these kinds; if its chart has `pre-delete` or `post-delete` hooks, they do not run, and the deletion may hang: see \"Hooks at deletion\" in docs/deliveries.md";
 
 /// The name of the cluster that the text of an Application names.
-pub(in crate::render) fn registered_cluster(text: &str) -> Option<&str> {
+pub(in crate::render) fn registered_cluster(text: &str) -> Option<RegisteredName> {
     let mut destination = text.lines().skip_while(|line| *line != "  destination:").skip(1);
-    destination.next()?.strip_prefix("    name: ")
+    let name = destination.next()?.strip_prefix("    name: ")?.to_owned();
+    Some(RegisteredName { name, setting: NAMES_SETTING })
 }
 
 /// Makes the source of an Application for a chart, given the chart in Argo CD's format with the name of its release, and its values.
