@@ -202,12 +202,14 @@ fn referred(desired: Option<&Desired>) -> Needs {
 
 /// The forecast for a running Cluster, reduced to what reports need, and the rollout strategies at the end.
 fn answer(before: WrittenCluster, after: WrittenCluster) -> Result<(Answer, Strategies), Vec<Refusal>> {
-    let old = before.clone();
-    let forecast = forecast(before, after)?;
-    let strategies = forecast.strategies();
+    let settings = after.settings();
+    let [before, after] = [before.side(), after.side()];
+    let mut forecast = forecast::of_change(&before, &after, &settings)?;
+    let (strategies, former) = (forecast.strategies(), forecast.former.take());
     let mut answer = Answer::from(forecast);
     if !answer.secrets.is_empty() {
-        let known = referred(desired(old).0.as_ref());
+        let former = former.or_else(|| forecast::desired(&before, &settings).0);
+        let known = referred(former.as_ref());
         answer.secrets.retain(|secret, _| !known.contains_key(secret));
     }
     Ok((answer, strategies))

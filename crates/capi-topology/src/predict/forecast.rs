@@ -49,6 +49,8 @@ pub struct Forecast {
     pub faults: Vec<Refusal>,
     /// The objects at the end; none if they cannot be computed.
     pub desired: Option<Desired>,
+    /// The objects before a change; none unless they were computed from the earlier Cluster.
+    pub former: Option<Desired>,
     /// One verdict for each part of the cluster; empty if nothing is compared.
     pub verdicts: Vec<Verdict>,
     /// The evidence behind the verdicts.
@@ -188,6 +190,7 @@ fn of_written(before: &Side, after: &Side, settings: &Settings) -> Result<Foreca
         }
         _ => return Ok(of_unknown(before, after, unknown, settings)),
     };
+    let is_computed = given.is_none();
     let mut running = change::run(&desired);
     let mut known = observed::versions(&mut running, &before.observed);
     let mut adopted = live::adopt(&mut running, &before.observed);
@@ -232,12 +235,14 @@ fn of_written(before: &Side, after: &Side, settings: &Settings) -> Result<Foreca
         infrastructure_webhooks::stop(&mut change, &across(&mut evidence, settings));
     }
     let conditions = manual_steps::conditions(&state.running, &settled, &cluster);
+    let former = is_computed.then_some(desired);
     let forecast = Forecast::of(evidence);
     let verdicts = &forecast.verdicts;
     notes.extend(edited_templates::notes(&before.class.objects, &after.class.objects, &change, verdicts));
     Ok(Forecast {
         faults: change.faults.clone(),
         desired: change.desired.clone(),
+        former,
         opaque: opaque.into_iter().chain(change.opaque.iter().cloned()).collect(),
         notes,
         conditions,
