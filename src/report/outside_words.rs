@@ -126,11 +126,12 @@ fn verb(change: &OutsideChange, is_many: bool) -> &'static str {
 
 /// The files that are added, changed and removed, by name if there are few: `2 files are added, 1 is changed`.
 fn files(changes: &[&OutsideChange]) -> String {
-    if let [OutsideChange { place: OutsidePlace::Namespace { .. } | OutsidePlace::Engine(_), files, .. }] =
-        changes
-        && files.len() <= NAMED_FILES
+    if let [one] = changes
+        && matches!(one.place, OutsidePlace::Namespace { .. })
+        && one.kind == FileChange::Changed
+        && one.files.len() <= NAMED_FILES
     {
-        return named_files(files);
+        return named_files(&one.files);
     }
     let of = |wanted, word| {
         let files = changes.iter().flat_map(|change| change.files.values());

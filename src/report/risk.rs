@@ -113,6 +113,7 @@ mod tests {
     #[test]
     fn the_order_is_that_of_reports() {
         assert!(Risk::ALL.windows(2).all(|pair| pair[0] > pair[1]));
+        assert_eq!(Risk::ALL.len(), Risk::ALL[0] as usize + 1, "a class is missing");
         assert!(Risk::ALL.iter().all(|one| Risk::parse(one.as_str()) == Some(*one)));
     }
 

@@ -61,7 +61,9 @@ fn beside(report: &Report) -> String {
             Risk::Unknown => of("has an unknown effect", "have unknown effects"),
             Risk::InPlace => of("takes effect in place", "take effect in place"),
             Risk::Metadata => of("changes metadata only", "change metadata only"),
-            _ => risk.as_str(),
+            Risk::ControlPlane | Risk::Pools | Risk::ScaleDown | Risk::Restarts | Risk::Nothing => {
+                risk.as_str()
+            }
         };
         let would = match found().filter(|one| one.refused == RefusedShare::All).count() {
             0 if found().all(|one| one.refused == RefusedShare::None) => "",
@@ -458,6 +460,13 @@ mod tests {
         let mut one = cluster(name, &[(risk, machines)]);
         (one.changes[0].subject, one.changes[0].effect) = (Subject::Whole, effect);
         one
+    }
+
+    #[test]
+    fn clusters_of_every_class_are_counted() {
+        for risk in Risk::ALL.into_iter().filter(|risk| *risk != Risk::Nothing) {
+            assert!(parts(&[&cluster("a", &[(risk, 1)])]).starts_with("1 "), "{risk:?}");
+        }
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Accepted risks: the acceptance of one change says nothing about another one of the same cluster.
 
 use crate::{
-    diff::{ONE, fleet, generate_unguarded, id_of, replace, save, says},
+    diff::{ONE, fleet, generate_unguarded, replace, save, says},
+    diff_guards::id_of,
     release::ends,
     sandbox::Sandbox,
 };

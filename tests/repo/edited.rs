@@ -1,7 +1,8 @@
 //! `stackloom diff` where someone edited the generated tree by hand, or merged branches.
 
 use crate::{
-    diff::{ONE, fleet, generate_unguarded, id_of, replace, save, says},
+    diff::{ONE, fleet, generate_unguarded, replace, save, says},
+    diff_guards::id_of,
     release::ends,
     sandbox::Sandbox,
 };

@@ -235,14 +235,13 @@ fn of_written(before: &Side, after: &Side, settings: &Settings) -> Result<Foreca
         infrastructure_webhooks::stop(&mut change, &across(&mut evidence, settings));
     }
     let conditions = manual_steps::conditions(&state.running, &settled, &cluster);
-    let former = is_computed.then_some(desired);
     let forecast = Forecast::of(evidence);
     let verdicts = &forecast.verdicts;
     notes.extend(edited_templates::notes(&before.class.objects, &after.class.objects, &change, verdicts));
     Ok(Forecast {
         faults: change.faults.clone(),
         desired: change.desired.clone(),
-        former,
+        former: is_computed.then_some(desired),
         opaque: opaque.into_iter().chain(change.opaque.iter().cloned()).collect(),
         notes,
         conditions,
