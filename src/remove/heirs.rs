@@ -110,7 +110,7 @@ pub(super) fn refuse(successor: Successor, path: &TreePath, old: &ClusterId, not
         }
         Successor::Moved(heir) => {
             let message = format!(
-                "the cluster `{old}` no longer has a definition, and `{heir}`, which is new, is defined as it was: that would be {rest}"
+                "the cluster `{old}` no longer has a definition, and `{heir}`, which has the same spec, is new: that would be {rest}"
             );
             (heir, message)
         }

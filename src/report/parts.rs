@@ -81,7 +81,7 @@ fn of_autoscaler(part: &TopologyPart, [before, after]: [Option<&ClusterFacts>; 2
     let (min, max) = new?;
     let written = count(part, Some(old));
     match former {
-        None => Some(format!("an autoscaler sets the number of machines from now on, from {min} to {max}")),
+        None => Some(format!("from now on, an autoscaler sets the number of machines: from {min} to {max}")),
         Some((least, _)) if min > least && written.is_none() => {
             Some(format!("the autoscaler may add machines: its minimum rises from {least} to {min}"))
         }

@@ -292,7 +292,9 @@ fn of_equal_clusters_only_what_is_known_is_said() {
     sandbox::write(&root.path().join("clusters/dev/dev-4.yaml"), elsewhere);
     let said = ends(root.path(), &["generate"], 1).err;
     assert!(
-        said.contains("`team-a/dev-2` no longer has a definition, and `team-b/dev-4`, which is new"),
+        said.contains(
+            "`team-a/dev-2` no longer has a definition, and `team-b/dev-4`, which has the same spec"
+        ),
         "{said}"
     );
     assert!(said.contains("restore the name `dev-2` and the namespace `team-a`"), "{said}");
