@@ -178,6 +178,7 @@ pub(super) fn machines(
             };
             (all, extra(surge))
         }
+        Meaning::Scale { to: 0, .. } if count(part, before).is_none() => (running(part, before), Some(0)),
         Meaning::Scale { from, to } if to < from => (Machines::exactly(Some(from - to)), Some(0)),
         Meaning::Delete => (deleted(part, before), Some(0)),
         Meaning::ProviderDependent | Meaning::Opaque => (Machines::default(), None),

@@ -17,6 +17,8 @@ const STUCK: &str = "until this is corrected or reverted, Cluster API reports th
 
 /// The change of a part, as forecast.
 pub(super) fn of_verdict(verdict: &Verdict, answer: &Answer, sides: [Option<&ClusterFacts>; 2]) -> Change {
+    let emptied = emptied(verdict, sides);
+    let verdict = emptied.as_ref().unwrap_or(verdict);
     let part = &verdict.subject;
     let (machines, surge) = machines(part, &verdict.meaning, sides);
     let causes: Vec<CausingField> = verdict.fields.iter().map(CausingField::of).collect();
@@ -65,6 +67,22 @@ pub(super) fn paused(change: Change) -> Change {
     let all = [change.machines, change.built, change.shed];
     let [machines, built, shed] = all.map(|count| count.unless_kept(true));
     Change { machines, built, shed, paused: true, revert, ..change }
+}
+
+/// The verdict on a pool of an unknown size that is set to zero, if nothing else is unknown: it loses all machines that it has.
+fn emptied(verdict: &Verdict, sides: [Option<&ClusterFacts>; 2]) -> Option<Verdict> {
+    let part = &verdict.subject;
+    let is_uncounted = |reason: &Reason| matches!(reason, Reason::Uncounted { set_to: Some(0), .. });
+    let is_it = verdict.meaning == Meaning::Opaque
+        && !verdict.reasons.is_empty()
+        && verdict.reasons.iter().all(is_uncounted)
+        && sides.into_iter().flatten().all(|facts| !facts.pauses(part));
+    let least = autoscaled(part, sides[0]).map_or(0, |(min, _)| min);
+    is_it.then(|| {
+        let mut emptied = verdict.clone();
+        emptied.meaning = Meaning::Scale { from: least.max(1), to: 0 };
+        emptied
+    })
 }
 
 /// What else to know about a part that changes.

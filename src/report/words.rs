@@ -194,6 +194,9 @@ fn verdict(meaning: &Meaning, change: &GroupChange, clusters: usize) -> String {
             let extra = if *on_delete { String::new() } else { extra(change) };
             format!("upgrade from {from} to {to}: {}{how}{extra}{grows}", are("replaced"))
         }
+        Meaning::Scale { to: 0, .. } if change.machines.total.more => {
+            format!("scale to 0: {}", are("removed"))
+        }
         Meaning::Scale { from, to } if to < from => {
             format!("scale from {from} to {to}: {}", are("removed"))
         }

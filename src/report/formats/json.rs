@@ -174,7 +174,7 @@ fn of_change(change: &Change, cluster: &ClusterId, refusal: Option<Refusal>) -> 
             out["times"] = json!(times);
         }
         Effect::Verdict(Meaning::Scale { from, to }) => {
-            out["before"] = json!(from);
+            out["before"] = json!((!change.machines.more).then_some(from));
             out["after"] = json!(to);
         }
         Effect::Verdict(Meaning::Rollout { together_with, .. }) => {

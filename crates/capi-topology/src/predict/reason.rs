@@ -82,6 +82,13 @@ pub enum Reason {
         /// Whether that comes on top of the verdict.
         is_added: bool,
     },
+    /// Nothing sets the number of machines of a pool before the change, so it is unknown.
+    Uncounted {
+        /// Whether an autoscaler sets it.
+        is_autoscaled: bool,
+        /// The number that the change sets, if nothing else does.
+        set_to: Option<i64>,
+    },
     /// The infrastructure provider refuses to change a field.
     Immutable {
         /// The path of the field below `spec`.
@@ -179,6 +186,14 @@ impl fmt::Display for Reason {
             }
             Self::Scales { from, to, is_added } => {
                 write!(f, "it scales from {from} to {to}{}", if *is_added { ", too" } else { "" })
+            }
+            Self::Uncounted { is_autoscaled, set_to } => {
+                f.write_str(if *is_autoscaled {
+                    "the autoscaler sets the number of machines, so the current number is unknown"
+                } else {
+                    "no replica count was set before, so the current number of machines is unknown"
+                })?;
+                set_to.map_or(Ok(()), |count| write!(f, ": now it is set to {count}"))
             }
             Self::Immutable { path } => write!(f, "spec.{} is immutable", path.join(".")),
             Self::ReplacesHealthy { machines } => write!(

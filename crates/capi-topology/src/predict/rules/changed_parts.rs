@@ -215,22 +215,18 @@ fn uncounted(finding: &Finding, before: &Desired, change: &Change) -> Option<Evi
     if is_set(old) {
         return None;
     }
-    let reason = if is_autoscaled(&old.object) {
-        "the autoscaler sets the number of machines, so the current number is unknown"
-    } else {
-        "no replica count was set before, so the current number of machines is unknown"
-    };
+    let is_autoscaled = is_autoscaled(&old.object);
+    let reason = |set_to| Reason::Uncounted { is_autoscaled, set_to };
     let part = finding.part.clone();
     let on = On::Only(&[MeaningKind::Scale, MeaningKind::Rollout, MeaningKind::Upgrade]);
-    let remark = |part| Evidence::remark(part, Rule::Count, on).because(reason);
+    let remark = |part| Evidence::remark(part, Rule::Count, on).because(reason(None));
     match finding.meaning {
         // The number before is a guess, so a scale from it may as well lose machines.
         Meaning::NoChange | Meaning::MetadataOnly | Meaning::InPlace | Meaning::Scale { .. }
             if is_set(new) =>
         {
-            let now = get(&new.object, &["spec", "replicas"]);
-            let now = now.map(|count| format!(": now it is set to {count}")).unwrap_or_default();
-            Some(Evidence::unknown(part, Rule::Count, RECONCILE).because(format!("{reason}{now}")))
+            let set_to = get(&new.object, &["spec", "replicas"]).and_then(Value::as_i64);
+            Some(Evidence::unknown(part, Rule::Count, RECONCILE).because(reason(set_to)))
         }
         Meaning::Scale { .. } | Meaning::Rollout { .. } => Some(remark(part)),
         Meaning::Upgrade { .. } if scaled(change, &part).is_some() => Some(remark(part)),
