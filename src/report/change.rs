@@ -159,6 +159,11 @@ pub enum Revert {
     KeepsNew,
     /// Reverting replaces the machines again.
     ReplacesAgain,
+    /// Reverting restores the old values and ends what kept the machines. They are all replaced, because Cluster API makes
+    /// templates with new names for the old values.
+    ReplacesAll,
+    /// Reverting creates as many machines as were removed.
+    AddsNew,
     /// Reverting creates a new object; the data of the old one is lost.
     CreatesNew,
     /// Reverting is refused: Kubernetes cannot be downgraded.
@@ -184,6 +189,8 @@ impl Revert {
             Self::ReplacesOnceUnpaused => "replaces-once-unpaused",
             Self::KeepsNew => "keeps-new",
             Self::ReplacesAgain => "replaces-again",
+            Self::ReplacesAll => "replaces-all",
+            Self::AddsNew => "adds-machines",
             Self::CreatesNew => "creates-new",
             Self::Refused => "refused",
             Self::NeedsRemoval => "needs-removal",
@@ -203,13 +210,19 @@ impl Revert {
                 "undoes this without touching a machine, unless the cluster was resumed in between"
             }
             Self::KeepsReplaced => {
-                "undoes the setting; all machines stay as they are until someone deletes them, and may count as outdated even if none was replaced"
+                "undoes the setting without touching a machine, but Cluster API may count the machines as outdated all the same"
             }
             Self::ReplacesOnceUnpaused => {
                 "undoes the setting; the machines may count as outdated even so, and are replaced once it is unpaused"
             }
             Self::KeepsNew => "undoes this; machines that were replaced stay as they are",
             Self::ReplacesAgain => "undoes this by replacing the machines again",
+            Self::ReplacesAll => {
+                "undoes the setting by replacing the machines, even those that were not replaced before: Cluster API gives the old values a template with a new name"
+            }
+            Self::AddsNew => {
+                "undoes this with new machines: what was stored only on the removed ones is lost"
+            }
             Self::CreatesNew => "creates again what was deleted, but empty: what it held is lost",
             Self::Refused => "does not undo this: Cluster API refuses to downgrade Kubernetes",
             Self::NeedsRemoval => {

@@ -7,8 +7,11 @@ use super::{
 };
 use crate::{
     compare::{Answer, ClusterFacts},
-    topology::{Meaning, Note, Reason, TopologyPart, Verdict},
+    topology::{Field, Meaning, Note, Reason, TopologyPart, Verdict},
 };
+
+/// The field of a MachineDeployment that says when machines are replaced.
+const STRATEGY_TYPE: [&str; 4] = ["spec", "rollout", "strategy", "type"];
 
 /// What a change does that Cluster API's controller cannot finish.
 ///
@@ -109,26 +112,43 @@ fn of_autoscaler(part: &TopologyPart, [before, after]: [Option<&ClusterFacts>; 2
 
 fn revert(verdict: &Verdict, sides: [Option<&ClusterFacts>; 2]) -> Revert {
     let [before, after] = sides.map(|side| count(&verdict.subject, side));
+    let was_paused = sides[0].is_some_and(|facts| facts.pauses(&verdict.subject));
     match &verdict.meaning {
         Meaning::NoChange | Meaning::Rejected => Revert::Nothing,
         // The number that an autoscaler has set by then is unknown.
         Meaning::InPlace if before.is_some() && after.is_none() && verdict.subject.as_pool().is_some() => {
             Revert::Unknown
         }
-        Meaning::InPlace if is_held(verdict, sides[1]) => Revert::ReplacesOnceUnpaused,
+        Meaning::InPlace if is_held(verdict, sides[1]) => {
+            if was_paused {
+                Revert::ReplacesOnceUnpaused
+            } else {
+                Revert::ReplacesAll
+            }
+        }
         // Of what stops the controller, nothing is stored.
         Meaning::MetadataOnly | Meaning::InPlace | Meaning::Wedged => Revert::Undoes,
         Meaning::Scale { from, to } if from <= to => Revert::Removes,
-        Meaning::Scale { .. } | Meaning::Delete => Revert::CreatesNew,
+        Meaning::Scale { .. } => Revert::AddsNew,
+        Meaning::Delete => Revert::CreatesNew,
+        Meaning::Rollout { on_delete: true, .. } if has_other_strategy(verdict) => Revert::ReplacesAll,
         Meaning::Rollout { on_delete: true, .. } => Revert::KeepsReplaced,
         Meaning::Rollout { .. } if !verdict.reasons.is_empty() && verdict.reasons.iter().all(is_once) => {
             Revert::KeepsNew
         }
+        Meaning::Rollout { .. } if has_other_strategy(verdict) => Revert::KeepsReplaced,
+        Meaning::Rollout { .. } if was_paused => Revert::ReplacesOnceUnpaused,
         Meaning::Rollout { .. } => Revert::ReplacesAgain,
         Meaning::Upgrade { .. } => Revert::Refused,
         Meaning::Create => Revert::Deletes,
         Meaning::ProviderDependent | Meaning::Opaque => Revert::Unknown,
     }
+}
+
+/// Whether the strategy changes between `OnDelete` and `RollingUpdate`.
+fn has_other_strategy(verdict: &Verdict) -> bool {
+    let is_type = |field: &Field| matches!(field, Field::Changed { path, .. } if *path == STRATEGY_TYPE);
+    verdict.fields.iter().any(is_type)
 }
 
 /// Whether a pause of the part alone keeps machines whose templates change. Cluster API makes a template with a new name for each

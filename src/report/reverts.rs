@@ -7,7 +7,7 @@ use super::{
 };
 
 /// In the order of the report. What is merely undone comes last, because it is shortened to "everything else".
-const ORDER: [Revert; 14] = [
+const ORDER: [Revert; 16] = [
     Revert::Nothing,
     Revert::Refused,
     Revert::CreatesNew,
@@ -15,7 +15,9 @@ const ORDER: [Revert; 14] = [
     Revert::Deletes,
     Revert::Removes,
     Revert::Unknown,
+    Revert::ReplacesAll,
     Revert::ReplacesAgain,
+    Revert::AddsNew,
     Revert::KeepsReplaced,
     Revert::ReplacesOnceUnpaused,
     Revert::KeepsNew,
@@ -46,6 +48,8 @@ impl Revert {
             | Self::ReplacesOnceUnpaused
             | Self::KeepsNew
             | Self::ReplacesAgain
+            | Self::ReplacesAll
+            | Self::AddsNew
             | Self::Removes => false,
         }
     }

@@ -65,7 +65,7 @@ impl Risk {
     pub fn title(self) -> &'static str {
         match self {
             Self::Refused => "Refused or stuck",
-            Self::Deletes => "Deletes or abandons (leaves running, unmanaged)",
+            Self::Deletes => "Deletes or leaves unmanaged",
             Self::Unknown => "Unknown",
             Self::ControlPlane => "Replaces control plane machines",
             Self::Pools => "Replaces pool machines",

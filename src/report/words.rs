@@ -83,7 +83,7 @@ fn effect(change: &GroupChange, clusters: usize) -> String {
             with(built)
         ),
         Effect::Detached => {
-            "is detached: its removal begins, and nothing protects it from deletion any more".to_owned()
+            "is detached, the first step of its removal: it keeps running, and nothing protects it from deletion any more".to_owned()
         }
         Effect::Attached => "is protected from deletion again: its removal ends".to_owned(),
         Effect::Paused => "is paused: Cluster API does not reconcile it".to_owned(),
@@ -215,12 +215,9 @@ fn extra(change: &GroupChange) -> String {
     let more = match change.surge {
         None => return ", with an unknown number of extra machines".to_owned(),
         Some([_, 0]) => {
-            let several = match change.unavailable {
-                0 | 1 => String::new(),
-                fewer => format!(", up to {fewer} at a time"),
-            };
             return format!(
-                ", with no extra machine: old ones are deleted before new ones are created{several}"
+                ", with no extra machine and up to {} missing at a time: old ones are deleted before new ones are created",
+                change.unavailable.max(1)
             );
         }
         Some([least, most]) if least == most => format!(", with {}", counted(most, "extra machine")),

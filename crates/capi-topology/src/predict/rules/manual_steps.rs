@@ -96,7 +96,7 @@ pub(in crate::predict) fn conditions(
         return Vec::new();
     }
     vec![format!(
-        "if {} still has old machines of an earlier upgrade, Cluster API refuses another version",
+        "Cluster API refuses this upgrade if {} still has old machines of an earlier one",
         parts.join(" or ")
     )]
 }
