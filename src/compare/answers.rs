@@ -22,8 +22,8 @@ use crate::{
     model::ManagementCluster,
     plan::ClusterPlan,
     topology::{
-        Desired, Field, Forecast, Gates, Meaning, Observed, Opaque, Refusal, Settings, SharedClass, Side,
-        TopologyPart, UpgradeStep, Verdict,
+        Desired, Field, Forecast, Gates, Meaning, Observed, Opaque, Refusal, Role, Settings, SharedClass,
+        Side, TopologyPart, UpgradeStep, Verdict,
         import::Applied,
         predict::{
             Change, ListChange, ObjectChange, forecast,
@@ -73,6 +73,8 @@ pub struct Answer {
     pub steps: Vec<UpgradeStep>,
     /// Secrets that objects made by Cluster API refer to now, but did not before.
     pub secrets: Needs,
+    /// Whether Cluster API's controller gets stuck if the change is taken back.
+    pub is_stuck_if_reverted: bool,
     /// The entries that differ in lists, by field: for `files`, which files.
     pub entries: BTreeMap<Field, ListChange>,
 }
@@ -92,6 +94,7 @@ impl From<Forecast> for Answer {
             behind: upgrade.as_ref().map(|change| change.behind.clone()).unwrap_or_default(),
             steps: upgrade.map(|change| change.steps).unwrap_or_default(),
             secrets,
+            is_stuck_if_reverted: false,
             entries,
         }
     }
@@ -212,7 +215,28 @@ fn answer(before: WrittenCluster, after: WrittenCluster) -> Result<(Answer, Stra
         let known = referred(former.as_ref());
         answer.secrets.retain(|secret, _| !known.contains_key(secret));
     }
+    answer.is_stuck_if_reverted = may_be_kept(&answer) && gets_stuck(&after, &before, &settings);
     Ok((answer, strategies))
+}
+
+/// Whether a change writes fields of a control plane that its webhook may not let anybody remove.
+///
+/// Source: `allowedPaths` of Cluster API's `controlplane/kubeadm/webhooks/kubeadm_control_plane.go`, which lists the fields of
+/// these two structs, but not the structs.
+fn may_be_kept(answer: &Answer) -> bool {
+    let mut fields = answer.verdicts.iter().flat_map(|verdict| &verdict.fields);
+    let is_kept = |field: &Field| {
+        let Field::Changed { role: Role::ControlPlane, path } = field else { return false };
+        path.iter().any(|key| matches!(&**key, "initConfiguration" | "joinConfiguration"))
+    };
+    answer.faults.is_empty() && !answer.is_upgrade() && fields.any(is_kept)
+}
+
+fn gets_stuck(before: &Side, after: &Side, settings: &Settings) -> bool {
+    let is_stuck =
+        |verdict: &Verdict| verdict.subject == TopologyPart::Cluster && verdict.meaning == Meaning::Wedged;
+    let forecast = forecast::of_change(before, after, settings);
+    forecast.is_ok_and(|forecast| forecast.verdicts.iter().any(is_stuck))
 }
 
 type Judged = Result<Arc<Answer>, Vec<Refusal>>;

@@ -164,6 +164,8 @@ pub enum Revert {
     ReplacesAll,
     /// Reverting creates as many machines as were removed.
     AddsNew,
+    /// Reverting gets stuck: the webhook of the control plane does not let a field be removed.
+    GetsStuck,
     /// Reverting creates a new object; the data of the old one is lost.
     CreatesNew,
     /// Reverting is refused: Kubernetes cannot be downgraded.
@@ -191,6 +193,7 @@ impl Revert {
             Self::ReplacesAgain => "replaces-again",
             Self::ReplacesAll => "replaces-all",
             Self::AddsNew => "adds-machines",
+            Self::GetsStuck => "gets-stuck",
             Self::CreatesNew => "creates-new",
             Self::Refused => "refused",
             Self::NeedsRemoval => "needs-removal",
@@ -219,6 +222,9 @@ impl Revert {
             Self::ReplacesAgain => "undoes this by replacing the machines again",
             Self::ReplacesAll => {
                 "undoes the setting by replacing the machines, even those that were not replaced before: Cluster API gives the old values a template with a new name"
+            }
+            Self::GetsStuck => {
+                "gets stuck half-way: Cluster API does not let what is new in the control plane be removed again"
             }
             Self::AddsNew => {
                 "undoes this with new machines: what was stored only on the removed ones is lost"

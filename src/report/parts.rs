@@ -16,7 +16,10 @@ const STRATEGY_TYPE: [&str; 4] = ["spec", "rollout", "strategy", "type"];
 /// What a change does that Cluster API's controller cannot finish.
 ///
 /// Source: `setAvailableCondition` of Cluster API's `core/reconcilers/cluster/cluster_controller_status.go`.
-const STUCK: &str = "until this is corrected or reverted, Cluster API reports the cluster as neither reconciled nor available";
+const STUCK: [&str; 2] = [
+    "until this is corrected or reverted, Cluster API reports the cluster as neither reconciled nor available",
+    "if the base got stuck in the same way, it never took effect, and this may end that",
+];
 
 /// The change of a part, as forecast.
 pub(super) fn of_verdict(verdict: &Verdict, answer: &Answer, sides: [Option<&ClusterFacts>; 2]) -> Change {
@@ -46,7 +49,7 @@ pub(super) fn of_verdict(verdict: &Verdict, answer: &Answer, sides: [Option<&Clu
             } else {
                 Risk::of(part, &verdict.meaning)
             },
-            revert(verdict, sides),
+            if answer.is_stuck_if_reverted { Revert::GetsStuck } else { revert(verdict, sides) },
         )
     }
 }
@@ -90,8 +93,9 @@ fn emptied(verdict: &Verdict, sides: [Option<&ClusterFacts>; 2]) -> Option<Verdi
 
 /// What else to know about a part that changes.
 fn remarks(verdict: &Verdict, sides: [Option<&ClusterFacts>; 2]) -> Vec<String> {
-    let stuck = (verdict.meaning == Meaning::Wedged).then(|| STUCK.to_owned());
-    stuck.into_iter().chain(of_autoscaler(&verdict.subject, sides)).collect()
+    let stuck = if verdict.meaning == Meaning::Wedged { &STUCK[..] } else { &[] };
+    let stuck = stuck.iter().map(|text| (*text).to_owned());
+    stuck.chain(of_autoscaler(&verdict.subject, sides)).collect()
 }
 
 /// What an autoscaler may do because its limits change, or because it begins.

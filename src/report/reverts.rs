@@ -7,9 +7,10 @@ use super::{
 };
 
 /// In the order of the report. What is merely undone comes last, because it is shortened to "everything else".
-const ORDER: [Revert; 16] = [
+const ORDER: [Revert; 17] = [
     Revert::Nothing,
     Revert::Refused,
+    Revert::GetsStuck,
     Revert::CreatesNew,
     Revert::NeedsRemoval,
     Revert::Deletes,
@@ -39,7 +40,12 @@ impl Revert {
     /// Whether a revert does not bring back what was before.
     fn is_lasting(self) -> bool {
         match self {
-            Self::Refused | Self::CreatesNew | Self::NeedsRemoval | Self::Deletes | Self::Unknown => true,
+            Self::Refused
+            | Self::GetsStuck
+            | Self::CreatesNew
+            | Self::NeedsRemoval
+            | Self::Deletes
+            | Self::Unknown => true,
             Self::Nothing
             | Self::Undoes
             | Self::Restarts
@@ -67,12 +73,15 @@ pub(super) fn reverts(group: &Group, most: usize) -> Vec<(String, &'static str)>
     let has_effects = changes().any(|change| !is_written(&change));
     // Parts change with the Cluster object: if the revert of one is refused, so is that of the others.
     let is_refused = changes().any(|change| change.revert == Revert::Refused);
+    let is_stuck = changes().any(|change| change.revert == Revert::GetsStuck);
     let is_of_cluster =
         |change: &Change| change.subject == Subject::Cluster || matches!(change.subject, Subject::Part(_));
     let of = |revert: Revert| {
         let counts = |change: &&Change| {
             let own = if is_refused && is_of_cluster(change) && change.revert != Revert::Nothing {
                 Some(Revert::Refused)
+            } else if is_stuck && is_of_cluster(change) && change.revert != Revert::Nothing {
+                Some(Revert::GetsStuck)
             } else if has_effects && is_written(change) {
                 None
             } else {
