@@ -10,7 +10,7 @@ use crate::{
     topology::{Field, Meaning, Note, Reason, TopologyPart, Verdict},
 };
 
-/// The field of a MachineDeployment that says when machines are replaced.
+/// The field of a `MachineDeployment` that says when machines are replaced.
 const STRATEGY_TYPE: [&str; 4] = ["spec", "rollout", "strategy", "type"];
 
 /// What a change does that Cluster API's controller cannot finish.
