@@ -146,7 +146,8 @@ fn addon(plan: &ClusterPlan, name: &str, reached: Reached) -> Advice {
         Reached::Detached => Advice {
             effect: format!("git may uninstall `{name}` from now on; it keeps running"),
             wait: texts(&[format!(
-                "kubectl --namespace {home} get {object} --output jsonpath='{{.metadata.annotations}}'   # until it no longer mentions `prune`"
+                "kubectl --namespace {home} get {object} --output jsonpath='{{.metadata.annotations}}'   # until it no longer mentions `{}`",
+                render::sign_of_protection(plan.cluster.management.engine)
             )]),
             beside: texts(&[
                 "nodes need this addon before they are ready: have its replacement in place".to_owned()

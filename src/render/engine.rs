@@ -74,6 +74,9 @@ pub(super) trait Engine: Sync {
     /// Whether the text of a generated file protects its object from deletion by the engine.
     fn is_kept(&self, text: &str) -> bool;
 
+    /// What the annotation that protects an object contains, as a person sees it in the object.
+    fn sign_of_protection(&self) -> &'static str;
+
     /// The arguments for `kubectl` that select the classes of some releases in a management cluster.
     fn classes_of(&self, releases: &[String]) -> String;
 

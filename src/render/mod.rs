@@ -388,6 +388,16 @@ pub fn cluster_names(engine: Engine, management: &ManagementCluster) -> Option<N
     engine_table::of(engine).cluster_names(management)
 }
 
+/// What the annotation contains with which an engine protects an object, as a person sees it in the object.
+pub fn sign_of_protection(engine: Engine) -> &'static str {
+    engine_table::of(engine).sign_of_protection()
+}
+
+/// The commit in the revision that an engine reports. Flux writes `main@sha1:<commit>`, Argo CD the commit alone.
+pub fn commit_in_revision(revision: &str) -> &str {
+    revision.rsplit_once(':').map_or(revision, |(_, commit)| commit)
+}
+
 /// The files that hand a fleet to an engine, below the folder of its management cluster, in the order in which a person applies
 /// them.
 pub fn entry_files(engine: Engine) -> &'static [&'static str] {

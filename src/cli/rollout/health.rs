@@ -131,7 +131,9 @@ impl Health {
                 return Err(Fault::new(format!("{shown} names the cluster `{name}` without its namespace"))
                     .hint("write `<namespace>/<name>`; clusters of other fleets may be in the report, too"));
             }
-            if let Some(wrong) = revision.as_deref().filter(|revision| !is_commit(revision_of(revision))) {
+            if let Some(wrong) =
+                revision.as_deref().filter(|revision| !is_commit(render::commit_in_revision(revision)))
+            {
                 return Err(Fault::new(format!(
                     "{shown} has the revision `{wrong}` for `{name}`, which names no commit"
                 ))
@@ -201,11 +203,6 @@ impl Health {
         let entry = self.0.get(&cluster.full_name()).or_else(|| self.0.get(&cluster.id().to_string()));
         entry.map(|(is_healthy, revision)| (*is_healthy, revision.as_deref()))
     }
-}
-
-/// The commit in an engine's revision: Flux writes `main@sha1:<commit>`.
-pub(super) fn revision_of(text: &str) -> &str {
-    text.rsplit_once(':').map_or(text, |(_, commit)| commit)
 }
 
 /// Whether a text is the full ID of a commit, with SHA-1 or SHA-256. A branch or `HEAD` would name a commit of this clone.

@@ -6,7 +6,7 @@ use chrono::TimeDelta;
 use rayon::prelude::*;
 
 use super::{
-    health::{Asked, Health, revision_of},
+    health::{Asked, Health},
     merged::count_from_merge,
     observe::{Context, branches},
 };
@@ -142,7 +142,7 @@ impl History {
         };
         let has = match (revision, repository) {
             (Some(revision), Some(repository)) => {
-                repository.contains(revision_of(revision), &changed.commit)?
+                repository.contains(render::commit_in_revision(revision), &changed.commit)?
             }
             _ => true,
         };

@@ -244,8 +244,8 @@ impl ClusterSettingsLowering<'_> {
     }
 }
 
-/// Parses a block of addresses of either family. Like Go, and therefore Kubernetes, it rejects leading zeros in the prefix
-/// length.
+/// Parses a block of addresses of either family. Rejects leading zeros in the prefix length, although Go takes them: they are more
+/// likely a mistake than meant.
 fn block(text: &str) -> Option<IpNet> {
     let (_, prefix) = text.split_once('/')?;
     let is_plain = !(prefix.len() > 1 && prefix.starts_with('0'));

@@ -126,6 +126,10 @@ impl engine::Engine for ArgoCd {
         text.lines().any(|line| line.trim_start().starts_with(name) && line.contains(value))
     }
 
+    fn sign_of_protection(&self) -> &'static str {
+        KEEP.1
+    }
+
     fn classes_of(&self, releases: &[String]) -> String {
         // Argo CD adds no label to the objects that it applies. A class is named after its release.
         releases.join(" ")

@@ -91,6 +91,10 @@ impl engine::Engine for Flux {
         text.contains(&format!("{name}: {value}"))
     }
 
+    fn sign_of_protection(&self) -> &'static str {
+        PRUNE.0
+    }
+
     fn classes_of(&self, releases: &[String]) -> String {
         let names: Vec<_> = releases.iter().map(|release| Unit::release(release).name()).collect();
         format!("--selector 'kustomize.toolkit.fluxcd.io/name in ({})'", names.join(","))
