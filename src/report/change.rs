@@ -224,7 +224,7 @@ impl Revert {
                 "undoes the setting by replacing the machines, even those that were not replaced before: Cluster API gives the old values a template with a new name"
             }
             Self::GetsStuck => {
-                "gets stuck half-way: Cluster API does not let what is new in the control plane be removed again"
+                "gets stuck half-way: Cluster API does not allow the new fields of the control plane to be removed"
             }
             Self::AddsNew => {
                 "undoes this with new machines: what was stored only on the removed ones is lost"
